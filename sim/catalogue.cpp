@@ -1,0 +1,53 @@
+#include "sim/catalogue.hpp"
+
+#include <fmt/ranges.h>
+
+namespace spillway {
+
+namespace {
+
+/// Levenshtein distance with swaps of neighbours counted once.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  const std::size_t columns = b.size() + 1;
+  std::vector<std::size_t> before(columns);
+  std::vector<std::size_t> previous(columns);
+  std::vector<std::size_t> current(columns);
+  for (std::size_t j = 0; j < columns; ++j) previous[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    current[0] = i;
+    for (std::size_t j = 1; j < columns; ++j) {
+      const std::size_t change = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        current[j] = std::min(current[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, previous);
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  std::string_view best;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string unknown_name(std::string_view kind, std::string_view name,
+                         std::span<const std::string_view> known) {
+  const std::string_view guess = nearest_name(name, known);
+  const std::string hint = guess.empty() ? "" : fmt::format("did you mean \"{}\"? ", guess);
+  return fmt::format("unknown {} \"{}\"; {}known: {}", kind, name, hint, fmt::join(known, ", "));
+}
+
+}  // namespace spillway

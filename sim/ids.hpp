@@ -1,0 +1,45 @@
+// Dense ids, numbered by first appearance, and the vector indexed by one.
+//
+// Every id is a distinct enum over uint32, so a request cannot be used where a block is meant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace spillway {
+
+enum class TraceBlockId : std::uint32_t {};  ///< A block as the trace numbers it (512 tokens, ...).
+enum class BlockId : std::uint32_t {};       ///< A block of the engine (16 tokens, ...).
+enum class SlotId : std::uint32_t {};        ///< A place in a tier that holds one block.
+enum class RequestId : std::uint32_t {};
+enum class SessionId : std::uint32_t {};
+
+using SlotSpan = std::span<const SlotId>;
+
+template <class Id>
+constexpr std::uint32_t raw(Id id) {
+  return static_cast<std::uint32_t>(id);
+}
+
+/// A vector that only its own id type indexes.
+template <class Id, class T>
+class IdVector {
+ public:
+  IdVector() = default;
+  explicit IdVector(std::size_t n, const T& value = T()) : items_(n, value) {}
+
+  T& operator[](Id id) { return items_[raw(id)]; }
+  const T& operator[](Id id) const { return items_[raw(id)]; }
+  std::size_t size() const { return items_.size(); }
+  void assign(std::size_t n, const T& value) { items_.assign(n, value); }
+  auto begin() const { return items_.begin(); }
+  auto end() const { return items_.end(); }
+
+ private:
+  std::vector<T> items_;
+};
+
+}  // namespace spillway

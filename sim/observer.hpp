@@ -1,0 +1,119 @@
+// What a run tells the outside: hooks at state changes, all no-ops until overridden.
+//
+// The engine calls them once per step, request, transfer or batch of blocks, never per block.
+// Observers read; nothing they do can change the run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/ids.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// HBM and up to this many tiers below it.
+inline constexpr std::size_t kMaxTiers = 8;
+
+enum class RequestStatus : std::uint8_t { kCompleted, kRejected, kFailed, kStuck };
+std::string_view name_of(RequestStatus status);
+
+/// Why a request did not complete.
+enum class Reason : std::uint8_t {
+  kNone,
+  kTooLong,      ///< prompt + output exceed max_model_len
+  kExceedsPool,  ///< its blocks exceed the whole HBM pool
+  kDeadlock,     ///< nothing ran, nothing was in flight and nothing could be admitted
+};
+std::string_view name_of(Reason reason);
+
+/// The time of something that did not happen.
+inline constexpr Time kNever = Time::min();
+
+/// One request, told once, when it ends (or is found stuck).
+struct RequestRecord {
+  RequestId request{};
+  Time arrival = kNever;
+  Time scheduled = kNever;  ///< first given tokens, after any load
+  Time first_token = kNever;
+  Time finish = kNever;  ///< of a completed request
+  std::uint32_t input_tokens = 0;
+  std::uint32_t output_tokens = 0;
+  std::array<std::uint32_t, kMaxTiers> cached_tokens{};  ///< by tier, at the first admission
+  std::uint32_t preemptions = 0;
+  RequestStatus status = RequestStatus::kCompleted;
+  Reason reason = Reason::kNone;
+};
+
+/// One engine step that had work, from the instant it was scheduled to its end.
+struct StepRecord {
+  Time start{};
+  Time end{};
+  Duration stall{};  ///< part of it that waited for flushed stores
+  std::uint32_t scheduled_tokens = 0;
+  std::uint32_t recomputed_tokens = 0;
+  std::uint32_t running = 0;
+  std::uint32_t waiting = 0;  ///< queued, deferred or loading
+};
+
+struct TransferRecord {
+  std::uint32_t link = 0;
+  Bytes payload;
+  std::uint32_t copies = 0;
+  Time submitted{};
+  Time started{};
+  Time ended{};
+};
+
+/// Blocks of one tier that changed at one instant.
+struct TierChange {
+  Time now{};
+  std::uint32_t tier = 0;
+  std::uint32_t stored = 0;    ///< blocks that entered
+  std::uint32_t evicted = 0;   ///< blocks that left
+  std::uint32_t resident = 0;  ///< blocks held after the change
+  std::uint32_t used = 0;      ///< HBM: blocks in use by requests; other tiers: as resident
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_step(const StepRecord&) {}
+  /// `count` requests received a token `gap` after their previous one.
+  virtual void on_token_gap(Duration /*gap*/, std::uint32_t /*count*/) {}
+  virtual void on_request(const RequestRecord&) {}
+  virtual void on_transfer(const TransferRecord&) {}
+  virtual void on_tier_change(const TierChange&) {}
+  virtual void on_preemption(Time, RequestId) {}
+};
+
+/// Hands every call to several observers, in order.
+class ObserverList final : public Observer {
+ public:
+  void add(Observer& observer) { observers_.push_back(&observer); }
+  void on_step(const StepRecord& r) override {
+    for (Observer* o : observers_) o->on_step(r);
+  }
+  void on_token_gap(Duration gap, std::uint32_t count) override {
+    for (Observer* o : observers_) o->on_token_gap(gap, count);
+  }
+  void on_request(const RequestRecord& r) override {
+    for (Observer* o : observers_) o->on_request(r);
+  }
+  void on_transfer(const TransferRecord& r) override {
+    for (Observer* o : observers_) o->on_transfer(r);
+  }
+  void on_tier_change(const TierChange& c) override {
+    for (Observer* o : observers_) o->on_tier_change(c);
+  }
+  void on_preemption(Time now, RequestId request) override {
+    for (Observer* o : observers_) o->on_preemption(now, request);
+  }
+
+ private:
+  std::vector<Observer*> observers_;
+};
+
+}  // namespace spillway

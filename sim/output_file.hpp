@@ -1,0 +1,34 @@
+// Files that are complete or absent, never half: written beside the target, then renamed.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace spillway {
+
+/// Writes to a temporary file in the target's directory; commit() flushes it to disk and renames it
+/// over the target. Without commit() the destructor removes it. Throws InputError (exit 7) when the
+/// directory cannot be written or the disk is full. "-" is standard output, written as it comes.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view data);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const std::string& what);
+
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+  bool committed_ = false;
+};
+
+void write_file(const std::string& path, std::string_view content);
+
+}  // namespace spillway

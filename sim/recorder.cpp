@@ -1,0 +1,176 @@
+#include "sim/recorder.hpp"
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+
+/// (e2el - ttft) / (output - 1), rounded to the nanosecond.
+Duration tpot_of(const RequestRecord& r) {
+  return (r.finish - r.first_token) / static_cast<std::int64_t>(r.output_tokens - 1);
+}
+
+std::vector<double> scaled(const BinnedSeries& series, double factor) {
+  std::vector<double> out = series.bins();
+  const double bin_s = seconds_of(series.bin_width());
+  for (double& value : out) value = value / bin_s * factor;
+  return out;
+}
+
+}  // namespace
+
+Recorder::Recorder(std::uint32_t tiers, std::uint32_t links, const GoodputTargets& targets)
+    : targets_(targets), tiers_(tiers), links_(links) {}
+
+void Recorder::on_step(const StepRecord& r) {
+  ++steps_;
+  recomputed_tokens_ += r.recomputed_tokens;
+  running_.add_level(r.start, r.end, r.running);
+  waiting_.add_level(r.start, r.end, r.waiting);
+  tokens_.add_amount(r.start, r.end, r.scheduled_tokens);
+  last_event_ = std::max(last_event_, r.end);
+}
+
+void Recorder::on_token_gap(Duration gap, std::uint32_t count) {
+  itl_.add(gap, count);
+}
+
+void Recorder::on_request(const RequestRecord& r) {
+  const auto status = static_cast<std::size_t>(r.status);
+  ++by_status_[status];
+  first_arrival_ = std::min(first_arrival_, r.arrival);
+  if (r.status != RequestStatus::kCompleted) {
+    ++reasons_[status][std::string(name_of(r.reason))];
+    return;
+  }
+  last_finish_ = std::max(last_finish_, r.finish);
+  input_tokens_ += r.input_tokens;
+  output_tokens_ += r.output_tokens;
+  for (std::size_t i = 0; i < kMaxTiers; ++i) cached_tokens_[i] += r.cached_tokens[i];
+  ttft_.add(r.first_token - r.arrival);
+  e2el_.add(r.finish - r.arrival);
+  queue_time_.add(r.scheduled - r.arrival);
+  if (r.output_tokens > 1) tpot_.add(tpot_of(r));
+  if (meets_targets(r)) ++good_;
+}
+
+bool Recorder::meets_targets(const RequestRecord& r) const {
+  const auto within = [](const std::optional<double>& target, Duration value) {
+    return !target || milliseconds_of(value) <= *target;
+  };
+  return within(targets_.ttft_ms, r.first_token - r.arrival) &&
+         within(targets_.e2el_ms, r.finish - r.arrival) &&
+         (r.output_tokens < 2 || within(targets_.tpot_ms, tpot_of(r)));
+}
+
+void Recorder::on_transfer(const TransferRecord& r) {
+  Lane& lane = links_[r.link];
+  lane.bytes += r.payload.count();
+  ++lane.transfers;
+  lane.busy += r.ended - r.started;
+  lane.series.add_amount(r.started, r.ended, static_cast<double>(r.payload.count()));
+  last_event_ = std::max(last_event_, r.ended);
+}
+
+void Recorder::advance(Level& level, Time now) {
+  level.block_seconds += level.used * seconds_of(now - level.since);
+  level.series.add_level(level.since, now, level.used);
+  level.since = now;
+}
+
+void Recorder::on_tier_change(const TierChange& change) {
+  Level& level = tiers_[change.tier];
+  advance(level, change.now);
+  level.used = change.used;
+  level.peak = std::max(level.peak, change.used);
+  level.stored += change.stored;
+  level.evicted += change.evicted;
+  last_event_ = std::max(last_event_, change.now);
+}
+
+void Recorder::on_preemption(Time now, RequestId) {
+  ++preemptions_;
+  preempted_.add_amount(now, now, 1);
+}
+
+RunResult Recorder::result(std::int64_t block_bytes) const {
+  RunResult out;
+  out.completed = by_status_[static_cast<std::size_t>(RequestStatus::kCompleted)];
+  out.rejected = by_status_[static_cast<std::size_t>(RequestStatus::kRejected)];
+  out.failed = by_status_[static_cast<std::size_t>(RequestStatus::kFailed)];
+  out.stuck = by_status_[static_cast<std::size_t>(RequestStatus::kStuck)];
+  const auto reasons = [&](RequestStatus status) {
+    std::vector<ReasonCount> list;
+    for (const auto& [reason, count] : reasons_[static_cast<std::size_t>(status)]) {
+      list.push_back({reason, count});
+    }
+    return list;
+  };
+  out.rejected_reasons = reasons(RequestStatus::kRejected);
+  out.failed_reasons = reasons(RequestStatus::kFailed);
+  out.stuck_reasons = reasons(RequestStatus::kStuck);
+
+  out.duration_s = out.completed == 0 ? 0 : seconds_of(last_finish_ - first_arrival_);
+  out.input_tokens = input_tokens_;
+  out.output_tokens = output_tokens_;
+  if (out.duration_s > 0) {
+    out.request_throughput = static_cast<double>(out.completed) / out.duration_s;
+    out.output_throughput = static_cast<double>(output_tokens_) / out.duration_s;
+    out.total_token_throughput =
+        static_cast<double>(input_tokens_ + output_tokens_) / out.duration_s;
+    out.goodput = static_cast<double>(good_) / out.duration_s;
+  }
+  out.ttft = ttft_.stats();
+  out.tpot = tpot_.stats();
+  out.itl = itl_.stats();
+  out.e2el = e2el_.stats();
+  out.queue_time = queue_time_.stats();
+  out.preemptions = preemptions_;
+  out.recomputed_tokens = recomputed_tokens_;
+  out.engine_steps = steps_;
+
+  std::uint64_t cached = 0;
+  for (std::size_t i = 0; i < tiers_.size(); ++i) cached += cached_tokens_[i];
+  out.prompt_tokens_by_source.emplace_back("local_compute", input_tokens_ - cached);
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    out.prompt_tokens_by_source.emplace_back("", cached_tokens_[i]);
+  }
+
+  // Stores may end after the last answer: levels and link use are means until the last event.
+  const double span_s = last_event_ > first_arrival_ ? seconds_of(last_event_ - first_arrival_) : 0;
+  const auto series = [&](std::string name, std::string unit, const BinnedSeries& from,
+                          double factor) {
+    out.series.push_back(
+        {std::move(name), std::move(unit), seconds_of(from.bin_width()), scaled(from, factor)});
+  };
+  series("running", "requests", running_, 1);
+  series("waiting", "requests", waiting_, 1);
+  series("scheduled_tokens", "tokens/s", tokens_, 1);
+  series("preemptions", "1/s", preempted_, 1);
+  for (const Level& level : tiers_) {
+    Level closed = level;
+    if (last_event_ > closed.since) advance(closed, last_event_);
+    TierResult tier;
+    tier.peak_bytes = std::int64_t{level.peak} * block_bytes;
+    if (span_s > 0)
+      tier.mean_bytes = closed.block_seconds * static_cast<double>(block_bytes) / span_s;
+    tier.stores = level.stored;
+    tier.evictions = level.evicted;
+    out.tiers.push_back(tier);
+    series("", "bytes", closed.series, static_cast<double>(block_bytes));
+  }
+  for (const Lane& lane : links_) {
+    LinkResult link;
+    link.bytes = lane.bytes;
+    link.transfers = lane.transfers;
+    if (span_s > 0) link.busy_fraction = seconds_of(lane.busy) / span_s;
+    const std::vector<double> rates = scaled(lane.series, 1);
+    if (!rates.empty()) link.peak_bytes_per_s = *std::max_element(rates.begin(), rates.end());
+    out.links.push_back(link);
+    series("", "bytes/s", lane.series, 1);
+  }
+  return out;
+}
+
+}  // namespace spillway

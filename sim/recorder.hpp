@@ -1,0 +1,85 @@
+// The observer that accumulates what a RunResult is made of.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/histogram.hpp"
+#include "sim/observer.hpp"
+#include "sim/result.hpp"
+#include "sim/series.hpp"
+
+namespace spillway {
+
+/// Per-request latency targets that goodput counts against.
+struct GoodputTargets {
+  std::optional<double> ttft_ms;
+  std::optional<double> tpot_ms;
+  std::optional<double> e2el_ms;
+};
+
+class Recorder final : public Observer {
+ public:
+  Recorder(std::uint32_t tiers, std::uint32_t links, const GoodputTargets& targets);
+
+  void on_step(const StepRecord& record) override;
+  void on_token_gap(Duration gap, std::uint32_t count) override;
+  void on_request(const RequestRecord& record) override;
+  void on_transfer(const TransferRecord& record) override;
+  void on_tier_change(const TierChange& change) override;
+  void on_preemption(Time now, RequestId request) override;
+
+  /// Everything the observations tell: counts, latencies, throughputs, tier levels in blocks of
+  /// `block_bytes`, link use and series. Names, capacities and hit counts are the caller's.
+  RunResult result(std::int64_t block_bytes) const;
+
+ private:
+  struct Level {
+    std::uint32_t used = 0;
+    std::uint32_t peak = 0;
+    Time since{};
+    double block_seconds = 0;
+    std::uint64_t stored = 0;
+    std::uint64_t evicted = 0;
+    BinnedSeries series;
+  };
+  struct Lane {
+    std::int64_t bytes = 0;
+    std::uint64_t transfers = 0;
+    Duration busy{};
+    BinnedSeries series;
+  };
+  static void advance(Level& level, Time now);
+  bool meets_targets(const RequestRecord& record) const;
+
+  GoodputTargets targets_;
+  std::vector<Level> tiers_;
+  std::vector<Lane> links_;
+  LatencySamples ttft_;
+  LatencySamples tpot_;
+  LatencySamples itl_;
+  LatencySamples e2el_;
+  LatencySamples queue_time_;
+  BinnedSeries running_;
+  BinnedSeries waiting_;
+  BinnedSeries tokens_;
+  BinnedSeries preempted_;
+  Time first_arrival_ = Time::max();
+  Time last_finish_{};
+  Time last_event_{};
+  std::array<std::uint64_t, 4> by_status_{};
+  std::array<std::map<std::string, std::uint64_t>, 4> reasons_;
+  std::uint64_t input_tokens_ = 0;
+  std::uint64_t output_tokens_ = 0;
+  std::array<std::uint64_t, kMaxTiers> cached_tokens_{};
+  std::uint64_t preemptions_ = 0;
+  std::uint64_t recomputed_tokens_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t good_ = 0;
+};
+
+}  // namespace spillway

@@ -1,0 +1,127 @@
+// The plain results that a run and a plan produce, and that reports render.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/histogram.hpp"
+
+namespace spillway {
+
+struct TierResult {
+  std::string name;
+  std::int64_t capacity_bytes = 0;
+  bool unbounded = false;  ///< capacity "inf"
+  std::uint64_t capacity_blocks = 0;
+  std::int64_t peak_bytes = 0;     ///< HBM: held by requests; below: stored
+  double mean_bytes = 0;           ///< first arrival to last event
+  std::uint64_t queries = 0;       ///< full blocks asked for at first admissions
+  std::uint64_t hits = 0;          ///< of these, found
+  std::uint64_t hits_resumed = 0;  ///< found by requests that had been preempted
+  std::uint64_t stores = 0;
+  std::uint64_t evictions = 0;
+  std::uint64_t store_failures = 0;
+};
+
+struct LinkResult {
+  std::string name;
+  std::string from;
+  std::string to;
+  std::int64_t bytes = 0;
+  std::uint64_t transfers = 0;
+  double busy_fraction = 0;     ///< of first arrival to last event
+  double peak_bytes_per_s = 0;  ///< highest mean over one bin of `series`
+  double capacity_bytes_per_s = 0;
+  std::string model;  ///< where its times come from
+};
+
+struct SloResult {
+  std::string name;       ///< a result key, e.g. p99_ttft_ms
+  bool at_least = false;  ///< target is a minimum (throughputs)
+  double target = 0;
+  double value = 0;
+  bool passed = false;
+};
+
+/// A quantity over time, in equal bins from time 0.
+struct Series {
+  std::string name;
+  std::string unit;
+  double bin_s = 0;
+  std::vector<double> values;
+};
+
+struct ReasonCount {
+  std::string reason;
+  std::uint64_t count = 0;
+};
+
+struct SimulationCost {
+  std::uint64_t events = 0;
+  double wall_s = 0;
+  double requests_per_wall_s = 0;
+  double steps_per_wall_s = 0;
+  std::int64_t peak_rss_bytes = 0;
+};
+
+struct RunResult {
+  std::uint64_t requests = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t stuck = 0;
+  double duration_s = 0;           ///< first arrival to last finish
+  std::uint64_t input_tokens = 0;  ///< of completed requests
+  std::uint64_t output_tokens = 0;
+  double request_throughput = 0;
+  double output_throughput = 0;
+  double total_token_throughput = 0;
+  LatencyStats ttft;
+  LatencyStats tpot;
+  LatencyStats itl;
+  LatencyStats e2el;
+  LatencyStats queue_time;  ///< arrival to first scheduled tokens
+  std::uint64_t preemptions = 0;
+  std::uint64_t recomputed_tokens = 0;
+  std::uint64_t engine_steps = 0;
+  std::uint64_t deferrals = 0;  ///< look-ups that had to be repeated at a later step
+  std::uint64_t flushes = 0;    ///< steps that waited for stores
+  double flush_stall_s = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> prompt_tokens_by_source;
+  std::vector<TierResult> tiers;  ///< HBM first
+  std::vector<LinkResult> links;
+  double cold_blocks_per_token_mean = 0;
+  double cold_blocks_per_token_p99 = 0;
+  std::vector<SloResult> slo;
+  double goodput = 0;  ///< requests/s that meet every latency target
+  std::vector<ReasonCount> rejected_reasons;
+  std::vector<ReasonCount> failed_reasons;
+  std::vector<ReasonCount> stuck_reasons;
+  std::vector<Series> series;
+  SimulationCost sim;
+};
+
+/// One size that a plan tried.
+struct PlanPoint {
+  std::int64_t capacity_bytes = 0;
+  bool unbounded = false;  ///< capacity "inf"
+  std::string capacity;    ///< as written, e.g. "64GiB"
+  bool feasible = false;
+  std::string digest;  ///< of the run behind it
+  RunResult run;
+};
+
+struct PlanResult {
+  std::string tier;
+  std::vector<PlanPoint> points;  ///< ascending in size
+  int recommended = -1;           ///< index of the smallest feasible size; -1: none
+  int knee = -1;                  ///< beyond it a larger tier gains little; -1: no knee
+  std::string verdict;            ///< one sentence
+  std::string binding;            ///< capacity, policy, bandwidth, compute or none, with why
+  double headroom = 0;            ///< least relative distance to a target at the recommendation
+  std::vector<std::string> notes;
+};
+
+}  // namespace spillway

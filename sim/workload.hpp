@@ -1,0 +1,76 @@
+// An immutable workload: what arrives, how long it is, and which blocks its prompt consists of.
+//
+// Prompts are chains of trace blocks (the trace's own granularity, e.g. 512 tokens), root first,
+// with ids dense by first appearance. Columns are flat so that a loop reads only what it needs, and
+// are spans so that they can live in a memory-mapped file as well as in vectors. Sweeps share one
+// Workload between threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/ids.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// The columns of a workload; whoever owns the memory keeps it alive.
+struct WorkloadColumns {
+  std::span<const std::int64_t> arrival_ns;      ///< since the trace's origin, non-decreasing
+  std::span<const std::uint32_t> input_tokens;   ///< >= 1
+  std::span<const std::uint32_t> output_tokens;  ///< >= 1 (a recorded 0 counts as 1)
+  std::span<const std::uint32_t> session;        ///< empty when the trace names no sessions
+  std::span<const std::uint64_t> chain_begin;    ///< requests + 1 offsets into `chain`
+  std::span<const TraceBlockId> chain;
+  std::uint32_t block_tokens = 0;   ///< tokens in a full trace block
+  std::uint32_t unique_blocks = 0;  ///< ids in `chain` are below this
+};
+
+/// Keeps the memory behind WorkloadColumns alive.
+class WorkloadStorage {
+ public:
+  virtual ~WorkloadStorage() = default;
+};
+
+struct WorkloadSource {
+  std::string name;    ///< file name as given, or "synthetic"
+  std::string format;  ///< row of the format catalogue, or "synthetic"
+  std::vector<std::string> notes;
+};
+
+class Workload {
+ public:
+  Workload(std::unique_ptr<WorkloadStorage> storage, const WorkloadColumns& columns,
+           WorkloadSource source)
+      : storage_(std::move(storage)), columns_(columns), source_(std::move(source)) {}
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(columns_.arrival_ns.size()); }
+  bool empty() const { return columns_.arrival_ns.empty(); }
+  Time arrival(RequestId r) const { return time_at(columns_.arrival_ns[raw(r)]); }
+  std::uint32_t input_tokens(RequestId r) const { return columns_.input_tokens[raw(r)]; }
+  std::uint32_t output_tokens(RequestId r) const { return columns_.output_tokens[raw(r)]; }
+  std::span<const TraceBlockId> chain(RequestId r) const {
+    const std::uint64_t begin = columns_.chain_begin[raw(r)];
+    return columns_.chain.subspan(begin, columns_.chain_begin[raw(r) + 1] - begin);
+  }
+  bool has_sessions() const { return !columns_.session.empty(); }
+
+  std::uint32_t block_tokens() const { return columns_.block_tokens; }
+  std::uint32_t unique_blocks() const { return columns_.unique_blocks; }
+  std::uint64_t references() const { return columns_.chain.size(); }
+  const WorkloadColumns& columns() const { return columns_; }
+  const WorkloadSource& source() const { return source_; }
+
+  /// Equal for equal content, whatever file and format it came from.
+  std::uint64_t content_hash() const;
+
+ private:
+  std::unique_ptr<WorkloadStorage> storage_;
+  WorkloadColumns columns_;
+  WorkloadSource source_;
+};
+
+}  // namespace spillway
