@@ -1,0 +1,61 @@
+// Bytes of a trace file, decompressed on the way, and its lines.
+//
+// Plain, gzip and zstd are told apart by their first bytes, never by name. A truncated or corrupt
+// stream throws InputError (exit 3) that says so; a file that cannot be opened, or is a directory,
+// is exit 7. Memory stays constant: one input chunk and one line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spillway {
+
+/// Called with (bytes read, bytes in the file; 0 when unknown) as a file is read.
+using ReadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills `out` with up to `size` bytes; 0 means the end.
+  virtual std::size_t read(char* out, std::size_t size) = 0;
+};
+
+/// Opens `path` ("-" is standard input) and undoes gzip or zstd compression.
+std::unique_ptr<ByteSource> open_bytes(const std::string& path, ReadProgress progress = {});
+
+/// Splits a source into lines without their end ("\n" or "\r\n").
+class LineReader {
+ public:
+  static constexpr std::size_t kMaxLine = std::size_t{64} << 20;
+  /// Bytes after a returned line that may be read though not used (simdjson wants them).
+  static constexpr std::size_t kPadding = 64;
+
+  LineReader(std::string path, std::unique_ptr<ByteSource> source);
+
+  /// The next line; false at the end. The view is valid until the next call.
+  bool next(std::string_view& line);
+  /// What next() will return, without taking it; empty at the end.
+  std::string_view peek();
+  /// Up to `size` bytes that come next, without taking them.
+  std::string_view peek_bytes(std::size_t size);
+  std::int64_t line() const { return line_; }  ///< 1-based number of the last line returned
+  const std::string& path() const { return path_; }
+
+ private:
+  bool fill();
+  bool find(std::size_t& length);
+
+  std::string path_;
+  std::unique_ptr<ByteSource> source_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::int64_t line_ = 0;
+  bool exhausted_ = false;
+};
+
+}  // namespace spillway

@@ -1,0 +1,22 @@
+// Spillway's own CSV: a header, then one request a line, for spreadsheets and quick scripts.
+//
+//   timestamp_ms,input_length,output_length,session_id,hash_ids
+//   0,1024,100,7,12 13
+//
+// Columns are found by name, in any order; session_id is optional; hash_ids are separated by
+// spaces and mean what they mean in Mooncake's format.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "traces/byte_source.hpp"
+#include "traces/trace_reader.hpp"
+
+namespace spillway {
+
+bool looks_like_csv(std::string_view first_line);
+std::unique_ptr<TraceReader> make_csv_reader(std::unique_ptr<LineReader> lines,
+                                             std::uint32_t block_tokens);
+
+}  // namespace spillway
