@@ -1,0 +1,36 @@
+// GPUs: memory as the driver reports it, peak rates, host link, and what was measured about their
+// kernels. Rates are dense (no sparsity); GB = 1e9 bytes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "sim/error.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+enum class HostLink : std::uint8_t { kPcie4, kPcie5, kC2c };
+
+struct GpuSpec {
+  std::string_view name;
+  std::int64_t memory_bytes;  ///< what the driver reports, the figure to size from
+  bool memory_is_label;       ///< not established: the label on the box times 1e9
+  double memory_gbs;
+  double bf16_tflops;
+  double fp8_tflops;  ///< 0: none
+  std::int32_t sm_count;
+  HostLink host_link;
+
+  BytesPerSecond memory_bandwidth() const { return BytesPerSecond(memory_gbs * 1e9); }
+};
+
+std::span<const GpuSpec> gpu_specs();
+std::string_view gpu_specs_source();
+
+/// By full name, alias ("H100", "A100"), or a suffix that only one GPU has.
+/// Throws InputError (exit 2) listing what is known.
+const GpuSpec& find_gpu(std::string_view name, const SourceRef& where);
+
+}  // namespace spillway

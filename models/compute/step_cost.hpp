@@ -1,0 +1,89 @@
+// How long one engine step takes, from the shape of its batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "models/catalogue/gpu_spec.hpp"
+#include "models/catalogue/model_spec.hpp"
+#include "sim/decimal.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// A request that computes `tokens` new tokens behind `cached` ones already computed.
+struct PrefillChunk {
+  std::uint32_t tokens;
+  std::uint32_t cached;
+};
+
+/// What one step computes. A decode computes one token and emits the next; everything else is a
+/// prefill chunk (also the recomputation after a preemption).
+struct StepShape {
+  std::uint32_t decodes = 0;
+  std::uint64_t decode_context = 0;  ///< sum over decodes of tokens held, the new one included
+  std::span<const PrefillChunk> prefills;
+  std::uint32_t sampled = 0;  ///< requests that emit a token at the end of the step
+};
+
+class StepCost {
+ public:
+  virtual ~StepCost() = default;
+  /// Duration of the step; at least one token is computed. Not const: results may be cached.
+  virtual Duration step_time(const StepShape& shape) = 0;
+};
+
+/// step + token x sum(n) + kv_token x sum(c + n), rounded up to a nanosecond; exact for the
+/// decimals the user wrote. The reference scenario's model.
+struct LinearCost {
+  Decimal step_us;
+  Decimal token_ns;
+  Decimal kv_token_ns;
+};
+/// Throws std::out_of_range when a parameter is beyond 10^9 or finer than 10^-9.
+std::unique_ptr<StepCost> make_linear_cost(const LinearCost& parameters);
+
+/// Efficiencies of one GPU's kernels, for `components`.
+struct KernelCoefficients {
+  double gemm_overhead_us;    ///< per matrix product
+  double flop_efficiency;     ///< share of peak FLOP/s that large products reach
+  double byte_efficiency;     ///< share of peak bandwidth that thin products reach
+  double gemm_norm;           ///< exponent p of (compute^p + memory^p)^(1/p)
+  double prefill_us;          ///< fixed part of a prefill attention call
+  double prefill_key_ns;      ///< per key, wave and layer (64 queries x one head per SM and wave)
+  double prefill_lead_keys;   ///< keys' worth of start-up per wave
+  double decode_us;           ///< fixed part of a decode attention call
+  double decode_efficiency;   ///< share of peak bandwidth reading KV
+  double decode_sequence_us;  ///< per sequence in the batch
+  double mixed_factor;        ///< decode attention beside prefill: factor x GQA ratio, at least 1
+  double
+      elementwise_passes;  ///< activations read or written per layer, in units of the hidden state
+};
+
+struct ComponentsCost {
+  const ModelSpec* model = nullptr;
+  const GpuSpec* gpu = nullptr;
+  KernelCoefficients kernels{};
+  double host_overhead_us = 0;  ///< per step
+  double sequence_us = 0;       ///< per sampled sequence (sampler)
+  std::int32_t kv_bits = 16;
+};
+
+/// The coefficients for `gpu` and where they come from; generic ones, with `measured` false, for a
+/// GPU that nobody measured.
+struct KernelSource {
+  KernelCoefficients kernels;
+  bool measured;
+  std::string_view source;
+};
+KernelSource kernel_coefficients(const GpuSpec& gpu);
+
+/// Default per-step host overhead and sampler time, and their source.
+inline constexpr double kDefaultHostOverheadUs = 700;
+inline constexpr double kDefaultSequenceUs = 1.1;
+std::string_view host_overhead_source();
+
+std::unique_ptr<StepCost> make_components_cost(const ComponentsCost& parameters);
+
+}  // namespace spillway

@@ -1,0 +1,104 @@
+// A request between its arrival and its end, and the pool these live in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/ids.hpp"
+#include "sim/observer.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// An index into the pool; reused once the request is gone.
+enum class Handle : std::uint32_t {};
+
+enum class RequestState : std::uint8_t {
+  kWaiting,    ///< not admitted, or resumed from a load; holds blocks only in the latter case
+  kPreempted,  ///< back in the queue after losing its blocks
+  kLoading,    ///< its blocks are being loaded; not in `running`
+  kRunning,
+  kFinished,  ///< kept until its last blocks were offered for storing and its stores ended
+};
+
+struct ActiveRequest {
+  RequestId id{};
+  RequestState state = RequestState::kWaiting;
+  bool load_done = false;
+  bool prefilling = false;  ///< counts towards the reservation of async loads
+  bool admitted_before = false;
+  bool offered = false;  ///< finished, and its last blocks were offered below
+  std::uint32_t prompt = 0;
+  std::uint32_t output = 0;         ///< tokens to generate
+  std::uint32_t generated = 0;      ///< tokens known
+  std::uint32_t placeholders = 0;   ///< tokens that steps in flight will emit
+  std::uint32_t computed = 0;       ///< C; advanced when a step is scheduled
+  std::uint32_t computed_peak = 0;  ///< most ever computed: below it, work is repeated
+  std::uint32_t registered = 0;     ///< leading blocks that are in the prefix cache
+  std::uint32_t next_store = 0;     ///< first block not yet offered to the tier below
+  std::uint32_t preemptions = 0;
+  std::uint32_t loads = 0;                       ///< in flight: 0 or 1
+  std::array<std::uint32_t, 2> cached_tokens{};  ///< HBM, below; at the first admission
+  Time arrival{};
+  Time scheduled = kNever;
+  Time first_token = kNever;
+  Time last_token = kNever;
+  std::vector<SlotId> slots;          ///< HBM blocks held, root first
+  std::vector<std::uint32_t> stores;  ///< store jobs not yet reported complete
+
+  std::uint32_t tokens() const { return prompt + generated; }  ///< T
+  /// Every token it will ever have is known or in flight.
+  bool last_token_in_flight() const {
+    return placeholders > 0 && computed + 2 - placeholders >= prompt + output;
+  }
+  bool transfers_in_flight() const { return loads > 0 || !stores.empty(); }
+};
+
+/// Requests by handle. Block lists are lent to requests that hold blocks and taken back with their
+/// memory, so that the pool's size follows the requests that run, not those that wait.
+class RequestPool {
+ public:
+  explicit RequestPool(std::uint32_t longest_chain) : longest_chain_(longest_chain) {}
+
+  ActiveRequest& operator[](Handle h) { return items_[static_cast<std::uint32_t>(h)]; }
+  const ActiveRequest& operator[](Handle h) const { return items_[static_cast<std::uint32_t>(h)]; }
+
+  Handle make() {
+    if (free_.empty()) {
+      items_.emplace_back();
+      return Handle{static_cast<std::uint32_t>(items_.size() - 1)};
+    }
+    const Handle h = free_.back();
+    free_.pop_back();
+    return h;
+  }
+  /// Gives the request a block list if it has none.
+  void lend_slots(ActiveRequest& r) {
+    if (r.slots.capacity() > 0) return;
+    if (!spare_.empty()) {
+      r.slots = std::move(spare_.back());
+      spare_.pop_back();
+    } else {
+      r.slots.reserve(longest_chain_);  // address space; memory only as it is used
+    }
+  }
+  void recycle(Handle h) {
+    ActiveRequest& r = (*this)[h];
+    if (r.slots.capacity() > 0) {
+      r.slots.clear();
+      spare_.push_back(std::move(r.slots));
+    }
+    r = ActiveRequest{};
+    free_.push_back(h);
+  }
+  std::size_t alive() const { return items_.size() - free_.size(); }
+
+ private:
+  std::uint32_t longest_chain_;
+  std::vector<ActiveRequest> items_;
+  std::vector<Handle> free_;
+  std::vector<std::vector<SlotId>> spare_;
+};
+
+}  // namespace spillway

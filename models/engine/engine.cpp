@@ -1,0 +1,335 @@
+#include "models/engine/engine.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+// More empty steps at one instant than any rule of the specification can cause: a defect of ours.
+constexpr std::uint32_t kMaxEmptySteps = 100'000;
+
+std::unique_ptr<EvictionPolicy> make_policy(const EvictionEntry* entry, std::uint32_t slots) {
+  KV_ASSERT(entry != nullptr, "a tier without an eviction policy");
+  return entry->make({slots});
+}
+
+}  // namespace
+
+Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer)
+    : queue_(queue),
+      workload_(workload),
+      config_(parts.config),
+      observer_(observer),
+      cost_(std::move(parts.cost)),
+      chains_(workload, config_.block_tokens),
+      residency_(chains_.block_count()),
+      requests_(chains_.longest_chain()),
+      pool_(config_.num_gpu_blocks, residency_, make_policy(parts.eviction, config_.num_gpu_blocks),
+            config_.unhashed_front),
+      connector_(parts.lower == nullptr
+                     ? nullptr
+                     : std::make_unique<OffloadConnector>(
+                           OffloadConnector::Environment{config_, chains_, residency_, requests_,
+                                                         pool_, *this},
+                           std::make_unique<OffloadTier>(
+                               parts.lower->capacity_blocks, chains_.block_count(), residency_,
+                               make_policy(parts.lower->eviction,
+                                           OffloadTier::slots_for(parts.lower->capacity_blocks,
+                                                                  chains_.block_count()))))),
+      scheduler_({config_, chains_, residency_, requests_, pool_, connector_.get(), observer}),
+      depth_(config_.async_scheduling ? 2 : 1) {
+  if (connector_ != nullptr) {
+    path_ = std::make_unique<CopyPath>(queue, std::move(parts.lower->down),
+                                       std::move(parts.lower->up), observer, *connector_);
+    connector_->attach(*path_);
+  }
+}
+
+// ---- arrivals and wake-ups
+// -----------------------------------------------------------------------
+
+void Engine::submit(RequestId request) {
+  const Handle h = requests_.make();
+  ActiveRequest& r = requests_[h];
+  r.id = request;
+  r.prompt = workload_.input_tokens(request);
+  r.output = workload_.output_tokens(request);
+  r.arrival = queue_.now();
+  const std::uint64_t length = std::uint64_t{r.prompt} + r.output;
+  if (config_.max_model_len > 0 && length > config_.max_model_len) {
+    return end_request(h, RequestStatus::kFailed, Reason::kTooLong);
+  }
+  // The last token's KV is never stored, so P + O - 1 tokens have to fit.
+  const std::uint64_t blocks = (length - 1 + config_.block_tokens - 1) / config_.block_tokens;
+  if (blocks > pool_.usable()) {
+    return end_request(h, RequestStatus::kRejected, Reason::kExceedsPool);
+  }
+  scheduler_.enqueue(h);
+  wake();
+}
+
+void Engine::wake() {
+  if (state_ != State::kAsleep) return;
+  state_ = State::kWoken;
+  queue_.schedule(queue_.now(), Phase::kStepStart, *this,
+                  {static_cast<std::uint16_t>(Kind::kStepStart), 0, 0});
+}
+
+void Engine::on_transfer_progress() {
+  const bool flushing = worker_ != nullptr && worker_->forward_start == kNever;
+  if (flushing && worker_->transfers.fences_pending == 0) begin_forward();
+  wake();
+}
+
+void Engine::on_event(EventPayload payload) {
+  if (static_cast<Kind>(payload.kind) == Kind::kStepDone) {
+    finish_step();
+  } else {
+    if (connector_ != nullptr && in_flight_.empty() && connector_->poll(queue_.now())) {
+      completion_seen_ = true;
+    }
+    schedule_steps();
+  }
+}
+
+// ---- scheduling
+// ----------------------------------------------------------------------------------
+
+/// Schedules until as many steps are in flight as may be, or nothing more can run.
+void Engine::schedule_steps() {
+  state_ = State::kBusy;
+  while (in_flight_.size() < depth_) {
+    Step& step = schedule_one();
+    const bool empty = step.plan.items.empty();
+    const bool changed = !step.plan.preempted.empty() || step.plan.load_started;
+    if (!empty) in_flight_.push_back(&step);
+    workers_.push_back(&step);
+    start_workers();
+    if (!empty) {
+      empty_steps_ = 0;
+    } else if (!in_flight_.empty()) {
+      return;  // awaits the step in flight
+    } else if (worker_ == &step) {
+      awaited_ = &step;
+      awaited_changed_ = changed;
+      return;
+    } else {
+      return end_empty_step(changed);
+    }
+  }
+}
+
+Engine::Step& Engine::schedule_one() {
+  const Time now = queue_.now();
+  if (free_steps_.empty()) {
+    steps_.push_back(std::make_unique<Step>());
+    free_steps_.push_back(steps_.back().get());
+  }
+  Step& step = *free_steps_.back();
+  free_steps_.pop_back();
+  scheduler_.schedule(now, step.plan);
+  deferrals_ += step.plan.deferrals;
+  step.transfers.clear();
+  if (connector_ != nullptr) connector_->plan_stores(step.plan, now, step.transfers);
+  step.recomputed = 0;
+  for (const ScheduledTokens& item : step.plan.items) {
+    const std::uint32_t peak = requests_[item.request].computed_peak;
+    if (peak > item.computed) step.recomputed += std::min(peak - item.computed, item.tokens);
+  }
+  scheduler_.apply(step.plan);
+  return step;
+}
+
+/// Nothing was computed: either there is a reason to schedule again at once, or the engine sleeps.
+/// `changed`: the schedule preempted a request or started a load.
+void Engine::end_empty_step(bool changed) {
+  bool again = changed || completion_seen_;
+  completion_seen_ = false;
+  if (connector_ != nullptr) {
+    completion_seen_ = connector_->poll(queue_.now());
+    again = again || completion_seen_ || connector_->wants_step();
+    tell_tiers();
+  }
+  state_ = State::kAsleep;
+  if (!again) {
+    empty_steps_ = 0;
+    return;
+  }
+  KV_ASSERT(++empty_steps_ < kMaxEmptySteps,
+            "{} steps at one instant without progress; {} running, {} waiting, {} free blocks",
+            empty_steps_, scheduler_.running(), scheduler_.waiting(), pool_.free());
+  wake();
+}
+
+// ---- worker
+// --------------------------------------------------------------------------------------
+
+void Engine::start_workers() {
+  while (worker_ == nullptr && !workers_.empty()) {
+    worker_ = workers_.front();
+    workers_.pop_front();
+    worker_->worker_start = queue_.now();
+    worker_->forward_start = kNever;
+    if (connector_ != nullptr) connector_->submit_stores(worker_->transfers.stores);
+    if (worker_->transfers.fences_pending == 0) begin_forward();
+  }
+}
+
+/// The flushed stores, if any, have ended: loads are submitted and the step computes.
+void Engine::begin_forward() {
+  Step& step = *worker_;
+  step.forward_start = queue_.now();
+  flush_stall_ += step.forward_start - step.worker_start;
+  if (connector_ != nullptr) connector_->submit_loads(step.transfers.loads);
+  if (!step.plan.items.empty()) {
+    queue_.schedule(step.forward_start + forward_time(step.plan), Phase::kStepDone, *this,
+                    {static_cast<std::uint16_t>(Kind::kStepDone), 0, 0});
+    return;
+  }
+  worker_ = nullptr;
+  if (connector_ != nullptr) connector_->submit_stores(step.transfers.behind);
+  free_steps_.push_back(&step);
+  if (step.forward_start == step.worker_start) return;  // whoever started it goes on
+  start_workers();
+  if (awaited_ != &step) return;
+  awaited_ = nullptr;
+  end_empty_step(awaited_changed_);
+}
+
+Duration Engine::forward_time(const StepPlan& plan) {
+  StepShape shape;
+  chunks_.clear();
+  for (const ScheduledTokens& item : plan.items) {
+    if (item.tokens == 1) {
+      ++shape.decodes;
+      shape.decode_context += item.computed + 1;
+    } else {
+      chunks_.push_back({item.tokens, item.computed});
+    }
+    shape.sampled += item.samples ? 1 : 0;
+  }
+  shape.prefills = chunks_;
+  return cost_->step_time(shape);
+}
+
+void Engine::finish_step() {
+  const Time now = queue_.now();
+  Step& step = *worker_;
+  KV_ASSERT(in_flight_.front() == &step, "steps end out of order");
+  in_flight_.pop_front();
+  worker_ = nullptr;
+  emit_tokens(step.plan);
+  completion_seen_ = false;
+  if (connector_ != nullptr) {
+    connector_->submit_stores(step.transfers.behind);
+    completion_seen_ = connector_->poll(now);
+  }
+  std::uint32_t tokens = 0;
+  for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
+  observer_.on_step({step.worker_start, now, step.forward_start - step.worker_start, tokens,
+                     step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
+                     scheduler_.waiting()});
+  tell_tiers();
+  last_step_end_ = now;
+  free_steps_.push_back(&step);
+  start_workers();
+  // Nothing else happens at this instant before the next schedule: no need for an event.
+  if (!queue_.pending_now_before(Phase::kStepStart)) return schedule_steps();
+  state_ = State::kAsleep;
+  wake();
+}
+
+/// Requests whose known tokens are all computed emit the next one; the last one ends them.
+void Engine::emit_tokens(const StepPlan& plan) {
+  const Time now = queue_.now();
+  std::uint32_t steady = 0;  // requests whose previous token is the previous step's
+  for (const ScheduledTokens& item : plan.items) {
+    if (!item.samples) continue;
+    ActiveRequest& r = requests_[item.request];
+    scheduler_.collect(r);
+    if (r.generated == 1) {
+      r.first_token = now;
+    } else if (r.last_token == last_step_end_) {
+      ++steady;
+    } else {
+      observer_.on_token_gap(now - r.last_token, 1);
+    }
+    r.last_token = now;
+    if (r.generated == r.output)
+      end_request(item.request, RequestStatus::kCompleted, Reason::kNone);
+  }
+  if (steady > 0) observer_.on_token_gap(now - last_step_end_, steady);
+}
+
+// ---- ends
+// ----------------------------------------------------------------------------------------
+
+void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
+  const ActiveRequest& r = requests_[h];
+  RequestRecord record;
+  record.request = r.id;
+  record.arrival = r.arrival;
+  record.scheduled = r.scheduled;
+  record.first_token = r.first_token;
+  if (status == RequestStatus::kCompleted) record.finish = queue_.now();
+  record.input_tokens = r.prompt;
+  record.output_tokens = r.output;
+  record.cached_tokens[0] = r.cached_tokens[0];
+  record.cached_tokens[1] = r.cached_tokens[1];
+  record.preemptions = r.preemptions;
+  record.status = status;
+  record.reason = reason;
+  observer_.on_request(record);
+  const RequestId id = r.id;
+  if (status == RequestStatus::kCompleted) {
+    const bool held = scheduler_.finish(h, queue_.now());
+    if (connector_ != nullptr) {
+      connector_->on_finished(h, held);
+    } else {
+      requests_.recycle(h);
+    }
+  } else {
+    requests_.recycle(h);
+  }
+  if (listener_ != nullptr && status != RequestStatus::kStuck) listener_->on_request_end(id);
+}
+
+std::uint32_t Engine::finish_run() {
+  const std::vector<Handle> stuck = scheduler_.queued();
+  for (const Handle h : stuck) end_request(h, RequestStatus::kStuck, Reason::kDeadlock);
+  KV_ASSERT(scheduler_.running() == 0, "{} requests still running without an event",
+            scheduler_.running());
+  if (!stuck.empty()) return static_cast<std::uint32_t>(stuck.size());
+  pool_.check_drained();
+  if (connector_ != nullptr) {
+    KV_ASSERT(connector_->idle() && path_->idle(), "a transfer was never finished");
+    connector_->tier().check_drained();
+  }
+  KV_ASSERT(requests_.alive() == 0, "{} requests were never let go", requests_.alive());
+  return 0;
+}
+
+void Engine::tell_tiers() {
+  const auto tell = [&](std::uint32_t tier, const Told& now_known) {
+    Told& told = told_[tier];
+    if (told.stored == now_known.stored && told.evicted == now_known.evicted &&
+        told.used == now_known.used) {
+      return;
+    }
+    observer_.on_tier_change({queue_.now(), tier,
+                              static_cast<std::uint32_t>(now_known.stored - told.stored),
+                              static_cast<std::uint32_t>(now_known.evicted - told.evicted),
+                              tier == 0 ? pool_.cached() : now_known.used, now_known.used});
+    told = now_known;
+  };
+  tell(0, {pool_.registered(), pool_.evictions(), pool_.used()});
+  if (connector_ != nullptr) {
+    const OffloadTier& tier = connector_->tier();
+    tell(1, {tier.stored(), tier.evictions(), tier.used()});
+  }
+}
+
+}  // namespace spillway

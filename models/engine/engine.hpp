@@ -1,0 +1,128 @@
+// One serving engine: steps on the simulated clock, a scheduler, a block pool, and the tier below.
+//
+// At one instant, in this order: outputs and frees of the step that ends, ended stores, ended
+// loads, arrivals, then the next schedule. A step with nothing to compute lasts nothing; the engine
+// then sleeps until an arrival or a completion, unless something is left for it to do at once.
+//
+// A step is scheduled, then its worker part runs: submit stores, wait for fences, submit loads,
+// compute. Worker parts follow one another. With asynchronous scheduling the next step is scheduled
+// while one computes, so its worker part waits for that one's end; otherwise the two coincide.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/compute/step_cost.hpp"
+#include "models/engine/arrivals.hpp"
+#include "models/engine/chain_map.hpp"
+#include "models/engine/offload_connector.hpp"
+#include "models/engine/vllm_scheduler.hpp"
+#include "models/link/copy_path.hpp"
+#include "policies/catalogue.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/observer.hpp"
+#include "sim/ring_queue.hpp"
+#include "sim/workload.hpp"
+
+namespace spillway {
+
+/// The tier below HBM and the path to it.
+struct LowerTierConfig {
+  std::uint64_t capacity_blocks = 0;
+  const EvictionEntry* eviction = nullptr;
+  LaneSpec down;  ///< HBM to the tier
+  LaneSpec up;    ///< the tier to HBM
+};
+
+struct EngineParts {
+  EngineConfig config;
+  const EvictionEntry* eviction = nullptr;  ///< HBM's policy for cached, unused blocks
+  std::unique_ptr<StepCost> cost;
+  std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
+};
+
+class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
+ public:
+  /// `listener` may be set later, before the first request ends.
+  Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer);
+
+  void set_listener(RequestEndListener& listener) { listener_ = &listener; }
+  void submit(RequestId request) override;
+  void on_event(EventPayload payload) override;
+
+  /// After the last event: reports every request still here as stuck, and checks that nothing
+  /// leaks. Returns how many were stuck.
+  std::uint32_t finish_run();
+
+  const KvPool& pool() const { return pool_; }
+  const VllmScheduler& scheduler() const { return scheduler_; }
+  const OffloadConnector* connector() const { return connector_.get(); }
+  std::uint64_t deferrals() const { return deferrals_; }
+  Duration flush_stall() const { return flush_stall_; }
+
+ private:
+  enum class Kind : std::uint16_t { kStepStart, kStepDone };
+  enum class State : std::uint8_t {
+    kAsleep,
+    kWoken,  ///< a schedule is due at this instant
+    kBusy,   ///< a step or an empty step's fences must end first
+  };
+  struct Step {
+    StepPlan plan;
+    StepTransfers transfers;
+    Time worker_start{};
+    Time forward_start{};
+    std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
+  };
+
+  void on_transfer_progress() override;
+  void wake();
+  void schedule_steps();
+  Step& schedule_one();
+  void start_workers();
+  void begin_forward();
+  void end_empty_step(bool changed);
+  void finish_step();
+  void emit_tokens(const StepPlan& plan);
+  Duration forward_time(const StepPlan& plan);
+  void end_request(Handle h, RequestStatus status, Reason reason);
+  void tell_tiers();
+
+  EventQueue& queue_;
+  const Workload& workload_;
+  EngineConfig config_;
+  Observer& observer_;
+  RequestEndListener* listener_ = nullptr;
+  std::unique_ptr<StepCost> cost_;
+  ChainMap chains_;
+  ResidencyTable residency_;
+  RequestPool requests_;
+  KvPool pool_;
+  std::unique_ptr<OffloadConnector> connector_;
+  std::unique_ptr<CopyPath> path_;
+  VllmScheduler scheduler_;
+
+  State state_ = State::kAsleep;
+  std::uint32_t depth_;  ///< steps that may be in flight: 1, or 2
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<Step*> free_steps_;
+  RingQueue<Step*> in_flight_;     ///< scheduled with tokens, not collected
+  RingQueue<Step*> workers_;       ///< worker parts that have not begun, empty steps included
+  Step* worker_ = nullptr;         ///< the one that waits for fences or computes
+  const Step* awaited_ = nullptr;  ///< an empty step whose fences must end before the next schedule
+  bool awaited_changed_ = false;   ///< it preempted a request or started a load
+  std::vector<PrefillChunk> chunks_;  ///< scratch
+  Time last_step_end_{};
+  bool completion_seen_ = false;   ///< since the last schedule
+  std::uint32_t empty_steps_ = 0;  ///< in a row, at one instant
+  std::uint64_t deferrals_ = 0;
+  Duration flush_stall_{};
+  struct Told {
+    std::uint64_t stored = 0;
+    std::uint64_t evicted = 0;
+    std::uint32_t used = 0;
+  };
+  std::array<Told, 2> told_{};  ///< what observers know of each tier
+};
+
+}  // namespace spillway

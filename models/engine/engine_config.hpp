@@ -1,0 +1,34 @@
+// What an engine is told: sizes, limits and the switches of its release.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// Names follow vLLM's own flags; the switches are those of the engine specification, by upstream
+/// change. A preset fills them in (scenarios/presets).
+struct EngineConfig {
+  std::uint32_t block_tokens = 16;
+  std::uint32_t num_gpu_blocks = 0;  ///< the null block included, as vLLM counts
+  std::uint32_t max_num_seqs = 256;
+  std::uint32_t max_num_batched_tokens = 2048;
+  std::uint32_t max_model_len = 0;                 ///< prompt + output; 0: no limit
+  std::uint32_t long_prefill_token_threshold = 0;  ///< 0: off
+  double watermark = 0;                            ///< share of blocks kept free when admitting
+  Bytes block_bytes{0};                            ///< KV bytes of one block over all layers
+  std::uint32_t copies_per_block = 1;              ///< contiguous pieces one block is copied in
+
+  bool async_scheduling = false;  ///< two batches in flight: plan one while one computes
+  bool enable_prefix_caching = true;
+  bool offload_prompt_only = true;     ///< d63108fb18
+  bool unhashed_front = true;          ///< 520828789c: unhashed blocks freed to the queue's front
+  bool reserve_full_isl = true;        ///< dc78c2c933: admit only what fits with its whole prompt
+  bool async_load_reservation = true;  ///< 3b3d5287fa: loads leave room for prefills under way
+  bool convoy = true;                  ///< wait for another request's load of the same blocks
+  bool store_defer_next_step =
+      true;  ///< 2a4dbe24ea: stores are submitted when the next step starts
+};
+
+}  // namespace spillway

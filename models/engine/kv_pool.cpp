@@ -1,0 +1,123 @@
+#include "models/engine/kv_pool.hpp"
+
+namespace spillway {
+
+KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency,
+               std::unique_ptr<EvictionPolicy> policy, bool unhashed_front)
+    : residency_(residency),
+      policy_(std::move(policy)),
+      unhashed_front_(unhashed_front),
+      usable_(slots - 1),
+      free_(slots - 1),
+      slots_(slots) {
+  unhashed_.reserve(slots);
+  scratch_.reserve(slots);
+  watched_.reserve(slots);
+}
+
+SlotId KvPool::take(const Access& access) {
+  KV_ASSERT(free_ > 0, "no free block to hand out");
+  --free_;
+  std::uint32_t slot = 0;
+  if (!unhashed_.empty()) {
+    slot = raw(unhashed_.back());
+    unhashed_.pop_back();
+  } else if (never_used_ <= usable_) {
+    slot = never_used_++;
+  } else {
+    slot = raw(policy_->pop_victim(access.now));
+  }
+  Slot& taken = slots_[slot];
+  KV_ASSERT(taken.references == 0, "slot {} handed out while in use", slot);
+  if (taken.block != kNoBlock) evict(slot);
+  taken.references = 1;
+  give(taken);
+  return SlotId{slot};
+}
+
+void KvPool::evict(std::uint32_t slot) {
+  Slot& leaving = slots_[slot];
+  std::uint32_t* link = &residency_[BlockId{leaving.block}].hbm;
+  while (*link != slot) {
+    KV_ASSERT(*link != 0, "slot {} is not registered for its block {}", slot, leaving.block);
+    link = &slots_[*link].next_copy;
+  }
+  *link = leaving.next_copy;
+  leaving.block = kNoBlock;
+  leaving.next_copy = 0;
+  watched_changed_ = watched_changed_ || leaving.watched;
+  --cached_;
+  ++evictions_;
+}
+
+void KvPool::share(SlotSpan slots) {
+  scratch_.clear();
+  for (const SlotId slot : slots) {
+    Slot& shared = slots_[raw(slot)];
+    if (shared.references++ == 0) {
+      scratch_.push_back(slot);
+      watched_changed_ = watched_changed_ || shared.watched;
+    }
+    give(shared);
+  }
+  free_ -= static_cast<std::uint32_t>(scratch_.size());
+  if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
+}
+
+void KvPool::register_block(SlotId slot, BlockId id) {
+  Slot& full = slots_[raw(slot)];
+  KV_ASSERT(full.block == kNoBlock, "slot {} registered twice", raw(slot));
+  full.block = raw(id);
+  full.next_copy = 0;
+  std::uint32_t* link = &residency_[id].hbm;
+  while (*link != 0) link = &slots_[*link].next_copy;
+  *link = raw(slot);
+  ++cached_;
+  ++registered_;
+  watched_changed_ = watched_changed_ || raw(id) == watched_miss_;
+}
+
+void KvPool::release(SlotSpan slots, const Access& access) {
+  scratch_.clear();
+  std::size_t front = unhashed_.size();
+  for (std::size_t i = slots.size(); i-- > 0;) {
+    Slot& released = slots_[raw(slots[i])];
+    KV_ASSERT(released.references > 0, "slot {} released more often than taken", raw(slots[i]));
+    if (--released.references > 0) continue;
+    ++free_;
+    watched_changed_ = watched_changed_ || released.watched;
+    if (released.block == kNoBlock && unhashed_front_) {
+      // One list, tail-most first: the tail-most must end on top of the stack.
+      unhashed_.insert(unhashed_.begin() + static_cast<std::ptrdiff_t>(front), slots[i]);
+    } else {
+      scratch_.push_back(slots[i]);
+    }
+  }
+  if (!scratch_.empty()) policy_->add(scratch_, access);
+}
+
+void KvPool::unguard(SlotId slot) {
+  KV_ASSERT(slots_[raw(slot)].guards > 0, "slot {} is not guarded", raw(slot));
+  --slots_[raw(slot)].guards;
+}
+
+void KvPool::note_given(SlotSpan slots) {
+  for (const SlotId slot : slots) give(slots_[raw(slot)]);
+}
+
+void KvPool::watch(SlotSpan hits, std::uint32_t missed) {
+  for (const SlotId slot : watched_) slots_[raw(slot)].watched = false;
+  watched_.assign(hits.begin(), hits.end());
+  for (const SlotId slot : watched_) slots_[raw(slot)].watched = true;
+  watched_miss_ = missed;
+  watched_changed_ = false;
+}
+
+void KvPool::check_drained() const {
+  KV_ASSERT(free_ == usable_, "{} blocks still in use after the last request", usable_ - free_);
+  for (const Slot& slot : slots_) {
+    KV_ASSERT(slot.references == 0 && slot.guards == 0, "a block kept users or guards");
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,300 @@
+#include "models/engine/offload_connector.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+OffloadConnector::OffloadConnector(const Environment& environment,
+                                   std::unique_ptr<OffloadTier> tier)
+    : env_(environment), tier_(std::move(tier)) {}
+
+// ---- look-up
+// -------------------------------------------------------------------------------------
+
+OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::uint32_t local,
+                                                   const Access& access) {
+  if (r.transfers_in_flight()) return {false, 0};
+  const std::uint32_t full = r.tokens() / env_.config.block_tokens;
+  std::uint32_t hits = 0;
+  bool pending = false;
+  bool reading = false;
+  env_.chains.for_runs(r.id, local, full, [&](std::uint32_t first, std::uint32_t count) {
+    const BlockResidency* block = env_.residency.from(first);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const LookupState state = tier_->state(block[i]);
+      if (state == LookupState::kMiss) return false;
+      pending = pending || state == LookupState::kPending;
+      reading = reading || state == LookupState::kReading;
+      ++hits;
+    }
+    return true;
+  });
+  touch_chain(r, access);
+  const bool convoy = env_.config.convoy && env_.config.enable_prefix_caching && reading;
+  if (hits > 0 && (pending || convoy)) return {false, 0};
+  return {true, hits};
+}
+
+/// All of the request's full blocks that lie idle below, the head of the sequence last (most
+/// recent).
+void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access) {
+  runs_.clear();
+  const std::uint32_t full = r.tokens() / env_.config.block_tokens;
+  env_.chains.for_runs(r.id, 0, full, [&](std::uint32_t first, std::uint32_t count) {
+    runs_.push_back({first, count});
+    return true;
+  });
+  touched_.clear();
+  for (std::size_t i = runs_.size(); i-- > 0;) {
+    const BlockResidency* block = env_.residency.from(runs_[i].first);
+    for (std::uint32_t k = runs_[i].count; k-- > 0;) {
+      if (block[k].idle_below()) touched_.push_back(SlotId{block[k].below_state});
+    }
+  }
+  tier_->touch(touched_, access);
+}
+
+void OffloadConnector::collect_below(RequestId id, std::uint32_t from, std::uint32_t to,
+                                     std::vector<SlotId>& out) {
+  out.clear();
+  env_.chains.for_runs(id, from, to, [&](std::uint32_t first, std::uint32_t count) {
+    const BlockResidency* block = env_.residency.from(first);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (block[i].below_state != 0) out.push_back(SlotId{block[i].below()});
+    }
+    return true;
+  });
+}
+
+void OffloadConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
+                                       std::uint32_t external) {
+  if (r.preemptions > 0) {
+    counters_.hits_resumed += external;
+    return;
+  }
+  counters_.queries += r.tokens() / env_.config.block_tokens - local;
+  counters_.hits += external;
+}
+
+// ---- planning
+// ------------------------------------------------------------------------------------
+
+std::uint32_t OffloadConnector::make_job(Handle h) {
+  std::uint32_t job = static_cast<std::uint32_t>(jobs_.size());
+  if (free_jobs_.empty()) {
+    jobs_.emplace_back();
+  } else {
+    job = free_jobs_.back();
+    free_jobs_.pop_back();
+  }
+  jobs_[job].request = h;
+  jobs_[job].fencing = {};
+  jobs_[job].below.clear();
+  jobs_[job].hbm.clear();
+  ++jobs_in_flight_;
+  return job;
+}
+
+void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) {
+  ActiveRequest& r = env_.requests[h];
+  const std::uint32_t job = make_job(h);
+  collect_below(r.id, local, local + blocks, jobs_[job].below);
+  KV_ASSERT(jobs_[job].below.size() == blocks, "a load of blocks that are not there");
+  tier_->begin_read(jobs_[job].below);
+  r.next_store = local + blocks;
+  r.loads = 1;
+  r.load_done = false;
+  planned_loads_.push_back(job);
+  ++counters_.load_jobs;
+}
+
+void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
+  transfers.clear();
+  transfers_ = &transfers;
+  for (const Handle h : plan.preempted) {
+    for (const std::uint32_t job : env_.requests[h].stores) fence(job);
+  }
+  if (env_.pool.guarded_given()) fence_given_blocks();
+  for (const ScheduledTokens& item : plan.items) {
+    const ActiveRequest& r = env_.requests[item.request];
+    const std::uint32_t limit = env_.config.offload_prompt_only ? r.prompt : r.tokens();
+    const std::uint32_t tokens = std::min(item.computed + item.tokens, limit);
+    if (tokens / env_.config.block_tokens > r.next_store) {
+      offer(item.request, tokens, {now, r.id}, false);
+    }
+  }
+  for (const Handle h : unoffered_) {
+    ActiveRequest& r = env_.requests[h];
+    // T tokens, though the last one's KV was never computed: upstream does not look either.
+    offer(h, env_.config.offload_prompt_only ? r.prompt : r.tokens(), {now, r.id}, true);
+    r.offered = true;
+    recycle_if_gone(h);
+  }
+  unoffered_.clear();
+
+  std::swap(transfers.stores, deferred_);
+  std::swap(transfers.loads, planned_loads_);
+  std::vector<std::uint32_t>& rest =
+      env_.config.store_defer_next_step ? deferred_ : transfers.behind;
+  for (const std::uint32_t job : planned_) {
+    (fenced_now(job) ? transfers.stores : rest).push_back(job);
+  }
+  planned_.clear();
+  if (transfers.fences_pending > 0) ++counters_.flushes;
+}
+
+/// Offers the blocks behind next_store that `tokens` tokens fill: those absent below get a slot and
+/// one job, all or none.
+void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) {
+  ActiveRequest& r = env_.requests[h];
+  const std::uint32_t storable = tokens / env_.config.block_tokens;
+  if (storable <= r.next_store) return;
+  offered_.clear();
+  fresh_.clear();
+  std::uint32_t position = r.next_store;
+  env_.chains.for_runs(r.id, r.next_store, storable, [&](std::uint32_t first, std::uint32_t count) {
+    const BlockResidency* block = env_.residency.from(first);
+    for (std::uint32_t i = 0; i < count; ++i, ++position) {
+      if (block[i].below_state != 0) {
+        offered_.push_back(SlotId{block[i].below()});
+      } else {
+        fresh_.push_back({position, BlockId{first + i}});
+      }
+    }
+    return true;
+  });
+  if (fresh_.empty()) {
+    r.next_store = storable;
+    return;
+  }
+  if (!tier_->make_room(static_cast<std::uint32_t>(fresh_.size()), offered_, access)) {
+    ++counters_.store_failures;
+    return;
+  }
+  const std::uint32_t job = make_job(h);
+  for (const Fresh& fresh : fresh_) {
+    jobs_[job].below.push_back(tier_->begin_write(fresh.block));
+    jobs_[job].hbm.push_back(r.slots[fresh.position]);
+  }
+  touch_chain(r, access);
+  r.next_store = storable;
+  r.stores.push_back(job);
+  planned_.push_back(job);
+  ++counters_.store_jobs;
+  if (finished) {
+    finished_jobs_.push_back(job);
+    bool given = false;
+    for (const SlotId slot : jobs_[job].hbm) {
+      env_.pool.guard(slot);
+      given = given || env_.pool.given_this_step(slot);
+    }
+    if (given) fence(job);
+  }
+}
+
+void OffloadConnector::on_finished(Handle h, bool held) {
+  ActiveRequest& r = env_.requests[h];
+  for (const std::uint32_t job : r.stores) {
+    finished_jobs_.push_back(job);
+    for (const SlotId slot : jobs_[job].hbm) env_.pool.guard(slot);
+  }
+  if (held) {
+    unoffered_.push_back(h);
+  } else {
+    r.offered = true;  // it has no blocks left to offer
+    recycle_if_gone(h);
+  }
+}
+
+// ---- fences
+// --------------------------------------------------------------------------------------
+
+bool OffloadConnector::fenced_now(std::uint32_t job) const {
+  return jobs_[job].fencing[0] == transfers_ || jobs_[job].fencing[1] == transfers_;
+}
+
+void OffloadConnector::fence(std::uint32_t job) {
+  if (fenced_now(job)) return;
+  auto& fencing = jobs_[job].fencing;
+  KV_ASSERT(fencing[0] == nullptr || fencing[1] == nullptr, "more than two steps wait for a store");
+  fencing[fencing[0] == nullptr ? 0 : 1] = transfers_;
+  ++transfers_->fences_pending;
+}
+
+/// Some block handed out in this step is still being read by a finished request's store: find
+/// which.
+void OffloadConnector::fence_given_blocks() {
+  for (const std::uint32_t job : finished_jobs_) {
+    const auto& slots = jobs_[job].hbm;
+    if (std::any_of(slots.begin(), slots.end(),
+                    [&](SlotId slot) { return env_.pool.given_this_step(slot); })) {
+      fence(job);
+    }
+  }
+}
+
+// ---- transfers
+// -----------------------------------------------------------------------------------
+
+void OffloadConnector::submit(Direction direction, std::uint32_t job) {
+  const auto blocks = static_cast<std::uint32_t>(jobs_[job].below.size());
+  path_->submit(direction, job, env_.config.block_bytes * blocks,
+                blocks * env_.config.copies_per_block);
+}
+
+void OffloadConnector::submit_stores(const std::vector<std::uint32_t>& jobs) {
+  for (const std::uint32_t job : jobs) submit(Direction::kDown, job);
+}
+
+void OffloadConnector::submit_loads(const std::vector<std::uint32_t>& jobs) {
+  for (const std::uint32_t job : jobs) submit(Direction::kUp, job);
+}
+
+void OffloadConnector::on_transfer_done(Direction direction, std::uint32_t job) {
+  ended_[index_of(direction)].push_back(job);
+  for (StepTransfers* step : jobs_[job].fencing) {
+    if (step != nullptr) --step->fences_pending;
+  }
+  env_.waiter.on_transfer_progress();
+}
+
+bool OffloadConnector::poll(Time now) {
+  auto& stores = ended_[index_of(Direction::kDown)];
+  auto& loads = ended_[index_of(Direction::kUp)];
+  const bool any = !stores.empty() || !loads.empty();
+  for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
+  for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
+  return any;
+}
+
+void OffloadConnector::complete_store(std::uint32_t job, Time now) {
+  const Handle h = jobs_[job].request;
+  ActiveRequest& r = env_.requests[h];
+  tier_->end_write(jobs_[job].below, {now, r.id});
+  r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
+  if (r.state == RequestState::kFinished) {
+    finished_jobs_.erase(std::find(finished_jobs_.begin(), finished_jobs_.end(), job));
+    for (const SlotId slot : jobs_[job].hbm) env_.pool.unguard(slot);
+    recycle_if_gone(h);
+  }
+  free_jobs_.push_back(job);
+  --jobs_in_flight_;
+}
+
+void OffloadConnector::complete_load(std::uint32_t job, Time now) {
+  ActiveRequest& r = env_.requests[jobs_[job].request];
+  tier_->end_read(jobs_[job].below, {now, r.id});
+  r.loads = 0;
+  r.load_done = true;
+  free_jobs_.push_back(job);
+  --jobs_in_flight_;
+}
+
+void OffloadConnector::recycle_if_gone(Handle h) {
+  const ActiveRequest& r = env_.requests[h];
+  if (r.offered && r.stores.empty()) env_.requests.recycle(h);
+}
+
+}  // namespace spillway

@@ -1,0 +1,87 @@
+// The tier below HBM as the OffloadingConnector keeps it: residency, pins and eviction
+// (vllm/v1/kv_offload/cpu/manager.py, cpu/policies/lru.py).
+//
+// A slot is being written (not readable, not evictable), ready and idle (evictable), or ready and
+// read by one or more loads (pinned).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/engine/residency.hpp"
+#include "policies/eviction_policy.hpp"
+#include "sim/error.hpp"
+#include "sim/ids.hpp"
+
+namespace spillway {
+
+enum class LookupState : std::uint8_t { kMiss, kPending, kReady, kReading };
+
+class OffloadTier {
+ public:
+  /// `capacity` in blocks; slots beyond `distinct_blocks` are never needed.
+  OffloadTier(std::uint64_t capacity, std::uint32_t distinct_blocks, ResidencyTable& residency,
+              std::unique_ptr<EvictionPolicy> policy);
+
+  /// Slots that a tier of this capacity needs; what a policy for it must be made for.
+  static std::uint32_t slots_for(std::uint64_t capacity, std::uint32_t distinct_blocks);
+
+  std::uint32_t used() const { return used_; }
+  std::uint32_t evictable() const { return evictable_; }
+  std::uint64_t stored() const { return stored_; }
+  std::uint64_t evictions() const { return evictions_; }
+
+  LookupState state(const BlockResidency& block) const {
+    if (block.below_state == 0) return LookupState::kMiss;
+    if (block.idle_below()) return LookupState::kReady;
+    return slots_[block.below()].pins < 0 ? LookupState::kPending : LookupState::kReading;
+  }
+
+  /// Makes room for `fresh` blocks without evicting any of `offered` (slots of this tier that the
+  /// same batch offers again). All or nothing: false leaves everything as it was.
+  bool make_room(std::uint32_t fresh, SlotSpan offered, const Access& access);
+  /// A slot for `block`, whose write starts now. Precondition: room was made.
+  SlotId begin_write(BlockId block);
+  /// The writes ended: readable, evictable, the first of `slots` the oldest.
+  void end_write(SlotSpan slots, const Access& access);
+  /// Pins `slots`, all of them ready, for a load.
+  void begin_read(SlotSpan slots);
+  void end_read(SlotSpan slots, const Access& access);
+  /// A request looked for these slots, all of them idle: they count as used, the first the oldest.
+  void touch(SlotSpan idle, const Access& access);
+
+  /// Changes with every change of content, pins or eviction order: between two equal versions a
+  /// repeated look-up finds the same, and a repeated touch changes nothing.
+  std::uint64_t version() const { return version_; }
+
+  void check_drained() const;
+
+ private:
+  static constexpr std::int32_t kWriting = -1;
+  struct Slot {
+    std::uint32_t block = 0;
+    std::int32_t pins = 0;
+  };
+  std::uint32_t room() const { return static_cast<std::uint32_t>(capacity_ - used_); }
+  void set_busy(SlotId slot, bool busy) {
+    const std::uint32_t mark = busy ? BlockResidency::kBusy : 0;
+    residency_[BlockId{slots_[raw(slot)].block}].below_state = raw(slot) | mark;
+  }
+
+  ResidencyTable& residency_;
+  std::unique_ptr<EvictionPolicy> policy_;
+  std::uint64_t capacity_;
+  std::uint32_t used_ = 0;
+  std::uint32_t evictable_ = 0;
+  std::uint32_t never_used_ = 1;
+  std::uint64_t stored_ = 0;
+  std::uint64_t evictions_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::uint64_t version_ = 0;
+  std::vector<SlotId> scratch_;
+  std::vector<SlotId> victims_;
+};
+
+}  // namespace spillway

@@ -1,0 +1,344 @@
+#include "models/engine/vllm_scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+VllmScheduler::VllmScheduler(const Environment& environment)
+    : env_(environment),
+      watermark_blocks_(static_cast<std::uint32_t>(
+          std::floor(environment.config.watermark * environment.config.num_gpu_blocks))) {
+  running_.reserve(env_.config.max_num_seqs);
+  found_.hits.reserve(env_.pool.usable());
+}
+
+void VllmScheduler::schedule(Time now, StepPlan& plan) {
+  plan.clear();
+  env_.pool.begin_step();
+  budget_ = env_.config.max_num_batched_tokens;
+  schedule_running(now, plan);
+  if (plan.preempted.empty()) schedule_waiting(now, plan);
+}
+
+void VllmScheduler::apply(StepPlan& plan) {
+  for (ScheduledTokens& item : plan.items) {
+    ActiveRequest& r = env_.requests[item.request];
+    r.computed += item.tokens;
+    item.samples = r.computed == r.tokens() + r.placeholders;
+    if (!item.samples) continue;
+    ++r.placeholders;
+    if (r.prefilling) set_prefilling(item.request, false);
+  }
+}
+
+void VllmScheduler::collect(ActiveRequest& r) {
+  ++r.generated;
+  if (r.placeholders == 0) return;  // preempted meanwhile: the token counts, its KV is gone
+  --r.placeholders;
+  register_full(r, r.computed - r.placeholders);
+}
+
+// ---- running
+// -------------------------------------------------------------------------------------
+
+void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
+  for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+    const Handle h = running_[i];
+    ActiveRequest& r = env_.requests[h];
+    if (r.last_token_in_flight()) continue;
+    std::uint32_t tokens = std::min(capped(r.tokens() + r.placeholders - r.computed), budget_);
+    if (env_.config.max_model_len > 0) {
+      tokens = std::min(tokens, env_.config.max_model_len - 1 - r.computed);
+    }
+    if (tokens == 0) continue;
+    const Access access{now, r.id};
+    while (!grow(r, tokens, access)) {
+      const Handle victim = running_.back();
+      preempt(victim, now, plan);
+      if (victim == h) return;
+    }
+    budget_ -= tokens;
+    plan.items.push_back({h, tokens, r.computed});
+  }
+}
+
+/// Slots for `tokens` more tokens of a running request; false when too few are free.
+bool VllmScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& access) {
+  const std::uint32_t wanted = blocks_for(r.computed + tokens);
+  const auto held = static_cast<std::uint32_t>(r.slots.size());
+  if (wanted > held) {
+    if (wanted - held > env_.pool.free()) return false;
+    for (std::uint32_t i = held; i < wanted; ++i) r.slots.push_back(env_.pool.take(access));
+  }
+  register_full(r, r.computed + tokens);
+  return true;
+}
+
+void VllmScheduler::preempt(Handle h, Time now, StepPlan& plan) {
+  ActiveRequest& r = env_.requests[h];
+  KV_ASSERT(running_.back() == h, "a victim that is not the last running request");
+  running_.pop_back();
+  env_.pool.release(r.slots, {now, r.id});
+  r.slots.clear();
+  r.computed_peak = std::max(r.computed_peak, r.computed);
+  r.computed = 0;
+  r.placeholders = 0;
+  r.registered = 0;
+  r.state = RequestState::kPreempted;
+  ++r.preemptions;
+  if (r.prefilling) set_prefilling(h, false);
+  waiting_.push_front(h);
+  plan.preempted.push_back(h);
+  env_.observer.on_preemption(now, r.id);
+}
+
+// ---- waiting
+// -------------------------------------------------------------------------------------
+
+void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
+  set_aside_.clear();
+  while ((!skipped_.empty() || !waiting_.empty()) && budget_ > 0 &&
+         running_.size() < env_.config.max_num_seqs) {
+    RingQueue<Handle>& queue = skipped_.empty() ? waiting_ : skipped_;
+    const Handle h = queue.front();
+    const Verdict verdict = consider(h, now, plan);
+    if (verdict == Verdict::kStop) break;
+    queue.pop_front();
+    if (verdict == Verdict::kSetAside) set_aside_.push_back(h);
+  }
+  for (std::size_t i = set_aside_.size(); i-- > 0;) skipped_.push_front(set_aside_[i]);
+}
+
+VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& plan) {
+  ActiveRequest& r = env_.requests[h];
+  const Access access{now, r.id};
+  if (r.state == RequestState::kLoading) {
+    if (!r.load_done) return Verdict::kSetAside;
+    promote(r);
+  }
+  const bool resumed = r.computed > 0;  // from a load: it holds its blocks
+  if (resumed) {
+    forget_found();
+  } else {
+    look_up(h, access);
+    if (!found_.known) {
+      ++plan.deferrals;
+      return Verdict::kSetAside;
+    }
+  }
+  const bool loads = found_.external > 0;
+  const std::uint32_t before =
+      resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
+  const std::uint32_t tokens = loads ? 0 : std::min(capped(r.tokens() - before), budget_);
+  if (!admit(r, tokens, access)) {
+    if (!resumed) remember_blocked(h);
+    return Verdict::kStop;
+  }
+  blocked_.valid = false;
+  if (!resumed) count_admission(r);
+  r.computed = before;
+  if (loads) {
+    env_.connector->plan_load(h, found_.local(), found_.external);
+    r.state = RequestState::kLoading;
+    set_prefilling(h, true);
+    plan.load_started = true;
+    return Verdict::kSetAside;
+  }
+  r.state = RequestState::kRunning;
+  if (r.preemptions == 0) r.scheduled = now;
+  running_.push_back(h);
+  budget_ -= tokens;
+  plan.items.push_back({h, tokens, r.computed});
+  const bool unfinished = r.computed + tokens < r.tokens();
+  if (unfinished != r.prefilling) set_prefilling(h, unfinished);
+  return Verdict::kAdmitted;
+}
+
+/// Fills found_. The result for a blocked head is kept: nothing it rests on has changed, and the
+/// touch of its blocks below would leave their order as it is.
+void VllmScheduler::look_up(Handle h, const Access& access) {
+  const std::uint64_t version = env_.connector == nullptr ? 0 : env_.connector->tier().version();
+  if (blocked_.valid && blocked_.request == h && blocked_.below_version == version &&
+      !env_.pool.watched_changed()) {
+    return;
+  }
+  forget_found();
+  const ActiveRequest& r = env_.requests[h];
+  find_local(r);
+  if (env_.connector != nullptr) {
+    const auto below = env_.connector->look_up(r, found_.local(), access);
+    found_.external = below.blocks;
+    found_.known = below.known;
+  }
+}
+
+void VllmScheduler::forget_found() {
+  blocked_.valid = false;
+  found_.hits.clear();
+  found_.idle = 0;
+  found_.missed = KvPool::kNoBlock;
+  found_.external = 0;
+  found_.known = true;
+}
+
+void VllmScheduler::remember_blocked(Handle h) {
+  if (blocked_.valid) return;
+  env_.pool.watch(found_.hits, found_.missed);
+  blocked_ = {true, h, env_.connector == nullptr ? 0 : env_.connector->tier().version()};
+}
+
+/// Walks the chain from its root to the first block that HBM does not hold. The last token is
+/// always computed, so an aligned prompt that is fully cached recomputes its whole last block.
+void VllmScheduler::find_local(const ActiveRequest& r) {
+  if (!env_.config.enable_prefix_caching) return;
+  const std::uint32_t limit = (r.tokens() - 1) / env_.config.block_tokens;
+  env_.chains.for_runs(r.id, 0, limit, [&](std::uint32_t first, std::uint32_t count) {
+    const BlockResidency* block = env_.residency.from(first);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (block[i].hbm == 0) {
+        found_.missed = first + i;
+        return false;
+      }
+      found_.hits.push_back(SlotId{block[i].hbm});
+      found_.idle += env_.pool.in_use(found_.hits.back()) ? 0 : 1;
+    }
+    return true;
+  });
+}
+
+/// Hits count when a request is admitted, once: those of preempted ones separately.
+void VllmScheduler::count_admission(ActiveRequest& r) {
+  if (r.preemptions > 0) {
+    counters_.hits_resumed += found_.local();
+  } else {
+    counters_.queries += r.tokens() / env_.config.block_tokens;
+    counters_.hits += found_.local();
+  }
+  if (env_.connector != nullptr) {
+    env_.connector->count_admission(r, found_.local(), found_.external);
+  }
+  if (r.admitted_before) return;
+  r.admitted_before = true;
+  r.cached_tokens = {found_.local() * env_.config.block_tokens,
+                     found_.external * env_.config.block_tokens};
+}
+
+/// Slots for a waiting request: its local hit, room for the blocks to load, and `tokens` new ones.
+/// False when it does not fit, with nothing changed.
+bool VllmScheduler::admit(ActiveRequest& r, std::uint32_t tokens, const Access& access) {
+  const EngineConfig& config = env_.config;
+  const std::uint32_t local = found_.local();
+  const auto held = static_cast<std::uint32_t>(r.slots.size()) + local;
+  const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
+  const std::uint32_t known =
+      r.computed > 0 ? r.computed : (local + found_.external) * config.block_tokens;
+  const auto needed = [&](std::uint32_t total_tokens) {
+    const std::uint32_t blocks = blocks_for(total_tokens);
+    return (blocks > held ? blocks - held : 0) + found_.idle + watermark;
+  };
+  const std::uint32_t free = env_.pool.free();
+  if (config.reserve_full_isl && needed(r.tokens()) > free) return false;
+  const std::uint32_t reserved =
+      found_.external > 0 && config.async_load_reservation ? reserved_blocks() : 0;
+  if (std::uint64_t{needed(known + tokens)} + reserved > free) return false;
+
+  env_.requests.lend_slots(r);
+  env_.pool.note_given(r.slots);  // what a promoted request holds is handed to the worker now
+  if (local > 0) {
+    env_.pool.share(found_.hits);
+    r.slots.insert(r.slots.end(), found_.hits.begin(), found_.hits.end());
+    r.registered = local;
+  }
+  const std::uint32_t wanted = blocks_for(known + tokens);
+  while (r.slots.size() < wanted) r.slots.push_back(env_.pool.take(access));
+  if (found_.external == 0) register_full(r, known + tokens);
+  return true;
+}
+
+/// Its load has ended: the loaded blocks enter the prefix cache, and at least one token is
+/// computed.
+void VllmScheduler::promote(ActiveRequest& r) {
+  r.state = r.preemptions > 0 ? RequestState::kPreempted : RequestState::kWaiting;
+  r.load_done = false;
+  register_full(r, r.computed);
+  if (r.computed == r.tokens()) --r.computed;
+}
+
+bool VllmScheduler::finish(Handle h, Time now) {
+  ActiveRequest& r = env_.requests[h];
+  const bool ran = r.state == RequestState::kRunning;
+  if (ran) {
+    running_.erase(std::find(running_.begin(), running_.end(), h));
+    env_.pool.release(r.slots, {now, r.id});
+  } else {
+    std::size_t i = 0;
+    while (waiting_[i] != h) ++i;
+    waiting_.erase(i);
+  }
+  r.state = RequestState::kFinished;
+  return ran;
+}
+
+// ---- small parts
+// ---------------------------------------------------------------------------------
+
+std::uint32_t VllmScheduler::capped(std::uint32_t tokens) const {
+  const std::uint32_t threshold = env_.config.long_prefill_token_threshold;
+  return threshold > 0 ? std::min(tokens, threshold) : tokens;
+}
+
+/// Blocks that hold so many tokens.
+std::uint32_t VllmScheduler::blocks_for(std::uint32_t tokens) const {
+  const std::uint32_t most = env_.config.max_model_len;
+  const std::uint32_t held = most > 0 ? std::min(tokens, most) : tokens;
+  return (held + env_.config.block_tokens - 1) / env_.config.block_tokens;
+}
+
+/// What the prefills and loads under way still need until their whole sequence is held.
+std::uint32_t VllmScheduler::reserved_blocks() const {
+  std::uint32_t sum = 0;
+  for (const Handle h : prefilling_) {
+    const ActiveRequest& r = env_.requests[h];
+    const std::uint32_t whole = blocks_for(r.tokens());
+    sum += whole - std::min(whole, static_cast<std::uint32_t>(r.slots.size()));
+  }
+  return sum;
+}
+
+/// The blocks that `tokens` tokens fill enter the prefix cache (tokens not yet known do not count).
+void VllmScheduler::register_full(ActiveRequest& r, std::uint32_t tokens) {
+  if (!env_.config.enable_prefix_caching) return;
+  const std::uint32_t full = std::min(tokens, r.tokens()) / env_.config.block_tokens;
+  if (full <= r.registered) return;
+  std::uint32_t at = r.registered;
+  env_.chains.for_runs(r.id, at, full, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      env_.pool.register_block(r.slots[at++], BlockId{first + i});
+    }
+    return true;
+  });
+  r.registered = full;
+}
+
+void VllmScheduler::set_prefilling(Handle h, bool on) {
+  env_.requests[h].prefilling = on;
+  if (on) {
+    prefilling_.push_back(h);
+    return;
+  }
+  const auto it = std::find(prefilling_.begin(), prefilling_.end(), h);
+  *it = prefilling_.back();
+  prefilling_.pop_back();
+}
+
+std::vector<Handle> VllmScheduler::queued() const {
+  std::vector<Handle> out;
+  for (std::size_t i = 0; i < skipped_.size(); ++i) out.push_back(skipped_[i]);
+  for (std::size_t i = 0; i < waiting_.size(); ++i) out.push_back(waiting_[i]);
+  return out;
+}
+
+}  // namespace spillway

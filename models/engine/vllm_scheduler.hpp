@@ -1,0 +1,112 @@
+// vLLM v1's scheduler: which requests compute how many tokens in the next step
+// (vllm/v1/core/sched/scheduler.py, kv_cache_manager.py).
+//
+// schedule() walks the running requests in order of admission, preempting from the back when blocks
+// run out; then, if nothing was preempted, the waiting ones, first those set aside earlier. The
+// first that cannot be allocated stops the walk (head-of-line blocking). Preempted requests return
+// to the front of the queue and compute everything again, less what the caches still hold.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/engine/active_request.hpp"
+#include "models/engine/chain_map.hpp"
+#include "models/engine/engine_config.hpp"
+#include "models/engine/kv_pool.hpp"
+#include "models/engine/offload_connector.hpp"
+#include "models/engine/step_plan.hpp"
+#include "sim/observer.hpp"
+#include "sim/ring_queue.hpp"
+
+namespace spillway {
+
+struct PrefixCacheCounters {
+  std::uint64_t queries = 0;  ///< full blocks asked for, at first admissions
+  std::uint64_t hits = 0;
+  std::uint64_t hits_resumed = 0;  ///< by requests that had been preempted
+};
+
+class VllmScheduler {
+ public:
+  struct Environment {
+    const EngineConfig& config;
+    const ChainMap& chains;
+    ResidencyTable& residency;
+    RequestPool& requests;
+    KvPool& pool;
+    OffloadConnector* connector;  ///< null without a tier below
+    Observer& observer;
+  };
+  explicit VllmScheduler(const Environment& environment);
+
+  void enqueue(Handle h) { waiting_.push_back(h); }
+  /// Decides a step and allocates for it. C is not advanced: apply() does, after stores are
+  /// planned.
+  void schedule(Time now, StepPlan& plan);
+  void apply(StepPlan& plan);
+  /// A step that samples this request was collected: its next token is known.
+  void collect(ActiveRequest& r);
+  /// The request emitted its last token: its blocks become free. False when it held none, having
+  /// been preempted while that token was in flight.
+  bool finish(Handle h, Time now);
+
+  std::uint32_t running() const { return static_cast<std::uint32_t>(running_.size()); }
+  std::uint32_t waiting() const {
+    return static_cast<std::uint32_t>(waiting_.size() + skipped_.size());
+  }
+  const PrefixCacheCounters& counters() const { return counters_; }
+  /// Every request that is not running, in queue order, for the report of a deadlock.
+  std::vector<Handle> queued() const;
+
+ private:
+  /// What a look-up found for a request about to be admitted.
+  struct Found {
+    std::vector<SlotId> hits;  ///< its leading blocks that HBM holds
+    std::uint32_t idle = 0;    ///< of these, without users: taking them uses up free blocks
+    std::uint32_t missed = KvPool::kNoBlock;  ///< the block that ended the walk
+    std::uint32_t external = 0;               ///< blocks to load from below, behind the hits
+    bool known = true;                        ///< false: the tier below cannot tell yet
+    std::uint32_t local() const { return static_cast<std::uint32_t>(hits.size()); }
+  };
+  /// The head that could not be allocated. Its look-up holds until something it depends on changes,
+  /// so that a queue that waits for many steps costs one comparison a step, not one walk.
+  struct BlockedHead {
+    bool valid = false;
+    Handle request{};
+    std::uint64_t below_version = 0;
+  };
+  enum class Verdict : std::uint8_t { kAdmitted, kSetAside, kStop };
+
+  void schedule_running(Time now, StepPlan& plan);
+  void schedule_waiting(Time now, StepPlan& plan);
+  Verdict consider(Handle h, Time now, StepPlan& plan);
+  bool grow(ActiveRequest& r, std::uint32_t tokens, const Access& access);
+  bool admit(ActiveRequest& r, std::uint32_t tokens, const Access& access);
+  void preempt(Handle h, Time now, StepPlan& plan);
+  void promote(ActiveRequest& r);
+  void look_up(Handle h, const Access& access);
+  void find_local(const ActiveRequest& r);
+  void forget_found();
+  void remember_blocked(Handle h);
+  void count_admission(ActiveRequest& r);
+  std::uint32_t capped(std::uint32_t tokens) const;
+  std::uint32_t blocks_for(std::uint32_t tokens) const;
+  std::uint32_t reserved_blocks() const;
+  void register_full(ActiveRequest& r, std::uint32_t tokens);
+  void set_prefilling(Handle h, bool on);
+
+  Environment env_;
+  std::uint32_t watermark_blocks_;
+  RingQueue<Handle> waiting_;
+  RingQueue<Handle> skipped_;
+  std::vector<Handle> running_;
+  std::vector<Handle> set_aside_;   ///< scratch of one walk
+  std::vector<Handle> prefilling_;  ///< prefills and loads under way, in no order
+  Found found_;                     ///< of the request being considered
+  BlockedHead blocked_;             ///< when valid, found_ is its look-up
+  std::uint32_t budget_ = 0;
+  PrefixCacheCounters counters_;
+};
+
+}  // namespace spillway

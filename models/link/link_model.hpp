@@ -1,0 +1,38 @@
+// How long one transfer job occupies one direction of a link; queueing lives in copy_path.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/units.hpp"
+
+namespace spillway {
+
+class LinkModel {
+ public:
+  virtual ~LinkModel() = default;
+  /// Time for `copies` pieces of `payload / copies` bytes each, submitted together and alone on the
+  /// link. Preconditions: payload > 0, copies > 0.
+  virtual Duration service_time(Bytes payload, std::uint32_t copies) const = 0;
+  /// The rate that no transfer exceeds.
+  virtual BytesPerSecond capacity() const = 0;
+};
+
+/// latency + bytes / bandwidth, rounded up to a nanosecond.
+std::unique_ptr<LinkModel> make_affine_link(Duration latency, std::int64_t bytes_per_second);
+
+/// A measured rate over copy size and copy count, interpolated in logarithms of both, with a fixed
+/// time per job and per copy besides. Outside the grid the nearest edge's rate holds.
+struct RateTable {
+  Duration job_latency{0};         ///< submission of the job
+  Duration per_copy{0};            ///< added for each piece, where the rates exclude it
+  std::vector<double> copy_bytes;  ///< ascending
+  std::vector<double> copies;      ///< ascending
+  std::vector<double> gbs;         ///< row per copy count, column per copy size; GB = 1e9 bytes
+  std::string source;
+};
+std::unique_ptr<LinkModel> make_table_link(RateTable table);
+
+}  // namespace spillway

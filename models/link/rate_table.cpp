@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "models/link/link_model.hpp"
+#include "sim/det_math.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Where a value lies between two grid points: index of the lower one and the weight of the upper.
+struct Position {
+  std::size_t low;
+  std::size_t high;
+  double weight;
+};
+
+class TableLink final : public LinkModel {
+ public:
+  explicit TableLink(RateTable table) : table_(std::move(table)) {
+    KV_ASSERT(
+        !table_.gbs.empty() && table_.gbs.size() == table_.copies.size() * table_.copy_bytes.size(),
+        "a rate table of {} cells for {} x {} points", table_.gbs.size(), table_.copies.size(),
+        table_.copy_bytes.size());
+    for (double& bytes : table_.copy_bytes) bytes = det::log2(bytes);
+    for (double& count : table_.copies) count = det::log2(count);
+    peak_ = *std::max_element(table_.gbs.begin(), table_.gbs.end());
+    for (double& rate : table_.gbs) rate = det::log2(rate);
+  }
+
+  Duration service_time(Bytes payload, std::uint32_t copies) const override {
+    const double bytes = static_cast<double>(payload.count());
+    const double rate = gbs_at(bytes / copies, copies);  // GB/s is bytes per nanosecond
+    return table_.job_latency + table_.per_copy * copies +
+           Duration(static_cast<std::int64_t>(std::ceil(bytes / rate)));
+  }
+  BytesPerSecond capacity() const override { return BytesPerSecond(peak_ * 1e9); }
+
+ private:
+  static Position locate(const std::vector<double>& grid, double value) {
+    if (value <= grid.front()) return {0, 0, 0};
+    if (value >= grid.back()) return {grid.size() - 1, grid.size() - 1, 0};
+    const auto it = std::upper_bound(grid.begin(), grid.end(), value);
+    const auto high = static_cast<std::size_t>(it - grid.begin());
+    return {high - 1, high, (value - grid[high - 1]) / (grid[high] - grid[high - 1])};
+  }
+
+  double gbs_at(double copy_bytes, double copies) const {
+    const Position x = locate(table_.copy_bytes, det::log2(copy_bytes));
+    const Position y = locate(table_.copies, det::log2(copies));
+    const std::size_t columns = table_.copy_bytes.size();
+    const auto row = [&](std::size_t r) {
+      const double low = table_.gbs[r * columns + x.low];
+      return low + x.weight * (table_.gbs[r * columns + x.high] - low);
+    };
+    const double low = row(y.low);
+    return det::exp2(low + y.weight * (row(y.high) - low));
+  }
+
+  RateTable table_;
+  double peak_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LinkModel> make_table_link(RateTable table) {
+  return std::make_unique<TableLink>(std::move(table));
+}
+
+}  // namespace spillway
