@@ -1,0 +1,12 @@
+// One CSV cell, quoted where it must be and safe in a spreadsheet.
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace spillway {
+
+std::string csv_cell(std::string_view text);
+
+}  // namespace spillway

@@ -1,0 +1,32 @@
+// The JSON document that every command writes: envelope, results, digest.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spillway {
+
+inline constexpr int kSchemaVersion = 1;
+
+/// Fields in the order of the contract; see the published schema (`spillway schema result`).
+struct Document {
+  std::string kind;  ///< "run", "plan", "replay", ...
+  nlohmann::json inputs = nlohmann::json::object();
+  nlohmann::json results;
+  std::vector<std::string> warnings;
+};
+
+/// 16 hex digits over `results` without any member called "sim": equal results give equal digests
+/// on every machine.
+std::string digest_of(const nlohmann::json& results);
+
+/// The document with tool, schema version and digest, as text that ends in a newline. Throws
+/// InternalError when a number is not finite.
+std::string render_document(const Document& document);
+
+/// Version and build of this tool, as in the document's "tool".
+nlohmann::json tool_info();
+
+}  // namespace spillway

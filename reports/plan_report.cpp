@@ -1,0 +1,129 @@
+// What a plan's report shows: the decision, the sizes side by side, and the curves behind it.
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "reports/report.hpp"
+#include "reports/sections.hpp"
+
+namespace spillway {
+
+namespace {
+
+double share_from_caches(const RunResult& run, std::size_t first_source) {
+  std::uint64_t tokens = 0;
+  for (std::size_t i = first_source; i < run.prompt_tokens_by_source.size(); ++i) {
+    tokens += run.prompt_tokens_by_source[i].second;
+  }
+  return run.input_tokens == 0
+             ? 0
+             : static_cast<double>(tokens) / static_cast<double>(run.input_tokens);
+}
+
+double busiest_link(const RunResult& run) {
+  double most = 0;
+  for (const LinkResult& link : run.links) most = std::max(most, link.busy_fraction);
+  return most;
+}
+
+Chart by_size(const PlanResult& plan, const char* title, const char* y_label) {
+  Chart chart;
+  chart.title = title;
+  chart.x_label = plan.tier + " size";
+  chart.y_label = y_label;
+  chart.points = true;
+  for (const PlanPoint& point : plan.points) chart.x_names.push_back(point.capacity);
+  return chart;
+}
+
+template <class Value>
+ChartSeries line(const PlanResult& plan, const char* name, Value value) {
+  ChartSeries out;
+  out.name = name;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    out.x.push_back(static_cast<double>(i));
+    out.y.push_back(value(plan.points[i].run));
+  }
+  return out;
+}
+
+}  // namespace
+
+Table plan_table(const PlanResult& plan) {
+  Table table;
+  table.title = fmt::format("Sizes of {}", plan.tier);
+  table.header = {"size",
+                  "SLO",
+                  "TTFT p50",
+                  "TTFT p99",
+                  "TPOT p99",
+                  "from HBM",
+                  fmt::format("from {}", plan.tier),
+                  "preemptions",
+                  "busiest link"};
+  for (const PlanPoint& point : plan.points) {
+    const RunResult& run = point.run;
+    const double lower = share_from_caches(run, 2);
+    table.rows.push_back({point.capacity, point.feasible ? "met" : "missed",
+                          format_ms(run.ttft.median_ms), format_ms(run.ttft.p99_ms),
+                          format_ms(run.tpot.p99_ms),
+                          format_percent(share_from_caches(run, 1) - lower), format_percent(lower),
+                          format_count(run.preemptions), format_percent(busiest_link(run))});
+  }
+  table.highlight = plan.recommended;
+  return table;
+}
+
+Report plan_report(const PlanResult& plan, const Provenance& p) {
+  Report report;
+  report.title = "Plan: " + p.scenario;
+  report.subtitle = plan.verdict;
+
+  Section decision;
+  decision.heading = "Decision";
+  decision.paragraphs.push_back(plan.verdict);
+  if (!plan.binding.empty()) decision.paragraphs.push_back("What binds: " + plan.binding);
+  if (plan.knee >= 0) {
+    decision.paragraphs.push_back(
+        fmt::format("Knee: beyond {} a larger {} gains little.",
+                    plan.points[static_cast<std::size_t>(plan.knee)].capacity, plan.tier));
+  }
+  for (const std::string& note : plan.notes) decision.paragraphs.push_back(note);
+  if (plan.recommended >= 0) {
+    decision.tables.push_back(
+        slo_table(plan.points[static_cast<std::size_t>(plan.recommended)].run.slo));
+  }
+  decision.tables.push_back(plan_table(plan));
+  report.sections.push_back(std::move(decision));
+
+  Section curves;
+  curves.heading = "Size against outcome";
+  Chart ttft = by_size(plan, "Time to first token", "ms");
+  ttft.log_y = true;
+  ttft.series = {line(plan, "p50", [](const RunResult& r) { return r.ttft.median_ms; }),
+                 line(plan, "p99", [](const RunResult& r) { return r.ttft.p99_ms; })};
+  Chart tpot = by_size(plan, "Time per output token", "ms");
+  tpot.series = {line(plan, "p50", [](const RunResult& r) { return r.tpot.median_ms; }),
+                 line(plan, "p99", [](const RunResult& r) { return r.tpot.p99_ms; })};
+  if (!plan.points.empty()) {
+    for (const SloResult& slo : plan.points.front().run.slo) {
+      if (slo.name.find("_ttft_ms") != std::string::npos)
+        ttft.limits.emplace_back(slo.name, slo.target);
+      if (slo.name.find("_tpot_ms") != std::string::npos)
+        tpot.limits.emplace_back(slo.name, slo.target);
+    }
+  }
+  Chart hits = by_size(plan, "Prompt tokens from caches", "% of prompt tokens");
+  hits.series = {
+      line(plan, "all caches", [](const RunResult& r) { return 100 * share_from_caches(r, 1); }),
+      line(plan, plan.tier.c_str(),
+           [](const RunResult& r) { return 100 * share_from_caches(r, 2); })};
+  Chart busy = by_size(plan, "Busiest link", "% of the time");
+  busy.series = {line(plan, "busy", [](const RunResult& r) { return 100 * busiest_link(r); })};
+  curves.charts = {std::move(ttft), std::move(tpot), std::move(hits), std::move(busy)};
+  report.sections.push_back(std::move(curves));
+
+  report.sections.push_back(provenance_section(p));
+  return report;
+}
+
+}  // namespace spillway

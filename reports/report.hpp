@@ -1,0 +1,67 @@
+// A report before it has a format: headings, text, tables and charts. Renderers turn it into HTML,
+// Markdown, plain text or CSV; they see nothing else.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/result.hpp"
+
+namespace spillway {
+
+/// Cells are text already; a column is right-aligned when all its cells below the header look
+/// numeric.
+struct Table {
+  std::string title;
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+  int highlight = -1;  ///< row to emphasise
+};
+
+struct ChartSeries {
+  std::string name;
+  std::vector<double> x;
+  std::vector<double> y;
+};
+
+/// Lines over a common x axis.
+struct Chart {
+  std::string title;
+  std::string x_label;
+  std::string y_label;
+  std::vector<ChartSeries> series;
+  bool log_y = false;
+  bool points = false;               ///< mark every point (few points)
+  std::vector<std::string> x_names;  ///< names of x = 0, 1, 2, ... instead of numbers
+  std::vector<std::pair<std::string, double>> limits;  ///< horizontal lines
+};
+
+struct Section {
+  std::string heading;
+  std::vector<std::string> paragraphs;
+  std::vector<Table> tables;
+  std::vector<Chart> charts;
+};
+
+struct Report {
+  std::string title;
+  std::string subtitle;
+  std::vector<Section> sections;
+};
+
+/// What a report says about where a result came from.
+struct Provenance {
+  std::string scenario;
+  nlohmann::json inputs;
+  std::vector<std::string> warnings;
+  std::string digest;
+  std::string tool;
+};
+
+Report run_report(const RunResult& run, const Provenance& provenance);
+Report plan_report(const PlanResult& plan, const Provenance& provenance);
+/// The table of sizes that a plan prints on the terminal, and the report repeats.
+Table plan_table(const PlanResult& plan);
+
+}  // namespace spillway

@@ -1,0 +1,271 @@
+#include "reports/run_json.hpp"
+
+#include <fmt/format.h>
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+json capacity_json(bool unbounded, std::int64_t count) {
+  return unbounded ? json("inf") : json(count);
+}
+
+// One table for both directions: what is written is what is read back.
+struct LatencyKey {
+  std::string_view format;
+  double LatencyStats::*member;
+};
+constexpr LatencyKey kLatencyKeys[] = {
+    {"mean_{}_ms", &LatencyStats::mean_ms}, {"median_{}_ms", &LatencyStats::median_ms},
+    {"std_{}_ms", &LatencyStats::std_ms},   {"p90_{}_ms", &LatencyStats::p90_ms},
+    {"p95_{}_ms", &LatencyStats::p95_ms},   {"p99_{}_ms", &LatencyStats::p99_ms},
+    {"max_{}_ms", &LatencyStats::max_ms}};
+
+struct LatencyKind {
+  std::string_view name;
+  LatencyStats RunResult::*member;
+};
+constexpr LatencyKind kLatencies[] = {{"ttft", &RunResult::ttft},
+                                      {"tpot", &RunResult::tpot},
+                                      {"itl", &RunResult::itl},
+                                      {"e2el", &RunResult::e2el}};
+
+struct CountKey {
+  std::string_view key;
+  std::uint64_t RunResult::*member;
+};
+constexpr CountKey kCounts[] = {{"requests", &RunResult::requests},
+                                {"completed", &RunResult::completed},
+                                {"rejected", &RunResult::rejected},
+                                {"failed", &RunResult::failed},
+                                {"stuck", &RunResult::stuck},
+                                {"total_input_tokens", &RunResult::input_tokens},
+                                {"total_output_tokens", &RunResult::output_tokens},
+                                {"preemptions", &RunResult::preemptions},
+                                {"recomputed_tokens", &RunResult::recomputed_tokens},
+                                {"engine_steps", &RunResult::engine_steps},
+                                {"deferrals", &RunResult::deferrals},
+                                {"flushes", &RunResult::flushes}};
+
+struct RealKey {
+  std::string_view key;
+  double RunResult::*member;
+};
+constexpr RealKey kReals[] = {{"duration_s", &RunResult::duration_s},
+                              {"request_throughput", &RunResult::request_throughput},
+                              {"output_throughput", &RunResult::output_throughput},
+                              {"total_token_throughput", &RunResult::total_token_throughput},
+                              {"flush_stall_s", &RunResult::flush_stall_s},
+                              {"goodput", &RunResult::goodput}};
+
+json reasons_json(const std::vector<ReasonCount>& reasons) {
+  json out = json::object();
+  for (const ReasonCount& reason : reasons) out[reason.reason] = reason.count;
+  return out;
+}
+
+std::vector<ReasonCount> reasons_from(const json& from) {
+  std::vector<ReasonCount> out;
+  for (const auto& item : from.items()) out.push_back({item.key(), item.value()});
+  return out;
+}
+
+json tier_json(const TierResult& t) {
+  return {
+      {"name", t.name},
+      {"capacity_bytes", capacity_json(t.unbounded, t.capacity_bytes)},
+      {"capacity_blocks", capacity_json(t.unbounded, static_cast<std::int64_t>(t.capacity_blocks))},
+      {"peak_bytes", t.peak_bytes},
+      {"mean_bytes", t.mean_bytes},
+      {"queries", t.queries},
+      {"hits", t.hits},
+      {"hits_resumed", t.hits_resumed},
+      {"stores", t.stores},
+      {"evictions", t.evictions},
+      {"store_failures", t.store_failures}};
+}
+
+TierResult tier_from(const json& j) {
+  TierResult t;
+  t.name = j.at("name");
+  t.unbounded = j.at("capacity_bytes").is_string();
+  if (!t.unbounded) {
+    t.capacity_bytes = j.at("capacity_bytes");
+    t.capacity_blocks = j.at("capacity_blocks");
+  }
+  t.peak_bytes = j.at("peak_bytes");
+  t.mean_bytes = j.at("mean_bytes");
+  t.queries = j.at("queries");
+  t.hits = j.at("hits");
+  t.hits_resumed = j.at("hits_resumed");
+  t.stores = j.at("stores");
+  t.evictions = j.at("evictions");
+  t.store_failures = j.at("store_failures");
+  return t;
+}
+
+json link_json(const LinkResult& l) {
+  return {{"name", l.name},
+          {"from", l.from},
+          {"to", l.to},
+          {"bytes", l.bytes},
+          {"transfers", l.transfers},
+          {"busy_fraction", l.busy_fraction},
+          {"peak_bytes_per_s", l.peak_bytes_per_s},
+          {"capacity_bytes_per_s", l.capacity_bytes_per_s},
+          {"model", l.model}};
+}
+
+LinkResult link_from(const json& j) {
+  return {j.at("name"),
+          j.at("from"),
+          j.at("to"),
+          j.at("bytes"),
+          j.at("transfers"),
+          j.at("busy_fraction"),
+          j.at("peak_bytes_per_s"),
+          j.at("capacity_bytes_per_s"),
+          j.at("model")};
+}
+
+json slo_json(const SloResult& s) {
+  return {{"name", s.name},
+          {"bound", s.at_least ? "min" : "max"},
+          {"target", s.target},
+          {"value", s.value},
+          {"passed", s.passed}};
+}
+
+SloResult slo_from(const json& j) {
+  return {j.at("name"), j.at("bound") == "min", j.at("target"), j.at("value"), j.at("passed")};
+}
+
+}  // namespace
+
+json to_json(const RunResult& run) {
+  json out = json::object();
+  for (const CountKey& key : kCounts) out[std::string(key.key)] = run.*key.member;
+  for (const RealKey& key : kReals) out[std::string(key.key)] = run.*key.member;
+  json errors = json::object();
+  for (const LatencyKind& kind : kLatencies) {
+    const LatencyStats& stats = run.*kind.member;
+    for (const LatencyKey& key : kLatencyKeys) {
+      out[fmt::format(fmt::runtime(key.format), kind.name)] = stats.*key.member;
+    }
+    if (stats.quantile_error > 0) errors[std::string(kind.name)] = stats.quantile_error;
+  }
+  out["quantile_error"] = errors;
+  out["queue_time_ms"] = {{"mean", run.queue_time.mean_ms},
+                          {"p50", run.queue_time.median_ms},
+                          {"p99", run.queue_time.p99_ms}};
+  json sources = json::object();
+  for (const auto& [name, tokens] : run.prompt_tokens_by_source) sources[name] = tokens;
+  out["prompt_tokens_by_source"] = sources;
+  out["tiers"] = json::array();
+  for (const TierResult& tier : run.tiers) out["tiers"].push_back(tier_json(tier));
+  out["links"] = json::array();
+  for (const LinkResult& link : run.links) out["links"].push_back(link_json(link));
+  out["decode_cold_blocks_per_token"] = {{"mean", run.cold_blocks_per_token_mean},
+                                         {"p99", run.cold_blocks_per_token_p99}};
+  out["slo"] = json::array();
+  for (const SloResult& slo : run.slo) out["slo"].push_back(slo_json(slo));
+  out["reasons"] = {{"rejected", reasons_json(run.rejected_reasons)},
+                    {"failed", reasons_json(run.failed_reasons)},
+                    {"stuck", reasons_json(run.stuck_reasons)}};
+  out["series"] = json::array();
+  for (const Series& s : run.series) {
+    out["series"].push_back(
+        {{"name", s.name}, {"unit", s.unit}, {"bin_s", s.bin_s}, {"values", s.values}});
+  }
+  out["sim"] = {{"events", run.sim.events},
+                {"wall_s", run.sim.wall_s},
+                {"requests_per_wall_s", run.sim.requests_per_wall_s},
+                {"steps_per_wall_s", run.sim.steps_per_wall_s},
+                {"peak_rss_bytes", run.sim.peak_rss_bytes}};
+  return out;
+}
+
+RunResult run_from_json(const json& j) {
+  RunResult run;
+  for (const CountKey& key : kCounts) run.*key.member = j.at(std::string(key.key));
+  for (const RealKey& key : kReals) run.*key.member = j.at(std::string(key.key));
+  for (const LatencyKind& kind : kLatencies) {
+    LatencyStats& stats = run.*kind.member;
+    for (const LatencyKey& key : kLatencyKeys) {
+      stats.*key.member = j.at(fmt::format(fmt::runtime(key.format), kind.name));
+    }
+    stats.quantile_error = j.at("quantile_error").value(std::string(kind.name), 0.0);
+  }
+  run.queue_time.mean_ms = j.at("queue_time_ms").at("mean");
+  run.queue_time.median_ms = j.at("queue_time_ms").at("p50");
+  run.queue_time.p99_ms = j.at("queue_time_ms").at("p99");
+  for (const json& tier : j.at("tiers")) run.tiers.push_back(tier_from(tier));
+  const json& sources = j.at("prompt_tokens_by_source");
+  run.prompt_tokens_by_source.emplace_back("local_compute", sources.at("local_compute"));
+  for (const TierResult& tier : run.tiers) {
+    run.prompt_tokens_by_source.emplace_back(tier.name, sources.at(tier.name));
+  }
+  for (const json& link : j.at("links")) run.links.push_back(link_from(link));
+  run.cold_blocks_per_token_mean = j.at("decode_cold_blocks_per_token").at("mean");
+  run.cold_blocks_per_token_p99 = j.at("decode_cold_blocks_per_token").at("p99");
+  for (const json& slo : j.at("slo")) run.slo.push_back(slo_from(slo));
+  run.rejected_reasons = reasons_from(j.at("reasons").at("rejected"));
+  run.failed_reasons = reasons_from(j.at("reasons").at("failed"));
+  run.stuck_reasons = reasons_from(j.at("reasons").at("stuck"));
+  for (const json& s : j.at("series")) {
+    run.series.push_back({s.at("name"), s.at("unit"), s.at("bin_s"), s.at("values")});
+  }
+  if (j.contains("sim")) {
+    run.sim = {j["sim"].at("events"), j["sim"].at("wall_s"), j["sim"].at("requests_per_wall_s"),
+               j["sim"].at("steps_per_wall_s"), j["sim"].at("peak_rss_bytes")};
+  }
+  return run;
+}
+
+json to_json(const PlanResult& plan) {
+  json points = json::array();
+  for (const PlanPoint& point : plan.points) {
+    points.push_back({{"capacity", point.capacity},
+                      {"capacity_bytes", capacity_json(point.unbounded, point.capacity_bytes)},
+                      {"feasible", point.feasible},
+                      {"digest", point.digest},
+                      {"run", to_json(point.run)}});
+  }
+  const auto at = [&](int index) {
+    return index < 0 ? json(nullptr) : json(plan.points[static_cast<std::size_t>(index)].capacity);
+  };
+  json out = {
+      {"tier", plan.tier},       {"points", points},        {"feasible", plan.recommended >= 0},
+      {"verdict", plan.verdict}, {"binding", plan.binding}, {"headroom", plan.headroom},
+      {"notes", plan.notes}};
+  if (plan.recommended >= 0) out["recommended"] = at(plan.recommended);
+  if (plan.knee >= 0) out["knee"] = at(plan.knee);
+  return out;
+}
+
+PlanResult plan_from_json(const json& j) {
+  PlanResult plan;
+  plan.tier = j.at("tier");
+  for (const json& p : j.at("points")) {
+    PlanPoint point;
+    point.capacity = p.at("capacity");
+    point.unbounded = p.at("capacity_bytes").is_string();
+    if (!point.unbounded) point.capacity_bytes = p.at("capacity_bytes");
+    point.feasible = p.at("feasible");
+    point.digest = p.at("digest");
+    point.run = run_from_json(p.at("run"));
+    const int index = static_cast<int>(plan.points.size());
+    if (j.contains("recommended") && j["recommended"] == point.capacity) plan.recommended = index;
+    if (j.contains("knee") && j["knee"] == point.capacity) plan.knee = index;
+    plan.points.push_back(std::move(point));
+  }
+  plan.verdict = j.at("verdict");
+  plan.binding = j.at("binding");
+  plan.headroom = j.at("headroom");
+  plan.notes = j.at("notes").get<std::vector<std::string>>();
+  return plan;
+}
+
+}  // namespace spillway

@@ -1,0 +1,186 @@
+// What a run's report shows: the answer first, then tiers, links, and how it went over time.
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "reports/report.hpp"
+#include "reports/sections.hpp"
+
+namespace spillway {
+
+Table latency_table(const RunResult& run) {
+  Table table;
+  table.title = "Latency";
+  table.header = {"metric", "mean", "p50", "p90", "p95", "p99", "max"};
+  const auto row = [&](const char* name, const LatencyStats& s) {
+    table.rows.push_back({name, format_ms(s.mean_ms), format_ms(s.median_ms), format_ms(s.p90_ms),
+                          format_ms(s.p95_ms), format_ms(s.p99_ms), format_ms(s.max_ms)});
+  };
+  row("Time to first token", run.ttft);
+  row("Time per output token", run.tpot);
+  row("Inter-token latency", run.itl);
+  row("End to end", run.e2el);
+  return table;
+}
+
+namespace {
+
+Table totals_table(const RunResult& run) {
+  Table table;
+  table.title = "Requests and tokens";
+  table.header = {"figure", "value"};
+  const auto add = [&](const char* name, std::string value) {
+    table.rows.push_back({name, std::move(value)});
+  };
+  add("requests", format_count(run.requests));
+  add("completed", format_count(run.completed));
+  if (run.rejected > 0) add("rejected", format_count(run.rejected));
+  if (run.failed > 0) add("failed", format_count(run.failed));
+  if (run.stuck > 0) add("stuck", format_count(run.stuck));
+  add("duration (s)", format_real(run.duration_s));
+  add("requests/s", format_real(run.request_throughput));
+  add("output tokens/s", format_real(run.output_throughput));
+  add("goodput (requests/s)", format_real(run.goodput));
+  add("queue time p50", format_ms(run.queue_time.median_ms));
+  add("queue time p99", format_ms(run.queue_time.p99_ms));
+  add("preemptions", format_count(run.preemptions));
+  add("recomputed tokens", format_count(run.recomputed_tokens));
+  add("engine steps", format_count(run.engine_steps));
+  if (run.flushes > 0) {
+    add("steps stalled by stores", format_count(run.flushes));
+    add("stalled by stores (s)", format_real(run.flush_stall_s));
+  }
+  return table;
+}
+
+Table source_table(const RunResult& run) {
+  Table table;
+  table.title = "Where prompt tokens came from";
+  table.header = {"source", "tokens", "share"};
+  for (const auto& [name, tokens] : run.prompt_tokens_by_source) {
+    const double share = run.input_tokens == 0
+                             ? 0
+                             : static_cast<double>(tokens) / static_cast<double>(run.input_tokens);
+    table.rows.push_back(
+        {name == "local_compute" ? "computed" : name, format_count(tokens), format_percent(share)});
+  }
+  return table;
+}
+
+Table tier_table(const RunResult& run) {
+  Table table;
+  table.title = "Tiers (counts in engine blocks)";
+  table.header = {"tier",  "capacity", "peak",    "mean",   "asked",
+                  "found", "stored",   "evicted", "refused"};
+  for (const TierResult& t : run.tiers) {
+    table.rows.push_back(
+        {t.name, t.unbounded ? "inf" : format_bytes(static_cast<double>(t.capacity_bytes)),
+         format_bytes(static_cast<double>(t.peak_bytes)), format_bytes(t.mean_bytes),
+         format_count(t.queries), format_count(t.hits), format_count(t.stores),
+         format_count(t.evictions), format_count(t.store_failures)});
+  }
+  return table;
+}
+
+Table link_table(const RunResult& run) {
+  Table table;
+  table.title = "Links";
+  table.header = {"link", "from", "to", "bytes", "transfers", "busy", "peak", "capacity"};
+  for (const LinkResult& l : run.links) {
+    table.rows.push_back({l.name, l.from, l.to, format_bytes(static_cast<double>(l.bytes)),
+                          format_count(l.transfers), format_percent(l.busy_fraction),
+                          fmt::format("{} GB/s", format_real(l.peak_bytes_per_s / 1e9)),
+                          fmt::format("{} GB/s", format_real(l.capacity_bytes_per_s / 1e9))});
+  }
+  return table;
+}
+
+Chart over_time(const RunResult& run, const char* title, const char* y_label, double scale,
+                const std::vector<std::string>& names) {
+  Chart chart;
+  chart.title = title;
+  chart.x_label = "time (s)";
+  chart.y_label = y_label;
+  for (const std::string& name : names) {
+    for (const Series& series : run.series) {
+      if (series.name != name) continue;
+      ChartSeries line;
+      line.name = name;
+      for (std::size_t i = 0; i < series.values.size(); ++i) {
+        line.x.push_back((static_cast<double>(i) + 0.5) * series.bin_s);
+        line.y.push_back(series.values[i] * scale);
+      }
+      chart.series.push_back(std::move(line));
+    }
+  }
+  return chart;
+}
+
+}  // namespace
+
+Table slo_table(const std::vector<SloResult>& slo) {
+  Table table;
+  table.title = "Service level objectives";
+  table.header = {"objective", "target", "value", "verdict"};
+  for (const SloResult& s : slo) {
+    table.rows.push_back(
+        {s.name, fmt::format("{} {}", s.at_least ? "at least" : "at most", format_real(s.target)),
+         format_real(s.value), s.passed ? "met" : "missed"});
+  }
+  return table;
+}
+
+Section provenance_section(const Provenance& p) {
+  Section section;
+  section.heading = "Assumptions and provenance";
+  for (const std::string& warning : p.warnings) section.paragraphs.push_back(warning);
+  Table table;
+  table.header = {"what", "value"};
+  table.rows = {{"tool", p.tool}, {"result digest", p.digest}, {"scenario", p.scenario}};
+  if (p.inputs.contains("trace")) {
+    const auto& trace = p.inputs["trace"];
+    table.rows.push_back({"trace", trace.value("name", "")});
+    table.rows.push_back({"trace content hash", trace.value("content_hash", "")});
+  }
+  if (p.inputs.contains("seed")) table.rows.push_back({"seed", p.inputs["seed"].dump()});
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+Report run_report(const RunResult& run, const Provenance& p) {
+  Report report;
+  report.title = "Run: " + p.scenario;
+  report.subtitle = fmt::format("{} requests, {} simulated seconds, TTFT p99 {}, TPOT p99 {}",
+                                format_count(run.requests), format_real(run.duration_s),
+                                format_ms(run.ttft.p99_ms), format_ms(run.tpot.p99_ms));
+  Section summary;
+  if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
+  summary.tables.push_back(latency_table(run));
+  summary.tables.push_back(totals_table(run));
+  summary.tables.push_back(source_table(run));
+  report.sections.push_back(std::move(summary));
+
+  Section memory;
+  memory.heading = "Memory and links";
+  memory.tables.push_back(tier_table(run));
+  if (!run.links.empty()) memory.tables.push_back(link_table(run));
+  report.sections.push_back(std::move(memory));
+
+  Section time;
+  time.heading = "Over time";
+  time.charts.push_back(
+      over_time(run, "Requests in the engine", "requests", 1, {"running", "waiting"}));
+  std::vector<std::string> tiers;
+  for (const TierResult& tier : run.tiers) tiers.push_back(tier.name);
+  time.charts.push_back(
+      over_time(run, "Bytes held per tier (HBM: in use)", "GiB", 1.0 / (1 << 30), tiers));
+  std::vector<std::string> links;
+  for (const LinkResult& link : run.links) links.push_back(link.name);
+  if (!links.empty()) time.charts.push_back(over_time(run, "Link use", "GB/s", 1e-9, links));
+  time.charts.push_back(over_time(run, "Scheduled tokens", "tokens/s", 1, {"scheduled_tokens"}));
+  report.sections.push_back(std::move(time));
+
+  report.sections.push_back(provenance_section(p));
+  return report;
+}
+
+}  // namespace spillway

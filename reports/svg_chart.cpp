@@ -1,0 +1,189 @@
+#include "reports/svg_chart.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kWidth = 720;
+constexpr double kHeight = 300;
+constexpr double kLeft = 70;
+constexpr double kRight = 16;
+constexpr double kTop = 12;
+constexpr double kBottom = 46;
+constexpr int kColors = 6;  // classes s0..s5 of the page's style sheet
+
+/// A numeric axis: its range, its ticks, and where a value falls in [0, 1].
+class Axis {
+ public:
+  Axis(double low, double high, bool logarithmic) : log_(logarithmic) {
+    if (log_) {
+      low_ = std::floor(std::log10(low));
+      high_ = std::max(low_ + 1, std::ceil(std::log10(high)));
+      for (double e = low_; e <= high_; e += 1) ticks_.push_back(std::pow(10, e));
+      return;
+    }
+    if (high <= low) high = low + 1;
+    const double step = nice((high - low) / 5);
+    low_ = std::floor(low / step) * step;
+    high_ = std::ceil(high / step) * step;
+    for (int i = 0; low_ + i * step <= high_ + step / 2; ++i) ticks_.push_back(low_ + i * step);
+  }
+  double at(double value) const {
+    const double v = log_ ? std::log10(value) : value;
+    return (v - low_) / (high_ - low_);
+  }
+  const std::vector<double>& ticks() const { return ticks_; }
+
+ private:
+  static double nice(double step) {
+    const double magnitude = std::pow(10, std::floor(std::log10(step)));
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if (step <= factor * magnitude) return factor * magnitude;
+    }
+    return 10 * magnitude;
+  }
+  bool log_;
+  double low_ = 0;
+  double high_ = 1;
+  std::vector<double> ticks_;
+};
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+double px(double share) {
+  return kLeft + share * (kWidth - kLeft - kRight);
+}
+double py(double share) {
+  return kHeight - kBottom - share * (kHeight - kTop - kBottom);
+}
+
+std::string label(double x, double y, std::string_view anchor, std::string_view text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor,
+                     html_text(text));
+}
+
+std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
+  std::string out;
+  for (const double tick : y.ticks()) {
+    const double at = py(y.at(tick));
+    out += fmt::format(
+        "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", px(0),
+        px(1), at, at);
+    out += label(kLeft - 8, at + 4, "end", format_real(tick));
+  }
+  if (chart.x_names.empty()) {
+    for (const double tick : x.ticks()) {
+      out += label(px(x.at(tick)), kHeight - kBottom + 18, "middle", format_real(tick));
+    }
+  } else {
+    for (std::size_t i = 0; i < chart.x_names.size(); ++i) {
+      out += label(px(x.at(static_cast<double>(i))), kHeight - kBottom + 18, "middle",
+                   chart.x_names[i]);
+    }
+  }
+  out += label(px(0.5), kHeight - 8, "middle", chart.x_label);
+  out += fmt::format(
+      "<text transform=\"translate(14 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+      py(0.5), html_text(chart.y_label));
+  return out;
+}
+
+}  // namespace
+
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string svg_chart(const Chart& chart) {
+  Range xs;
+  Range ys;
+  const auto drawable = [&](double y) { return !chart.log_y || y > 0; };
+  for (const ChartSeries& series : chart.series) {
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!drawable(series.y[i])) continue;
+      xs.add(series.x[i]);
+      ys.add(series.y[i]);
+    }
+  }
+  if (xs.empty()) return "";
+  for (const auto& [name, value] : chart.limits) {
+    if (drawable(value)) ys.add(value);
+  }
+  if (!chart.log_y) ys.add(0);
+  const bool named = !chart.x_names.empty();
+  const Axis x(named ? -0.5 : xs.low,
+               named ? static_cast<double>(chart.x_names.size()) - 0.5 : xs.high, false);
+  const Axis y(ys.low, ys.high, chart.log_y);
+
+  std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
+                                kWidth, kHeight, html_text(chart.title));
+  out += frame(chart, x, y);
+  for (const auto& [name, value] : chart.limits) {
+    if (!drawable(value)) continue;
+    const double at = py(y.at(value));
+    out += fmt::format(
+        "<line class=\"limit\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", px(0),
+        px(1), at, at);
+    out += label(px(1) - 4, at - 5, "end", name);
+  }
+  for (std::size_t s = 0; s < chart.series.size(); ++s) {
+    const ChartSeries& series = chart.series[s];
+    const std::size_t color = s % kColors;
+    std::string path;
+    std::string marks;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!drawable(series.y[i])) continue;
+      const double cx = px(x.at(series.x[i]));
+      const double cy = py(y.at(series.y[i]));
+      path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", cx, cy);
+      if (chart.points) {
+        marks += fmt::format(
+            "<circle class=\"f{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}: "
+            "{}</title></circle>",
+            color, cx, cy, html_text(series.name), format_real(series.y[i]));
+      }
+    }
+    out += fmt::format("<path class=\"s{}\" d=\"{}\"/>{}", color, path, marks);
+  }
+  return out + "</svg>";
+}
+
+}  // namespace spillway

@@ -1,0 +1,142 @@
+// `spillway kvsize`: KV bytes of a model, with the formula filled in, and what fits a GPU.
+#include <fmt/format.h>
+
+#include "models/kv_geometry.hpp"
+#include "reports/format.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/presets.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct KvSizeOptions {
+  std::string model;
+  std::int64_t tokens = 1;
+  std::string kv_dtype = "auto";
+  std::string gpu;
+  std::string preset = "vllm";
+  double gpu_memory_utilization = 0;
+  std::int64_t max_num_seqs = 0;
+  std::int64_t max_num_batched_tokens = 0;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+std::string gib(Bytes bytes) {
+  return fmt::format("{:.4g} GiB", static_cast<double>(bytes.count()) / (1 << 30));
+}
+
+/// Blocks and tokens that a GPU holds beside the weights, as `run` would size its pool.
+void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
+                  nlohmann::json& results, Section& section) {
+  const GpuSpec& gpu = find_gpu(o.gpu, {"--gpu", 0, ""});
+  const EnginePreset& preset = find_preset(o.preset, {"--preset", 0, ""});
+  const EngineConfig defaults = engine_defaults(preset, &gpu);
+  EngineMemory memory;
+  memory.gpu_memory_utilization =
+      o.gpu_memory_utilization > 0 ? o.gpu_memory_utilization : preset.gpu_memory_utilization;
+  memory.max_num_seqs = o.max_num_seqs > 0 ? o.max_num_seqs : defaults.max_num_seqs;
+  memory.max_num_batched_tokens =
+      o.max_num_batched_tokens > 0 ? o.max_num_batched_tokens : defaults.max_num_batched_tokens;
+  const HbmBudget budget = hbm_budget(model, gpu, memory);
+  const Bytes block = kv_bytes_per_token(model, dtype) * defaults.block_tokens;
+  const std::int64_t blocks = budget.kv > Bytes(0) ? budget.kv / block : 0;
+  results["gpu"] = {{"name", gpu.name},
+                    {"gpu_memory_utilization", memory.gpu_memory_utilization},
+                    {"max_num_seqs", memory.max_num_seqs},
+                    {"max_num_batched_tokens", memory.max_num_batched_tokens},
+                    {"visible_bytes", budget.visible.count()},
+                    {"requested_bytes", budget.requested.count()},
+                    {"weight_bytes", budget.weights.count()},
+                    {"activation_bytes", budget.activations.count()},
+                    {"other_bytes", budget.other.count()},
+                    {"kv_bytes", budget.kv.count()},
+                    {"num_gpu_blocks", blocks},
+                    {"kv_tokens", blocks * defaults.block_tokens}};
+  Table table;
+  table.title = fmt::format("On one {} at utilisation {}", gpu.name, memory.gpu_memory_utilization);
+  table.header = {"part", "bytes"};
+  table.rows = {{"visible to CUDA", gib(budget.visible)},
+                {"vLLM may use", gib(budget.requested)},
+                {"weights", gib(budget.weights)},
+                {"activations (profiling peak)", gib(budget.activations)},
+                {"other (context, workspaces)", gib(budget.other)},
+                {"left for KV", gib(budget.kv)}};
+  section.tables.push_back(std::move(table));
+  section.paragraphs.push_back(
+      fmt::format("KV pool: {} blocks of {} tokens = {} tokens",
+                  format_count(static_cast<std::uint64_t>(blocks)), defaults.block_tokens,
+                  format_count(static_cast<std::uint64_t>(blocks * defaults.block_tokens))));
+}
+
+int run(const KvSizeOptions& o) {
+  const CommonOptions& common = *o.common;
+  const ModelSpec& model = find_model(o.model, {"--model", 0, ""});
+  const KvDtype dtype = parse_kv_dtype(o.kv_dtype, {"--kv-dtype", 0, ""});
+  const Bytes per_token = kv_bytes_per_token(model, dtype);
+  const Bytes total = per_token * o.tokens;
+
+  Document document;
+  document.kind = "kvsize";
+  document.inputs = {{"model", model.name}, {"tokens", o.tokens}, {"kv_dtype", o.kv_dtype}};
+  document.results = {{"model", model.name},
+                      {"tokens", o.tokens},
+                      {"kv_bits", bits_of(dtype)},
+                      {"bytes_per_token", per_token.count()},
+                      {"bytes", total.count()},
+                      {"gib", static_cast<double>(total.count()) / (1 << 30)},
+                      {"formula", kv_formula(model, dtype, Tokens(o.tokens))}};
+  Report report;
+  report.title = fmt::format("{}: {} tokens take {} of KV cache", model.name,
+                             format_count(static_cast<std::uint64_t>(o.tokens)), gib(total));
+  Section section;
+  section.paragraphs.push_back(kv_formula(model, dtype, Tokens(o.tokens)));
+  section.paragraphs.push_back(fmt::format(
+      "per token: {} bytes", format_count(static_cast<std::uint64_t>(per_token.count()))));
+  if (!model.is_mla() && model.kv_heads != model.q_heads) {
+    const Bytes mha = kv_bytes_per_token_mha(model, dtype) * o.tokens;
+    document.results["all_heads"] = {{"kv_heads", model.q_heads},
+                                     {"bytes", mha.count()},
+                                     {"gib", static_cast<double>(mha.count()) / (1 << 30)}};
+    section.paragraphs.push_back(
+        fmt::format("With {} KV heads, one per query head, it would be {}; {} has {} (GQA).",
+                    model.q_heads, gib(mha), model.name, model.kv_heads));
+  }
+  if (!model.note.empty()) {
+    document.warnings.emplace_back(model.note);
+    section.paragraphs.push_back(fmt::format("Note: {}.", model.note));
+  }
+  if (!o.gpu.empty()) add_capacity(o, model, dtype, document.results, section);
+  section.paragraphs.push_back(fmt::format("Source: {}", model_specs_source()));
+  report.sections.push_back(std::move(section));
+  write_document(document, common, "kvsize");
+  print_report(report, common);
+  return 0;
+}
+
+}  // namespace
+
+void add_kvsize(CLI::App& app, CommandList& commands) {
+  auto o = std::make_shared<KvSizeOptions>();
+  CLI::App* command =
+      add_command(app, commands, "kvsize", "KV bytes of a model, with the formula filled in",
+                  "  spillway kvsize --model Llama-3.1-70B --tokens 8192\n"
+                  "  spillway kvsize --model Llama-3.1-8B --tokens 4096 --gpu H100\n",
+                  o->common, [o] { return run(*o); });
+  command->add_option("--model", o->model, "Model (see `spillway list models`)")->required();
+  command->add_option("--tokens", o->tokens, "Number of tokens")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--kv-dtype", o->kv_dtype, "auto, bf16, fp16, fp8, int8, fp4");
+  command->add_option("--gpu", o->gpu, "Also show what fits this GPU (see `spillway list gpus`)");
+  command->add_option("--preset", o->preset, "Engine preset for its defaults");
+  command
+      ->add_option("--gpu-memory-utilization", o->gpu_memory_utilization,
+                   "Share of GPU memory the engine may use (default: the preset's)")
+      ->check(CLI::Range(0.01, 1.0));
+  command->add_option("--max-num-seqs", o->max_num_seqs, "As the engine's flag")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--max-num-batched-tokens", o->max_num_batched_tokens, "As the engine's flag")
+      ->check(CLI::Range(1, 1 << 24));
+}
+
+}  // namespace spillway

@@ -1,0 +1,150 @@
+// `spillway list`: what the catalogues hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/catalogue/gpu_spec.hpp"
+#include "models/catalogue/model_spec.hpp"
+#include "models/compute/step_cost.hpp"
+#include "models/kv_geometry.hpp"
+#include "models/link/defaults.hpp"
+#include "policies/catalogue.hpp"
+#include "reports/format.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/presets.hpp"
+#include "traces/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+Table policies() {
+  Table t;
+  t.header = {"policy", "kind", "what it does"};
+  for (const auto& p : eviction_policies()) {
+    t.rows.push_back({std::string(p.name), "eviction", std::string(p.summary)});
+  }
+  return t;
+}
+
+Table engines() {
+  Table t;
+  t.header = {"preset", "what it is"};
+  for (const auto& p : engine_presets())
+    t.rows.push_back({std::string(p.name), std::string(p.summary)});
+  return t;
+}
+
+Table models() {
+  Table t;
+  t.header = {"model", "layers", "KV heads", "KV bytes per token (BF16)", "weights"};
+  for (const auto& m : model_specs()) {
+    t.rows.push_back(
+        {std::string(m.name), std::to_string(m.layers), std::to_string(m.kv_heads),
+         format_count(static_cast<std::uint64_t>(kv_bytes_per_token(m, KvDtype::kBf16).count())),
+         format_bytes(static_cast<double>(m.weight_bytes))});
+  }
+  return t;
+}
+
+Table gpus() {
+  Table t;
+  t.header = {"GPU", "memory (driver)", "GB/s", "BF16 TFLOP/s", "kernel efficiencies"};
+  for (const auto& g : gpu_specs()) {
+    t.rows.push_back({std::string(g.name), format_bytes(static_cast<double>(g.memory_bytes)),
+                      format_real(g.memory_gbs), format_real(g.bf16_tflops),
+                      kernel_coefficients(g).measured ? "measured" : "generic"});
+  }
+  return t;
+}
+
+Table formats() {
+  Table t;
+  t.header = {"format", "what it is"};
+  for (const auto& f : trace_formats())
+    t.rows.push_back({std::string(f.name), std::string(f.summary)});
+  return t;
+}
+
+Table links() {
+  Table t;
+  t.header = {"host link", "2 MiB down", "2 MiB up", "both directions", "source"};
+  for (const std::string_view gpu : {"A100", "H100", "GH200"}) {
+    const HostLinkDefault d = default_host_link(find_gpu(gpu, {}));
+    const auto rate = [](const RateTable& table) { return table.gbs[table.copy_bytes.size() - 2]; };
+    t.rows.push_back({fmt::format("of {}", gpu), fmt::format("{} GB/s", rate(d.down)),
+                      fmt::format("{} GB/s", rate(d.up)),
+                      fmt::format("each keeps {}", format_percent(d.up_duplex)), d.up.source});
+  }
+  return t;
+}
+
+Table scenarios() {
+  Table t;
+  t.header = {"scenario", "description"};
+  const std::filesystem::path library =
+      std::filesystem::path(SPILLWAY_SOURCE_DIR) / "scenarios/library";
+  if (!std::filesystem::is_directory(library)) return t;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(library)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    const JsonSource source = JsonSource::from_file(file.string());
+    t.rows.push_back(
+        {"scenarios/library/" + file.filename().string(), source.root().value("description", "")});
+  }
+  return t;
+}
+
+struct Catalogue {
+  std::string_view name;
+  Table (*table)();
+};
+constexpr Catalogue kCatalogues[] = {
+    {"policies", policies}, {"engines", engines}, {"models", models},      {"gpus", gpus},
+    {"formats", formats},   {"links", links},     {"scenarios", scenarios}};
+
+struct ListOptions {
+  std::string what;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+int run(const ListOptions& options) {
+  const Catalogue& catalogue =
+      find_row(std::span<const Catalogue>(kCatalogues), "catalogue", options.what, {"list", 0, ""});
+  Report report;
+  report.title = std::string(catalogue.name);
+  report.sections.emplace_back();
+  report.sections.back().tables.push_back(catalogue.table());
+  const Table& table = report.sections.back().tables.back();
+  Document document;
+  document.kind = "list";
+  document.inputs = {{"catalogue", catalogue.name}};
+  document.results = nlohmann::json::array();
+  for (const auto& row : table.rows) {
+    nlohmann::json item = nlohmann::json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) item[table.header[i]] = row[i];
+    document.results.push_back(std::move(item));
+  }
+  write_document(document, *options.common, "list");
+  print_report(report, *options.common);
+  return 0;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = add_command(app, commands, "list", "Show what the catalogues hold",
+                                  "  spillway list models\n  spillway list policies --json -\n",
+                                  options->common, [options] { return run(*options); });
+  command
+      ->add_option("CATALOGUE", options->what,
+                   "policies, engines, models, gpus, formats, links or scenarios")
+      ->required();
+}
+
+}  // namespace spillway

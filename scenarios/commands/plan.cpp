@@ -1,0 +1,83 @@
+// `spillway plan`: the smallest tier size that meets the scenario's SLOs.
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "reports/run_json.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/planner/planner.hpp"
+#include "scenarios/resolved.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct PlanOptions {
+  std::string scenario;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// What the terminal shows: the answer, and the sizes it was chosen from.
+Report terminal_report(const Scenario& scenario, const PlanResult& plan) {
+  Report report;
+  report.title = plan.verdict;
+  Section section;
+  if (!plan.binding.empty()) section.paragraphs.push_back("What binds: " + plan.binding);
+  if (plan.knee >= 0) {
+    section.paragraphs.push_back(
+        fmt::format("Knee: beyond {} a larger {} gains little.",
+                    plan.points[static_cast<std::size_t>(plan.knee)].capacity, plan.tier));
+  }
+  for (const std::string& note : plan.notes) section.paragraphs.push_back(note);
+  section.tables.push_back(plan_table(plan));
+  section.tables.front().title = scenario.name;
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+int run(const PlanOptions& options) {
+  const CommonOptions& common = *options.common;
+  const JsonSource source = open_scenario_source(options.scenario, common);
+  const Scenario scenario = load_scenario(source);
+  Progress reading("reading", "MB", !common.quiet);
+  const Workload workload = open_workload(scenario, reading.reader());
+  reading.finish();
+
+  Progress planning("planning", "sizes", !common.quiet);
+  const PlanOutcome outcome =
+      plan_sizes(scenario, workload, common.thread_count(),
+                 [&](std::size_t done, std::size_t total) { planning.update(done, total); });
+  planning.finish();
+
+  Document document;
+  document.kind = "plan";
+  document.inputs = scenario_inputs(scenario, workload);
+  document.results = to_json(outcome.result);
+  document.warnings = outcome.warnings;
+  write_document(document, common, "plan");
+  print_report(terminal_report(scenario, outcome.result), common);
+  print_notes(outcome.warnings, common);
+  if (!common.out.empty()) {
+    const Provenance provenance{scenario.name, document.inputs, outcome.warnings,
+                                digest_of(document.results),
+                                fmt::format("spillway {}", SPILLWAY_VERSION)};
+    const std::string path = common.out + "/report.html";
+    write_report(plan_report(outcome.result, provenance), "html", path);
+    if (!common.json_only()) fmt::print("\nReport: {}\n", printable(path));
+  }
+  return outcome.result.recommended >= 0 ? 0 : static_cast<int>(Fault::kInfeasible);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<PlanOptions>();
+  CLI::App* command = add_command(
+      app, commands, "plan", "Find the smallest tier size that meets the SLO",
+      "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
+      "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n",
+      options->common, [options] { return run(*options); });
+  command->add_option("SCENARIO", options->scenario, "Scenario file with slo and plan")->required();
+}
+
+}  // namespace spillway

@@ -1,0 +1,191 @@
+// `spillway replay`: cache-only replay, no clock: hit counts per policy and capacity.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "models/cache_replay.hpp"
+#include "reports/format.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/config/quantities.hpp"
+#include "scenarios/parallel.hpp"
+#include "scenarios/resolved.hpp"
+#include "traces/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct ReplayOptions {
+  std::string trace;
+  std::vector<std::string> policies = {"lru"};
+  std::vector<std::string> capacities;
+  std::string semantics = "block";
+  std::string touch_order = "rev";
+  std::string atomic = "request";
+  std::uint32_t block_tokens = 512;
+  std::uint32_t limit = 0;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+
+struct Cell {
+  const EvictionEntry* policy;
+  std::uint64_t capacity;
+  ReplayCounts counts;
+};
+
+std::uint64_t parse_blocks(const std::string& text) {
+  const SourceRef where{"--capacity", 0, ""};
+  const Capacity capacity = parse_capacity(text, where);
+  if (capacity.kind == Capacity::Kind::kUnbounded) return kUnbounded;
+  if (capacity.kind == Capacity::Kind::kBytes) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("a replay counts trace blocks; expected e.g. 1000blocks or inf, "
+                                 "found \"{}\"",
+                                 text));
+  }
+  if (capacity.count < 1) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("expected at least one block, found \"{}\"", text));
+  }
+  return static_cast<std::uint64_t>(capacity.count);
+}
+
+/// Without --capacity: shares of the trace's unique blocks.
+std::vector<std::uint64_t> default_capacities(const Workload& workload) {
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t part : {100, 20, 10, 4, 2}) {
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, workload.unique_blocks() / part);
+    if (out.empty() || blocks > out.back()) out.push_back(blocks);
+  }
+  out.push_back(kUnbounded);
+  return out;
+}
+
+nlohmann::json row_json(const Cell& cell, const ReplayOptions& options, const Workload& workload) {
+  const std::uint64_t hits =
+      options.semantics == "prefix" ? cell.counts.prefix_hits : cell.counts.block_hits;
+  nlohmann::json row = {
+      {"policy", cell.policy->name},
+      {"semantics", options.semantics},
+      {"references", cell.counts.references},
+      {"hits", hits},
+      {"hit_ratio", cell.counts.references == 0
+                        ? 0.0
+                        : static_cast<double>(hits) / static_cast<double>(cell.counts.references)},
+      {"evictions", cell.counts.evictions},
+      {"unique_blocks", workload.unique_blocks()}};
+  row["capacity_blocks"] =
+      cell.capacity == kUnbounded ? nlohmann::json("inf") : nlohmann::json(cell.capacity);
+  return row;
+}
+
+Report replay_report(const nlohmann::json& rows, const ReplayOptions& options) {
+  Report report;
+  report.title = fmt::format("{} hits, touch order {}, {} at a time", options.semantics,
+                             options.touch_order, options.atomic);
+  Table table;
+  table.header = {"policy", "capacity", "hits", "hit ratio", "evictions"};
+  for (const auto& row : rows) {
+    const auto& capacity = row["capacity_blocks"];
+    table.rows.push_back(
+        {row["policy"], capacity.is_string() ? "inf" : format_count(capacity.get<std::uint64_t>()),
+         format_count(row["hits"]), fmt::format("{:.6f}", row["hit_ratio"].get<double>()),
+         format_count(row["evictions"])});
+  }
+  Section section;
+  section.tables.push_back(std::move(table));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+int run(const ReplayOptions& options) {
+  const CommonOptions& common = *options.common;
+  std::vector<const EvictionEntry*> policies;
+  for (const std::string& name : options.policies) {
+    policies.push_back(
+        &find_row(eviction_policies(), "eviction policy", name, {"--policy", 0, ""}));
+  }
+  std::vector<std::uint64_t> capacities;
+  for (const std::string& text : options.capacities) capacities.push_back(parse_blocks(text));
+
+  Progress reading("reading", "MB", !common.quiet);
+  OpenOptions open;
+  open.block_tokens = options.block_tokens;
+  open.limit = options.limit;
+  open.progress = reading.reader();
+  const Workload workload = open_trace(options.trace, open);
+  reading.finish();
+  if (capacities.empty()) capacities = default_capacities(workload);
+
+  std::vector<Cell> cells;
+  for (const EvictionEntry* policy : policies) {
+    for (const std::uint64_t capacity : capacities) cells.push_back({policy, capacity, {}});
+  }
+  const TouchOrder order =
+      options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
+  const Atomicity atomicity =
+      options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
+  Progress replaying("replaying", "replays", !common.quiet);
+  std::atomic<std::size_t> done{0};
+  parallel_for(cells.size(), common.thread_count(), [&](std::size_t i) {
+    cells[i].counts = replay_cache(workload, *cells[i].policy, cells[i].capacity, order, atomicity);
+    replaying.update(++done, cells.size());
+  });
+  replaying.finish();
+
+  Document document;
+  document.kind = "replay";
+  document.inputs = {{"trace", trace_inputs(workload)},
+                     {"touch_order", options.touch_order},
+                     {"atomic", options.atomic}};
+  document.results = nlohmann::json::array();
+  for (const Cell& cell : cells) document.results.push_back(row_json(cell, options, workload));
+  document.warnings = workload.source().notes;
+  write_document(document, common, "replay");
+  print_report(replay_report(document.results, options), common);
+  print_notes(document.warnings, common);
+  return 0;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = add_command(
+      app, commands, "replay", "Count cache hits per policy and capacity, without a clock",
+      "  spillway replay --trace traces/samples/chat.jsonl.gz --policy lru,fifo\n"
+      "  spillway replay --trace t.jsonl.gz --capacity 1000blocks,30000blocks,inf --semantics "
+      "prefix\n",
+      options->common, [options] { return run(*options); });
+  command->add_option("--trace", options->trace, "Trace file (see `spillway list formats`)")
+      ->required();
+  command
+      ->add_option("--policy", options->policies,
+                   "Eviction policies (see `spillway list policies`)")
+      ->delimiter(',');
+  command
+      ->add_option("--capacity", options->capacities,
+                   "Capacities, e.g. 1000blocks,inf (default: shares of the unique blocks)")
+      ->delimiter(',');
+  command
+      ->add_option("--semantics", options->semantics,
+                   "block: every resident block is a hit; prefix: only the leading run")
+      ->check(CLI::IsMember({"block", "prefix"}));
+  command
+      ->add_option("--touch-order", options->touch_order,
+                   "rev: a chain's last block first, as vLLM frees them; fwd: first block first")
+      ->check(CLI::IsMember({"rev", "fwd"}));
+  command
+      ->add_option("--atomic", options->atomic,
+                   "request: look up a whole request, then insert it; reference: block by block")
+      ->check(CLI::IsMember({"request", "reference"}));
+  command->add_option("--block-tokens", options->block_tokens, "Tokens in a trace block")
+      ->check(CLI::Range(1, 65536));
+  command->add_option("--limit", options->limit, "Only the first N requests");
+}
+
+}  // namespace spillway

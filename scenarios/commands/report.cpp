@@ -1,0 +1,92 @@
+// `spillway report`: renders a result document again.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "reports/format.hpp"
+#include "reports/renderer.hpp"
+#include "reports/run_json.hpp"
+#include "scenarios/commands/command.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct ReportOptions {
+  std::string result;
+  std::vector<std::string> formats = {"html"};
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+Report build(const JsonSource& source) {
+  const nlohmann::json& root = source.root();
+  const auto fail = [&](const std::string& message) {
+    throw InputError(Fault::kUsage, {source.name(), 0, ""}, message);
+  };
+  if (!root.is_object() || !root.contains("kind") || !root.contains("results")) {
+    fail("expected a result document of spillway, with \"kind\" and \"results\"");
+  }
+  if (root.value("schema_version", 0) != kSchemaVersion) {
+    fail(fmt::format("expected schema_version {}, found {}", kSchemaVersion,
+                     root.contains("schema_version") ? root["schema_version"].dump() : "none"));
+  }
+  try {
+    const std::string kind = root.at("kind");
+    const auto& inputs = root.at("inputs");
+    Provenance p;
+    if (inputs.contains("scenario")) p.scenario = inputs["scenario"].value("name", "");
+    p.inputs = inputs;
+    p.warnings = root.at("warnings").get<std::vector<std::string>>();
+    p.digest = root.at("digest");
+    p.tool = fmt::format("{} {}", root.at("tool").at("name").get<std::string>(),
+                         root.at("tool").at("version").get<std::string>());
+    if (p.digest != digest_of(root.at("results"))) {
+      p.warnings.insert(p.warnings.begin(),
+                        "the results do not match their digest: edited by hand?");
+    }
+    if (kind == "run") return run_report(run_from_json(root.at("results")), p);
+    if (kind == "plan") return plan_report(plan_from_json(root.at("results")), p);
+    fail(fmt::format("no report for documents of kind \"{}\"; known: run, plan", kind));
+  } catch (const nlohmann::json::exception& error) {
+    fail(fmt::format("not a complete result document ({})", error.what()));
+  }
+  return {};
+}
+
+int run(const ReportOptions& options) {
+  for (const std::string& format : options.formats) {
+    find_row(renderers(), "report format", format, {"--format", 0, ""});
+  }
+  const Report report = build(JsonSource::from_file(options.result));
+  if (options.common->out.empty() && options.formats.size() > 1) {
+    throw InputError(Fault::kUsage, {"--format", 0, ""},
+                     "several formats need --out DIR to be written to");
+  }
+  if (options.common->out.empty()) {
+    write_report(report, options.formats.front(), "-");
+    return 0;
+  }
+  std::filesystem::create_directories(options.common->out);
+  for (const std::string& format : options.formats) {
+    const std::string path =
+        fmt::format("{}/report.{}", options.common->out, format == "text" ? "txt" : format);
+    write_report(report, format, path);
+    fmt::print("{}\n", printable(path));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = add_command(app, commands, "report",
+                                  "Render a result document as HTML, Markdown, text or CSV",
+                                  "  spillway report out/quickstart/plan.json > report.html\n"
+                                  "  spillway report result.json --format html,csv --out out\n",
+                                  options->common, [options] { return run(*options); });
+  command->add_option("RESULT", options->result, "JSON document of a run or a plan")->required();
+  command->add_option("--format", options->formats, "html, md, text, csv")->delimiter(',');
+}
+
+}  // namespace spillway

@@ -1,0 +1,131 @@
+// `spillway run`: simulates one scenario with the clock.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/csv.hpp"
+#include "reports/run_json.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/request_log.hpp"
+#include "scenarios/resolved.hpp"
+#include "scenarios/simulation.hpp"
+#include "sim/output_file.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr int kGateFailed = 99;
+
+struct RunOptions {
+  std::string scenario;
+  std::vector<std::string> outputs;
+  bool gate = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// One `--output kind=K,path=P`.
+struct Output {
+  std::string kind;
+  std::string path;
+};
+
+Output parse_output(const std::string& text) {
+  Output out;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    // A path may hold commas, so it takes the rest.
+    const bool path = rest.starts_with("path=");
+    const std::size_t end = path ? rest.size() : std::min(rest.find(','), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    if (path) {
+      out.path = part.substr(5);
+    } else if (part.starts_with("kind=")) {
+      out.kind = part.substr(5);
+    } else {
+      out.kind.clear();
+      break;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  const std::vector<std::string_view> kinds = {"requests", "html", "md", "csv", "text"};
+  if (out.kind.empty() || out.path.empty()) {
+    throw InputError(Fault::kUsage, {"--output", 0, ""},
+                     fmt::format("expected kind=KIND,path=FILE, found \"{}\"", text));
+  }
+  if (std::find(kinds.begin(), kinds.end(), out.kind) == kinds.end()) {
+    throw InputError(Fault::kUsage, {"--output", 0, "kind"},
+                     unknown_name("output kind", out.kind, kinds));
+  }
+  return out;
+}
+
+int run(const RunOptions& options) {
+  const CommonOptions& common = *options.common;
+  std::vector<Output> outputs;
+  for (const std::string& text : options.outputs) outputs.push_back(parse_output(text));
+  const JsonSource source = open_scenario_source(options.scenario, common);
+  const Scenario scenario = load_scenario(source);
+
+  Progress reading("reading", "MB", !common.quiet);
+  const Workload workload = open_workload(scenario, reading.reader());
+  reading.finish();
+
+  const bool log_requests = std::any_of(outputs.begin(), outputs.end(),
+                                        [](const Output& o) { return o.kind == "requests"; });
+  RequestLog log(log_requests ? workload.size() : 0);
+  Progress simulating("simulating", "requests", !common.quiet);
+  SimulationOptions simulation;
+  if (log_requests) simulation.observers.push_back(&log);
+  simulation.progress = [&](std::uint64_t done, std::uint64_t total) {
+    simulating.update(done, total);
+  };
+  SimulationOutcome outcome = simulate(scenario, workload, simulation);
+  simulating.finish();
+
+  Document document;
+  document.kind = "run";
+  document.inputs = scenario_inputs(scenario, workload);
+  document.results = to_json(outcome.result);
+  document.warnings = outcome.warnings;
+  const Provenance provenance{scenario.name, document.inputs, outcome.warnings,
+                              digest_of(document.results),
+                              fmt::format("spillway {}", SPILLWAY_VERSION)};
+  const Report report = run_report(outcome.result, provenance);
+
+  write_document(document, common, "result");
+  if (!common.out.empty()) write_report(report, "html", common.out + "/report.html");
+  for (const Output& output : outputs) {
+    if (output.kind == "requests") {
+      log.write(output.path, outcome.result.tiers);
+    } else {
+      write_report(report, output.kind, output.path);
+    }
+  }
+  print_report(report, common);
+  print_notes(outcome.warnings, common);
+  const auto& slo = outcome.result.slo;
+  const bool missed =
+      std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });
+  return options.gate && missed ? kGateFailed : 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      add_command(app, commands, "run", "Simulate one scenario with the clock",
+                  "  spillway run scenarios/library/quickstart.json\n"
+                  "  spillway run s.json --set tiers.0.capacity=256GiB --out results\n"
+                  "  spillway run s.json --json - --output kind=requests,path=requests.csv\n",
+                  options->common, [options] { return run(*options); });
+  command->add_option("SCENARIO", options->scenario, "Scenario file (JSON, // comments allowed)")
+      ->required();
+  command->add_option("--output", options->outputs,
+                      "kind=requests|html|md|csv|text,path=FILE (repeatable)");
+  command->add_flag("--gate", options->gate, "Exit with 99 when an SLO of the scenario is missed");
+}
+
+}  // namespace spillway

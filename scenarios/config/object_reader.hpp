@@ -1,0 +1,61 @@
+// Typed reading of a JSON object against its table of known keys. Every error names file, line and
+// field, what was expected and what was found; an unknown key names the nearest known one.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/config/json_source.hpp"
+
+namespace spillway {
+
+using KeyTable = std::span<const std::string_view>;
+
+class ObjectReader {
+ public:
+  /// Throws InputError unless `pointer` leads to an object whose keys are all in `known`. `what`
+  /// names the object in errors ("engine").
+  ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
+               KeyTable known);
+
+  bool has(std::string_view key) const { return node_->contains(key); }
+  SourceRef where(std::string_view key = {}) const;
+
+  std::optional<std::string> text(std::string_view key) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  std::optional<std::int64_t> integer(
+      std::string_view key, std::int64_t least = 0,
+      std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
+  /// A finite number in [least, most].
+  std::optional<double> number(std::string_view key, double least, double most) const;
+  std::optional<std::vector<std::string>> texts(std::string_view key) const;
+  std::optional<std::vector<double>> numbers(std::string_view key, double least, double most) const;
+
+  std::optional<ObjectReader> object(std::string_view key, KeyTable known) const;
+  std::vector<ObjectReader> objects(std::string_view key, KeyTable known) const;
+
+  std::string require_text(std::string_view key) const;
+  std::int64_t require_integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+  double require_number(std::string_view key, double least, double most) const;
+
+  [[noreturn]] void fail(std::string_view key, const std::string& message) const;
+  [[noreturn]] void missing(std::string_view key, std::string_view expected) const;
+  const JsonSource& source() const { return *source_; }
+
+ private:
+  std::string pointer_to(std::string_view key) const;
+  const nlohmann::json* find(std::string_view key) const;
+  [[noreturn]] void expected(std::string_view key, const std::string& what,
+                             const nlohmann::json& found) const;
+
+  const JsonSource* source_;
+  std::string pointer_;
+  const nlohmann::json* node_;
+};
+
+}  // namespace spillway

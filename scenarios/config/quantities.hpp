@@ -1,0 +1,25 @@
+// Quantities as people write them: sizes and rates carry a unit, always.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/error.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+/// "64GiB", "64GB", "1000blocks", "inf".
+struct Capacity {
+  enum class Kind : std::uint8_t { kBytes, kBlocks, kUnbounded };
+  Kind kind = Kind::kBytes;
+  std::int64_t count = 0;
+};
+
+/// All throw InputError (exit 2) at `where` with what was expected. Fractions are exact: "1.5GiB".
+Capacity parse_capacity(std::string_view text, const SourceRef& where);
+Bytes parse_bytes(std::string_view text, const SourceRef& where);
+/// Bytes per second from "25GB/s", "400Gbps" (bits), rounded down; at least 1.
+std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where);
+
+}  // namespace spillway

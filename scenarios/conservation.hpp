@@ -1,0 +1,64 @@
+// The observer that runs in every simulation and fails it when something appears or vanishes:
+// blocks in a tier, requests, tokens, or transfers that end before they could.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/error.hpp"
+#include "sim/observer.hpp"
+
+namespace spillway {
+
+class Conservation final : public Observer {
+ public:
+  Conservation(std::uint32_t requests, std::array<std::uint64_t, 2> capacity_blocks)
+      : ended_(requests, 0), capacity_blocks_(capacity_blocks) {}
+
+  void on_step(const StepRecord& r) override {
+    KV_ASSERT(r.start <= r.end && r.start >= last_step_end_, "steps overlap");
+    KV_ASSERT(r.scheduled_tokens > 0 && r.recomputed_tokens <= r.scheduled_tokens,
+              "a step of {} tokens, {} of them repeated", r.scheduled_tokens, r.recomputed_tokens);
+    last_step_end_ = r.end;
+  }
+  void on_request(const RequestRecord& r) override {
+    KV_ASSERT(ended_[raw(r.request)]++ == 0, "request {} ended twice", raw(r.request));
+    ++ended_requests_;
+    if (r.status != RequestStatus::kCompleted) return;
+    KV_ASSERT(r.arrival <= r.scheduled && r.scheduled <= r.first_token && r.first_token <= r.finish,
+              "request {}: effect before cause", raw(r.request));
+    std::uint64_t cached = 0;
+    for (const std::uint32_t tokens : r.cached_tokens) cached += tokens;
+    KV_ASSERT(cached <= r.input_tokens, "request {}: {} of {} prompt tokens cached", raw(r.request),
+              cached, r.input_tokens);
+  }
+  void on_transfer(const TransferRecord& r) override {
+    KV_ASSERT(r.submitted <= r.started && r.started < r.ended,
+              "a transfer ended before it started");
+  }
+  void on_tier_change(const TierChange& c) override {
+    Tier& tier = tiers_[c.tier];
+    tier.in += c.stored;
+    tier.out += c.evicted;
+    KV_ASSERT(tier.in - tier.out == c.resident, "tier {}: {} blocks in, {} out, {} held", c.tier,
+              tier.in, tier.out, c.resident);
+    KV_ASSERT(c.resident <= capacity_blocks_[c.tier] && c.used <= capacity_blocks_[c.tier],
+              "tier {} holds {} blocks, capacity {}", c.tier, c.resident, capacity_blocks_[c.tier]);
+  }
+
+  std::uint64_t ended_requests() const { return ended_requests_; }
+
+ private:
+  struct Tier {
+    std::uint64_t in = 0;
+    std::uint64_t out = 0;
+  };
+  std::vector<std::uint8_t> ended_;
+  std::array<std::uint64_t, 2> capacity_blocks_;
+  std::array<Tier, 2> tiers_{};
+  std::uint64_t ended_requests_ = 0;
+  Time last_step_end_{};
+};
+
+}  // namespace spillway

@@ -1,0 +1,195 @@
+#include "scenarios/planner/planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <set>
+
+#include "reports/document.hpp"
+#include "reports/format.hpp"
+#include "reports/run_json.hpp"
+#include "scenarios/parallel.hpp"
+#include "scenarios/simulation.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kKneeShare = 0.95;   // of the gain that the whole grid offers
+constexpr double kWorthwhile = 0.01;  // of prompt tokens: less is no gain
+constexpr double kBusyLink = 0.80;    // beyond it a link counts as the bottleneck
+
+/// Share of prompt tokens that some cache supplied.
+double cached_share(const RunResult& run) {
+  std::uint64_t cached = 0;
+  for (std::size_t i = 1; i < run.prompt_tokens_by_source.size(); ++i) {
+    cached += run.prompt_tokens_by_source[i].second;
+  }
+  return run.input_tokens == 0
+             ? 0
+             : static_cast<double>(cached) / static_cast<double>(run.input_tokens);
+}
+
+/// Distance to the target as a share of it; negative when it is missed.
+double margin(const SloResult& slo) {
+  if (slo.target == 0) return slo.passed ? 0 : -1;
+  const double distance = slo.at_least ? slo.value - slo.target : slo.target - slo.value;
+  return distance / slo.target;
+}
+
+const SloResult& tightest(const RunResult& run) {
+  return *std::min_element(
+      run.slo.begin(), run.slo.end(),
+      [](const SloResult& a, const SloResult& b) { return margin(a) < margin(b); });
+}
+
+class Judge {
+ public:
+  explicit Judge(PlanResult& plan) : plan_(plan) {}
+
+  void judge() {
+    find_recommendation();
+    find_knee();
+    find_binding();
+    say();
+  }
+
+ private:
+  PlanPoint& point(int index) { return plan_.points[static_cast<std::size_t>(index)]; }
+  int count() const { return static_cast<int>(plan_.points.size()); }
+
+  void find_recommendation() {
+    for (int i = count() - 1; i >= 0; --i) {
+      if (point(i).feasible) plan_.recommended = i;
+    }
+    if (plan_.recommended < 0) return;
+    plan_.headroom = margin(tightest(point(plan_.recommended).run));
+    for (int i = plan_.recommended + 1; i < count(); ++i) {
+      if (point(i).feasible) continue;
+      plan_.notes.push_back(
+          fmt::format("{} misses the SLO although {} meets it: more is not always faster here",
+                      point(i).capacity, point(plan_.recommended).capacity));
+    }
+  }
+
+  void find_knee() {
+    double most = 0;
+    for (const PlanPoint& p : plan_.points) most = std::max(most, cached_share(p.run));
+    const double least = cached_share(plan_.points.front().run);
+    if (most - least < kWorthwhile) {
+      plan_.notes.push_back(
+          fmt::format("the tier adds nothing: caches supply {} of prompt tokens at every size",
+                      format_percent(most)));
+      return;
+    }
+    for (int i = count() - 1; i >= 0; --i) {
+      if (cached_share(point(i).run) >= least + kKneeShare * (most - least)) plan_.knee = i;
+    }
+  }
+
+  /// What limits the run at the recommended size, or at the size that comes nearest.
+  void find_binding() {
+    const int at = plan_.recommended >= 0 ? plan_.recommended : nearest();
+    const RunResult& run = point(at).run;
+    for (const LinkResult& link : run.links) {
+      if (link.busy_fraction < kBusyLink) continue;
+      plan_.binding = fmt::format("bandwidth: link {} is busy {} of the time", link.name,
+                                  format_percent(link.busy_fraction));
+      return;
+    }
+    const double here = cached_share(run);
+    double larger = here;
+    for (int i = at + 1; i < count(); ++i) larger = std::max(larger, cached_share(point(i).run));
+    if (larger - here >= kWorthwhile) {
+      plan_.binding =
+          fmt::format("capacity: caches supply {} of prompt tokens here and {} with more",
+                      format_percent(here), format_percent(larger));
+      return;
+    }
+    plan_.binding = fmt::format(
+        "compute: a larger tier would not raise the {} of prompt tokens that caches supply",
+        format_percent(here));
+  }
+
+  int nearest() {
+    int best = 0;
+    for (int i = 1; i < count(); ++i) {
+      if (margin(tightest(point(i).run)) > margin(tightest(point(best).run))) best = i;
+    }
+    return best;
+  }
+
+  void say() {
+    if (plan_.recommended < 0) {
+      const PlanPoint& near = point(nearest());
+      const SloResult& miss = tightest(near.run);
+      plan_.verdict = fmt::format("No size meets the SLO. {} comes nearest: {} is {}, target {} {}",
+                                  near.capacity, miss.name, format_real(miss.value),
+                                  miss.at_least ? "at least" : "at most", format_real(miss.target));
+      return;
+    }
+    const PlanPoint& chosen = point(plan_.recommended);
+    const SloResult& slo = tightest(chosen.run);
+    const bool none = chosen.run.tiers.size() < 2;
+    plan_.verdict = fmt::format(
+        "{} {}: {} is {}, target {} {} ({} headroom)",
+        none ? fmt::format("No {} is needed at", plan_.tier)
+             : fmt::format("The smallest {} that meets the SLO is", plan_.tier),
+        chosen.capacity, slo.name, format_real(slo.value), slo.at_least ? "at least" : "at most",
+        format_real(slo.target), format_percent(plan_.headroom));
+  }
+
+  PlanResult& plan_;
+};
+
+}  // namespace
+
+PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsigned threads,
+                       const std::function<void(std::size_t, std::size_t)>& progress) {
+  if (!scenario.plan) {
+    throw InputError(Fault::kUsage, {scenario.path, 0, "plan"},
+                     "missing; expected {\"sizes\": [\"0GiB\", \"64GiB\", ...]}");
+  }
+  if (scenario.slo.empty()) {
+    throw InputError(Fault::kUsage, {scenario.path, 0, "slo"},
+                     "missing; expected at least one target, e.g. {\"metric\": \"p99_ttft_ms\", "
+                     "\"max\": 2000}");
+  }
+  const PlanChoice& choice = *scenario.plan;
+  PlanOutcome out;
+  out.result.tier = choice.tier;
+  out.result.points.resize(choice.sizes.size());
+  std::vector<std::vector<std::string>> warnings(choice.sizes.size());
+  std::atomic<std::size_t> done{0};
+  parallel_for(choice.sizes.size(), threads, [&](std::size_t i) {
+    Scenario one = scenario;
+    one.tier->capacity = choice.capacities[i];
+    SimulationOutcome run = simulate(one, workload);
+    PlanPoint& point = out.result.points[i];
+    const std::uint64_t blocks = one.tier_blocks(choice.capacities[i]);
+    point.capacity = choice.sizes[i];
+    point.unbounded = choice.capacities[i].kind == Capacity::Kind::kUnbounded;
+    if (!point.unbounded) {
+      point.capacity_bytes = static_cast<std::int64_t>(blocks) * one.engine.block_bytes.count();
+    }
+    point.feasible = std::all_of(run.result.slo.begin(), run.result.slo.end(),
+                                 [](const SloResult& s) { return s.passed; }) &&
+                     run.result.completed == run.result.requests;
+    point.digest = digest_of(to_json(run.result));
+    point.run = std::move(run.result);
+    warnings[i] = std::move(run.warnings);
+    progress(++done, choice.sizes.size());
+  });
+  Judge(out.result).judge();
+  std::set<std::string> seen;  // most warnings are the same at every size
+  for (const auto& list : warnings) {
+    for (const std::string& warning : list) {
+      if (seen.insert(warning).second) out.warnings.push_back(warning);
+    }
+  }
+  return out;
+}
+
+}  // namespace spillway

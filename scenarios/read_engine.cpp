@@ -1,0 +1,243 @@
+#include "scenarios/scenario_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "reports/format.hpp"
+#include "scenarios/presets.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kModelKeys[] = {"name", "kv_bytes_per_token", "kv_dtype"};
+constexpr Names kEngineKeys[] = {"preset",
+                                 "block_tokens",
+                                 "num_gpu_blocks",
+                                 "gpu_memory_utilization",
+                                 "cuda_graph_memory",
+                                 "max_num_seqs",
+                                 "max_num_batched_tokens",
+                                 "max_model_len",
+                                 "long_prefill_token_threshold",
+                                 "watermark",
+                                 "eviction",
+                                 "kv_layout",
+                                 "enable_prefix_caching",
+                                 "async_scheduling",
+                                 "offload_prompt_only",
+                                 "unhashed_front",
+                                 "reserve_full_isl",
+                                 "async_load_reservation",
+                                 "convoy",
+                                 "store_defer_next_step"};
+constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
+                                  "kv_token_ns", "host_overhead_us", "sequence_us"};
+
+// --------------------------------------------------------------------------
+
+/// num_gpu_blocks: given, or what model, GPU and utilisation leave. A given count that is far from
+/// the estimate is a measured fact and wins, with a note.
+void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
+  const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
+  if (s.model.spec != nullptr && s.gpu != nullptr) {
+    EngineMemory memory;
+    memory.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
+    memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
+    memory.max_num_seqs = s.engine.max_num_seqs;
+    if (const auto graphs = engine.text("cuda_graph_memory")) {
+      memory.cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
+    }
+    s.budget = hbm_budget(*s.model.spec, *s.gpu, memory);
+  }
+  const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
+  if (const auto given = engine.integer("num_gpu_blocks", 2, 1 << 28)) {
+    s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
+    if (s.budget && estimate > 0) {
+      const double off = static_cast<double>(*given - estimate) / static_cast<double>(estimate);
+      if (std::fabs(off) > 0.02) {
+        s.notes.push_back(fmt::format(
+            "num_gpu_blocks {} is {:+.1f}% off the estimate of {} from model and GPU; the given "
+            "count is used",
+            *given, 100 * off, estimate));
+      }
+    }
+    return;
+  }
+  if (!s.budget) {
+    engine.missing("num_gpu_blocks", "a number of blocks, or a model and a gpu to size it from");
+  }
+  if (estimate < 2) {
+    engine.fail(
+        "gpu_memory_utilization",
+        fmt::format("no room for KV: {} of {} go to weights ({}), activations ({}) and "
+                    "other ({})",
+                    format_bytes(static_cast<double>(s.budget->requested.count())), s.gpu->name,
+                    format_bytes(static_cast<double>(s.budget->weights.count())),
+                    format_bytes(static_cast<double>(s.budget->activations.count())),
+                    format_bytes(static_cast<double>(s.budget->other.count()))));
+  }
+  s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
+  if (s.gpu->memory_is_label) {
+    s.notes.push_back(fmt::format(
+        "the memory of {} is the label on the box, not a driver's reading", s.gpu->name));
+  }
+}
+
+/// vLLM refuses to start when one request of max_model_len does not fit the pool. A limit that the
+/// scenario gives is held to that; the model's own is lowered to what fits, with a note.
+void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  if (c.max_model_len == 0) return;
+  const std::int64_t usable = std::int64_t{c.num_gpu_blocks} - 1;
+  const std::int64_t needed = ceil_div(c.max_model_len, c.block_tokens);
+  if (needed <= usable) return;
+  if (engine.has("max_model_len")) {
+    engine.fail(
+        "max_model_len",
+        fmt::format("{} tokens need {} blocks, but the pool has {} ({} less the null block); "
+                    "lower max_model_len or give the pool more",
+                    c.max_model_len, needed, usable, c.num_gpu_blocks));
+  }
+  const auto fitting = static_cast<std::uint32_t>(usable * c.block_tokens);
+  s.notes.push_back(fmt::format(
+      "max_model_len lowered from the model's {} to the {} tokens that fit the pool; vLLM itself "
+      "would refuse to start without --max-model-len {}",
+      c.max_model_len, fitting, fitting));
+  c.max_model_len = fitting;
+}
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kModel = kModelKeys;
+const KeyTable ScenarioKeys::kEngine = kEngineKeys;
+const KeyTable ScenarioKeys::kCompute = kComputeKeys;
+
+ModelChoice read_model(const ObjectReader& top) {
+  ModelChoice out;
+  const bool named = top.has("model") && top.source().root()["model"].is_string();
+  if (named) {
+    out.spec = &find_model(*top.text("model"), top.where("model"));
+    out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
+    return out;
+  }
+  const auto model = top.object("model", ScenarioKeys::kModel);
+  if (!model) top.missing("model", "a model name, or {\"kv_bytes_per_token\": ...}");
+  if (const auto dtype = model->text("kv_dtype")) {
+    out.kv_dtype = parse_kv_dtype(*dtype, model->where("kv_dtype"));
+  }
+  if (const auto name = model->text("name")) {
+    out.spec = &find_model(*name, model->where("name"));
+    out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
+  }
+  if (const auto bytes = model->integer("kv_bytes_per_token", 1, std::int64_t{1} << 40)) {
+    out.kv_bytes_per_token = Bytes(*bytes);
+  } else if (out.spec == nullptr) {
+    model->missing("name", "a model name or kv_bytes_per_token");
+  }
+  return out;
+}
+
+void read_engine(const ObjectReader& top, Scenario& s) {
+  const auto engine = top.object("engine", ScenarioKeys::kEngine);
+  if (!engine) top.missing("engine", "an object with at least a preset");
+  const std::string preset_name = engine->text("preset").value_or("vllm");
+  const EnginePreset& preset = find_preset(preset_name, engine->where("preset"));
+  s.preset = std::string(preset.name);
+  EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
+
+  assign(c.block_tokens, engine->integer("block_tokens", 1, 65536));
+  assign(c.max_num_seqs, engine->integer("max_num_seqs", 1, 1 << 20));
+  assign(c.max_num_batched_tokens, engine->integer("max_num_batched_tokens", 1, 1 << 24));
+  assign(c.long_prefill_token_threshold,
+         engine->integer("long_prefill_token_threshold", 0, 1 << 24));
+  if (s.model.spec != nullptr)
+    c.max_model_len = static_cast<std::uint32_t>(s.model.spec->max_position);
+  assign(c.max_model_len, engine->integer("max_model_len", 1, 1 << 26));
+  c.watermark = engine->number("watermark", 0, 0.99).value_or(0);
+  const auto flag = [&](std::string_view key, bool& target) {
+    target = engine->boolean(key).value_or(target);
+  };
+  flag("enable_prefix_caching", c.enable_prefix_caching);
+  flag("async_scheduling", c.async_scheduling);
+  flag("offload_prompt_only", c.offload_prompt_only);
+  flag("unhashed_front", c.unhashed_front);
+  flag("reserve_full_isl", c.reserve_full_isl);
+  flag("async_load_reservation", c.async_load_reservation);
+  flag("convoy", c.convoy);
+  flag("store_defer_next_step", c.store_defer_next_step);
+
+  const std::string layout = engine->text("kv_layout").value_or("contiguous");
+  if (layout == "per_layer") {
+    if (s.model.spec == nullptr) {
+      engine->fail("kv_layout", "per_layer needs a named model, whose layers it counts");
+    }
+    const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
+    c.copies_per_block = static_cast<std::uint32_t>(parts * s.model.spec->kv_layers);
+  } else if (layout != "contiguous") {
+    engine->fail("kv_layout",
+                 fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
+  }
+  c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
+  s.hbm_eviction = &find_row(eviction_policies(), "eviction policy",
+                             engine->text("eviction").value_or("lru"), engine->where("eviction"));
+  size_pool(*engine, preset, s);
+
+  fit_max_model_len(*engine, s);
+}
+
+void read_compute(const ObjectReader& top, Scenario& s) {
+  const auto compute = top.object("compute", ScenarioKeys::kCompute);
+  const bool shaped = s.model.spec != nullptr && s.gpu != nullptr;
+  if (!compute && !shaped) {
+    top.missing("compute", "a compute model, or a named model and a gpu to derive one from");
+  }
+  const std::string kind = compute ? compute->require_text("kind") : std::string("components");
+  if (kind == "linear") {
+    s.compute.kind = ComputeChoice::Kind::kLinear;
+    s.compute.linear = {decimal_of(compute->require_number("step_us", 0, 1e9)),
+                        decimal_of(compute->require_number("token_ns", 0, 1e9)),
+                        decimal_of(compute->require_number("kv_token_ns", 0, 1e9))};
+    try {
+      make_linear_cost(s.compute.linear);
+    } catch (const std::out_of_range&) {
+      compute->fail("kind", "expected times of at most nine decimals of a nanosecond");
+    }
+    return;
+  }
+  if (kind != "components") {
+    compute->fail("kind", fmt::format("expected linear or components, found \"{}\"", kind));
+  }
+  if (!shaped) compute->fail("kind", "components needs a named model and a gpu");
+  s.compute.kind = ComputeChoice::Kind::kComponents;
+  if (compute) {
+    s.compute.host_overhead_us =
+        compute->number("host_overhead_us", 0, 1e6).value_or(kDefaultHostOverheadUs);
+    s.compute.sequence_us = compute->number("sequence_us", 0, 1e6).value_or(kDefaultSequenceUs);
+  }
+  if (!compute || !compute->has("host_overhead_us")) {
+    s.notes.push_back(fmt::format("compute: host overhead {} us per step (default; {})",
+                                  kDefaultHostOverheadUs, host_overhead_source()));
+  }
+  const KernelSource kernels = kernel_coefficients(*s.gpu);
+  s.notes.push_back(fmt::format("compute: kernel efficiencies of {}: {}{}", s.gpu->name,
+                                kernels.source,
+                                kernels.measured ? "" : "; not measured on this GPU"));
+  if (s.model.spec->is_moe() || s.model.spec->is_mla()) {
+    s.notes.push_back(fmt::format(
+        "compute: {} is {}; step times of such models are not checked against measurements yet",
+        s.model.spec->name, s.model.spec->is_mla() ? "MLA" : "a mixture of experts"));
+  }
+  if (s.model.spec->sliding_layers > 0) {
+    s.notes.push_back(fmt::format(
+        "{} has {} sliding-window layers; all layers are charged as full attention, which "
+        "overstates KV bytes of long contexts",
+        s.model.spec->name, s.model.spec->sliding_layers));
+  }
+}
+
+}  // namespace spillway

@@ -1,0 +1,155 @@
+#include "scenarios/scenario_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "traces/trace_reader.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kWorkloadKeys[] = {"trace", "synthetic",  "block_tokens", "arrival",
+                                   "speed", "rate_per_s", "concurrency",  "limit"};
+constexpr Names kSyntheticKeys[] = {
+    "requests",     "sessions_per_s", "turns",          "think_s",       "system_prompts",
+    "system_zipf",  "system_tokens",  "user_tokens",    "answer_tokens", "answer_tokens_per_s",
+    "burst_factor", "burst_every_s",  "burst_length_s", "max_context",   "block_tokens"};
+constexpr Names kSloKeys[] = {"metric", "max", "min"};
+constexpr Names kPlanKeys[] = {"tier", "sizes"};
+
+constexpr double kHuge = 1e15;
+
+// -------------------------------------------------------------------------
+
+SyntheticConfig read_synthetic(const ObjectReader& o) {
+  SyntheticConfig c;
+  assign(c.requests, o.integer("requests", 1, 1'000'000'000));
+  assign(c.system_prompts, o.integer("system_prompts", 1, 1 << 24));
+  assign(c.max_context, o.integer("max_context", 64, kMaxTokens));
+  assign(c.block_tokens, o.integer("block_tokens", 1, 65536));
+  const auto real = [&](std::string_view key, double& target, double least, double most) {
+    target = o.number(key, least, most).value_or(target);
+  };
+  real("sessions_per_s", c.sessions_per_s, 1e-9, 1e6);
+  real("turns", c.turns, 1, 1e6);
+  real("think_s", c.think_s, 0, 1e7);
+  real("system_zipf", c.system_zipf, 0, 100);
+  real("system_tokens", c.system_tokens, 1, 1e7);
+  real("user_tokens", c.user_tokens, 1, 1e7);
+  real("answer_tokens", c.answer_tokens, 1, 1e7);
+  real("answer_tokens_per_s", c.answer_tokens_per_s, 1e-3, 1e9);
+  real("burst_factor", c.burst_factor, 1, 1e4);
+  real("burst_every_s", c.burst_every_s, 1e-3, 1e9);
+  real("burst_length_s", c.burst_length_s, 0, c.burst_every_s);
+  return c;
+}
+
+constexpr Names kMaxMetrics[] = {
+    "mean_ttft_ms", "median_ttft_ms", "p90_ttft_ms", "p95_ttft_ms", "p99_ttft_ms",
+    "mean_tpot_ms", "median_tpot_ms", "p90_tpot_ms", "p95_tpot_ms", "p99_tpot_ms",
+    "mean_itl_ms",  "median_itl_ms",  "p90_itl_ms",  "p95_itl_ms",  "p99_itl_ms",
+    "mean_e2el_ms", "median_e2el_ms", "p90_e2el_ms", "p95_e2el_ms", "p99_e2el_ms"};
+constexpr Names kMinMetrics[] = {"request_throughput", "output_throughput",
+                                 "total_token_throughput", "goodput"};
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kWorkload = kWorkloadKeys;
+const KeyTable ScenarioKeys::kSynthetic = kSyntheticKeys;
+const KeyTable ScenarioKeys::kSlo = kSloKeys;
+const KeyTable ScenarioKeys::kPlan = kPlanKeys;
+
+void read_workload(const ObjectReader& top, Scenario& s) {
+  const auto workload = top.object("workload", ScenarioKeys::kWorkload);
+  if (!workload) top.missing("workload", "an object with a trace or a synthetic workload");
+  WorkloadChoice& w = s.workload;
+  w.where = workload->where();
+  const auto trace = workload->text("trace");
+  if (const auto synthetic = workload->object("synthetic", ScenarioKeys::kSynthetic)) {
+    w.synthetic = read_synthetic(*synthetic);
+  }
+  if (trace.has_value() == w.synthetic.has_value()) {
+    workload->fail("", "expected either trace or synthetic, not both or neither");
+  }
+  if (trace) {
+    const std::filesystem::path path(*trace);
+    const std::filesystem::path beside = std::filesystem::path(s.path).parent_path() / path;
+    w.trace = path.is_absolute() || *trace == "-" ? *trace : beside.string();
+  }
+  assign(w.block_tokens, workload->integer("block_tokens", 1, 65536));
+  assign(w.limit, workload->integer("limit", 1));
+  w.arrival.seed = s.seed;
+  w.arrival.speed = decimal_of(workload->number("speed", 1e-6, 1e6).value_or(1));
+  const std::string arrival = workload->text("arrival").value_or("trace");
+  if (arrival == "trace") {
+    w.arrival.kind = ArrivalConfig::Kind::kTrace;
+  } else if (arrival == "poisson") {
+    w.arrival.kind = ArrivalConfig::Kind::kPoisson;
+    w.arrival.rate_per_s = workload->require_number("rate_per_s", 1e-6, 1e6);
+  } else if (arrival == "closed-loop") {
+    w.arrival.kind = ArrivalConfig::Kind::kClosedLoop;
+    w.arrival.concurrency =
+        static_cast<std::uint32_t>(workload->require_integer("concurrency", 1, 1 << 30));
+  } else {
+    workload->fail(
+        "arrival",
+        unknown_name("arrival", arrival, std::array<Names, 3>{"trace", "poisson", "closed-loop"}));
+  }
+}
+
+void read_slo(const ObjectReader& top, Scenario& s) {
+  for (const ObjectReader& item : top.objects("slo", ScenarioKeys::kSlo)) {
+    SloTarget target;
+    target.name = item.require_text("metric");
+    const bool latency = std::find(std::begin(kMaxMetrics), std::end(kMaxMetrics), target.name) !=
+                         std::end(kMaxMetrics);
+    const bool rate = std::find(std::begin(kMinMetrics), std::end(kMinMetrics), target.name) !=
+                      std::end(kMinMetrics);
+    if (!latency && !rate) {
+      std::vector<Names> known(std::begin(kMaxMetrics), std::end(kMaxMetrics));
+      known.insert(known.end(), std::begin(kMinMetrics), std::end(kMinMetrics));
+      item.fail("metric", unknown_name("metric", target.name, known));
+    }
+    const std::string_view bound = latency ? "max" : "min";
+    if (item.has(latency ? "min" : "max")) {
+      item.fail(latency ? "min" : "max", fmt::format("expected {} for {}", bound, target.name));
+    }
+    target.at_least = rate;
+    target.target = item.require_number(bound, 0, kHuge);
+    s.slo.push_back(target);
+  }
+}
+
+void read_plan(const ObjectReader& top, Scenario& s) {
+  const auto plan = top.object("plan", ScenarioKeys::kPlan);
+  if (!plan) return;
+  PlanChoice out;
+  out.tier = plan->text("tier").value_or("dram");
+  if (!s.tier || s.tier->name != out.tier) {
+    plan->fail("tier", fmt::format("unknown tier \"{}\"; known: {}", out.tier,
+                                   s.tier ? s.tier->name : "none below hbm"));
+  }
+  const auto sizes = plan->texts("sizes");
+  if (!sizes || sizes->empty()) plan->missing("sizes", "sizes to try, e.g. [\"0GiB\", \"64GiB\"]");
+  std::uint64_t previous = 0;
+  for (const std::string& size : *sizes) {
+    const Capacity capacity = parse_capacity(size, plan->where("sizes"));
+    const std::uint64_t blocks = s.tier_blocks(capacity);
+    if (!out.sizes.empty() && blocks <= previous) {
+      plan->fail("sizes", fmt::format("expected ascending sizes, found {} after {}", size,
+                                      out.sizes.back()));
+    }
+    previous = blocks;
+    out.sizes.push_back(size);
+    out.capacities.push_back(capacity);
+  }
+  s.plan = std::move(out);
+}
+
+}  // namespace spillway

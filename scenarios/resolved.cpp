@@ -1,0 +1,173 @@
+#include "scenarios/resolved.hpp"
+
+#include "reports/document.hpp"
+#include "sim/digest.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+json capacity_json(const Capacity& c) {
+  switch (c.kind) {
+    case Capacity::Kind::kUnbounded:
+      return "inf";
+    case Capacity::Kind::kBlocks:
+      return fmt::format("{}blocks", c.count);
+    case Capacity::Kind::kBytes:
+      return fmt::format("{}B", c.count);
+  }
+  return "inf";
+}
+
+json link_json(const LinkChoice& l) {
+  json out = {{"name", l.name},
+              {"from", l.from},
+              {"to", l.to},
+              {"duplex_factor", l.duplex_factor},
+              {"source", l.source}};
+  if (l.affine) {
+    out["kind"] = "affine";
+    out["latency_ns"] = l.latency.count();
+    out["bytes_per_second"] = l.bytes_per_second;
+  } else {
+    out["kind"] = "table";
+    out["latency_ns"] = l.table.job_latency.count();
+    out["per_copy_ns"] = l.table.per_copy.count();
+    out["copy_bytes"] = l.table.copy_bytes;
+    out["copies"] = l.table.copies;
+    out["gbs"] = l.table.gbs;
+  }
+  return out;
+}
+
+json engine_json(const Scenario& s) {
+  const EngineConfig& e = s.engine;
+  json out = {{"preset", s.preset},
+              {"block_tokens", e.block_tokens},
+              {"num_gpu_blocks", e.num_gpu_blocks},
+              {"max_num_seqs", e.max_num_seqs},
+              {"max_num_batched_tokens", e.max_num_batched_tokens},
+              {"long_prefill_token_threshold", e.long_prefill_token_threshold},
+              {"watermark", e.watermark},
+              {"eviction", s.hbm_eviction->name},
+              {"copies_per_block", e.copies_per_block},
+              {"block_bytes", e.block_bytes.count()},
+              {"enable_prefix_caching", e.enable_prefix_caching},
+              {"async_scheduling", e.async_scheduling},
+              {"offload_prompt_only", e.offload_prompt_only},
+              {"unhashed_front", e.unhashed_front},
+              {"reserve_full_isl", e.reserve_full_isl},
+              {"async_load_reservation", e.async_load_reservation},
+              {"convoy", e.convoy},
+              {"store_defer_next_step", e.store_defer_next_step}};
+  if (e.max_model_len > 0) out["max_model_len"] = e.max_model_len;
+  if (s.budget) {
+    out["memory"] = {{"visible_bytes", s.budget->visible.count()},
+                     {"requested_bytes", s.budget->requested.count()},
+                     {"weight_bytes", s.budget->weights.count()},
+                     {"activation_bytes", s.budget->activations.count()},
+                     {"other_bytes", s.budget->other.count()},
+                     {"cuda_graph_bytes", s.budget->cuda_graphs.count()},
+                     {"kv_bytes", s.budget->kv.count()}};
+  }
+  return out;
+}
+
+json compute_json(const Scenario& s) {
+  const auto decimal = [](const Decimal& d) { return fmt::format("{}e{}", d.digits, d.exponent); };
+  if (s.compute.kind == ComputeChoice::Kind::kLinear) {
+    return {{"kind", "linear"},
+            {"step_us", decimal(s.compute.linear.step_us)},
+            {"token_ns", decimal(s.compute.linear.token_ns)},
+            {"kv_token_ns", decimal(s.compute.linear.kv_token_ns)}};
+  }
+  const KernelSource source = kernel_coefficients(*s.gpu);
+  const KernelCoefficients& k = source.kernels;
+  return {{"kind", "components"},
+          {"host_overhead_us", s.compute.host_overhead_us},
+          {"sequence_us", s.compute.sequence_us},
+          {"source", source.source},
+          {"kernels",
+           {{"gemm_overhead_us", k.gemm_overhead_us},
+            {"flop_efficiency", k.flop_efficiency},
+            {"byte_efficiency", k.byte_efficiency},
+            {"gemm_norm", k.gemm_norm},
+            {"prefill_us", k.prefill_us},
+            {"prefill_key_ns", k.prefill_key_ns},
+            {"prefill_lead_keys", k.prefill_lead_keys},
+            {"decode_us", k.decode_us},
+            {"decode_efficiency", k.decode_efficiency},
+            {"decode_sequence_us", k.decode_sequence_us},
+            {"mixed_factor", k.mixed_factor},
+            {"elementwise_passes", k.elementwise_passes}}}};
+}
+
+json workload_json(const WorkloadChoice& w) {
+  json out = {{"block_tokens", w.block_tokens},
+              {"speed", fmt::format("{}e{}", w.arrival.speed.digits, w.arrival.speed.exponent)}};
+  if (w.limit > 0) out["limit"] = w.limit;
+  switch (w.arrival.kind) {
+    case ArrivalConfig::Kind::kTrace:
+      out["arrival"] = "trace";
+      break;
+    case ArrivalConfig::Kind::kPoisson:
+      out["arrival"] = "poisson";
+      out["rate_per_s"] = w.arrival.rate_per_s;
+      break;
+    case ArrivalConfig::Kind::kClosedLoop:
+      out["arrival"] = "closed-loop";
+      out["concurrency"] = w.arrival.concurrency;
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+json resolved_configuration(const Scenario& s) {
+  json out = {{"engine", engine_json(s)},
+              {"compute", compute_json(s)},
+              {"workload", workload_json(s.workload)}};
+  out["model"] = {{"kv_bytes_per_token", s.model.kv_bytes_per_token.count()},
+                  {"kv_bits", bits_of(s.model.kv_dtype)}};
+  if (s.model.spec != nullptr) out["model"]["name"] = s.model.spec->name;
+  if (s.gpu != nullptr) out["gpu"] = s.gpu->name;
+  out["tiers"] = json::array();
+  if (s.tier) {
+    out["tiers"].push_back({{"name", s.tier->name},
+                            {"kind", "dram"},
+                            {"capacity", capacity_json(s.tier->capacity)},
+                            {"eviction", s.tier->eviction->name}});
+  }
+  out["links"] = json::array();
+  if (s.down) out["links"].push_back(link_json(*s.down));
+  if (s.up) out["links"].push_back(link_json(*s.up));
+  out["slo"] = json::array();
+  for (const SloTarget& target : s.slo) {
+    out["slo"].push_back(
+        {{"metric", target.name}, {target.at_least ? "min" : "max", target.target}});
+  }
+  if (s.plan) out["plan"] = {{"tier", s.plan->tier}, {"sizes", s.plan->sizes}};
+  return out;
+}
+
+json scenario_inputs(const Scenario& s, const Workload& workload) {
+  const json configuration = resolved_configuration(s);
+  return {{"scenario", {{"name", s.name}, {"path", s.path}}},
+          {"configuration", configuration},
+          {"configuration_hash", digest_of(configuration)},
+          {"trace", trace_inputs(workload)},
+          {"seed", s.seed}};
+}
+
+json trace_inputs(const Workload& workload) {
+  return {{"name", workload.source().name},
+          {"format", workload.source().format},
+          {"content_hash", hex16(workload.content_hash())},
+          {"requests", workload.size()},
+          {"block_tokens", workload.block_tokens()}};
+}
+
+}  // namespace spillway

@@ -1,0 +1,86 @@
+#include "scenarios/scenario.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "scenarios/scenario_parts.hpp"
+#include "traces/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::string_view kTopKeys[] = {"name",     "description", "model", "gpu",
+                                         "engine",   "tiers",       "links", "compute",
+                                         "workload", "slo",         "plan",  "seed"};
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kTop = kTopKeys;
+
+std::unique_ptr<LinkModel> LinkChoice::make() const {
+  return affine ? make_affine_link(latency, bytes_per_second) : make_table_link(table);
+}
+
+std::unique_ptr<StepCost> Scenario::make_cost() const {
+  if (compute.kind == ComputeChoice::Kind::kLinear) return make_linear_cost(compute.linear);
+  ComponentsCost parameters;
+  parameters.model = model.spec;
+  parameters.gpu = gpu;
+  parameters.kernels = kernel_coefficients(*gpu).kernels;
+  parameters.host_overhead_us = compute.host_overhead_us;
+  parameters.sequence_us = compute.sequence_us;
+  parameters.kv_bits = bits_of(model.kv_dtype);
+  return make_components_cost(parameters);
+}
+
+std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
+  switch (capacity.kind) {
+    case Capacity::Kind::kUnbounded:
+      return ~std::uint64_t{0};
+    case Capacity::Kind::kBlocks:
+      return static_cast<std::uint64_t>(capacity.count);
+    case Capacity::Kind::kBytes:
+      break;
+  }
+  // Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py).
+  constexpr std::int64_t kPage = 4096;
+  const std::int64_t slot = ceil_div(engine.block_bytes.count(), kPage) * kPage;
+  return static_cast<std::uint64_t>(capacity.count / slot);
+}
+
+Scenario load_scenario(const JsonSource& source) {
+  const ObjectReader top(source, "", "the scenario", ScenarioKeys::kTop);
+  Scenario s;
+  s.path = source.name();
+  s.name = top.text("name").value_or(std::filesystem::path(s.path).stem().string());
+  s.description = top.text("description").value_or("");
+  s.seed = static_cast<std::uint64_t>(
+      top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
+  if (const auto gpu = top.text("gpu")) s.gpu = &find_gpu(*gpu, top.where("gpu"));
+  s.model = read_model(top);
+  read_engine(top, s);
+  read_compute(top, s);
+  read_tiers(top, s);
+  read_links(top, s);
+  read_workload(top, s);
+  read_slo(top, s);
+  read_plan(top, s);
+  return s;
+}
+
+Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
+  const WorkloadChoice& w = scenario.workload;
+  if (w.synthetic) {
+    SyntheticConfig config = *w.synthetic;
+    if (w.limit > 0) config.requests = std::min(config.requests, w.limit);
+    return generate_workload(config, scenario.seed);
+  }
+  OpenOptions options;
+  options.block_tokens = w.block_tokens;
+  options.limit = w.limit;
+  options.progress = progress;
+  return open_trace(w.trace, options);
+}
+
+}  // namespace spillway

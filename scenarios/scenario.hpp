@@ -1,0 +1,125 @@
+// A scenario: everything a run depends on, read from one JSON file and checked before anything
+// runs.
+//
+// load_scenario() resolves names (models, GPUs, presets, policies, links) and fills defaults; each
+// default that stands for a measurement is named in `notes`, which every result repeats as
+// warnings. Workloads are opened separately, so that a sweep shares one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/compute/step_cost.hpp"
+#include "models/engine/arrivals.hpp"
+#include "models/engine/engine_config.hpp"
+#include "models/kv_geometry.hpp"
+#include "models/link/link_model.hpp"
+#include "policies/catalogue.hpp"
+#include "scenarios/config/json_source.hpp"
+#include "scenarios/config/object_reader.hpp"
+#include "scenarios/config/quantities.hpp"
+#include "traces/byte_source.hpp"
+#include "traces/synthetic.hpp"
+
+namespace spillway {
+
+/// The known keys of each object, also what the published schema is checked against.
+struct ScenarioKeys {
+  static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kLink, kWorkload, kSynthetic, kSlo,
+      kPlan;
+};
+
+struct ModelChoice {
+  const ModelSpec* spec = nullptr;  ///< null: only kv_bytes_per_token is known
+  KvDtype kv_dtype = KvDtype::kBf16;
+  Bytes kv_bytes_per_token{0};
+};
+
+struct ComputeChoice {
+  enum class Kind : std::uint8_t { kLinear, kComponents };
+  Kind kind = Kind::kLinear;
+  LinearCost linear{};
+  double host_overhead_us = kDefaultHostOverheadUs;
+  double sequence_us = kDefaultSequenceUs;
+};
+
+struct TierChoice {
+  std::string name;
+  Capacity capacity;
+  const EvictionEntry* eviction = nullptr;
+  SourceRef where;
+};
+
+/// One direction of a link, ready to be made into a model for each run.
+struct LinkChoice {
+  std::string name;
+  std::string from;
+  std::string to;
+  bool affine = true;
+  Duration latency{0};
+  std::int64_t bytes_per_second = 0;
+  RateTable table;
+  double duplex_factor = 1;
+  std::string source;  ///< where its figures come from, for results
+
+  std::unique_ptr<LinkModel> make() const;
+};
+
+struct WorkloadChoice {
+  std::string trace;  ///< path, empty when synthetic
+  std::optional<SyntheticConfig> synthetic;
+  std::uint32_t block_tokens = 512;
+  std::uint32_t limit = 0;
+  ArrivalConfig arrival;
+  SourceRef where;
+};
+
+struct SloTarget {
+  std::string name;       ///< key of a run's results
+  bool at_least = false;  ///< a minimum instead of a maximum
+  double target = 0;
+};
+
+struct PlanChoice {
+  std::string tier = "dram";
+  std::vector<std::string> sizes;  ///< as written, ascending
+  std::vector<Capacity> capacities;
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  std::string path;
+  std::string preset;
+  ModelChoice model;
+  const GpuSpec* gpu = nullptr;
+  EngineConfig engine;
+  std::optional<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
+  const EvictionEntry* hbm_eviction = nullptr;
+  ComputeChoice compute;
+  std::optional<TierChoice> tier;  ///< below HBM
+  std::optional<LinkChoice> down;  ///< HBM to the tier
+  std::optional<LinkChoice> up;
+  WorkloadChoice workload;
+  std::vector<SloTarget> slo;
+  std::optional<PlanChoice> plan;
+  std::uint64_t seed = 1;
+  std::vector<std::string> notes;
+
+  std::unique_ptr<StepCost> make_cost() const;
+  /// Blocks that the tier below holds, when it may use `capacity`.
+  std::uint64_t tier_blocks(const Capacity& capacity) const;
+};
+
+/// Throws InputError (exit 2) naming file, line, field and what was expected.
+Scenario load_scenario(const JsonSource& source);
+
+/// The scenario's workload. Throws InputError: exit 3 for trace content, exit 7 where it cannot be
+/// read.
+Workload open_workload(const Scenario& scenario, const ReadProgress& progress);
+
+}  // namespace spillway

@@ -1,0 +1,253 @@
+#include "scenarios/simulation.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "models/engine/engine.hpp"
+#include "scenarios/conservation.hpp"
+#include "sim/recorder.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::uint32_t kDownLink = 0;
+constexpr std::uint32_t kUpLink = 1;
+constexpr std::uint64_t kProgressEvery = 1 << 16;  // events
+
+/// The per-request targets behind the scenario's latency SLOs (the strictest of each kind).
+GoodputTargets goodput_targets(const std::vector<SloTarget>& slo) {
+  GoodputTargets out;
+  const auto tighten = [](std::optional<double>& target, double value) {
+    target = target ? std::min(*target, value) : value;
+  };
+  for (const SloTarget& target : slo) {
+    if (target.at_least) continue;
+    if (target.name.find("ttft") != std::string::npos) tighten(out.ttft_ms, target.target);
+    if (target.name.find("tpot") != std::string::npos) tighten(out.tpot_ms, target.target);
+    if (target.name.find("e2el") != std::string::npos) tighten(out.e2el_ms, target.target);
+  }
+  return out;
+}
+
+/// A pool that no request of the workload fits is a mistake in the scenario, not an outcome.
+void check_pool(const Scenario& s, const Workload& workload) {
+  const std::uint64_t usable = s.engine.num_gpu_blocks - 1;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (std::uint32_t i = 0; i < workload.size(); ++i) {
+    const RequestId r{i};
+    const std::uint64_t tokens =
+        std::uint64_t{workload.input_tokens(r)} + workload.output_tokens(r) - 1;
+    least = std::min(least, (tokens + s.engine.block_tokens - 1) / s.engine.block_tokens);
+    if (least <= usable) return;
+  }
+  throw InputError(Fault::kUsage, {s.path, 0, "engine.num_gpu_blocks"},
+                   fmt::format("the pool holds {} blocks of {} tokens, but the smallest request "
+                               "needs {}; expected room for at least one request",
+                               usable, s.engine.block_tokens, least));
+}
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+/// The value of one of the result keys that an SLO may name.
+double metric(const RunResult& r, const std::string& name) {
+  struct Named {
+    std::string_view suffix;
+    const LatencyStats& stats;
+  };
+  const Named kinds[] = {
+      {"_ttft_ms", r.ttft}, {"_tpot_ms", r.tpot}, {"_itl_ms", r.itl}, {"_e2el_ms", r.e2el}};
+  for (const Named& kind : kinds) {
+    if (!std::string_view(name).ends_with(kind.suffix)) continue;
+    const std::string_view which =
+        std::string_view(name).substr(0, name.size() - kind.suffix.size());
+    if (which == "mean") return kind.stats.mean_ms;
+    if (which == "median") return kind.stats.median_ms;
+    if (which == "p90") return kind.stats.p90_ms;
+    if (which == "p95") return kind.stats.p95_ms;
+    if (which == "p99") return kind.stats.p99_ms;
+  }
+  if (name == "request_throughput") return r.request_throughput;
+  if (name == "output_throughput") return r.output_throughput;
+  if (name == "total_token_throughput") return r.total_token_throughput;
+  KV_ASSERT(name == "goodput", "no metric called {}", name);
+  return r.goodput;
+}
+
+class Run {
+ public:
+  Run(const Scenario& scenario, const Workload& workload, const SimulationOptions& options)
+      : s_(scenario),
+        workload_(workload),
+        options_(options),
+        tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0),
+        recorder_(tiers(), 2 * (tiers() - 1), goodput_targets(scenario.slo)),
+        conservation_(workload.size(), {scenario.engine.num_gpu_blocks - 1, tier_blocks_}) {
+    observers_.add(recorder_);
+    observers_.add(conservation_);
+    for (Observer* observer : options.observers) observers_.add(*observer);
+  }
+
+  SimulationOutcome run() {
+    const auto started = std::chrono::steady_clock::now();
+    check_pool(s_, workload_);
+    Engine engine(queue_, workload_, parts(), observers_);
+    Arrivals arrivals(queue_, workload_, s_.workload.arrival, engine);
+    engine.set_listener(arrivals);
+    std::uint32_t stuck = 0;
+    try {
+      arrivals.start();
+      while (queue_.step()) {
+        if (options_.progress && queue_.executed() % kProgressEvery == 0) {
+          options_.progress(conservation_.ended_requests(), workload_.size());
+        }
+      }
+      stuck = engine.finish_run();
+      for (std::uint32_t i = arrivals.submitted(); i < workload_.size(); ++i) unsent(RequestId{i});
+      KV_ASSERT(conservation_.ended_requests() == workload_.size(),
+                "{} requests went in, {} came out", workload_.size(),
+                conservation_.ended_requests());
+    } catch (const InternalError& error) {
+      throw InternalError(fmt::format("{}; at simulated time {:.9f} s, event {}, seed {}",
+                                      error.what(), seconds_of(queue_.now()), queue_.executed(),
+                                      s_.seed));
+    }
+    SimulationOutcome out{gather(engine), s_.notes};
+    for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
+    warn(out, stuck);
+    const double wall =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+    out.result.sim.events = queue_.executed();
+    out.result.sim.wall_s = wall;
+    out.result.sim.requests_per_wall_s = workload_.size() / wall;
+    out.result.sim.steps_per_wall_s = static_cast<double>(out.result.engine_steps) / wall;
+    out.result.sim.peak_rss_bytes = peak_rss_bytes();
+    return out;
+  }
+
+ private:
+  /// HBM, and the tier below where the scenario gives it any room.
+  std::uint32_t tiers() const { return tier_blocks_ > 0 ? 2 : 1; }
+
+  EngineParts parts() const {
+    EngineParts out;
+    out.config = s_.engine;
+    out.eviction = s_.hbm_eviction;
+    out.cost = s_.make_cost();
+    if (tiers() == 1) return out;
+    out.lower = std::make_unique<LowerTierConfig>();
+    out.lower->capacity_blocks = tier_blocks_;
+    out.lower->eviction = s_.tier->eviction;
+    out.lower->down = {kDownLink, s_.down->make(), s_.down->duplex_factor};
+    out.lower->up = {kUpLink, s_.up->make(), s_.up->duplex_factor};
+    return out;
+  }
+
+  /// A closed loop whose clients are all stuck never sends the rest.
+  void unsent(RequestId request) {
+    RequestRecord record;
+    record.request = request;
+    record.input_tokens = workload_.input_tokens(request);
+    record.output_tokens = workload_.output_tokens(request);
+    record.status = RequestStatus::kStuck;
+    record.reason = Reason::kDeadlock;
+    observers_.on_request(record);
+  }
+
+  RunResult gather(const Engine& engine) const {
+    RunResult r = recorder_.result(s_.engine.block_bytes.count());
+    r.requests = workload_.size();
+    r.deferrals = engine.deferrals();
+    r.flush_stall_s = seconds_of(engine.flush_stall());
+    std::size_t series = r.series.size() - r.tiers.size() - r.links.size();
+
+    const auto name_tier = [&](std::size_t i, const std::string& name, std::uint64_t blocks) {
+      TierResult& tier = r.tiers[i];
+      tier.name = name;
+      tier.unbounded = blocks == ~std::uint64_t{0};
+      tier.capacity_blocks = tier.unbounded ? 0 : blocks;
+      tier.capacity_bytes =
+          static_cast<std::int64_t>(tier.capacity_blocks) * s_.engine.block_bytes.count();
+      r.prompt_tokens_by_source[i + 1].first = name;
+      r.series[series++].name = name;
+    };
+    name_tier(0, "hbm", s_.engine.num_gpu_blocks - 1);
+    const PrefixCacheCounters& prefix = engine.scheduler().counters();
+    r.tiers[0].queries = prefix.queries;
+    r.tiers[0].hits = prefix.hits;
+    r.tiers[0].hits_resumed = prefix.hits_resumed;
+    if (tiers() == 1) return r;
+
+    name_tier(1, s_.tier->name, tier_blocks_);
+    const OffloadCounters& offload = engine.connector()->counters();
+    r.tiers[1].queries = offload.queries;
+    r.tiers[1].hits = offload.hits;
+    r.tiers[1].hits_resumed = offload.hits_resumed;
+    r.tiers[1].store_failures = offload.store_failures;
+    r.flushes = offload.flushes;
+    const auto name_link = [&](std::size_t i, const LinkChoice& choice) {
+      r.links[i].name = choice.name;
+      r.links[i].from = choice.from;
+      r.links[i].to = choice.to;
+      r.links[i].capacity_bytes_per_s = choice.make()->capacity().value();
+      r.links[i].model = choice.source;
+      r.series[series++].name = choice.name;
+    };
+    name_link(kDownLink, *s_.down);
+    name_link(kUpLink, *s_.up);
+    return r;
+  }
+
+  void warn(SimulationOutcome& out, std::uint32_t stuck) const {
+    RunResult& r = out.result;
+    for (const SloTarget& target : s_.slo) {
+      const double value = metric(r, target.name);
+      const bool passed =
+          r.completed > 0 && (target.at_least ? value >= target.target : value <= target.target);
+      r.slo.push_back({target.name, target.at_least, target.target, value, passed});
+    }
+    if (stuck > 0) {
+      out.warnings.push_back(fmt::format(
+          "deadlock: {} requests are stuck. The request at the head of the queue cannot be "
+          "allocated, "
+          "nothing runs, and the blocks it needs are held by finished loads behind it (vLLM issues "
+          "45388, 57841)",
+          stuck));
+    }
+    if (r.failed + r.rejected > 0) {
+      out.warnings.push_back(
+          fmt::format("{} of {} requests did not enter: {} too long for "
+                      "max_model_len, {} larger than the whole pool",
+                      r.failed + r.rejected, r.requests, r.failed, r.rejected));
+    }
+    out.warnings.push_back(
+        "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a "
+        "lower "
+        "bound");
+  }
+
+  const Scenario& s_;
+  const Workload& workload_;
+  const SimulationOptions& options_;
+  std::uint64_t tier_blocks_;
+  EventQueue queue_;
+  Recorder recorder_;
+  Conservation conservation_;
+  ObserverList observers_;
+};
+
+}  // namespace
+
+SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,
+                           const SimulationOptions& options) {
+  return Run(scenario, workload, options).run();
+}
+
+}  // namespace spillway

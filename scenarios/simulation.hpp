@@ -1,0 +1,32 @@
+// Wires a scenario into an engine on an event queue, runs it, and gathers the result.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "scenarios/scenario.hpp"
+#include "sim/observer.hpp"
+#include "sim/result.hpp"
+#include "sim/workload.hpp"
+
+namespace spillway {
+
+struct SimulationOptions {
+  /// Further observers, told after the recorder.
+  std::vector<Observer*> observers;
+  /// Called now and then with (requests ended, requests in all).
+  std::function<void(std::uint64_t, std::uint64_t)> progress;
+};
+
+struct SimulationOutcome {
+  RunResult result;
+  std::vector<std::string> warnings;
+};
+
+/// Runs `scenario` on `workload`, with the tier below HBM holding `scenario.tier->capacity`.
+/// Throws InputError (exit 2) when the pool cannot hold a single request of the workload, and
+/// InternalError, with simulated time, event number and seed, when an invariant breaks.
+SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,
+                           const SimulationOptions& options = {});
+
+}  // namespace spillway
