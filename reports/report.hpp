@@ -60,6 +60,8 @@ struct Provenance {
 };
 
 Report run_report(const RunResult& run, const Provenance& provenance);
+/// The part of a run's report that a terminal shows.
+Report run_summary(const RunResult& run, const std::string& scenario);
 Report plan_report(const PlanResult& plan, const Provenance& provenance);
 /// The table of sizes that a plan prints on the terminal, and the report repeats.
 Table plan_table(const PlanResult& plan);

@@ -146,9 +146,9 @@ Section provenance_section(const Provenance& p) {
   return section;
 }
 
-Report run_report(const RunResult& run, const Provenance& p) {
+Report run_summary(const RunResult& run, const std::string& scenario) {
   Report report;
-  report.title = "Run: " + p.scenario;
+  report.title = "Run: " + scenario;
   report.subtitle = fmt::format("{} requests, {} simulated seconds, TTFT p99 {}, TPOT p99 {}",
                                 format_count(run.requests), format_real(run.duration_s),
                                 format_ms(run.ttft.p99_ms), format_ms(run.tpot.p99_ms));
@@ -164,7 +164,11 @@ Report run_report(const RunResult& run, const Provenance& p) {
   memory.tables.push_back(tier_table(run));
   if (!run.links.empty()) memory.tables.push_back(link_table(run));
   report.sections.push_back(std::move(memory));
+  return report;
+}
 
+Report run_report(const RunResult& run, const Provenance& p) {
+  Report report = run_summary(run, p.scenario);
   Section time;
   time.heading = "Over time";
   time.charts.push_back(

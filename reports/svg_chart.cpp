@@ -23,6 +23,9 @@ constexpr int kColors = 6;  // classes s0..s5 of the page's style sheet
 /// A numeric axis: its range, its ticks, and where a value falls in [0, 1].
 class Axis {
  public:
+  /// Places 0, 1, 2, ... for named positions.
+  explicit Axis(std::size_t names)
+      : log_(false), low_(-0.5), high_(static_cast<double>(names) - 0.5) {}
   Axis(double low, double high, bool logarithmic) : log_(logarithmic) {
     if (log_) {
       low_ = std::floor(std::log10(low));
@@ -149,8 +152,7 @@ std::string svg_chart(const Chart& chart) {
   }
   if (!chart.log_y) ys.add(0);
   const bool named = !chart.x_names.empty();
-  const Axis x(named ? -0.5 : xs.low,
-               named ? static_cast<double>(chart.x_names.size()) - 0.5 : xs.high, false);
+  const Axis x = named ? Axis(chart.x_names.size()) : Axis(xs.low, xs.high, false);
   const Axis y(ys.low, ys.high, chart.log_y);
 
   std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",

@@ -19,16 +19,22 @@ class Text final : public Renderer {
     out << bold(printable(report.title)) << "\n";
     if (!report.subtitle.empty()) out << printable(report.subtitle) << "\n";
     for (const Section& section : report.sections) {
+      if (section.paragraphs.empty() && section.tables.empty()) continue;  // charts only
       out << "\n";
       if (!section.heading.empty()) out << bold(section.heading) << "\n";
       for (const std::string& paragraph : section.paragraphs) out << printable(paragraph) << "\n";
-      for (const Table& table : section.tables) render(table, out);
+      bool first = section.heading.empty() && section.paragraphs.empty();
+      for (const Table& table : section.tables) {
+        if (!first) out << "\n";
+        first = false;
+        render(table, out);
+      }
     }
   }
 
  private:
   void render(const Table& table, std::ostream& out) const {
-    if (!table.title.empty()) out << table.title << "\n";
+    if (!table.title.empty()) out << printable(table.title) << "\n";
     const TableLayout layout(table);
     const auto line = [&](const std::vector<std::string>& cells, bool emphasised) {
       std::string text;

@@ -103,7 +103,7 @@ int run(const RunOptions& options) {
       write_report(report, output.kind, output.path);
     }
   }
-  print_report(report, common);
+  print_report(run_summary(outcome.result, scenario.name), common);
   print_notes(outcome.warnings, common);
   const auto& slo = outcome.result.slo;
   const bool missed =

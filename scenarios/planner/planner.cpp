@@ -47,13 +47,14 @@ const SloResult& tightest(const RunResult& run) {
 
 class Judge {
  public:
-  explicit Judge(PlanResult& plan) : plan_(plan) {}
+  Judge(PlanResult& plan, const Scenario& scenario) : plan_(plan), scenario_(scenario) {}
 
   void judge() {
     find_recommendation();
     find_knee();
     find_binding();
     say();
+    name_flags();
   }
 
  private:
@@ -141,7 +142,18 @@ class Judge {
         format_real(slo.target), format_percent(plan_.headroom));
   }
 
+  /// What to set in vLLM (vllm/config: kv_offloading_size is in GiB, summed over ranks).
+  void name_flags() {
+    if (plan_.recommended < 0) return;
+    const PlanPoint& chosen = point(plan_.recommended);
+    if (chosen.run.tiers.size() < 2 || chosen.unbounded) return;
+    plan_.notes.push_back(
+        fmt::format("Set in vLLM ({}): --kv-offloading-backend native --kv-offloading-size {:.6g}",
+                    scenario_.preset, static_cast<double>(chosen.capacity_bytes) / (1 << 30)));
+  }
+
   PlanResult& plan_;
+  const Scenario& scenario_;
 };
 
 }  // namespace
@@ -182,7 +194,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
     warnings[i] = std::move(run.warnings);
     progress(++done, choice.sizes.size());
   });
-  Judge(out.result).judge();
+  Judge(out.result, scenario).judge();
   std::set<std::string> seen;  // most warnings are the same at every size
   for (const auto& list : warnings) {
     for (const std::string& warning : list) {

@@ -1,0 +1,59 @@
+#include "tests/support/engine_run.hpp"
+
+#include "traces/workload_builder.hpp"
+
+namespace spillway::test {
+
+Workload workload_of(const std::vector<Row>& rows, std::uint32_t block_tokens) {
+  WorkloadBuilder builder("test", block_tokens);
+  TraceRow out;
+  for (const Row& row : rows) {
+    ++out.line;
+    out.arrival_ns = row.arrival_ms * 1'000'000;
+    out.input_tokens = row.input_tokens;
+    out.output_tokens = row.output_tokens;
+    out.blocks = row.blocks;
+    builder.add(out);
+  }
+  return builder.build({"test", "test", {}});
+}
+
+Setup::Setup() {
+  config.block_tokens = 16;
+  config.num_gpu_blocks = 1001;
+  config.max_num_seqs = 64;
+  config.max_num_batched_tokens = 2048;
+  config.block_bytes = Bytes(16 * 131072);
+}
+
+EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival) {
+  EngineParts parts;
+  parts.config = setup.config;
+  parts.eviction = &find_row(eviction_policies(), "policy", "lru", {});
+  parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
+  if (setup.dram_blocks > 0) {
+    parts.lower = std::make_unique<LowerTierConfig>();
+    parts.lower->capacity_blocks = setup.dram_blocks;
+    parts.lower->eviction = &find_row(eviction_policies(), "policy", setup.eviction, {});
+    const Duration latency = std::chrono::microseconds(10);
+    parts.lower->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
+    parts.lower->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
+  }
+  EngineRun run;
+  EventQueue queue;
+  Engine engine(queue, workload, std::move(parts), run.journal);
+  Arrivals arrivals(queue, workload, arrival, engine);
+  engine.set_listener(arrivals);
+  arrivals.start();
+  while (queue.step()) {
+  }
+  run.stuck = engine.finish_run();
+  run.prefix = engine.scheduler().counters();
+  if (engine.connector() != nullptr) run.offload = engine.connector()->counters();
+  run.hbm_evictions = engine.pool().evictions();
+  run.flush_stall = engine.flush_stall();
+  run.end = queue.now();
+  return run;
+}
+
+}  // namespace spillway::test
