@@ -1,0 +1,317 @@
+// Fuzzing the trace readers: whatever the bytes, a valid workload or an error that blames them.
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/mutator.hpp"
+#include "tests/traces/trace_text.hpp"
+#include "traces/binary_trace.hpp"
+#include "traces/synthetic.hpp"
+#include "traces/trace_reader.hpp"
+#include "traces/trace_stats.hpp"
+#include "traces/trace_writer.hpp"
+
+namespace spillway {
+namespace {
+
+using test::fuzz;
+using test::FuzzReport;
+using test::Mutator;
+using test::Scratch;
+
+void require(bool good, const char* rule) {
+  if (!good) throw std::logic_error(rule);
+}
+
+/// What every accepted trace must obey, however it came about.
+void check_valid(const Workload& w) {
+  const WorkloadColumns& c = w.columns();
+  require(w.size() > 0, "a workload of no requests");
+  require(c.chain_begin.size() == w.size() + std::size_t{1}, "one offset too few");
+  require(c.chain_begin.front() == 0 && c.chain_begin.back() == c.chain.size(), "loose ends");
+  require(std::is_sorted(c.arrival_ns.begin(), c.arrival_ns.end()), "out of order");
+  require(c.arrival_ns.front() >= 0 && c.arrival_ns.back() <= kMaxArrivalNs, "arrival too late");
+  require(c.session.empty() || c.session.size() == w.size(), "sessions of some requests only");
+  std::uint32_t next = 0;  // ids are dense by first appearance
+  for (std::uint32_t i = 0; i < w.size(); ++i) {
+    const RequestId r{i};
+    require(w.input_tokens(r) >= 1 && w.input_tokens(r) <= kMaxTokens, "input length");
+    require(w.output_tokens(r) >= 1 && w.output_tokens(r) <= kMaxTokens, "output length");
+    require(static_cast<std::int64_t>(w.chain(r).size()) ==
+                ceil_div(w.input_tokens(r), w.block_tokens()),
+            "chain length");
+    for (const TraceBlockId id : w.chain(r)) {
+      require(raw(id) <= next, "ids with gaps");
+      if (raw(id) == next) ++next;
+    }
+  }
+  require(next == w.unique_blocks(), "a wrong count of blocks");
+  trace_stats(w);
+}
+
+/// Opens the bytes; what is accepted must be valid and must survive being written.
+void open_and_check(const std::string& bytes, Stream& random) {
+  const Scratch scratch;
+  const Workload w = open_trace(scratch.file("t", bytes), test::blocks_of(16));
+  check_valid(w);
+  if (!random.chance(0.1)) return;  // writing flushes to disk
+  const std::string path = scratch.path(random.chance(0.5) ? "again.csv" : "again.jsonl");
+  write_trace(w, path);
+  require(open_trace(path, test::blocks_of(16)).content_hash() == w.content_hash(),
+          "changed by writing");
+}
+
+/// Small workloads in a form, as the mutator's samples.
+std::vector<std::string> samples(const std::string& name) {
+  const Scratch scratch;
+  std::vector<std::string> out;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SyntheticConfig config;
+    config.requests = static_cast<std::uint32_t>(4 * seed);
+    config.max_context = 256;
+    config.block_tokens = 16;
+    config.system_tokens = 40;
+    config.user_tokens = 20;
+    config.answer_tokens = 10;
+    write_trace(generate_workload(config, seed), scratch.path(name));
+    out.push_back(test::read_file(scratch.path(name)));
+  }
+  return out;
+}
+
+void expect_clean(const FuzzReport& report, bool accepts) {
+  CHECK(report.failures == std::vector<std::string>{});
+  // Both outcomes occurred, else the mutations were too tame or too wild to test anything.
+  CHECK(report.refused > 10);
+  if (accepts) CHECK(report.accepted > 10);
+}
+
+const std::vector<std::string> kNumbers = {"0",
+                                           "-0",
+                                           "-1",
+                                           "1",
+                                           "15",
+                                           "16",
+                                           "17",
+                                           "0.5",
+                                           "1e3",
+                                           "1e18",
+                                           "1e400",
+                                           "1e-400",
+                                           "nan",
+                                           "inf",
+                                           "16777216",
+                                           "16777217",
+                                           "4294967295",
+                                           "4294967296",
+                                           "9007199254740993",
+                                           "9223372036854775807",
+                                           "9223372036854775808",
+                                           "18446744073709551615",
+                                           "18446744073709551616",
+                                           "10000000000",
+                                           "10000000000.000001"};
+
+std::vector<std::string> with_numbers(std::vector<std::string> pieces) {
+  pieces.insert(pieces.end(), kNumbers.begin(), kNumbers.end());
+  return pieces;
+}
+
+const std::vector<std::string> kJsonPieces = with_numbers({"{",
+                                                           "}",
+                                                           "[",
+                                                           "]",
+                                                           ",",
+                                                           ":",
+                                                           "\"",
+                                                           "\n",
+                                                           "\r\n",
+                                                           " ",
+                                                           "null",
+                                                           "true",
+                                                           "\\",
+                                                           "\\u0000",
+                                                           "\"timestamp\": ",
+                                                           "\"input_length\": ",
+                                                           "\"output_length\": ",
+                                                           "\"hash_ids\": ",
+                                                           "\"session_id\": ",
+                                                           "\"x\": {}, ",
+                                                           "[[[[",
+                                                           std::string(1, '\0'),
+                                                           "\xef\xbb\xbf",
+                                                           "\xff"});
+
+const std::vector<std::string> kCsvPieces =
+    with_numbers({",", ",,", "\n", "\r\n", "\n\n", " ", "  ", "\"", "timestamp_ms", "input_length",
+                  "output_length", "session_id", "hash_ids",
+                  "timestamp_ms,input_length,output_length,hash_ids\n", std::string(1, '\0'),
+                  "\xef\xbb\xbf", "\xff"});
+
+TEST_CASE("fuzz: JSON lines", "[fuzz]") {
+  const Mutator mutate(samples("t.jsonl"), kJsonPieces);
+  expect_clean(fuzz("jsonl", 3000, mutate, open_and_check), true);
+}
+
+TEST_CASE("fuzz: CSV", "[fuzz]") {
+  const Mutator mutate(samples("t.csv"), kCsvPieces);
+  expect_clean(fuzz("csv", 3000, mutate, open_and_check), true);
+}
+
+TEST_CASE("fuzz: gzip streams", "[fuzz]") {
+  // A random change breaks a checksum; what is accepted is untouched or lost a whole member.
+  const Mutator mutate(samples("t.jsonl.gz"), {"\x1f\x8b", "\x1f\x8b\x08", std::string(8, '\0')});
+  expect_clean(fuzz("gzip", 1500, mutate, open_and_check), false);
+}
+
+TEST_CASE("fuzz: zstd streams", "[fuzz]") {
+  const Mutator mutate(samples("t.csv.zst"), {"\x28\xb5\x2f\xfd", std::string(8, '\0')});
+  expect_clean(fuzz("zstd", 1500, mutate, open_and_check), false);
+}
+
+TEST_CASE("fuzz: malformed text inside intact compression", "[fuzz]") {
+  const Mutator mutate(samples("t.jsonl"), kJsonPieces);
+  const auto packed = [](const std::string& text, Stream& random) {
+    open_and_check(random.chance(0.5) ? test::gzip(text) : test::zstd(text), random);
+  };
+  expect_clean(fuzz("packed", 500, mutate, packed), true);
+}
+
+TEST_CASE("fuzz: binary traces", "[fuzz]") {
+  // Both hashes stand in the way, so nearly everything is refused; nothing may crash before.
+  const Mutator mutate(samples("t.bin"), {std::string(8, '\0'), std::string(8, '\xff'),
+                                          std::string(kBinaryTraceMagic)});
+  expect_clean(fuzz("binary", 3000, mutate, open_and_check), false);
+}
+
+TEST_CASE("fuzz: any bytes at all", "[fuzz]") {
+  const Mutator mutate({"", std::string(64, '\0'), "\x1f\x8b", "\x28\xb5\x2f\xfd", "SPILLTR1",
+                        "{\"hash_ids\"\"input_length\"", "input_length,"},
+                       kJsonPieces);
+  expect_clean(fuzz("bytes", 2000, mutate, open_and_check), false);
+}
+
+// ---- binary traces whose hashes are right
+
+struct Columns final : WorkloadStorage {
+  std::vector<std::int64_t> arrival_ns;
+  std::vector<std::uint64_t> chain_begin;
+  std::vector<TraceBlockId> chain;
+};
+
+/// A value near one that the format gives meaning to.
+std::uint64_t some_value(Stream& random) {
+  const std::uint64_t kind = random.below(4);
+  if (kind == 0) return random.below(40);
+  if (kind == 1) return random.bits();
+  const std::uint64_t power = std::uint64_t{1} << random.below(64);
+  return kind == 2 ? power : 0 - power;
+}
+
+TEST_CASE("fuzz: right hashes around wrong columns", "[fuzz]") {
+  SyntheticConfig config;
+  config.requests = 20;
+  config.max_context = 256;
+  config.block_tokens = 16;
+  const Workload good = generate_workload(config, 1);
+  const Mutator same({""}, {});  // the columns are mutated instead
+  const FuzzReport report = fuzz("columns", 400, same, [&](const std::string&, Stream& random) {
+    WorkloadColumns c = good.columns();
+    auto owned = std::make_unique<Columns>();
+    owned->arrival_ns = test::values(c.arrival_ns);
+    owned->chain_begin = test::values(c.chain_begin);
+    owned->chain = test::values(c.chain);
+    const std::uint64_t value = some_value(random);
+    switch (random.below(4)) {
+      case 0:
+        owned->arrival_ns[random.below(20)] = static_cast<std::int64_t>(value);
+        break;
+      case 1:
+        owned->chain_begin[random.below(21)] = value;
+        break;
+      case 2:
+        owned->chain[random.below(owned->chain.size())] =
+            TraceBlockId{static_cast<std::uint32_t>(value)};
+        break;
+      default:
+        c.unique_blocks = static_cast<std::uint32_t>(value);
+    }
+    c.arrival_ns = owned->arrival_ns;
+    c.chain_begin = owned->chain_begin;
+    c.chain = owned->chain;
+    const Scratch scratch;
+    write_binary_trace(Workload(std::move(owned), c, {}), scratch.path("t.bin"));
+    const Workload w = open_binary_trace(scratch.path("t.bin"));
+    // Only what reading out of bounds depends on; reading every block proves the rest.
+    std::uint64_t references = 0;
+    for (std::uint32_t i = 0; i < w.size(); ++i) {
+      for (const TraceBlockId id : w.chain(RequestId{i})) {
+        require(raw(id) < w.unique_blocks(), "an id out of bounds");
+        ++references;
+      }
+    }
+    require(references == w.references(), "a chain out of bounds");
+  });
+  expect_clean(report, true);
+}
+
+// ---- canaries: the fuzzer notices what it is there for
+
+TEST_CASE("canary: the fuzzer notices a planted exception", "[fuzz]") {
+  // An X can only come from a mutation: it is in the dictionary and in no sample.
+  const Mutator mutate({"abc", "defghi"}, {"X"});
+  const FuzzReport report = fuzz("canary", 300, mutate, [](const std::string& input, Stream&) {
+    if (input.find('X') != std::string::npos) throw std::logic_error("the planted failure");
+  });
+  REQUIRE_FALSE(report.failures.empty());
+  CHECK_THAT(report.failures.front(), ContainsSubstring("the planted failure"));
+  CHECK_THAT(report.failures.front(), ContainsSubstring("of canary"));
+  CHECK(report.accepted > 100);
+}
+
+TEST_CASE("canary: broken invariants and foreign exceptions are failures too", "[fuzz]") {
+  const Mutator mutate({"abc"}, {});
+  const auto failures = [&](const std::function<void()>& end) {
+    return fuzz("canary", 3, mutate, [&](const std::string&, Stream&) { end(); }).failures.size();
+  };
+  CHECK(failures([] { throw InternalError("a bug"); }) == 3);
+  CHECK(failures([] { throw std::out_of_range("a bug"); }) == 3);
+  CHECK(failures([] { throw 1; }) == 3);
+  // Bad bytes are a fault of the trace, not of the disk or the command line.
+  CHECK(failures([] { throw InputError(Fault::kIo, {}, "disk"); }) == 3);
+  CHECK(failures([] { throw InputError(Fault::kUsage, {}, "usage"); }) == 3);
+  CHECK(failures([] { throw InputError(Fault::kTrace, {}, "trace"); }) == 0);
+  CHECK(failures([] {}) == 0);
+}
+
+TEST_CASE("canary: an invalid workload does not pass for valid", "[fuzz]") {
+  const Workload good = test::open_bytes_as_trace(test::good_row("0") + test::good_row("5"));
+  CHECK_NOTHROW(check_valid(good));
+  const auto broken = [&](const std::function<void(WorkloadColumns&)>& change) {
+    WorkloadColumns c = good.columns();
+    change(c);
+    return Workload(nullptr, c, {});
+  };
+  static const std::vector<std::int64_t> backwards = {5, 0};
+  static const std::vector<std::uint32_t> none = {600, 0};
+  CHECK_THROWS_AS(check_valid(broken([](auto& c) { c.arrival_ns = backwards; })), std::logic_error);
+  CHECK_THROWS_AS(check_valid(broken([](auto& c) { c.input_tokens = none; })), std::logic_error);
+  CHECK_THROWS_AS(check_valid(broken([](auto& c) { c.block_tokens = 16; })), std::logic_error);
+  CHECK_THROWS_AS(check_valid(broken([](auto& c) { c.unique_blocks = 3; })), std::logic_error);
+}
+
+TEST_CASE("the same round always makes the same input", "[fuzz]") {
+  const Mutator mutate(samples("t.jsonl"), kJsonPieces);
+  std::vector<std::string> first;
+  std::vector<std::string> second;
+  fuzz("repeat", 50, mutate, [&](const std::string& input, Stream&) { first.push_back(input); });
+  fuzz("repeat", 50, mutate, [&](const std::string& input, Stream&) { second.push_back(input); });
+  CHECK(first == second);
+  std::sort(first.begin(), first.end());
+  CHECK(std::unique(first.begin(), first.end()) - first.begin() > 40);  // and rounds differ
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,82 @@
+// Names the user mistyped: the error lists what is known and guesses what was meant.
+#include "sim/catalogue.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "tests/sim/input_error.hpp"
+
+namespace spillway {
+namespace {
+
+constexpr std::array<std::string_view, 5> kPolicies = {"arc", "belady", "fifo", "lru", "s3fifo"};
+
+TEST_CASE("the nearest name is the one that a slip of the fingers leads to", "[sim]") {
+  CHECK(nearest_name("lruu", kPolicies) == "lru");  // one too many
+  CHECK(nearest_name("lu", kPolicies) == "lru");    // one too few
+  CHECK(nearest_name("lrv", kPolicies) == "lru");   // one changed
+  CHECK(nearest_name("rlu", kPolicies) == "lru");   // two swapped: one slip, not two
+  CHECK(nearest_name("beldy", kPolicies) == "belady");
+  CHECK(nearest_name("s3-fifo", kPolicies) == "s3fifo");
+  CHECK(nearest_name("lru", kPolicies) == "lru");
+}
+
+TEST_CASE("a swap counts once, so it beats two changes", "[sim]") {
+  constexpr std::array<std::string_view, 2> names = {"axxd", "acbd"};
+  CHECK(nearest_name("abcd", names) == "acbd");  // distance 1 by swap; axxd is at 2
+}
+
+TEST_CASE("nothing near gets no guess", "[sim]") {
+  CHECK(nearest_name("clock-pro", kPolicies).empty());
+  CHECK(nearest_name("random", kPolicies).empty());
+  CHECK(nearest_name("lru", {}).empty());
+}
+
+TEST_CASE("long names may be mistyped more often", "[sim]") {
+  // A third of 15 letters: up to five slips.
+  constexpr std::array<std::string_view, 1> names = {"prefix_resident"};
+  CHECK(nearest_name("prefixresidnt", names) == "prefix_resident");
+  CHECK(nearest_name("prefix-residant", names) == "prefix_resident");
+  CHECK(nearest_name("session_budgets", names).empty());
+}
+
+TEST_CASE("of equally near names the first known wins", "[sim]") {
+  constexpr std::array<std::string_view, 2> names = {"aax", "aay"};
+  CHECK(nearest_name("aaz", names) == "aax");
+}
+
+TEST_CASE("the text names the kind, the mistake, the guess and the known", "[sim]") {
+  CHECK(unknown_name("eviction policy", "lruu", kPolicies) ==
+        "unknown eviction policy \"lruu\"; did you mean \"lru\"? known: arc, belady, fifo, lru, "
+        "s3fifo");
+  CHECK(unknown_name("eviction policy", "random", kPolicies) ==
+        "unknown eviction policy \"random\"; known: arc, belady, fifo, lru, s3fifo");
+}
+
+struct Row {
+  std::string_view name;
+  int value;
+};
+constexpr std::array<Row, 3> kRows = {{{"zeta", 1}, {"alpha", 2}, {"mid", 3}}};
+
+TEST_CASE("a row is found by its name", "[sim]") {
+  CHECK(find_row(std::span<const Row>(kRows), "letter", "alpha", {}).value == 2);
+}
+
+TEST_CASE("an unknown row is a usage error at its place, with the names sorted", "[sim]") {
+  const InputError error = test::error_of([] {
+    find_row(std::span<const Row>(kRows), "letter", "alpa", {"chat.json", 14, "engine.eviction"});
+  });
+  CHECK(error.fault() == Fault::kUsage);
+  CHECK(std::string(error.what()) ==
+        "chat.json:14: engine.eviction: unknown letter \"alpa\"; did you mean \"alpha\"? known: "
+        "alpha, mid, zeta");
+}
+
+TEST_CASE("names match exactly, not by case or prefix", "[sim]") {
+  CHECK_THROWS_AS(find_row(std::span<const Row>(kRows), "letter", "Alpha", {}), InputError);
+  CHECK_THROWS_AS(find_row(std::span<const Row>(kRows), "letter", "", {}), InputError);
+}
+
+}  // namespace
+}  // namespace spillway
