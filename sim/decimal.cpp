@@ -1,7 +1,9 @@
 #include "sim/decimal.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
@@ -13,6 +15,7 @@ namespace spillway {
 
 namespace {
 
+constexpr std::int64_t kMostDigits = 100'000'000'000'000'000;  // 10^17, exact in int64
 constexpr WideInt kMax = std::numeric_limits<std::int64_t>::max();
 
 WideInt power_of_ten(int n) {
@@ -38,24 +41,37 @@ Decimal decimal_of(double value) {
   const auto [end, status] =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific);
   KV_ASSERT(status == std::errc(), "a number that cannot be printed");
+  const auto out = parse_decimal({text.data(), static_cast<std::size_t>(end - text.data())});
+  KV_ASSERT(out.has_value(), "decimal_of({})", value);
+  return *out;
+}
+
+std::optional<Decimal> parse_decimal(std::string_view text) {
+  // from_chars decides what a number is; the rest only collects its digits.
+  double rounded = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, status] = std::from_chars(text.data(), last, rounded);
+  if (status != std::errc() || end != last || !std::isfinite(rounded)) return std::nullopt;
   Decimal out;
-  const std::string_view all(text.data(), static_cast<std::size_t>(end - text.data()));
-  const std::size_t e = all.find('e');
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   bool fraction = false;
-  for (const char c : all.substr(0, e)) {
+  for (const char c : text.substr(0, e)) {
     if (c == '.') {
       fraction = true;
     } else if (c != '-') {
-      out.digits = out.digits * 10 + (c - '0');
-      if (fraction) --out.exponent;
+      const bool fits = out.digits < kMostDigits / 10;
+      if (fits) out.digits = out.digits * 10 + (c - '0');
+      out.exponent += (fits ? 0 : 1) - (fraction ? 1 : 0);
     }
   }
-  if (all.front() == '-') out.digits = -out.digits;
-  int exponent = 0;
-  const char* first = all.data() + e + 1;
-  if (*first == '+') ++first;
-  std::from_chars(first, all.data() + all.size(), exponent);
-  out.exponent += exponent;
+  if (text.front() == '-') out.digits = -out.digits;
+  if (e < text.size()) {
+    int exponent = 0;
+    const char* first = text.data() + e + 1;
+    if (*first == '+') ++first;
+    std::from_chars(first, last, exponent);
+    out.exponent += exponent;
+  }
   return out;
 }
 
@@ -69,14 +85,19 @@ std::int64_t floor_scaled(const Decimal& value, int power) {
 }
 
 std::int64_t floor_divided(std::int64_t count, const Decimal& divisor) {
-  // digits < 10^17 and |exponent| <= 18 keep both products inside 128 bits.
-  if (divisor.exponent < -18 || divisor.exponent > 18) {
-    throw std::out_of_range("a divisor beyond 10^18");
+  if (divisor.exponent > 18) return 0;  // the divisor is above any int64
+  WideInt by = divisor.digits;
+  if (divisor.exponent > 0) by *= power_of_ten(divisor.exponent);
+  // Long division, a digit at a time, so that no product leaves 128 bits.
+  WideInt quotient = count / by;
+  WideInt rest = count % by;
+  for (int exponent = divisor.exponent; exponent < 0; ++exponent) {
+    rest *= 10;
+    quotient = quotient * 10 + rest / by;
+    rest %= by;
+    narrow(quotient);
   }
-  const int up = divisor.exponent < 0 ? -divisor.exponent : 0;
-  const int down = divisor.exponent > 0 ? divisor.exponent : 0;
-  return narrow(floor_quotient(static_cast<WideInt>(count) * power_of_ten(up),
-                               static_cast<WideInt>(divisor.digits) * power_of_ten(down)));
+  return narrow(quotient);
 }
 
 }  // namespace spillway

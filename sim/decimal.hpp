@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace spillway {
 
@@ -14,10 +16,15 @@ struct Decimal {
 /// Precondition: value is finite.
 Decimal decimal_of(double value);
 
+/// The decimal that `text` spells ("12.5", "-3e2"); digits beyond the seventeenth are cut off.
+/// Nothing when the text is not wholly a finite number.
+std::optional<Decimal> parse_decimal(std::string_view text);
+
 /// floor(value * 10^power) exactly; throws std::out_of_range when it does not fit int64.
 std::int64_t floor_scaled(const Decimal& value, int power);
 
 /// floor(count / divisor) for the decimal the user wrote. Preconditions: count >= 0, divisor > 0.
+/// Throws std::out_of_range when the quotient does not fit int64.
 std::int64_t floor_divided(std::int64_t count, const Decimal& divisor);
 
 }  // namespace spillway

@@ -4,10 +4,9 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 
-#include "sim/decimal.hpp"
 #include "sim/units.hpp"
+#include "traces/arrival_time.hpp"
 
 namespace spillway {
 
@@ -111,16 +110,12 @@ class CsvReader final : public TraceReader {
 
   std::int64_t timestamp() const {
     const std::string_view text = cell(kTimestamp);
-    double value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const double limit_ms = static_cast<double>(kMaxArrivalNs) / 1e6;
-    const bool good = status == std::errc() && end == text.data() + text.size() &&
-                      std::isfinite(value) && value >= 0 && value <= limit_ms;
-    if (!good) {
-      fail(kNames[kTimestamp], fmt::format("expected milliseconds from 0 to {:.0f}, found \"{}\"",
-                                           limit_ms, text.substr(0, 40)));
+    const auto ns = arrival_time(text, 6);
+    if (!ns) {
+      fail(kNames[kTimestamp], fmt::format("expected milliseconds from 0 to {}, found \"{}\"",
+                                           kMaxArrivalMs, text.substr(0, 40)));
     }
-    return floor_scaled(decimal_of(value), 6);
+    return *ns;
   }
 
   [[noreturn]] void fail(std::string_view field, const std::string& message) const {

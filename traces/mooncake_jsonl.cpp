@@ -6,10 +6,10 @@
 
 #include <array>
 #include <set>
-#include <stdexcept>
 
-#include "sim/decimal.hpp"
+#include "sim/rng.hpp"
 #include "sim/units.hpp"
+#include "traces/arrival_time.hpp"
 
 namespace spillway {
 
@@ -91,7 +91,7 @@ class MooncakeReader final : public TraceReader {
     for (const auto field : object) {
       const std::string_view key = field.key;
       if (key == "timestamp") {
-        row.arrival_ns = timestamp(once(seen, kTimestamp, key), field.value);
+        row.arrival_ns = timestamp(once(seen, kTimestamp, key), field.value, line);
       } else if (key == "input_length") {
         row.input_tokens = tokens(once(seen, kInput, key), field.value, 1);
       } else if (key == "output_length") {
@@ -120,15 +120,35 @@ class MooncakeReader final : public TraceReader {
     return key;
   }
 
-  std::int64_t timestamp(std::string_view key, const element& value) {
-    const double limit_ms = static_cast<double>(kMaxArrivalNs) / 1e6;
-    const bool number = value.is<std::int64_t>() || value.is<double>() || value.is<std::uint64_t>();
-    if (!number || double(value) < 0 || double(value) > limit_ms) {
-      fail(key, fmt::format("expected milliseconds from 0 to {:.0f}, found {}", limit_ms,
+  std::int64_t timestamp(std::string_view key, const element& value, std::string_view line) {
+    std::optional<std::int64_t> ns;
+    if (value.is<std::int64_t>()) {
+      const std::int64_t ms = value;
+      if (ms >= 0 && ms <= kMaxArrivalMs) ns = ms * 1'000'000;
+    } else if (value.is<double>()) {
+      ns = arrival_time(spelling(key, line), 6);
+    }
+    if (!ns) {
+      fail(key, fmt::format("expected milliseconds from 0 to {}, found {}", kMaxArrivalMs,
                             describe(value)));
     }
-    if (value.is<std::int64_t>()) return std::int64_t(value) * 1'000'000;
-    return floor_scaled(decimal_of(double(value)), 6);
+    return *ns;
+  }
+
+  /// The characters of a number: a double would lose nanoseconds of a trace that spans months.
+  std::string_view spelling(std::string_view key, std::string_view line) {
+    simdjson::ondemand::document document;
+    simdjson::ondemand::object object;
+    std::string_view token;
+    const auto padded = simdjson::padded_string_view(line, line.size() + LineReader::kPadding);
+    if (spelling_parser_.iterate(padded).get(document) != simdjson::SUCCESS ||
+        document.get_object().get(object) != simdjson::SUCCESS) {
+      return {};
+    }
+    auto value = object.find_field(key);
+    if (value.error() != simdjson::SUCCESS) return {};
+    token = value.value_unsafe().raw_json_token();
+    return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
   }
 
   std::int64_t tokens(std::string_view key, const element& value, std::int64_t least) {
@@ -148,7 +168,7 @@ class MooncakeReader final : public TraceReader {
     }
     for (const element id : array) {
       if (id.is<std::int64_t>()) {
-        out.push_back(static_cast<std::uint64_t>(std::int64_t(id)));
+        out.push_back(name_of(std::int64_t(id)));
       } else if (id.is<std::uint64_t>()) {
         out.push_back(std::uint64_t(id));
       } else {
@@ -158,8 +178,14 @@ class MooncakeReader final : public TraceReader {
     }
   }
 
+  /// Signed and unsigned hashes may meet in one file; -1 is not the name 2^64 - 1.
+  static std::uint64_t name_of(std::int64_t id) {
+    const auto bits = static_cast<std::uint64_t>(id);
+    return id < 0 ? mix64(bits) : bits;
+  }
+
   std::uint64_t session(std::string_view key, const element& value) {
-    if (value.is<std::int64_t>()) return static_cast<std::uint64_t>(std::int64_t(value));
+    if (value.is<std::int64_t>()) return name_of(std::int64_t(value));
     if (value.is<std::uint64_t>()) return std::uint64_t(value);
     if (value.is_string()) {
       const std::string_view name = value;
@@ -175,6 +201,7 @@ class MooncakeReader final : public TraceReader {
   std::unique_ptr<LineReader> lines_;
   std::uint32_t block_tokens_;
   simdjson::dom::parser parser_;
+  simdjson::ondemand::parser spelling_parser_;
   std::set<std::string> ignored_;
 };
 

@@ -11,8 +11,9 @@
 namespace spillway {
 
 /// Hard limits on what a row may say; beyond them a trace is rejected, not clamped.
-inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;      ///< per request
-inline constexpr std::int64_t kMaxArrivalNs = 10'000'000'000'000'000;  ///< 115 days
+inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;  ///< per request
+inline constexpr std::int64_t kMaxArrivalMs = 10'000'000'000;      ///< 115 days
+inline constexpr std::int64_t kMaxArrivalNs = kMaxArrivalMs * 1'000'000;
 
 struct TraceRow {
   std::int64_t line = 0;        ///< where the row stands, for errors

@@ -115,9 +115,8 @@ TEST_CASE("fractions of a millisecond survive every text form", "[traces]") {
   }
 }
 
-TEST_CASE("nanoseconds survive up to the last arrival a trace may have", "[traces][.defect]") {
-  // "Milliseconds without loss" ends at 2^33 ms (99 days): beyond, neighbouring doubles are more
-  // than a nanosecond apart, and both text readers go through a double.
+TEST_CASE("nanoseconds survive up to the last arrival a trace may have", "[traces]") {
+  // Beyond 2^33 ms (99 days) neighbouring doubles are more than a nanosecond apart.
   const std::string header = "timestamp_ms,input_length,output_length,hash_ids\n";
   const auto arrival = [](const std::string& text) {
     return nanoseconds_of(open_bytes_as_trace(text).arrival(RequestId{0}));
