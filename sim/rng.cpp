@@ -76,8 +76,8 @@ double Stream::lognormal(double median, double sigma) {
 std::uint64_t Stream::geometric(double success_probability) {
   KV_ASSERT(success_probability > 0 && success_probability <= 1, "geometric({})",
             success_probability);
+  const double u = 1 - uniform();  // (0, 1]; drawn in any case, so that later draws stay put
   if (success_probability == 1) return 1;
-  const double u = 1 - uniform();  // (0, 1]
   return 1 + static_cast<std::uint64_t>(det::ln(u) / det::ln(1 - success_probability));
 }
 

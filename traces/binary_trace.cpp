@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
 #include "sim/output_file.hpp"
+#include "traces/trace_reader.hpp"
 
 namespace spillway {
 
@@ -90,19 +92,51 @@ class MappedFile final : public WorkloadStorage {
   std::size_t size_ = 0;
 };
 
+/// How many ids there are when they are dense by first appearance; nothing when they are not.
+template <class Id>
+std::optional<std::uint32_t> dense(std::span<const Id> ids) {
+  std::uint32_t next = 0;
+  for (const Id id : ids) {
+    const auto value = static_cast<std::uint32_t>(id);
+    if (value > next) return std::nullopt;
+    next += value == next ? 1 : 0;
+  }
+  return next;
+}
+
 /// The content hash proves the columns are what was written; this proves that a writer's defect (or
-/// a forged hash) cannot lead a reader out of bounds.
-bool in_bounds(const WorkloadColumns& c) {
-  if (c.chain_begin.front() != 0 || c.chain_begin.back() != c.chain.size()) return false;
-  if (!std::is_sorted(c.chain_begin.begin(), c.chain_begin.end())) return false;
+/// a forged hash) cannot give a reader what no text trace may say.
+bool consistent(const WorkloadColumns& c) {
+  const auto tokens = [](std::uint32_t n) { return n >= 1 && n <= kMaxTokens; };
+  if (!std::all_of(c.input_tokens.begin(), c.input_tokens.end(), tokens)) return false;
+  if (!std::all_of(c.output_tokens.begin(), c.output_tokens.end(), tokens)) return false;
   if (!std::is_sorted(c.arrival_ns.begin(), c.arrival_ns.end())) return false;
-  const auto small = [&](TraceBlockId id) { return raw(id) < c.unique_blocks; };
-  return std::all_of(c.chain.begin(), c.chain.end(), small);
+  if (c.arrival_ns.front() < 0 || c.arrival_ns.back() > kMaxArrivalNs) return false;
+  std::uint64_t begin = 0;
+  for (std::size_t i = 0; i < c.input_tokens.size(); ++i) {
+    if (c.chain_begin[i] != begin) return false;
+    begin += static_cast<std::uint64_t>(ceil_div(c.input_tokens[i], c.block_tokens));
+  }
+  if (c.chain_begin.back() != begin || begin != c.chain.size()) return false;
+  return dense(c.chain) == c.unique_blocks && dense(c.session).has_value();
+}
+
+/// The first `limit` requests; ids stay dense, for they are numbered by first appearance.
+WorkloadColumns first(const WorkloadColumns& all, std::uint64_t limit) {
+  WorkloadColumns c = all;
+  c.arrival_ns = all.arrival_ns.first(limit);
+  c.input_tokens = all.input_tokens.first(limit);
+  c.output_tokens = all.output_tokens.first(limit);
+  if (!all.session.empty()) c.session = all.session.first(limit);
+  c.chain_begin = all.chain_begin.first(limit + 1);
+  c.chain = all.chain.first(c.chain_begin.back());
+  c.unique_blocks = *dense(c.chain);
+  return c;
 }
 
 }  // namespace
 
-Workload open_binary_trace(const std::string& path) {
+Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   const auto fail = [&](const char* what) {
     throw InputError(Fault::kTrace, {path, 0, ""},
                      fmt::format("{}; expected a complete binary trace", what));
@@ -132,10 +166,24 @@ Workload open_binary_trace(const std::string& path) {
   c.chain = file->column<TraceBlockId>(layout.chain, header.references);
   c.block_tokens = header.block_tokens;
   c.unique_blocks = header.unique_blocks;
-  Workload workload(std::move(file), c, {path, "binary", {}});
-  if (workload.content_hash() != header.content_hash) fail("content does not match its hash");
-  if (!in_bounds(c)) fail("inconsistent columns");
-  return workload;
+  const std::span<const char> bytes = file->column<char>(0, file->size());
+  const auto padded = [&](std::size_t used, std::size_t next) {
+    const auto rest = bytes.subspan(used, next - used);
+    return std::all_of(rest.begin(), rest.end(), [](char byte) { return byte == 0; });
+  };
+  const bool zeros = padded(sizeof header, layout.arrival) &&
+                     padded(layout.arrival + c.arrival_ns.size_bytes(), layout.input) &&
+                     padded(layout.input + c.input_tokens.size_bytes(), layout.output) &&
+                     padded(layout.output + c.output_tokens.size_bytes(), layout.session) &&
+                     padded(layout.session + c.session.size_bytes(), layout.chain_begin) &&
+                     padded(layout.chain_begin + c.chain_begin.size_bytes(), layout.chain) &&
+                     padded(layout.chain + c.chain.size_bytes(), layout.end);
+  if (!zeros) fail("content between the columns");
+  const Workload whole(nullptr, c, {});
+  if (whole.content_hash() != header.content_hash) fail("content does not match its hash");
+  if (!consistent(c)) fail("inconsistent columns");
+  if (limit > 0 && limit < header.requests) c = first(c, limit);
+  return Workload(std::move(file), c, {path, "binary", {}});
 }
 
 void write_binary_trace(const Workload& workload, const std::string& path) {

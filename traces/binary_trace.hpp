@@ -3,6 +3,7 @@
 // carries the content hash, which is checked on opening.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,8 +14,8 @@ namespace spillway {
 inline constexpr std::string_view kBinaryTraceMagic = "SPILLTR1";
 
 /// Throws InputError: exit 7 when the file cannot be opened, exit 3 when it is not a complete,
-/// unaltered binary trace.
-Workload open_binary_trace(const std::string& path);
+/// unaltered binary trace. `limit`: only the first so many requests; 0: all.
+Workload open_binary_trace(const std::string& path, std::uint64_t limit = 0);
 void write_binary_trace(const Workload& workload, const std::string& path);
 
 }  // namespace spillway

@@ -20,27 +20,33 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{256} << 10;
 
+/// Closes what it holds, also when a constructor that opened it throws.
+struct Descriptor {
+  explicit Descriptor(int number) : fd(number) {}
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int fd;
+};
+
 /// The file's bytes as they are, with a look at the first few.
 class RawFile final : public ByteSource {
  public:
   RawFile(const std::string& path, ReadProgress progress)
-      : path_(path), progress_(std::move(progress)) {
-    fd_ = path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) fail("cannot open");
+      : path_(path),
+        progress_(std::move(progress)),
+        file_(path == "-" ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (file_.fd < 0) fail("cannot open");
     struct stat info {};
-    if (fstat(fd_, &info) != 0) fail("cannot read");
+    if (fstat(file_.fd, &info) != 0) fail("cannot read");
     if (S_ISDIR(info.st_mode)) {
       throw InputError(Fault::kIo, {path_, 0, ""}, "is a directory; expected a trace file");
     }
     total_ = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
     head_size_ = read_fully(head_.data(), head_.size());
   }
-  ~RawFile() override {
-    if (fd_ >= 0) close(fd_);
-  }
-  RawFile(const RawFile&) = delete;
-  RawFile& operator=(const RawFile&) = delete;
-
   std::string_view head() const { return {head_.data(), head_size_}; }
 
   std::size_t read(char* out, std::size_t size) override {
@@ -60,7 +66,7 @@ class RawFile final : public ByteSource {
  private:
   std::size_t read_some(char* out, std::size_t size) {
     for (;;) {
-      const ssize_t got = ::read(fd_, out, size);
+      const ssize_t got = ::read(file_.fd, out, size);
       if (got >= 0) return static_cast<std::size_t>(got);
       if (errno != EINTR) fail("cannot read");
     }
@@ -80,7 +86,7 @@ class RawFile final : public ByteSource {
 
   std::string path_;
   ReadProgress progress_;
-  int fd_ = -1;
+  Descriptor file_;
   std::array<char, 4> head_{};
   std::size_t head_size_ = 0;
   std::size_t head_taken_ = 0;
@@ -245,9 +251,15 @@ bool LineReader::find(std::size_t& length) {
   }
 }
 
-std::string_view LineReader::peek() {
+std::string_view LineReader::peek_content() {
   std::size_t length = 0;
-  return find(length) ? std::string_view(buffer_.data() + begin_, length) : std::string_view();
+  while (find(length)) {
+    const std::string_view line(buffer_.data() + begin_, length);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) return line;
+    std::string_view blank;
+    next(blank);
+  }
+  return {};
 }
 
 std::string_view LineReader::peek_bytes(std::size_t size) {

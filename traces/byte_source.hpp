@@ -38,8 +38,9 @@ class LineReader {
 
   /// The next line; false at the end. The view is valid until the next call.
   bool next(std::string_view& line);
-  /// What next() will return, without taking it; empty at the end.
-  std::string_view peek();
+  /// The next line that is not blank, without taking it (blank ones before it are gone); empty at
+  /// the end.
+  std::string_view peek_content();
   /// Up to `size` bytes that come next, without taking them.
   std::string_view peek_bytes(std::size_t size);
   std::int64_t line() const { return line_; }  ///< 1-based number of the last line returned

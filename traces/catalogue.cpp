@@ -43,9 +43,9 @@ std::span<const TraceFormat> trace_formats() {
 Workload open_trace(const std::string& path, const OpenOptions& options) {
   auto lines = std::make_unique<LineReader>(path, open_bytes(path, options.progress));
   if (lines->peek_bytes(kBinaryTraceMagic.size()) == kBinaryTraceMagic) {
-    return open_binary_trace(path);
+    return open_binary_trace(path, options.limit);
   }
-  const TraceFormat& format = detect(path, lines->peek());
+  const TraceFormat& format = detect(path, lines->peek_content());
   const auto reader = format.make(std::move(lines), options.block_tokens);
   WorkloadBuilder builder(path, options.block_tokens);
   TraceRow row;

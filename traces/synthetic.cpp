@@ -1,5 +1,7 @@
 #include "traces/synthetic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -16,6 +18,7 @@ namespace {
 constexpr double kSystemSigma = 0.5;
 constexpr double kUserSigma = 1.0;
 constexpr double kAnswerSigma = 0.7;
+constexpr double kHorizonS = static_cast<double>(kMaxArrivalNs) / 1e9 + 1;
 
 struct Turn {
   std::int64_t arrival_ns;
@@ -35,7 +38,7 @@ void check(const SyntheticConfig& c) {
   const auto positive = [](double x) { return std::isfinite(x) && x > 0; };
   require(c.requests > 0, "requests", "expected at least 1");
   require(positive(c.sessions_per_s), "sessions_per_s", "expected a rate above 0");
-  require(std::isfinite(c.turns) && c.turns >= 1, "turns", "expected a mean of at least 1");
+  require(c.turns >= 1 && c.turns <= 1e6, "turns", "expected a mean of 1 to 1000000");
   require(std::isfinite(c.think_s) && c.think_s >= 0, "think_s", "expected seconds, 0 or more");
   require(c.system_prompts > 0, "system_prompts", "expected at least 1");
   require(std::isfinite(c.system_zipf) && c.system_zipf >= 0, "system_zipf", "expected 0 or more");
@@ -88,9 +91,17 @@ class Generator final : public TraceReader {
 
   bool next(TraceRow& row) override {
     if (made_ == config_.requests) return false;
-    while (pending_.empty() || to_ns(start_s_) <= pending_.front().arrival_ns) {
+    while (start_s_ < kHorizonS &&
+           (pending_.empty() || to_ns(start_s_) <= pending_.front().arrival_ns)) {
       add_session(sessions_++, to_ns(start_s_));
       start_s_ = next_start(starts_, config_, start_s_);
+    }
+    if (pending_.empty() || pending_.front().arrival_ns > kMaxArrivalNs) {
+      throw InputError(
+          Fault::kUsage, {"", 0, "requests"},
+          fmt::format("the trace would last longer than {} days, the most a trace may; "
+                      "ask for fewer requests, more sessions_per_s or less think_s",
+                      kMaxArrivalMs / 86'400'000));
     }
     std::pop_heap(pending_.begin(), pending_.end(), later);
     fill(row, pending_.back());
@@ -100,7 +111,10 @@ class Generator final : public TraceReader {
   }
 
  private:
-  static std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+  /// Times beyond the horizon are all alike: too late for a trace.
+  static std::int64_t to_ns(double seconds) {
+    return static_cast<std::int64_t>(std::min(seconds, kHorizonS) * 1e9);
+  }
   static bool later(const Turn& a, const Turn& b) {
     if (a.arrival_ns != b.arrival_ns) return a.arrival_ns > b.arrival_ns;
     return a.session != b.session ? a.session > b.session : a.turn > b.turn;
@@ -127,7 +141,7 @@ class Generator final : public TraceReader {
           {at, session, turn, system, system_tokens_[system], context, fitting_answer});
       std::push_heap(pending_.begin(), pending_.end(), later);
       context += fitting_answer;
-      at += to_ns(pause);
+      at = std::min(at + to_ns(pause), to_ns(kHorizonS));
     }
   }
 

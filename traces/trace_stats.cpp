@@ -59,13 +59,11 @@ TraceStats trace_stats(const Workload& workload) {
   out.unique_blocks = workload.unique_blocks();
   // A block repeated within a request is no hit of a cache that held it before the request.
   std::vector<std::uint32_t> uses(workload.unique_blocks(), 0);
-  std::vector<std::uint32_t> last_request(workload.unique_blocks(), ~std::uint32_t{0});
+  std::vector<std::uint32_t> first_request(workload.unique_blocks(), 0);
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
     for (const TraceBlockId id : workload.chain(RequestId{i})) {
-      const bool earlier = uses[raw(id)] > 0 && last_request[raw(id)] != i;
-      out.infinite_hits += earlier ? 1 : 0;
-      ++uses[raw(id)];
-      last_request[raw(id)] = i;
+      if (uses[raw(id)]++ == 0) first_request[raw(id)] = i;
+      out.infinite_hits += first_request[raw(id)] == i ? 0 : 1;
     }
   }
   out.single_use_blocks =

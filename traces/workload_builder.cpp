@@ -69,6 +69,7 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
   columns.chain = owned->chain;
   columns.block_tokens = block_tokens_;
   columns.unique_blocks = blocks_.size();
+  *this = WorkloadBuilder(name_, block_tokens_);
   return Workload(std::move(owned), columns, std::move(source));
 }
 

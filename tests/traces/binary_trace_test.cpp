@@ -99,8 +99,7 @@ TEST_CASE("the mapped file may be removed while it is in use", "[traces]") {
   CHECK(after.content_hash() == before.content_hash());
 }
 
-TEST_CASE("the limit applies to binary traces as to any other", "[traces][.defect]") {
-  // open_trace() hands binary files to open_binary_trace(), which knows no limit.
+TEST_CASE("the limit applies to binary traces as to any other", "[traces]") {
   const Scratch scratch;
   write_binary_trace(small(true), scratch.path("t.bin"));
   OpenOptions options;
@@ -213,8 +212,8 @@ TEST_CASE("a flipped bit anywhere in header or columns is refused", "[traces]") 
   CHECK(accepted_flips(sessions, [&](std::size_t at) { return !is_padding(at, sessions); }) == 0);
 }
 
-TEST_CASE("a flipped bit between the columns is refused", "[traces][.defect]") {
-  // The file is not "unaltered", as the header promises; neither hash covers the padding.
+TEST_CASE("a flipped bit between the columns is refused", "[traces]") {
+  // Neither hash covers the padding, which is zero.
   CHECK(accepted_flips(true, [](std::size_t at) { return is_padding(at, true); }) == 0);
 }
 
@@ -312,13 +311,12 @@ TEST_CASE("right hashes do not excuse columns that lead out of bounds", "[traces
   CHECK(inconsistent([](Columns& c) { c.arrival_ns = {5, 0}; }));
 }
 
-TEST_CASE("right hashes do not excuse a chain shorter than its prompt", "[traces][.defect]") {
-  // 400 tokens in blocks of 16 have 25 ids, not 3: whoever walks the prompt reads beyond its chain
-  // (models/engine/chain_map.hpp, for_runs) and, at the last request, beyond the file.
+TEST_CASE("right hashes do not excuse a chain shorter than its prompt", "[traces]") {
+  // 400 tokens in blocks of 16 have 25 ids, not 3: whoever walks the prompt would read beyond it.
   CHECK(inconsistent([](Columns& c) { c.input_tokens[1] = 400; }));
 }
 
-TEST_CASE("right hashes do not excuse values that no text trace may have", "[traces][.defect]") {
+TEST_CASE("right hashes do not excuse values that no text trace may have", "[traces]") {
   CHECK(inconsistent([](Columns& c) { c.arrival_ns[0] = -1; }));
   CHECK(inconsistent([](Columns& c) { c.arrival_ns[1] = kMaxArrivalNs + 1; }));
   CHECK(inconsistent([](Columns& c) { c.output_tokens[0] = 0; }));

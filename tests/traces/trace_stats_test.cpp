@@ -66,9 +66,9 @@ TEST_CASE("a block repeated within its first request is no hit", "[traces]") {
   CHECK(trace_stats(w).single_use_blocks == 0);
 }
 
-TEST_CASE("a block repeated within a later request hits each time", "[traces][.defect]") {
+TEST_CASE("a block repeated within a later request hits each time", "[traces]") {
   // "References to blocks seen in an earlier request": both of the second row's references are,
-  // and `spillway replay --capacity inf` counts 2. The statistics count 1.
+  // and `spillway replay --capacity inf` counts 2 as well.
   const Workload w = open_bytes_as_trace(
       row("0", "20", "1", "[1, 1]") + row("1", "20", "1", "[1, 1]"), blocks_of(10));
   CHECK(trace_stats(w).infinite_hits == 2);
