@@ -89,7 +89,9 @@ class RequestPool {
       r.slots.clear();
       spare_.push_back(std::move(r.slots));
     }
+    std::vector<std::uint32_t> stores = std::move(r.stores);  // empty; its memory is used again
     r = ActiveRequest{};
+    r.stores = std::move(stores);
     free_.push_back(h);
   }
   std::size_t alive() const { return items_.size() - free_.size(); }

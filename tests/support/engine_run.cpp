@@ -26,7 +26,8 @@ Setup::Setup() {
   config.block_bytes = Bytes(16 * 131072);
 }
 
-EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival) {
+EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival,
+                     Observer* observer) {
   EngineParts parts;
   parts.config = setup.config;
   parts.eviction = &find_row(eviction_policies(), "policy", "lru", {});
@@ -41,7 +42,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   }
   EngineRun run;
   EventQueue queue;
-  Engine engine(queue, workload, std::move(parts), run.journal);
+  Engine engine(queue, workload, std::move(parts), observer != nullptr ? *observer : run.journal);
   Arrivals arrivals(queue, workload, arrival, engine);
   engine.set_listener(arrivals);
   arrivals.start();

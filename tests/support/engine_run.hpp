@@ -63,7 +63,9 @@ struct EngineRun {
   Time end{};
 };
 
-EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival = {});
+/// With an `observer`, that one is told instead of the journal.
+EngineRun run_engine(const Workload& workload, const Setup& setup,
+                     const ArrivalConfig& arrival = {}, Observer* observer = nullptr);
 
 /// Time of a step in nanoseconds: 2,000,000 + 20,000 n + 5 context.
 constexpr std::int64_t step_ns(std::int64_t tokens, std::int64_t context) {

@@ -31,8 +31,8 @@ std::string read_file(const std::string& path);
 /// A file of the project.
 std::string source_path(std::string_view relative);
 
-/// A file of the shared material beside the project (real traces, oracles), or nothing, after saying
-/// that the test is skipped.
+/// A file of the shared material beside the project (real traces, oracles), or nothing, after
+/// saying that the test is skipped.
 std::optional<std::string> shared_path(std::string_view relative);
 
 }  // namespace spillway::test

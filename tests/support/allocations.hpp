@@ -1,0 +1,11 @@
+// Counts heap allocations, to show that a loop makes none.
+#pragma once
+
+#include <cstdint>
+
+namespace spillway::test {
+
+/// How often operator new was called so far, by any thread.
+std::uint64_t allocations();
+
+}  // namespace spillway::test
