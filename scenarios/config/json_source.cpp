@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,7 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads characters and counts the lines it has passed.
+/// Reads characters and keeps the line of the last one read. A newline counts once something behind
+/// it is read: the parser looks one character ahead to see where a number ends.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -27,7 +29,8 @@ class CountingIterator {
   CountingIterator(const char* at, std::int64_t* line) : at_(at), line_(line) {}
   reference operator*() const { return *at_; }
   CountingIterator& operator++() {
-    if (*at_ == '\n') ++*line_;
+    if (newline_) ++*line_;
+    newline_ = *at_ == '\n';
     ++at_;
     return *this;
   }
@@ -37,9 +40,12 @@ class CountingIterator {
  private:
   const char* at_;
   std::int64_t* line_;
+  bool newline_ = false;  ///< the last character read was one
 };
 
-std::string escaped(std::string_view key) {
+}  // namespace
+
+std::string escaped_key(std::string_view key) {
   std::string out;
   for (const char c : key) {
     if (c == '~') {
@@ -48,6 +54,24 @@ std::string escaped(std::string_view key) {
       out += "~1";
     } else {
       out += c;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+/// A JSON pointer as people read it: "tiers.0.name".
+std::string dotted(std::string_view pointer) {
+  std::string out;
+  if (!pointer.empty()) pointer.remove_prefix(1);
+  for (std::size_t i = 0; i < pointer.size(); ++i) {
+    if (pointer[i] == '/') {
+      out += '.';
+    } else if (pointer[i] == '~') {
+      out += pointer[++i] == '0' ? '~' : '/';
+    } else {
+      out += pointer[i];
     }
   }
   return out;
@@ -87,6 +111,7 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
     std::string what = error.what();
     const std::size_t detail = what.find(": syntax error");
     if (detail != std::string::npos) what = what.substr(detail + 2);
+    what = what.substr(0, what.find("; last read: "));  // the whole token, however long
     const std::string near = token.size() > 40 ? token.substr(token.size() - 40) : token;
     fail(fmt::format("{} (near \"{}\")", what, near));
   }
@@ -110,7 +135,7 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
     }
     json& parent = *open_.back().node;
     if (parent.is_object()) {
-      pointer = open_.back().pointer + "/" + escaped(key_);
+      pointer = open_.back().pointer + "/" + escaped_key(key_);
       lines_[pointer] = key_line_;
       return &(parent[key_] = std::move(v));
     }
@@ -150,7 +175,8 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
 
 std::string read_text_file(const std::string& path) {
   const auto fail = [&](const char* what) { throw InputError(Fault::kIo, {path, 0, ""}, what); };
-  if (std::filesystem::is_directory(path)) fail("is a directory; expected a file");
+  std::error_code unknown;  // where it cannot be told, opening the file says why
+  if (std::filesystem::is_directory(path, unknown)) fail("is a directory; expected a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw InputError(Fault::kIo, {path, 0, ""},
@@ -169,6 +195,11 @@ JsonSource JsonSource::from_file(const std::string& path, Fault fault) {
 JsonSource JsonSource::from_text(const std::string& name, std::string_view text, Fault fault) {
   JsonSource source(name, fault);
   std::int64_t line = 1;
+  const std::size_t nul = text.find('\0');  // where the parser would stop as if all were read
+  if (nul != std::string_view::npos) {
+    line += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
+    throw InputError(fault, {name, line, ""}, "contains a NUL byte; expected JSON in UTF-8");
+  }
   TreeBuilder builder(name, fault, line, source.root_, source.lines_);
   json::sax_parse(CountingIterator(text.data(), &line),
                   CountingIterator(text.data() + text.size(), &line), &builder,
@@ -178,40 +209,47 @@ JsonSource JsonSource::from_text(const std::string& name, std::string_view text,
 
 void JsonSource::set(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string_view::npos || equals == 0) {
+  std::string_view path = assignment.substr(0, std::min(equals, assignment.size()));
+  const bool hollow = path.empty() || path.starts_with('.') || path.ends_with('.') ||
+                      path.find("..") != std::string_view::npos;
+  if (equals == std::string_view::npos || hollow) {
     throw InputError(Fault::kUsage, {"--set", 0, ""},
                      fmt::format("expected key.path=value, found \"{}\"", assignment));
   }
-  const std::string value(assignment.substr(equals + 1));
-  json parsed = json::parse(value, nullptr, false);
-  if (parsed.is_discarded()) parsed = value;
+  const std::string field(path);
+  const std::string text(assignment.substr(equals + 1));
+  json value = text;
+  try {
+    value = from_text("--set", text).root_;
+  } catch (const InputError&) {  // not JSON: a string without its quotes
+  }
 
   std::string pointer;
+  std::string created;  // the first part of the path that the file does not have
   json* node = &root_;
-  std::string_view path = assignment.substr(0, equals);
   while (!path.empty()) {
     const std::size_t dot = std::min(path.find('.'), path.size());
     const std::string part(path.substr(0, dot));
     path.remove_prefix(std::min(dot + 1, path.size()));
-    pointer += "/" + escaped(part);
-    const bool index = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    const bool index = part.find_first_not_of("0123456789") == std::string::npos;
     if (node->is_array() && index && part.size() < 6 && std::stoul(part) < node->size()) {
+      pointer += "/" + std::to_string(std::stoul(part));
       node = &(*node)[std::stoul(part)];
     } else if (node->is_object() || node->is_null()) {
+      pointer += "/" + escaped_key(part);
+      if (created.empty() && !node->contains(part)) created = pointer;
       node = &(*node)[part];
     } else {
-      throw InputError(Fault::kUsage, {"--set", 0, std::string(assignment.substr(0, equals))},
+      throw InputError(Fault::kUsage, {"--set", 0, field},
                        fmt::format("\"{}\" leads into {}, not an object", part, node->type_name()));
     }
   }
-  *node = std::move(parsed);
-  overridden_.push_back(pointer);
+  *node = std::move(value);
+  overridden_.push_back(created.empty() ? pointer : created);
 }
 
 SourceRef JsonSource::where(const std::string& pointer) const {
-  std::string field;
-  for (const char c : pointer) field += c == '/' ? '.' : c;
-  if (!field.empty()) field.erase(0, 1);
+  const std::string field = dotted(pointer);
   for (const std::string& set : overridden_) {
     const bool inside =
         pointer.starts_with(set) && (pointer.size() == set.size() || pointer[set.size()] == '/');

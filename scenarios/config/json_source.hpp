@@ -5,6 +5,7 @@
 // tree; errors about such a value name the option instead of a line.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -41,6 +42,9 @@ class JsonSource {
   std::map<std::string, std::int64_t> lines_;  ///< by JSON pointer
   std::vector<std::string> overridden_;        ///< pointers set from the command line
 };
+
+/// `key` as a part of a JSON pointer ("/" and "~" escaped).
+std::string escaped_key(std::string_view key);
 
 /// The whole file, for text that is not a trace. Throws InputError (exit 7).
 std::string read_text_file(const std::string& path);

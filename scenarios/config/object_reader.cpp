@@ -30,7 +30,7 @@ ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::s
   }
   for (const auto& item : node_->items()) {
     if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
-    throw InputError(source.fault(), where(item.key()),
+    throw InputError(source.fault(), source.where(pointer_ + "/" + escaped_key(item.key())),
                      unknown_name(fmt::format("key of {}", what), item.key(), known));
   }
 }
@@ -46,6 +46,13 @@ SourceRef ObjectReader::where(std::string_view key) const {
 const nlohmann::json* ObjectReader::find(std::string_view key) const {
   const auto it = node_->find(key);
   return it == node_->end() || it->is_null() ? nullptr : &*it;
+}
+
+void ObjectReader::refuse(std::initializer_list<std::string_view> keys,
+                          std::string_view why) const {
+  for (const std::string_view key : keys) {
+    if (has(key)) fail(key, std::string(why));
+  }
 }
 
 void ObjectReader::fail(std::string_view key, const std::string& message) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -23,7 +24,8 @@ class ObjectReader {
   ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
                KeyTable known);
 
-  bool has(std::string_view key) const { return node_->contains(key); }
+  /// null counts as absent, here and below.
+  bool has(std::string_view key) const { return find(key) != nullptr; }
   SourceRef where(std::string_view key = {}) const;
 
   std::optional<std::string> text(std::string_view key) const;
@@ -42,6 +44,9 @@ class ObjectReader {
   std::string require_text(std::string_view key) const;
   std::int64_t require_integer(std::string_view key, std::int64_t least, std::int64_t most) const;
   double require_number(std::string_view key, double least, double most) const;
+
+  /// Throws InputError where one of `keys` is given; `why` says that it would be ignored.
+  void refuse(std::initializer_list<std::string_view> keys, std::string_view why) const;
 
   [[noreturn]] void fail(std::string_view key, const std::string& message) const;
   [[noreturn]] void missing(std::string_view key, std::string_view expected) const;
