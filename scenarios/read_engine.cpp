@@ -35,6 +35,10 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "async_load_reservation",
                                  "convoy",
                                  "store_defer_next_step"};
+// Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
+constexpr std::int64_t kMostGpuBlocks = 1 << 28;
+constexpr Bytes kMostBlockBytes = 4_GiB;
+
 constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
                                   "kv_token_ns", "host_overhead_us", "sequence_us"};
 
@@ -44,18 +48,20 @@ constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
 /// the estimate is a measured fact and wins, with a note.
 void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
   const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
+  Bytes cuda_graphs{0};
+  if (const auto graphs = engine.text("cuda_graph_memory")) {
+    cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
+  }
   if (s.model.spec != nullptr && s.gpu != nullptr) {
     EngineMemory memory;
     memory.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
     memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
     memory.max_num_seqs = s.engine.max_num_seqs;
-    if (const auto graphs = engine.text("cuda_graph_memory")) {
-      memory.cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
-    }
+    memory.cuda_graphs = cuda_graphs;
     s.budget = hbm_budget(*s.model.spec, *s.gpu, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
-  if (const auto given = engine.integer("num_gpu_blocks", 2, 1 << 28)) {
+  if (const auto given = engine.integer("num_gpu_blocks", 2, kMostGpuBlocks)) {
     s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
     if (s.budget && estimate > 0) {
       const double off = static_cast<double>(*given - estimate) / static_cast<double>(estimate);
@@ -74,12 +80,21 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   if (estimate < 2) {
     engine.fail(
         "gpu_memory_utilization",
-        fmt::format("no room for KV: {} of {} go to weights ({}), activations ({}) and "
-                    "other ({})",
+        fmt::format("no room for KV: {} of {} go to weights ({}), activations ({}), CUDA graphs "
+                    "({}) and other ({})",
                     format_bytes(static_cast<double>(s.budget->requested.count())), s.gpu->name,
                     format_bytes(static_cast<double>(s.budget->weights.count())),
                     format_bytes(static_cast<double>(s.budget->activations.count())),
+                    format_bytes(static_cast<double>(s.budget->cuda_graphs.count())),
                     format_bytes(static_cast<double>(s.budget->other.count()))));
+  }
+  if (estimate > kMostGpuBlocks) {
+    engine.fail(
+        "num_gpu_blocks",
+        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
+                    "num_gpu_blocks as given)",
+                    estimate, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
+                    kMostGpuBlocks));
   }
   s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
   if (s.gpu->memory_is_label) {
@@ -183,6 +198,12 @@ void read_engine(const ObjectReader& top, Scenario& s) {
                  fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
   }
   c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
+  if (c.block_bytes > kMostBlockBytes) {
+    engine->fail("block_tokens",
+                 fmt::format("a block of {} tokens has {}; expected at most {}", c.block_tokens,
+                             format_bytes(static_cast<double>(c.block_bytes.count())),
+                             format_bytes(static_cast<double>(kMostBlockBytes.count()))));
+  }
   s.hbm_eviction = &find_row(eviction_policies(), "eviction policy",
                              engine->text("eviction").value_or("lru"), engine->where("eviction"));
   size_pool(*engine, preset, s);
@@ -199,6 +220,7 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   const std::string kind = compute ? compute->require_text("kind") : std::string("components");
   if (kind == "linear") {
     s.compute.kind = ComputeChoice::Kind::kLinear;
+    compute->refuse({"host_overhead_us", "sequence_us"}, "expected only with kind components");
     s.compute.linear = {decimal_of(compute->require_number("step_us", 0, 1e9)),
                         decimal_of(compute->require_number("token_ns", 0, 1e9)),
                         decimal_of(compute->require_number("kv_token_ns", 0, 1e9))};
@@ -215,6 +237,7 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   if (!shaped) compute->fail("kind", "components needs a named model and a gpu");
   s.compute.kind = ComputeChoice::Kind::kComponents;
   if (compute) {
+    compute->refuse({"step_us", "token_ns", "kv_token_ns"}, "expected only with kind linear");
     s.compute.host_overhead_us =
         compute->number("host_overhead_us", 0, 1e6).value_or(kDefaultHostOverheadUs);
     s.compute.sequence_us = compute->number("sequence_us", 0, 1e6).value_or(kDefaultSequenceUs);

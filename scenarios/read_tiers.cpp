@@ -60,10 +60,12 @@ LinkChoice read_link(const ObjectReader& link) {
   out.source = "scenario";
   const std::string kind = link.require_text("kind");
   if (kind == "affine") {
+    link.refuse({"per_copy_us", "copy_bytes", "copies", "gbs"}, "expected only with kind table");
     const Decimal latency = decimal_of(link.require_number("latency_us", 0, 1e9));
     out.latency = Duration(-floor_scaled({-latency.digits, latency.exponent}, 3));  // rounded up
     out.bytes_per_second = parse_bandwidth(link.require_text("bandwidth"), link.where("bandwidth"));
   } else if (kind == "table") {
+    link.refuse({"bandwidth"}, "expected only with kind affine");
     out.affine = false;
     out.table = read_rate_table(link);
   } else {
@@ -76,6 +78,27 @@ LinkChoice read_link(const ObjectReader& link) {
 
 const KeyTable ScenarioKeys::kTier = kTierKeys;
 const KeyTable ScenarioKeys::kLink = kLinkKeys;
+
+std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
+                                  std::string_view text, const SourceRef& where) {
+  const std::uint64_t blocks = s.tier_blocks(capacity);
+  if (capacity.kind == Capacity::Kind::kUnbounded) return blocks;
+  const std::int64_t block = s.engine.block_bytes.count();
+  if (blocks == 0 && capacity.count > 0) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("{} holds no block of {} bytes (slots are whole pages); expected "
+                                 "room for one, or 0GiB",
+                                 text, block));
+  }
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+  if (blocks > kMostBytes / static_cast<std::uint64_t>(block)) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("\"{}\" of {} bytes each is too large; expected inf for a tier "
+                                 "without a bound",
+                                 text, block));
+  }
+  return blocks;
+}
 
 void read_tiers(const ObjectReader& top, Scenario& s) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
@@ -102,7 +125,9 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
         fmt::format("expected instance or rank (one engine on one GPU), found \"{}\"", scope));
   }
   out.where = tier.where("capacity");
-  out.capacity = parse_capacity(tier.require_text("capacity"), out.where);
+  const std::string capacity = tier.require_text("capacity");
+  out.capacity = parse_capacity(capacity, out.where);
+  checked_tier_blocks(s, out.capacity, capacity, out.where);
   out.eviction = &find_row(eviction_policies(), "eviction policy",
                            tier.text("eviction").value_or("lru"), tier.where("eviction"));
   s.tier = std::move(out);

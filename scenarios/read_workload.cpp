@@ -87,6 +87,14 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   w.arrival.seed = s.seed;
   w.arrival.speed = decimal_of(workload->number("speed", 1e-6, 1e6).value_or(1));
   const std::string arrival = workload->text("arrival").value_or("trace");
+  if (w.synthetic)
+    workload->refuse({"block_tokens"}, "expected only with a trace; synthetic has its own");
+  if (arrival != "poisson") {
+    workload->refuse({"rate_per_s"}, "expected only with \"arrival\": \"poisson\"");
+  }
+  if (arrival != "closed-loop") {
+    workload->refuse({"concurrency"}, "expected only with \"arrival\": \"closed-loop\"");
+  }
   if (arrival == "trace") {
     w.arrival.kind = ArrivalConfig::Kind::kTrace;
   } else if (arrival == "poisson") {
@@ -140,7 +148,7 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   std::uint64_t previous = 0;
   for (const std::string& size : *sizes) {
     const Capacity capacity = parse_capacity(size, plan->where("sizes"));
-    const std::uint64_t blocks = s.tier_blocks(capacity);
+    const std::uint64_t blocks = checked_tier_blocks(s, capacity, size, plan->where("sizes"));
     if (!out.sizes.empty() && blocks <= previous) {
       plan->fail("sizes", fmt::format("expected ascending sizes, found {} after {}", size,
                                       out.sizes.back()));

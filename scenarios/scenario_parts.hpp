@@ -14,6 +14,11 @@ void read_workload(const ObjectReader& top, Scenario& s);
 void read_slo(const ObjectReader& top, Scenario& s);
 void read_plan(const ObjectReader& top, Scenario& s);
 
+/// The blocks behind a size of the tier below HBM, written as `text`. Throws InputError where it
+/// holds not even one block without being 0, or more bytes than can be counted.
+std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
+                                  std::string_view text, const SourceRef& where);
+
 /// Overwrites `target` where the scenario gave a value.
 template <class T>
 void assign(T& target, const std::optional<std::int64_t>& value) {
