@@ -23,6 +23,7 @@ class Conservation final : public Observer {
     last_step_end_ = r.end;
   }
   void on_request(const RequestRecord& r) override {
+    KV_ASSERT(raw(r.request) < ended_.size(), "request {} was never sent", raw(r.request));
     KV_ASSERT(ended_[raw(r.request)]++ == 0, "request {} ended twice", raw(r.request));
     ++ended_requests_;
     if (r.status != RequestStatus::kCompleted) return;
@@ -38,7 +39,9 @@ class Conservation final : public Observer {
               "a transfer ended before it started");
   }
   void on_tier_change(const TierChange& c) override {
+    KV_ASSERT(c.tier < tiers_.size(), "no tier {}", c.tier);
     Tier& tier = tiers_[c.tier];
+    tier.used = c.used;
     tier.in += c.stored;
     tier.out += c.evicted;
     KV_ASSERT(tier.in - tier.out == c.resident, "tier {}: {} blocks in, {} out, {} held", c.tier,
@@ -47,12 +50,21 @@ class Conservation final : public Observer {
               "tier {} holds {} blocks, capacity {}", c.tier, c.resident, capacity_blocks_[c.tier]);
   }
 
+  /// After the run: every request ended, and none of them still holds HBM. `stuck` requests may.
+  void on_end(std::uint32_t stuck) const {
+    KV_ASSERT(ended_requests_ == ended_.size(), "{} requests went in, {} came out", ended_.size(),
+              ended_requests_);
+    KV_ASSERT(stuck > 0 || tiers_[0].used == 0, "{} HBM blocks in use after the last request",
+              tiers_[0].used);
+  }
+
   std::uint64_t ended_requests() const { return ended_requests_; }
 
  private:
   struct Tier {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
+    std::uint64_t used = 0;
   };
   std::vector<std::uint8_t> ended_;
   std::array<std::uint64_t, 2> capacity_blocks_;

@@ -111,9 +111,7 @@ class Run {
       }
       stuck = engine.finish_run();
       for (std::uint32_t i = arrivals.submitted(); i < workload_.size(); ++i) unsent(RequestId{i});
-      KV_ASSERT(conservation_.ended_requests() == workload_.size(),
-                "{} requests went in, {} came out", workload_.size(),
-                conservation_.ended_requests());
+      conservation_.on_end(stuck);
     } catch (const InternalError& error) {
       throw InternalError(fmt::format("{}; at simulated time {:.9f} s, event {}, seed {}",
                                       error.what(), seconds_of(queue_.now()), queue_.executed(),
