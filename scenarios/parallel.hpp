@@ -2,6 +2,7 @@
 // index, so that outcomes do not depend on the number of threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>

@@ -1,0 +1,70 @@
+// The parallel map: results by index, and the first failure by index, whatever the threads do.
+#include "scenarios/parallel.hpp"
+
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+TEST_CASE("each item is visited once and lands at its index", "[scenarios]") {
+  for (const unsigned threads : {1u, 2u, 7u, 64u}) {
+    for (const std::size_t count : {0u, 1u, 2u, 63u, 1000u}) {
+      std::vector<std::size_t> out(count, 0);
+      parallel_for(count, threads, [&](std::size_t i) { out[i] += i + 1; });
+      std::vector<std::size_t> expected(count);
+      std::iota(expected.begin(), expected.end(), std::size_t{1});
+      CHECK(out == expected);
+    }
+  }
+}
+
+TEST_CASE("no threads asked for means the caller's own", "[scenarios]") {
+  std::set<std::thread::id> seen;
+  parallel_for(10, 0, [&](std::size_t) { seen.insert(std::this_thread::get_id()); });
+  CHECK(seen == std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
+TEST_CASE("one thread goes through the items in order and stops at the failure", "[scenarios]") {
+  std::vector<std::size_t> seen;
+  const auto body = [&](std::size_t i) {
+    seen.push_back(i);
+    if (i == 3) throw std::runtime_error("item 3");
+  };
+  CHECK_THROWS_WITH(parallel_for(10, 1, body), "item 3");
+  CHECK(seen == std::vector<std::size_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("of several failures the first by index is rethrown", "[scenarios]") {
+  // Item 0 fails only once item 1 has failed: last in time, first by index.
+  std::atomic<bool> one_failed{false};
+  const auto body = [&](std::size_t i) {
+    if (i == 0) {
+      while (!one_failed) std::this_thread::yield();
+      throw std::runtime_error("item 0");
+    }
+    one_failed = true;
+    throw std::runtime_error("a later item");
+  };
+  CHECK_THROWS_WITH(parallel_for(2, 2, body), "item 0");
+}
+
+TEST_CASE("the failure of many threads is always the same", "[scenarios]") {
+  for (int round = 0; round < 50; ++round) {
+    const auto body = [](std::size_t i) {
+      if (i % 10 == 7) throw std::runtime_error("item " + std::to_string(i));
+    };
+    CHECK_THROWS_WITH(parallel_for(200, 8, body), "item 7");
+  }
+}
+
+TEST_CASE("what is thrown keeps its type", "[scenarios]") {
+  CHECK_THROWS_AS(parallel_for(4, 2, [](std::size_t) { throw std::out_of_range("x"); }),
+                  std::out_of_range);
+}
+
+}  // namespace
+}  // namespace spillway::test
