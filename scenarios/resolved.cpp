@@ -104,9 +104,31 @@ json compute_json(const Scenario& s) {
             {"elementwise_passes", k.elementwise_passes}}}};
 }
 
+json synthetic_json(const SyntheticConfig& c) {
+  return {{"requests", c.requests},
+          {"sessions_per_s", c.sessions_per_s},
+          {"turns", c.turns},
+          {"think_s", c.think_s},
+          {"system_prompts", c.system_prompts},
+          {"system_zipf", c.system_zipf},
+          {"system_tokens", c.system_tokens},
+          {"user_tokens", c.user_tokens},
+          {"answer_tokens", c.answer_tokens},
+          {"answer_tokens_per_s", c.answer_tokens_per_s},
+          {"burst_factor", c.burst_factor},
+          {"burst_every_s", c.burst_every_s},
+          {"burst_length_s", c.burst_length_s},
+          {"max_context", c.max_context},
+          {"block_tokens", c.block_tokens}};
+}
+
 json workload_json(const WorkloadChoice& w) {
-  json out = {{"block_tokens", w.block_tokens},
-              {"speed", fmt::format("{}e{}", w.arrival.speed.digits, w.arrival.speed.exponent)}};
+  json out = {{"speed", fmt::format("{}e{}", w.arrival.speed.digits, w.arrival.speed.exponent)}};
+  if (w.synthetic) {
+    out["synthetic"] = synthetic_json(*w.synthetic);
+  } else {
+    out["block_tokens"] = w.block_tokens;
+  }
   if (w.limit > 0) out["limit"] = w.limit;
   switch (w.arrival.kind) {
     case ArrivalConfig::Kind::kTrace:

@@ -25,13 +25,13 @@ inline Scenario with_capacity(Scenario scenario, const std::string& capacity) {
   return scenario;
 }
 
-/// `count` requests of 512 tokens, one every `gap_ms`, that repeat `documents` prompts in turn.
-/// Trace blocks have 512 tokens.
+/// `count` requests of `input_tokens` (at most 512), one every `gap_ms`, that repeat `documents`
+/// prompts in turn.
 inline Workload repeating(std::uint32_t count, std::uint64_t documents, std::int64_t gap_ms,
-                          std::uint32_t output_tokens) {
+                          std::uint32_t output_tokens, std::uint32_t input_tokens = 512) {
   std::vector<Row> rows;
   for (std::uint32_t i = 0; i < count; ++i) {
-    rows.push_back({gap_ms * i, 512, output_tokens, {i % documents}});
+    rows.push_back({gap_ms * i, input_tokens, output_tokens, {i % documents}});
   }
   return workload_of(rows, 512);
 }
