@@ -80,9 +80,11 @@ class Judge {
     for (const PlanPoint& p : plan_.points) most = std::max(most, cached_share(p.run));
     const double least = cached_share(plan_.points.front().run);
     if (most - least < kWorthwhile) {
-      plan_.notes.push_back(
-          fmt::format("the tier adds nothing: caches supply {} of prompt tokens at every size",
-                      format_percent(most)));
+      plan_.notes.push_back(fmt::format(
+          "{} adds nothing: caches supply {} of prompt tokens at every size",
+          plan_.points.front().run.tiers.size() < 2 ? "the tier"
+                                                    : "more than " + plan_.points.front().capacity,
+          format_percent(most)));
       return;
     }
     for (int i = count() - 1; i >= 0; --i) {
@@ -129,6 +131,10 @@ class Judge {
       plan_.verdict = fmt::format("No size meets the SLO. {} comes nearest: {} is {}, target {} {}",
                                   near.capacity, miss.name, format_real(miss.value),
                                   miss.at_least ? "at least" : "at most", format_real(miss.target));
+      if (near.run.completed < near.run.requests) {
+        plan_.verdict += fmt::format(", and {} of {} requests do not complete",
+                                     near.run.requests - near.run.completed, near.run.requests);
+      }
       return;
     }
     const PlanPoint& chosen = point(plan_.recommended);
@@ -192,7 +198,8 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
     point.digest = digest_of(to_json(run.result));
     point.run = std::move(run.result);
     warnings[i] = std::move(run.warnings);
-    progress(++done, choice.sizes.size());
+    const std::size_t finished = ++done;
+    if (progress) progress(finished, choice.sizes.size());
   });
   Judge(out.result, scenario).judge();
   std::set<std::string> seen;  // most warnings are the same at every size
