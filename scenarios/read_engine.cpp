@@ -49,7 +49,7 @@ constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
 void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
   const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
   Bytes cuda_graphs{0};
-  if (const auto graphs = engine.text("cuda_graph_memory")) {
+  if (const auto graphs = engine.text("cuda_graph_memory", ObjectReader::kSize)) {
     cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
   }
   if (s.model.spec != nullptr && s.gpu != nullptr) {
@@ -206,6 +206,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   }
   s.hbm_eviction = &find_row(eviction_policies(), "eviction policy",
                              engine->text("eviction").value_or("lru"), engine->where("eviction"));
+  s.pool_where = engine->where("num_gpu_blocks");
   size_pool(*engine, preset, s);
 
   fit_max_model_len(*engine, s);

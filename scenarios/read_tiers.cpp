@@ -23,7 +23,7 @@ constexpr Names kLinkKeys[] = {"name",       "from",      "to",           "kind"
 
 RateTable read_rate_table(const ObjectReader& link) {
   RateTable table;
-  const auto sizes = link.texts("copy_bytes");
+  const auto sizes = link.texts("copy_bytes", ObjectReader::kSize);
   if (!sizes || sizes->empty())
     link.missing("copy_bytes", "ascending copy sizes, e.g. [\"4KiB\", \"2MiB\"]");
   for (const std::string& size : *sizes) {
@@ -63,7 +63,8 @@ LinkChoice read_link(const ObjectReader& link) {
     link.refuse({"per_copy_us", "copy_bytes", "copies", "gbs"}, "expected only with kind table");
     const Decimal latency = decimal_of(link.require_number("latency_us", 0, 1e9));
     out.latency = Duration(-floor_scaled({-latency.digits, latency.exponent}, 3));  // rounded up
-    out.bytes_per_second = parse_bandwidth(link.require_text("bandwidth"), link.where("bandwidth"));
+    out.bytes_per_second = parse_bandwidth(link.require_text("bandwidth", ObjectReader::kRate),
+                                           link.where("bandwidth"));
   } else if (kind == "table") {
     link.refuse({"bandwidth"}, "expected only with kind affine");
     out.affine = false;
@@ -125,7 +126,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
         fmt::format("expected instance or rank (one engine on one GPU), found \"{}\"", scope));
   }
   out.where = tier.where("capacity");
-  const std::string capacity = tier.require_text("capacity");
+  const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
   out.capacity = parse_capacity(capacity, out.where);
   checked_tier_blocks(s, out.capacity, capacity, out.where);
   out.eviction = &find_row(eviction_policies(), "eviction policy",
@@ -147,8 +148,14 @@ void read_links(const ObjectReader& top, Scenario& s) {
     is_end("from", choice.from);
     is_end("to", choice.to);
     if (choice.from == choice.to) link.fail("to", "expected two different ends");
-    auto& lane = choice.from == "hbm" ? s.down : s.up;
+    const bool down = choice.from == "hbm";
+    auto& lane = down ? s.down : s.up;
+    const auto& other = down ? s.up : s.down;
     if (lane) link.fail("name", fmt::format("a second link from {} to {}", choice.from, choice.to));
+    if (other && other->name == choice.name) {
+      link.fail("name",
+                fmt::format("two links are called \"{}\"; expected different names", choice.name));
+    }
     lane = choice;
   }
   if (!s.tier || (s.down && s.up)) return;

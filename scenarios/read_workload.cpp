@@ -85,7 +85,8 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   assign(w.block_tokens, workload->integer("block_tokens", 1, 65536));
   assign(w.limit, workload->integer("limit", 1));
   w.arrival.seed = s.seed;
-  w.arrival.speed = decimal_of(workload->number("speed", 1e-6, 1e6).value_or(1));
+  const double speed = workload->number("speed", 1e-6, 1e6).value_or(1);
+  w.arrival.speed = decimal_of(speed);
   const std::string arrival = workload->text("arrival").value_or("trace");
   if (w.synthetic)
     workload->refuse({"block_tokens"}, "expected only with a trace; synthetic has its own");
@@ -94,6 +95,9 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   }
   if (arrival != "closed-loop") {
     workload->refuse({"concurrency"}, "expected only with \"arrival\": \"closed-loop\"");
+  }
+  if (arrival == "closed-loop" && speed != 1) {
+    workload->refuse({"speed"}, "expected only with recorded or random arrivals");
   }
   if (arrival == "trace") {
     w.arrival.kind = ArrivalConfig::Kind::kTrace;
@@ -138,12 +142,12 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   const auto plan = top.object("plan", ScenarioKeys::kPlan);
   if (!plan) return;
   PlanChoice out;
-  out.tier = plan->text("tier").value_or("dram");
+  out.tier = plan->text("tier").value_or(s.tier ? s.tier->name : "dram");
   if (!s.tier || s.tier->name != out.tier) {
     plan->fail("tier", fmt::format("unknown tier \"{}\"; known: {}", out.tier,
                                    s.tier ? s.tier->name : "none below hbm"));
   }
-  const auto sizes = plan->texts("sizes");
+  const auto sizes = plan->texts("sizes", ObjectReader::kSize);
   if (!sizes || sizes->empty()) plan->missing("sizes", "sizes to try, e.g. [\"0GiB\", \"64GiB\"]");
   std::uint64_t previous = 0;
   for (const std::string& size : *sizes) {

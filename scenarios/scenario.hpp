@@ -98,6 +98,7 @@ struct Scenario {
   ModelChoice model;
   const GpuSpec* gpu = nullptr;
   EngineConfig engine;
+  SourceRef pool_where;             ///< what decides num_gpu_blocks
   std::optional<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
   const EvictionEntry* hbm_eviction = nullptr;
   ComputeChoice compute;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "models/engine/engine.hpp"
@@ -44,10 +45,28 @@ void check_pool(const Scenario& s, const Workload& workload) {
     least = std::min(least, (tokens + s.engine.block_tokens - 1) / s.engine.block_tokens);
     if (least <= usable) return;
   }
-  throw InputError(Fault::kUsage, {s.path, 0, "engine.num_gpu_blocks"},
+  throw InputError(Fault::kUsage, s.pool_where,
                    fmt::format("the pool holds {} blocks of {} tokens, but the smallest request "
                                "needs {}; expected room for at least one request",
                                usable, s.engine.block_tokens, least));
+}
+
+/// The clock holds 292 years; arrivals that take ten are a slip in the scenario.
+void check_horizon(const Scenario& s, const Workload& workload) {
+  constexpr double kMostS = 10 * 365.0 * 86'400;
+  const ArrivalConfig& a = s.workload.arrival;
+  const double speed = static_cast<double>(a.speed.digits) * std::pow(10.0, a.speed.exponent);
+  double last_s = 0;
+  if (a.kind == ArrivalConfig::Kind::kTrace) {
+    last_s = static_cast<double>(workload.columns().arrival_ns.back()) / 1e9 / speed;
+  } else if (a.kind == ArrivalConfig::Kind::kPoisson) {
+    last_s = workload.size() / (a.rate_per_s * speed);
+  }
+  if (last_s <= kMostS) return;
+  throw InputError(Fault::kUsage, s.workload.where,
+                   fmt::format("at this speed the last request arrives after {:.0f} years; "
+                               "expected at most 10",
+                               last_s / 86'400 / 365));
 }
 
 std::int64_t peak_rss_bytes() {
@@ -98,6 +117,7 @@ class Run {
   SimulationOutcome run() {
     const auto started = std::chrono::steady_clock::now();
     check_pool(s_, workload_);
+    check_horizon(s_, workload_);
     Engine engine(queue_, workload_, parts(), observers_);
     Arrivals arrivals(queue_, workload_, s_.workload.arrival, engine);
     engine.set_listener(arrivals);

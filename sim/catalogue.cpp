@@ -6,6 +6,8 @@ namespace spillway {
 
 namespace {
 
+constexpr std::size_t kLongestName = 64;  // nothing known is longer; beyond, guessing is idle
+
 /// Levenshtein distance with swaps of neighbours counted once.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const std::size_t columns = b.size() + 1;
@@ -32,6 +34,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   std::string_view best;
+  if (name.empty() || name.size() > kLongestName) return best;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);
@@ -40,14 +43,19 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
       best = candidate;
     }
   }
-  return best;
+  if (!best.empty() || name.size() < 3) return best;
+  const auto begins = [&](std::string_view candidate) { return candidate.starts_with(name); };
+  const auto longer = std::find_if(known.begin(), known.end(), begins);
+  return longer == known.end() ? best : *longer;
 }
 
 std::string unknown_name(std::string_view kind, std::string_view name,
                          std::span<const std::string_view> known) {
   const std::string_view guess = nearest_name(name, known);
   const std::string hint = guess.empty() ? "" : fmt::format("did you mean \"{}\"? ", guess);
-  return fmt::format("unknown {} \"{}\"; {}known: {}", kind, name, hint, fmt::join(known, ", "));
+  const std::string_view dots = name.size() > kLongestName ? "..." : "";
+  return fmt::format("unknown {} \"{}{}\"; {}known: {}", kind, name.substr(0, kLongestName), dots,
+                     hint, fmt::join(known, ", "));
 }
 
 }  // namespace spillway

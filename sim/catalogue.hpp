@@ -25,7 +25,8 @@ struct Entry {
   std::unique_ptr<Interface> (*make)(const Context&);
 };
 
-/// The candidate that a typing error most likely meant; empty when none is close.
+/// The candidate that a typing error most likely meant, else one that `name` begins; empty when
+/// there is none.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
 /// `unknown KIND "name"; did you mean "x"? known: a, b, c`

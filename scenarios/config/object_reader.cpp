@@ -70,10 +70,10 @@ void ObjectReader::expected(std::string_view key, const std::string& what,
   fail(key, fmt::format("expected {}, found {}", what, describe(found)));
 }
 
-std::optional<std::string> ObjectReader::text(std::string_view key) const {
+std::optional<std::string> ObjectReader::text(std::string_view key, std::string_view what) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) expected(key, "a string", *value);
+  if (!value->is_string()) expected(key, std::string(what), *value);
   return value->get<std::string>();
 }
 
@@ -107,13 +107,15 @@ std::optional<double> ObjectReader::number(std::string_view key, double least, d
   return number;
 }
 
-std::optional<std::vector<std::string>> ObjectReader::texts(std::string_view key) const {
+std::optional<std::vector<std::string>> ObjectReader::texts(std::string_view key,
+                                                            std::string_view what) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
+  const std::string array = fmt::format("an array, each item {}", what);
   std::vector<std::string> out;
-  if (!value->is_array()) expected(key, "an array of strings", *value);
+  if (!value->is_array()) expected(key, array, *value);
   for (const auto& item : *value) {
-    if (!item.is_string()) expected(key, "an array of strings", item);
+    if (!item.is_string()) expected(key, array, item);
     out.push_back(item.get<std::string>());
   }
   return out;
@@ -152,9 +154,9 @@ std::vector<ObjectReader> ObjectReader::objects(std::string_view key, KeyTable k
   return out;
 }
 
-std::string ObjectReader::require_text(std::string_view key) const {
-  const auto value = text(key);
-  if (!value) missing(key, "a string");
+std::string ObjectReader::require_text(std::string_view key, std::string_view what) const {
+  const auto value = text(key, what);
+  if (!value) missing(key, what);
   return *value;
 }
 

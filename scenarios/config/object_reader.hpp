@@ -19,6 +19,10 @@ using KeyTable = std::span<const std::string_view>;
 
 class ObjectReader {
  public:
+  static constexpr std::string_view kString = "a string";
+  static constexpr std::string_view kSize = "a size with its unit, e.g. \"64GiB\"";
+  static constexpr std::string_view kRate = "a rate with its unit, e.g. \"25GB/s\"";
+
   /// Throws InputError unless `pointer` leads to an object whose keys are all in `known`. `what`
   /// names the object in errors ("engine").
   ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
@@ -28,20 +32,22 @@ class ObjectReader {
   bool has(std::string_view key) const { return find(key) != nullptr; }
   SourceRef where(std::string_view key = {}) const;
 
-  std::optional<std::string> text(std::string_view key) const;
+  /// `what` the error calls a value of another type.
+  std::optional<std::string> text(std::string_view key, std::string_view what = kString) const;
   std::optional<bool> boolean(std::string_view key) const;
   std::optional<std::int64_t> integer(
       std::string_view key, std::int64_t least = 0,
       std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
   /// A finite number in [least, most].
   std::optional<double> number(std::string_view key, double least, double most) const;
-  std::optional<std::vector<std::string>> texts(std::string_view key) const;
+  std::optional<std::vector<std::string>> texts(std::string_view key,
+                                                std::string_view what = kString) const;
   std::optional<std::vector<double>> numbers(std::string_view key, double least, double most) const;
 
   std::optional<ObjectReader> object(std::string_view key, KeyTable known) const;
   std::vector<ObjectReader> objects(std::string_view key, KeyTable known) const;
 
-  std::string require_text(std::string_view key) const;
+  std::string require_text(std::string_view key, std::string_view what = kString) const;
   std::int64_t require_integer(std::string_view key, std::int64_t least, std::int64_t most) const;
   double require_number(std::string_view key, double least, double most) const;
 

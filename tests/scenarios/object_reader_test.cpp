@@ -99,8 +99,8 @@ TEST_CASE("numbers out of range or of another type", "[scenarios]") {
 
 TEST_CASE("arrays of strings and numbers check every item", "[scenarios]") {
   const auto texts = [](const ObjectReader& top) { top.texts("alpha"); };
-  finds(texts, "\"a\"", "an array of strings, found \"a\"");
-  finds(texts, "[\"a\", 5]", "an array of strings, found 5");
+  finds(texts, "\"a\"", "an array, each item a string, found \"a\"");
+  finds(texts, "[\"a\", 5]", "an array, each item a string, found 5");
   const auto numbers = [](const ObjectReader& top) { top.numbers("alpha", 0, 9); };
   finds(numbers, "5", "an array of numbers from 0 to 9, found 5");
   finds(numbers, "[1, 10]", "an array of numbers from 0 to 9, found 10");

@@ -28,14 +28,16 @@ TEST_CASE("malformed tiers", "[scenarios]") {
         "tiers.0: expected an object for tiers[], found \"dram\""},
        {kTierLine, tier(R"("capacity": "1GiB", "size": 1)"),
         "tiers.0.size: unknown key of tiers[]"},
-       {kTierLine, tier(R"("capacity": 64)"), "tiers.0.capacity: expected a string, found 64"},
+       {kTierLine, tier(R"("capacity": 64)"),
+        "tiers.0.capacity: expected a size with its unit, e.g. \"64GiB\", found 64"},
        {kTierLine, tier(R"("capacity": "64")"), "tiers.0.capacity: expected a size with a unit"},
        {kTierLine, tier(R"("capacity": "-1GiB")"), "tiers.0.capacity: expected a size with a unit"},
        {kTierLine, tier(R"("scope": "node", "capacity": "1GiB")"),
         "tiers.0.scope: expected instance or rank (one engine on one GPU), found \"node\""},
        {kTierLine, tier(R"("capacity": "1GiB", "eviction": "lur")"),
         "tiers.0.eviction: unknown eviction policy \"lur\"; did you mean \"lru\"?"},
-       {kTierLine, tier(R"("scope": "instance")"), "tiers.0.capacity: missing; expected a string"},
+       {kTierLine, tier(R"("scope": "instance")"),
+        "tiers.0.capacity: missing; expected a size with its unit"},
        {kTierLine, R"("tiers": [{"kind": "dram", "capacity": "1GiB"}],)",
         "tiers.0.name: missing; expected a string"},
        {kTierLine, R"("tiers": [{"name": "hbm", "kind": "dram", "capacity": "1GiB"}],)",
@@ -74,7 +76,7 @@ TEST_CASE("malformed links", "[scenarios]") {
   refused(
       reference_lines(),
       {{kDownLine, link_with(R"("kind": "affine", "latency_us": 10)"),
-        "links.0.bandwidth: missing; expected a string"},
+        "links.0.bandwidth: missing; expected a rate with its unit"},
        {kDownLine, link_with(R"("kind": "affine", "bandwidth": "25GB/s")"),
         "links.0.latency_us: missing; expected a number from 0 to 1000000000"},
        {kDownLine, link_with(R"("kind": "affine", "latency_us": -1, "bandwidth": "25GB/s")"),
@@ -82,7 +84,7 @@ TEST_CASE("malformed links", "[scenarios]") {
        {kDownLine, link_with(R"("kind": "affine", "latency_us": 1, "bandwidth": "25GB")"),
         "links.0.bandwidth: expected a rate with a unit"},
        {kDownLine, link_with(R"("kind": "affine", "latency_us": 1, "bandwidth": 25)"),
-        "links.0.bandwidth: expected a string, found 25"},
+        "links.0.bandwidth: expected a rate with its unit, e.g. \"25GB/s\", found 25"},
        {kDownLine, link_with(R"("kind": "linear")"),
         "links.0.kind: expected affine or table, found \"linear\""},
        {kDownLine, link_with(R"("kind": "affine", "latency_ms": 1)"),
@@ -104,6 +106,12 @@ TEST_CASE("links to nowhere", "[scenarios]") {
           {{kDownLine, link("hbm", "drma"), "links.0.to: unknown tier \"drma\"; known: hbm, dram"},
            {kDownLine, link("gpu", "dram"), "links.0.from: unknown tier \"gpu\"; known: hbm, dram"},
            {kDownLine, link("hbm", "hbm"), "links.0.to: expected two different ends"}});
+  const std::string namesakes =
+      with_line(reference_lines(), kDownLine,
+                R"({"name": "h2d", "from": "hbm", "to": "dram", "kind": "affine",)"
+                R"( "latency_us": 1, "bandwidth": "1GB/s"},)");
+  CHECK_THAT(error_of([&] { scenario_of(namesakes); }).what(),
+             ContainsSubstring("links.1.name: two links are called \"h2d\""));
   // Two links of one direction: the second is at fault, on its own line.
   const std::string twice = with_line(reference_lines(), kDownLine, link("dram", "hbm"));
   CHECK_THAT(error_of([&] { scenario_of(twice); }).what(),
@@ -120,7 +128,8 @@ TEST_CASE("malformed rate tables", "[scenarios]") {
            {kDownLine, table_with("[]", "[1]", "[]"),
             "links.0.copy_bytes: missing; expected ascending"},
            {kDownLine, table_with("[4096]", "[1]", "[1]"),
-            "links.0.copy_bytes: expected an array of strings, found 4096"},
+            "links.0.copy_bytes: expected an array, each item a size with its unit, e.g. "
+            "\"64GiB\", found 4096"},
            {kDownLine, table_with(R"(["4096"])", "[1]", "[1]"),
             "links.0.copy_bytes: expected a size with a unit"},
            {kDownLine, table_with(R"(["2MiB", "4KiB"])", "[1]", "[1, 2]"),

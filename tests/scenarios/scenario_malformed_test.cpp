@@ -113,7 +113,7 @@ TEST_CASE("malformed engines", "[scenarios]") {
        {kEngineLine, engine_with(R"("gpu_memory_utilization": 1.5)"),
         "engine.gpu_memory_utilization: expected a number from 0.01 to 1, found 1.5"},
        {kEngineLine, engine_with(R"("cuda_graph_memory": 5)"),
-        "engine.cuda_graph_memory: expected a string, found 5"},
+        "engine.cuda_graph_memory: expected a size with its unit, e.g. \"64GiB\", found 5"},
        {kEngineLine, engine_with(R"("cuda_graph_memory": "5")"),
         "engine.cuda_graph_memory: expected a size with a unit"},
        {kEngineLine, engine_with(R"("convoy": 1)"),
@@ -237,20 +237,22 @@ TEST_CASE("malformed plans", "[scenarios]") {
   const auto sizes = [](const std::string& list) {
     return fmt::format(R"("plan": {{"sizes": {}}},)", list);
   };
-  refused(reference_lines(),
-          {{kPlanLine, R"("plan": [],)", "plan: expected an object for plan, found []"},
-           {kPlanLine, R"("plan": {},)", "plan.sizes: missing; expected sizes to try"},
-           {kPlanLine, sizes("[]"), "plan.sizes: missing; expected sizes to try"},
-           {kPlanLine, sizes("[64]"), "plan.sizes: expected an array of strings, found 64"},
-           {kPlanLine, sizes(R"(["64"])"), "plan.sizes: expected a size with a unit"},
-           {kPlanLine, sizes(R"(["4GiB", "4GiB"])"),
-            "plan.sizes: expected ascending sizes, found 4GiB after 4GiB"},
-           {kPlanLine, sizes(R"(["inf", "4GiB"])"),
-            "plan.sizes: expected ascending sizes, found 4GiB after inf"},
-           {kPlanLine, R"("plan": {"tier": "ssd", "sizes": ["4GiB"]},)",
-            "plan.tier: unknown tier \"ssd\"; known: dram"},
-           {kPlanLine, R"("plan": {"tiers": "dram", "sizes": ["4GiB"]},)",
-            "plan.tiers: unknown key of plan \"tiers\"; did you mean \"tier\"?"}});
+  refused(
+      reference_lines(),
+      {{kPlanLine, R"("plan": [],)", "plan: expected an object for plan, found []"},
+       {kPlanLine, R"("plan": {},)", "plan.sizes: missing; expected sizes to try"},
+       {kPlanLine, sizes("[]"), "plan.sizes: missing; expected sizes to try"},
+       {kPlanLine, sizes("[64]"),
+        "plan.sizes: expected an array, each item a size with its unit, e.g. \"64GiB\", found 64"},
+       {kPlanLine, sizes(R"(["64"])"), "plan.sizes: expected a size with a unit"},
+       {kPlanLine, sizes(R"(["4GiB", "4GiB"])"),
+        "plan.sizes: expected ascending sizes, found 4GiB after 4GiB"},
+       {kPlanLine, sizes(R"(["inf", "4GiB"])"),
+        "plan.sizes: expected ascending sizes, found 4GiB after inf"},
+       {kPlanLine, R"("plan": {"tier": "ssd", "sizes": ["4GiB"]},)",
+        "plan.tier: unknown tier \"ssd\"; known: dram"},
+       {kPlanLine, R"("plan": {"tiers": "dram", "sizes": ["4GiB"]},)",
+        "plan.tiers: unknown key of plan \"tiers\"; did you mean \"tier\"?"}});
 }
 
 TEST_CASE("malformed seeds", "[scenarios]") {

@@ -142,9 +142,23 @@ TEST_CASE("an HBM pool that holds no request is refused before the run", "[scena
   const InputError error = error_of([&] { simulate(short_one, workload); });
   CHECK(error.fault() == Fault::kUsage);
   CHECK(std::string(error.what()) ==
-        "s.json: engine.num_gpu_blocks: the pool holds 32 blocks of 16 tokens, but the smallest "
+        "--set: engine.num_gpu_blocks: the pool holds 32 blocks of 16 tokens, but the smallest "
         "request needs 33; expected room for at least one request");
   CHECK(run_of(reference_with({"engine.num_gpu_blocks=34"}), workload).completed == 5);
+}
+
+TEST_CASE("arrivals beyond ten years are refused before the run", "[scenarios]") {
+  // 400 s apart at a millionth of the speed: 12.7 years.
+  const Workload workload = repeating(2, 1, 400'000, 1);
+  const auto refusal = [&](const std::string& slowdown) {
+    const Scenario s = reference_with({slowdown});
+    return std::string(error_of([&] { simulate(s, workload); }).what());
+  };
+  CHECK_THAT(refusal("workload.speed=1e-6"), ContainsSubstring("after 13 years; expected at most"));
+  CHECK_THAT(refusal(R"(workload={"trace": "t", "arrival": "poisson", "rate_per_s": 1e-6,
+                                  "speed": 1e-3})"),
+             ContainsSubstring("after 63 years"));  // 2 / 10^-9 s
+  CHECK(run_of(reference_with({"workload.speed=1e-5"}), workload).completed == 2);
 }
 
 TEST_CASE("a pool that holds only some requests rejects the others", "[scenarios]") {

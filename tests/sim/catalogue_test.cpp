@@ -30,6 +30,19 @@ TEST_CASE("nothing near gets no guess", "[sim]") {
   CHECK(nearest_name("clock-pro", kPolicies).empty());
   CHECK(nearest_name("random", kPolicies).empty());
   CHECK(nearest_name("lru", {}).empty());
+  CHECK(nearest_name("", kPolicies).empty());
+}
+
+TEST_CASE("the beginning of a name leads to it when no slip of the fingers does", "[sim]") {
+  const std::vector<std::string_view> names = {"mean_ttft_ms", "p99_ttft_ms"};
+  CHECK(nearest_name("p99", names) == "p99_ttft_ms");
+  CHECK(nearest_name("p9", names).empty());
+}
+
+TEST_CASE("an endless name is cut in the message and not guessed at", "[sim]") {
+  const std::string message = unknown_name("policy", std::string(200'000, 'x'), kPolicies);
+  CHECK(message.size() < 200);
+  CHECK_THAT(message, ContainsSubstring("xxx...\"; known: "));
 }
 
 TEST_CASE("long names may be mistyped more often", "[sim]") {
