@@ -41,15 +41,6 @@ class ChainMap {
     if (from < to) run(own_base_[request] + (from - full), to - from);
   }
 
-  BlockId at(RequestId request, std::uint32_t index) const {
-    std::uint32_t id = 0;
-    for_runs(request, index, index + 1, [&](std::uint32_t first, std::uint32_t) {
-      id = first;
-      return true;
-    });
-    return BlockId{id};
-  }
-
  private:
   /// The first engine block whose last token lies in the k-th trace block of a chain.
   std::uint32_t first_block(std::uint32_t k) const {
