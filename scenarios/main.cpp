@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 
 #include "reports/format.hpp"
@@ -19,12 +21,20 @@ int fail(Fault fault, const std::string& message) {
   return static_cast<int>(fault);
 }
 
+bool mentions(const std::string& message, const std::string& word) {
+  return message.find(word) != std::string::npos;
+}
+
 /// CLI11's own message, with a suggestion where a verb or option was mistyped.
 int parse_failure(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
   std::string message = error.what();
   const CLI::App* at = &app;
-  for (const CLI::App* sub : app.get_subcommands()) at = sub;
+  std::string path;  // of verbs, as typed
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += at->get_name() + " ";
+  }
   std::vector<std::string> names;
   for (const CLI::App* sub : at->get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(sub->get_name());
@@ -33,15 +43,23 @@ int parse_failure(const CLI::App& app, const CLI::ParseError& error, int argc, c
     if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
   }
   const std::vector<std::string_view> known(names.begin(), names.end());
+  // CLI11 misses a verb without naming the word that stands in its place.
+  const std::vector<std::string> rest = at->remaining(true);
+  const bool verb = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !rest.empty() &&
+                    !at->get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (verb) {
+    message = fmt::format("unknown {} {}", rest.front().starts_with("-") ? "option" : "verb",
+                          rest.front());
+  }
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
-    if (message.find(word) == std::string::npos) continue;
+    if (std::find(names.begin(), names.end(), word) != names.end()) continue;
+    if (verb ? word != rest.front() : !word.starts_with("-") || !mentions(message, word)) continue;
     const std::string_view near = spillway::nearest_name(word, known);
-    if (!near.empty() && near != word) message += fmt::format("; did you mean {}?", near);
+    if (!near.empty()) message += fmt::format("; did you mean {}?", near);
     break;
   }
-  return fail(Fault::kUsage, fmt::format("{} (see spillway {}{}--help)", message,
-                                         at == &app ? "" : at->get_name(), at == &app ? "" : " "));
+  return fail(Fault::kUsage, fmt::format("{} (see spillway {}--help)", message, path));
 }
 
 }  // namespace
@@ -75,6 +93,8 @@ int main(int argc, char** argv) {
     return fail(Fault::kInternal, fmt::format("internal error: {}; please report this with the "
                                               "command and its inputs",
                                               error.what()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(Fault::kIo, fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::bad_alloc&) {
     return fail(Fault::kIo, "out of memory");
   } catch (const std::exception& error) {

@@ -1,0 +1,163 @@
+// What the command-line tests share: a directory with a small scenario and its trace, one working
+// call of every verb, and the rules that hold for every JSON document.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/cli.hpp"
+#include "tests/support/files.hpp"
+
+namespace spillway::test {
+
+using nlohmann::json;
+
+struct Args : std::vector<std::string> {
+  using std::vector<std::string>::vector;
+};
+
+inline Args operator+(Args left, const Args& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+/// Six requests, 100 ms apart, of 600 tokens in blocks {0, i}: the first block is shared by all.
+inline std::string small_trace() {
+  std::string out;
+  for (int i = 0; i < 6; ++i) {
+    out += fmt::format(
+        "{{\"timestamp\": {}, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [0, "
+        "{}]}}\n",
+        100 * i, i + 1);
+  }
+  return out;
+}
+
+/// The reference scenario of the contract, with an SLO and sizes to try. One key a line.
+inline std::string small_scenario() {
+  return R"({
+  "name": "small",
+  "model": {"kv_bytes_per_token": 131072},
+  "engine": {"preset": "vllm@0.23", "block_tokens": 16, "num_gpu_blocks": 2048,
+             "max_num_seqs": 256, "max_num_batched_tokens": 2048, "async_scheduling": false},
+  "compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
+  "tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB", "eviction": "lru"}],
+  "links": [{"name": "d2h", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10,
+             "bandwidth": "25GB/s"},
+            {"name": "h2d", "from": "dram", "to": "hbm", "kind": "affine", "latency_us": 10,
+             "bandwidth": "25GB/s"}],
+  "workload": {"trace": "t.jsonl", "arrival": "trace"},
+  "slo": [{"metric": "p99_ttft_ms", "max": 2000}],
+  "plan": {"sizes": ["0GiB", "1GiB", "4GiB"]},
+  "seed": 1
+}
+)";
+}
+
+/// A directory with `s.json` and `t.jsonl`.
+class Scene {
+ public:
+  Scene()
+      : trace(scratch.file("t.jsonl", small_trace())),
+        scenario(scratch.file("s.json", small_scenario())) {}
+
+  std::string path(std::string_view name) const { return scratch.path(name); }
+  std::string file(std::string_view name, std::string_view content) const {
+    return scratch.file(name, content);
+  }
+  std::string listing() const { return scratch.listing(); }
+  /// The result document of a run, in `r.json`.
+  std::string result() const {
+    REQUIRE(spillway({"run", scenario, "--json", path("r.json"), "--quiet"}).code == 0);
+    return path("r.json");
+  }
+
+  const Scratch scratch;
+  const std::string trace;
+  const std::string scenario;
+};
+
+/// One working call of every verb; each ends in exit code 0 and prints something.
+struct Verb {
+  std::string name;  ///< as typed
+  Args call;
+};
+
+inline std::vector<Verb> verbs(const Scene& scene) {
+  return {
+      {"run", {"run", scene.scenario}},
+      {"replay", {"replay", "--trace", scene.trace}},
+      {"plan", {"plan", scene.scenario}},
+      {"trace stats", {"trace", "stats", scene.trace}},
+      {"trace convert", {"trace", "convert", scene.trace, scene.path("converted.bin")}},
+      {"trace generate",
+       {"trace", "generate", "--out", scene.path("generated.jsonl"), "--requests", "20"}},
+      {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
+      {"list", {"list", "policies"}},
+      {"schema", {"schema", "result"}},
+      {"report", {"report", scene.result()}},
+  };
+}
+
+/// No null anywhere; the dump of a NaN or an Infinity would be one.
+inline bool has_null(const json& value) {
+  if (value.is_null()) return true;
+  if (!value.is_structured()) return false;
+  return std::any_of(value.begin(), value.end(), has_null);
+}
+
+/// Text that is one JSON document and nothing else, with the envelope every document has.
+inline json parse_document(const std::string& text) {
+  INFO("text: " << text.substr(0, 300));
+  REQUIRE(json::accept(text));
+  const json document = json::parse(text);
+  CHECK(document["schema_version"] == 1);
+  CHECK(document["kind"].is_string());
+  CHECK(document["tool"]["name"] == "spillway");
+  CHECK(document["tool"]["version"].is_string());
+  CHECK(document["tool"]["build"].is_string());
+  CHECK(document["inputs"].is_object());
+  CHECK(document["results"].is_structured());
+  CHECK(document["warnings"].is_array());
+  CHECK(document["digest"].get<std::string>().size() == 16);
+  CHECK(document["digest"].get<std::string>().find_first_not_of("0123456789abcdef") ==
+        std::string::npos);
+  CHECK(document.size() == 7);
+  CHECK_FALSE(has_null(document));
+  return document;
+}
+
+/// The document that `args` prints with --json -.
+inline json document_of(const Args& args) {
+  const CliResult result = spillway(args + Args{"--json", "-"});
+  INFO("stderr: " << result.err);
+  REQUIRE(result.code == 0);
+  return parse_document(result.out);
+}
+
+/// A refusal: this exit code, nothing on standard output, one line on standard error with `says`.
+inline void refused(const Args& args, int code, const std::string& says) {
+  const CliResult result = spillway(args);
+  INFO("arguments: " << fmt::format("{}", json(args).dump()));
+  INFO("stderr: " << result.err);
+  CHECK(result.code == code);
+  CHECK(result.out.empty());
+  CHECK(result.err.rfind("spillway: ", 0) == 0);
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(result.err.find(says) != std::string::npos);
+}
+
+/// Exit code with standard output going to a device that is always full.
+inline int code_on_full_disk(const Args& args) {
+  std::string command = "'" SPILLWAY_BINARY "'";
+  for (const std::string& arg : args) command += " '" + arg + "'";
+  const int status = std::system((command + " >/dev/full 2>/dev/null </dev/null").c_str());
+  return WEXITSTATUS(status);
+}
+
+}  // namespace spillway::test
