@@ -1,6 +1,7 @@
 #include "scenarios/commands/command.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -49,53 +50,83 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
   return app;
 }
 
+std::optional<std::uint64_t> seed_of(const CommonOptions& common) {
+  if (common.seed.empty()) return std::nullopt;
+  std::int64_t seed = 0;
+  const char* end = common.seed.data() + common.seed.size();
+  const auto [at, status] = std::from_chars(common.seed.data(), end, seed);
+  if (status != std::errc() || at != end || seed < 0) {
+    throw InputError(Fault::kUsage, {"--seed", 0, ""},
+                     fmt::format("expected a whole number, 0 or more, found \"{}\"", common.seed));
+  }
+  return static_cast<std::uint64_t>(seed);
+}
+
 JsonSource open_scenario_source(const std::string& path, const CommonOptions& common) {
   JsonSource source = JsonSource::from_file(path);
-  if (!common.seed.empty()) {
-    std::int64_t seed = 0;
-    const char* end = common.seed.data() + common.seed.size();
-    const auto [at, status] = std::from_chars(common.seed.data(), end, seed);
-    if (status != std::errc() || at != end || seed < 0) {
-      throw InputError(
-          Fault::kUsage, {"--seed", 0, ""},
-          fmt::format("expected a whole number, 0 or more, found \"{}\"", common.seed));
-    }
-    source.set("seed=" + common.seed);
-  }
+  if (const auto seed = seed_of(common)) source.set(fmt::format("seed={}", *seed));
   for (const std::string& assignment : common.set) source.set(assignment);
   return source;
+}
+
+void make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    throw InputError(Fault::kIo, {path, 0, ""},
+                     fmt::format("cannot create the directory: {}", error.message()));
+  }
+}
+
+void check_writable(const CommonOptions& common, const std::vector<std::string>& outputs) {
+  std::vector<std::string> files = outputs;
+  if (!common.json.empty()) files.push_back(common.json);
+  for (const std::string& path : files) {
+    struct stat info {};
+    const bool device = stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+    if (path == "-" || (device && !S_ISDIR(info.st_mode))) continue;  // a pipe is opened only once
+    const OutputFile trial(path);
+  }
+  if (common.out.empty()) return;
+  std::filesystem::path at = common.out;  // the part of the directory's path that exists
+  std::error_code ignored;
+  while (at.has_relative_path() && !std::filesystem::exists(at, ignored)) at = at.parent_path();
+  if (at.empty()) at = ".";
+  if (!std::filesystem::is_directory(at, ignored) || access(at.c_str(), W_OK) != 0) {
+    throw InputError(
+        Fault::kIo, {common.out, 0, ""},
+        fmt::format("cannot write to {}; expected a directory that may be written", at.string()));
+  }
 }
 
 void write_document(const Document& document, const CommonOptions& common,
                     const std::string& name) {
   if (common.json.empty() && common.out.empty()) return;
   const std::string text = render_document(document);
-  if (!common.json.empty()) write_file(common.json, text);
-  if (common.out.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(common.out, error);
-  if (error) {
-    throw InputError(Fault::kIo, {common.out, 0, ""},
-                     fmt::format("cannot create the directory: {}", error.message()));
+  if (!common.out.empty()) {
+    make_directory(common.out);
+    write_file((std::filesystem::path(common.out) / (name + ".json")).string(), text);
   }
-  write_file((std::filesystem::path(common.out) / (name + ".json")).string(), text);
+  if (!common.json.empty()) write_file(common.json, text);  // last: it may be standard output
 }
 
-void write_report(const Report& report, const std::string& format, const std::string& path) {
+void write_report(const Report& report, const std::string& format, const std::string& path,
+                  const CommonOptions& common) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+  const bool color = common.color == "always" || (common.color == "auto" && terminal);
   std::ostringstream text;
   find_row(renderers(), "report format", format, {"--format", 0, ""})
-      .make({})
+      .make({path == "-" && color})
       ->render(report, text);
   write_file(path, text.str());
 }
 
+void print(const std::string& text) {
+  write_file("-", text);
+}
+
 void print_report(const Report& report, const CommonOptions& common) {
-  if (common.json_only()) return;
-  const bool terminal = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  const RenderOptions options{common.color == "always" || (common.color == "auto" && terminal)};
-  std::ostringstream text;
-  find_row(renderers(), "report format", "text", {}).make(options)->render(report, text);
-  write_file("-", text.str());
+  if (!common.json_only()) write_report(report, "text", "-", common);
 }
 
 void print_notes(const std::vector<std::string>& notes, const CommonOptions& common) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,13 +51,25 @@ void add_list(CLI::App& app, CommandList& commands);
 void add_schema(CLI::App& app, CommandList& commands);
 void add_report(CLI::App& app, CommandList& commands);
 
+/// --seed, or nothing where it is not given; throws InputError where it is no whole number.
+std::optional<std::uint64_t> seed_of(const CommonOptions& common);
+
 /// Reads a scenario file and applies --set and --seed.
 JsonSource open_scenario_source(const std::string& path, const CommonOptions& common);
 
+/// Throws InputError (exit 7) where --json, --out or one of `outputs` cannot be written, so that
+/// this is known before the work and not after it. Leaves nothing behind.
+void check_writable(const CommonOptions& common, const std::vector<std::string>& outputs = {});
+/// Makes --out's directory.
+void make_directory(const std::string& path);
+
 /// Writes the document where --json and --out say (as `name`.json), creating the directory.
 void write_document(const Document& document, const CommonOptions& common, const std::string& name);
-/// Renders to a file, or to standard output for "-".
-void write_report(const Report& report, const std::string& format, const std::string& path);
+/// Renders to a file, or to standard output for "-", where text obeys --color.
+void write_report(const Report& report, const std::string& format, const std::string& path,
+                  const CommonOptions& common);
+/// Prints on standard output, and fails (exit 7) where that cannot be written.
+void print(const std::string& text);
 /// Prints a report as text on standard output, unless that belongs to the JSON document.
 void print_report(const Report& report, const CommonOptions& common);
 /// Notes go to standard error, unless --quiet.

@@ -1,6 +1,8 @@
 // `spillway kvsize`: KV bytes of a model, with the formula filled in, and what fits a GPU.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "models/kv_geometry.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
@@ -71,6 +73,11 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
 
 int run(const KvSizeOptions& o) {
   const CommonOptions& common = *o.common;
+  check_writable(common);
+  if (std::isnan(o.gpu_memory_utilization)) {  // CLI::Range lets it through
+    throw InputError(Fault::kUsage, {"--gpu-memory-utilization", 0, ""},
+                     "expected a number from 0.01 to 1, found nan");
+  }
   const ModelSpec& model = find_model(o.model, {"--model", 0, ""});
   const KvDtype dtype = parse_kv_dtype(o.kv_dtype, {"--kv-dtype", 0, ""});
   const Bytes per_token = kv_bytes_per_token(model, dtype);

@@ -113,6 +113,7 @@ struct ListOptions {
 };
 
 int run(const ListOptions& options) {
+  check_writable(*options.common);
   const Catalogue& catalogue =
       find_row(std::span<const Catalogue>(kCatalogues), "catalogue", options.what, {"list", 0, ""});
   Report report;

@@ -37,6 +37,7 @@ Report terminal_report(const Scenario& scenario, const PlanResult& plan) {
 
 int run(const PlanOptions& options) {
   const CommonOptions& common = *options.common;
+  check_writable(common);
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
   Progress reading("reading", "MB", !common.quiet);
@@ -54,17 +55,20 @@ int run(const PlanOptions& options) {
   document.inputs = scenario_inputs(scenario, workload);
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
-  write_document(document, common, "plan");
-  print_report(terminal_report(scenario, outcome.result), common);
-  print_notes(outcome.warnings, common);
+  const std::string path = common.out + "/report.html";
   if (!common.out.empty()) {
     const Provenance provenance{scenario.name, document.inputs, outcome.warnings,
                                 digest_of(document.results),
                                 fmt::format("spillway {}", SPILLWAY_VERSION)};
-    const std::string path = common.out + "/report.html";
-    write_report(plan_report(outcome.result, provenance), "html", path);
-    if (!common.json_only()) fmt::print("\nReport: {}\n", printable(path));
+    make_directory(common.out);
+    write_report(plan_report(outcome.result, provenance), "html", path, common);
   }
+  write_document(document, common, "plan");
+  print_report(terminal_report(scenario, outcome.result), common);
+  if (!common.out.empty() && !common.json_only()) {
+    print(fmt::format("\nReport: {}\n", printable(path)));
+  }
+  print_notes(outcome.warnings, common);
   return outcome.result.recommended >= 0 ? 0 : static_cast<int>(Fault::kInfeasible);
 }
 

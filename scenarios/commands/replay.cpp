@@ -104,6 +104,7 @@ Report replay_report(const nlohmann::json& rows, const ReplayOptions& options) {
 
 int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
+  check_writable(common);
   std::vector<const EvictionEntry*> policies;
   for (const std::string& name : options.policies) {
     policies.push_back(

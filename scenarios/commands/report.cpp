@@ -1,12 +1,11 @@
 // `spillway report`: renders a result document again.
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "reports/format.hpp"
 #include "reports/renderer.hpp"
 #include "reports/run_json.hpp"
 #include "scenarios/commands/command.hpp"
+#include "sim/output_file.hpp"
 
 namespace spillway {
 
@@ -57,21 +56,31 @@ int run(const ReportOptions& options) {
   for (const std::string& format : options.formats) {
     find_row(renderers(), "report format", format, {"--format", 0, ""});
   }
-  const Report report = build(JsonSource::from_file(options.result));
-  if (options.common->out.empty() && options.formats.size() > 1) {
+  const CommonOptions& common = *options.common;
+  if (common.out.empty() && options.formats.size() > 1) {
     throw InputError(Fault::kUsage, {"--format", 0, ""},
                      "several formats need --out DIR to be written to");
   }
-  if (options.common->out.empty()) {
-    write_report(report, options.formats.front(), "-");
-    return 0;
+  check_writable(common);
+  const JsonSource source = JsonSource::from_file(options.result);
+  const Report report = build(source);
+  std::string written;
+  if (!common.out.empty()) {
+    make_directory(common.out);
+    for (const std::string& format : options.formats) {
+      const std::string path =
+          fmt::format("{}/report.{}", common.out, format == "text" ? "txt" : format);
+      write_report(report, format, path, common);
+      written += printable(path) + "\n";
+    }
   }
-  std::filesystem::create_directories(options.common->out);
-  for (const std::string& format : options.formats) {
-    const std::string path =
-        fmt::format("{}/report.{}", options.common->out, format == "text" ? "txt" : format);
-    write_report(report, format, path);
-    fmt::print("{}\n", printable(path));
+  // The result document itself, checked: what --json means for every verb.
+  if (!common.json.empty()) write_file(common.json, source.root().dump(2) + "\n");
+  if (common.json_only()) return 0;
+  if (common.out.empty()) {
+    write_report(report, options.formats.front(), "-", common);
+  } else {
+    print(written);
   }
   return 0;
 }

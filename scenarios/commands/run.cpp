@@ -61,10 +61,30 @@ Output parse_output(const std::string& text) {
   return out;
 }
 
+/// All outputs; at most one thing may go to standard output.
+std::vector<Output> parse_outputs(const RunOptions& options) {
+  std::vector<Output> out;
+  bool taken = options.common->json_only();
+  for (const std::string& text : options.outputs) {
+    out.push_back(parse_output(text));
+    if (out.back().path != "-") continue;
+    if (taken) {
+      throw InputError(Fault::kUsage, {"--output", 0, "path"},
+                       fmt::format("standard output already takes {}; expected a file",
+                                   options.common->json_only() ? "the JSON document of --json -"
+                                                               : "another --output"));
+    }
+    taken = true;
+  }
+  return out;
+}
+
 int run(const RunOptions& options) {
   const CommonOptions& common = *options.common;
-  std::vector<Output> outputs;
-  for (const std::string& text : options.outputs) outputs.push_back(parse_output(text));
+  const std::vector<Output> outputs = parse_outputs(options);
+  std::vector<std::string> paths;
+  for (const Output& output : outputs) paths.push_back(output.path);
+  check_writable(common, paths);
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
 
@@ -94,16 +114,27 @@ int run(const RunOptions& options) {
                               fmt::format("spillway {}", SPILLWAY_VERSION)};
   const Report report = run_report(outcome.result, provenance);
 
-  write_document(document, common, "result");
-  if (!common.out.empty()) write_report(report, "html", common.out + "/report.html");
-  for (const Output& output : outputs) {
-    if (output.kind == "requests") {
-      log.write(output.path, outcome.result.tiers);
-    } else {
-      write_report(report, output.kind, output.path);
+  // Standard output comes last: it stays empty where something else cannot be written.
+  const auto write_outputs = [&](bool to_stdout) {
+    for (const Output& output : outputs) {
+      if ((output.path == "-") != to_stdout) continue;
+      if (output.kind == "requests") {
+        log.write(output.path, outcome.result.tiers);
+      } else {
+        write_report(report, output.kind, output.path, common);
+      }
     }
+  };
+  write_outputs(false);
+  if (!common.out.empty()) {
+    make_directory(common.out);
+    write_report(report, "html", common.out + "/report.html", common);
   }
-  print_report(run_summary(outcome.result, scenario.name), common);
+  write_document(document, common, "result");
+  write_outputs(true);
+  const bool stdout_taken =
+      std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.path == "-"; });
+  if (!stdout_taken) print_report(run_summary(outcome.result, scenario.name), common);
   print_notes(outcome.warnings, common);
   const auto& slo = outcome.result.slo;
   const bool missed =

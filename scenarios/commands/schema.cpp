@@ -1,5 +1,8 @@
 // `spillway schema`: the JSON Schemas of what the tool reads and writes.
 #include "scenarios/schema.hpp"
+
+#include <fmt/format.h>
+
 #include "scenarios/commands/command.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
@@ -15,8 +18,15 @@ struct SchemaOptions {
 
 int run(const SchemaOptions& options) {
   const SchemaEntry& entry = find_row(schemas(), "schema", options.what, {"schema", 0, ""});
-  const std::string& target = options.common->json.empty() ? "-" : options.common->json;
-  write_file(target, entry.text);
+  const CommonOptions& common = *options.common;
+  check_writable(common);
+  if (!common.out.empty()) {
+    make_directory(common.out);
+    write_file(fmt::format("{}/{}.schema.json", common.out, entry.name), entry.text);
+  }
+  if (!common.json.empty() || common.out.empty()) {
+    write_file(common.json.empty() ? "-" : common.json, entry.text);
+  }
   return 0;
 }
 

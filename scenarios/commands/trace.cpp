@@ -50,6 +50,7 @@ nlohmann::json lengths_json(const LengthStats& s) {
 }
 
 int stats(const ReadOptions& options) {
+  check_writable(*options.common);
   const Workload workload = read(options);
   const TraceStats s = trace_stats(workload);
   Document document;
@@ -123,8 +124,9 @@ void say_written(const Workload& workload, const std::string& path, const std::s
   document.warnings = workload.source().notes;
   write_document(document, common, kind);
   if (!common.json_only()) {
-    fmt::print("{}: {} requests, {} blocks, content hash {}\n", printable(path), workload.size(),
-               workload.unique_blocks(), document.results["content_hash"].get<std::string>());
+    print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
+                      workload.size(), workload.unique_blocks(),
+                      document.results["content_hash"].get<std::string>()));
   }
 }
 
@@ -134,6 +136,7 @@ int convert(const ReadOptions& options) {
     throw InputError(Fault::kUsage, {options.output, 0, ""},
                      "is the input itself; expected another file");
   }
+  check_writable(*options.common);
   const Workload workload = read(options);
   write_trace(workload, options.output);
   say_written(workload, options.output, "trace-convert", *options.common);
@@ -147,19 +150,12 @@ struct GenerateOptions {
 };
 
 int generate(const GenerateOptions& options, const std::string& output) {
-  std::uint64_t seed = 1;
-  if (!options.common->seed.empty()) {
-    try {
-      seed = std::stoull(options.common->seed);
-    } catch (const std::exception&) {
-      throw InputError(Fault::kUsage, {"--seed", 0, ""},
-                       fmt::format("expected a whole number, found \"{}\"", options.common->seed));
-    }
-  }
-  const Workload workload = generate_workload(options.config, seed);
-  write_trace(workload, output);
+  const std::uint64_t seed = seed_of(*options.common).value_or(1);
   CommonOptions quiet_out = *options.common;
   quiet_out.out.clear();  // here --out names the trace
+  check_writable(quiet_out);
+  const Workload workload = generate_workload(options.config, seed);
+  write_trace(workload, output);
   say_written(workload, output, "trace-generate", quiet_out);
   return 0;
 }
@@ -195,21 +191,25 @@ void add_trace(CLI::App& app, CommandList& commands) {
   command->get_option("--out")->required()->description(
       "Trace file to write (.jsonl.gz, .bin, ...)");
   SyntheticConfig& config = g->config;
-  command->add_option("--requests", config.requests, "Number of requests");
-  command->add_option("--sessions-per-s", config.sessions_per_s, "Session starts per second");
-  command->add_option("--turns", config.turns, "Mean turns per session");
-  command->add_option("--think-s", config.think_s, "Mean think time between turns");
-  command->add_option("--system-prompts", config.system_prompts, "Distinct shared system prompts");
-  command->add_option("--system-zipf", config.system_zipf, "Zipf exponent of their popularity");
-  command->add_option("--system-tokens", config.system_tokens, "Median system prompt");
-  command->add_option("--user-tokens", config.user_tokens, "Median user text per turn");
-  command->add_option("--answer-tokens", config.answer_tokens, "Median answer");
-  command->add_option("--burst-factor", config.burst_factor, "Rate during bursts; 1: no bursts");
-  command->add_option("--burst-every-s", config.burst_every_s, "Seconds from burst to burst");
-  command->add_option("--burst-length-s", config.burst_length_s, "Seconds a burst lasts");
-  command->add_option("--max-context", config.max_context,
-                      "A session ends before it outgrows this");
-  command->add_option("--block-tokens", config.block_tokens, "Tokens in a trace block");
+  // The limits of a scenario's workload.synthetic (scenarios/read_workload.cpp).
+  const auto option = [&](const char* name, auto& target, auto least, auto most, const char* help) {
+    command->add_option(name, target, help)->check(CLI::Range(least, most));
+  };
+  option("--requests", config.requests, 1, 1'000'000'000, "Number of requests");
+  option("--sessions-per-s", config.sessions_per_s, 1e-9, 1e6, "Session starts per second");
+  option("--turns", config.turns, 1.0, 1e6, "Mean turns per session");
+  option("--think-s", config.think_s, 0.0, 1e7, "Mean think time between turns");
+  option("--system-prompts", config.system_prompts, 1, 1 << 24, "Distinct shared system prompts");
+  option("--system-zipf", config.system_zipf, 0.0, 100.0, "Zipf exponent of their popularity");
+  option("--system-tokens", config.system_tokens, 1.0, 1e7, "Median system prompt");
+  option("--user-tokens", config.user_tokens, 1.0, 1e7, "Median user text per turn");
+  option("--answer-tokens", config.answer_tokens, 1.0, 1e7, "Median answer");
+  option("--burst-factor", config.burst_factor, 1.0, 1e4, "Rate during bursts; 1: no bursts");
+  option("--burst-every-s", config.burst_every_s, 1e-3, 1e9, "Seconds from burst to burst");
+  option("--burst-length-s", config.burst_length_s, 0.0, 1e9, "Seconds a burst lasts");
+  option("--max-context", config.max_context, 64, 1 << 24,
+         "A session ends before it outgrows this");
+  option("--block-tokens", config.block_tokens, 1, 65536, "Tokens in a trace block");
 }
 
 }  // namespace spillway
