@@ -25,13 +25,14 @@ Report build(const JsonSource& source) {
   if (!root.is_object() || !root.contains("kind") || !root.contains("results")) {
     fail("expected a result document of spillway, with \"kind\" and \"results\"");
   }
-  if (root.value("schema_version", 0) != kSchemaVersion) {
+  if (root.value("schema_version", nlohmann::json()) != kSchemaVersion) {
     fail(fmt::format("expected schema_version {}, found {}", kSchemaVersion,
                      root.contains("schema_version") ? root["schema_version"].dump() : "none"));
   }
   try {
     const std::string kind = root.at("kind");
     const auto& inputs = root.at("inputs");
+    if (!inputs.is_object()) fail("expected an object for \"inputs\"");
     Provenance p;
     if (inputs.contains("scenario")) p.scenario = inputs["scenario"].value("name", "");
     p.inputs = inputs;
