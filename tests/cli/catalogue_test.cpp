@@ -1,0 +1,199 @@
+// `spillway kvsize`, `list` and `schema`: what the tool knows.
+#include <set>
+
+#include "tests/cli/scene.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::CliResult;
+using test::json;
+using test::refused;
+using test::Scene;
+
+// ---- kvsize
+
+TEST_CASE("kvsize of Llama-3.1-70B at 8,192 tokens", "[cli]") {
+  // 2 x 8 heads x 128 x 80 layers x 2 bytes = 327,680 bytes a token; x 8,192 = 2.5 GiB.
+  const Args call = {"kvsize", "--model", "Llama-3.1-70B", "--tokens", "8192"};
+  const CliResult result = test::spillway(call);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, ContainsSubstring("8,192 tokens take 2.5 GiB of KV cache"));
+  CHECK_THAT(result.out,
+             ContainsSubstring("2 (K and V) x 8 KV heads x 128 head dim x 80 layers x 8192 tokens "
+                               "x 16 bits / 8 = 2684354560 bytes"));
+  CHECK_THAT(result.out,
+             ContainsSubstring("With 64 KV heads, one per query head, it would be 20 GiB"));
+  const json r = test::document_of(call)["results"];
+  CHECK(r["bytes"] == 2684354560);
+  CHECK(r["gib"] == 2.5);
+  CHECK(r["bytes_per_token"] == 327680);
+  CHECK(r["all_heads"]["kv_heads"] == 64);
+  CHECK(r["all_heads"]["gib"] == 20);
+  CHECK_THAT(r["formula"].get<std::string>(), ContainsSubstring("= 2684354560 bytes"));
+}
+
+TEST_CASE("kvsize without --tokens is of one token", "[cli]") {
+  const json r = test::document_of({"kvsize", "--model", "llama-3.1-8b"})["results"];
+  CHECK(r["tokens"] == 1);
+  CHECK(r["bytes"] == 131072);
+}
+
+TEST_CASE("kvsize --kv-dtype changes the bits", "[cli]") {
+  const auto bytes = [](const char* dtype) {
+    return test::document_of(
+        {"kvsize", "--model", "Llama-3.1-8B", "--kv-dtype", dtype})["results"]["bytes"];
+  };
+  for (const char* dtype : {"auto", "bf16", "fp16"}) CHECK(bytes(dtype) == 131072);
+  for (const char* dtype : {"fp8", "int8"}) CHECK(bytes(dtype) == 65536);
+  CHECK(bytes("fp4") == 32768);
+}
+
+TEST_CASE("kvsize --gpu shows what is left for KV, as a run would size its pool", "[cli]") {
+  const Scene scene;
+  const Args call = {"kvsize", "--model", "Llama-3.1-8B", "--gpu", "L40S"};
+  const json gpu = test::document_of(call)["results"]["gpu"];
+  CHECK(gpu["kv_bytes"].get<std::int64_t>() ==
+        gpu["requested_bytes"].get<std::int64_t>() - gpu["weight_bytes"].get<std::int64_t>() -
+            gpu["activation_bytes"].get<std::int64_t>() - gpu["other_bytes"].get<std::int64_t>());
+  CHECK(gpu["kv_tokens"] == gpu["num_gpu_blocks"].get<std::int64_t>() * 16);
+  const json run = test::document_of({"run", scene.scenario, "--set", "model=Llama-3.1-8B", "--set",
+                                      "gpu=L40S", "--set", "engine={\"preset\":\"vllm\"}"});
+  CHECK(run["inputs"]["configuration"]["engine"]["num_gpu_blocks"] == gpu["num_gpu_blocks"]);
+  CHECK_THAT(test::spillway(call).out, ContainsSubstring("KV pool: "));
+}
+
+TEST_CASE("kvsize takes the engine's sizes for the GPU's share", "[cli]") {
+  const auto blocks = [](const Args& more) {
+    return test::document_of(Args{"kvsize", "--model", "Llama-3.1-8B", "--gpu", "H100"} +
+                             more)["results"]["gpu"]["num_gpu_blocks"]
+        .get<std::int64_t>();
+  };
+  CHECK(blocks({"--gpu-memory-utilization", "0.5"}) < blocks({}));
+  CHECK(blocks({"--preset", "vllm@0.19"}) < blocks({"--preset", "vllm@0.25"}));  // 0.90 and 0.92
+  CHECK(blocks({"--max-num-batched-tokens", "65536"}) < blocks({}));
+  CHECK(blocks({"--max-num-seqs", "65536"}) < blocks({"--max-num-seqs", "16"}));
+}
+
+TEST_CASE("a model that does not fit has no blocks, and is no error", "[cli]") {
+  const json gpu =
+      test::document_of({"kvsize", "--model", "Llama-3.1-70B", "--gpu", "L40S"})["results"]["gpu"];
+  CHECK(gpu["num_gpu_blocks"] == 0);
+  CHECK(gpu["kv_bytes"].get<std::int64_t>() < 0);
+}
+
+TEST_CASE("kvsize of every model at the most tokens stays a positive number", "[cli]") {
+  const json models = test::document_of({"list", "models"})["results"];
+  REQUIRE(models.size() > 10);
+  for (const json& model : models) {
+    const json r = test::document_of({"kvsize", "--model", model["model"].get<std::string>(),
+                                      "--tokens", "1099511627776"})["results"];
+    INFO(model["model"]);
+    CHECK(r["bytes"].get<std::int64_t>() > 0);
+    if (r.contains("all_heads")) {
+      CHECK(r["all_heads"]["bytes"].get<std::int64_t>() > r["bytes"].get<std::int64_t>());
+    }
+  }
+}
+
+TEST_CASE("kvsize's bad arguments are refused with a suggestion", "[cli]") {
+  const Args call = {"kvsize", "--model", "Llama-3.1-8B"};
+  refused({"kvsize", "--model", "GPT-7"}, 2, "--model: unknown model \"GPT-7\"");
+  for (const char* tokens : {"0", "-1", "1099511627777", "9223372036854775808", "many"}) {
+    refused(call + Args{"--tokens", tokens}, 2, "--tokens");
+  }
+  refused(call + Args{"--kv-dtype", "fp9"}, 2,
+          "--kv-dtype: unknown KV dtype \"fp9\"; did you mean \"fp4\"? known: ");
+  refused(call + Args{"--gpu", "H1000"}, 2, "--gpu: unknown GPU \"H1000\"; did you mean \"H100\"?");
+  refused(call + Args{"--gpu", "H100", "--preset", "vlm"}, 2, "--preset: unknown engine preset");
+  for (const char* share : {"0", "1.01", "-0.5", "nan", "most"}) {
+    refused(call + Args{"--gpu", "H100", "--gpu-memory-utilization", share}, 2,
+            "--gpu-memory-utilization");
+  }
+  refused(call + Args{"--max-num-seqs", "0"}, 2, "--max-num-seqs");
+  refused(call + Args{"--max-num-batched-tokens", "0"}, 2, "--max-num-batched-tokens");
+}
+
+// ---- list
+
+TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
+  const std::vector<std::pair<std::string, std::pair<std::string, std::string>>> catalogues = {
+      {"policies", {"policy", "lru"}},
+      {"engines", {"preset", "vllm@0.23"}},
+      {"models", {"model", "Llama"}},
+      {"gpus", {"GPU", "H100-SXM5-80GB"}},
+      {"formats", {"format", "mooncake"}},
+      {"links", {"host link", "of H100"}},
+      {"scenarios", {"scenario", "scenarios/library/quickstart.json"}}};
+  for (const auto& [name, row] : catalogues) {
+    INFO(name);
+    const CliResult text = test::spillway({"list", name});
+    CHECK(text.code == 0);
+    CHECK(text.out.rfind(name + "\n", 0) == 0);
+    const json document = test::document_of({"list", name});
+    CHECK(document["kind"] == "list");
+    CHECK(document["inputs"]["catalogue"] == name);
+    bool found = false;
+    for (const json& item : document["results"]) {
+      for (const json& cell : item) CHECK_FALSE(cell.get<std::string>().empty());
+      const auto value = item[row.first].get<std::string>();
+      found = found || value.find(row.second) != std::string::npos;
+      CHECK_THAT(text.out, ContainsSubstring(value));
+    }
+    CHECK(found);
+  }
+  refused({"list", "polcies"}, 2,
+          "list: unknown catalogue \"polcies\"; did you mean \"policies\"? known: ");
+}
+
+TEST_CASE("what list names, the other verbs take", "[cli]") {
+  const Scene scene;
+  const auto names = [](const char* catalogue, const char* column) {
+    const json rows = test::document_of({"list", catalogue})["results"];
+    std::vector<std::string> out;
+    for (const json& row : rows) {
+      out.push_back(row[column].get<std::string>());
+    }
+    return out;
+  };
+  for (const std::string& policy : names("policies", "policy")) {
+    CHECK(test::spillway({"replay", "--trace", scene.trace, "--policy", policy}).code == 0);
+  }
+  for (const std::string& preset : names("engines", "preset")) {
+    CHECK(test::spillway({"run", scene.scenario, "--set", "engine.preset=" + preset}).code == 0);
+  }
+  for (const std::string& gpu : names("gpus", "GPU")) {
+    CHECK(test::spillway({"kvsize", "--model", "Llama-3.1-8B", "--gpu", gpu}).code == 0);
+  }
+}
+
+// ---- schema
+
+TEST_CASE("schema prints a JSON Schema of the tool's documents", "[cli]") {
+  for (const char* kind : {"scenario", "result"}) {
+    const CliResult result = test::spillway({"schema", kind});
+    CHECK(result.code == 0);
+    CHECK(result.err.empty());
+    const json schema = json::parse(result.out);
+    CHECK(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema");
+    CHECK(result.out ==
+          test::read_file(test::source_path(fmt::format("scenarios/schema/{}.schema.json", kind))));
+  }
+  refused({"schema", "reslt"}, 2, "schema: unknown schema \"reslt\"; did you mean \"result\"?");
+}
+
+TEST_CASE("the result schema knows every kind of document", "[cli]") {
+  const json schema = json::parse(test::spillway({"schema", "result"}).out);
+  const json& kinds = schema["properties"]["kind"]["enum"];
+  const Scene scene;
+  for (const test::Verb& verb : verbs(scene)) {
+    if (verb.name == "schema") continue;
+    const json kind = test::document_of(verb.call)["kind"];
+    INFO(verb.name);
+    CHECK(std::find(kinds.begin(), kinds.end(), kind) != kinds.end());
+  }
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,325 @@
+// `spillway trace stats|convert|generate`.
+#include <set>
+#include <sstream>
+
+#include "tests/cli/scene.hpp"
+#include "tests/traces/trace_text.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::CliResult;
+using test::json;
+using test::refused;
+using test::Scene;
+
+std::string content_hash(const std::string& trace) {
+  return test::document_of({"trace", "stats", trace})["results"]["content_hash"];
+}
+
+TEST_CASE("trace stats counts what can be counted by hand", "[cli]") {
+  // Six requests over 0.5 s; block 0 six times, blocks 1 to 6 once each.
+  const Scene scene;
+  const json document = test::document_of({"trace", "stats", scene.trace});
+  CHECK(document["kind"] == "trace-stats");
+  const json& r = document["results"];
+  CHECK(r["requests"] == 6);
+  CHECK(r["span_s"].get<double>() == Approx(0.5));
+  CHECK(r["distinct_arrival_times"] == 6);
+  CHECK(r["input_tokens"]["total"] == 3600);
+  CHECK(r["input_tokens"]["max"] == 600);
+  CHECK(r["output_tokens"]["total"] == 30);
+  CHECK(r["block_tokens"] == 512);
+  CHECK(r["references"] == 12);
+  CHECK(r["unique_blocks"] == 7);
+  CHECK(r["single_use_blocks"] == 6);
+  CHECK(r["infinite_cache_hits"] == 5);
+  CHECK(r["infinite_cache_hit_ratio"].get<double>() == Approx(5.0 / 12));
+  CHECK_FALSE(r.contains("sessions"));
+  CHECK(r["content_hash"].get<std::string>().size() == 16);
+}
+
+TEST_CASE("trace stats shows the same figures on the terminal", "[cli]") {
+  const Scene scene;
+  const CliResult result = test::spillway({"trace", "stats", scene.trace});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, ContainsSubstring(scene.trace + ": 6 requests over 0.5"));
+  CHECK_THAT(result.out, ContainsSubstring(content_hash(scene.trace)));
+  CHECK_THAT(result.out, ContainsSubstring("hit ratio of an infinite cache  0.4167"));
+}
+
+TEST_CASE("trace stats --limit reads the first requests only", "[cli]") {
+  const Scene scene;
+  const json r = test::document_of({"trace", "stats", scene.trace, "--limit", "2"})["results"];
+  CHECK(r["requests"] == 2);
+  CHECK(r["references"] == 4);
+}
+
+TEST_CASE("trace stats --block-tokens reads traces of other block sizes", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file("b.jsonl", test::row("0", "40", "1", "[1, 2, 3]"));
+  refused({"trace", "stats", trace}, 3, "give the trace's block size");
+  CHECK(test::document_of(
+            {"trace", "stats", trace, "--block-tokens", "16"})["results"]["references"] == 3);
+}
+
+TEST_CASE("keys of a trace that are ignored are said", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file("k.jsonl", "{\"note\": 1, " + test::good_row().substr(1));
+  const CliResult result = test::spillway({"trace", "stats", trace});
+  CHECK(result.err == "note: ignored keys in " + trace + ": note\n");
+  CHECK(test::document_of({"trace", "stats", trace})["warnings"].size() == 1);
+}
+
+// ---- convert
+
+const char* const kForms[] = {".jsonl",   ".jsonl.gz", ".jsonl.zst", ".csv",
+                              ".csv.zst", ".csv.gz",   ".bin"};
+
+TEST_CASE("every form of a trace converts to every other with its content hash", "[cli]") {
+  const Scene scene;
+  for (const std::string& source : {scene.trace, scene.path("chat.jsonl")}) {
+    if (source != scene.trace) {  // with sessions and fractions of a millisecond behind
+      REQUIRE(test::spillway({"trace", "generate", "--out", source, "--requests", "40"}).code == 0);
+    }
+    const std::string hash = content_hash(source);
+    for (const std::string from : kForms) {
+      const std::string first = scene.path("first" + from);
+      REQUIRE(test::spillway({"trace", "convert", source, first}).code == 0);
+      CHECK(content_hash(first) == hash);
+      for (const std::string to : kForms) {
+        INFO(from << " to " << to);
+        const std::string second = scene.path("second" + to);
+        const json document = test::document_of({"trace", "convert", first, second});
+        CHECK(document["kind"] == "trace-convert");
+        CHECK(document["results"]["content_hash"] == hash);
+        if (to == ".bin") CHECK(content_hash(second) == hash);
+      }
+    }
+  }
+}
+
+TEST_CASE("fractions of a millisecond survive conversion", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file(
+      "f.jsonl", test::good_row("0.000001") + test::good_row("2.5") + test::good_row("3"));
+  const std::string back = scene.path("back.jsonl");
+  for (const char* form : {"a.csv", "a.bin", "a.jsonl.zst"}) {
+    REQUIRE(test::spillway({"trace", "convert", trace, scene.path(form)}).code == 0);
+    REQUIRE(test::spillway({"trace", "convert", scene.path(form), back}).code == 0);
+    CHECK_THAT(test::read_file(back), ContainsSubstring("{\"timestamp\": 0.000001, "));
+    CHECK_THAT(test::read_file(back), ContainsSubstring("{\"timestamp\": 2.5, "));
+    CHECK(content_hash(back) == content_hash(trace));
+  }
+}
+
+TEST_CASE("converting twice gives the same bytes", "[cli]") {
+  const Scene scene;
+  for (const std::string form : kForms) {
+    const std::string one = scene.path("one" + form);
+    const std::string two = scene.path("two" + form);
+    REQUIRE(test::spillway({"trace", "convert", scene.trace, one}).code == 0);
+    REQUIRE(test::spillway({"trace", "convert", one, two}).code == 0);
+    INFO(form);
+    CHECK(test::read_file(one) == test::read_file(two));
+  }
+}
+
+TEST_CASE("trace convert says what it wrote", "[cli]") {
+  const Scene scene;
+  const CliResult result = test::spillway({"trace", "convert", scene.trace, scene.path("o.bin")});
+  CHECK(result.out == scene.path("o.bin") + ": 6 requests, 7 blocks, content hash " +
+                          content_hash(scene.trace) + "\n");
+}
+
+TEST_CASE("trace convert takes --limit and --block-tokens", "[cli]") {
+  const Scene scene;
+  const std::string out = scene.path("o.jsonl");
+  REQUIRE(test::spillway({"trace", "convert", scene.trace, out, "--limit", "2"}).code == 0);
+  CHECK(test::document_of({"trace", "stats", out})["results"]["requests"] == 2);
+  const std::string trace = scene.file("b.jsonl", test::row("0", "40", "1", "[1, 2, 3]"));
+  const std::string bin = scene.path("o.bin");
+  REQUIRE(test::spillway({"trace", "convert", trace, bin, "--block-tokens", "16"}).code == 0);
+  CHECK(test::document_of({"trace", "stats", bin})["results"]["block_tokens"] == 16);
+}
+
+TEST_CASE("trace convert refuses names it cannot tell and its own input", "[cli]") {
+  const Scene scene;
+  const std::string before = test::read_file(scene.trace);
+  for (const char* name : {"o", "o.json", "o.gz", "o.parquet", "o.bin.gz", "o.jsonl.xz"}) {
+    refused({"trace", "convert", scene.trace, scene.path(name)}, 2,
+            "cannot tell the format from the name; expected .bin, or .jsonl or .csv");
+  }
+  refused({"trace", "convert", scene.trace, scene.trace}, 2, "is the input itself");
+  std::filesystem::create_symlink(scene.trace, scene.path("link.jsonl"));
+  refused({"trace", "convert", scene.trace, scene.path("link.jsonl")}, 2, "is the input itself");
+  CHECK(test::read_file(scene.trace) == before);
+  CHECK(scene.listing() == "link.jsonl s.json t.jsonl");
+}
+
+TEST_CASE("a trace that cannot be written is exit 7 and leaves nothing", "[cli]") {
+  const Scene scene;
+  std::filesystem::create_directories(scene.path("dir.bin"));
+  for (const std::string form : kForms) {
+    INFO(form);
+    const std::string missing = scene.path("missing/o" + form);
+    refused({"trace", "convert", scene.trace, missing}, 7, missing + ": cannot open for writing");
+    refused({"trace", "generate", "--out", missing}, 7, missing + ": cannot open for writing");
+  }
+  refused({"trace", "convert", scene.trace, scene.path("dir.bin")}, 7, "is a directory");
+  refused({"trace", "generate", "--out", scene.path("dir.bin")}, 7, "is a directory");
+  CHECK(scene.listing() == "dir.bin s.json t.jsonl");
+}
+
+// ---- generate
+
+TEST_CASE("trace generate is the same for the same seed", "[cli]") {
+  const Scene scene;
+  const auto text = [&](const Args& more) {
+    const std::string path = scene.path("g.jsonl");
+    const Args call = {"trace", "generate", "--out", path, "--requests", "50"};
+    REQUIRE(test::spillway(call + more).code == 0);
+    return test::read_file(path);
+  };
+  CHECK(text({}) == text({"--seed", "1"}));
+  CHECK(text({"--seed", "7"}) == text({"--seed", "7", "--threads", "4"}));
+  CHECK(text({"--seed", "7"}) != text({"--seed", "8"}));
+}
+
+TEST_CASE("each option of trace generate changes the trace", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("g.bin");
+  const Args call = {"trace", "generate", "--out", path};
+  const auto hash = [&](const Args& more) {
+    return test::document_of(call + more)["results"]["content_hash"].get<std::string>();
+  };
+  const std::vector<Args> options = {
+      {},
+      {"--requests", "2001"},
+      {"--sessions-per-s", "2"},
+      {"--turns", "9"},
+      {"--think-s", "3"},
+      {"--system-prompts", "2"},
+      {"--system-zipf", "3"},
+      {"--system-tokens", "4000"},
+      {"--user-tokens", "100"},
+      {"--answer-tokens", "90"},
+      {"--burst-factor", "1"},
+      {"--burst-every-s", "60"},
+      {"--burst-length-s", "200"},
+      {"--max-context", "4096"},
+      {"--block-tokens", "256"},
+  };
+  std::set<std::string> hashes;
+  for (const Args& more : options) {
+    INFO(json(more).dump());
+    CHECK(hashes.insert(hash(more)).second);
+  }
+}
+
+TEST_CASE("trace generate obeys its sizes", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("g.bin");
+  const json made = test::document_of({"trace", "generate", "--out", path, "--requests", "321",
+                                       "--max-context", "2000", "--block-tokens", "64"});
+  CHECK(made["kind"] == "trace-generate");
+  CHECK(made["results"]["requests"] == 321);
+  const json r = test::document_of({"trace", "stats", path})["results"];
+  CHECK(r["requests"] == 321);
+  CHECK(r["block_tokens"] == 64);
+  CHECK(r["input_tokens"]["max"].get<int>() <= 2000);
+  CHECK(r["sessions"].get<int>() > 0);
+}
+
+TEST_CASE("trace generate refuses what a scenario refuses", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("g.jsonl");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"--requests", {"0", "-1", "1.5", "1000000001", "9223372036854775808", "many"}},
+      {"--sessions-per-s", {"0", "-1", "1e7", "nan", "inf", "fast"}},
+      {"--turns", {"0", "0.5", "nan", "1e7"}},
+      {"--think-s", {"-1", "nan", "1e8"}},
+      {"--system-prompts", {"0", "-3", "16777217"}},
+      {"--system-zipf", {"-1", "101", "nan"}},
+      {"--system-tokens", {"0", "1e300", "nan"}},
+      {"--user-tokens", {"0", "1e8", "nan"}},
+      {"--answer-tokens", {"0", "inf", "nan"}},
+      {"--burst-factor", {"0.5", "1e5", "nan"}},
+      {"--burst-every-s", {"0", "-1", "nan"}},
+      {"--burst-length-s", {"-1", "301", "nan"}},  // beyond --burst-every-s
+      {"--max-context", {"63", "16777217", "-64"}},
+      {"--block-tokens", {"0", "65537"}},
+  };
+  for (const auto& [flag, values] : cases) {
+    for (const std::string& value : values) {
+      refused({"trace", "generate", "--out", path, flag + "=" + value}, 2, "");
+    }
+  }
+  CHECK(scene.listing() == "s.json t.jsonl");
+}
+
+// ---- the bundled sample
+
+/// Words of the first command in a text that starts with `start`; a line may end in a backslash.
+std::vector<std::string> command_in(std::string text, const std::string& start) {
+  for (std::size_t at; (at = text.find("\\\n")) != std::string::npos;) text.replace(at, 2, " ");
+  const std::size_t at = text.find(start);
+  if (at == std::string::npos) return {};
+  std::istringstream line(text.substr(at, text.find_first_of("\n`", at) - at));
+  std::vector<std::string> words;
+  for (std::string word; line >> word;) words.push_back(word);
+  return words;
+}
+
+TEST_CASE("the bundled sample is what its command makes", "[cli]") {
+  const Scene scene;
+  const std::string made = scene.path("made.jsonl.gz");
+  const Args call = {"trace",
+                     "generate",
+                     "--out",
+                     made,
+                     "--seed",
+                     "1",
+                     "--requests",
+                     "2000",
+                     "--sessions-per-s",
+                     "0.06",
+                     "--turns",
+                     "8",
+                     "--think-s",
+                     "60",
+                     "--system-tokens",
+                     "2000",
+                     "--user-tokens",
+                     "500"};
+  REQUIRE(test::spillway(call).code == 0);
+  const std::string sample = test::source_path("traces/samples/chat.jsonl.gz");
+  const auto unpacked = [&](const std::string& trace) {  // packed bytes depend on zlib's version
+    REQUIRE(test::spillway({"trace", "convert", trace, scene.path("x.jsonl")}).code == 0);
+    return test::read_file(scene.path("x.jsonl"));
+  };
+  CHECK(unpacked(made) == unpacked(sample));
+}
+
+TEST_CASE("the README of the samples says the command that makes them", "[cli]") {
+  const std::string readme = test::source_path("traces/samples/README.md");
+  if (!std::filesystem::exists(readme)) {
+    WARN("skipped: traces/samples has no README.md yet");
+    return;
+  }
+  const std::vector<std::string> words =
+      command_in(test::read_file(readme), "spillway trace generate ");
+  REQUIRE(words.size() > 3);
+  const Scene scene;
+  Args call(words.begin() + 1, words.end());
+  const auto out = std::find(call.begin(), call.end(), "--out");
+  REQUIRE(out + 1 < call.end());
+  out[1] = scene.path("made.jsonl.gz");
+  REQUIRE(test::spillway(call).code == 0);
+  CHECK(content_hash(scene.path("made.jsonl.gz")) ==
+        content_hash(test::source_path("traces/samples/chat.jsonl.gz")));
+}
+
+}  // namespace
+}  // namespace spillway
