@@ -1,0 +1,211 @@
+// Each flag has one help line and one test. This file knows which test covers which flag; a flag
+// that `--help` shows and no row names, or a row whose test does not use the flag, fails here.
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "tests/cli/scene.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::Scene;
+
+struct Covered {
+  std::string verb;  ///< as typed; "*" for every verb
+  std::string flag;  ///< or the name of a positional argument
+  std::string test;  ///< name of a test case in tests/cli
+};
+
+const std::vector<Covered>& table() {
+  static const std::vector<Covered> rows = {
+      {"*", "--help", "help lists every verb, and every verb has examples and exit codes"},
+      {"*", "--set", "--seed and --set are taken by every verb"},
+      {"*", "--seed", "--seed and --set are taken by every verb"},
+      {"*", "--threads", "the digest is the same on every run and at every number of threads"},
+      {"*", "--json", "--json - leaves exactly one document on stdout"},
+      {"*", "--out", "--out DIR takes the document, and makes the directory"},
+      {"*", "--quiet", "--quiet silences notes and changes nothing else"},
+      {"*", "--color", "--color always marks the text, auto and never do not without a terminal"},
+      {"", "--version", "the version"},
+      {"", "--help", "help lists every verb, and every verb has examples and exit codes"},
+      {"trace", "--help", "trace alone lists its verbs"},
+      {"run", "SCENARIO", "a required argument that is missing is named"},
+      {"run", "--output", "--output renders each kind, to a file or to stdout"},
+      {"run", "--gate", "--gate is exit 99 when an SLO is missed, and the results are still there"},
+      {"replay", "--trace", "replay rows have the keys of the contract"},
+      {"replay", "--policy", "replay rows have the keys of the contract"},
+      {"replay", "--capacity", "replay rows have the keys of the contract"},
+      {"replay", "--semantics", "--semantics changes what is counted, not what is evicted"},
+      {"replay", "--touch-order", "replay counts what can be counted by hand"},
+      {"replay", "--atomic", "--atomic reference finds what the same request has just brought"},
+      {"replay", "--block-tokens", "--block-tokens says how long the blocks of a trace are"},
+      {"replay", "--limit", "replay counts what can be counted by hand"},
+      {"plan", "SCENARIO", "a required argument that is missing is named"},
+      {"trace stats", "TRACE", "a required argument that is missing is named"},
+      {"trace stats", "--limit", "trace stats --limit reads the first requests only"},
+      {"trace stats", "--block-tokens",
+       "trace stats --block-tokens reads traces of other block sizes"},
+      {"trace convert", "IN",
+       "every form of a trace converts to every other with its content hash"},
+      {"trace convert", "OUT", "a required argument that is missing is named"},
+      {"trace convert", "--limit", "trace convert takes --limit and --block-tokens"},
+      {"trace convert", "--block-tokens", "trace convert takes --limit and --block-tokens"},
+      {"trace generate", "--requests", "each option of trace generate changes the trace"},
+      {"trace generate", "--sessions-per-s", "each option of trace generate changes the trace"},
+      {"trace generate", "--turns", "each option of trace generate changes the trace"},
+      {"trace generate", "--think-s", "each option of trace generate changes the trace"},
+      {"trace generate", "--system-prompts", "each option of trace generate changes the trace"},
+      {"trace generate", "--system-zipf", "each option of trace generate changes the trace"},
+      {"trace generate", "--system-tokens", "each option of trace generate changes the trace"},
+      {"trace generate", "--user-tokens", "each option of trace generate changes the trace"},
+      {"trace generate", "--answer-tokens", "each option of trace generate changes the trace"},
+      {"trace generate", "--burst-factor", "each option of trace generate changes the trace"},
+      {"trace generate", "--burst-every-s", "each option of trace generate changes the trace"},
+      {"trace generate", "--burst-length-s", "each option of trace generate changes the trace"},
+      {"trace generate", "--max-context", "each option of trace generate changes the trace"},
+      {"trace generate", "--block-tokens", "each option of trace generate changes the trace"},
+      {"kvsize", "--model", "kvsize of Llama-3.1-70B at 8,192 tokens"},
+      {"kvsize", "--tokens", "kvsize of Llama-3.1-70B at 8,192 tokens"},
+      {"kvsize", "--kv-dtype", "kvsize --kv-dtype changes the bits"},
+      {"kvsize", "--gpu", "kvsize --gpu shows what is left for KV, as a run would size its pool"},
+      {"kvsize", "--preset", "kvsize takes the engine's sizes for the GPU's share"},
+      {"kvsize", "--gpu-memory-utilization", "kvsize takes the engine's sizes for the GPU's share"},
+      {"kvsize", "--max-num-seqs", "kvsize takes the engine's sizes for the GPU's share"},
+      {"kvsize", "--max-num-batched-tokens", "kvsize takes the engine's sizes for the GPU's share"},
+      {"list", "CATALOGUE", "list shows every catalogue, as text and as a document"},
+      {"schema", "KIND", "schema prints a JSON Schema of the tool's documents"},
+      {"report", "RESULT", "what is no result document is exit 2"},
+      {"report", "--format", "report --out writes every format and names the files"},
+  };
+  return rows;
+}
+
+/// One entry of a help page: the name of an option or positional, and its lines of description.
+struct HelpEntry {
+  std::string name;
+  std::vector<std::string> description;
+};
+
+/// CLI11 writes "  NAME WORDS   description", the description from column 30 or on the next line.
+std::vector<HelpEntry> help_entries(const Args& verb) {
+  constexpr std::size_t kColumn = 30;
+  const auto help = test::spillway(verb + Args{"--help"});
+  REQUIRE(help.code == 0);
+  std::vector<HelpEntry> out;
+  std::istringstream text(help.out);
+  bool inside = false;
+  for (std::string line; std::getline(text, line);) {
+    const bool heading = !line.empty() && line[0] != ' ';
+    if (heading) {
+      inside = line == "Positionals:" || line == "Options:" || line == "Common:";
+    } else if (inside && line.size() > 2 && line[2] != ' ') {
+      std::string name = line.substr(2, line.find(' ', 2) - 2);
+      name.erase(0, name.find(',') == std::string::npos ? 0 : name.find(',') + 1);  // -h,--help
+      out.push_back({name, {}});
+      const bool here = line.size() > kColumn && line.find("  ", 2) < kColumn;  // padded
+      if (here) out.back().description.push_back(line.substr(kColumn));
+    } else if (inside && line.size() > kColumn) {
+      REQUIRE_FALSE(out.empty());
+      out.back().description.push_back(line.substr(kColumn));
+    }
+  }
+  return out;
+}
+
+/// Every verb, with the words that lead to it; "" and "trace" have options of their own.
+std::vector<std::pair<std::string, Args>> pages(const Scene& scene) {
+  std::vector<std::pair<std::string, Args>> out = {{"", {}}, {"trace", {"trace"}}};
+  for (const test::Verb& verb : verbs(scene)) {
+    Args words = {verb.call[0]};
+    if (verb.name.find(' ') != std::string::npos) words.push_back(verb.call[1]);
+    out.emplace_back(verb.name, words);
+  }
+  return out;
+}
+
+TEST_CASE("trace alone lists its verbs", "[cli]") {
+  const auto help = test::spillway({"trace", "--help"});
+  CHECK(help.code == 0);
+  for (const char* verb : {"stats", "convert", "generate"}) {
+    CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
+  }
+}
+
+TEST_CASE("every verb of the program has a page here", "[cli]") {
+  const Scene scene;
+  std::set<std::string> known;
+  for (const auto& [name, words] : pages(scene)) known.insert(name);
+  for (const Args& parent : {Args{}, Args{"trace"}}) {
+    std::istringstream help(test::spillway(parent + Args{"--help"}).out);
+    bool inside = false;
+    for (std::string line; std::getline(help, line);) {
+      if (!line.empty() && line[0] != ' ') inside = line == "Subcommands:";
+      if (!inside || line.size() < 3 || line[0] != ' ' || line[2] == ' ') continue;
+      const std::string name = line.substr(2, line.find(' ', 2) - 2);
+      INFO(name);
+      CHECK(known.count(parent.empty() ? name : parent[0] + " " + name) == 1);
+    }
+  }
+}
+
+TEST_CASE("every flag that --help shows has a test, and no other has", "[cli]") {
+  const Scene scene;
+  for (const auto& [name, words] : pages(scene)) {
+    std::set<std::string> shown;
+    for (const HelpEntry& entry : help_entries(words)) shown.insert(entry.name);
+    std::set<std::string> covered;
+    for (const Covered& row : table()) {
+      const bool leaf = !name.empty() && name != "trace";
+      if (row.verb == name || (row.verb == "*" && leaf)) covered.insert(row.flag);
+    }
+    INFO("verb: " << name);
+    CHECK(shown == covered);
+  }
+}
+
+TEST_CASE("every flag has one help line", "[cli]") {
+  const Scene scene;
+  for (const auto& [name, words] : pages(scene)) {
+    for (const HelpEntry& entry : help_entries(words)) {
+      INFO(name << " " << entry.name);
+      CHECK(entry.description.size() == 1);
+      if (!entry.description.empty()) CHECK(entry.description[0].size() > 5);
+    }
+  }
+}
+
+/// Bodies of the test cases in tests/cli, by name.
+std::map<std::string, std::string> test_bodies() {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("tests/cli"))) {
+    const std::string file = entry.path().string();
+    if (file.size() < 9 || file.substr(file.size() - 9) != "_test.cpp") continue;
+    const std::string text = test::read_file(file);
+    const std::string start = "\nTEST_CASE(\"";
+    for (std::size_t at = text.find(start); at != std::string::npos;) {
+      const std::size_t from = at + start.size();
+      const std::size_t end = text.find("\n}\n", from);
+      out[text.substr(from, text.find('"', from) - from)] = text.substr(from, end - from);
+      at = text.find(start, end);
+    }
+  }
+  return out;
+}
+
+TEST_CASE("the test that a row names exists and uses the flag", "[cli]") {
+  const auto bodies = test_bodies();
+  REQUIRE(bodies.size() > 80);
+  for (const Covered& row : table()) {
+    INFO(row.verb << " " << row.flag << ": " << row.test);
+    const auto found = bodies.find(row.test);
+    REQUIRE(found != bodies.end());
+    const bool flag = row.flag.rfind("--", 0) == 0;
+    const std::string body = found->second.substr(found->second.find('{'));
+    if (flag) CHECK(body.find("\"" + row.flag + "\"") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace spillway
