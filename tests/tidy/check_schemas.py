@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Checks the published JSON Schemas with an independent validator.
+
+    python3 check_schemas.py --spillway BINARY --source PROJECT
+
+The schemas are sound; the shipped scenarios and the documents of every verb satisfy them; the keys
+they know are those the parser knows; and what they refuse, the parser refuses. Exit status 1 when
+anything differs, one line each.
+"""
+import argparse
+import copy
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+except ImportError:
+    sys.exit(f"{sys.executable} has no jsonschema 4 or newer; install python3-jsonschema (apt) and "
+             "run this with /usr/bin/python3, or: python3 -m pip install 'jsonschema>=4'")
+
+PLANTED = "spillway_test_planted_key"
+LINKS = [{"name": "d2h", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10,
+          "bandwidth": "25GB/s", "duplex_factor": 1},
+         {"name": "h2d", "from": "dram", "to": "hbm", "kind": "table", "latency_us": 10,
+          "per_copy_us": 1, "copy_bytes": ["4KiB", "2MiB"], "copies": [1], "gbs": [1, 20]}]
+# Two scenarios that hold every object of the schema, and between them all of its variants.
+BASES = [
+    {"name": "linear", "description": "by numbers", "seed": 1,
+     "model": {"kv_bytes_per_token": 131072},
+     "engine": {"preset": "vllm@0.23", "block_tokens": 16, "num_gpu_blocks": 2048},
+     "compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
+     "tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB", "eviction": "lru"}],
+     "links": LINKS,
+     "workload": {"synthetic": {"requests": 20, "block_tokens": 64}, "arrival": "poisson",
+                  "rate_per_s": 2},
+     "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
+     "plan": {"tier": "dram", "sizes": ["0GiB", "1GiB", "inf"]}},
+    {"name": "shaped", "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8"}, "gpu": "H100",
+     "engine": {"preset": "vllm"},
+     "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1},
+     "tiers": [{"name": "dram", "kind": "dram", "capacity": "1000blocks", "scope": "instance"}],
+     "links": LINKS[::-1],
+     "workload": {"synthetic": {"requests": 20}, "arrival": "closed-loop", "concurrency": 2},
+     "slo": [{"metric": "output_throughput", "min": 1}],
+     "plan": {"sizes": ["1000blocks"]}, "seed": 2},
+]
+
+failures = []
+
+
+def check(holds, message):
+    if not holds:
+        failures.append(message)
+    return holds
+
+
+def without_comments(text):
+    """`//` comments cut off, strings left alone."""
+    return re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*', lambda m: m.group(1) or "", text)
+
+
+class Tool:
+    def __init__(self, binary):
+        self.binary = binary
+
+    def call(self, *arguments):
+        done = subprocess.run([self.binary, *arguments], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def schema(self, name):
+        code, out, err = self.call("schema", name)
+        if code != 0:
+            sys.exit(f"spillway schema {name}: exit {code}: {err.strip()}")
+        return json.loads(out)
+
+    def parse(self, scenario, folder):
+        """Exit code and error of `spillway run`, whose first act is to parse."""
+        path = os.path.join(folder, "probe.json")
+        with open(path, "w") as f:
+            json.dump(scenario, f)
+        code, _, err = self.call("run", path, "--quiet")
+        return code, err
+
+
+def complain(validator, document, name):
+    for error in sorted(validator.iter_errors(document), key=str)[:3]:
+        where = "/".join(map(str, error.absolute_path))
+        check(False, f"{name}: {where}: {error.message[:200]}")
+
+
+def objects_of(schema, path=()):
+    """(path, properties) of each object with named members; 0 stands for any array item."""
+    for choice in schema.get("oneOf", [schema]):
+        if "properties" in choice:
+            yield path, choice["properties"]
+            for key, part in choice["properties"].items():
+                yield from objects_of(part, path + (key,))
+        if isinstance(choice.get("items"), dict):
+            yield from objects_of(choice["items"], path + (0,))
+
+
+def at(document, path):
+    for part in path:
+        document = document[part]
+    return document
+
+
+def changed(base, path, key, value):
+    out = copy.deepcopy(base)
+    at(out, path)[key] = value
+    return out
+
+
+def known_keys(error):
+    return error.rpartition("known: ")[2].split(", ")
+
+
+def check_keys(tool, schema, validator, folder):
+    """The parser's known keys, as its error lists them, are the schema's properties."""
+    for path, properties in objects_of(schema):
+        name = "/".join(map(str, path)) or "top level"
+        planted = changed(BASES[0], path, PLANTED, 1)
+        check(not validator.is_valid(planted), f"{name}: the schema accepts an unknown key")
+        code, err = tool.parse(planted, folder)
+        if not check(code == 2 and PLANTED in err, f"{name}: the parser accepts an unknown key"):
+            continue
+        parser = set(known_keys(err.strip()))
+        for key in parser ^ set(properties):
+            owner = "the parser" if key in parser else "the schema"
+            check(False, f"{name}: only {owner} knows the key {key}")
+
+
+def check_refusals(tool, schema, validator, folder):
+    """What the schema refuses, the parser refuses, in one of the scenarios where the key counts."""
+    for path, properties in objects_of(schema):
+        for key in properties:
+            for value in ([[]], True, -1, ""):
+                probes = [changed(base, path, key, value) for base in BASES]
+                if any(validator.is_valid(probe) for probe in probes):
+                    continue
+                codes = [tool.parse(probe, folder)[0] for probe in probes]
+                where = "/".join(map(str, path + (key,)))
+                check(2 in codes, f"{where}: the schema refuses {value!r}, the parser takes it")
+                check(set(codes) <= {0, 2, 4}, f"{where}: {value!r} ends in exit codes {codes}")
+
+
+def check_documents(tool, validator, source, folder):
+    paths = []
+    for base in BASES:
+        paths.append(os.path.join(folder, base["name"] + ".json"))
+        with open(paths[-1], "w") as f:
+            json.dump(base, f)
+    trace = os.path.join(source, "traces/samples/chat.jsonl.gz")
+    copied = os.path.join(folder, "copy.csv")
+    replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
+    calls = [["run", path] for path in paths] + [["plan", path] for path in paths] + [
+        ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
+        ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
+        replay, replay + ["--semantics", "prefix"],
+        ["trace", "stats", trace], ["trace", "convert", trace, copied],
+        ["trace", "generate", "--out", os.path.join(folder, "made.jsonl"), "--requests", "20"],
+        ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
+    calls += [["list", catalogue] for catalogue in
+              ("policies", "engines", "models", "gpus", "formats", "links", "scenarios")]
+    kinds = set()
+    for call in calls:
+        name = " ".join(os.path.basename(word) for word in call)
+        code, out, err = tool.call(*call, "--quiet", "--json", "-")
+        if not check(code in (0, 4), f"{name}: exit {code}: {err.strip()[:200]}"):
+            continue
+        document = json.loads(out, parse_constant=lambda c, n=name: check(False, f"{n}: {c}"))
+        kinds.add(document.get("kind"))
+        complain(validator, document, name)
+        check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
+        if isinstance(document["results"], dict) and document["kind"] in ("run", "plan"):
+            planted = changed(document, ("results",), PLANTED, 1)
+            check(not validator.is_valid(planted), f"{name}: takes an unknown result")
+    untried = set(validator.schema["properties"]["kind"]["enum"]) - kinds
+    check(not untried, f"kinds of documents that nothing here writes: {sorted(untried)}")
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--spillway", required=True)
+    p.add_argument("--source", required=True)
+    a = p.parse_args()
+    tool = Tool(a.spillway)
+    schemas = {name: tool.schema(name) for name in ("scenario", "result")}
+    for name, schema in schemas.items():
+        try:
+            Draft202012Validator.check_schema(schema)
+        except SchemaError as error:
+            sys.exit(f"schema {name}: {error.message}")
+    scenario, result = (Draft202012Validator(schemas[n]) for n in ("scenario", "result"))
+
+    library = sorted(glob.glob(os.path.join(a.source, "scenarios/library/*.json")))
+    check(library, "scenarios/library holds no scenario")
+    for path in library:
+        with open(path) as f:
+            complain(scenario, json.loads(without_comments(f.read())), os.path.basename(path))
+    with tempfile.TemporaryDirectory() as folder:
+        for base in BASES:
+            complain(scenario, base, base["name"])
+            code, err = tool.parse(base, folder)
+            check(code == 0, f"{base['name']}: exit {code}: {err.strip()}")
+        check_keys(tool, schemas["scenario"], scenario, folder)
+        check_refusals(tool, schemas["scenario"], scenario, folder)
+        check_documents(tool, result, a.source, folder)
+    print("\n".join(failures) or f"schemas agree with the tool; {len(library)} scenarios checked")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
