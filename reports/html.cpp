@@ -13,19 +13,27 @@ namespace {
 
 constexpr std::string_view kStyle = R"(
 :root{--ink:#1b2430;--paper:#fff;--soft:#5b6672;--line:#d8dee5;--mark:#eef4ff;--limit:#c0392b}
-@media (prefers-color-scheme:dark){:root{--ink:#e6eaf0;--paper:#14181d;--soft:#9aa5b1;--line:#333c46;--mark:#1d2a3f;--limit:#ff7b6b}}
+@media (prefers-color-scheme:dark){:root{--ink:#e6eaf0;--paper:#14181d;--soft:#9aa5b1;
+--line:#333c46;--mark:#1d2a3f;--limit:#ff7b6b}}
 *{box-sizing:border-box}
-body{margin:0 auto;max-width:62rem;padding:1.5rem;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
-h1{font-size:1.6rem;margin:.2em 0}h2{font-size:1.2rem;margin:2em 0 .4em;border-bottom:1px solid var(--line)}
+body{margin:0 auto;max-width:62rem;padding:1.5rem;background:var(--paper);color:var(--ink);
+font:16px/1.5 system-ui,sans-serif}
+h1{font-size:1.6rem;margin:.2em 0}
+h2{font-size:1.2rem;margin:2em 0 .4em;border-bottom:1px solid var(--line)}
 .sub{color:var(--soft)}figure{margin:1.2em 0}figcaption{font-weight:600;margin-bottom:.3em}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.25em .7em;border-bottom:1px solid var(--line);text-align:left;white-space:nowrap}
-th{color:var(--soft);font-weight:600}.n{text-align:right}tr.on td{background:var(--mark);font-weight:600}
+th{color:var(--soft);font-weight:600}.n{text-align:right}
+tr.on td{background:var(--mark);font-weight:600}
 svg{width:100%;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--soft)}
-.grid{stroke:var(--line);stroke-width:1}.limit{stroke:var(--limit);stroke-width:1.5;stroke-dasharray:6 4}
+.grid{stroke:var(--line);stroke-width:1}
+.limit{stroke:var(--limit);stroke-width:1.5;stroke-dasharray:6 4}
 path{fill:none;stroke-width:2}
-.s0{stroke:#2f6fde}.s1{stroke:#d9730d}.s2{stroke:#2e9e6b}.s3{stroke:#a347ba}.s4{stroke:#b8860b}.s5{stroke:#c2416b}
-.f0{fill:#2f6fde}.f1{fill:#d9730d}.f2{fill:#2e9e6b}.f3{fill:#a347ba}.f4{fill:#b8860b}.f5{fill:#c2416b}
+.s0{stroke:#2f6fde}.s1{stroke:#d9730d}.s2{stroke:#2e9e6b}.s3{stroke:#a347ba}.s4{stroke:#b8860b}
+.s5{stroke:#c2416b}
+.f0{fill:#2f6fde}.f1{fill:#d9730d}.f2{fill:#2e9e6b}.f3{fill:#a347ba}.f4{fill:#b8860b}
+.f5{fill:#c2416b}
 .key{display:inline-block;margin-right:1.2em;font-size:.85rem;color:var(--soft)}
 .key svg{width:1.6em;height:.7em;margin-right:.4em;vertical-align:middle}
 details{margin:.3em 0;color:var(--soft);font-size:.9rem}

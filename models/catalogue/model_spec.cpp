@@ -6,6 +6,9 @@ namespace spillway {
 
 namespace {
 
+constexpr std::string_view kSlidingNote =
+    "sliding layers stop growing at the window; a pool without groups charges them in full";
+
 // Published configurations as read by ai-dynamo/aiconfigurator (commit 095f58a51c4c,
 // model_configs/*.json); weight bytes count linear layers and embeddings, FP8 and MXFP4 checkpoints
 // at their shipped size.
@@ -86,14 +89,14 @@ constexpr ModelSpec kModels[] = {
      .params_total = 20907786240, .weight_bytes = 13000000000, .experts = 32,
      .experts_per_token = 4, .expert_intermediate = 2880, .shared_experts = 0,
      .first_dense_layers = 0,
-     .note = "sliding layers stop growing at the window; a pool without groups charges them in full"},
+     .note = kSlidingNote},
     {.name = "openai/gpt-oss-120b", .layers = 36, .hidden = 2880, .q_heads = 64, .kv_heads = 8,
      .head_dim = 64, .intermediate = 2880, .vocab = 201088, .max_position = 131072,
      .kv_elements_per_token_layer = 1024, .kv_layers = 36, .sliding_layers = 18, .window = 128,
      .params_total = 116788838400, .weight_bytes = 61000000000, .experts = 128,
      .experts_per_token = 4, .expert_intermediate = 2880, .shared_experts = 0,
      .first_dense_layers = 0,
-     .note = "sliding layers stop growing at the window; a pool without groups charges them in full"},
+     .note = kSlidingNote},
     {.name = "mistralai/Mixtral-8x7B-v0.1", .layers = 32, .hidden = 4096, .q_heads = 32,
      .kv_heads = 8, .head_dim = 128, .intermediate = 14336, .vocab = 32000, .max_position = 32768,
      .kv_elements_per_token_layer = 2048, .kv_layers = 32, .params_total = 46702526464,
@@ -145,12 +148,12 @@ constexpr ModelSpec kModels[] = {
      .head_dim = 256, .intermediate = 10240, .vocab = 262208, .max_position = 131072,
      .kv_elements_per_token_layer = 2048, .kv_layers = 34, .sliding_layers = 29, .window = 1024,
      .params_total = 3879895040, .weight_bytes = 7759790080,
-     .note = "sliding layers stop growing at the window; a pool without groups charges them in full"},
+     .note = kSlidingNote},
     {.name = "google/gemma-3-1b-it", .layers = 26, .hidden = 1152, .q_heads = 4, .kv_heads = 1,
      .head_dim = 256, .intermediate = 6912, .vocab = 262144, .max_position = 32768,
      .kv_elements_per_token_layer = 512, .kv_layers = 26, .sliding_layers = 22, .window = 512,
      .params_total = 999751680, .weight_bytes = 1999503360,
-     .note = "sliding layers stop growing at the window; a pool without groups charges them in full"},
+     .note = kSlidingNote},
     {.name = "google/gemma-3-27b-it", .layers = 62, .hidden = 5376, .q_heads = 32, .kv_heads = 16,
      .head_dim = 128, .intermediate = 21504, .vocab = 262208, .max_position = 131072,
      .kv_elements_per_token_layer = 4096, .kv_layers = 62, .sliding_layers = 52, .window = 1024,

@@ -1,3 +1,5 @@
+// The reference scenario's step time: a constant, plus so much per token, plus so much per token of
+// context. Exact in integers, rounded up to a nanosecond once.
 #include <stdexcept>
 
 #include "models/compute/step_cost.hpp"

@@ -1,3 +1,4 @@
+// A link by closed form: latency + bytes / bandwidth, rounded up to a nanosecond.
 #include <memory>
 
 #include "models/link/link_model.hpp"

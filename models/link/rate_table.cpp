@@ -1,3 +1,5 @@
+// A link from measured rates per copy size and copy count, interpolated in the logarithms of size,
+// count and rate.
 #include <algorithm>
 #include <cmath>
 #include <memory>
