@@ -1,6 +1,6 @@
-// The conformance cases of the engine specification that concern the scheduler, the prefix cache and
-// the CPU tier. Each tells a history of a few requests; times follow the reference scenario's step of
-// 2 ms + 20 us a token + 5 ns a token of context.
+// The conformance cases of the engine specification that concern the scheduler, the prefix cache
+// and the CPU tier. Each tells a history of a few requests; times follow the reference scenario's
+// step of 2 ms + 20 us a token + 5 ns a token of context.
 #include "tests/support/engine_run.hpp"
 
 namespace spillway::test {
@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::uint32_t kTraceBlock = 64;  // four engine blocks of 16
 
-std::int64_t ns(Time t) { return nanoseconds_of(t); }
+std::int64_t ns(Time t) {
+  return nanoseconds_of(t);
+}
 
 TEST_CASE("an aligned prompt that HBM holds entirely recomputes its last block", "[models]") {
   // 128 tokens = 8 blocks. The second request may hit floor(127 / 16) = 7 of them and computes 16
@@ -22,9 +24,9 @@ TEST_CASE("an aligned prompt that HBM holds entirely recomputes its last block",
 }
 
 TEST_CASE("after a load from below, an aligned prompt recomputes one token", "[models]") {
-  // Request 0's blocks reach DRAM; requests 1 to 3 push them out of the pool of 20 blocks; request 4
-  // repeats request 0. HBM has none of its 8 blocks, DRAM all 8 (the external limit is floor(T / 16)),
-  // so all 128 tokens are loaded and one is computed.
+  // Request 0's blocks reach DRAM; requests 1 to 3 push them out of the pool of 20 blocks; request
+  // 4 repeats request 0. HBM has none of its 8 blocks, DRAM all 8 (the external limit is floor(T /
+  // 16)), so all 128 tokens are loaded and one is computed.
   Setup setup;
   setup.config.num_gpu_blocks = 21;
   setup.dram_blocks = 100;
@@ -39,7 +41,8 @@ TEST_CASE("after a load from below, an aligned prompt recomputes one token", "[m
   CHECK(last.cached_tokens[0] == 0);
   CHECK(last.cached_tokens[1] == 128);
   CHECK(run.journal.steps.back().scheduled_tokens == 1);
-  // The load: 8 blocks of 2 MiB over 25 GB/s after 10 us; then a step of one token on 128 of context.
+  // The load: 8 blocks of 2 MiB over 25 GB/s after 10 us; then a step of one token on 128 of
+  // context.
   const std::int64_t load = 10'000 + (8 * 2'097'152 + 24) / 25;
   CHECK(ns(last.scheduled) == 400'000'000 + load);
   CHECK(ns(last.first_token) == 400'000'000 + load + step_ns(1, 128));
@@ -50,15 +53,15 @@ TEST_CASE("within a request the tail is evicted first", "[models]") {
   // request 0's blocks go: the last two. Request 2 then finds its first six.
   Setup setup;
   setup.config.num_gpu_blocks = 13;
-  const Workload workload = workload_of(
-      {{0, 128, 1, {1, 2}}, {100, 96, 1, {3, 4}}, {200, 128, 1, {1, 2}}}, kTraceBlock);
+  const Workload workload =
+      workload_of({{0, 128, 1, {1, 2}}, {100, 96, 1, {3, 4}}, {200, 128, 1, {1, 2}}}, kTraceBlock);
   const EngineRun run = run_engine(workload, setup);
   CHECK(run.journal.requests[2].cached_tokens[0] == 6 * 16);
 }
 
 TEST_CASE("a request hits the blocks of another one admitted in the same step", "[models]") {
-  // Both arrive at 0. Blocks enter the cache when they are allocated, so the second one computes only
-  // what the first does not: 128 - 64 tokens.
+  // Both arrive at 0. Blocks enter the cache when they are allocated, so the second one computes
+  // only what the first does not: 128 - 64 tokens.
   const Workload workload = workload_of({{0, 128, 1, {1, 2}}, {0, 128, 1, {1, 3}}}, kTraceBlock);
   const EngineRun run = run_engine(workload, Setup{});
   REQUIRE(run.journal.steps.size() == 1);
@@ -67,9 +70,9 @@ TEST_CASE("a request hits the blocks of another one admitted in the same step", 
 }
 
 TEST_CASE("a refused batch of stores is offered again, larger", "[models]") {
-  // DRAM holds 4 blocks. Request 0's 4 blocks are still being written (10 us + 8 MiB over 0.1 GB/s =
-  // 84 ms) when request 1 offers its first 4: nothing is evictable, the batch is refused. Its second
-  // chunk offers all 8, which can never fit: refused as well.
+  // DRAM holds 4 blocks. Request 0's 4 blocks are still being written (10 us + 8 MiB over 0.1 GB/s
+  // = 84 ms) when request 1 offers its first 4: nothing is evictable, the batch is refused. Its
+  // second chunk offers all 8, which can never fit: refused as well.
   Setup setup;
   setup.dram_blocks = 4;
   setup.bytes_per_second = 100'000'000;
@@ -82,9 +85,9 @@ TEST_CASE("a refused batch of stores is offered again, larger", "[models]") {
 }
 
 TEST_CASE("a store that reads a reallocated block is flushed, and the step waits", "[models]") {
-  // The pool has 8 blocks. Request 0 fills them and ends; its store of 8 blocks (16 MiB over 1 GB/s)
-  // is submitted at the next step. Request 1 arrives meanwhile and needs the same 8 slots: its step
-  // waits until the store has read them.
+  // The pool has 8 blocks. Request 0 fills them and ends; its store of 8 blocks (16 MiB over 1
+  // GB/s) is submitted at the next step. Request 1 arrives meanwhile and needs the same 8 slots:
+  // its step waits until the store has read them.
   Setup setup;
   setup.config.num_gpu_blocks = 9;
   setup.dram_blocks = 100;
@@ -102,8 +105,8 @@ TEST_CASE("a store that reads a reallocated block is flushed, and the step waits
 
 TEST_CASE("a prefix being written defers the request that needs it", "[models]") {
   // Request 0's 8 blocks are being written (168 ms at 0.1 GB/s) and evicted from HBM by request 1.
-  // Request 2 needs them: DRAM holds them, but not yet readable, so it waits for the write, loads, and
-  // computes one token.
+  // Request 2 needs them: DRAM holds them, but not yet readable, so it waits for the write, loads,
+  // and computes one token.
   Setup setup;
   setup.config.num_gpu_blocks = 13;
   setup.dram_blocks = 100;
@@ -117,8 +120,8 @@ TEST_CASE("a prefix being written defers the request that needs it", "[models]")
 }
 
 TEST_CASE("two requests that need the same load form a convoy", "[models]") {
-  // Requests 4 and 5 share all 8 blocks, which only DRAM holds. The first loads them; the second waits
-  // for that load instead of loading again, and then finds them in HBM.
+  // Requests 4 and 5 share all 8 blocks, which only DRAM holds. The first loads them; the second
+  // waits for that load instead of loading again, and then finds them in HBM.
   const auto run_with = [](bool convoy) {
     Setup setup;
     setup.config.num_gpu_blocks = 33;
@@ -138,8 +141,8 @@ TEST_CASE("two requests that need the same load form a convoy", "[models]") {
 }
 
 TEST_CASE("preempted requests compute everything again, less what is still cached", "[models]") {
-  // Two requests of 64 + 100 tokens need 2 x 11 blocks, the pool has 16: the later one is preempted,
-  // resumes in front of the queue, and its first blocks are still there.
+  // Two requests of 64 + 100 tokens need 2 x 11 blocks, the pool has 16: the later one is
+  // preempted, resumes in front of the queue, and its first blocks are still there.
   Setup setup;
   setup.config.num_gpu_blocks = 17;
   const Workload workload = workload_of({{0, 64, 100, {1}}, {0, 64, 100, {2}}}, kTraceBlock);
@@ -155,8 +158,8 @@ TEST_CASE("preempted requests compute everything again, less what is still cache
 }
 
 TEST_CASE("head-of-line blocking: nothing behind a head that does not fit is tried", "[models]") {
-  // Request 0 holds 8 of 12 blocks while it decodes. Request 1 needs 8 and waits; request 2 would fit
-  // its 2 blocks but must not overtake.
+  // Request 0 holds 8 of 12 blocks while it decodes. Request 1 needs 8 and waits; request 2 would
+  // fit its 2 blocks but must not overtake.
   Setup setup;
   setup.config.num_gpu_blocks = 13;
   const Workload workload =
@@ -167,16 +170,18 @@ TEST_CASE("head-of-line blocking: nothing behind a head that does not fit is tri
 }
 
 TEST_CASE("the known deadlock ends as stuck requests, never as a hang", "[models]") {
-  // vLLM issue 45388: the head cannot be allocated, finished loads behind it hold the blocks it needs.
-  // Requests 0 to 2 leave three chains in DRAM. Then 3 and 4 start to load, and a longer head of the
-  // queue takes the walk before they are promoted. Without the reservation for async loads this wedges.
+  // vLLM issue 45388: the head cannot be allocated, finished loads behind it hold the blocks it
+  // needs. Requests 0 to 2 leave three chains in DRAM. Then 3 and 4 start to load, and a longer
+  // head of the queue takes the walk before they are promoted. Without the reservation for async
+  // loads this wedges.
   Setup setup;
   setup.config.num_gpu_blocks = 17;
   setup.config.async_load_reservation = false;
   setup.config.reserve_full_isl = false;
   setup.dram_blocks = 100;
   setup.bytes_per_second = 1'000'000'000;
-  // Each of the last two loads 8 of its 12 blocks, which fills the pool of 16; then each needs 4 more.
+  // Each of the last two loads 8 of its 12 blocks, which fills the pool of 16; then each needs 4
+  // more.
   const Workload workload = workload_of({{0, 128, 1, {1, 2}},
                                          {500, 128, 1, {3, 4}},
                                          {1000, 256, 1, {5, 6, 7, 8}},
@@ -195,8 +200,8 @@ TEST_CASE("requests that can never fit are turned away at arrival", "[models]") 
   Setup setup;
   setup.config.num_gpu_blocks = 9;  // 8 usable blocks: 128 tokens
   setup.config.max_model_len = 160;
-  const Workload workload = workload_of({{0, 128, 1, {1, 2}},    // 128 tokens of KV: fits
-                                         {1, 128, 2, {3, 4}},    // 129: does not
+  const Workload workload = workload_of({{0, 128, 1, {1, 2}},       // 128 tokens of KV: fits
+                                         {1, 128, 2, {3, 4}},       // 129: does not
                                          {2, 150, 11, {5, 6, 7}}},  // 161 > 160
                                         kTraceBlock);
   const EngineRun run = run_engine(workload, setup);
@@ -218,8 +223,8 @@ TEST_CASE("long prompts are prefilled in chunks of the batch budget", "[models]"
 }
 
 TEST_CASE("with two batches in flight a request waits one step more below saturation", "[models]") {
-  // Request 0 decodes; request 1 arrives inside step 2. Synchronously it is scheduled when that step
-  // ends; asynchronously the next step is planned already, so it joins the one after.
+  // Request 0 decodes; request 1 arrives inside step 2. Synchronously it is scheduled when that
+  // step ends; asynchronously the next step is planned already, so it joins the one after.
   Setup setup;
   const Workload workload = workload_of({{0, 64, 20, {1}}, {5, 64, 1, {2}}}, kTraceBlock);
   const EngineRun sync = run_engine(workload, setup);
@@ -234,7 +239,8 @@ TEST_CASE("a tier no larger than HBM adds nothing while HBM is never full", "[mo
   // not one block comes from below and every time is unchanged.
   std::vector<Row> rows;
   for (std::uint64_t i = 0; i < 60; ++i) {
-    rows.push_back({static_cast<std::int64_t>(40 * i), 200, 1, {i % 7, 100 + i % 11, 200 + i, 300 + i}});
+    rows.push_back(
+        {static_cast<std::int64_t>(40 * i), 200, 1, {i % 7, 100 + i % 11, 200 + i, 300 + i}});
   }
   const Workload workload = workload_of(rows, kTraceBlock);
   Setup setup;

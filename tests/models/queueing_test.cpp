@@ -43,7 +43,8 @@ TEST_CASE("an affine link takes latency + bytes / bandwidth, rounded up", "[mode
   CHECK(link->capacity().gigabytes() == Approx(25));
 }
 
-TEST_CASE("a rate table is exact at its own points and between its neighbours elsewhere", "[models]") {
+TEST_CASE("a rate table is exact at its own points and between its neighbours elsewhere",
+          "[models]") {
   RateTable table;
   table.copy_bytes = {4096, 65536};
   table.copies = {100, 10000};
@@ -70,7 +71,8 @@ TEST_CASE("default links reproduce their sources", "[models]") {
   const auto up = make_table_link(h100.up);
   // vLLM PR 42212: 10,000 copies of 24 KiB at 25.8 GB/s; 2 MiB blocks at about 50 GB/s.
   const Bytes small(std::int64_t{24} * 1024 * 10000);
-  CHECK(static_cast<double>(small.count()) / static_cast<double>(up->service_time(small, 10000).count()) ==
+  CHECK(static_cast<double>(small.count()) /
+            static_cast<double>(up->service_time(small, 10000).count()) ==
         Approx(25.8).epsilon(0.01));
   const Bytes blocks = 2_MiB * 2048;
   const double seconds = seconds_of(up->service_time(blocks, 2048));
@@ -85,9 +87,10 @@ TEST_CASE("a direction serves its jobs first come, first served", "[models]") {
   Listener listener(queue);
   CopyPath path(queue, {0, make_affine_link(microseconds(10), 1'000'000'000), 1},
                 {1, make_affine_link(microseconds(10), 1'000'000'000), 1}, none, listener);
-  // Three jobs of 1,000,000 bytes at 1 byte/ns: 1,010,000 ns each, back to back; the other direction
-  // is not disturbed (factor 1).
-  for (std::uint32_t job = 0; job < 3; ++job) path.submit(Direction::kDown, job, Bytes(1'000'000), 1);
+  // Three jobs of 1,000,000 bytes at 1 byte/ns: 1,010,000 ns each, back to back; the other
+  // direction is not disturbed (factor 1).
+  for (std::uint32_t job = 0; job < 3; ++job)
+    path.submit(Direction::kDown, job, Bytes(1'000'000), 1);
   path.submit(Direction::kUp, 3, Bytes(2'000'000), 1);
   while (queue.step()) {
   }
@@ -109,15 +112,15 @@ TEST_CASE("while both directions are busy each keeps its duplex share", "[models
   queue.schedule(time_at(400), Phase::kArrival, submitter, {0, 0, 1});
   while (queue.step()) {
   }
-  // Down: 400 bytes alone, the other 600 at half speed: ends at 400 + 1,200 = 1,600. Up: 600 bytes by
-  // then, the other 400 alone: ends at 2,000.
+  // Down: 400 bytes alone, the other 600 at half speed: ends at 400 + 1,200 = 1,600. Up: 600 bytes
+  // by then, the other 400 alone: ends at 2,000.
   const std::vector<std::pair<std::uint32_t, std::int64_t>> expected = {{0, 1600}, {1, 2000}};
   CHECK(listener.ended == expected);
 }
 
 TEST_CASE("with one sequence at a time the engine is a one-server queue", "[models]") {
-  // Every request takes exactly one step of S = 2 ms + 100 x 20 us + 100 x 5 ns. Waiting times follow
-  // Lindley's recursion W' = max(0, W + S - gap) to the nanosecond, whatever the arrivals.
+  // Every request takes exactly one step of S = 2 ms + 100 x 20 us + 100 x 5 ns. Waiting times
+  // follow Lindley's recursion W' = max(0, W + S - gap) to the nanosecond, whatever the arrivals.
   const std::int64_t service = step_ns(100, 100);
   std::vector<Row> rows;
   for (std::uint64_t i = 0; i < 3000; ++i) rows.push_back({0, 100, 1, {2 * i, 2 * i + 1}});
@@ -150,7 +153,8 @@ TEST_CASE("a closed loop keeps its clients busy and no more", "[models]") {
   arrival.kind = ArrivalConfig::Kind::kClosedLoop;
   arrival.concurrency = 4;
   const EngineRun run = run_engine(workload, Setup{}, arrival);
-  // A successor arrives at the instant a request finishes: at no time are more than four in the system.
+  // A successor arrives at the instant a request finishes: at no time are more than four in the
+  // system.
   std::vector<std::pair<Time, int>> changes;
   for (const RequestRecord& r : run.journal.requests) {
     changes.emplace_back(r.arrival, 1);

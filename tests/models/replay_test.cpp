@@ -1,4 +1,5 @@
-// Cache-only replay against two independent counts: Mattson's stack distances, and the shared oracle.
+// Cache-only replay against two independent counts: Mattson's stack distances, and the shared
+// oracle.
 #include "models/cache_replay.hpp"
 
 #include <fstream>
@@ -15,8 +16,8 @@ const EvictionEntry& policy(std::string_view name) {
   return find_row(eviction_policies(), "policy", name, {});
 }
 
-/// Hits of LRU at every capacity, from stack distances: a reference hits a cache of C blocks iff fewer
-/// than C distinct other blocks were touched since its last touch. One reference at a time.
+/// Hits of LRU at every capacity, from stack distances: a reference hits a cache of C blocks iff
+/// fewer than C distinct other blocks were touched since its last touch. One reference at a time.
 std::vector<std::uint64_t> mattson_hits(const Workload& workload) {
   std::vector<TraceBlockId> stack;  // most recent first: plain and quadratic on purpose
   std::vector<std::uint64_t> at_distance(workload.unique_blocks() + 1, 0);
@@ -65,17 +66,17 @@ TEST_CASE("LRU by reference equals stack distances at every capacity", "[models]
 TEST_CASE("an infinite cache misses each block once", "[models]") {
   const Workload workload = random_workload(9);
   for (const std::string_view name : {"lru", "fifo"}) {
-    const ReplayCounts counts =
-        replay_cache(workload, policy(name), ~std::uint64_t{0}, TouchOrder::kReverse, Atomicity::kReference);
+    const ReplayCounts counts = replay_cache(workload, policy(name), ~std::uint64_t{0},
+                                             TouchOrder::kReverse, Atomicity::kReference);
     CHECK(counts.block_hits == workload.references() - workload.unique_blocks());
     CHECK(counts.evictions == 0);
   }
 }
 
 TEST_CASE("a block counted as a hit may leave before its own touch", "[models]") {
-  // Capacity 2, request-atomic, first block first. After (1 2): cache {1 2}. Request (3 2): 2 is a hit,
-  // 3 goes in first and pushes out 1 under LRU; under FIFO too. Request (1 3): 3 is a hit; inserting 1
-  // evicts LRU's oldest, which is 3 after (3, 2): it then re-enters, evicting 2.
+  // Capacity 2, request-atomic, first block first. After (1 2): cache {1 2}. Request (3 2): 2 is a
+  // hit, 3 goes in first and pushes out 1 under LRU; under FIFO too. Request (1 3): 3 is a hit;
+  // inserting 1 evicts LRU's oldest, which is 3 after (3, 2): it then re-enters, evicting 2.
   const Workload workload =
       workload_of({{0, 32, 1, {1, 2}}, {1, 32, 1, {3, 2}}, {2, 32, 1, {1, 3}}}, 16);
   const ReplayCounts lru =
@@ -99,17 +100,19 @@ TEST_CASE("hit counts equal the shared oracle", "[models]") {
   int checked = 0;
   for (const auto& row : expected["results"]) {
     if (!known(row["policy"])) continue;
-    const TouchOrder order = row["touch_order"] == "rev" ? TouchOrder::kReverse : TouchOrder::kForward;
-    const ReplayCounts counts =
-        replay_cache(workload, policy(row["policy"].get<std::string>()), capacity(row), order, Atomicity::kRequest);
+    const TouchOrder order =
+        row["touch_order"] == "rev" ? TouchOrder::kReverse : TouchOrder::kForward;
+    const ReplayCounts counts = replay_cache(workload, policy(row["policy"].get<std::string>()),
+                                             capacity(row), order, Atomicity::kRequest);
     CHECK(counts.block_hits == row["set_hits"].get<std::uint64_t>());
     CHECK(counts.prefix_hits == row["prefix_hits"].get<std::uint64_t>());
     ++checked;
   }
   for (const auto& row : expected["access_results"]) {
     if (!known(row["policy"])) continue;
-    const ReplayCounts counts = replay_cache(workload, policy(row["policy"].get<std::string>()), capacity(row),
-                                             TouchOrder::kForward, Atomicity::kReference);
+    const ReplayCounts counts =
+        replay_cache(workload, policy(row["policy"].get<std::string>()), capacity(row),
+                     TouchOrder::kForward, Atomicity::kReference);
     CHECK(counts.block_hits == row["set_hits"].get<std::uint64_t>());
     ++checked;
   }

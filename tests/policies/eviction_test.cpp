@@ -1,4 +1,5 @@
-// Conformance over the catalogue: random histories against a naive set, then each policy's own rule.
+// Conformance over the catalogue: random histories against a naive set, then each policy's own
+// rule.
 #include <set>
 
 #include "policies/catalogue.hpp"
@@ -103,7 +104,8 @@ TEST_CASE("LRU: use and release both count as recent", "[policies]") {
   CHECK(drain(*lru, 4) == std::vector<std::uint32_t>{3, 4, 2, 1});
 }
 
-TEST_CASE("LRU: a chain touched as a whole keeps its order, wherever its parts were", "[policies]") {
+TEST_CASE("LRU: a chain touched as a whole keeps its order, wherever its parts were",
+          "[policies]") {
   const auto lru = make("lru", 10);
   lru->add(ids({0, 1, 2, 3, 4, 5, 6, 7}), {});
   lru->touch(ids({5, 6, 2, 3, 7}), {});  // the runs 5-6 and 2-3 move as runs, 7 alone
