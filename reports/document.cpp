@@ -13,8 +13,14 @@ namespace {
 
 using nlohmann::json;
 
+/// The type that a value has after writing and reading: a non-negative integer is then unsigned.
+json::value_t written_type(const json& value) {
+  const bool counts = value.is_number_integer() && value.get<std::int64_t>() >= 0;
+  return counts ? json::value_t::number_unsigned : value.type();
+}
+
 void feed(Digest& digest, const json& value) {
-  digest.number(static_cast<std::uint64_t>(value.type()));
+  digest.number(static_cast<std::uint64_t>(written_type(value)));
   switch (value.type()) {
     case json::value_t::object:
       // Members come in key order, whatever order they were added in.
@@ -40,12 +46,20 @@ void feed(Digest& digest, const json& value) {
       digest.number(static_cast<std::uint64_t>(value.get<std::int64_t>()));
       break;
     case json::value_t::number_float:
-      KV_ASSERT(std::isfinite(value.get<double>()), "a result that is not a finite number");
       digest.real(value.get<double>());
       break;
     default:
       break;
   }
+}
+
+/// JSON has no form for NaN and infinity (nlohmann writes null), and the contract has no null.
+void require_numbers(const json& value) {
+  KV_ASSERT(!value.is_null() && !value.is_discarded(), "a null in a document");
+  KV_ASSERT(!value.is_number_float() || std::isfinite(value.get<double>()),
+            "a number in a document that is not finite");
+  if (!value.is_structured()) return;
+  for (const json& part : value) require_numbers(part);
 }
 
 }  // namespace
@@ -63,6 +77,8 @@ json tool_info() {
 }
 
 std::string render_document(const Document& document) {
+  require_numbers(document.inputs);
+  require_numbers(document.results);
   // nlohmann::ordered_json only here: readers see the envelope before the bulk.
   nlohmann::ordered_json out;
   out["schema_version"] = kSchemaVersion;

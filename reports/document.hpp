@@ -19,11 +19,11 @@ struct Document {
 };
 
 /// 16 hex digits over `results` without any member called "sim": equal results give equal digests
-/// on every machine.
+/// on every machine, also when they are read back from a document.
 std::string digest_of(const nlohmann::json& results);
 
 /// The document with tool, schema version and digest, as text that ends in a newline. Throws
-/// InternalError when a number is not finite.
+/// InternalError when inputs or results hold a null or a number that is not finite.
 std::string render_document(const Document& document);
 
 /// Version and build of this tool, as in the document's "tool".
