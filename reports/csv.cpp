@@ -3,19 +3,38 @@
 // ASVS 1.2.10); numbers keep their sign.
 #include "reports/csv.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 #include "reports/renderer.hpp"
 
 namespace spillway {
 
+namespace {
+
+/// A number as reports write it: a sign, thousands separated or not, a percent sign or not.
+bool is_number(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  if (text.empty() || std::string_view(".0123456789").find(text.front()) == text.npos) return false;
+  if (text.ends_with('%')) text.remove_suffix(1);
+  std::string digits;
+  const std::size_t whole = std::min(text.find_first_not_of("0123456789,"), text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool separates = i > 0 && i < whole && (whole - i) % 4 == 0;
+    if (text[i] != ',') digits += text[i];
+    if (text[i] == ',' && !separates) return false;
+  }
+  double value = 0;
+  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return status == std::errc() && end == digits.data() + digits.size();
+}
+
+}  // namespace
+
 std::string csv_cell(std::string_view text) {
   std::string cell(text);
-  if (!cell.empty() && std::string_view("=+-@\t\r").find(cell.front()) != std::string_view::npos) {
-    double value = 0;
-    const char* first = cell.data() + (cell.front() == '+' ? 1 : 0);
-    const auto [end, status] = std::from_chars(first, cell.data() + cell.size(), value);
-    const bool number = status == std::errc() && end == cell.data() + cell.size();
-    if (!number && cell != "-") cell.insert(0, "'");
-  }
+  const bool suspect = cell.find_first_of("=+-@\t\r\n") == 0;
+  if (suspect && cell != "-" && !is_number(cell)) cell.insert(0, "'");
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) {

@@ -1,7 +1,6 @@
 // One CSV cell, quoted where it must be and safe in a spreadsheet.
 #pragma once
 
-#include <charconv>
 #include <string>
 #include <string_view>
 

@@ -26,7 +26,8 @@ std::string format_count(std::uint64_t value) {
 
 std::string format_real(double value) {
   const double size = std::fabs(value);
-  if (size >= 1000) {
+  if (size >= 1e16) return fmt::format("{:.3g}", value);
+  if (size >= 999.5) {
     return (value < 0 ? "-" : "") + format_count(static_cast<std::uint64_t>(std::llround(size)));
   }
   if (size >= 100) return fmt::format("{:.0f}", value);
@@ -46,9 +47,12 @@ std::string format_percent(double fraction) {
 
 std::string printable(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool c1 = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F, two bytes
+    out += byte < 0x20 || byte == 0x7f || c1 ? '?' : text[i];
+    if (c1) ++i;
   }
   return out;
 }
