@@ -28,12 +28,18 @@ class Axis {
       : log_(false), low_(-0.5), high_(static_cast<double>(names) - 0.5) {}
   Axis(double low, double high, bool logarithmic) : log_(logarithmic) {
     if (log_) {
-      low_ = std::floor(std::log10(low));
-      high_ = std::max(low_ + 1, std::ceil(std::log10(high)));
-      for (double e = low_; e <= high_; e += 1) ticks_.push_back(std::pow(10, e));
+      low_ = std::max(-307.0, std::floor(std::log10(low)));  // normal doubles only
+      high_ = std::clamp(std::ceil(std::log10(high)), low_ + 1, 308.0);
+      const double decades = std::max(1.0, std::ceil((high_ - low_) / 10));
+      for (double e = low_; e <= high_; e += decades) ticks_.push_back(std::pow(10, e));
       return;
     }
-    if (high <= low) high = low + 1;
+    // A range that doubles can divide into steps, even around one value or next to a huge one.
+    constexpr double kMost = 1e300;
+    low = std::clamp(low, -kMost, kMost);
+    high = std::clamp(high, -kMost, kMost);
+    const double resolution = 1e-9 * std::max(std::fabs(low), std::fabs(high));
+    if (high - low <= std::max(resolution, 1e-300)) high = low + std::max(resolution, 1.0);
     const double step = nice((high - low) / 5);
     low_ = std::floor(low / step) * step;
     high_ = std::ceil(high / step) * step;
@@ -41,7 +47,7 @@ class Axis {
   }
   double at(double value) const {
     const double v = log_ ? std::log10(value) : value;
-    return (v - low_) / (high_ - low_);
+    return std::clamp((v - low_) / (high_ - low_), 0.0, 1.0);
   }
   const std::vector<double>& ticks() const { return ticks_; }
 
@@ -138,10 +144,13 @@ std::string html_text(std::string_view text) {
 std::string svg_chart(const Chart& chart) {
   Range xs;
   Range ys;
-  const auto drawable = [&](double y) { return !chart.log_y || y > 0; };
+  const auto drawable = [&](double y) { return std::isfinite(y) && (!chart.log_y || y > 0); };
+  const auto drawn = [&](const ChartSeries& series, std::size_t i) {
+    return std::isfinite(series.x[i]) && drawable(series.y[i]);
+  };
   for (const ChartSeries& series : chart.series) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      if (!drawable(series.y[i])) continue;
+      if (!drawn(series, i)) continue;
       xs.add(series.x[i]);
       ys.add(series.y[i]);
     }
@@ -172,7 +181,7 @@ std::string svg_chart(const Chart& chart) {
     std::string path;
     std::string marks;
     for (std::size_t i = 0; i < series.x.size(); ++i) {
-      if (!drawable(series.y[i])) continue;
+      if (!drawn(series, i)) continue;
       const double cx = px(x.at(series.x[i]));
       const double cy = py(y.at(series.y[i]));
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", cx, cy);

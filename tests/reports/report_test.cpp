@@ -1,0 +1,168 @@
+// What reports say: the decision of a plan, the figures of a run, and where they come from.
+#include "reports/report.hpp"
+
+#include "reports/sections.hpp"
+#include "tests/reports/samples.hpp"
+#include "tests/sim/input_error.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+const std::vector<std::string> kFormats = {"html", "md", "text", "csv"};
+
+/// A number that is not one: "nan", but not "provenance".
+bool says_nan(const std::string& text) {
+  for (const char* form : {"nan%", "nan ", "nan\"", "nan<", "nan,", "-nan", "nan\n"}) {
+    if (text.find(form) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> cells_of(const Table& table, std::size_t row) {
+  return table.rows.at(row);
+}
+
+TEST_CASE("a plan's report opens with the verdict and names what binds", "[reports]") {
+  const Report report = plan_report(sample_plan(), sample_provenance());
+  CHECK(report.title == "Plan: sample");
+  CHECK(report.subtitle == sample_plan().verdict);
+  const auto& said = report.sections.at(0).paragraphs;
+  REQUIRE(said.size() == 4);
+  CHECK(said[0] == sample_plan().verdict);
+  CHECK(said[1] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
+  CHECK(said[2] == "Knee: beyond 16GiB a larger dram gains little.");
+  CHECK(said[3] == "Sizes between those listed were not tried.");
+}
+
+TEST_CASE("verdict, knee and recommendation reach every format that has text", "[reports]") {
+  const Report report = plan_report(sample_plan(), sample_provenance());
+  for (const char* format : {"html", "md", "text"}) {
+    INFO(format);
+    const std::string text = rendered(report, format);
+    CHECK_THAT(text, ContainsSubstring("16GiB of dram is the smallest size"));
+    CHECK_THAT(text, ContainsSubstring("Knee: beyond 16GiB"));
+  }
+}
+
+TEST_CASE("a plan's table has a row per size and marks the recommendation", "[reports]") {
+  const Table table = plan_table(sample_plan());
+  REQUIRE(table.rows.size() == 3);
+  CHECK(table.highlight == 1);
+  // 4,500 of 10,000 prompt tokens from HBM and 3,000 from DRAM; the busier link at 12.5%.
+  CHECK(cells_of(table, 1) == std::vector<std::string>{"16GiB", "met", "23.0 ms", "69.0 ms",
+                                                       "7.50 ms", "45.0%", "30.0%", "7", "12.5%"});
+  CHECK(cells_of(table, 0).at(1) == "missed");
+  for (const auto& row : table.rows) CHECK(row.size() == table.header.size());
+}
+
+TEST_CASE("a plan without an answer has no knee, no table of targets, no highlight", "[reports]") {
+  PlanResult plan = sample_plan();
+  plan.recommended = plan.knee = -1;
+  plan.binding = "";
+  const Report report = plan_report(plan, sample_provenance());
+  CHECK(report.sections.at(0).paragraphs.size() == 2);  // verdict and note
+  REQUIRE(report.sections.at(0).tables.size() == 1);
+  CHECK(report.sections.at(0).tables[0].highlight == -1);
+}
+
+TEST_CASE("a plan's charts have a point per size and the targets as limits", "[reports]") {
+  const Report report = plan_report(sample_plan(), sample_provenance());
+  const auto& charts = report.sections.at(1).charts;
+  REQUIRE(charts.size() == 4);
+  CHECK(charts[0].x_names == std::vector<std::string>{"0GiB", "16GiB", "inf"});
+  CHECK(charts[0].series.at(1).y == std::vector<double>{69, 69, 69});
+  REQUIRE(charts[0].limits.size() == 1);
+  CHECK(charts[0].limits[0].second == 100);
+  CHECK(charts[1].limits.empty());
+  CHECK(charts[2].series.at(0).y.at(0) == Approx(75));  // % from all caches
+  CHECK(charts[2].series.at(1).y.at(0) == Approx(30));
+}
+
+TEST_CASE("the same plan drives the table of the terminal and of the report", "[reports]") {
+  const Report report = plan_report(sample_plan(), sample_provenance());
+  CHECK(report.sections.at(0).tables.back().rows == plan_table(sample_plan()).rows);
+}
+
+TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers", "[reports]") {
+  const Report report = run_report(sample_run(), sample_provenance());
+  std::vector<std::string> titles;
+  for (const Section& section : report.sections) {
+    for (const Table& table : section.tables) titles.push_back(table.title);
+  }
+  CHECK(titles == std::vector<std::string>{"Service level objectives", "Latency",
+                                           "Requests and tokens", "Where prompt tokens came from",
+                                           "Tiers (counts in engine blocks)", "Links", ""});
+  CHECK_THAT(report.subtitle, ContainsSubstring("1,000 requests, 61.2 simulated seconds"));
+  CHECK_THAT(report.subtitle, ContainsSubstring("TTFT p99 69.0 ms"));
+}
+
+TEST_CASE("objectives say which side of the target is good", "[reports]") {
+  const Table table = slo_table(sample_run().slo);
+  CHECK(cells_of(table, 0) ==
+        std::vector<std::string>{"p99_ttft_ms", "at most 100", "69.0", "met"});
+  CHECK(cells_of(table, 1) ==
+        std::vector<std::string>{"output_throughput", "at least 50.0", "38.3", "missed"});
+}
+
+TEST_CASE("latencies stand under their percentiles", "[reports]") {
+  const Table table = latency_table(sample_run());
+  CHECK(table.header ==
+        std::vector<std::string>{"metric", "mean", "p50", "p90", "p95", "p99", "max"});
+  CHECK(cells_of(table, 0) == std::vector<std::string>{"Time to first token", "11.5 ms", "23.0 ms",
+                                                       "46.0 ms", "57.5 ms", "69.0 ms", "80.5 ms"});
+}
+
+TEST_CASE("an unbounded tier is inf, shares add up to the prompt", "[reports]") {
+  const std::string text = rendered(run_report(sample_run(), sample_provenance()), "csv");
+  CHECK_THAT(text, ContainsSubstring("dram,inf,65.19 GiB,"));
+  CHECK_THAT(text, ContainsSubstring("computed,\"2,500\",25.0%\r\nhbm,\"4,500\",45.0%\r\n"
+                                     "dram,\"3,000\",30.0%\r\n"));
+}
+
+TEST_CASE("every report names tool, digest, seed, trace and assumptions", "[reports]") {
+  for (const Report& report : {run_report(sample_run(), sample_provenance()),
+                               plan_report(sample_plan(), sample_provenance())}) {
+    const std::string text = rendered(report, "text");
+    for (const char* part : {"spillway 0.1.0 test", "fedcba9876543210", "t.jsonl", "feed",
+                             "link h2d: default", "sample"}) {
+      INFO(part);
+      CHECK_THAT(text, ContainsSubstring(part));
+    }
+  }
+}
+
+TEST_CASE("results of nothing are reported without a division by zero", "[reports]") {
+  for (const std::string& format : kFormats) {
+    INFO(format);
+    CHECK_FALSE(says_nan(rendered(run_report(RunResult{}, Provenance{}), format)));
+    CHECK_FALSE(says_nan(rendered(plan_report(PlanResult{}, Provenance{}), format)));
+  }
+}
+
+TEST_CASE("rendering twice gives the same bytes", "[reports]") {
+  const Report report = plan_report(sample_plan(), sample_provenance());
+  for (const std::string& format : kFormats) {
+    CHECK(rendered(report, format) == rendered(report, format));
+  }
+}
+
+TEST_CASE("the catalogue of renderers is complete and documented", "[reports]") {
+  std::vector<std::string> names;
+  for (const RendererEntry& entry : renderers()) {
+    names.emplace_back(entry.name);
+    CHECK(entry.summary.ends_with('.'));
+    CHECK(entry.make({}) != nullptr);
+  }
+  CHECK(names == kFormats);
+}
+
+TEST_CASE("an unknown format is answered with the nearest and all known ones", "[reports]") {
+  const InputError error = error_of([] { rendered(Report{}, "htlm"); });
+  CHECK(error.fault() == Fault::kUsage);
+  CHECK_THAT(error.what(), ContainsSubstring("unknown renderer \"htlm\"; did you mean \"html\"? "
+                                             "known: csv, html, md, text"));
+}
+
+}  // namespace
+}  // namespace spillway::test
