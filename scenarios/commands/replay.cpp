@@ -57,7 +57,7 @@ std::uint64_t parse_blocks(const std::string& text) {
 /// Without --capacity: shares of the trace's unique blocks.
 std::vector<std::uint64_t> default_capacities(const Workload& workload) {
   std::vector<std::uint64_t> out;
-  for (const std::uint64_t part : {100, 20, 10, 4, 2}) {
+  for (const std::uint64_t part : {100u, 20u, 10u, 4u, 2u}) {
     const std::uint64_t blocks = std::max<std::uint64_t>(1, workload.unique_blocks() / part);
     if (out.empty() || blocks > out.back()) out.push_back(blocks);
   }
