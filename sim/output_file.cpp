@@ -43,6 +43,7 @@ void OutputFile::fail(const std::string& what) {
 }
 
 void OutputFile::write(std::string_view data) {
+  if (data.empty()) return;  // it may stand at no address, which fwrite forbids
   if (std::fwrite(data.data(), 1, data.size(), file_) != data.size()) fail("cannot write");
 }
 
