@@ -47,7 +47,7 @@ TEST_CASE("growing while wrapped keeps the order", "[sim]") {
 }
 
 TEST_CASE("the smallest capacities still work", "[sim]") {
-  for (const std::size_t capacity : {0, 1, 3}) {
+  for (const std::size_t capacity : {0u, 1u, 3u}) {
     RingQueue<int> queue(capacity);
     queue.push_front(1);
     queue.push_front(0);

@@ -166,7 +166,7 @@ TEST_CASE("a cut binary trace is refused by open_trace as well", "[traces]") {
   const Scratch scratch;
   write_binary_trace(small(true), scratch.path("whole.bin"));
   const std::string bytes = read_file(scratch.path("whole.bin"));
-  for (const std::size_t cut : {4, 8, 55, 64, 128, 447}) {
+  for (const std::size_t cut : {4u, 8u, 55u, 64u, 128u, 447u}) {
     const std::string path = scratch.file("t.bin", bytes.substr(0, cut));
     CHECK(error_of([&] { open_trace(path, {}); }).fault() == Fault::kTrace);
   }
@@ -176,7 +176,7 @@ TEST_CASE("bytes behind a binary trace are refused", "[traces]") {
   const Scratch scratch;
   write_binary_trace(small(true), scratch.path("whole.bin"));
   const std::string bytes = read_file(scratch.path("whole.bin"));
-  for (const std::size_t more : {1, 63, 64, 4096}) {
+  for (const std::size_t more : {1u, 63u, 64u, 4096u}) {
     CHECK_THAT(refusal(scratch.file("t.bin", bytes + std::string(more, '\0'))),
                ContainsSubstring("truncated, or longer than its header says"));
   }

@@ -324,7 +324,7 @@ TEST_CASE("a trace cut in the middle of its compressed bytes is refused", "[trac
   std::string text;
   for (int i = 0; i < 5000; ++i) text += good_row(std::to_string(i));
   for (const std::string& whole : {test::gzip(text), test::zstd(text)}) {
-    for (const std::size_t eighths : {1, 4, 7}) {
+    for (const std::size_t eighths : {1u, 4u, 7u}) {
       CHECK_THAT(whole_file_error(whole.substr(0, whole.size() * eighths / 8)),
                  ContainsSubstring("truncated"));
     }

@@ -78,7 +78,7 @@ TEST_CASE("without any session the workload names none", "[traces]") {
 
 TEST_CASE("sessions are dense by first appearance", "[traces]") {
   WorkloadBuilder builder("t", 512);
-  for (const std::uint64_t session : {99, 7, 99, 0}) {
+  for (const std::uint64_t session : {99u, 7u, 99u, 0u}) {
     TraceRow row = row_of(0, {1});
     row.session = session;
     builder.add(row);
