@@ -39,7 +39,8 @@ void Recorder::on_token_gap(Duration gap, std::uint32_t count) {
 void Recorder::on_request(const RequestRecord& r) {
   const auto status = static_cast<std::size_t>(r.status);
   ++by_status_[status];
-  first_arrival_ = std::min(first_arrival_, r.arrival);
+  // A request that a stuck closed loop never sent has no arrival.
+  if (r.arrival != kNever) first_arrival_ = std::min(first_arrival_, r.arrival);
   if (r.status != RequestStatus::kCompleted) {
     ++reasons_[status][std::string(name_of(r.reason))];
     return;

@@ -96,6 +96,23 @@ TEST_CASE("requests that did not complete are counted by reason, and nowhere els
   CHECK(r.duration_s == 1.5);  // they did arrive: 0.5 to 2
 }
 
+TEST_CASE("requests that were never sent do not move the first arrival", "[sim]") {
+  // What a closed loop leaves behind when it deadlocks: one of two requests never arrived.
+  Recorder recorder(1, 1, {});
+  recorder.on_request(completed(1, 1, 2, 3));
+  recorder.on_transfer({0, Bytes(100), 1, at_s(1), at_s(1), at_s(2)});
+  recorder.on_step({at_s(1), at_s(3), {}, 100, 0, 1, 0});
+  RequestRecord unsent;
+  unsent.status = RequestStatus::kStuck;
+  unsent.reason = Reason::kDeadlock;
+  recorder.on_request(unsent);
+  const RunResult r = recorder.result(1);
+  CHECK(r.stuck == 1);
+  CHECK(r.duration_s == 2);                // from 1 to 3
+  CHECK(r.request_throughput == 0.5);      // 1 / 2
+  CHECK(r.links[0].busy_fraction == 0.5);  // 1 s of 2
+}
+
 TEST_CASE("goodput counts requests that meet every target that is set", "[sim]") {
   const auto good = [](const GoodputTargets& targets) {
     Recorder recorder(1, 0, targets);
