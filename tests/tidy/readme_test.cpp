@@ -58,9 +58,12 @@ std::vector<std::string> dead_ends(const SourceFile& file, const std::filesystem
       const std::string path = link.substr(0, link.find('#'));
       if (!leads_out(link) && !fs::exists(folder / path)) missing(path);
     }
+    // A pair of .hpp and .cpp goes by its stem.
+    const auto exists = [](const fs::path& path) {
+      return fs::exists(path) || fs::exists(path.string() + ".hpp");
+    };
     for (const std::string& name : between(lines[i], "`", "`")) {
-      if (names_a_file(name) && !fs::exists(root / name) && !fs::exists(folder / name))
-        missing(name);
+      if (names_a_file(name) && !exists(root / name) && !exists(folder / name)) missing(name);
     }
   }
   return out;
@@ -99,6 +102,7 @@ TEST_CASE("canary: dead links and paths are found, others are left alone", "[tid
   CHECK(said("See `sim/ids.hpp`, `sim/units.hpp`.\n") ==
         "sim/README.md:1: sim/ids.hpp does not exist\n");
   CHECK(said("[web](https://example.org/x) [top](#a) `a/b` `sim/*.hpp` `sim/<name>.hpp`\n") == "");
+  CHECK(said("`sim/units` is a pair\n") == "");
   CHECK(said("```\n`sim/ids.hpp`\n```\n") == "");
   CHECK(said("[one](units.hpp#part) [two](../sim/ids.hpp)\n") ==
         "sim/README.md:1: ../sim/ids.hpp does not exist\n");
