@@ -93,7 +93,7 @@ TEST_CASE("no feasible size is exit 4, with the document and the report", "[cli]
   CHECK(std::filesystem::exists(scene.path("o/report.html")));
 }
 
-TEST_CASE("a size at which requests do not complete is not feasible", "[cli]") {
+TEST_CASE("plan: a size at which requests do not complete is not feasible", "[cli]") {
   const Scene scene;
   CHECK(test::spillway({"plan", scene.scenario, "--set", "engine.max_model_len=10"}).code == 4);
 }
