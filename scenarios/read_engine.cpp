@@ -48,13 +48,14 @@ constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
 /// the estimate is a measured fact and wins, with a note.
 void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
   const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
+  s.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
   Bytes cuda_graphs{0};
   if (const auto graphs = engine.text("cuda_graph_memory", ObjectReader::kSize)) {
     cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
   }
   if (s.model.spec != nullptr && s.gpu != nullptr) {
     EngineMemory memory;
-    memory.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
+    memory.gpu_memory_utilization = s.gpu_memory_utilization;
     memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
     memory.max_num_seqs = s.engine.max_num_seqs;
     memory.cuda_graphs = cuda_graphs;
@@ -63,6 +64,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
   if (const auto given = engine.integer("num_gpu_blocks", 2, kMostGpuBlocks)) {
     s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
+    s.pool_given = true;
     if (s.budget && estimate > 0) {
       const double off = static_cast<double>(*given - estimate) / static_cast<double>(estimate);
       if (std::fabs(off) > 0.02) {

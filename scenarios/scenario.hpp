@@ -98,7 +98,9 @@ struct Scenario {
   ModelChoice model;
   const GpuSpec* gpu = nullptr;
   EngineConfig engine;
-  SourceRef pool_where;             ///< what decides num_gpu_blocks
+  SourceRef pool_where;     ///< what decides num_gpu_blocks
+  bool pool_given = false;  ///< num_gpu_blocks was given, not derived
+  double gpu_memory_utilization = 0;
   std::optional<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
   const EvictionEntry* hbm_eviction = nullptr;
   ComputeChoice compute;

@@ -12,6 +12,8 @@
 #include "reports/run_json.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/simulation.hpp"
+#include "sim/decimal.hpp"
+#include "traces/trace_stats.hpp"
 
 namespace spillway {
 
@@ -45,9 +47,31 @@ const SloResult& tightest(const RunResult& run) {
       [](const SloResult& a, const SloResult& b) { return margin(a) < margin(b); });
 }
 
+/// What the workload alone says, whatever the size.
+struct Demand {
+  double arrivals_s = 0;  ///< over which requests arrive; 0: a closed loop waits for its answers
+  double reusable =
+      0;  ///< share of prompt blocks that an earlier request held: no cache gives more
+};
+
+Demand demand_of(const Scenario& scenario, const Workload& workload) {
+  Demand out;
+  out.reusable = trace_stats(workload).infinite_hit_ratio;
+  const ArrivalConfig& arrival = scenario.workload.arrival;
+  if (arrival.kind == ArrivalConfig::Kind::kTrace) {
+    const auto& ns = workload.columns().arrival_ns;
+    out.arrivals_s =
+        static_cast<double>(floor_divided(ns.back() - ns.front(), arrival.speed)) / 1e9;
+  } else if (arrival.kind == ArrivalConfig::Kind::kPoisson) {
+    out.arrivals_s = workload.size() / arrival.rate_per_s;
+  }
+  return out;
+}
+
 class Judge {
  public:
-  Judge(PlanResult& plan, const Scenario& scenario) : plan_(plan), scenario_(scenario) {}
+  Judge(PlanResult& plan, const Scenario& scenario, const Demand& demand)
+      : plan_(plan), scenario_(scenario), demand_(demand) {}
 
   void judge() {
     find_recommendation();
@@ -90,6 +114,16 @@ class Judge {
     for (int i = count() - 1; i >= 0; --i) {
       if (cached_share(point(i).run) >= least + kKneeShare * (most - least)) plan_.knee = i;
     }
+    if (plan_.knee < count() - 1) return;
+    plan_.knee = -1;
+    plan_.notes.push_back(
+        fmt::format("No knee within the sizes tried: caches supply more and more up to {}",
+                    point(count() - 1).capacity));
+  }
+
+  /// Half of the requests wait longer than a tenth of the time over which they all arrive.
+  bool overloaded(const RunResult& run) const {
+    return demand_.arrivals_s > 0 && run.queue_time.median_ms / 1e3 > demand_.arrivals_s / 10;
   }
 
   /// What limits the run at the recommended size, or at the size that comes nearest.
@@ -102,6 +136,15 @@ class Judge {
                                   format_percent(link.busy_fraction));
       return;
     }
+    if (overloaded(run)) {
+      plan_.binding = fmt::format(
+          "overload: requests arrive at {}/s and leave at {}/s, and the queue grows as long as "
+          "they "
+          "arrive; caches shift that, but no size tried keeps up",
+          format_real(static_cast<double>(run.requests) / demand_.arrivals_s),
+          format_real(run.request_throughput));
+      return;
+    }
     const double here = cached_share(run);
     double larger = here;
     for (int i = at + 1; i < count(); ++i) larger = std::max(larger, cached_share(point(i).run));
@@ -111,9 +154,19 @@ class Judge {
                       format_percent(here), format_percent(larger));
       return;
     }
-    plan_.binding = fmt::format(
-        "compute: a larger tier would not raise the {} of prompt tokens that caches supply",
-        format_percent(here));
+    const bool tried = at < count() - 1;
+    if (!tried && demand_.reusable - here >= kWorthwhile) {
+      plan_.binding = fmt::format(
+          "not known: {} is the largest size tried; caches supply {} of prompt tokens there, and "
+          "up to "
+          "{} of prompt blocks are repeated",
+          point(at).capacity, format_percent(here), format_percent(demand_.reusable));
+      return;
+    }
+    plan_.binding =
+        fmt::format("compute: caches supply {} of prompt tokens, and {}", format_percent(here),
+                    tried ? "no larger size tried raises that by a point"
+                          : "hardly more than that is repeated at all");
   }
 
   int nearest() {
@@ -139,27 +192,49 @@ class Judge {
     }
     const PlanPoint& chosen = point(plan_.recommended);
     const SloResult& slo = tightest(chosen.run);
-    const bool none = chosen.run.tiers.size() < 2;
-    plan_.verdict = fmt::format(
-        "{} {}: {} is {}, target {} {} ({} headroom)",
-        none ? fmt::format("No {} is needed at", plan_.tier)
-             : fmt::format("The smallest {} that meets the SLO is", plan_.tier),
-        chosen.capacity, slo.name, format_real(slo.value), slo.at_least ? "at least" : "at most",
-        format_real(slo.target), format_percent(plan_.headroom));
+    plan_.verdict =
+        fmt::format("{}: {} is {}, target {} {} ({} headroom)", choice(chosen), slo.name,
+                    format_real(slo.value), slo.at_least ? "at least" : "at most",
+                    format_real(slo.target), format_percent(plan_.headroom));
   }
 
-  /// What to set in vLLM (vllm/config: kv_offloading_size is in GiB, summed over ranks).
+  std::string choice(const PlanPoint& chosen) {
+    if (chosen.run.tiers.size() < 2) return fmt::format("No {} is needed", plan_.tier);
+    if (plan_.recommended == 0) {
+      return fmt::format("The smallest {} tried, {}, meets the SLO (try less)", plan_.tier,
+                         chosen.capacity);
+    }
+    return fmt::format("The smallest {} tried that meets the SLO is {} ({} misses it)", plan_.tier,
+                       chosen.capacity, point(plan_.recommended - 1).capacity);
+  }
+
+  /// What to set in vLLM (vllm/config: kv_offloading_size is in GiB, summed over ranks), with what
+  /// the answer assumes beside it.
   void name_flags() {
     if (plan_.recommended < 0) return;
     const PlanPoint& chosen = point(plan_.recommended);
-    if (chosen.run.tiers.size() < 2 || chosen.unbounded) return;
-    plan_.notes.push_back(
-        fmt::format("Set in vLLM ({}): --kv-offloading-backend native --kv-offloading-size {:.6g}",
-                    scenario_.preset, static_cast<double>(chosen.capacity_bytes) / (1 << 30)));
+    if (chosen.unbounded) return;
+    std::string flags;
+    if (chosen.run.tiers.size() > 1) {
+      flags += fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.6g}",
+                           static_cast<double>(chosen.capacity_bytes) / (1 << 30));
+    }
+    const EngineConfig& e = scenario_.engine;
+    if (scenario_.pool_given) {
+      flags += fmt::format(" --num-gpu-blocks-override {}", e.num_gpu_blocks);
+    } else {
+      flags += fmt::format(" --gpu-memory-utilization {}", scenario_.gpu_memory_utilization);
+    }
+    flags += fmt::format(" --max-num-seqs {} --max-num-batched-tokens {}", e.max_num_seqs,
+                         e.max_num_batched_tokens);
+    if (e.max_model_len > 0) flags += fmt::format(" --max-model-len {}", e.max_model_len);
+    if (scenario_.model.kv_dtype == KvDtype::kFp8) flags += " --kv-cache-dtype fp8";
+    plan_.notes.push_back(fmt::format("Set in vLLM ({}):{}", scenario_.preset, flags));
   }
 
   PlanResult& plan_;
   const Scenario& scenario_;
+  const Demand& demand_;
 };
 
 }  // namespace
@@ -201,7 +276,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
     const std::size_t finished = ++done;
     if (progress) progress(finished, choice.sizes.size());
   });
-  Judge(out.result, scenario).judge();
+  Judge(out.result, scenario, demand_of(scenario, workload)).judge();
   std::set<std::string> seen;  // most warnings are the same at every size
   for (const auto& list : warnings) {
     for (const std::string& warning : list) {

@@ -40,14 +40,48 @@ TEST_CASE("the smallest size that meets the target is recommended", "[scenarios]
   CHECK(feasible == std::vector<bool>{false, false, false, true, true, true});
   CHECK(plan.recommended == 3);
   CHECK(plan.points[3].capacity == "192blocks");
-  CHECK_THAT(plan.verdict, ContainsSubstring("The smallest dram that meets the SLO is 192blocks: "
-                                             "median_ttft_ms is "));
+  CHECK_THAT(plan.verdict,
+             ContainsSubstring("The smallest dram tried that meets the SLO is 192blocks "
+                               "(96blocks misses it): median_ttft_ms is "));
 }
 
 TEST_CASE("the knee is the first size with nearly all of the gain", "[scenarios]") {
   const PlanResult plan =
       plan_of(planned(kGrid, {R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}), cycle());
   CHECK(plan.knee == 3);
+}
+
+TEST_CASE("the largest size tried is no knee", "[scenarios]") {
+  const PlanResult plan = plan_of(planned(R"(["0blocks", "96blocks", "192blocks"])"), cycle());
+  CHECK(plan.knee == -1);
+  CHECK(std::count(plan.notes.begin(), plan.notes.end(),
+                   "No knee within the sizes tried: caches supply more and more up to 192blocks") ==
+        1);
+}
+
+TEST_CASE("what binds beyond the largest size tried is not known", "[scenarios]") {
+  // 44 of 50 requests repeat a document, which no size tried holds: 88%.
+  const PlanResult plan = plan_of(
+      planned(R"(["0blocks", "96blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 1}])"}),
+      cycle());
+  CHECK(plan.recommended == -1);
+  CHECK_THAT(plan.binding, ContainsSubstring("not known: 96blocks is the largest size tried"));
+  CHECK_THAT(plan.binding, ContainsSubstring("about 88.0% of prompt blocks are repeated"));
+}
+
+TEST_CASE("compute binds where hardly more is repeated than caches supply", "[scenarios]") {
+  const PlanResult plan = plan_of(
+      planned(R"(["384blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}), cycle());
+  CHECK(plan.recommended == 0);
+  CHECK_THAT(plan.verdict, ContainsSubstring("The smallest dram tried, 384blocks, meets the SLO"));
+  CHECK_THAT(plan.binding, ContainsSubstring("compute: caches supply 8"));
+}
+
+TEST_CASE("requests that arrive faster than they leave are called overload", "[scenarios]") {
+  // One every millisecond, each 12.24 ms of prefill: 50 arrive in 49 ms and take 0.6 s.
+  const PlanResult plan = plan_of(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
+                                  repeating(50, 50, 1, 1));
+  CHECK_THAT(plan.binding, ContainsSubstring("overload: requests arrive at 1,020/s and leave at "));
 }
 
 TEST_CASE("headroom is the distance to the tightest target", "[scenarios]") {
@@ -89,7 +123,7 @@ TEST_CASE("no feasible size is an outcome, not an error", "[scenarios]") {
 TEST_CASE("no tier is recommended where none is needed", "[scenarios]") {
   const PlanResult plan = plan_of(planned(kGrid), cycle());  // p99 of 2 s: always met
   CHECK(plan.recommended == 0);
-  CHECK_THAT(plan.verdict, ContainsSubstring("No dram is needed at 0blocks: p99_ttft_ms is"));
+  CHECK_THAT(plan.verdict, ContainsSubstring("No dram is needed: p99_ttft_ms is"));
 }
 
 TEST_CASE("a size at which requests do not complete is not feasible", "[scenarios]") {
@@ -160,7 +194,8 @@ TEST_CASE("the flags to set are those of the recommended size", "[scenarios]") {
               cycle());
   REQUIRE(plan.recommended == 1);
   const std::string flags =
-      "Set in vLLM (vllm@0.23): --kv-offloading-backend native --kv-offloading-size 3";
+      "Set in vLLM (vllm@0.23): --kv-offloading-backend native --kv-offloading-size 3 "
+      "--num-gpu-blocks-override 65 --max-num-seqs 256 --max-num-batched-tokens 2048";
   CHECK(std::count(plan.notes.begin(), plan.notes.end(), flags) == 1);
 }
 
