@@ -161,7 +161,7 @@ TEST_CASE("scenario content is exit 2 with line, field and what was expected", "
                    "\"max_num_seqs\"?");
   scenario_refused(edited("\"4GiB\"", "\"4\""),
                    ":7: tiers.0.capacity: expected a size with a unit");
-  scenario_refused(edited("\"4GiB\"", "4"), ":7: tiers.0.capacity: expected a string, found 4");
+  scenario_refused(edited("\"4GiB\"", "4"), ":7: tiers.0.capacity: expected a size with its unit");
   scenario_refused(edited("\"4GiB\"", "\"-4GiB\""), ":7: tiers.0.capacity: expected a size");
   scenario_refused(edited("\"25GB/s\"", "\"25\""), ":9: links.0.bandwidth: expected a rate with");
   scenario_refused(edited("\"1GiB\"", "\"1\""), ":14: plan.sizes: expected a size with a unit");
@@ -184,7 +184,7 @@ TEST_CASE("scenario content is exit 2 with line, field and what was expected", "
 TEST_CASE("a pool that cannot hold one request is exit 2", "[cli]") {
   // 604 tokens need 38 blocks of 16; the null block takes one of the 38 here.
   scenario_refused(edited("\"num_gpu_blocks\": 2048", "\"num_gpu_blocks\": 38"),
-                   ": engine.num_gpu_blocks: the pool holds 37 blocks of 16 tokens, but the "
+                   ":4: engine.num_gpu_blocks: the pool holds 37 blocks of 16 tokens, but the "
                    "smallest request needs 38; expected room for at least one request");
   const Scene scene;
   CHECK(test::spillway({"run", scene.scenario, "--set", "engine.num_gpu_blocks=39"}).code == 0);

@@ -146,8 +146,8 @@ TEST_CASE("bad sizes are refused", "[cli]") {
   refused(with("[\"4GiB\",\"1GiB\"]"), 2, "plan.sizes: expected ascending sizes, found 1GiB after");
   refused(with("[\"1GiB\",\"1GiB\"]"), 2, "plan.sizes: expected ascending sizes");
   refused(with("[\"1\"]"), 2, "plan.sizes: expected a size with a unit");
-  refused(with("[1]"), 2, "plan.sizes: expected an array of strings, found 1");
-  refused(with("4GiB"), 2, "plan.sizes: expected an array of strings");
+  refused(with("[1]"), 2, "plan.sizes: expected an array, each item a size with");
+  refused(with("4GiB"), 2, "plan.sizes: expected an array, each item a size with");
   refused({"plan", scene.scenario, "--set", "plan.tier=nvme"}, 2,
           "plan.tier: unknown tier \"nvme\"; known: dram");
 }

@@ -273,7 +273,7 @@ TEST_CASE("a bad --set says what it found", "[cli]") {
       {"", "--set: expected key.path=value, found \"\""},
       {"tiers.9.capacity=1GiB", "--set: tiers.9.capacity: \"9\" leads into array"},
       {"name.x=1", "--set: name.x: \"x\" leads into string"},
-      {"tiers.0.capacity=64", "--set: tiers.0.capacity: expected a string, found 64"},
+      {"tiers.0.capacity=64", "--set: tiers.0.capacity: expected a size with its unit"},
       {"tiers.0.capacity=64 apples", "--set: tiers.0.capacity: expected a size with a unit"},
       {"tiers.0.capasity=1GiB",
        "--set: tiers.0.capasity: unknown key of tiers[] \"capasity\"; did "
