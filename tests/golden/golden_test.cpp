@@ -150,10 +150,12 @@ TEST_CASE("whole scenarios give their committed results", "[golden]") {
       std::ofstream(path) << after.dump(2) << "\n";
       continue;
     }
-    INFO(c->name << ": no committed results; SPILLWAY_UPDATE_GOLDEN=1 writes " << path);
-    REQUIRE(fs::exists(path));
+    if (!fs::exists(path)) {
+      FAIL_CHECK(c->name << ": no committed results; SPILLWAY_UPDATE_GOLDEN=1 writes " << path);
+      continue;
+    }
     const std::string difference = moved(json::parse(test::read_file(path)), after);
-    UNSCOPED_INFO("moved, committed -> now:\n" << difference);
+    INFO(c->name << " moved, committed -> now:\n" << difference);
     INFO("if that is meant, SPILLWAY_UPDATE_GOLDEN=1 rewrites " << path);
     CHECK(difference.empty());
   }
