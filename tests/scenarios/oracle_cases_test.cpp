@@ -93,9 +93,10 @@ void check_totals(const CaseRun& run) {
                                     {"tpot_ms", r.tpot},
                                     {"e2el_ms", r.e2el}}) {
     INFO("metric: " << name);
-    const auto expected = [&](const char* which) {  // given to a nanosecond, of rounded parts
-      return Approx(run.totals[name][which].get<double>()).epsilon(0).margin(2e-6);
-    };
+    const auto expected =
+        [&, name = name](const char* which) {  // given to a nanosecond, of rounded parts
+          return Approx(run.totals[name][which].get<double>()).epsilon(0).margin(2e-6);
+        };
     CHECK(stats.mean_ms == expected("mean"));
     CHECK(stats.median_ms == expected("p50"));
     CHECK(stats.p90_ms == expected("p90"));
