@@ -157,9 +157,8 @@ class Judge {
     const bool tried = at < count() - 1;
     if (!tried && demand_.reusable - here >= kWorthwhile) {
       plan_.binding = fmt::format(
-          "not known: {} is the largest size tried; caches supply {} of prompt tokens there, and "
-          "up to "
-          "{} of prompt blocks are repeated",
+          "not known: {} is the largest size tried; caches supply {} of prompt tokens there, "
+          "while about {} of prompt blocks are repeated",
           point(at).capacity, format_percent(here), format_percent(demand_.reusable));
       return;
     }
