@@ -52,7 +52,8 @@ TEST_CASE("a plan recommends the smallest size that meets the SLO", "[cli]") {
   }
   CHECK(r["points"][2]["capacity_bytes"] == std::int64_t{8} << 30);
   CHECK_THAT(r["verdict"].get<std::string>(),
-             ContainsSubstring("The smallest dram that meets the SLO is 8GiB: median_ttft_ms is "));
+             ContainsSubstring("The smallest dram tried that meets the SLO is 8GiB (256MiB misses "
+                               "it): median_ttft_ms is "));
 }
 
 TEST_CASE("each point of a plan is the run of that size", "[cli]") {
@@ -70,7 +71,7 @@ TEST_CASE("a plan's terminal shows the verdict, the sizes and the flag to set", 
   const Scene scene;
   const CliResult result = test::spillway(busy(scene));
   CHECK(result.code == 0);
-  CHECK(result.out.rfind("The smallest dram that meets the SLO is 8GiB", 0) == 0);
+  CHECK(result.out.rfind("The smallest dram tried that meets the SLO is 8GiB", 0) == 0);
   CHECK_THAT(result.out, ContainsSubstring("What binds: "));
   CHECK_THAT(result.out, ContainsSubstring("--kv-offloading-size 8"));
   for (const char* size : {" 0GiB  missed ", "256MiB  missed ", " 8GiB  met ", " 16GiB  met "}) {
