@@ -1,6 +1,8 @@
 // What a plan's report shows: the decision, the sizes side by side, and the curves behind it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/format.hpp"
 #include "reports/report.hpp"
 #include "reports/sections.hpp"
@@ -51,6 +53,10 @@ ChartSeries line(const PlanResult& plan, const char* name, Value value) {
 Table plan_table(const PlanResult& plan) {
   Table table;
   table.title = fmt::format("Sizes of {}", plan.tier);
+  // Named only where it happens: a column of zeros says nothing.
+  const bool incomplete =
+      std::any_of(plan.points.begin(), plan.points.end(),
+                  [](const PlanPoint& p) { return p.run.completed < p.run.requests; });
   table.header = {"size",
                   "SLO",
                   "TTFT p50",
@@ -60,6 +66,7 @@ Table plan_table(const PlanResult& plan) {
                   fmt::format("from {}", plan.tier),
                   "preemptions",
                   "busiest link"};
+  if (incomplete) table.header.emplace_back("incomplete");
   for (const PlanPoint& point : plan.points) {
     const RunResult& run = point.run;
     const double lower = share_from_caches(run, 2);
@@ -68,6 +75,7 @@ Table plan_table(const PlanResult& plan) {
                           format_ms(run.tpot.p99_ms),
                           format_percent(share_from_caches(run, 1) - lower), format_percent(lower),
                           format_count(run.preemptions), format_percent(busiest_link(run))});
+    if (incomplete) table.rows.back().push_back(format_count(run.requests - run.completed));
   }
   table.highlight = plan.recommended;
   return table;
@@ -122,6 +130,7 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   curves.charts = {std::move(ttft), std::move(tpot), std::move(hits), std::move(busy)};
   report.sections.push_back(std::move(curves));
 
+  report.sections.push_back(setup_section(p));
   report.sections.push_back(provenance_section(p));
   return report;
 }

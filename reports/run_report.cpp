@@ -129,6 +129,49 @@ Table slo_table(const std::vector<SloResult>& slo) {
   return table;
 }
 
+Section setup_section(const Provenance& p) {
+  Section section;
+  section.heading = "Setup";
+  Table table;
+  table.header = {"what", "value"};
+  const auto inputs = p.inputs.is_object() ? p.inputs : nlohmann::json::object();
+  const auto configuration = inputs.value("configuration", nlohmann::json::object());
+  const auto part = [&](const char* key) {
+    return configuration.value(key, nlohmann::json::object());
+  };
+  const auto add = [&](const nlohmann::json& from, const char* key, const char* label) {
+    if (!from.contains(key)) return;
+    const auto& value = from[key];
+    table.rows.push_back({label, value.is_string() ? value.get<std::string>() : value.dump()});
+  };
+  const auto model = part("model");
+  const auto engine = part("engine");
+  const auto workload = part("workload");
+  const auto trace = inputs.value("trace", nlohmann::json::object());
+  add(model, "name", "model");
+  add(model, "kv_bits", "KV bits per element");
+  add(configuration, "gpu", "GPU");
+  add(engine, "preset", "engine");
+  if (engine.contains("num_gpu_blocks") && engine.contains("block_bytes")) {
+    const auto blocks = engine["num_gpu_blocks"].get<std::uint64_t>() - 1;
+    const auto bytes = static_cast<double>(blocks) * engine["block_bytes"].get<double>();
+    table.rows.push_back(
+        {"KV pool in HBM", fmt::format("{} blocks of {} tokens, {}", format_count(blocks),
+                                       engine.value("block_tokens", 0), format_bytes(bytes))});
+  }
+  add(engine, "max_num_seqs", "max_num_seqs");
+  add(engine, "max_num_batched_tokens", "max_num_batched_tokens");
+  add(engine, "max_model_len", "max_model_len");
+  add(trace, "name", "trace");
+  add(trace, "requests", "requests");
+  add(workload, "arrival", "arrivals");
+  add(workload, "speed", "speed");
+  add(workload, "rate_per_s", "rate per second");
+  add(workload, "concurrency", "concurrency");
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
 Section provenance_section(const Provenance& p) {
   Section section;
   section.heading = "Assumptions and provenance";
@@ -146,6 +189,25 @@ Section provenance_section(const Provenance& p) {
   return section;
 }
 
+namespace {
+
+/// "12 failed (too_long), 3 stuck (deadlock)".
+std::string incomplete(const RunResult& run) {
+  std::string out;
+  const auto add = [&](const char* status, const std::vector<ReasonCount>& reasons) {
+    for (const ReasonCount& reason : reasons) {
+      out += fmt::format("{}{} {} ({})", out.empty() ? "" : ", ", format_count(reason.count),
+                         status, reason.reason);
+    }
+  };
+  add("rejected", run.rejected_reasons);
+  add("failed", run.failed_reasons);
+  add("stuck", run.stuck_reasons);
+  return out;
+}
+
+}  // namespace
+
 Report run_summary(const RunResult& run, const std::string& scenario) {
   Report report;
   report.title = "Run: " + scenario;
@@ -153,6 +215,11 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
                                 format_count(run.requests), format_real(run.duration_s),
                                 format_ms(run.ttft.p99_ms), format_ms(run.tpot.p99_ms));
   Section summary;
+  if (run.completed < run.requests) {
+    summary.paragraphs.push_back(fmt::format("{} of {} requests did not complete: {}",
+                                             format_count(run.requests - run.completed),
+                                             format_count(run.requests), incomplete(run)));
+  }
   if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
   summary.tables.push_back(latency_table(run));
   summary.tables.push_back(totals_table(run));
@@ -182,6 +249,7 @@ Report run_report(const RunResult& run, const Provenance& p) {
   if (!links.empty()) time.charts.push_back(over_time(run, "Link use", "GB/s", 1e-9, links));
   time.charts.push_back(over_time(run, "Scheduled tokens", "tokens/s", 1, {"scheduled_tokens"}));
   report.sections.push_back(std::move(time));
+  report.sections.push_back(setup_section(p));
 
   report.sections.push_back(provenance_section(p));
   return report;

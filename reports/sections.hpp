@@ -9,6 +9,8 @@ namespace spillway {
 
 Table latency_table(const RunResult& run);
 Table slo_table(const std::vector<SloResult>& slo);
+/// Model, GPU, engine limits, pool and workload, from the document's inputs.
+Section setup_section(const Provenance& provenance);
 Section provenance_section(const Provenance& provenance);
 
 }  // namespace spillway

@@ -82,9 +82,11 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   if (estimate < 2) {
     engine.fail(
         "gpu_memory_utilization",
-        fmt::format("no room for KV: {} of {} go to weights ({}), activations ({}), CUDA graphs "
-                    "({}) and other ({})",
+        fmt::format("no room for KV: {} of {} go to the weights of {} ({}), activations ({}), CUDA "
+                    "graphs ({}) and other ({}); expected a smaller model, a larger gpu or more "
+                    "utilization (one GPU; tensor parallelism is not modelled)",
                     format_bytes(static_cast<double>(s.budget->requested.count())), s.gpu->name,
+                    s.model.spec->name,
                     format_bytes(static_cast<double>(s.budget->weights.count())),
                     format_bytes(static_cast<double>(s.budget->activations.count())),
                     format_bytes(static_cast<double>(s.budget->cuda_graphs.count())),

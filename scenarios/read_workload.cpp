@@ -78,9 +78,12 @@ void read_workload(const ObjectReader& top, Scenario& s) {
     workload->fail("", "expected either trace or synthetic, not both or neither");
   }
   if (trace) {
+    // A scenario's trace lies beside it; what was typed on the command line may also lie where the
+    // user stands.
     const std::filesystem::path path(*trace);
+    const bool typed = workload->where("trace").file == "--set" && std::filesystem::exists(path);
     const std::filesystem::path beside = std::filesystem::path(s.path).parent_path() / path;
-    w.trace = path.is_absolute() || *trace == "-" ? *trace : beside.string();
+    w.trace = path.is_absolute() || *trace == "-" || typed ? *trace : beside.string();
   }
   assign(w.block_tokens, workload->integer("block_tokens", 1, 65536));
   assign(w.limit, workload->integer("limit", 1));

@@ -76,12 +76,11 @@ json engine_json(const Scenario& s) {
 }
 
 json compute_json(const Scenario& s) {
-  const auto decimal = [](const Decimal& d) { return fmt::format("{}e{}", d.digits, d.exponent); };
   if (s.compute.kind == ComputeChoice::Kind::kLinear) {
     return {{"kind", "linear"},
-            {"step_us", decimal(s.compute.linear.step_us)},
-            {"token_ns", decimal(s.compute.linear.token_ns)},
-            {"kv_token_ns", decimal(s.compute.linear.kv_token_ns)}};
+            {"step_us", to_double(s.compute.linear.step_us)},
+            {"token_ns", to_double(s.compute.linear.token_ns)},
+            {"kv_token_ns", to_double(s.compute.linear.kv_token_ns)}};
   }
   const KernelSource source = kernel_coefficients(*s.gpu);
   const KernelCoefficients& k = source.kernels;
@@ -123,7 +122,7 @@ json synthetic_json(const SyntheticConfig& c) {
 }
 
 json workload_json(const WorkloadChoice& w) {
-  json out = {{"speed", fmt::format("{}e{}", w.arrival.speed.digits, w.arrival.speed.exponent)}};
+  json out = {{"speed", to_double(w.arrival.speed)}};
   if (w.synthetic) {
     out["synthetic"] = synthetic_json(*w.synthetic);
   } else {

@@ -8,7 +8,7 @@
 
 #include "models/engine/engine.hpp"
 #include "scenarios/conservation.hpp"
-#include "sim/det_math.hpp"
+#include "sim/decimal.hpp"
 #include "sim/recorder.hpp"
 
 namespace spillway {
@@ -55,7 +55,7 @@ void check_pool(const Scenario& s, const Workload& workload) {
 void check_horizon(const Scenario& s, const Workload& workload) {
   constexpr double kMostS = 10 * 365.0 * 86'400;
   const ArrivalConfig& a = s.workload.arrival;
-  const double speed = static_cast<double>(a.speed.digits) * det::pow(10, a.speed.exponent);
+  const double speed = to_double(a.speed);
   double last_s = 0;
   if (a.kind == ArrivalConfig::Kind::kTrace) {
     last_s = static_cast<double>(workload.columns().arrival_ns.back()) / 1e9 / speed;

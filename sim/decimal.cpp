@@ -1,11 +1,14 @@
 #include "sim/decimal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "sim/error.hpp"
@@ -72,6 +75,13 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
     std::from_chars(first, last, exponent);
     out.exponent += exponent;
   }
+  return out;
+}
+
+double to_double(const Decimal& value) {
+  const std::string text = fmt::format("{}e{}", value.digits, value.exponent);
+  double out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
   return out;
 }
 

@@ -20,6 +20,9 @@ Decimal decimal_of(double value);
 /// Nothing when the text is not wholly a finite number.
 std::optional<Decimal> parse_decimal(std::string_view text);
 
+/// The double nearest to it.
+double to_double(const Decimal& value);
+
 /// floor(value * 10^power) exactly; throws std::out_of_range when it does not fit int64.
 std::int64_t floor_scaled(const Decimal& value, int power);
 

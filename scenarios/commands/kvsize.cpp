@@ -57,7 +57,7 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
                     {"kv_tokens", blocks * defaults.block_tokens}};
   Table table;
   table.title = fmt::format("On one {} at utilisation {}", gpu.name, memory.gpu_memory_utilization);
-  table.header = {"part", "bytes"};
+  table.header = {"part", "size"};
   table.rows = {{"visible to CUDA", gib(budget.visible)},
                 {"vLLM may use", gib(budget.requested)},
                 {"weights", gib(budget.weights)},
@@ -65,6 +65,11 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
                 {"other (context, workspaces)", gib(budget.other)},
                 {"left for KV", gib(budget.kv)}};
   section.tables.push_back(std::move(table));
+  if (blocks < 2) {
+    section.paragraphs.push_back(fmt::format(
+        "{} does not fit {} at this utilization; weights are counted as published, on one GPU",
+        model.name, gpu.name));
+  }
   section.paragraphs.push_back(
       fmt::format("KV pool: {} blocks of {} tokens = {} tokens",
                   format_count(static_cast<std::uint64_t>(blocks)), defaults.block_tokens,

@@ -138,7 +138,8 @@ int run(const RunOptions& options) {
   print_notes(outcome.warnings, common);
   const auto& slo = outcome.result.slo;
   const bool missed =
-      std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });
+      std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; }) ||
+      outcome.result.completed < outcome.result.requests;
   return options.gate && missed ? kGateFailed : 0;
 }
 
@@ -156,7 +157,8 @@ void add_run(CLI::App& app, CommandList& commands) {
       ->required();
   command->add_option("--output", options->outputs,
                       "kind=requests|html|md|csv|text,path=FILE (repeatable)");
-  command->add_flag("--gate", options->gate, "Exit with 99 when an SLO of the scenario is missed");
+  command->add_flag("--gate", options->gate,
+                    "Exit with 99 when an SLO is missed or a request does not complete");
 }
 
 }  // namespace spillway

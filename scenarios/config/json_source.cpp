@@ -239,6 +239,10 @@ void JsonSource::set(std::string_view assignment) {
       pointer += "/" + escaped_key(part);
       if (created.empty() && !node->contains(part)) created = pointer;
       node = &(*node)[part];
+    } else if (node->is_array()) {
+      throw InputError(Fault::kUsage, {"--set", 0, field},
+                       fmt::format("\"{}\" is no place in an array of {}; expected 0 to {}", part,
+                                   node->size(), node->empty() ? 0 : node->size() - 1));
     } else {
       throw InputError(Fault::kUsage, {"--set", 0, field},
                        fmt::format("\"{}\" leads into {}, not an object", part, node->type_name()));

@@ -154,18 +154,16 @@ class Judge {
                       format_percent(here), format_percent(larger));
       return;
     }
-    const bool tried = at < count() - 1;
-    if (!tried && demand_.reusable - here >= kWorthwhile) {
+    if (demand_.reusable - larger >= kWorthwhile) {
       plan_.binding = fmt::format(
-          "not known: {} is the largest size tried; caches supply {} of prompt tokens there, "
-          "while about {} of prompt blocks are repeated",
-          point(at).capacity, format_percent(here), format_percent(demand_.reusable));
+          "not known: up to {}, the largest size tried, caches supply {} of prompt tokens, while "
+          "about {} of prompt blocks are repeated",
+          point(count() - 1).capacity, format_percent(larger), format_percent(demand_.reusable));
       return;
     }
-    plan_.binding =
-        fmt::format("compute: caches supply {} of prompt tokens, and {}", format_percent(here),
-                    tried ? "no larger size tried raises that by a point"
-                          : "hardly more than that is repeated at all");
+    plan_.binding = fmt::format(
+        "compute: caches supply {} of prompt tokens, and hardly more than that is repeated at all",
+        format_percent(here));
   }
 
   int nearest() {

@@ -232,7 +232,7 @@ TEST_CASE("without --gate a missed SLO is a result like any other", "[cli]") {
   CHECK_THAT(result.out, ContainsSubstring("missed"));
 }
 
-TEST_CASE("--gate counts a run that completes nothing as missed", "[cli]") {
+TEST_CASE("--gate counts requests that do not complete as missed", "[cli]") {
   const Scene scene;
   CHECK(
       test::spillway({"run", scene.scenario, "--gate", "--set", "engine.max_model_len=10"}).code ==
@@ -260,7 +260,7 @@ TEST_CASE("--set takes text, JSON, array places and keys the file does not have"
                          "workload.speed=2", "--set", "name=\"other\"", "--set",
                          "engine={\"preset\": \"vllm@0.19\", \"num_gpu_blocks\": 99}"})["inputs"];
   CHECK(c["configuration"]["tiers"][0]["capacity"] == "67108864B");
-  CHECK(c["configuration"]["workload"]["speed"] == "2e0");
+  CHECK(c["configuration"]["workload"]["speed"] == 2.0);
   CHECK(c["scenario"]["name"] == "other");
   CHECK(c["configuration"]["engine"]["preset"] == "vllm@0.19");
 }
@@ -271,7 +271,7 @@ TEST_CASE("a bad --set says what it found", "[cli]") {
       {"tiers", "--set: expected key.path=value, found \"tiers\""},
       {"=3", "--set: expected key.path=value, found \"=3\""},
       {"", "--set: expected key.path=value, found \"\""},
-      {"tiers.9.capacity=1GiB", "--set: tiers.9.capacity: \"9\" leads into array"},
+      {"tiers.9.capacity=1GiB", "--set: tiers.9.capacity: \"9\" is no place in an array of 1; "},
       {"name.x=1", "--set: name.x: \"x\" leads into string"},
       {"tiers.0.capacity=64", "--set: tiers.0.capacity: expected a size with its unit"},
       {"tiers.0.capacity=64 apples", "--set: tiers.0.capacity: expected a size with a unit"},

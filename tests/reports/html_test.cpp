@@ -19,7 +19,8 @@ TEST_CASE("the page of a run is well formed", "[reports]") {
   CHECK(markup.problem == "");
   CHECK(markup.count("html") == 1);
   CHECK(markup.count("h1") == 1);
-  CHECK(markup.count("table") == 7);  // SLO, latency, totals, sources, tiers, links, provenance
+  CHECK(markup.count("table") ==
+        8);  // SLO, latency, totals, sources, tiers, links, setup, provenance
 }
 
 TEST_CASE("the page of a plan is well formed and draws its curves", "[reports]") {

@@ -51,7 +51,8 @@ TEST_CASE("a plan's table has a row per size and marks the recommendation", "[re
   CHECK(table.highlight == 1);
   // 4,500 of 10,000 prompt tokens from HBM and 3,000 from DRAM; the busier link at 12.5%.
   CHECK(cells_of(table, 1) == std::vector<std::string>{"16GiB", "met", "23.0 ms", "69.0 ms",
-                                                       "7.50 ms", "45.0%", "30.0%", "7", "12.5%"});
+                                                       "7.50 ms", "45.0%", "30.0%", "7", "12.5%",
+                                                       "10"});
   CHECK(cells_of(table, 0).at(1) == "missed");
   for (const auto& row : table.rows) CHECK(row.size() == table.header.size());
 }
@@ -92,7 +93,7 @@ TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers"
   }
   CHECK(titles == std::vector<std::string>{"Service level objectives", "Latency",
                                            "Requests and tokens", "Where prompt tokens came from",
-                                           "Tiers (counts in engine blocks)", "Links", ""});
+                                           "Tiers (counts in engine blocks)", "Links", "", ""});
   CHECK_THAT(report.subtitle, ContainsSubstring("1,000 requests, 61.2 simulated seconds"));
   CHECK_THAT(report.subtitle, ContainsSubstring("TTFT p99 69.0 ms"));
 }
@@ -130,6 +131,41 @@ TEST_CASE("every report names tool, digest, seed, trace and assumptions", "[repo
       CHECK_THAT(text, ContainsSubstring(part));
     }
   }
+}
+
+TEST_CASE("a report names what was simulated", "[reports]") {
+  Provenance p = sample_provenance();
+  p.inputs["configuration"] = nlohmann::json::parse(R"({
+    "model": {"name": "M-8B", "kv_bits": 8}, "gpu": "G",
+    "engine": {"preset": "vllm@0.25", "num_gpu_blocks": 1025, "block_tokens": 16,
+               "block_bytes": 1048576, "max_num_seqs": 256},
+    "workload": {"arrival": "trace", "speed": 0.35}})");
+  for (const Report& report : {run_report(sample_run(), p), plan_report(sample_plan(), p)}) {
+    const std::string text = rendered(report, "text");
+    // 1025 blocks less the null block, of 1 MiB.
+    for (const char* part : {"M-8B", "vllm@0.25", "1,024 blocks of 16 tokens, 1.00 GiB", "0.35"}) {
+      INFO(text);
+      CHECK_THAT(text, ContainsSubstring(part));
+    }
+  }
+}
+
+TEST_CASE("requests that did not complete are counted by reason", "[reports]") {
+  RunResult run = sample_run();
+  run.completed = run.requests - 5;
+  run.rejected_reasons = {};
+  run.failed_reasons = {{"too_long", 3}};
+  run.stuck_reasons = {{"deadlock", 2}};
+  CHECK_THAT(
+      rendered(run_report(run, sample_provenance()), "text"),
+      ContainsSubstring("requests did not complete: 3 failed (too_long), 2 stuck (deadlock)"));
+  PlanResult plan = sample_plan();
+  for (PlanPoint& p : plan.points) p.run.completed = p.run.requests;
+  CHECK_THAT(rendered(plan_report(plan, sample_provenance()), "text"),
+             !ContainsSubstring("incomplete"));
+  plan.points[0].run.requests = plan.points[0].run.completed + 7;
+  CHECK_THAT(rendered(plan_report(plan, sample_provenance()), "text"),
+             ContainsSubstring("incomplete"));
 }
 
 TEST_CASE("results of nothing are reported without a division by zero", "[reports]") {

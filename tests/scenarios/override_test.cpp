@@ -2,6 +2,7 @@
 #include "scenarios/config/json_source.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/sim/input_error.hpp"
+#include "tests/support/files.hpp"
 
 namespace spillway::test {
 namespace {
@@ -50,6 +51,25 @@ TEST_CASE("an override replaces what the file says", "[scenarios]") {
   CHECK(s.seed == 7);
 }
 
+TEST_CASE("a trace named on the command line may lie where the user stands", "[scenarios]") {
+  const Scratch scratch;
+  const std::string scenario = scratch.file("s.json", joined(reference_lines()));
+  const auto trace = [&](const std::string& name) {
+    JsonSource source = JsonSource::from_file(scenario);
+    source.set("workload.trace=" + name);
+    return load_scenario(source).workload.trace;
+  };
+  const std::filesystem::path before = std::filesystem::current_path();
+  const Scratch here;
+  here.file("mine.jsonl", "");
+  std::filesystem::current_path(here.path("."));
+  const std::string found = trace("mine.jsonl");
+  const std::string missing = trace("other.jsonl");
+  std::filesystem::current_path(before);
+  CHECK(found == "mine.jsonl");
+  CHECK(missing == scratch.path("other.jsonl"));  // beside the scenario, as in the file
+}
+
 TEST_CASE("the last override of a key wins", "[scenarios]") {
   CHECK(reference_with({"seed=7", "seed=8"}).seed == 8);
 }
@@ -78,7 +98,7 @@ TEST_CASE("a path into something that is no object is refused", "[scenarios]") {
   for (const char* index : {"1", "-1", "x", "000000", "99999999999999999999", "0x0", "+0"}) {
     INFO("index: " << index);
     CHECK_THAT(message_with({fmt::format("tiers.{}.name=x", index)}),
-               ContainsSubstring("leads into array, not an object"));
+               ContainsSubstring("is no place in an array of "));
   }
 }
 

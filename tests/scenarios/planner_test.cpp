@@ -65,7 +65,8 @@ TEST_CASE("what binds beyond the largest size tried is not known", "[scenarios]"
       planned(R"(["0blocks", "96blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 1}])"}),
       cycle());
   CHECK(plan.recommended == -1);
-  CHECK_THAT(plan.binding, ContainsSubstring("not known: 96blocks is the largest size tried"));
+  CHECK_THAT(plan.binding,
+             ContainsSubstring("not known: up to 96blocks, the largest size tried, "));
   CHECK_THAT(plan.binding, ContainsSubstring("about 88.0% of prompt blocks are repeated"));
 }
 

@@ -42,8 +42,8 @@ TEST_CASE("a pool sized from a GPU shows how", "[scenarios]") {
 }
 
 TEST_CASE("decimals are written as they were typed", "[scenarios]") {
-  CHECK(resolved_with({"workload.speed=0.35"})["workload"]["speed"] == "35e-2");
-  CHECK(resolved_with({"compute.kv_token_ns=0.1"})["compute"]["kv_token_ns"] == "1e-1");
+  CHECK(resolved_with({"workload.speed=0.35"})["workload"]["speed"] == 0.35);
+  CHECK(resolved_with({"compute.kv_token_ns=0.1"})["compute"]["kv_token_ns"] == 0.1);
 }
 
 TEST_CASE("capacities are exact, and inf is a string", "[scenarios]") {
