@@ -10,6 +10,9 @@ std::atomic<std::uint64_t> count{0};
 
 }  // namespace
 
+// AddressSanitizer brings its own forms and pairs them; there nothing is counted.
+#ifndef __SANITIZE_ADDRESS__
+
 // Replacing the plain forms is enough: the array and nothrow forms call them.
 void* operator new(std::size_t size) {
   count.fetch_add(1, std::memory_order_relaxed);
@@ -24,6 +27,8 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t) noexcept {
   std::free(memory);
 }
+
+#endif
 
 namespace spillway::test {
 
