@@ -107,8 +107,10 @@ def make(seed):
         slot = -(-kv_bytes * block // 4096) * 4096
         slots = rng.choice([rng.randint(1, 8), typical, largest, largest * 2, largest * 6,
                             typical * 20, sum(need) * 2])
-        capacity = rng.choice([f"{slots}blocks", f"{max(1, slots * slot // 2**20)}MiB",
-                               f"{max(1, slots * slot // 10**6)}MB"])
+        def at_least_a_slot(unit):
+            return max(-(-slot // unit), slots * slot // unit)
+        capacity = rng.choice([f"{slots}blocks", f"{at_least_a_slot(2**20)}MiB",
+                               f"{at_least_a_slot(10**6)}MB"])
         if slots * slot > 2**31 and rng.random() < 0.5:
             capacity = f"{slots * slot // 2**30}GiB"
         scenario["tiers"] = [{"name": "dram", "kind": "dram", "capacity": capacity, "eviction": "lru"}]
