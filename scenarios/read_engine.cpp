@@ -107,14 +107,17 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   }
 }
 
-/// vLLM refuses to start when one request of max_model_len does not fit the pool. A limit that the
-/// scenario gives is held to that; the model's own is lowered to what fits, with a note.
+/// vLLM refuses to start when one request of max_model_len does not fit the memory it finds. A
+/// limit that the scenario gives is held to that; the model's own is lowered to what fits, with a
+/// note. Beside a pool given in blocks a given limit stays: longer requests are rejected as they
+/// arrive.
 void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   if (c.max_model_len == 0) return;
   const std::int64_t usable = std::int64_t{c.num_gpu_blocks} - 1;
   const std::int64_t needed = ceil_div(c.max_model_len, c.block_tokens);
   if (needed <= usable) return;
+  if (engine.has("max_model_len") && s.pool_given) return;
   if (engine.has("max_model_len")) {
     engine.fail(
         "max_model_len",
