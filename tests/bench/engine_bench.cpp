@@ -56,7 +56,7 @@ TEST_CASE("the Mooncake conversation trace", "[bench]") {
   if (!path) return;
   const Scenario scenario = scenario_of("mooncake-conversation.json", *path);
   const Workload workload = open_trace(*path, {});
-  BENCHMARK("read 12,031 requests, 288,974 blocks, gzip") {
+  BENCHMARK("read 12,031 requests, 288,500 blocks, gzip") {
     return open_trace(*path, {}).size();
   };
   BENCHMARK("simulate it at 0.35x, 1 TiB") {
