@@ -128,7 +128,7 @@ Complaints machine_paths(const SourceFile& file) {
   for (const std::string& path : kMachinePaths) {
     for (std::size_t at = file.text.find(path); at != std::string::npos;
          at = file.text.find(path, at + 1)) {
-      // Part of a longer path ("scenarios/work/") or of an address, or not.
+      // Part of a longer path ("a/b/c") or of an address, or not.
       const char before = at == 0 ? ' ' : file.text[at - 1];
       const bool inside = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '.';
       if (!inside) out.push_back(place(file, at) + ": " + path);

@@ -26,7 +26,7 @@ std::vector<std::string> between(const std::string& line, const std::string& ope
   return out;
 }
 
-/// `sim/units.hpp`, `tests/long`: begins with a folder of ours, and has no placeholder.
+/// `sim/units.hpp`, `tests/long`: begins with a folder of ours, and has no wildcard.
 bool names_a_file(const std::string& text) {
   const std::size_t slash = text.find('/');
   return slash != std::string::npos && kFolders.contains(text.substr(0, slash)) &&
