@@ -8,13 +8,19 @@ namespace {
 
 /// (e2el - ttft) / (output - 1), rounded to the nanosecond.
 Duration tpot_of(const RequestRecord& r) {
-  return (r.finish - r.first_token) / static_cast<std::int64_t>(r.output_tokens - 1);
+  const auto gaps = static_cast<std::int64_t>(r.output_tokens - 1);
+  return (r.finish - r.first_token + Duration(gaps / 2)) / gaps;
 }
 
-std::vector<double> scaled(const BinnedSeries& series, double factor) {
+/// Means over each bin; the last one ends with the run.
+std::vector<double> scaled(const BinnedSeries& series, double factor, Time end) {
   std::vector<double> out = series.bins();
-  const double bin_s = seconds_of(series.bin_width());
-  for (double& value : out) value = value / bin_s * factor;
+  const Duration width = series.bin_width();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Duration left = end - Time(width * static_cast<std::int64_t>(i));
+    const bool part = left > Duration(0) && left < width;
+    out[i] = out[i] / seconds_of(part ? left : width) * factor;
+  }
   return out;
 }
 
@@ -142,8 +148,8 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   const double span_s = last_event_ > first_arrival_ ? seconds_of(last_event_ - first_arrival_) : 0;
   const auto series = [&](std::string name, std::string unit, const BinnedSeries& from,
                           double factor) {
-    out.series.push_back(
-        {std::move(name), std::move(unit), seconds_of(from.bin_width()), scaled(from, factor)});
+    out.series.push_back({std::move(name), std::move(unit), seconds_of(from.bin_width()),
+                          scaled(from, factor, last_event_)});
   };
   series("running", "requests", running_, 1);
   series("waiting", "requests", waiting_, 1);
@@ -166,7 +172,7 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
     link.bytes = lane.bytes;
     link.transfers = lane.transfers;
     if (span_s > 0) link.busy_fraction = seconds_of(lane.busy) / span_s;
-    const std::vector<double> rates = scaled(lane.series, 1);
+    const std::vector<double> rates = scaled(lane.series, 1, last_event_);
     if (!rates.empty()) link.peak_bytes_per_s = *std::max_element(rates.begin(), rates.end());
     out.links.push_back(link);
     series("", "bytes/s", lane.series, 1);

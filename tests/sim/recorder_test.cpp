@@ -160,6 +160,24 @@ TEST_CASE("link use is bytes, busy time and the busiest bin", "[sim]") {
   CHECK(r.links[1].peak_bytes_per_s == Approx(1000.0));  // the second from 2 to 3
 }
 
+TEST_CASE("the last bin ends with the run", "[sim]") {
+  Recorder recorder(0, 0, {});
+  recorder.on_step({at_s(0), at_s(1.25), {}, 10, 0, 4, 0});
+  const RunResult r = recorder.result(1);
+  REQUIRE(r.series[0].name == "running");
+  // Four ran until 1.25 s: a mean of 4 in the quarter of a bin as well, not of 1.
+  CHECK(r.series[0].values == std::vector<double>{4, 4});
+}
+
+TEST_CASE("time per output token is rounded to the nearest nanosecond", "[sim]") {
+  Recorder recorder(1, 0, {});
+  RequestRecord a = completed(0, 0, 0, 0);
+  a.output_tokens = 4;
+  a.finish = time_at(5);  // 5 / 3 = 1.67
+  recorder.on_request(a);
+  CHECK(recorder.result(1).tpot.mean_ms == Approx(2e-6));
+}
+
 TEST_CASE("steps, tokens, gaps and preemptions add up", "[sim]") {
   Recorder recorder(0, 0, {});
   recorder.on_step({at_s(0), at_s(2), {}, 100, 7, 3, 1});
