@@ -11,16 +11,6 @@ namespace spillway {
 
 namespace {
 
-double share_from_caches(const RunResult& run, std::size_t first_source) {
-  std::uint64_t tokens = 0;
-  for (std::size_t i = first_source; i < run.prompt_tokens_by_source.size(); ++i) {
-    tokens += run.prompt_tokens_by_source[i].second;
-  }
-  return run.input_tokens == 0
-             ? 0
-             : static_cast<double>(tokens) / static_cast<double>(run.input_tokens);
-}
-
 double busiest_link(const RunResult& run) {
   double most = 0;
   for (const LinkResult& link : run.links) most = std::max(most, link.busy_fraction);
@@ -69,12 +59,12 @@ Table plan_table(const PlanResult& plan) {
   if (incomplete) table.header.emplace_back("incomplete");
   for (const PlanPoint& point : plan.points) {
     const RunResult& run = point.run;
-    const double lower = share_from_caches(run, 2);
+    const double lower = cached_share(run, 1);
     table.rows.push_back({point.capacity, point.feasible ? "met" : "missed",
                           format_ms(run.ttft.median_ms), format_ms(run.ttft.p99_ms),
-                          format_ms(run.tpot.p99_ms),
-                          format_percent(share_from_caches(run, 1) - lower), format_percent(lower),
-                          format_count(run.preemptions), format_percent(busiest_link(run))});
+                          format_ms(run.tpot.p99_ms), format_percent(cached_share(run) - lower),
+                          format_percent(lower), format_count(run.preemptions),
+                          format_percent(busiest_link(run))});
     if (incomplete) table.rows.back().push_back(format_count(run.requests - run.completed));
   }
   table.highlight = plan.recommended;
@@ -122,9 +112,8 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   }
   Chart hits = by_size(plan, "Prompt tokens from caches", "% of prompt tokens");
   hits.series = {
-      line(plan, "all caches", [](const RunResult& r) { return 100 * share_from_caches(r, 1); }),
-      line(plan, plan.tier.c_str(),
-           [](const RunResult& r) { return 100 * share_from_caches(r, 2); })};
+      line(plan, "all caches", [](const RunResult& r) { return 100 * cached_share(r); }),
+      line(plan, plan.tier.c_str(), [](const RunResult& r) { return 100 * cached_share(r, 1); })};
   Chart busy = by_size(plan, "Busiest link", "% of the time");
   busy.series = {line(plan, "busy", [](const RunResult& r) { return 100 * busiest_link(r); })};
   curves.charts = {std::move(ttft), std::move(tpot), std::move(hits), std::move(busy)};

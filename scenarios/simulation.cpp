@@ -54,14 +54,8 @@ void check_pool(const Scenario& s, const Workload& workload) {
 /// The clock holds 292 years; arrivals that take ten are a slip in the scenario.
 void check_horizon(const Scenario& s, const Workload& workload) {
   constexpr double kMostS = 10 * 365.0 * 86'400;
-  const ArrivalConfig& a = s.workload.arrival;
-  const double speed = to_double(a.speed);
-  double last_s = 0;
-  if (a.kind == ArrivalConfig::Kind::kTrace) {
-    last_s = static_cast<double>(workload.columns().arrival_ns.back()) / 1e9 / speed;
-  } else if (a.kind == ArrivalConfig::Kind::kPoisson) {
-    last_s = workload.size() / (a.rate_per_s * speed);
-  }
+  const double last_s =
+      expected_arrival_s(s.workload.arrival, workload, RequestId{workload.size() - 1});
   if (last_s <= kMostS) return;
   throw InputError(Fault::kUsage, s.workload.where,
                    fmt::format("at this speed the last request arrives after {:.0f} years; "
@@ -262,6 +256,20 @@ class Run {
 };
 
 }  // namespace
+
+double expected_arrival_s(const ArrivalConfig& arrival, const Workload& workload,
+                          RequestId request) {
+  const double speed = to_double(arrival.speed);
+  switch (arrival.kind) {
+    case ArrivalConfig::Kind::kTrace:
+      return static_cast<double>(nanoseconds_of(workload.arrival(request))) / 1e9 / speed;
+    case ArrivalConfig::Kind::kPoisson:
+      return (raw(request) + 1.0) / (arrival.rate_per_s * speed);
+    case ArrivalConfig::Kind::kClosedLoop:
+      break;
+  }
+  return 0;
+}
 
 SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,
                            const SimulationOptions& options) {

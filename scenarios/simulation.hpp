@@ -23,6 +23,11 @@ struct SimulationOutcome {
   std::vector<std::string> warnings;
 };
 
+/// When a request is due on the simulated clock: as recorded, or on average where arrivals are
+/// drawn; 0 in a closed loop, whose requests wait for answers.
+double expected_arrival_s(const ArrivalConfig& arrival, const Workload& workload,
+                          RequestId request);
+
 /// Runs `scenario` on `workload`, with the tier below HBM holding `scenario.tier->capacity`.
 /// Throws InputError (exit 2) when the pool cannot hold a single request of the workload, and
 /// InternalError, with simulated time, event number and seed, when an invariant breaks.

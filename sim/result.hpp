@@ -103,6 +103,17 @@ struct RunResult {
   SimulationCost sim;
 };
 
+/// Share of prompt tokens that tiers from `first_tier` on supplied (0: HBM and all below).
+inline double cached_share(const RunResult& run, std::size_t first_tier = 0) {
+  std::uint64_t tokens = 0;
+  for (std::size_t i = first_tier + 1; i < run.prompt_tokens_by_source.size(); ++i) {
+    tokens += run.prompt_tokens_by_source[i].second;
+  }
+  return run.input_tokens == 0
+             ? 0
+             : static_cast<double>(tokens) / static_cast<double>(run.input_tokens);
+}
+
 /// One size that a plan tried.
 struct PlanPoint {
   std::int64_t capacity_bytes = 0;

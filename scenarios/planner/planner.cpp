@@ -12,7 +12,6 @@
 #include "reports/run_json.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/simulation.hpp"
-#include "sim/decimal.hpp"
 #include "traces/trace_stats.hpp"
 
 namespace spillway {
@@ -22,17 +21,6 @@ namespace {
 constexpr double kKneeShare = 0.95;   // of the gain that the whole grid offers
 constexpr double kWorthwhile = 0.01;  // of prompt tokens: less is no gain
 constexpr double kBusyLink = 0.80;    // beyond it a link counts as the bottleneck
-
-/// Share of prompt tokens that some cache supplied.
-double cached_share(const RunResult& run) {
-  std::uint64_t cached = 0;
-  for (std::size_t i = 1; i < run.prompt_tokens_by_source.size(); ++i) {
-    cached += run.prompt_tokens_by_source[i].second;
-  }
-  return run.input_tokens == 0
-             ? 0
-             : static_cast<double>(cached) / static_cast<double>(run.input_tokens);
-}
 
 /// Distance to the target as a share of it; negative when it is missed.
 double margin(const SloResult& slo) {
@@ -58,13 +46,8 @@ Demand demand_of(const Scenario& scenario, const Workload& workload) {
   Demand out;
   out.reusable = trace_stats(workload).infinite_hit_ratio;
   const ArrivalConfig& arrival = scenario.workload.arrival;
-  if (arrival.kind == ArrivalConfig::Kind::kTrace) {
-    const auto& ns = workload.columns().arrival_ns;
-    out.arrivals_s =
-        static_cast<double>(floor_divided(ns.back() - ns.front(), arrival.speed)) / 1e9;
-  } else if (arrival.kind == ArrivalConfig::Kind::kPoisson) {
-    out.arrivals_s = workload.size() / arrival.rate_per_s;
-  }
+  out.arrivals_s = expected_arrival_s(arrival, workload, RequestId{workload.size() - 1}) -
+                   expected_arrival_s(arrival, workload, RequestId{0});
   return out;
 }
 

@@ -85,6 +85,20 @@ TEST_CASE("requests that arrive faster than they leave are called overload", "[s
   CHECK_THAT(plan.binding, ContainsSubstring("overload: requests arrive at 1,020/s and leave at "));
 }
 
+TEST_CASE("overload is judged at the speed that arrivals have", "[scenarios]") {
+  // Ten a second for 50 requests are no overload; a hundred times as fast they are: 49 ms of
+  // arrivals, 0.6 s of prefill.
+  const auto binding = [](const char* speed) {
+    const std::string workload = std::string(R"(workload={"trace": "t", "arrival": "poisson", )") +
+                                 R"("rate_per_s": 10, "speed": )" + speed + "}";
+    return plan_of(planned(kGrid, {workload, R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
+                   repeating(50, 50, 1, 1))
+        .binding;
+  };
+  CHECK_THAT(binding("1"), !ContainsSubstring("overload"));
+  CHECK_THAT(binding("100"), ContainsSubstring("overload: requests arrive at 1,020/s"));
+}
+
 TEST_CASE("headroom is the distance to the tightest target", "[scenarios]") {
   const PlanResult plan = plan_of(planned(kGrid, {R"(slo=[{"metric": "median_ttft_ms", "max": 10},)"
                                                   R"( {"metric": "p99_ttft_ms", "max": 1000}])"}),
