@@ -14,8 +14,8 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kWorkloadKeys[] = {"trace", "synthetic",  "block_tokens", "arrival",
-                                   "speed", "rate_per_s", "concurrency",  "limit"};
+constexpr Names kWorkloadKeys[] = {"trace",      "synthetic",   "block_tokens", "arrival", "speed",
+                                   "rate_per_s", "concurrency", "limit",        "lenient"};
 constexpr Names kSyntheticKeys[] = {
     "requests",     "sessions_per_s", "turns",          "think_s",       "system_prompts",
     "system_zipf",  "system_tokens",  "user_tokens",    "answer_tokens", "answer_tokens_per_s",
@@ -85,14 +85,16 @@ void read_workload(const ObjectReader& top, Scenario& s) {
     const std::filesystem::path beside = std::filesystem::path(s.path).parent_path() / path;
     w.trace = path.is_absolute() || *trace == "-" || typed ? *trace : beside.string();
   }
-  assign(w.block_tokens, workload->integer("block_tokens", 1, 65536));
+  assign(w.reader.block_tokens, workload->integer("block_tokens", 1, 65536));
+  w.lenient = workload->boolean("lenient").value_or(false);
   assign(w.limit, workload->integer("limit", 1));
   w.arrival.seed = s.seed;
   const double speed = workload->number("speed", 1e-6, 1e6).value_or(1);
   w.arrival.speed = decimal_of(speed);
   const std::string arrival = workload->text("arrival").value_or("trace");
   if (w.synthetic)
-    workload->refuse({"block_tokens"}, "expected only with a trace; synthetic has its own");
+    workload->refuse({"block_tokens", "lenient"},
+                     "expected only with a trace; synthetic has its own");
   if (arrival != "poisson") {
     workload->refuse({"rate_per_s"}, "expected only with \"arrival\": \"poisson\"");
   }

@@ -126,7 +126,8 @@ json workload_json(const WorkloadChoice& w) {
   if (w.synthetic) {
     out["synthetic"] = synthetic_json(*w.synthetic);
   } else {
-    out["block_tokens"] = w.block_tokens;
+    if (w.reader.block_tokens > 0) out["block_tokens"] = w.reader.block_tokens;
+    out["lenient"] = w.lenient;
   }
   if (w.limit > 0) out["limit"] = w.limit;
   switch (w.arrival.kind) {
@@ -184,10 +185,17 @@ json scenario_inputs(const Scenario& s, const Workload& workload) {
 }
 
 json trace_inputs(const Workload& workload) {
+  const RowCounts& rows = workload.source().rows;
   return {{"name", workload.source().name},
           {"format", workload.source().format},
           {"content_hash", hex16(workload.content_hash())},
           {"requests", workload.size()},
+          {"rows",
+           {{"read", rows.read()},
+            {"kept", rows.kept},
+            {"dropped", rows.dropped},
+            {"quarantined", rows.quarantined},
+            {"reordered", rows.reordered}}},
           {"block_tokens", workload.block_tokens()}};
 }
 

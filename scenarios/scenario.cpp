@@ -77,7 +77,8 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
     return generate_workload(config, scenario.seed);
   }
   OpenOptions options;
-  options.block_tokens = w.block_tokens;
+  options.reader = w.reader;
+  options.lenient = w.lenient;
   options.limit = w.limit;
   options.progress = progress;
   return open_trace(w.trace, options);

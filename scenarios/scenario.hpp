@@ -23,6 +23,7 @@
 #include "scenarios/config/object_reader.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "traces/byte_source.hpp"
+#include "traces/catalogue.hpp"
 #include "traces/synthetic.hpp"
 
 namespace spillway {
@@ -72,7 +73,8 @@ struct LinkChoice {
 struct WorkloadChoice {
   std::string trace;  ///< path, empty when synthetic
   std::optional<SyntheticConfig> synthetic;
-  std::uint32_t block_tokens = 512;
+  ReaderOptions reader;
+  bool lenient = false;  ///< leave faulty rows out, up to the limit
   std::uint32_t limit = 0;
   ArrivalConfig arrival;
   SourceRef where;

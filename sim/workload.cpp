@@ -13,6 +13,21 @@ std::uint64_t Workload::content_hash() const {
   digest.column(columns_.session);
   digest.column(columns_.chain_begin);
   digest.column(columns_.chain);
+  // Columns that most traces lack are hashed only where they are, each behind a tag.
+  if (!columns_.tenant.empty()) {
+    digest.text("tenant");
+    digest.column(columns_.tenant);
+    for (const std::string& name : source_.tenants) digest.text(name);
+  }
+  if (!columns_.after_begin.empty()) {
+    digest.text("after");
+    digest.column(columns_.after_begin);
+    digest.column(columns_.after);
+  }
+  if (!columns_.think_ns.empty()) {
+    digest.text("think");
+    digest.column(columns_.think_ns);
+  }
   return digest.value();
 }
 

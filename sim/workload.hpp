@@ -23,7 +23,17 @@ struct WorkloadColumns {
   std::span<const std::uint32_t> input_tokens;   ///< >= 1
   std::span<const std::uint32_t> output_tokens;  ///< >= 1 (a recorded 0 counts as 1)
   std::span<const std::uint32_t> session;        ///< empty when the trace names no sessions
-  std::span<const std::uint64_t> chain_begin;    ///< requests + 1 offsets into `chain`
+  std::span<const std::uint32_t> tenant;         ///< empty when the trace names no tenants
+  /// Which answers a request waited for: requests + 1 offsets into `after`, whose requests come
+  /// before it. Both empty when nothing is known. Most requests wait for one or none; a request
+  /// behind parallel sub-agents waits for several.
+  std::span<const std::uint32_t> after_begin;
+  std::span<const RequestId> after;
+  /// The client's pause between the last of these answers and the request; -1: not recorded. Empty
+  /// when none is.
+  std::span<const std::int64_t> think_ns;
+  std::span<const std::uint64_t> chain_begin;  ///< requests + 1 offsets into `chain`
+  /// The prompt's full blocks and, where the trace names it, the partial block behind them.
   std::span<const TraceBlockId> chain;
   std::uint32_t block_tokens = 0;   ///< tokens in a full trace block
   std::uint32_t unique_blocks = 0;  ///< ids in `chain` are below this
@@ -35,10 +45,21 @@ class WorkloadStorage {
   virtual ~WorkloadStorage() = default;
 };
 
+/// What became of a trace's rows.
+struct RowCounts {
+  std::uint64_t kept = 0;
+  std::uint64_t dropped = 0;      ///< left out on purpose, e.g. recorded failures
+  std::uint64_t quarantined = 0;  ///< faulty and left out, which the user has allowed
+  std::uint64_t reordered = 0;    ///< stood behind a later one in the file
+  std::uint64_t read() const { return kept + dropped + quarantined; }
+};
+
 struct WorkloadSource {
   std::string name;    ///< file name as given, or "synthetic"
   std::string format;  ///< row of the format catalogue, or "synthetic"
-  std::vector<std::string> notes;
+  std::vector<std::string> notes{};
+  RowCounts rows{};
+  std::vector<std::string> tenants{};  ///< names of the ids in the tenant column
 };
 
 class Workload {
@@ -57,6 +78,16 @@ class Workload {
     return columns_.chain.subspan(begin, columns_.chain_begin[raw(r) + 1] - begin);
   }
   bool has_sessions() const { return !columns_.session.empty(); }
+  /// The requests whose answers `r` waited for.
+  std::span<const RequestId> after(RequestId r) const {
+    if (columns_.after_begin.empty()) return {};
+    const std::uint32_t begin = columns_.after_begin[raw(r)];
+    return columns_.after.subspan(begin, columns_.after_begin[raw(r) + 1] - begin);
+  }
+  /// The recorded pause before `r`, or -1.
+  std::int64_t think_ns(RequestId r) const {
+    return columns_.think_ns.empty() ? -1 : columns_.think_ns[raw(r)];
+  }
 
   std::uint32_t block_tokens() const { return columns_.block_tokens; }
   std::uint32_t unique_blocks() const { return columns_.unique_blocks; }

@@ -11,7 +11,7 @@
 
 namespace spillway {
 
-inline constexpr std::string_view kBinaryTraceMagic = "SPILLTR1";
+inline constexpr std::string_view kBinaryTraceMagic = "SPILLTR2";
 
 /// Throws InputError: exit 7 when the file cannot be opened, exit 3 when it is not a complete,
 /// unaltered binary trace. `limit`: only the first so many requests; 0: all.

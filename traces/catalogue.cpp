@@ -15,11 +15,11 @@ namespace {
 constexpr TraceFormat kFormats[] = {
     {"mooncake",
      "JSON lines with timestamp (ms), input_length, output_length, hash_ids (512-token blocks).",
-     looks_like_mooncake, make_mooncake_reader},
+     RowOrder::kFile, looks_like_mooncake, make_mooncake_reader},
     {"csv", "CSV with timestamp_ms, input_length, output_length, session_id (optional), hash_ids.",
-     looks_like_csv, make_csv_reader},
+     RowOrder::kFile, looks_like_csv, make_csv_reader},
     {"binary", "Memory-mapped columns with a content hash, written by `spillway trace convert`.",
-     nullptr, nullptr},
+     RowOrder::kFile, nullptr, nullptr},
 };
 
 const TraceFormat& detect(const std::string& path, std::string_view first_line) {
@@ -34,6 +34,67 @@ const TraceFormat& detect(const std::string& path, std::string_view first_line) 
                                                     fmt::join(names_of(trace_formats()), ", ")));
 }
 
+/// Decides what a faulty row means: the end of reading, or one row less.
+class Quarantine {
+ public:
+  Quarantine(const std::string& path, const OpenOptions& options)
+      : path_(path), options_(options) {}
+
+  /// Called while `error` is being handled.
+  void add(const RowError& error) {
+    if (options_.problems != nullptr) {
+      RowProblems& problems = *options_.problems;
+      if (problems.count++ < RowProblems::kMost) {
+        problems.listed.push_back({error.where().line, error.where().field, error.message()});
+      }
+    } else if (!options_.lenient) {
+      throw;
+    }
+    if (count_++ == 0) first_ = error.what();
+  }
+  std::uint64_t count() const { return count_; }
+
+  void check(std::uint64_t rows) const {
+    const double most = kMostQuarantined * static_cast<double>(rows);
+    if (options_.problems != nullptr || static_cast<double>(count_) <= most) return;
+    throw InputError(
+        Fault::kTrace, {path_, 0, ""},
+        fmt::format("{} of {} rows are faulty; expected at most {}% to leave out. The first: {}",
+                    count_, rows, 100 * kMostQuarantined, first_));
+  }
+
+ private:
+  const std::string& path_;
+  const OpenOptions& options_;
+  std::uint64_t count_ = 0;
+  std::string first_;
+};
+
+Workload read_all(const std::string& path, const TraceFormat& format, TraceReader& reader,
+                  const OpenOptions& options) {
+  WorkloadBuilder builder(path, reader.block_tokens(), format.order);
+  Quarantine quarantine(path, options);
+  TraceRow row;
+  while (options.limit == 0 || builder.size() < options.limit) {
+    try {
+      if (!reader.next(row)) break;
+      builder.add(row);
+    } catch (const RowError& error) {
+      quarantine.add(error);
+    }
+  }
+  WorkloadSource source{path, std::string(format.name), reader.notes()};
+  source.rows.kept = builder.size();
+  source.rows.dropped = reader.dropped();
+  source.rows.quarantined = quarantine.count();
+  quarantine.check(source.rows.read());
+  if (quarantine.count() > 0) {
+    source.notes.push_back(fmt::format("{} of {} rows of {} are faulty and left out",
+                                       quarantine.count(), source.rows.read(), path));
+  }
+  return builder.build(std::move(source));
+}
+
 }  // namespace
 
 std::span<const TraceFormat> trace_formats() {
@@ -46,13 +107,8 @@ Workload open_trace(const std::string& path, const OpenOptions& options) {
     return open_binary_trace(path, options.limit);
   }
   const TraceFormat& format = detect(path, lines->peek_content());
-  const auto reader = format.make(std::move(lines), options.block_tokens);
-  WorkloadBuilder builder(path, options.block_tokens);
-  TraceRow row;
-  while ((options.limit == 0 || builder.size() < options.limit) && reader->next(row)) {
-    builder.add(row);
-  }
-  return builder.build({path, std::string(format.name), reader->notes()});
+  const auto reader = format.make(std::move(lines), options.reader);
+  return read_all(path, format, *reader, options);
 }
 
 }  // namespace spillway

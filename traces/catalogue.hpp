@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/workload.hpp"
 #include "traces/byte_source.hpp"
@@ -12,19 +13,50 @@
 
 namespace spillway {
 
+/// What a user may say about a file that does not say it itself.
+struct ReaderOptions {
+  std::uint32_t block_tokens = 0;  ///< tokens in a trace block; 0: the format's own
+};
+
+enum class RowOrder : std::uint8_t {
+  kFile,  ///< rows stand in order of time; one that does not is a fault
+  kSort,  ///< the format's rows may stand in another order (e.g. session by session)
+};
+
 struct TraceFormat {
   std::string_view name;
   std::string_view summary;
+  RowOrder order;
   /// Decides from the first line of the (decompressed) content; null for memory-mapped formats.
   bool (*matches)(std::string_view first_line);
-  std::unique_ptr<TraceReader> (*make)(std::unique_ptr<LineReader>, std::uint32_t block_tokens);
+  std::unique_ptr<TraceReader> (*make)(std::unique_ptr<LineReader>, const ReaderOptions&);
 };
 
 std::span<const TraceFormat> trace_formats();
 
+/// One faulty row of a trace.
+struct RowProblem {
+  std::int64_t line = 0;
+  std::string field;
+  std::string message;
+};
+
+/// Every faulty row: the first kMost of them, and how many there are.
+struct RowProblems {
+  static constexpr std::size_t kMost = 10'000;
+  std::vector<RowProblem> listed;
+  std::uint64_t count = 0;
+};
+
+/// With `lenient`, more than this share of faulty rows still refuses the trace.
+inline constexpr double kMostQuarantined = 0.01;
+
 struct OpenOptions {
-  std::uint32_t block_tokens = 512;  ///< the trace's block size, where the file does not say
-  std::uint32_t limit = 0;           ///< read only the first `limit` requests; 0 reads all
+  ReaderOptions reader;
+  std::uint32_t limit = 0;  ///< read only the first `limit` requests; 0 reads all
+  bool lenient = false;     ///< leave faulty rows out, and count them
+  /// Where given, receives the faulty rows, however many they are; nothing is thrown for them.
+  RowProblems* problems = nullptr;
   ReadProgress progress;
 };
 

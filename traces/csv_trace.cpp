@@ -7,6 +7,7 @@
 
 #include "sim/units.hpp"
 #include "traces/arrival_time.hpp"
+#include "traces/mooncake_jsonl.hpp"
 
 namespace spillway {
 
@@ -18,8 +19,9 @@ constexpr std::array<std::string_view, kColumns> kNames = {
 
 class CsvReader final : public TraceReader {
  public:
-  CsvReader(std::unique_ptr<LineReader> lines, std::uint32_t block_tokens)
-      : lines_(std::move(lines)), block_tokens_(block_tokens) {
+  CsvReader(std::unique_ptr<LineReader> lines, const ReaderOptions& options)
+      : lines_(std::move(lines)),
+        block_tokens_(options.block_tokens > 0 ? options.block_tokens : kMooncakeBlockTokens) {
     std::string_view header;
     lines_->next(header);
     position_.fill(-1);
@@ -28,21 +30,24 @@ class CsvReader final : public TraceReader {
       std::size_t which = 0;
       while (which < kColumns && cells_[i] != kNames[which]) ++which;
       if (which == kColumns) {
-        fail("header",
-             fmt::format("unknown column \"{}\"; expected {}", cells_[i], fmt::join(kNames, ", ")));
+        fail_header(
+            fmt::format("unknown column \"{}\"; expected {}", cells_[i], fmt::join(kNames, ", ")));
       }
-      if (position_[which] >= 0) fail("header", fmt::format("two columns \"{}\"", cells_[i]));
+      if (position_[which] >= 0) fail_header(fmt::format("two columns \"{}\"", cells_[i]));
       position_[which] = static_cast<int>(i);
     }
     columns_ = cells_.size();
     for (std::size_t which = 0; which < kColumns; ++which) {
       if (position_[which] < 0 && which != kSession) {
-        fail("header", fmt::format("missing column \"{}\"", kNames[which]));
+        fail_header(fmt::format("missing column \"{}\"", kNames[which]));
       }
     }
   }
 
+  std::uint32_t block_tokens() const override { return block_tokens_; }
+
   bool next(TraceRow& row) override {
+    row.clear();
     std::string_view line;
     do {
       if (!lines_->next(line)) return false;
@@ -55,11 +60,9 @@ class CsvReader final : public TraceReader {
     row.arrival_ns = timestamp();
     row.input_tokens = whole(kInput, 1, kMaxTokens);
     row.output_tokens = whole(kOutput, 0, kMaxTokens);
-    row.session.reset();
     if (position_[kSession] >= 0 && !cell(kSession).empty()) {
       row.session = number(kSession, cell(kSession));
     }
-    row.blocks.clear();
     std::string_view ids = cell(kHashes);
     while (!ids.empty()) {
       const std::size_t space = std::min(ids.find(' '), ids.size());
@@ -119,7 +122,10 @@ class CsvReader final : public TraceReader {
   }
 
   [[noreturn]] void fail(std::string_view field, const std::string& message) const {
-    throw InputError(Fault::kTrace, {lines_->path(), lines_->line(), std::string(field)}, message);
+    throw RowError({lines_->path(), lines_->line(), std::string(field)}, message);
+  }
+  [[noreturn]] void fail_header(const std::string& message) const {
+    throw InputError(Fault::kTrace, {lines_->path(), lines_->line(), "header"}, message);
   }
 
   std::unique_ptr<LineReader> lines_;
@@ -137,8 +143,8 @@ bool looks_like_csv(std::string_view first_line) {
 }
 
 std::unique_ptr<TraceReader> make_csv_reader(std::unique_ptr<LineReader> lines,
-                                             std::uint32_t block_tokens) {
-  return std::make_unique<CsvReader>(std::move(lines), block_tokens);
+                                             const ReaderOptions& options) {
+  return std::make_unique<CsvReader>(std::move(lines), options);
 }
 
 }  // namespace spillway

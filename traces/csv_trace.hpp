@@ -11,12 +11,13 @@
 #include <string_view>
 
 #include "traces/byte_source.hpp"
+#include "traces/catalogue.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
 
 bool looks_like_csv(std::string_view first_line);
 std::unique_ptr<TraceReader> make_csv_reader(std::unique_ptr<LineReader> lines,
-                                             std::uint32_t block_tokens);
+                                             const ReaderOptions& options);
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/error.hpp"
@@ -24,6 +25,14 @@ class Interner {
     slots_[at] = {hash, count_};
     if (2 * (count_ + 1) > slots_.size()) grow();
     return count_++;
+  }
+  /// The id of a hash that has one.
+  std::optional<std::uint32_t> find(std::uint64_t hash) const {
+    std::size_t at = mix64(hash) & (slots_.size() - 1);
+    for (; slots_[at].id != kFree; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].hash == hash) return slots_[at].id;
+    }
+    return std::nullopt;
   }
   std::uint32_t size() const { return count_; }
 

@@ -50,10 +50,14 @@ std::string describe(const element& value) {
 
 class MooncakeReader final : public TraceReader {
  public:
-  MooncakeReader(std::unique_ptr<LineReader> lines, std::uint32_t block_tokens)
-      : lines_(std::move(lines)), block_tokens_(block_tokens) {}
+  MooncakeReader(std::unique_ptr<LineReader> lines, const ReaderOptions& options)
+      : lines_(std::move(lines)),
+        block_tokens_(options.block_tokens > 0 ? options.block_tokens : kMooncakeBlockTokens) {}
+
+  std::uint32_t block_tokens() const override { return block_tokens_; }
 
   bool next(TraceRow& row) override {
+    row.clear();
     std::string_view line;
     do {
       if (!lines_->next(line)) return false;
@@ -87,7 +91,6 @@ class MooncakeReader final : public TraceReader {
                            simdjson::error_message(status)));
     }
     unsigned seen = 0;
-    row.session.reset();
     for (const auto field : object) {
       const std::string_view key = field.key;
       if (key == "timestamp") {
@@ -195,7 +198,7 @@ class MooncakeReader final : public TraceReader {
   }
 
   [[noreturn]] void fail(std::string_view field, const std::string& message) const {
-    throw InputError(Fault::kTrace, {lines_->path(), lines_->line(), std::string(field)}, message);
+    throw RowError({lines_->path(), lines_->line(), std::string(field)}, message);
   }
 
   std::unique_ptr<LineReader> lines_;
@@ -213,8 +216,8 @@ bool looks_like_mooncake(std::string_view first_line) {
 }
 
 std::unique_ptr<TraceReader> make_mooncake_reader(std::unique_ptr<LineReader> lines,
-                                                  std::uint32_t block_tokens) {
-  return std::make_unique<MooncakeReader>(std::move(lines), block_tokens);
+                                                  const ReaderOptions& options) {
+  return std::make_unique<MooncakeReader>(std::move(lines), options);
 }
 
 }  // namespace spillway

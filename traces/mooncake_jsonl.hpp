@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "traces/byte_source.hpp"
+#include "traces/catalogue.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -19,6 +20,6 @@ inline constexpr std::uint32_t kMooncakeBlockTokens = 512;
 
 bool looks_like_mooncake(std::string_view first_line);
 std::unique_ptr<TraceReader> make_mooncake_reader(std::unique_ptr<LineReader> lines,
-                                                  std::uint32_t block_tokens);
+                                                  const ReaderOptions& options);
 
 }  // namespace spillway

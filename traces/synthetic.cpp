@@ -89,6 +89,8 @@ class Generator final : public TraceReader {
     start_s_ = next_start(starts_, config_, 0);
   }
 
+  std::uint32_t block_tokens() const override { return config_.block_tokens; }
+
   bool next(TraceRow& row) override {
     if (made_ == config_.requests) return false;
     while (start_s_ < kHorizonS &&
@@ -170,11 +172,11 @@ std::uint64_t block_hash(const Turn& turn, std::uint32_t index, std::uint32_t bl
 }
 
 void Generator::fill(TraceRow& row, const Turn& turn) const {
+  row.clear();
   row.arrival_ns = turn.arrival_ns / 1'000'000 * 1'000'000;  // whole milliseconds, as traces have
   row.input_tokens = turn.input_tokens;
   row.output_tokens = turn.output_tokens;
   row.session = turn.session;
-  row.blocks.clear();
   const std::uint64_t block = config_.block_tokens;
   for (std::uint32_t i = 0; i * block < turn.input_tokens; ++i) {
     row.blocks.push_back(block_hash(turn, i, config_.block_tokens));
@@ -194,7 +196,7 @@ Workload generate_workload(const SyntheticConfig& config, std::uint64_t seed) {
   WorkloadBuilder builder("synthetic", config.block_tokens);
   TraceRow row;
   while (reader->next(row)) builder.add(row);
-  return builder.build({"synthetic", "synthetic", {}});
+  return builder.build({"synthetic", "synthetic"});
 }
 
 }  // namespace spillway

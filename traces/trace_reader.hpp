@@ -12,8 +12,11 @@ namespace spillway {
 
 /// Hard limits on what a row may say; beyond them a trace is rejected, not clamped.
 inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;  ///< per request
-inline constexpr std::int64_t kMaxArrivalMs = 10'000'000'000;      ///< 115 days
+inline constexpr std::int64_t kMaxArrivalMs = 100'000'000'000;     ///< 1157 days
 inline constexpr std::int64_t kMaxArrivalNs = kMaxArrivalMs * 1'000'000;
+
+/// The client's pause before a row is not recorded.
+inline constexpr std::int64_t kThinkUnknown = -1;
 
 struct TraceRow {
   std::int64_t line = 0;        ///< where the row stands, for errors
@@ -21,15 +24,52 @@ struct TraceRow {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::optional<std::uint64_t> session;
-  std::vector<std::uint64_t> blocks;  ///< prefix-chained hashes, root first
+  std::optional<std::uint64_t> id;        ///< names the row for other rows' `after`
+  std::vector<std::uint64_t> after;       ///< ids of the rows whose answers this one waited for
+  std::int64_t think_ns = kThinkUnknown;  ///< pause between the last such answer and this row
+  std::string tenant;                     ///< empty: none
+  bool identified = true;  ///< false: the format says nothing about reuse, `blocks` is empty
+  /// Prefix-chained hashes of the prompt's blocks, root first; a last, partial block may be absent.
+  std::vector<std::uint64_t> blocks;
+
+  /// Forgets the previous row and keeps its memory.
+  void clear() {
+    line = arrival_ns = input_tokens = output_tokens = 0;
+    session.reset();
+    id.reset();
+    after.clear();
+    think_ns = kThinkUnknown;
+    tenant.clear();
+    identified = true;
+    blocks.clear();
+  }
+};
+
+/// A fault of one row (exit 3). The reader stands behind that row and may be asked for the next;
+/// any other InputError ends the reading.
+class RowError final : public InputError {
+ public:
+  RowError(const SourceRef& where, const std::string& message)
+      : InputError(Fault::kTrace, where, message), where_(where), message_(message) {}
+  const SourceRef& where() const { return where_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  SourceRef where_;
+  std::string message_;
 };
 
 class TraceReader {
  public:
   virtual ~TraceReader() = default;
   /// Reads the next row into `row`, whose vectors are reused; false at the end.
-  /// Throws InputError (exit 3) naming file, line and field, and what was expected.
+  /// Throws RowError for a fault of one row, InputError (exit 3) for one of the whole file, naming
+  /// file, line and field, and what was expected.
   virtual bool next(TraceRow& row) = 0;
+  /// Tokens in a full block of this trace, known before the first row.
+  virtual std::uint32_t block_tokens() const = 0;
+  /// Rows left out on purpose so far, e.g. recorded failures; `notes` says why.
+  virtual std::uint64_t dropped() const { return 0; }
   /// Things about the file that the user should know, once all rows are read.
   virtual std::vector<std::string> notes() const { return {}; }
 };

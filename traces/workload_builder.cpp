@@ -1,6 +1,7 @@
 #include "traces/workload_builder.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace spillway {
 
@@ -13,27 +14,73 @@ struct OwnedColumns final : WorkloadStorage {
   std::vector<std::uint32_t> input_tokens;
   std::vector<std::uint32_t> output_tokens;
   std::vector<std::uint32_t> session;
+  std::vector<std::uint32_t> tenant;
+  std::vector<std::uint32_t> after_begin;
+  std::vector<RequestId> after;
+  std::vector<std::int64_t> think_ns;
   std::vector<std::uint64_t> chain_begin;
   std::vector<TraceBlockId> chain;
 };
 
+template <class T>
+void permute(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
+  std::vector<T> out;
+  out.reserve(column.size());
+  for (const std::uint32_t row : order) out.push_back(column[row]);
+  column = std::move(out);
+}
+
+/// Numbers ids by first appearance again, after their order has changed.
+template <class Id>
+void renumber(std::vector<Id>& ids, std::uint32_t count) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> name(count, kNone);
+  std::uint32_t next = 0;
+  for (Id& id : ids) {
+    std::uint32_t& to = name[static_cast<std::uint32_t>(id)];
+    if (to == kNone) to = next++;
+    id = static_cast<Id>(to);
+  }
+}
+
 }  // namespace
 
-WorkloadBuilder::WorkloadBuilder(std::string name, std::uint32_t block_tokens)
-    : name_(std::move(name)), block_tokens_(block_tokens) {
+WorkloadBuilder::WorkloadBuilder(std::string name, std::uint32_t block_tokens, RowOrder order)
+    : name_(std::move(name)), block_tokens_(block_tokens), order_(order) {
   KV_ASSERT(block_tokens > 0, "blocks of no tokens");
 }
 
-void WorkloadBuilder::add(const TraceRow& row) {
-  if (!arrival_ns_.empty() && row.arrival_ns < arrival_ns_.back()) {
-    throw InputError(
-        Fault::kTrace, {name_, row.line, "timestamp"},
-        fmt::format("arrives {} ms before the row above; expected rows in order of time",
-                    static_cast<double>(arrival_ns_.back() - row.arrival_ns) / 1e6));
+void WorkloadBuilder::check(const TraceRow& row) const {
+  if (order_ == RowOrder::kFile && !arrival_ns_.empty() && row.arrival_ns < arrival_ns_.back()) {
+    throw RowError({name_, row.line, "timestamp"},
+                   fmt::format("arrives {} ms before the row above; expected rows in order of time",
+                               static_cast<double>(arrival_ns_.back() - row.arrival_ns) / 1e6));
   }
   if (arrival_ns_.size() >= 0xffffffffU - 1) {
     throw InputError(Fault::kTrace, {name_, row.line, ""}, "more than 2^32 requests");
   }
+  if (row.id && row_ids_.find(*row.id)) {
+    throw RowError({name_, row.line, "id"}, "is the id of a row above; expected each id once");
+  }
+  for (const std::uint64_t id : row.after) {
+    if (!row_ids_.find(id)) {
+      throw RowError({name_, row.line, "after"},
+                     "names a row that is not above this one; expected the id of an earlier row");
+    }
+  }
+}
+
+std::uint32_t WorkloadBuilder::tenant_id(const std::string& name) {
+  const auto known = tenants_.find(name);
+  if (known != tenants_.end()) return known->second;
+  const auto id = static_cast<std::uint32_t>(tenants_.size());
+  tenants_.emplace(name, id);
+  return id;
+}
+
+void WorkloadBuilder::add(const TraceRow& row) {
+  check(row);
+  const auto index = static_cast<std::uint32_t>(arrival_ns_.size());
   arrival_ns_.push_back(row.arrival_ns);
   input_tokens_.push_back(static_cast<std::uint32_t>(row.input_tokens));
   output_tokens_.push_back(
@@ -46,6 +93,85 @@ void WorkloadBuilder::add(const TraceRow& row) {
   any_session_ = any_session_ || row.session.has_value();
   const std::uint64_t own = mix64(kOwnSession + session_.size());
   session_.push_back(sessions_.intern(row.session.value_or(own)));
+  tenant_.push_back(tenant_id(row.tenant));
+  any_think_ = any_think_ || row.think_ns >= 0;
+  think_ns_.push_back(row.think_ns);
+  any_after_ = any_after_ || row.id.has_value();
+  for (const std::uint64_t id : row.after) after_.push_back(row_of_id_[*row_ids_.find(id)]);
+  after_begin_.push_back(static_cast<std::uint32_t>(after_.size()));
+  if (row.id) {
+    row_ids_.intern(*row.id);
+    row_of_id_.push_back(index);
+  }
+}
+
+/// Puts the rows in order of time, those of one instant as they were added. Returns how many stood
+/// behind a later one.
+std::uint64_t WorkloadBuilder::sort_rows() {
+  std::uint64_t moved = 0;
+  std::int64_t latest = 0;
+  for (const std::int64_t arrival : arrival_ns_) {
+    moved += arrival < latest ? 1 : 0;
+    latest = std::max(latest, arrival);
+  }
+  if (moved == 0) return 0;
+  std::vector<std::uint32_t> order(arrival_ns_.size());
+  std::iota(order.begin(), order.end(), std::uint32_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return arrival_ns_[a] < arrival_ns_[b];
+  });
+  std::vector<std::uint64_t> chain_begin{0};
+  std::vector<TraceBlockId> chain;
+  chain.reserve(chain_.size());
+  std::vector<std::uint32_t> after_begin{0};
+  std::vector<std::uint32_t> after;
+  std::vector<std::uint32_t> place(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  const auto at = [](auto& column, std::uint64_t offset) {
+    return column.begin() + static_cast<std::ptrdiff_t>(offset);
+  };
+  for (const std::uint32_t row : order) {
+    chain.insert(chain.end(), at(chain_, chain_begin_[row]), at(chain_, chain_begin_[row + 1]));
+    chain_begin.push_back(chain.size());
+    for (std::uint32_t i = after_begin_[row]; i < after_begin_[row + 1]; ++i) {
+      after.push_back(place[after_[i]]);
+    }
+    after_begin.push_back(static_cast<std::uint32_t>(after.size()));
+  }
+  chain_ = std::move(chain);
+  chain_begin_ = std::move(chain_begin);
+  after_ = std::move(after);
+  after_begin_ = std::move(after_begin);
+  permute(arrival_ns_, order);
+  permute(input_tokens_, order);
+  permute(output_tokens_, order);
+  permute(session_, order);
+  permute(tenant_, order);
+  permute(think_ns_, order);
+  renumber(chain_, blocks_.size());
+  renumber(session_, sessions_.size());
+  return moved;
+}
+
+/// Explicit links where the trace has them (one to a row that now stands behind is dropped: rows
+/// of one session recorded out of order), else each turn waits for the one before it.
+void WorkloadBuilder::link_turns(std::vector<std::uint32_t>& begin,
+                                 std::vector<RequestId>& after) const {
+  begin.assign(1, 0);
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> last(any_after_ ? 0 : sessions_.size(), kNone);
+  for (std::uint32_t row = 0; row < session_.size(); ++row) {
+    if (any_after_) {
+      for (std::uint32_t i = after_begin_[row]; i < after_begin_[row + 1]; ++i) {
+        if (after_[i] < row) after.push_back(RequestId{after_[i]});
+      }
+    } else {
+      std::uint32_t& before = last[session_[row]];
+      if (before != kNone) after.push_back(RequestId{before});
+      before = row;
+    }
+    begin.push_back(static_cast<std::uint32_t>(after.size()));
+  }
 }
 
 Workload WorkloadBuilder::build(WorkloadSource source) {
@@ -53,23 +179,37 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
     throw InputError(Fault::kTrace, {name_, 0, ""}, "no requests; expected at least one row");
   }
   auto owned = std::make_unique<OwnedColumns>();
+  source.rows.kept = size();
+  if (order_ == RowOrder::kSort) source.rows.reordered = sort_rows();
+  if (any_after_ || any_session_) link_turns(owned->after_begin, owned->after);
+  source.tenants.clear();
+  if (tenants_.size() > 1 || !tenants_.contains("")) {
+    source.tenants.resize(tenants_.size());
+    for (const auto& [name, id] : tenants_) source.tenants[id] = name;
+    owned->tenant = std::move(tenant_);
+  }
   owned->arrival_ns = std::move(arrival_ns_);
   owned->input_tokens = std::move(input_tokens_);
   owned->output_tokens = std::move(output_tokens_);
   owned->chain_begin = std::move(chain_begin_);
   owned->chain = std::move(chain_);
   if (any_session_) owned->session = std::move(session_);
+  if (any_think_) owned->think_ns = std::move(think_ns_);
 
   WorkloadColumns columns;
   columns.arrival_ns = owned->arrival_ns;
   columns.input_tokens = owned->input_tokens;
   columns.output_tokens = owned->output_tokens;
   columns.session = owned->session;
+  columns.tenant = owned->tenant;
+  columns.after_begin = owned->after_begin;
+  columns.after = owned->after;
+  columns.think_ns = owned->think_ns;
   columns.chain_begin = owned->chain_begin;
   columns.chain = owned->chain;
   columns.block_tokens = block_tokens_;
   columns.unique_blocks = blocks_.size();
-  *this = WorkloadBuilder(name_, block_tokens_);
+  *this = WorkloadBuilder(name_, block_tokens_, order_);
   return Workload(std::move(owned), columns, std::move(source));
 }
 

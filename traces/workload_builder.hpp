@@ -1,11 +1,14 @@
-// Rows to a Workload: interns blocks and sessions, and checks what no single row can show.
+// Rows to a Workload: interns blocks, sessions and tenants, links each turn to the answers it
+// waited for, and checks what no single row can show.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "sim/workload.hpp"
+#include "traces/catalogue.hpp"
 #include "traces/interner.hpp"
 #include "traces/trace_reader.hpp"
 
@@ -14,26 +17,46 @@ namespace spillway {
 class WorkloadBuilder {
  public:
   /// `name` is what errors call the source.
-  WorkloadBuilder(std::string name, std::uint32_t block_tokens);
+  WorkloadBuilder(std::string name, std::uint32_t block_tokens, RowOrder order = RowOrder::kFile);
 
-  /// Throws InputError (exit 3) when the row arrives before its predecessor.
+  /// Throws RowError when the row arrives before its predecessor (kFile), names an id twice or
+  /// waits for a row that is not above it; the builder is then as it was.
   void add(const TraceRow& row);
   std::uint32_t size() const { return static_cast<std::uint32_t>(arrival_ns_.size()); }
-  /// Throws InputError (exit 3) when there is no row. The builder is empty afterwards.
+  /// Throws InputError (exit 3) when there is no row. Adds the count of reordered rows and the
+  /// tenants' names to `source`. The builder is empty afterwards.
+  ///
+  /// A request waits for the rows that its own row names; in a trace without such names, for the
+  /// turn before it in its session.
   Workload build(WorkloadSource source);
 
  private:
+  void check(const TraceRow& row) const;
+  std::uint32_t tenant_id(const std::string& name);
+  std::uint64_t sort_rows();
+  void link_turns(std::vector<std::uint32_t>& begin, std::vector<RequestId>& after) const;
+
   std::string name_;
   std::uint32_t block_tokens_;
+  RowOrder order_;
   Interner blocks_;
   Interner sessions_;
+  std::map<std::string, std::uint32_t> tenants_;
   bool any_session_ = false;
+  bool any_after_ = false;
+  bool any_think_ = false;
   std::vector<std::int64_t> arrival_ns_;
   std::vector<std::uint32_t> input_tokens_;
   std::vector<std::uint32_t> output_tokens_;
   std::vector<std::uint32_t> session_;
+  std::vector<std::uint32_t> tenant_;
+  std::vector<std::int64_t> think_ns_;
   std::vector<std::uint64_t> chain_begin_{0};
   std::vector<TraceBlockId> chain_;
+  Interner row_ids_;                      ///< rows that have an id, numbered by appearance
+  std::vector<std::uint32_t> row_of_id_;  ///< where each of them stands
+  std::vector<std::uint32_t> after_begin_{0};
+  std::vector<std::uint32_t> after_;  ///< rows, as they were added
 };
 
 }  // namespace spillway

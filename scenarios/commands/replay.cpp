@@ -8,24 +8,22 @@
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/trace_input.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/resolved.hpp"
-#include "traces/catalogue.hpp"
 
 namespace spillway {
 
 namespace {
 
 struct ReplayOptions {
-  std::string trace;
+  TraceInput trace;
   std::vector<std::string> policies = {"lru"};
   std::vector<std::string> capacities;
   std::string semantics = "block";
   std::string touch_order = "rev";
   std::string atomic = "request";
-  std::uint32_t block_tokens = 512;
-  std::uint32_t limit = 0;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -113,13 +111,7 @@ int run(const ReplayOptions& options) {
   std::vector<std::uint64_t> capacities;
   for (const std::string& text : options.capacities) capacities.push_back(parse_blocks(text));
 
-  Progress reading("reading", "MB", !common.quiet);
-  OpenOptions open;
-  open.block_tokens = options.block_tokens;
-  open.limit = options.limit;
-  open.progress = reading.reader();
-  const Workload workload = open_trace(options.trace, open);
-  reading.finish();
+  const Workload workload = read_trace(options.trace, common);
   if (capacities.empty()) capacities = default_capacities(workload);
 
   std::vector<Cell> cells;
@@ -162,7 +154,7 @@ void add_replay(CLI::App& app, CommandList& commands) {
       "  spillway replay --trace t.jsonl.gz --capacity 1000blocks,30000blocks,inf --semantics "
       "prefix\n",
       options->common, [options] { return run(*options); });
-  command->add_option("--trace", options->trace, "Trace file (see `spillway list formats`)")
+  command->add_option("--trace", options->trace.path, "Trace file (see `spillway list formats`)")
       ->required();
   command
       ->add_option("--policy", options->policies,
@@ -184,9 +176,7 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->add_option("--atomic", options->atomic,
                    "request: look up a whole request, then insert it; reference: block by block")
       ->check(CLI::IsMember({"request", "reference"}));
-  command->add_option("--block-tokens", options->block_tokens, "Tokens in a trace block")
-      ->check(CLI::Range(1, 65536));
-  command->add_option("--limit", options->limit, "Only the first N requests");
+  add_trace_options(*command, options->trace);
 }
 
 }  // namespace spillway

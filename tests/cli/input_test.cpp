@@ -47,7 +47,7 @@ TEST_CASE("malformed rows are exit 3 with file, line and field", "[cli]") {
   const std::string good = row("5", "600");
   trace_refused("t.jsonl", good + row("NaN", "600"), ":2: expected a JSON object");
   trace_refused("t.jsonl", good + row("-1", "600"),
-                ":2: timestamp: expected milliseconds from 0 to 10000000000, found -1");
+                ":2: timestamp: expected milliseconds from 0 to 100000000000, found -1");
   trace_refused("t.jsonl", good + row("4", "600"), ":2: timestamp: arrives 1 ms before the row");
   trace_refused("t.jsonl", good + row("6", "9223372036854775808"),
                 ":2: input_length: expected a whole number of tokens from 1 to 16777216, found "
@@ -108,7 +108,7 @@ TEST_CASE("cut and corrupt binary traces are exit 3", "[cli]") {
   trace_refused("long.bin", whole + "x", longer);
   trace_refused("cut.bin", whole.substr(0, 9), ": truncated header");
   std::string corrupt = whole;
-  corrupt[72] = static_cast<char>(corrupt[72] ^ 1);  // in the second request's arrival
+  corrupt[136] = static_cast<char>(corrupt[136] ^ 1);  // in the second request's arrival
   trace_refused("corrupt.bin", corrupt, ": content does not match its hash");
   corrupt[8] = static_cast<char>(corrupt[8] ^ 1);  // in the count of requests
   trace_refused("corrupt.bin", corrupt, ": corrupt header");

@@ -144,6 +144,29 @@ TEST_CASE("trace convert takes --limit and --block-tokens", "[cli]") {
   CHECK(test::document_of({"trace", "stats", bin})["results"]["block_tokens"] == 16);
 }
 
+TEST_CASE("--lenient leaves one row in a hundred out and no more", "[cli]") {
+  // 100 rows, the 51st without an answer's length: 1 of 100 is 1%. Cut to 99 rows, it is more.
+  const Scene scene;
+  std::string rows;
+  for (int i = 0; i < 100; ++i) {
+    rows += test::row(std::to_string(i), "40", i == 50 ? "null" : "1", fmt::format("[{}]", i));
+  }
+  const std::string trace = scene.file("one.jsonl", rows);
+  const std::string few = scene.file("few.jsonl", rows.substr(0, rows.rfind('{')));
+  const std::string out = scene.path("o.bin");
+  for (const Args& verb : {Args{"trace", "stats", trace}, Args{"trace", "convert", trace, out},
+                           Args{"replay", "--trace", trace}}) {
+    refused(verb, 3, "one.jsonl:51: output_length: ");
+    const json document = test::document_of(verb + Args{"--lenient"});
+    const json& counts = document["inputs"]["trace"]["rows"];
+    CHECK(counts["read"] == 100);
+    CHECK(counts["kept"] == 99);
+    CHECK(counts["quarantined"] == 1);
+    CHECK(document["warnings"].dump().find("1 of 100 rows of") != std::string::npos);
+  }
+  refused({"trace", "stats", few, "--lenient"}, 3, "1 of 99 rows are faulty; expected at most 1%");
+}
+
 TEST_CASE("trace convert refuses names it cannot tell and its own input", "[cli]") {
   const Scene scene;
   const std::string before = test::read_file(scene.trace);

@@ -111,8 +111,8 @@ const std::vector<std::string> kNumbers = {"0",
                                            "9223372036854775808",
                                            "18446744073709551615",
                                            "18446744073709551616",
-                                           "10000000000",
-                                           "10000000000.000001"};
+                                           "100000000000",
+                                           "100000000000.000001"};
 
 std::vector<std::string> with_numbers(std::vector<std::string> pieces) {
   pieces.insert(pieces.end(), kNumbers.begin(), kNumbers.end());
@@ -187,7 +187,7 @@ TEST_CASE("fuzz: binary traces", "[fuzz]") {
 }
 
 TEST_CASE("fuzz: any bytes at all", "[fuzz]") {
-  const Mutator mutate({"", std::string(64, '\0'), "\x1f\x8b", "\x28\xb5\x2f\xfd", "SPILLTR1",
+  const Mutator mutate({"", std::string(64, '\0'), "\x1f\x8b", "\x28\xb5\x2f\xfd", "SPILLTR2",
                         "{\"hash_ids\"\"input_length\"", "input_length,"},
                        kJsonPieces);
   expect_clean(fuzz("bytes", 2000, mutate, open_and_check), false);

@@ -21,9 +21,9 @@ using test::read_file;
 using test::Scratch;
 using test::values;
 
-constexpr std::size_t kHeaderSize = 56;
-constexpr std::size_t kContentHashAt = 40;
-constexpr std::size_t kHeaderHashAt = 48;
+constexpr std::size_t kHeaderSize = 72;
+constexpr std::size_t kContentHashAt = 56;
+constexpr std::size_t kHeaderHashAt = 64;
 
 /// Five requests with shared prefixes and, if wanted, sessions; times down to the nanosecond.
 Workload small(bool sessions) {
@@ -114,11 +114,11 @@ TEST_CASE("columns start at multiples of 64 bytes behind the magic", "[traces]")
   write_binary_trace(small(true), scratch.path("t.bin"));
   const std::string bytes = read_file(scratch.path("t.bin"));
   CHECK(bytes.substr(0, 8) == kBinaryTraceMagic);
-  // 64 header + arrivals 5 * 8 -> 64, input, output and session 5 * 4 -> 64 each,
-  // offsets 6 * 8 -> 64, chain 11 * 4 -> 64.
-  CHECK(bytes.size() == 7 * 64);
+  // Header 72 -> 128, arrivals 5 * 8 -> 64, input, output and session 5 * 4 -> 64 each, links
+  // 6 * 4 -> 64 and 2 * 4 -> 64, offsets 6 * 8 -> 64, chain 11 * 4 -> 64.
+  CHECK(bytes.size() == 10 * 64);
   std::int64_t second_arrival = 0;
-  std::memcpy(&second_arrival, bytes.data() + 64 + 8, sizeof second_arrival);
+  std::memcpy(&second_arrival, bytes.data() + 128 + 8, sizeof second_arrival);
   CHECK(second_arrival == 1);
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("columns start at multiples of 64 bytes behind the magic", "[traces]")
 bool is_padding(std::size_t at, bool sessions) {
   const std::size_t fives = 5 * 4;
   const std::vector<std::size_t> used =
-      sessions ? std::vector<std::size_t>{56, 40, fives, fives, fives, 48, 44}
-               : std::vector<std::size_t>{56, 40, fives, fives, 48, 44};
+      sessions ? std::vector<std::size_t>{64, 8, 40, fives, fives, fives, 24, 8, 48, 44}
+               : std::vector<std::size_t>{64, 8, 40, fives, fives, 48, 44};
   return at % 64 >= used.at(at / 64);
 }
 
@@ -230,9 +230,9 @@ TEST_CASE("each kind of damage has its message", "[traces]") {
   CHECK_THAT(flipped(8), ContainsSubstring("corrupt header"));  // requests
   CHECK_THAT(flipped(kContentHashAt), ContainsSubstring("corrupt header"));
   CHECK_THAT(flipped(kHeaderHashAt), ContainsSubstring("corrupt header"));
-  CHECK_THAT(flipped(64), ContainsSubstring("content does not match its hash"));
-  CHECK_THAT(flipped(64), ContainsSubstring("t.bin: "));
-  CHECK_THAT(flipped(64), ContainsSubstring("expected a complete binary trace"));
+  CHECK_THAT(flipped(128), ContainsSubstring("content does not match its hash"));
+  CHECK_THAT(flipped(128), ContainsSubstring("t.bin: "));
+  CHECK_THAT(flipped(128), ContainsSubstring("expected a complete binary trace"));
 }
 
 TEST_CASE("a header that claims impossible counts is refused before it is believed", "[traces]") {
@@ -253,13 +253,13 @@ TEST_CASE("a header that claims impossible counts is refused before it is believ
   for (const std::uint64_t requests : {std::uint64_t{0}, huge, huge / 8, huge / 2 + 1}) {
     CHECK_THAT(with(8, requests), ContainsSubstring("impossible counts"));
   }
-  CHECK_THAT(with(16, huge), ContainsSubstring("impossible counts"));              // references
-  CHECK_THAT(with(28, std::uint32_t{0}), ContainsSubstring("impossible counts"));  // block tokens
-  CHECK_THAT(with(32, std::uint32_t{2}), ContainsSubstring("impossible counts"));  // has sessions
+  CHECK_THAT(with(16, huge), ContainsSubstring("impossible counts"));               // references
+  CHECK_THAT(with(44, std::uint32_t{0}), ContainsSubstring("impossible counts"));   // block tokens
+  CHECK_THAT(with(48, std::uint32_t{16}), ContainsSubstring("impossible counts"));  // columns
   CHECK_THAT(with(8, std::uint64_t{50}), ContainsSubstring("truncated, or longer"));
-  CHECK_THAT(with(32, std::uint32_t{0}), ContainsSubstring("truncated, or longer"));
-  CHECK_THAT(with(28, std::uint32_t{17}), ContainsSubstring("content does not match"));
-  CHECK_THAT(with(24, std::uint32_t{7}), ContainsSubstring("inconsistent columns"));  // unique
+  CHECK_THAT(with(48, std::uint32_t{0}), ContainsSubstring("truncated, or longer"));
+  CHECK_THAT(with(44, std::uint32_t{17}), ContainsSubstring("content does not match"));
+  CHECK_THAT(with(40, std::uint32_t{7}), ContainsSubstring("inconsistent columns"));  // unique
 }
 
 // ---- consistent hashes around inconsistent columns
@@ -346,7 +346,7 @@ TEST_CASE("a binary trace that cannot be written leaves nothing", "[traces]") {
   CHECK(scratch.listing().empty());
 }
 
-static_assert(kHeaderSize < 64, "the header and its padding take one unit");
+static_assert(kHeaderSize > 64 && kHeaderSize < 128, "the header and its padding take two units");
 
 }  // namespace
 }  // namespace spillway

@@ -111,7 +111,7 @@ TEST_CASE("the limits themselves are allowed", "[traces]") {
   std::string ids = "[0";
   for (int i = 1; i < 256; ++i) ids += fmt::format(",{}", i);
   const Workload w =
-      open_bytes_as_trace(row("10000000000", "16777216", "16777216", ids + "]"), blocks_of(65536));
+      open_bytes_as_trace(row("100000000000", "16777216", "16777216", ids + "]"), blocks_of(65536));
   CHECK(w.input_tokens(RequestId{0}) == 16'777'216);
   CHECK(nanoseconds_of(w.arrival(RequestId{0})) == kMaxArrivalNs);
 }

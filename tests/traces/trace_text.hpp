@@ -60,7 +60,7 @@ inline std::string good_row(std::string_view timestamp = "0") {
 
 inline OpenOptions blocks_of(std::uint32_t block_tokens) {
   OpenOptions options;
-  options.block_tokens = block_tokens;
+  options.reader.block_tokens = block_tokens;
   return options;
 }
 

@@ -124,5 +124,101 @@ TEST_CASE("a builder is empty after building", "[traces]") {
   CHECK(second.content_hash() == first.content_hash());  // chain {0, 1} both times
 }
 
+// ---- order, links, tenants
+
+std::vector<std::uint32_t> waits_for(const Workload& w, std::uint32_t request) {
+  std::vector<std::uint32_t> out;
+  for (const RequestId r : w.after(RequestId{request})) out.push_back(raw(r));
+  return out;
+}
+
+TEST_CASE("a turn waits for the turn before it in its session", "[traces]") {
+  WorkloadBuilder builder("t", 512);
+  for (const std::uint64_t session : {7U, 8U, 7U, 7U}) {
+    TraceRow row = row_of(0, {session});
+    row.session = session;
+    builder.add(row);
+  }
+  const Workload w = builder.build({});
+  CHECK(waits_for(w, 0).empty());
+  CHECK(waits_for(w, 1).empty());
+  CHECK(waits_for(w, 2) == std::vector<std::uint32_t>{0});
+  CHECK(waits_for(w, 3) == std::vector<std::uint32_t>{2});
+  CHECK(w.think_ns(RequestId{3}) == kThinkUnknown);
+}
+
+TEST_CASE("rows that name what they wait for are taken at their word", "[traces]") {
+  // Two sub-agents after the first request, and a request that waits for both.
+  WorkloadBuilder builder("t", 512);
+  const auto add = [&](std::uint64_t id, std::vector<std::uint64_t> after, std::int64_t think) {
+    TraceRow row = row_of(0, {id});
+    row.session = 1;
+    row.id = id;
+    row.after = std::move(after);
+    row.think_ns = think;
+    builder.add(row);
+  };
+  add(10, {}, 0);
+  add(11, {10}, 3);
+  add(12, {10}, 4);
+  add(13, {11, 12}, 5);
+  const Workload w = builder.build({});
+  CHECK(waits_for(w, 2) == std::vector<std::uint32_t>{0});
+  CHECK(waits_for(w, 3) == std::vector<std::uint32_t>{1, 2});
+  CHECK(w.think_ns(RequestId{3}) == 5);
+}
+
+TEST_CASE("a faulty row leaves the builder as it was", "[traces]") {
+  WorkloadBuilder builder("t", 512);
+  TraceRow row = row_of(5, {1});
+  row.id = 10;
+  builder.add(row);
+  CHECK_THROWS_AS(builder.add(row), RowError);  // the id again
+  row.id = 11;
+  row.after = {12};  // no such row above
+  CHECK_THROWS_AS(builder.add(row), RowError);
+  row.after = {10};
+  row.arrival_ns = 4;  // before the row above
+  CHECK_THROWS_AS(builder.add(row), RowError);
+  row.arrival_ns = 5;
+  builder.add(row);
+  const Workload w = builder.build({});
+  CHECK(w.size() == 2);
+  CHECK(waits_for(w, 1) == std::vector<std::uint32_t>{0});
+}
+
+TEST_CASE("a builder that sorts gives what sorted rows would have given", "[traces]") {
+  std::vector<TraceRow> rows;
+  for (const std::int64_t at : {30, 10, 20, 10}) {
+    TraceRow row = row_of(at, {static_cast<std::uint64_t>(at), 99});
+    row.session = static_cast<std::uint64_t>(at % 20);
+    rows.push_back(row);
+  }
+  WorkloadBuilder sorting("t", 512, RowOrder::kSort);
+  for (const TraceRow& row : rows) sorting.add(row);
+  std::stable_sort(rows.begin(), rows.end(), [](const TraceRow& a, const TraceRow& b) {
+    return a.arrival_ns < b.arrival_ns;
+  });
+  WorkloadBuilder plain("t", 512);
+  for (const TraceRow& row : rows) plain.add(row);
+  const Workload w = sorting.build({});
+  CHECK(w.content_hash() == plain.build({}).content_hash());
+  CHECK(w.source().rows.reordered == 3);
+}
+
+TEST_CASE("tenants are numbered by name, and only where there are any", "[traces]") {
+  WorkloadBuilder builder("t", 512);
+  builder.add(row_of(0, {1}));
+  CHECK(builder.build({}).columns().tenant.empty());
+  for (const char* tenant : {"shop", "bank", "shop"}) {
+    TraceRow row = row_of(0, {1});
+    row.tenant = tenant;
+    builder.add(row);
+  }
+  const Workload w = builder.build({});
+  CHECK(w.source().tenants == std::vector<std::string>{"shop", "bank"});
+  CHECK(values(w.columns().tenant) == std::vector<std::uint32_t>{0, 1, 0});
+}
+
 }  // namespace
 }  // namespace spillway

@@ -1,0 +1,38 @@
+// `spillway trace`: the group of verbs about traces.
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_verbs.hpp"
+#include "scenarios/resolved.hpp"
+
+namespace spillway {
+
+/// Says what was written, on the terminal or as a document.
+void say_written(const Workload& workload, const std::string& path, const std::string& kind,
+                 const CommonOptions& common) {
+  Document document;
+  document.kind = kind;
+  document.inputs = {{"trace", trace_inputs(workload)}};
+  document.results = {{"path", path},
+                      {"requests", workload.size()},
+                      {"references", workload.references()},
+                      {"unique_blocks", workload.unique_blocks()},
+                      {"content_hash", document.inputs["trace"]["content_hash"]}};
+  document.warnings = workload.source().notes;
+  write_document(document, common, kind);
+  if (!common.json_only()) {
+    print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
+                      workload.size(), workload.unique_blocks(),
+                      document.results["content_hash"].get<std::string>()));
+  }
+}
+
+void add_trace(CLI::App& app, CommandList& commands) {
+  CLI::App* trace = app.add_subcommand("trace", "Look at, convert and generate traces");
+  trace->require_subcommand(1);
+  add_trace_stats(*trace, commands);
+  add_trace_convert(*trace, commands);
+  add_trace_generate(*trace, commands);
+}
+
+}  // namespace spillway

@@ -1,0 +1,19 @@
+// The verbs below `spillway trace`, one file each.
+#pragma once
+
+#include <string>
+
+#include "scenarios/commands/command.hpp"
+#include "sim/workload.hpp"
+
+namespace spillway {
+
+void add_trace_stats(CLI::App& trace, CommandList& commands);
+void add_trace_convert(CLI::App& trace, CommandList& commands);
+void add_trace_generate(CLI::App& trace, CommandList& commands);
+
+/// Says what was written, on the terminal or as a document of this kind.
+void say_written(const Workload& workload, const std::string& path, const std::string& kind,
+                 const CommonOptions& common);
+
+}  // namespace spillway

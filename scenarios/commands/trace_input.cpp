@@ -1,0 +1,30 @@
+#include "scenarios/commands/trace_input.hpp"
+
+#include "scenarios/commands/progress.hpp"
+
+namespace spillway {
+
+void add_trace_options(CLI::App& command, TraceInput& input) {
+  command
+      .add_option("--block-tokens", input.reader.block_tokens,
+                  "Tokens in a trace block, where the file does not say (default: the format's)")
+      ->check(CLI::Range(1, 65536));
+  command.add_option("--limit", input.limit, "Only the first N requests");
+  command.add_flag("--lenient", input.lenient,
+                   "Leave faulty rows out and count them; more than 1% still refuses the trace");
+}
+
+Workload read_trace(const TraceInput& input, const CommonOptions& common, RowProblems* problems) {
+  Progress reading("reading", "MB", !common.quiet);
+  OpenOptions open;
+  open.reader = input.reader;
+  open.limit = input.limit;
+  open.lenient = input.lenient;
+  open.problems = problems;
+  open.progress = reading.reader();
+  Workload workload = open_trace(input.path, open);
+  reading.finish();
+  return workload;
+}
+
+}  // namespace spillway

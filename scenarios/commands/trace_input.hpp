@@ -1,0 +1,26 @@
+// The trace that a verb reads: where it is and what the user says about it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "scenarios/commands/command.hpp"
+#include "traces/catalogue.hpp"
+
+namespace spillway {
+
+struct TraceInput {
+  std::string path;
+  ReaderOptions reader;
+  bool lenient = false;
+  std::uint32_t limit = 0;
+};
+
+/// The options that every verb reading a trace takes beside its path.
+void add_trace_options(CLI::App& command, TraceInput& input);
+
+/// As open_trace(), with progress on standard error. `problems`: collects faulty rows.
+Workload read_trace(const TraceInput& input, const CommonOptions& common,
+                    RowProblems* problems = nullptr);
+
+}  // namespace spillway
