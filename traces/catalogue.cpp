@@ -3,9 +3,12 @@
 #include <fmt/ranges.h>
 
 #include "sim/catalogue.hpp"
+#include "traces/azure_csv.hpp"
 #include "traces/binary_trace.hpp"
+#include "traces/burstgpt_csv.hpp"
 #include "traces/csv_trace.hpp"
 #include "traces/mooncake_jsonl.hpp"
+#include "traces/rate_table.hpp"
 #include "traces/workload_builder.hpp"
 
 namespace spillway {
@@ -16,8 +19,18 @@ constexpr TraceFormat kFormats[] = {
     {"mooncake",
      "JSON lines with timestamp (ms), input_length, output_length, hash_ids (512-token blocks).",
      RowOrder::kFile, looks_like_mooncake, make_mooncake_reader},
-    {"csv", "CSV with timestamp_ms, input_length, output_length, session_id (optional), hash_ids.",
+    {"csv",
+     "CSV with timestamp_ms, input_length, output_length; optional session_id, tenant, think_ms, "
+     "hash_ids.",
      RowOrder::kFile, looks_like_csv, make_csv_reader},
+    {"azure", "Azure LLM inference CSV (2023, 2024): TIMESTAMP, ContextTokens, GeneratedTokens.",
+     RowOrder::kFile, looks_like_azure, make_azure_reader},
+    {"burstgpt",
+     "BurstGPT CSV: Timestamp (s), Request tokens, Response tokens; optional Session ID.",
+     RowOrder::kFile, looks_like_burstgpt, make_burstgpt_reader},
+    {"rate-table",
+     "ServeGen's arrival rates per client and window, for `trace stats` and `trace generate`.",
+     RowOrder::kFile, looks_like_rate_table, refuse_rate_table},
     {"binary", "Memory-mapped columns with a content hash, written by `spillway trace convert`.",
      RowOrder::kFile, nullptr, nullptr},
 };
@@ -104,10 +117,14 @@ std::span<const TraceFormat> trace_formats() {
 Workload open_trace(const std::string& path, const OpenOptions& options) {
   auto lines = std::make_unique<LineReader>(path, open_bytes(path, options.progress));
   if (lines->peek_bytes(kBinaryTraceMagic.size()) == kBinaryTraceMagic) {
+    if (options.reader.reuse.kind != ReuseModel::Kind::kNone) {
+      refuse_reuse_model(options.reader.reuse, path);
+    }
     return open_binary_trace(path, options.limit);
   }
   const TraceFormat& format = detect(path, lines->peek_content());
-  const auto reader = format.make(std::move(lines), options.reader);
+  const auto reader =
+      with_reuse_model(format.make(std::move(lines), options.reader), options.reader.reuse, path);
   return read_all(path, format, *reader, options);
 }
 

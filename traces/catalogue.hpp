@@ -9,6 +9,7 @@
 
 #include "sim/workload.hpp"
 #include "traces/byte_source.hpp"
+#include "traces/reuse_model.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -16,6 +17,7 @@ namespace spillway {
 /// What a user may say about a file that does not say it itself.
 struct ReaderOptions {
   std::uint32_t block_tokens = 0;  ///< tokens in a trace block; 0: the format's own
+  ReuseModel reuse;                ///< for a trace that does not name its blocks
 };
 
 enum class RowOrder : std::uint8_t {

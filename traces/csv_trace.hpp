@@ -3,8 +3,11 @@
 //   timestamp_ms,input_length,output_length,session_id,hash_ids
 //   0,1024,100,7,12 13
 //
-// Columns are found by name, in any order; session_id is optional; hash_ids are separated by
-// spaces and mean what they mean in Mooncake's format.
+// Columns are found by name, in any order. hash_ids are separated by spaces and mean what they mean
+// in Mooncake's format, except that a last, partial block may be left out; without the column the
+// trace says nothing about reuse (traces/reuse_model.hpp). session_id, tenant and think_ms (the
+// client's pause before the request) are optional, and so are their cells. Which answers a request
+// waited for, where that is more than its session's last, is left to the other forms.
 #pragma once
 
 #include <memory>

@@ -9,6 +9,19 @@ void add_trace_options(CLI::App& command, TraceInput& input) {
       .add_option("--block-tokens", input.reader.block_tokens,
                   "Tokens in a trace block, where the file does not say (default: the format's)")
       ->check(CLI::Range(1, 65536));
+  command
+      .add_option_function<std::string>(
+          "--reuse",
+          [&input](const std::string& name) {
+            try {
+              input.reader.reuse = parse_reuse_model(name, {"--reuse", 0, ""});
+            } catch (const InputError& error) {
+              throw CLI::ValidationError(error.what());
+            }
+          },
+          "What requests share in a trace that does not say: none (default), session-prefix or "
+          "shared-prefix:TOKENS")
+      ->type_name("NAME");
   command.add_option("--limit", input.limit, "Only the first N requests");
   command.add_flag("--lenient", input.lenient,
                    "Leave faulty rows out and count them; more than 1% still refuses the trace");
