@@ -15,7 +15,7 @@ namespace {
 using Names = std::string_view;
 
 constexpr Names kWorkloadKeys[] = {"trace",      "synthetic",   "block_tokens", "arrival", "speed",
-                                   "rate_per_s", "concurrency", "limit",        "lenient"};
+                                   "rate_per_s", "concurrency", "limit",        "lenient", "reuse"};
 constexpr Names kSyntheticKeys[] = {
     "requests",     "sessions_per_s", "turns",          "think_s",       "system_prompts",
     "system_zipf",  "system_tokens",  "user_tokens",    "answer_tokens", "answer_tokens_per_s",
@@ -87,13 +87,16 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   }
   assign(w.reader.block_tokens, workload->integer("block_tokens", 1, 65536));
   w.lenient = workload->boolean("lenient").value_or(false);
+  if (const auto reuse = workload->text("reuse")) {
+    w.reader.reuse = parse_reuse_model(*reuse, workload->where("reuse"));
+  }
   assign(w.limit, workload->integer("limit", 1));
   w.arrival.seed = s.seed;
   const double speed = workload->number("speed", 1e-6, 1e6).value_or(1);
   w.arrival.speed = decimal_of(speed);
   const std::string arrival = workload->text("arrival").value_or("trace");
   if (w.synthetic)
-    workload->refuse({"block_tokens", "lenient"},
+    workload->refuse({"block_tokens", "lenient", "reuse"},
                      "expected only with a trace; synthetic has its own");
   if (arrival != "poisson") {
     workload->refuse({"rate_per_s"}, "expected only with \"arrival\": \"poisson\"");

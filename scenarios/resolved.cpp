@@ -128,6 +128,7 @@ json workload_json(const WorkloadChoice& w) {
   } else {
     if (w.reader.block_tokens > 0) out["block_tokens"] = w.reader.block_tokens;
     out["lenient"] = w.lenient;
+    out["reuse"] = w.reader.reuse.name();
   }
   if (w.limit > 0) out["limit"] = w.limit;
   switch (w.arrival.kind) {

@@ -61,7 +61,7 @@ double median_of(std::vector<double> values) {
 
 }  // namespace
 
-RateTable read_rate_table(const std::string& path, ReadProgress progress) {
+ArrivalRates read_rate_table(const std::string& path, ReadProgress progress) {
   auto lines = std::make_unique<LineReader>(path, open_bytes(path, std::move(progress)));
   if (!looks_like_rate_table(lines->peek_content())) {
     throw InputError(Fault::kTrace, {path, 1, "header"},
@@ -69,7 +69,7 @@ RateTable read_rate_table(const std::string& path, ReadProgress progress) {
                      "param1, param2");
   }
   CsvTable csv(std::move(lines), kColumns, OtherColumns::kRefuse);
-  RateTable table;
+  ArrivalRates table;
   std::set<std::pair<std::uint32_t, std::int64_t>> seen;
   while (csv.next()) {
     const auto client = static_cast<std::uint32_t>(
@@ -95,7 +95,7 @@ RateTable read_rate_table(const std::string& path, ReadProgress progress) {
   return table;
 }
 
-RateStats rate_stats(const RateTable& table) {
+RateStats rate_stats(const ArrivalRates& table) {
   KV_ASSERT(!table.client.empty(), "a rate table without rows");
   std::map<std::int64_t, double> totals;
   for (std::size_t i = 0; i < table.client.size(); ++i) {

@@ -24,7 +24,7 @@ namespace spillway {
 enum class RateDist : std::uint8_t { kGamma, kWeibull };
 
 /// One entry a column and row, in the file's order; each client and start at most once.
-struct RateTable {
+struct ArrivalRates {
   std::vector<std::uint32_t> client;
   std::vector<std::int64_t> start_s;
   std::vector<double> rate_rps;  ///< >= 0
@@ -39,7 +39,7 @@ struct RateTable {
 
 /// Throws InputError: exit 7 when `path` cannot be read, 3 when it is no valid rate table, naming
 /// line and field.
-RateTable read_rate_table(const std::string& path, ReadProgress progress = {});
+ArrivalRates read_rate_table(const std::string& path, ReadProgress progress = {});
 
 /// The total rate, window by window, over the windows that occur, and the table's extent.
 struct RateStats {
@@ -57,7 +57,7 @@ struct RateStats {
   double median_cv = 0;  ///< over rows
   double max_cv = 0;
 };
-RateStats rate_stats(const RateTable& table);
+RateStats rate_stats(const ArrivalRates& table);
 
 bool looks_like_rate_table(std::string_view first_line);
 /// True where `path` is a regular file that looks like a rate table. Throws InputError (exit 7)

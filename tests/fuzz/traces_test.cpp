@@ -8,6 +8,7 @@
 #include "tests/fuzz/mutator.hpp"
 #include "tests/traces/trace_text.hpp"
 #include "traces/binary_trace.hpp"
+#include "traces/rate_table.hpp"
 #include "traces/synthetic.hpp"
 #include "traces/trace_reader.hpp"
 #include "traces/trace_stats.hpp"
@@ -25,6 +26,10 @@ void require(bool good, const char* rule) {
   if (!good) throw std::logic_error(rule);
 }
 
+bool has_partial(const Workload& w, RequestId r) {
+  return w.input_tokens(r) % w.block_tokens() != 0;
+}
+
 /// What every accepted trace must obey, however it came about.
 void check_valid(const Workload& w) {
   const WorkloadColumns& c = w.columns();
@@ -39,8 +44,8 @@ void check_valid(const Workload& w) {
     const RequestId r{i};
     require(w.input_tokens(r) >= 1 && w.input_tokens(r) <= kMaxTokens, "input length");
     require(w.output_tokens(r) >= 1 && w.output_tokens(r) <= kMaxTokens, "output length");
-    require(static_cast<std::int64_t>(w.chain(r).size()) ==
-                ceil_div(w.input_tokens(r), w.block_tokens()),
+    const std::size_t full = w.input_tokens(r) / w.block_tokens();
+    require(w.chain(r).size() == full || (w.chain(r).size() == full + 1 && has_partial(w, r)),
             "chain length");
     for (const TraceBlockId id : w.chain(r)) {
       require(raw(id) <= next, "ids with gaps");
@@ -57,7 +62,14 @@ void open_and_check(const std::string& bytes, Stream& random) {
   const Workload w = open_trace(scratch.file("t", bytes), test::blocks_of(16));
   check_valid(w);
   if (!random.chance(0.1)) return;  // writing flushes to disk
-  const std::string path = scratch.path(random.chance(0.5) ? "again.csv" : "again.jsonl");
+  bool all_partial = true;          // JSON lines want the last block even where it is partial
+  for (std::uint32_t i = 0; i < w.size(); ++i) {
+    const std::size_t full = w.input_tokens(RequestId{i}) / w.block_tokens();
+    all_partial =
+        all_partial && (!has_partial(w, RequestId{i}) || w.chain(RequestId{i}).size() == full + 1);
+  }
+  const bool csv = random.chance(0.5) || !all_partial;
+  const std::string path = scratch.path(csv ? "again.csv" : "again.jsonl");
   write_trace(w, path);
   require(open_trace(path, test::blocks_of(16)).content_hash() == w.content_hash(),
           "changed by writing");
@@ -158,6 +170,49 @@ TEST_CASE("fuzz: JSON lines", "[fuzz]") {
 TEST_CASE("fuzz: CSV", "[fuzz]") {
   const Mutator mutate(samples("t.csv"), kCsvPieces);
   expect_clean(fuzz("csv", 3000, mutate, open_and_check), true);
+}
+
+TEST_CASE("fuzz: Azure's CSV", "[fuzz]") {
+  const Mutator mutate(
+      {"TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+       "2023-11-16 18:15:46.6805900,374,44\r\n"
+       "2023-11-16 18:15:50.9951690,39,109\r\n2023-11-17 00:00:00,9,5",
+       "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+       "2024-05-10 00:00:00.009930+00:00,216,5\n"
+       "2024-05-10 00:00:00+00:00,21,5\n"},
+      with_numbers({",", "\n", "\r\n", "\"", ":", "-", ".", "+", "Z", "T", " ", "TIMESTAMP",
+                    "2024-02-29 23:59:59.999999999-23:59,1,1\n", std::string(1, '\0'), "\xff"}));
+  expect_clean(fuzz("azure", 3000, mutate, open_and_check), true);
+}
+
+TEST_CASE("fuzz: BurstGPT's CSV", "[fuzz]") {
+  const Mutator mutate({"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                        "5,ChatGPT,47,18,65,Conversation log\n45,ChatGPT,0,0,0,API log\n"
+                        "118,GPT-4,41,276,317,Conversation log\n",
+                        "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response "
+                        "tokens,Total tokens,Log Type\n19440110.0,1722ac82,43,GPT-4,90,44,134,C\n"
+                        "19440161.5,,2,ChatGPT,36,29,65,API log\n"},
+                       with_numbers({",", "\n", "\r\n", "\"", "\"\"", "Timestamp", "Session ID",
+                                     std::string(1, '\0'), "\xff"}));
+  expect_clean(fuzz("burstgpt", 3000, mutate, open_and_check), true);
+}
+
+TEST_CASE("fuzz: rate tables", "[fuzz]") {
+  const Mutator mutate({"client,start_s,rate_rps,cv,dist,param1,param2\n"
+                        "0,143400,0.0766,1.156,Gamma,0.748,0.0443\n"
+                        "0,144600,0.1683,7.395,Weibull,0.425,0.009\n1,144600,2,0,Gamma,1,1\n"},
+                       with_numbers({",", "\n", "\"", "Gamma", "Weibull", "client", "1e-400",
+                                     "5e-324", std::string(1, '\0'), "\xff"}));
+  const auto read = [](const std::string& text, Stream&) {
+    const Scratch scratch;
+    const ArrivalRates table = read_rate_table(scratch.file("r.csv", text));
+    const RateStats s = rate_stats(table);
+    require(s.rows == table.scale.size() && s.clients <= s.rows && s.windows <= s.rows, "counts");
+    require(table.window_s > 0 && s.span_s >= table.window_s, "windows");
+    require(s.min_rps >= 0 && s.min_rps <= s.median_rps && s.median_rps <= s.max_rps, "rates");
+    require(s.requests < 1e300, "not finite");
+  };
+  expect_clean(fuzz("rates", 3000, mutate, read), true);
 }
 
 TEST_CASE("fuzz: gzip streams", "[fuzz]") {

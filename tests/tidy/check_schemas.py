@@ -159,12 +159,15 @@ def check_documents(tool, validator, source, folder):
             json.dump(base, f)
     trace = os.path.join(source, "traces/samples/chat.jsonl.gz")
     copied = os.path.join(folder, "copy.csv")
+    rates = os.path.join(folder, "rates.csv")
+    with open(rates, "w") as f:
+        f.write("client,start_s,rate_rps,cv,dist,param1,param2\n0,0,1.5,1,Gamma,1,0.5\n")
     replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
         replay, replay + ["--semantics", "prefix"],
-        ["trace", "stats", trace], ["trace", "convert", trace, copied],
+        ["trace", "stats", trace], ["trace", "stats", rates], ["trace", "convert", trace, copied],
         ["trace", "generate", "--out", os.path.join(folder, "made.jsonl"), "--requests", "20"],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "sim/catalogue.hpp"
 #include "tests/traces/trace_text.hpp"
@@ -22,12 +23,17 @@ TEST_CASE("every trace format has a name of its own and a sentence about it", "[
     CHECK(format.summary.back() == '.');
     CHECK((format.matches == nullptr) == (format.make == nullptr));
   }
-  CHECK(names == std::set<std::string_view>{"binary", "csv", "mooncake"});
+  CHECK(names ==
+        std::set<std::string_view>{"azure", "binary", "burstgpt", "csv", "mooncake", "rate-table"});
 }
 
 TEST_CASE("a file is claimed by one format only", "[traces]") {
-  const std::string csv = "timestamp_ms,input_length,output_length,hash_ids";
-  for (const std::string& line : {good_row(), csv}) {
+  const std::vector<std::string> lines = {
+      good_row(), "timestamp_ms,input_length,output_length,hash_ids",
+      "TIMESTAMP,ContextTokens,GeneratedTokens",
+      "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
+      "client,start_s,rate_rps,cv,dist,param1,param2"};
+  for (const std::string& line : lines) {
     int claims = 0;
     for (const TraceFormat& format : trace_formats()) {
       claims += format.matches != nullptr && format.matches(line) ? 1 : 0;

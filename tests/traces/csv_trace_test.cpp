@@ -50,6 +50,43 @@ TEST_CASE("the session column is optional, and so are its cells", "[traces]") {
   CHECK(values(open_rows("0,1,1,,5\n0,1,1,3,5\n0,1,1,,5\n").columns().session) == Ids{0, 1, 2});
 }
 
+TEST_CASE("tenants and think times are optional, and so are their cells", "[traces]") {
+  const std::string more =
+      "timestamp_ms,input_length,output_length,session_id,tenant,think_ms,hash_ids\n";
+  const Workload w =
+      open_bytes_as_trace(more + "0,1,1,7,red,,5\n1,1,1,7,,2.5,5\n2,1,1,7,\"a, \"\"b\"\"\",0,5\n");
+  CHECK(w.source().tenants == std::vector<std::string>{"red", "", "a, \"b\""});
+  CHECK(values(w.columns().tenant) == Ids{0, 1, 2});
+  CHECK(values(w.columns().think_ns) == std::vector<std::int64_t>{-1, 2'500'000, 0});
+  const Workload none = open_bytes_as_trace(more + "0,1,1,7,,,5\n");
+  CHECK(none.columns().tenant.empty());
+  CHECK(none.columns().think_ns.empty());
+}
+
+TEST_CASE("CSV cells may be quoted", "[traces]") {
+  const Workload w = open_bytes_as_trace(
+      "\"timestamp_ms\",\"input_length\",output_length,\"session_id\",\"hash_ids\"\r\n"
+      "\"0\",\"1024\",100,\"7\",\"12 13\"\r\n1,1,\"1\",\"\",\"12\"");
+  CHECK(w.content_hash() == open_rows("0,1024,100,7,12 13\n1,1,1,,12\n").content_hash());
+}
+
+TEST_CASE("a CSV trace without block ids says nothing about reuse", "[traces]") {
+  const Workload w = open_bytes_as_trace(
+      "timestamp_ms,input_length,output_length\n0,600,1\n0,600,1\n", blocks_of(256));
+  CHECK(chain_of(w, 0) == Ids{0, 1, 2});
+  CHECK(chain_of(w, 1) == Ids{3, 4, 5});
+  REQUIRE(w.source().notes.size() == 1);
+  CHECK_THAT(w.source().notes[0], ContainsSubstring("no hits are invented"));
+}
+
+TEST_CASE("a last, partial block of a CSV trace may be left out", "[traces]") {
+  const Workload w = open_rows("0,600,1,7,12\n1,500,1,7,\n2,600,1,7,12 13\n");
+  CHECK(chain_of(w, 0) == Ids{0});
+  CHECK(chain_of(w, 1) == Ids{});
+  CHECK(chain_of(w, 2) == Ids{0, 1});
+  CHECK(w.source().notes.empty());
+}
+
 TEST_CASE("CSV tolerates CRLF, a byte order mark, blank lines and no last newline", "[traces]") {
   const Workload odd = open_bytes_as_trace(
       "\xef\xbb\xbf"
@@ -74,15 +111,16 @@ TEST_CASE("malformed CSV headers", "[traces]") {
     CHECK(error.fault() == Fault::kTrace);
     return std::string(error.what());
   };
-  CHECK_THAT(says("timestamp_ms,input_length,output_length"),
-             ContainsSubstring("trace:1: header: missing column \"hash_ids\""));
+  CHECK_THAT(says("timestamp_ms,input_length,hash_ids"),
+             ContainsSubstring("trace:1: header: missing column \"output_length\""));
   CHECK_THAT(says("input_length,output_length,hash_ids"),
              ContainsSubstring("trace:1: header: missing column \"timestamp_ms\""));
   CHECK_THAT(says("timestamp_ms,input_length,input_length,output_length,hash_ids"),
              ContainsSubstring("trace:1: header: two columns \"input_length\""));
   CHECK_THAT(says("timestamp_ms,input_length,output_length,hash_ids,colour"),
              ContainsSubstring("trace:1: header: unknown column \"colour\"; expected timestamp_ms, "
-                               "input_length, output_length, session_id, hash_ids"));
+                               "input_length, output_length, session_id, tenant, think_ms, "
+                               "hash_ids"));
   CHECK_THAT(says("timestamp_ms,input_length,output_length,hash_ids,"),
              ContainsSubstring("unknown column \"\""));
   CHECK_THAT(says("timestamp_ms, input_length,output_length,hash_ids"),
@@ -116,7 +154,12 @@ TEST_CASE("malformed CSV rows", "[traces]") {
       {"9223372036854775808,1,1,7,5", ms + "\"9223372036854775808\""},
       {" 1,1,1,7,5", ms + "\" 1\""},
       {"1 ,1,1,7,5", ms + "\"1 \""},
-      {"\"1\",1,1,7,5", ms + "\"\"1\"\""},
+      {"\" 1\",1,1,7,5", ms + "\" 1\""},
+      {"1\"\",1,1,7,5", ms + "\"1\"\"\""},
+      {"\"1,1,1,7,5", "expected a quote at the end of cell 1, found none on this line"},
+      {"1,1,1,7,\"5", "expected a quote at the end of cell 5, found none on this line"},
+      {"1,1,1,7,\"5\"\"", "expected a quote at the end of cell 5, found none on this line"},
+      {"1,\"1\"1,1,7,5", "expected a comma behind the quoted cell 2, found \"1,1,7,5\""},
       {"0x10,1,1,7,5", ms + "\"0x10\""},
       {"1,0,1,7,5", in + "1 to 16777216, found 0"},
       {"1,-1,1,7,5", in + "a whole number, found \"-1\""},
@@ -130,8 +173,9 @@ TEST_CASE("malformed CSV rows", "[traces]") {
       {"1,1,16777217,7,5", out + "0 to 16777216, found 16777217"},
       {"1,1,1,x,5", "session_id: expected a whole number, found \"x\""},
       {"1,1,1,-7,5", "session_id: expected a whole number, found \"-7\""},
-      {"1,1,1,7,", ids + "1 ids for 1 tokens in blocks of 512, found 0"},
-      {"1,1,1,7,5 6", ids + "1 ids for 1 tokens in blocks of 512, found 2"},
+      {"1,512,1,7,", ids + "1 ids for 512 tokens in blocks of 512, found 0"},
+      {"1,513,1,7,", ids + "1 or 2 ids for 513 tokens in blocks of 512, found 0"},
+      {"1,1,1,7,5 6", ids + "0 or 1 ids for 1 tokens in blocks of 512, found 2"},
       {"1,1024,1,7,5", ids + "2 ids for 1024 tokens in blocks of 512, found 1"},
       {"1,1024,1,7,5  6", ids + "a whole number, found \"\""},
       {"1,1,1,7, 5", ids + "a whole number, found \"\""},
@@ -148,6 +192,21 @@ TEST_CASE("malformed CSV rows", "[traces]") {
     const InputError error = error_of([&] { open_trace(path, {}); });
     CHECK(error.fault() == Fault::kTrace);
     CHECK(error.what() == path + ":3: " + c.says);
+  }
+}
+
+TEST_CASE("malformed think times of CSV rows", "[traces]") {
+  const auto says = [](const std::string& cell) {
+    const InputError error = error_of([&] {
+      open_bytes_as_trace("timestamp_ms,input_length,output_length,think_ms\n0,1,1," + cell + "\n");
+    });
+    CHECK(error.fault() == Fault::kTrace);
+    return std::string(error.what());
+  };
+  for (const char* cell : {"-1", "nan", "x", " ", "1e99"}) {
+    CHECK_THAT(says(cell), ContainsSubstring("trace:2: think_ms: expected milliseconds from 0 to "
+                                             "100000000000, found \"" +
+                                             std::string(cell) + "\""));
   }
 }
 

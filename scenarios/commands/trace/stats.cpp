@@ -5,6 +5,7 @@
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/resolved.hpp"
+#include "traces/rate_table.hpp"
 #include "traces/trace_stats.hpp"
 
 namespace spillway {
@@ -23,6 +24,7 @@ struct StatsOptions {
 
 int stats(const StatsOptions& options) {
   check_writable(*options.common);
+  if (is_rate_table(options.trace.path)) return show_rate_stats(options.trace, *options.common);
   const Workload workload = read_trace(options.trace, *options.common);
   const TraceStats s = trace_stats(workload);
   Document document;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/trace_input.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
@@ -15,5 +16,8 @@ void add_trace_generate(CLI::App& trace, CommandList& commands);
 /// Says what was written, on the terminal or as a document of this kind.
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
                  const CommonOptions& common);
+
+/// What `trace stats` says about a table of arrival rates; returns the exit code.
+int show_rate_stats(const TraceInput& input, const CommonOptions& common);
 
 }  // namespace spillway
