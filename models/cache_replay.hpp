@@ -11,15 +11,10 @@
 #include <string_view>
 
 #include "policies/catalogue.hpp"
+#include "sim/replay_order.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
-
-enum class TouchOrder : std::uint8_t {
-  kReverse,  ///< last block first, as vLLM frees them: a chain's tail dies before its head
-  kForward,
-};
-enum class Atomicity : std::uint8_t { kRequest, kReference };
 
 struct ReplayCounts {
   std::uint64_t references = 0;
