@@ -187,17 +187,22 @@ json scenario_inputs(const Scenario& s, const Workload& workload) {
 
 json trace_inputs(const Workload& workload) {
   const RowCounts& rows = workload.source().rows;
-  return {{"name", workload.source().name},
-          {"format", workload.source().format},
-          {"content_hash", hex16(workload.content_hash())},
-          {"requests", workload.size()},
-          {"rows",
-           {{"read", rows.read()},
-            {"kept", rows.kept},
-            {"dropped", rows.dropped},
-            {"quarantined", rows.quarantined},
-            {"reordered", rows.reordered}}},
-          {"block_tokens", workload.block_tokens()}};
+  json out = {{"name", workload.source().name},
+              {"format", workload.source().format},
+              {"content_hash", hex16(workload.content_hash())},
+              {"requests", workload.size()},
+              {"rows",
+               {{"read", rows.read()},
+                {"kept", rows.kept},
+                {"dropped", rows.dropped},
+                {"quarantined", rows.quarantined},
+                {"reordered", rows.reordered}}},
+              {"block_tokens", workload.block_tokens()}};
+  if (const auto& found = workload.source().inferred_sessions) {
+    out["inferred_sessions"] = {
+        {"sessions", found->sessions}, {"placed", found->placed}, {"share", found->share}};
+  }
+  return out;
 }
 
 }  // namespace spillway

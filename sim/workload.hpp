@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,12 +55,20 @@ struct RowCounts {
   std::uint64_t read() const { return kept + dropped + quarantined; }
 };
 
+/// Sessions that the trace does not name and that shared prefixes suggest.
+struct InferredSessions {
+  std::uint64_t sessions = 0;
+  std::uint64_t placed = 0;  ///< requests in a session of two or more turns
+  double share = 0;          ///< of the requests that are placed
+};
+
 struct WorkloadSource {
   std::string name;    ///< file name as given, or "synthetic"
   std::string format;  ///< row of the format catalogue, or "synthetic"
   std::vector<std::string> notes{};
   RowCounts rows{};
   std::vector<std::string> tenants{};  ///< names of the ids in the tenant column
+  std::optional<InferredSessions> inferred_sessions{};
 };
 
 class Workload {

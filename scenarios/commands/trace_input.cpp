@@ -1,6 +1,9 @@
 #include "scenarios/commands/trace_input.hpp"
 
+#include <cmath>
+
 #include "scenarios/commands/progress.hpp"
+#include "traces/session_inference.hpp"
 
 namespace spillway {
 
@@ -25,6 +28,14 @@ void add_trace_options(CLI::App& command, TraceInput& input) {
   command.add_option("--limit", input.limit, "Only the first N requests");
   command.add_flag("--lenient", input.lenient,
                    "Leave faulty rows out and count them; more than 1% still refuses the trace");
+  CLI::Option* infer = command.add_flag("--infer-sessions", input.infer_sessions,
+                                        "Find the turns of chats by their prefixes, in a trace "
+                                        "that names no sessions");
+  command
+      .add_option("--session-window", input.session_window_s,
+                  "Longest seconds from a turn to the next (default: 1800)")
+      ->needs(infer)
+      ->check(CLI::Range(1e-9, 1e8));
 }
 
 Workload read_trace(const TraceInput& input, const CommonOptions& common, RowProblems* problems) {
@@ -37,7 +48,10 @@ Workload read_trace(const TraceInput& input, const CommonOptions& common, RowPro
   open.progress = reading.reader();
   Workload workload = open_trace(input.path, open);
   reading.finish();
-  return workload;
+  if (!input.infer_sessions) return workload;
+  SessionInference inference;
+  inference.window_ns = std::llround(input.session_window_s * 1e9);
+  return infer_sessions(std::move(workload), inference);
 }
 
 }  // namespace spillway

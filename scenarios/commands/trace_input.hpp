@@ -14,6 +14,8 @@ struct TraceInput {
   ReaderOptions reader;
   bool lenient = false;
   std::uint32_t limit = 0;
+  bool infer_sessions = false;
+  double session_window_s = 1800;
 };
 
 /// The options that every verb reading a trace takes beside its path.

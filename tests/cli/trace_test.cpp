@@ -167,6 +167,32 @@ TEST_CASE("--lenient leaves one row in a hundred out and no more", "[cli]") {
   refused({"trace", "stats", few, "--lenient"}, 3, "1 of 99 rows are faulty; expected at most 1%");
 }
 
+TEST_CASE("--infer-sessions finds the turns of chats", "[cli]") {
+  // The second request continues the first 20 s later, the third is somebody else's.
+  const Scene scene;
+  const std::string trace =
+      scene.file("chat.jsonl", test::row("0", "600", "5", "[1, 2]") +
+                                   test::row("20000", "1100", "5", "[1, 3, 4]") +
+                                   test::row("30000", "600", "5", "[5, 6]"));
+  for (const Args& verb :
+       {Args{"trace", "stats", trace}, Args{"trace", "convert", trace, scene.path("o.bin")},
+        Args{"replay", "--trace", trace}}) {
+    const json all = test::document_of(verb + Args{"--infer-sessions"});
+    const json& found = all["inputs"]["trace"]["inferred_sessions"];
+    CHECK(found["sessions"] == 2);
+    CHECK(found["placed"] == 2);
+    CHECK(found["share"].get<double>() == Approx(2.0 / 3));
+    CHECK(all["warnings"].dump().find("sessions inferred from prefixes: 2 sessions, 66.7%") !=
+          std::string::npos);
+    const json near =
+        test::document_of(verb + Args{"--infer-sessions", "--session-window", "19.5"});
+    CHECK(near["inputs"]["trace"]["inferred_sessions"]["placed"] == 0);
+    CHECK_FALSE(test::document_of(verb)["inputs"]["trace"].contains("inferred_sessions"));
+    refused(verb + Args{"--session-window", "60"}, 2, "--infer-sessions");
+    refused(verb + Args{"--infer-sessions", "--session-window", "0"}, 2, "");
+  }
+}
+
 TEST_CASE("trace convert refuses names it cannot tell and its own input", "[cli]") {
   const Scene scene;
   const std::string before = test::read_file(scene.trace);
