@@ -18,6 +18,8 @@ namespace spillway {
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 constexpr std::size_t kChunk = std::size_t{256} << 10;
 
 /// Closes what it holds, also when a constructor that opened it throws.
@@ -254,7 +256,8 @@ bool LineReader::find(std::size_t& length) {
 std::string_view LineReader::peek_content() {
   std::size_t length = 0;
   while (find(length)) {
-    const std::string_view line(buffer_.data() + begin_, length);
+    std::string_view line(buffer_.data() + begin_, length);
+    if (line_ == 0 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) return line;
     std::string_view blank;
     next(blank);
@@ -275,7 +278,7 @@ bool LineReader::next(std::string_view& line) {
   begin_ = std::min(begin_ + length + 1, end_);
   ++line_;
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  if (line_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   return true;
 }
 
