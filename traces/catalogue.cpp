@@ -3,11 +3,15 @@
 #include <fmt/ranges.h>
 
 #include "sim/catalogue.hpp"
+#include "traces/agentic_jsonl.hpp"
 #include "traces/azure_csv.hpp"
+#include "traces/bailian_jsonl.hpp"
 #include "traces/binary_trace.hpp"
 #include "traces/burstgpt_csv.hpp"
 #include "traces/csv_trace.hpp"
 #include "traces/mooncake_jsonl.hpp"
+#include "traces/native_jsonl.hpp"
+#include "traces/rag_jsonl.hpp"
 #include "traces/rate_table.hpp"
 #include "traces/workload_builder.hpp"
 
@@ -23,6 +27,17 @@ constexpr TraceFormat kFormats[] = {
      "CSV with timestamp_ms, input_length, output_length; optional session_id, tenant, think_ms, "
      "hash_ids.",
      RowOrder::kFile, looks_like_csv, make_csv_reader},
+    {"native",
+     "JSON lines with a header: Mooncake's rows, and the block size, links, pauses and tenants.",
+     RowOrder::kFile, looks_like_native, make_native_reader},
+    {"agentic",
+     "JSON lines, one agent session each, with block_size and requests (t, in, out, hash_ids).",
+     RowOrder::kSessions, looks_like_agentic, make_agentic_reader, TraceClock::kNoClock},
+    {"rag", "JSON lines with timestamp (s), lengths, session_id and segments [content id, tokens].",
+     RowOrder::kSort, looks_like_rag, make_rag_reader},
+    {"bailian",
+     "JSON lines with chat_id, parent_chat_id, timestamp (s), lengths, hash_ids (16-token blocks).",
+     RowOrder::kSort, looks_like_bailian, make_bailian_reader},
     {"azure", "Azure LLM inference CSV (2023, 2024): TIMESTAMP, ContextTokens, GeneratedTokens.",
      RowOrder::kFile, looks_like_azure, make_azure_reader},
     {"burstgpt",
@@ -45,6 +60,14 @@ const TraceFormat& detect(const std::string& path, std::string_view first_line) 
                    first_line.empty() ? "no requests; expected at least one row"
                                       : fmt::format("no known trace format; known: {}",
                                                     fmt::join(names_of(trace_formats()), ", ")));
+}
+
+void check_interval(const std::string& path, const TraceFormat& format,
+                    const ReaderOptions& options) {
+  if (!options.session_interval_s || format.clock == TraceClock::kNoClock) return;
+  throw InputError(
+      Fault::kUsage, {path, 0, ""},
+      fmt::format("a trace of format {} has a clock; expected no session_interval_s", format.name));
 }
 
 /// Decides what a faulty row means: the end of reading, or one row less.
@@ -120,9 +143,11 @@ Workload open_trace(const std::string& path, const OpenOptions& options) {
     if (options.reader.reuse.kind != ReuseModel::Kind::kNone) {
       refuse_reuse_model(options.reader.reuse, path);
     }
+    check_interval(path, find_row(trace_formats(), "format", "binary", {}), options.reader);
     return open_binary_trace(path, options.limit);
   }
   const TraceFormat& format = detect(path, lines->peek_content());
+  check_interval(path, format, options.reader);
   const auto reader =
       with_reuse_model(format.make(std::move(lines), options.reader), options.reader.reuse, path);
   return read_all(path, format, *reader, options);

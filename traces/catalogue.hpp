@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,11 +19,22 @@ namespace spillway {
 struct ReaderOptions {
   std::uint32_t block_tokens = 0;  ///< tokens in a trace block; 0: the format's own
   ReuseModel reuse;                ///< for a trace that does not name its blocks
+  /// From the start of one session to the next, in a format without a clock (kNoClock).
+  std::optional<double> session_interval_s;
 };
 
+/// Where the user does not say: long enough that sessions overlap, but do not start in one burst.
+inline constexpr double kSessionIntervalS = 60;
+
 enum class RowOrder : std::uint8_t {
-  kFile,  ///< rows stand in order of time; one that does not is a fault
-  kSort,  ///< the format's rows may stand in another order (e.g. session by session)
+  kFile,      ///< rows stand in order of time; one that does not is a fault
+  kSort,      ///< rows may stand out of order, which is noted
+  kSessions,  ///< rows stand session by session
+};
+
+enum class TraceClock : std::uint8_t {
+  kTrace,    ///< arrivals count from one origin
+  kNoClock,  ///< only times within a session are known; when sessions start is the user's choice
 };
 
 struct TraceFormat {
@@ -32,6 +44,7 @@ struct TraceFormat {
   /// Decides from the first line of the (decompressed) content; null for memory-mapped formats.
   bool (*matches)(std::string_view first_line);
   std::unique_ptr<TraceReader> (*make)(std::unique_ptr<LineReader>, const ReaderOptions&);
+  TraceClock clock = TraceClock::kTrace;
 };
 
 std::span<const TraceFormat> trace_formats();

@@ -105,16 +105,25 @@ void WorkloadBuilder::add(const TraceRow& row) {
   }
 }
 
-/// Puts the rows in order of time, those of one instant as they were added. Returns how many stood
-/// behind a later one.
-std::uint64_t WorkloadBuilder::sort_rows() {
+/// Puts the rows in order of time, those of one instant as they were added, and counts those that
+/// stood behind a later one.
+void WorkloadBuilder::sort_rows(WorkloadSource& source) {
   std::uint64_t moved = 0;
+  std::uint64_t steps_back = 0;
   std::int64_t latest = 0;
-  for (const std::int64_t arrival : arrival_ns_) {
-    moved += arrival < latest ? 1 : 0;
-    latest = std::max(latest, arrival);
+  for (std::size_t i = 0; i < arrival_ns_.size(); ++i) {
+    moved += arrival_ns_[i] < latest ? 1 : 0;
+    steps_back += i > 0 && arrival_ns_[i] < arrival_ns_[i - 1] ? 1 : 0;
+    latest = std::max(latest, arrival_ns_[i]);
   }
-  if (moved == 0) return 0;
+  source.rows.reordered = moved;
+  if (moved == 0) return;
+  if (order_ == RowOrder::kSort) {
+    source.notes.push_back(fmt::format(
+        "{} of {} rows of {} stood behind a later one (time steps back in {} place{}); they "
+        "are put in order",
+        moved, size(), name_, steps_back, steps_back == 1 ? "" : "s"));
+  }
   std::vector<std::uint32_t> order(arrival_ns_.size());
   std::iota(order.begin(), order.end(), std::uint32_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -150,7 +159,6 @@ std::uint64_t WorkloadBuilder::sort_rows() {
   permute(think_ns_, order);
   renumber(chain_, blocks_.size());
   renumber(session_, sessions_.size());
-  return moved;
 }
 
 /// Explicit links where the trace has them (one to a row that now stands behind is dropped: rows
@@ -180,7 +188,7 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
   }
   auto owned = std::make_unique<OwnedColumns>();
   source.rows.kept = size();
-  if (order_ == RowOrder::kSort) source.rows.reordered = sort_rows();
+  if (order_ != RowOrder::kFile) sort_rows(source);
   if (any_after_ || any_session_) link_turns(owned->after_begin, owned->after);
   source.tenants.clear();
   if (tenants_.size() > 1 || !tenants_.contains("")) {

@@ -33,7 +33,7 @@ class WorkloadBuilder {
  private:
   void check(const TraceRow& row) const;
   std::uint32_t tenant_id(const std::string& name);
-  std::uint64_t sort_rows();
+  void sort_rows(WorkloadSource& source);
   void link_turns(std::vector<std::uint32_t>& begin, std::vector<RequestId>& after) const;
 
   std::string name_;
