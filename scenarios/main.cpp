@@ -11,6 +11,7 @@
 #include "scenarios/commands/command.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/error.hpp"
+#include "traces/trace_reader.hpp"
 
 namespace {
 
@@ -87,6 +88,9 @@ int main(int argc, char** argv) {
     for (const spillway::Command& command : commands) {
       if (command.app->parsed()) return command.run();
     }
+  } catch (const spillway::RowError& error) {
+    return fail(error.fault(),
+                fmt::format("{}; spillway trace check lists every problem", error.what()));
   } catch (const spillway::InputError& error) {
     return fail(error.fault(), error.what());
   } catch (const spillway::InternalError& error) {

@@ -37,11 +37,18 @@ struct SourceRef {
 class InputError : public std::runtime_error {
  public:
   InputError(Fault fault, const SourceRef& where, const std::string& message)
-      : std::runtime_error(where.prefix() + message), fault_(fault) {}
+      : std::runtime_error(where.prefix() + message),
+        fault_(fault),
+        where_(where),
+        message_(message) {}
   Fault fault() const { return fault_; }
+  const SourceRef& where() const { return where_; }
+  const std::string& message() const { return message_; }  ///< what() without the place
 
  private:
   Fault fault_;
+  SourceRef where_;
+  std::string message_;
 };
 
 /// A broken invariant: always a defect of the program, never of its input.

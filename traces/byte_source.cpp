@@ -46,7 +46,13 @@ class RawFile final : public ByteSource {
     if (S_ISDIR(info.st_mode)) {
       throw InputError(Fault::kIo, {path_, 0, ""}, "is a directory; expected a trace file");
     }
-    total_ = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
+    regular_ = S_ISREG(info.st_mode);
+    if (regular_) {
+      // Standard input may be a file that another program has read a part of.
+      const off_t start = std::max<off_t>(0, lseek(file_.fd, 0, SEEK_CUR));
+      size_ = info.st_size;
+      total_ = static_cast<std::uint64_t>(std::max<off_t>(0, size_ - start));
+    }
     head_size_ = read_fully(head_.data(), head_.size());
   }
   std::string_view head() const { return {head_.data(), head_size_}; }
@@ -61,6 +67,7 @@ class RawFile final : public ByteSource {
       got = read_some(out, size);
     }
     done_ += got;
+    if (got == 0 && size > 0 && regular_) check_unchanged();
     if (progress_) progress_(done_, total_);
     return got;
   }
@@ -82,6 +89,17 @@ class RawFile final : public ByteSource {
     }
     return got;
   }
+  /// At the end: someone who writes to the file meanwhile would leave rows out, or halves of them.
+  void check_unchanged() {
+    struct stat now {};
+    if (fstat(file_.fd, &now) != 0) fail("cannot read");
+    const bool short_read = total_ > 0 && done_ != total_;  // files made up by the system have 0
+    if (now.st_size == size_ && !short_read) return;
+    throw InputError(Fault::kIo, {path_, 0, ""},
+                     fmt::format("changed while being read: {} bytes when opened, {} now; expected "
+                                 "a file that nobody writes to",
+                                 size_, now.st_size));
+  }
   [[noreturn]] void fail(const char* what) {
     throw InputError(Fault::kIo, {path_, 0, ""}, fmt::format("{}: {}", what, std::strerror(errno)));
   }
@@ -92,8 +110,33 @@ class RawFile final : public ByteSource {
   std::array<char, 4> head_{};
   std::size_t head_size_ = 0;
   std::size_t head_taken_ = 0;
+  bool regular_ = false;
+  off_t size_ = 0;
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
+};
+
+/// Refuses a stream that only expands.
+class ExpansionLimit {
+ public:
+  ExpansionLimit(const std::string& path, std::uint64_t most) : path_(path), most_(most) {}
+
+  void took(std::size_t bytes) { in_ += bytes; }
+  void gave(std::size_t bytes) {
+    out_ += bytes;
+    if (out_ <= kExpandFreely || out_ / most_ <= in_) return;
+    throw InputError(
+        Fault::kTrace, {path_, 0, ""},
+        fmt::format("unpacks to {} MiB from {} bytes so far; expected at most {} times the packed "
+                    "size; unpack the file first if this is meant",
+                    out_ >> 20, in_, most_));
+  }
+
+ private:
+  const std::string& path_;
+  std::uint64_t most_;
+  std::uint64_t in_ = 0;
+  std::uint64_t out_ = 0;
 };
 
 /// One or more gzip members, as gzip(1) and pigz write them.
@@ -130,6 +173,7 @@ class GzipSource final : public ByteSource {
       }
       if (between_members_) first_member_done_ = true;
     }
+    expansion_.gave(size - stream_.avail_out);
     return size - stream_.avail_out;
   }
 
@@ -138,6 +182,7 @@ class GzipSource final : public ByteSource {
     const std::size_t got = raw_->read(input_.data(), input_.size());
     stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
     stream_.avail_in = static_cast<uInt>(got);
+    expansion_.took(got);
     return got > 0;
   }
   [[noreturn]] void corrupt(const std::string& what) {
@@ -146,6 +191,7 @@ class GzipSource final : public ByteSource {
 
   std::string path_;
   std::unique_ptr<ByteSource> raw_;
+  ExpansionLimit expansion_{path_, kMostGzipExpansion};
   std::vector<char> input_;
   z_stream stream_{};
   bool between_members_ = false;
@@ -180,6 +226,7 @@ class ZstdSource final : public ByteSource {
       between_frames_ = status == 0;
       if (between_frames_) frame_done_ = true;
     }
+    expansion_.gave(output.pos);
     return output.pos;
   }
 
@@ -187,6 +234,7 @@ class ZstdSource final : public ByteSource {
   bool refill() {
     const std::size_t got = raw_->read(input_.data(), input_.size());
     pending_ = {input_.data(), got, 0};
+    expansion_.took(got);
     return got > 0;
   }
   [[noreturn]] void corrupt(const std::string& what) {
@@ -195,6 +243,7 @@ class ZstdSource final : public ByteSource {
 
   std::string path_;
   std::unique_ptr<ByteSource> raw_;
+  ExpansionLimit expansion_{path_, kMostZstdExpansion};
   ZSTD_DStream* stream_;
   std::vector<char> input_;
   ZSTD_inBuffer pending_{nullptr, 0, 0};

@@ -2,6 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "sim/catalogue.hpp"
 #include "traces/agentic_jsonl.hpp"
 #include "traces/azure_csv.hpp"
@@ -70,6 +73,21 @@ void check_interval(const std::string& path, const TraceFormat& format,
       fmt::format("a trace of format {} has a clock; expected no session_interval_s", format.name));
 }
 
+/// A binary trace is mapped: it must be a file, and lie there as it is.
+void require_mappable(const std::string& path) {
+  std::error_code ignored;
+  if (path == "-" || !std::filesystem::is_regular_file(path, ignored)) {
+    throw InputError(Fault::kTrace, {path, 0, ""},
+                     "a binary trace that comes through a pipe; expected a file, to map it");
+  }
+  std::string head(kBinaryTraceMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head == kBinaryTraceMagic) return;
+  throw InputError(Fault::kTrace, {path, 0, ""},
+                   "a binary trace that is compressed; expected it unpacked, to map it");
+}
+
 /// Decides what a faulty row means: the end of reading, or one row less.
 class Quarantine {
  public:
@@ -115,6 +133,7 @@ Workload read_all(const std::string& path, const TraceFormat& format, TraceReade
     try {
       if (!reader.next(row)) break;
       builder.add(row);
+      if (options.observe) options.observe(row);
     } catch (const RowError& error) {
       quarantine.add(error);
     }
@@ -144,6 +163,7 @@ Workload open_trace(const std::string& path, const OpenOptions& options) {
       refuse_reuse_model(options.reader.reuse, path);
     }
     check_interval(path, find_row(trace_formats(), "format", "binary", {}), options.reader);
+    require_mappable(path);
     return open_binary_trace(path, options.limit);
   }
   const TraceFormat& format = detect(path, lines->peek_content());

@@ -1,6 +1,7 @@
 // The table of trace formats, and the one way to open a trace of any of them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,6 +73,8 @@ struct OpenOptions {
   bool lenient = false;     ///< leave faulty rows out, and count them
   /// Where given, receives the faulty rows, however many they are; nothing is thrown for them.
   RowProblems* problems = nullptr;
+  /// Where given, is called with every row that is kept. Binary traces have no rows.
+  std::function<void(const TraceRow&)> observe;
   ReadProgress progress;
 };
 

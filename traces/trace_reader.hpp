@@ -50,13 +50,7 @@ struct TraceRow {
 class RowError final : public InputError {
  public:
   RowError(const SourceRef& where, const std::string& message)
-      : InputError(Fault::kTrace, where, message), where_(where), message_(message) {}
-  const SourceRef& where() const { return where_; }
-  const std::string& message() const { return message_; }
-
- private:
-  SourceRef where_;
-  std::string message_;
+      : InputError(Fault::kTrace, where, message) {}
 };
 
 class TraceReader {

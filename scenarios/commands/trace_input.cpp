@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "scenarios/commands/progress.hpp"
 #include "traces/session_inference.hpp"
 
 namespace spillway {
@@ -38,15 +37,18 @@ void add_trace_options(CLI::App& command, TraceInput& input) {
       ->check(CLI::Range(1e-9, 1e8));
 }
 
-Workload read_trace(const TraceInput& input, const CommonOptions& common, RowProblems* problems) {
-  Progress reading("reading", "MB", !common.quiet);
+OpenOptions open_options(const TraceInput& input, Progress& reading) {
   OpenOptions open;
   open.reader = input.reader;
   open.limit = input.limit;
   open.lenient = input.lenient;
-  open.problems = problems;
   open.progress = reading.reader();
-  Workload workload = open_trace(input.path, open);
+  return open;
+}
+
+Workload read_trace(const TraceInput& input, const CommonOptions& common) {
+  Progress reading("reading", "MB", !common.quiet);
+  Workload workload = open_trace(input.path, open_options(input, reading));
   reading.finish();
   if (!input.infer_sessions) return workload;
   SessionInference inference;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/progress.hpp"
 #include "traces/catalogue.hpp"
 
 namespace spillway {
@@ -21,8 +22,10 @@ struct TraceInput {
 /// The options that every verb reading a trace takes beside its path.
 void add_trace_options(CLI::App& command, TraceInput& input);
 
-/// As open_trace(), with progress on standard error. `problems`: collects faulty rows.
-Workload read_trace(const TraceInput& input, const CommonOptions& common,
-                    RowProblems* problems = nullptr);
+/// What the user has said, for open_trace(), with progress on `reading`.
+OpenOptions open_options(const TraceInput& input, Progress& reading);
+
+/// As open_trace(), with progress on standard error.
+Workload read_trace(const TraceInput& input, const CommonOptions& common);
 
 }  // namespace spillway

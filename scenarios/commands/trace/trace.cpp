@@ -28,9 +28,10 @@ void say_written(const Workload& workload, const std::string& path, const std::s
 }
 
 void add_trace(CLI::App& app, CommandList& commands) {
-  CLI::App* trace = app.add_subcommand("trace", "Look at, convert and generate traces");
+  CLI::App* trace = app.add_subcommand("trace", "Look at, check, convert and generate traces");
   trace->require_subcommand(1);
   add_trace_stats(*trace, commands);
+  add_trace_check(*trace, commands);
   add_trace_convert(*trace, commands);
   add_trace_generate(*trace, commands);
 }

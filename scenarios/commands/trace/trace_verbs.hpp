@@ -10,6 +10,7 @@
 namespace spillway {
 
 void add_trace_stats(CLI::App& trace, CommandList& commands);
+void add_trace_check(CLI::App& trace, CommandList& commands);
 void add_trace_convert(CLI::App& trace, CommandList& commands);
 void add_trace_generate(CLI::App& trace, CommandList& commands);
 

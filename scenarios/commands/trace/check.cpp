@@ -1,0 +1,171 @@
+// `spillway trace check`: everything that is wrong with a trace, and what it can and cannot say.
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_verbs.hpp"
+#include "scenarios/commands/trace_input.hpp"
+#include "scenarios/resolved.hpp"
+#include "traces/trace_check.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct CheckOptions {
+  TraceInput trace;
+  std::size_t problems = 20;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+nlohmann::json facts_json(const TraceCheck& check) {
+  const TraceFacts& f = check.facts;
+  const TraceStats& s = f.stats;
+  nlohmann::json out = {{"requests", s.requests},
+                        {"span_s", s.span_s},
+                        {"time_step_s", f.time_step_s},
+                        {"distinct_arrival_times", s.distinct_arrival_times},
+                        {"sessions", s.sessions},
+                        {"think_times", f.think_times},
+                        {"tenants", check.workload->source().tenants.size()},
+                        {"prefix_identity", f.prefix_identity},
+                        {"references", s.references},
+                        {"unique_blocks", s.unique_blocks},
+                        {"infinite_cache_hits", s.infinite_hits},
+                        {"moved_references", f.moved_references},
+                        {"repeating_rows", f.repeating_rows},
+                        {"empty_outputs", f.empty_outputs}};
+  if (f.moved_references > 0) out["first_moved"] = f.first_moved;
+  if (f.repeating_rows > 0) out["first_repeat"] = f.first_repeat;
+  return out;
+}
+
+Document check_document(const TraceCheck& check, const CheckOptions& options) {
+  Document document;
+  document.kind = "trace-check";
+  document.inputs["trace"] =
+      check.workload ? trace_inputs(*check.workload) : nlohmann::json{{"name", options.trace.path}};
+  nlohmann::json listed = nlohmann::json::array();
+  for (const RowProblem& problem : check.problems.listed) {
+    listed.push_back(
+        {{"line", problem.line}, {"field", problem.field}, {"message", problem.message}});
+  }
+  nlohmann::json findings = nlohmann::json::array();
+  for (const TraceFinding& finding : check.findings) {
+    findings.push_back({{"level", finding.warning ? "warning" : "note"}, {"text", finding.text}});
+    if (finding.warning) document.warnings.push_back(finding.text);
+  }
+  document.results = {{"problems", check.problems.count},
+                      {"listed", std::move(listed)},
+                      {"tolerable", check.tolerable()},
+                      {"findings", std::move(findings)}};
+  if (check.workload) {
+    document.results["facts"] = facts_json(check);
+    const std::vector<std::string>& notes = check.workload->source().notes;
+    document.warnings.insert(document.warnings.end(), notes.begin(), notes.end());
+  }
+  return document;
+}
+
+std::string verdict(const TraceCheck& check, const CheckOptions& options) {
+  const std::uint64_t count = check.problems.count;
+  std::string out = options.trace.path + ": ";
+  if (count == 0) {
+    return out + fmt::format("no problem in {} rows ({})", format_count(check.rows()),
+                             check.workload->source().format);
+  }
+  out += fmt::format("{} {}", format_count(count), count == 1 ? "problem" : "problems");
+  if (!check.workload) return out;
+  out += fmt::format(" in {} rows", format_count(check.rows()));
+  if (!options.trace.lenient) return out;
+  return out + fmt::format("; --lenient {} them out: {} the {:.0f}% that it may",
+                           check.tolerable() ? "leaves" : "cannot leave",
+                           check.tolerable() ? "within" : "more than", 100 * kMostQuarantined);
+}
+
+Section problem_section(const TraceCheck& check, const CheckOptions& options) {
+  Section out;
+  const std::vector<RowProblem>& listed = check.problems.listed;
+  const std::size_t shown = std::min(listed.size(), options.problems);
+  for (std::size_t i = 0; i < shown; ++i) {
+    out.paragraphs.push_back(
+        SourceRef{options.trace.path, listed[i].line, listed[i].field}.prefix() +
+        listed[i].message);
+  }
+  if (shown < check.problems.count) {
+    out.paragraphs.push_back(fmt::format("... and {} more (--problems N, or --json)",
+                                         format_count(check.problems.count - shown)));
+  }
+  return out;
+}
+
+Section facts_section(const TraceCheck& check) {
+  const TraceFacts& f = check.facts;
+  const TraceStats& s = f.stats;
+  const WorkloadSource& source = check.workload->source();
+  const auto known = [](bool yes) { return std::string(yes ? "yes" : "no"); };
+  Table table;
+  table.header = {"the trace", "says"};
+  table.rows = {{"format", source.format},
+                {"requests", format_count(s.requests)},
+                {"span", format_real(s.span_s) + " s"},
+                {"arrivals", fmt::format("{} instants, multiples of {:.6g} s",
+                                         format_count(s.distinct_arrival_times), f.time_step_s)},
+                {"prefix identity", f.prefix_identity
+                                        ? fmt::format("{} blocks of {} tokens, {:.1f}% reused",
+                                                      format_count(s.unique_blocks), s.block_tokens,
+                                                      100 * s.infinite_hit_ratio)
+                                        : "no"},
+                {"sessions", s.sessions > 0 ? format_count(s.sessions) : "no"},
+                {"think times", known(f.think_times)},
+                {"output lengths", known(s.output_tokens.max > 1)},
+                {"tenants", source.tenants.empty() ? "no" : format_count(source.tenants.size())}};
+  Section out;
+  out.tables.push_back(std::move(table));
+  return out;
+}
+
+Report check_report(const TraceCheck& check, const CheckOptions& options) {
+  Report report;
+  report.title = verdict(check, options);
+  if (check.problems.count > 0) report.sections.push_back(problem_section(check, options));
+  if (!check.workload) return report;
+  report.sections.push_back(facts_section(check));
+  if (!check.findings.empty()) {
+    report.sections.emplace_back();
+    for (const TraceFinding& finding : check.findings) {
+      report.sections.back().paragraphs.push_back((finding.warning ? "warning: " : "note: ") +
+                                                  finding.text);
+    }
+  }
+  return report;
+}
+
+int check(const CheckOptions& options) {
+  check_writable(*options.common);
+  Progress reading("checking", "MB", !options.common->quiet);
+  const TraceCheck found = check_trace(options.trace.path, open_options(options.trace, reading));
+  reading.finish();
+  const Document document = check_document(found, options);
+  write_document(document, *options.common, "trace-check");
+  print_report(check_report(found, options), *options.common);
+  if (found.workload) print_notes(found.workload->source().notes, *options.common);
+  const bool good = found.problems.count == 0 || (options.trace.lenient && found.tolerable());
+  return good ? 0 : static_cast<int>(Fault::kTrace);
+}
+
+}  // namespace
+
+void add_trace_check(CLI::App& trace, CommandList& commands) {
+  auto c = std::make_shared<CheckOptions>();
+  CLI::App* command = add_command(
+      trace, commands, "check", "Every problem of a trace, and what it can and cannot say",
+      "  spillway trace check requests.jsonl.gz\n"
+      "  spillway trace check requests.jsonl.gz --lenient --json problems.json\n",
+      c->common, [c] { return check(*c); });
+  command->add_option("TRACE", c->trace.path, "Trace file")->required();
+  command->add_option("--problems", c->problems, "Problems shown on the terminal (default: 20)")
+      ->check(CLI::Range(std::size_t{0}, RowProblems::kMost));
+  add_trace_options(*command, c->trace);
+}
+
+}  // namespace spillway
