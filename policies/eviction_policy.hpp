@@ -45,6 +45,9 @@ class EvictionPolicy {
   /// slots are evictable (the tier counts).
   virtual void pop_victims(std::span<SlotId> out, Time now) = 0;
 
+  /// From now on slot ids are below `slots`, which is more than before; their order is unchanged.
+  virtual void grow(std::uint32_t slots) = 0;
+
   SlotId pop_victim(Time now) {
     SlotId victim{};
     pop_victims({&victim, 1}, now);

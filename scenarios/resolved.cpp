@@ -185,23 +185,31 @@ json scenario_inputs(const Scenario& s, const Workload& workload) {
           {"seed", s.seed}};
 }
 
-json trace_inputs(const Workload& workload) {
-  const RowCounts& rows = workload.source().rows;
-  json out = {{"name", workload.source().name},
-              {"format", workload.source().format},
-              {"content_hash", hex16(workload.content_hash())},
-              {"requests", workload.size()},
+json trace_inputs(const WorkloadSource& source, std::uint32_t block_tokens,
+                  std::uint64_t requests_hash) {
+  const RowCounts& rows = source.rows;
+  json out = {{"name", source.name},
+              {"format", source.format},
+              {"content_hash", hex16(requests_hash)},
+              {"requests", rows.kept},
               {"rows",
                {{"read", rows.read()},
                 {"kept", rows.kept},
                 {"dropped", rows.dropped},
                 {"quarantined", rows.quarantined},
                 {"reordered", rows.reordered}}},
-              {"block_tokens", workload.block_tokens()}};
-  if (const auto& found = workload.source().inferred_sessions) {
+              {"block_tokens", block_tokens}};
+  if (const auto& found = source.inferred_sessions) {
     out["inferred_sessions"] = {
         {"sessions", found->sessions}, {"placed", found->placed}, {"share", found->share}};
   }
+  return out;
+}
+
+json trace_inputs(const Workload& workload) {
+  json out = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
+  out["requests"] = workload.size();
+  if (const auto links = workload.links_hash()) out["links_hash"] = hex16(*links);
   return out;
 }
 

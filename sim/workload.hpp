@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/digest.hpp"
 #include "sim/ids.hpp"
 #include "sim/units.hpp"
 
@@ -38,6 +39,34 @@ struct WorkloadColumns {
   std::span<const TraceBlockId> chain;
   std::uint32_t block_tokens = 0;   ///< tokens in a full trace block
   std::uint32_t unique_blocks = 0;  ///< ids in `chain` are below this
+};
+
+/// Consecutive requests: what can be said of them without what came before.
+struct RequestBatch {
+  RequestId first{};
+  std::span<const std::int64_t> arrival_ns;
+  std::span<const std::uint32_t> input_tokens;
+  std::span<const std::uint32_t> output_tokens;
+  /// One more than requests: offsets into the whole trace's references, of which `chain` is the
+  /// part that belongs to these requests.
+  std::span<const std::uint64_t> chain_begin;
+  std::span<const TraceBlockId> chain;
+  std::uint32_t blocks = 0;  ///< ids up to here are below this
+
+  std::size_t size() const { return arrival_ns.size(); }
+  std::span<const TraceBlockId> chain_of(std::size_t i) const {
+    return chain.subspan(chain_begin[i] - chain_begin[0], chain_begin[i + 1] - chain_begin[i]);
+  }
+};
+
+/// A fingerprint of requests as they come, equal however they are cut into batches.
+class RequestsHash {
+ public:
+  void add(const RequestBatch& batch);
+  std::uint64_t value(std::uint32_t block_tokens) const;
+
+ private:
+  Digest arrival_, input_, output_, chain_begin_, chain_;
 };
 
 /// Keeps the memory behind WorkloadColumns alive.
@@ -104,7 +133,18 @@ class Workload {
   const WorkloadColumns& columns() const { return columns_; }
   const WorkloadSource& source() const { return source_; }
 
-  /// Equal for equal content, whatever file and format it came from.
+  RequestBatch all() const {
+    return {RequestId{0},           columns_.arrival_ns,  columns_.input_tokens,
+            columns_.output_tokens, columns_.chain_begin, columns_.chain,
+            columns_.unique_blocks};
+  }
+
+  /// Arrivals, lengths and blocks: equal for equal requests, whatever file and format they came
+  /// from, read whole or as a stream.
+  std::uint64_t requests_hash() const;
+  /// Sessions, tenants, links and pauses; nothing where the trace names none of them.
+  std::optional<std::uint64_t> links_hash() const;
+  /// Both together.
   std::uint64_t content_hash() const;
 
  private:

@@ -124,39 +124,14 @@ class Quarantine {
   std::string first_;
 };
 
-Workload read_all(const std::string& path, const TraceFormat& format, TraceReader& reader,
-                  const OpenOptions& options) {
-  WorkloadBuilder builder(path, reader.block_tokens(), format.order);
-  Quarantine quarantine(path, options);
-  TraceRow row;
-  while (options.limit == 0 || builder.size() < options.limit) {
-    try {
-      if (!reader.next(row)) break;
-      builder.add(row);
-      if (options.observe) options.observe(row);
-    } catch (const RowError& error) {
-      quarantine.add(error);
-    }
-  }
-  WorkloadSource source{path, std::string(format.name), reader.notes()};
-  source.rows.kept = builder.size();
-  source.rows.dropped = reader.dropped();
-  source.rows.quarantined = quarantine.count();
-  quarantine.check(source.rows.read());
-  if (quarantine.count() > 0) {
-    source.notes.push_back(fmt::format("{} of {} rows of {} are faulty and left out",
-                                       quarantine.count(), source.rows.read(), path));
-  }
-  return builder.build(std::move(source));
-}
-
 }  // namespace
 
 std::span<const TraceFormat> trace_formats() {
   return kFormats;
 }
 
-Workload open_trace(const std::string& path, const OpenOptions& options) {
+TraceFile::TraceFile(const std::string& path, const OpenOptions& options)
+    : path_(path), options_(options) {
   auto lines = std::make_unique<LineReader>(path, open_bytes(path, options.progress));
   if (lines->peek_bytes(kBinaryTraceMagic.size()) == kBinaryTraceMagic) {
     if (options.reader.reuse.kind != ReuseModel::Kind::kNone) {
@@ -164,13 +139,51 @@ Workload open_trace(const std::string& path, const OpenOptions& options) {
     }
     check_interval(path, find_row(trace_formats(), "format", "binary", {}), options.reader);
     require_mappable(path);
-    return open_binary_trace(path, options.limit);
+    return;
   }
-  const TraceFormat& format = detect(path, lines->peek_content());
-  check_interval(path, format, options.reader);
-  const auto reader =
-      with_reuse_model(format.make(std::move(lines), options.reader), options.reader.reuse, path);
-  return read_all(path, format, *reader, options);
+  format_ = &detect(path, lines->peek_content());
+  check_interval(path, *format_, options.reader);
+  reader_ =
+      with_reuse_model(format_->make(std::move(lines), options.reader), options.reader.reuse, path);
+}
+
+WorkloadSource TraceFile::read(const std::function<void(const TraceRow&)>& use) {
+  Quarantine quarantine(path_, options_);
+  WorkloadSource source{path_, std::string(format_->name)};
+  TraceRow row;
+  while (options_.limit == 0 || source.rows.kept < options_.limit) {
+    try {
+      if (!reader_->next(row)) break;
+      use(row);
+      ++source.rows.kept;
+      if (options_.observe) options_.observe(row);
+    } catch (const RowError& error) {
+      quarantine.add(error);
+    }
+  }
+  source.notes = reader_->notes();
+  source.rows.dropped = reader_->dropped();
+  source.rows.quarantined = quarantine.count();
+  quarantine.check(source.rows.read());
+  if (quarantine.count() > 0) {
+    source.notes.push_back(fmt::format("{} of {} rows of {} are faulty and left out",
+                                       quarantine.count(), source.rows.read(), path_));
+  }
+  if (source.rows.kept == 0) {
+    throw InputError(Fault::kTrace, {path_, 0, ""}, "no requests; expected at least one row");
+  }
+  return source;
+}
+
+Workload TraceFile::gather() {
+  if (reader_ == nullptr) return open_binary_trace(path_, options_.limit);
+  WorkloadBuilder builder(path_, reader_->block_tokens(), format_->order);
+  WorkloadSource source = read([&](const TraceRow& row) { builder.add(row); });
+  return builder.build(std::move(source));
+}
+
+Workload open_trace(const std::string& path, const OpenOptions& options) {
+  return TraceFile(path, options).gather();
 }
 
 }  // namespace spillway

@@ -78,6 +78,28 @@ struct OpenOptions {
   ReadProgress progress;
 };
 
+/// A trace whose format is known and whose rows are still to be read, once.
+class TraceFile {
+ public:
+  /// Throws as open_trace() does.
+  TraceFile(const std::string& path, const OpenOptions& options);
+
+  /// Whether read() may be called, and hands the requests on in order of time.
+  bool streams() const { return reader_ != nullptr && format_->order == RowOrder::kFile; }
+  const TraceReader& reader() const { return *reader_; }
+  const std::string& path() const { return path_; }
+  /// Gives every row to `use`, which may throw RowError for one that it does not take.
+  WorkloadSource read(const std::function<void(const TraceRow&)>& use);
+  /// All of it, in order of time.
+  Workload gather();
+
+ private:
+  std::string path_;
+  OpenOptions options_;
+  const TraceFormat* format_ = nullptr;  ///< null for the binary form, which is mapped
+  std::unique_ptr<TraceReader> reader_;
+};
+
 /// Reads the trace at `path`, whose format and compression are known from its content. Throws
 /// InputError: exit 7 when it cannot be read, exit 3 when its content is not a valid trace.
 Workload open_trace(const std::string& path, const OpenOptions& options);

@@ -1,9 +1,16 @@
 // 64-bit block hashes to dense ids, numbered by first appearance. The only hash map on the data
 // path: after interning, residency is an array read.
+//
+// The hashes lie in order of id, in pieces that never move; the table holds four bytes a slot: an
+// id and, in the bits that ids of its size leave free, a part of the hash, so that another hash's
+// slot is nearly always told apart without looking that hash up. 13 to 19 bytes an id, at the peak
+// too, for growing needs the hashes and the new table alone.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "sim/error.hpp"
@@ -13,50 +20,97 @@ namespace spillway {
 
 class Interner {
  public:
-  Interner() : slots_(kInitialSlots) {}
+  Interner() : slots_(kInitialSlots, kFree) {}
 
   std::uint32_t intern(std::uint64_t hash) {
-    std::size_t at = mix64(hash) & (slots_.size() - 1);
-    while (slots_[at].id != kFree) {
-      if (slots_[at].hash == hash) return slots_[at].id;
-      at = (at + 1) & (slots_.size() - 1);
+    // What followed last time mostly follows again: a chain's blocks got their ids in a row.
+    if (next_ < count_ && hash_of(next_) == hash) return next_++;
+    const std::uint32_t id = look_up(hash);
+    next_ = id + 1;
+    return id;
+  }
+  /// Hands the ids of `hashes` to use(), in order. Slots are asked for ahead of their use: in a
+  /// large table each is a miss of every cache.
+  template <class Use>
+  void intern_all(std::span<const std::uint64_t> hashes, Use use) {
+    constexpr std::size_t kAhead = 8;
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+      if (i + kAhead < hashes.size()) {
+        __builtin_prefetch(&slots_[mix64(hashes[i + kAhead]) & mask()], 1);
+      }
+      use(intern(hashes[i]));
     }
-    KV_ASSERT(count_ < kFree - 1, "more than 2^32 distinct blocks");
-    slots_[at] = {hash, count_};
-    if (2 * (count_ + 1) > slots_.size()) grow();
-    return count_++;
   }
   /// The id of a hash that has one.
   std::optional<std::uint32_t> find(std::uint64_t hash) const {
-    std::size_t at = mix64(hash) & (slots_.size() - 1);
-    for (; slots_[at].id != kFree; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at].hash == hash) return slots_[at].id;
-    }
-    return std::nullopt;
+    const Place place = probe(hash);
+    if (place.id == kFree) return std::nullopt;
+    return place.id;
   }
   std::uint32_t size() const { return count_; }
 
  private:
   static constexpr std::uint32_t kFree = ~std::uint32_t{0};
   static constexpr std::size_t kInitialSlots = std::size_t{1} << 12;  // a power of two
-  struct Slot {
-    std::uint64_t hash = 0;
-    std::uint32_t id = kFree;
+  static constexpr std::uint32_t kPieceBits = 16;
+  static constexpr std::uint32_t kPiece = std::uint32_t{1} << kPieceBits;
+
+  struct Place {
+    std::size_t slot;
+    std::uint32_t id;   ///< kFree where the hash has none
+    std::uint32_t tag;  ///< what its slot holds beside the id
   };
 
-  void grow() {
-    std::vector<Slot> old(2 * slots_.size());
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.id == kFree) continue;
-      std::size_t at = mix64(slot.hash) & (slots_.size() - 1);
-      while (slots_[at].id != kFree) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
+  std::size_t mask() const { return slots_.size() - 1; }
+  std::uint64_t hash_of(std::uint32_t id) const {
+    return hashes_[id >> kPieceBits][id & (kPiece - 1)];
+  }
+
+  Place probe(std::uint64_t hash) const {
+    const std::uint64_t mixed = mix64(hash);
+    const auto low = static_cast<std::uint32_t>(mask());
+    const auto tag = static_cast<std::uint32_t>(mixed >> 32) & ~low;
+    for (std::size_t at = mixed & mask();; at = (at + 1) & mask()) {
+      const std::uint32_t slot = slots_[at];
+      if (slot == kFree) return {at, kFree, tag};
+      // No id has all of its bits set, for a quarter of the slots stays free.
+      if ((slot & ~low) == tag && hash_of(slot & low) == hash) return {at, slot & low, tag};
     }
   }
 
-  std::vector<Slot> slots_;
+  std::uint32_t look_up(std::uint64_t hash) {
+    Place place = probe(hash);
+    if (place.id != kFree) return place.id;
+    KV_ASSERT(count_ < kFree / 4 * 3, "more than 3 * 2^30 distinct blocks");
+    if (4 * (std::size_t{count_} + 1) > 3 * slots_.size()) {
+      grow();
+      place = probe(hash);
+    }
+    if ((count_ & (kPiece - 1)) == 0) {
+      hashes_.push_back(std::make_unique_for_overwrite<std::uint64_t[]>(kPiece));
+    }
+    hashes_.back()[count_ & (kPiece - 1)] = hash;
+    slots_[place.slot] = place.tag | count_;
+    return count_++;
+  }
+
+  void grow() {
+    const std::size_t size = 2 * slots_.size();
+    std::vector<std::uint32_t>().swap(slots_);  // gives the old table back first
+    slots_.resize(size, kFree);
+    const auto low = static_cast<std::uint32_t>(mask());
+    for (std::uint32_t id = 0; id < count_; ++id) {
+      const std::uint64_t mixed = mix64(hash_of(id));
+      std::size_t at = mixed & mask();
+      while (slots_[at] != kFree) at = (at + 1) & mask();
+      slots_[at] = (static_cast<std::uint32_t>(mixed >> 32) & ~low) | id;
+    }
+  }
+
+  std::vector<std::uint32_t> slots_;
+  std::vector<std::unique_ptr<std::uint64_t[]>> hashes_;
   std::uint32_t count_ = 0;
+  std::uint32_t next_ = 0;  ///< the id behind the last one
 };
 
 }  // namespace spillway

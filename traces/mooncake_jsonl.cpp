@@ -4,6 +4,7 @@
 
 #include "sim/units.hpp"
 #include "traces/json_row.hpp"
+#include "traces/mooncake_fast.hpp"
 
 namespace spillway {
 
@@ -27,7 +28,7 @@ class MooncakeReader final : public TraceReader {
     std::string_view line;
     if (!json_.next_line(line)) return false;
     row.line = json_.line();
-    parse(line, row);
+    if (!read_canonical_mooncake(line, row)) parse(line, row);
     const std::int64_t expected = ceil_div(row.input_tokens, block_tokens_);
     if (static_cast<std::int64_t>(row.blocks.size()) != expected) {
       json_.fail(

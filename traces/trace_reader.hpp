@@ -45,6 +45,11 @@ struct TraceRow {
   }
 };
 
+/// An answer's length as a workload holds it: a recorded 0 counts as 1.
+inline std::uint32_t recorded_output_tokens(const TraceRow& row) {
+  return row.output_tokens < 1 ? 1 : static_cast<std::uint32_t>(row.output_tokens);
+}
+
 /// A fault of one row (exit 3). The reader stands behind that row and may be asked for the next;
 /// any other InputError ends the reading.
 class RowError final : public InputError {

@@ -7,8 +7,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint64_t kOwnSession = 0x6f776e2073657373ULL;  // keeps clear of small named ids
-
 struct OwnedColumns final : WorkloadStorage {
   std::vector<std::int64_t> arrival_ns;
   std::vector<std::uint32_t> input_tokens;
@@ -46,28 +44,8 @@ void renumber(std::vector<Id>& ids, std::uint32_t count) {
 }  // namespace
 
 WorkloadBuilder::WorkloadBuilder(std::string name, std::uint32_t block_tokens, RowOrder order)
-    : name_(std::move(name)), block_tokens_(block_tokens), order_(order) {
+    : name_(std::move(name)), block_tokens_(block_tokens), order_(order), sequence_(name_, order) {
   KV_ASSERT(block_tokens > 0, "blocks of no tokens");
-}
-
-void WorkloadBuilder::check(const TraceRow& row) const {
-  if (order_ == RowOrder::kFile && !arrival_ns_.empty() && row.arrival_ns < arrival_ns_.back()) {
-    throw RowError({name_, row.line, "timestamp"},
-                   fmt::format("arrives {} ms before the row above; expected rows in order of time",
-                               static_cast<double>(arrival_ns_.back() - row.arrival_ns) / 1e6));
-  }
-  if (arrival_ns_.size() >= 0xffffffffU - 1) {
-    throw InputError(Fault::kTrace, {name_, row.line, ""}, "more than 2^32 requests");
-  }
-  if (row.id && row_ids_.find(*row.id)) {
-    throw RowError({name_, row.line, "id"}, "is the id of a row above; expected each id once");
-  }
-  for (const std::uint64_t id : row.after) {
-    if (!row_ids_.find(id)) {
-      throw RowError({name_, row.line, "after"},
-                     "names a row that is not above this one; expected the id of an earlier row");
-    }
-  }
 }
 
 std::uint32_t WorkloadBuilder::tenant_id(const std::string& name) {
@@ -78,31 +56,40 @@ std::uint32_t WorkloadBuilder::tenant_id(const std::string& name) {
   return id;
 }
 
+/// Once any row names a session, one without is a session of its own; so were those before it.
+void WorkloadBuilder::add_session(const TraceRow& row) {
+  if (!row.session && session_.empty()) return;
+  if (session_.empty()) {
+    session_.resize(size() - 1);
+    std::iota(session_.begin(), session_.end(), std::uint32_t{0});
+    sessions_ = size() - 1;
+  }
+  std::uint32_t session = sessions_;
+  if (row.session) {
+    const std::uint32_t name = session_names_.intern(*row.session);
+    if (name == session_of_name_.size()) session_of_name_.push_back(sessions_);
+    session = session_of_name_[name];
+  }
+  session_.push_back(session);
+  sessions_ += session == sessions_ ? 1 : 0;
+}
+
 void WorkloadBuilder::add(const TraceRow& row) {
-  check(row);
+  sequence_.add(row);
   const auto index = static_cast<std::uint32_t>(arrival_ns_.size());
   arrival_ns_.push_back(row.arrival_ns);
   input_tokens_.push_back(static_cast<std::uint32_t>(row.input_tokens));
-  output_tokens_.push_back(
-      static_cast<std::uint32_t>(std::max<std::int64_t>(1, row.output_tokens)));
-  for (const std::uint64_t hash : row.blocks) {
-    chain_.push_back(TraceBlockId{blocks_.intern(hash)});
-  }
+  output_tokens_.push_back(recorded_output_tokens(row));
+  blocks_.intern_all(row.blocks, [this](std::uint32_t id) { chain_.push_back(TraceBlockId{id}); });
   chain_begin_.push_back(chain_.size());
-  // A row without a session is a session of its own once any row names one.
-  any_session_ = any_session_ || row.session.has_value();
-  const std::uint64_t own = mix64(kOwnSession + session_.size());
-  session_.push_back(sessions_.intern(row.session.value_or(own)));
+  add_session(row);
   tenant_.push_back(tenant_id(row.tenant));
   any_think_ = any_think_ || row.think_ns >= 0;
   think_ns_.push_back(row.think_ns);
   any_after_ = any_after_ || row.id.has_value();
-  for (const std::uint64_t id : row.after) after_.push_back(row_of_id_[*row_ids_.find(id)]);
+  for (const std::uint64_t id : row.after) after_.push_back(row_of_id_[*sequence_.ids().find(id)]);
   after_begin_.push_back(static_cast<std::uint32_t>(after_.size()));
-  if (row.id) {
-    row_ids_.intern(*row.id);
-    row_of_id_.push_back(index);
-  }
+  if (row.id) row_of_id_.push_back(index);
 }
 
 /// Puts the rows in order of time, those of one instant as they were added, and counts those that
@@ -154,11 +141,11 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
   permute(arrival_ns_, order);
   permute(input_tokens_, order);
   permute(output_tokens_, order);
-  permute(session_, order);
+  if (!session_.empty()) permute(session_, order);
   permute(tenant_, order);
   permute(think_ns_, order);
   renumber(chain_, blocks_.size());
-  renumber(session_, sessions_.size());
+  renumber(session_, sessions_);
 }
 
 /// Explicit links where the trace has them (one to a row that now stands behind is dropped: rows
@@ -167,8 +154,8 @@ void WorkloadBuilder::link_turns(std::vector<std::uint32_t>& begin,
                                  std::vector<RequestId>& after) const {
   begin.assign(1, 0);
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::vector<std::uint32_t> last(any_after_ ? 0 : sessions_.size(), kNone);
-  for (std::uint32_t row = 0; row < session_.size(); ++row) {
+  std::vector<std::uint32_t> last(any_after_ ? 0 : sessions_, kNone);
+  for (std::uint32_t row = 0; row < size(); ++row) {
     if (any_after_) {
       for (std::uint32_t i = after_begin_[row]; i < after_begin_[row + 1]; ++i) {
         if (after_[i] < row) after.push_back(RequestId{after_[i]});
@@ -189,7 +176,7 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
   auto owned = std::make_unique<OwnedColumns>();
   source.rows.kept = size();
   if (order_ != RowOrder::kFile) sort_rows(source);
-  if (any_after_ || any_session_) link_turns(owned->after_begin, owned->after);
+  if (any_after_ || !session_.empty()) link_turns(owned->after_begin, owned->after);
   source.tenants.clear();
   if (tenants_.size() > 1 || !tenants_.contains("")) {
     source.tenants.resize(tenants_.size());
@@ -201,7 +188,7 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
   owned->output_tokens = std::move(output_tokens_);
   owned->chain_begin = std::move(chain_begin_);
   owned->chain = std::move(chain_);
-  if (any_session_) owned->session = std::move(session_);
+  owned->session = std::move(session_);
   if (any_think_) owned->think_ns = std::move(think_ns_);
 
   WorkloadColumns columns;

@@ -10,6 +10,7 @@
 #include "sim/workload.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/interner.hpp"
+#include "traces/row_sequence.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -19,8 +20,7 @@ class WorkloadBuilder {
   /// `name` is what errors call the source.
   WorkloadBuilder(std::string name, std::uint32_t block_tokens, RowOrder order = RowOrder::kFile);
 
-  /// Throws RowError when the row arrives before its predecessor (kFile), names an id twice or
-  /// waits for a row that is not above it; the builder is then as it was.
+  /// Throws RowError as RowSequence::add() does; the builder is then as it was.
   void add(const TraceRow& row);
   std::uint32_t size() const { return static_cast<std::uint32_t>(arrival_ns_.size()); }
   /// Throws InputError (exit 3) when there is no row. Adds the count of reordered rows and the
@@ -31,7 +31,7 @@ class WorkloadBuilder {
   Workload build(WorkloadSource source);
 
  private:
-  void check(const TraceRow& row) const;
+  void add_session(const TraceRow& row);
   std::uint32_t tenant_id(const std::string& name);
   void sort_rows(WorkloadSource& source);
   void link_turns(std::vector<std::uint32_t>& begin, std::vector<RequestId>& after) const;
@@ -40,9 +40,11 @@ class WorkloadBuilder {
   std::uint32_t block_tokens_;
   RowOrder order_;
   Interner blocks_;
-  Interner sessions_;
+  RowSequence sequence_;
+  Interner session_names_;
+  std::vector<std::uint32_t> session_of_name_;
+  std::uint32_t sessions_ = 0;  ///< named ones, and rows that are one each
   std::map<std::string, std::uint32_t> tenants_;
-  bool any_session_ = false;
   bool any_after_ = false;
   bool any_think_ = false;
   std::vector<std::int64_t> arrival_ns_;
@@ -53,8 +55,7 @@ class WorkloadBuilder {
   std::vector<std::int64_t> think_ns_;
   std::vector<std::uint64_t> chain_begin_{0};
   std::vector<TraceBlockId> chain_;
-  Interner row_ids_;                      ///< rows that have an id, numbered by appearance
-  std::vector<std::uint32_t> row_of_id_;  ///< where each of them stands
+  std::vector<std::uint32_t> row_of_id_;  ///< where the rows that have an id stand
   std::vector<std::uint32_t> after_begin_{0};
   std::vector<std::uint32_t> after_;  ///< rows, as they were added
 };

@@ -9,6 +9,7 @@ namespace spillway {
 class IndexHeap {
  public:
   explicit IndexHeap(std::uint32_t ids) : position_(ids, kOut) {}
+  void grow(std::uint32_t ids) { position_.resize(ids, kOut); }
 
   bool empty() const { return heap_.empty(); }
   bool contains(std::uint32_t id) const { return position_[id] != kOut; }

@@ -1,5 +1,5 @@
-// A doubly linked list of dense ids: O(1) everywhere, eight bytes an id, no allocation after
-// construction. Node 0 is the sentinel, id i is node i + 1.
+// A doubly linked list of dense ids: O(1) everywhere, eight bytes an id, no allocation but
+// by construction and grow(). Node 0 is the sentinel, id i is node i + 1.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@ namespace spillway {
 class IndexList {
  public:
   explicit IndexList(std::uint32_t ids) : nodes_(std::size_t{ids} + 1) {}
+  void grow(std::uint32_t ids) { nodes_.resize(std::size_t{ids} + 1); }
 
   bool empty() const { return nodes_[0].next == 0; }
   bool contains(std::uint32_t id) const { return nodes_[id + 1].next != kOut; }

@@ -44,6 +44,11 @@ class Fifo final : public EvictionPolicy {
   void pop_victims(std::span<SlotId> out, Time) override {
     for (SlotId& victim : out) victim = pop();
   }
+  void grow(std::uint32_t slots) override {
+    fresh_.grow(slots);
+    returned_.grow(slots);
+    stored_.resize(slots, kNever);
+  }
 
  private:
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();

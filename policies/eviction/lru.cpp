@@ -22,6 +22,7 @@ class Lru final : public EvictionPolicy {
     for (const SlotId slot : slots) order_.erase(raw(slot));
   }
   void pop_victims(std::span<SlotId> out, Time) override { order_.pop_front(out); }
+  void grow(std::uint32_t slots) override { order_.grow(slots); }
 
  private:
   IndexList order_;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "models/cache_replay.hpp"
 #include "reports/format.hpp"
@@ -12,6 +11,7 @@
 #include "scenarios/config/quantities.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/resolved.hpp"
+#include "traces/request_stream.hpp"
 
 namespace spillway {
 
@@ -27,18 +27,24 @@ struct ReplayOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
-
 struct Cell {
   const EvictionEntry* policy;
   std::uint64_t capacity;
-  ReplayCounts counts;
+  CacheReplay cache;
+};
+
+/// What is left of a trace when it has been replayed.
+struct Replayed {
+  nlohmann::json trace;
+  std::uint32_t unique_blocks = 0;
+  std::vector<std::string> notes;
+  std::vector<Cell> cells;
 };
 
 std::uint64_t parse_blocks(const std::string& text) {
   const SourceRef where{"--capacity", 0, ""};
   const Capacity capacity = parse_capacity(text, where);
-  if (capacity.kind == Capacity::Kind::kUnbounded) return kUnbounded;
+  if (capacity.kind == Capacity::Kind::kUnbounded) return kUnboundedCache;
   if (capacity.kind == Capacity::Kind::kBytes) {
     throw InputError(Fault::kUsage, where,
                      fmt::format("a replay counts trace blocks; expected e.g. 1000blocks or inf, "
@@ -59,25 +65,26 @@ std::vector<std::uint64_t> default_capacities(const Workload& workload) {
     const std::uint64_t blocks = std::max<std::uint64_t>(1, workload.unique_blocks() / part);
     if (out.empty() || blocks > out.back()) out.push_back(blocks);
   }
-  out.push_back(kUnbounded);
+  out.push_back(kUnboundedCache);
   return out;
 }
 
-nlohmann::json row_json(const Cell& cell, const ReplayOptions& options, const Workload& workload) {
-  const std::uint64_t hits =
-      options.semantics == "prefix" ? cell.counts.prefix_hits : cell.counts.block_hits;
+nlohmann::json row_json(const Cell& cell, const ReplayOptions& options,
+                        std::uint32_t unique_blocks) {
+  const ReplayCounts& counts = cell.cache.counts();
+  const std::uint64_t hits = options.semantics == "prefix" ? counts.prefix_hits : counts.block_hits;
   nlohmann::json row = {
       {"policy", cell.policy->name},
       {"semantics", options.semantics},
-      {"references", cell.counts.references},
+      {"references", counts.references},
       {"hits", hits},
-      {"hit_ratio", cell.counts.references == 0
+      {"hit_ratio", counts.references == 0
                         ? 0.0
-                        : static_cast<double>(hits) / static_cast<double>(cell.counts.references)},
-      {"evictions", cell.counts.evictions},
-      {"unique_blocks", workload.unique_blocks()}};
+                        : static_cast<double>(hits) / static_cast<double>(counts.references)},
+      {"evictions", counts.evictions},
+      {"unique_blocks", unique_blocks}};
   row["capacity_blocks"] =
-      cell.capacity == kUnbounded ? nlohmann::json("inf") : nlohmann::json(cell.capacity);
+      cell.capacity == kUnboundedCache ? nlohmann::json("inf") : nlohmann::json(cell.capacity);
   return row;
 }
 
@@ -100,6 +107,53 @@ Report replay_report(const nlohmann::json& rows, const ReplayOptions& options) {
   return report;
 }
 
+std::vector<Cell> make_cells(const ReplayOptions& options,
+                             const std::vector<const EvictionEntry*>& policies,
+                             const std::vector<std::uint64_t>& capacities) {
+  const TouchOrder order =
+      options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
+  const Atomicity atomicity =
+      options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
+  std::vector<Cell> cells;
+  for (const EvictionEntry* policy : policies) {
+    for (const std::uint64_t capacity : capacities) {
+      cells.push_back({policy, capacity, CacheReplay(*policy, capacity, order, atomicity)});
+    }
+  }
+  return cells;
+}
+
+/// A trace in order of time passes by in batches; any other is gathered first, and so is one whose
+/// unique blocks have to be counted before there are capacities.
+Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEntry*>& policies,
+                std::vector<std::uint64_t> capacities) {
+  const CommonOptions& common = *options.common;
+  Replayed out;
+  const auto run = [&](const RequestBatch& batch) {
+    parallel_for(out.cells.size(), common.thread_count(),
+                 [&](std::size_t i) { out.cells[i].cache.run(batch); });
+  };
+  Progress reading("reading", "MB", !common.quiet);
+  TraceFile trace = open_trace_file(options.trace, reading);
+  if (trace.streams() && !capacities.empty()) {
+    out.cells = make_cells(options, policies, capacities);
+    const StreamedTrace all = stream_requests(trace, run);
+    out.trace = trace_inputs(all.source, all.block_tokens, all.requests_hash);
+    out.unique_blocks = all.unique_blocks;
+    out.notes = all.source.notes;
+    return out;
+  }
+  const Workload workload = trace.gather();
+  reading.finish();
+  if (capacities.empty()) capacities = default_capacities(workload);
+  out.cells = make_cells(options, policies, capacities);
+  run(workload.all());
+  out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
+  out.unique_blocks = workload.unique_blocks();
+  out.notes = workload.source().notes;
+  return out;
+}
+
 int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
@@ -110,34 +164,17 @@ int run(const ReplayOptions& options) {
   }
   std::vector<std::uint64_t> capacities;
   for (const std::string& text : options.capacities) capacities.push_back(parse_blocks(text));
-
-  const Workload workload = read_trace(options.trace, common);
-  if (capacities.empty()) capacities = default_capacities(workload);
-
-  std::vector<Cell> cells;
-  for (const EvictionEntry* policy : policies) {
-    for (const std::uint64_t capacity : capacities) cells.push_back({policy, capacity, {}});
-  }
-  const TouchOrder order =
-      options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
-  const Atomicity atomicity =
-      options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
-  Progress replaying("replaying", "replays", !common.quiet);
-  std::atomic<std::size_t> done{0};
-  parallel_for(cells.size(), common.thread_count(), [&](std::size_t i) {
-    cells[i].counts = replay_cache(workload, *cells[i].policy, cells[i].capacity, order, atomicity);
-    replaying.update(++done, cells.size());
-  });
-  replaying.finish();
+  const Replayed replayed = replay(options, policies, std::move(capacities));
 
   Document document;
   document.kind = "replay";
-  document.inputs = {{"trace", trace_inputs(workload)},
-                     {"touch_order", options.touch_order},
-                     {"atomic", options.atomic}};
+  document.inputs = {
+      {"trace", replayed.trace}, {"touch_order", options.touch_order}, {"atomic", options.atomic}};
   document.results = nlohmann::json::array();
-  for (const Cell& cell : cells) document.results.push_back(row_json(cell, options, workload));
-  document.warnings = workload.source().notes;
+  for (const Cell& cell : replayed.cells) {
+    document.results.push_back(row_json(cell, options, replayed.unique_blocks));
+  }
+  document.warnings = replayed.notes;
   write_document(document, common, "replay");
   print_report(replay_report(document.results, options), common);
   print_notes(document.warnings, common);

@@ -46,9 +46,13 @@ OpenOptions open_options(const TraceInput& input, Progress& reading) {
   return open;
 }
 
+TraceFile open_trace_file(const TraceInput& input, Progress& reading) {
+  return TraceFile(input.path, open_options(input, reading));
+}
+
 Workload read_trace(const TraceInput& input, const CommonOptions& common) {
   Progress reading("reading", "MB", !common.quiet);
-  Workload workload = open_trace(input.path, open_options(input, reading));
+  Workload workload = open_trace_file(input, reading).gather();
   reading.finish();
   if (!input.infer_sessions) return workload;
   SessionInference inference;

@@ -25,6 +25,9 @@ void add_trace_options(CLI::App& command, TraceInput& input);
 /// What the user has said, for open_trace(), with progress on `reading`.
 OpenOptions open_options(const TraceInput& input, Progress& reading);
 
+/// A trace that is open and not read yet, and what shows how far that is.
+TraceFile open_trace_file(const TraceInput& input, Progress& reading);
+
 /// As open_trace(), with progress on standard error.
 Workload read_trace(const TraceInput& input, const CommonOptions& common);
 
