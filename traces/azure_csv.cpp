@@ -151,8 +151,7 @@ std::optional<CivilTime> parse_civil_time(std::string_view text) {
 }
 
 bool looks_like_azure(std::string_view first_line) {
-  return first_line.find("ContextTokens") != std::string_view::npos &&
-         first_line.find(',') != std::string_view::npos && first_line.front() != '{';
+  return is_csv_header(first_line, "ContextTokens");
 }
 
 std::unique_ptr<TraceReader> make_azure_reader(std::unique_ptr<LineReader> lines,

@@ -69,8 +69,7 @@ class BurstGptReader final : public TraceReader {
 }  // namespace
 
 bool looks_like_burstgpt(std::string_view first_line) {
-  return first_line.find("Request tokens") != std::string_view::npos &&
-         first_line.find(',') != std::string_view::npos && first_line.front() != '{';
+  return is_csv_header(first_line, "Request tokens");
 }
 
 std::unique_ptr<TraceReader> make_burstgpt_reader(std::unique_ptr<LineReader> lines,

@@ -23,9 +23,6 @@ namespace spillway {
 namespace {
 
 constexpr TraceFormat kFormats[] = {
-    {"mooncake",
-     "JSON lines with timestamp (ms), input_length, output_length, hash_ids (512-token blocks).",
-     RowOrder::kFile, looks_like_mooncake, make_mooncake_reader},
     {"csv",
      "CSV with timestamp_ms, input_length, output_length; optional session_id, tenant, think_ms, "
      "hash_ids.",
@@ -49,6 +46,10 @@ constexpr TraceFormat kFormats[] = {
     {"rate-table",
      "ServeGen's arrival rates per client and window, for `trace stats` and `trace generate`.",
      RowOrder::kFile, looks_like_rate_table, refuse_rate_table},
+    // Behind CSV, whose header may be quoted as a JSON key is.
+    {"mooncake",
+     "JSON lines with timestamp (ms), input_length, output_length, hash_ids (512-token blocks).",
+     RowOrder::kFile, looks_like_mooncake, make_mooncake_reader},
     {"binary", "Memory-mapped columns with a content hash, written by `spillway trace convert`.",
      RowOrder::kFile, nullptr, nullptr},
 };

@@ -22,6 +22,13 @@ std::string names_of(std::span<const CsvColumn> columns) {
 
 }  // namespace
 
+bool is_csv_header(std::string_view line, std::string_view column) {
+  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  const std::size_t first = line.find_first_not_of(" \t");
+  return first != std::string_view::npos && line[first] != '{' && line[first] != '[' &&
+         line.find(',') != std::string_view::npos && line.find(column) != std::string_view::npos;
+}
+
 CsvTable::CsvTable(std::unique_ptr<LineReader> lines, std::span<const CsvColumn> columns,
                    OtherColumns other)
     : lines_(std::move(lines)), columns_(columns), position_(columns.size(), -1) {

@@ -23,6 +23,9 @@ struct CsvColumn {
 /// What a column means that the format does not know.
 enum class OtherColumns : std::uint8_t { kRefuse, kIgnore };
 
+/// True where a file's first line is no JSON, and its cells may name `column`.
+bool is_csv_header(std::string_view line, std::string_view column);
+
 class CsvTable {
  public:
   /// Reads the header. `columns` outlives the table; other members name a column by its place in

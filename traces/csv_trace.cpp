@@ -73,8 +73,7 @@ class CsvReader final : public TraceReader {
 }  // namespace
 
 bool looks_like_csv(std::string_view first_line) {
-  return first_line.find("input_length") != std::string_view::npos &&
-         first_line.find(',') != std::string_view::npos && first_line.front() != '{';
+  return is_csv_header(first_line, "input_length");
 }
 
 std::unique_ptr<TraceReader> make_csv_reader(std::unique_ptr<LineReader> lines,

@@ -123,8 +123,7 @@ RateStats rate_stats(const ArrivalRates& table) {
 }
 
 bool looks_like_rate_table(std::string_view first_line) {
-  return first_line.find("rate_rps") != std::string_view::npos &&
-         first_line.find(',') != std::string_view::npos && first_line.front() != '{';
+  return is_csv_header(first_line, "rate_rps");
 }
 
 bool is_rate_table(const std::string& path) {

@@ -115,7 +115,8 @@ TEST_CASE("the hash of a configuration changes with any part of it", "[scenarios
        {"engine.num_gpu_blocks=2047", "engine.convoy=false", "compute.step_us=2001",
         "tiers.0.capacity=5GiB", "links.1.latency_us=11", "workload.speed=2", "workload.limit=2",
         "slo.0.max=1999", "plan.sizes=[\"4GiB\"]", "model.kv_bytes_per_token=131088",
-        "engine.max_model_len=1000", "links.0.duplex_factor=0.9", "tiers.0.eviction=fifo"}) {
+        "engine.max_model_len=1000", "workload.reuse=session-prefix", "links.0.duplex_factor=0.9",
+        "tiers.0.eviction=fifo"}) {
     INFO("change: " << change);
     CHECK(hash({change}) != same);
   }

@@ -196,6 +196,13 @@ TEST_CASE("malformed workloads", "[scenarios]") {
             "workload.block_tokens: " + whole(1, 65536) + "65537"},
            {kWorkloadLine, workload(R"("synthetic": {}, "block_tokens": 16)"),
             "workload.block_tokens: expected only with a trace"},
+           {kWorkloadLine, workload(R"("synthetic": {}, "reuse": "none")"),
+            "workload.reuse: expected only with a trace"},
+           {kWorkloadLine, more(R"("reuse": "prefix")"),
+            "workload.reuse: unknown reuse model \"prefix\"; known: none, session-prefix"},
+           {kWorkloadLine, more(R"("reuse": "shared-prefix:0")"),
+            "workload.reuse: expected shared-prefix:TOKENS with 1 to 16777216 tokens, found "
+            "\"shared-prefix:0\""},
            {kWorkloadLine, workload(R"("synthetic": [])"),
             "workload.synthetic: expected an object for synthetic, found []"},
            {kWorkloadLine, workload(R"("synthetic": {"turn": 4})"),

@@ -77,7 +77,7 @@ TEST_CASE("the window is what all gaps between starts are multiples of", "[trace
   };
   CHECK(window({"900"}) == 600);  // one window says nothing: ServeGen's
   CHECK(window({"0", "300"}) == 300);
-  CHECK(window({"3100", "1900", "100"}) == 1'200);
+  CHECK(window({"2500", "1300", "100"}) == 1'200);
   CHECK(window({"0", "1200", "3000"}) == 600);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("columns of a rate table are found by name in any order", "[traces]") 
   CHECK(table.scale[0] == 2);
 }
 
-TEST_CASE("malformed rate tables", "[traces]") {
+TEST_CASE("malformed rows of arrival rates", "[traces]") {
   struct Case {
     std::string row;
     std::string says;  ///< right behind "file:3: "
@@ -131,7 +131,7 @@ TEST_CASE("malformed rate tables", "[traces]") {
   }
 }
 
-TEST_CASE("malformed headers of rate tables", "[traces]") {
+TEST_CASE("malformed headers of arrival rates", "[traces]") {
   const auto says = [](const std::string& text) {
     const InputError error = error_of([&] { table_of(text); });
     CHECK(error.fault() == Fault::kTrace);
