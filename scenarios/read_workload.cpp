@@ -14,8 +14,9 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kWorkloadKeys[] = {"trace",      "synthetic",   "block_tokens", "arrival", "speed",
-                                   "rate_per_s", "concurrency", "limit",        "lenient", "reuse"};
+constexpr Names kWorkloadKeys[] = {"trace",   "synthetic",  "block_tokens",      "arrival",
+                                   "speed",   "rate_per_s", "concurrency",       "limit",
+                                   "lenient", "reuse",      "session_interval_s"};
 constexpr Names kSyntheticKeys[] = {
     "requests",     "sessions_per_s", "turns",          "think_s",       "system_prompts",
     "system_zipf",  "system_tokens",  "user_tokens",    "answer_tokens", "answer_tokens_per_s",
@@ -86,6 +87,7 @@ void read_workload(const ObjectReader& top, Scenario& s) {
     w.trace = path.is_absolute() || *trace == "-" || typed ? *trace : beside.string();
   }
   assign(w.reader.block_tokens, workload->integer("block_tokens", 1, 65536));
+  w.reader.session_interval_s = workload->number("session_interval_s", 0, kMostSessionIntervalS);
   w.lenient = workload->boolean("lenient").value_or(false);
   if (const auto reuse = workload->text("reuse")) {
     w.reader.reuse = parse_reuse_model(*reuse, workload->where("reuse"));
@@ -96,7 +98,7 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   w.arrival.speed = decimal_of(speed);
   const std::string arrival = workload->text("arrival").value_or("trace");
   if (w.synthetic)
-    workload->refuse({"block_tokens", "lenient", "reuse"},
+    workload->refuse({"block_tokens", "lenient", "reuse", "session_interval_s"},
                      "expected only with a trace; synthetic has its own");
   if (arrival != "poisson") {
     workload->refuse({"rate_per_s"}, "expected only with \"arrival\": \"poisson\"");

@@ -129,6 +129,7 @@ json workload_json(const WorkloadChoice& w) {
     if (w.reader.block_tokens > 0) out["block_tokens"] = w.reader.block_tokens;
     out["lenient"] = w.lenient;
     out["reuse"] = w.reader.reuse.name();
+    if (w.reader.session_interval_s) out["session_interval_s"] = *w.reader.session_interval_s;
   }
   if (w.limit > 0) out["limit"] = w.limit;
   switch (w.arrival.kind) {

@@ -191,7 +191,7 @@ class AgenticReader final : public TraceReader {
         entry.start_ns += origin_ns;
         // The recorded pause counts from the request before in this list.
         if (first || !agents.empty()) entry.think_ns.reset();
-        if (before) agents.push_back(*before);
+        if (before) agents.insert(agents.begin(), *before);
         before = add_turn(entry, agents);
         agents.clear();
         first = false;

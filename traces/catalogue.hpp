@@ -26,6 +26,7 @@ struct ReaderOptions {
 
 /// Where the user does not say: long enough that sessions overlap, but do not start in one burst.
 inline constexpr double kSessionIntervalS = 60;
+inline constexpr double kMostSessionIntervalS = 1e7;
 
 enum class RowOrder : std::uint8_t {
   kFile,      ///< rows stand in order of time; one that does not is a fault

@@ -1,104 +1,21 @@
 #include "traces/trace_writer.hpp"
 
-#include <fmt/format.h>
-#include <zlib.h>
-#include <zstd.h>
-
-#include <memory>
-#include <vector>
+#include <utility>
 
 #include "sim/error.hpp"
-#include "sim/output_file.hpp"
+#include "sim/rng.hpp"
+#include "sim/units.hpp"
 #include "traces/binary_trace.hpp"
+#include "traces/mooncake_jsonl.hpp"
+#include "traces/native_jsonl.hpp"
+#include "traces/text_sink.hpp"
 
 namespace spillway {
 
 namespace {
 
+constexpr std::uint64_t kOwnBlock = 0x6f776e20626c6f63ULL;  // keeps clear of small named ids
 constexpr std::size_t kFlushAt = std::size_t{1} << 18;
-constexpr int kGzipLevel = 9;
-constexpr int kZstdLevel = 9;
-
-/// Text on its way into a file, compressed or not.
-class Sink {
- public:
-  explicit Sink(const std::string& path) : file_(path) {}
-  virtual ~Sink() = default;
-  Sink(const Sink&) = delete;
-  Sink& operator=(const Sink&) = delete;
-  virtual void write(std::string_view text) { file_.write(text); }
-  virtual void finish() { file_.commit(); }
-
- protected:
-  OutputFile file_;
-};
-
-class GzipSink final : public Sink {
- public:
-  explicit GzipSink(const std::string& path) : Sink(path), out_(kFlushAt) {
-    // zlib's own header has no name and no time, so equal traces give equal files.
-    KV_ASSERT(
-        deflateInit2(&stream_, kGzipLevel, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK,
-        "zlib refuses to start");
-  }
-  ~GzipSink() override { deflateEnd(&stream_); }
-  void write(std::string_view text) override { pump(text, Z_NO_FLUSH); }
-  void finish() override {
-    pump({}, Z_FINISH);
-    file_.commit();
-  }
-
- private:
-  void pump(std::string_view text, int flush) {
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-    stream_.avail_in = static_cast<uInt>(text.size());
-    do {
-      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
-      stream_.avail_out = static_cast<uInt>(out_.size());
-      deflate(&stream_, flush);
-      file_.write({out_.data(), out_.size() - stream_.avail_out});
-    } while (stream_.avail_out == 0);
-  }
-  z_stream stream_{};
-  std::vector<char> out_;
-};
-
-class ZstdSink final : public Sink {
- public:
-  explicit ZstdSink(const std::string& path)
-      : Sink(path), context_(ZSTD_createCCtx()), out_(kFlushAt) {
-    KV_ASSERT(context_ != nullptr, "zstd refuses to start");
-    ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, kZstdLevel);
-    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
-  }
-  ~ZstdSink() override { ZSTD_freeCCtx(context_); }
-  void write(std::string_view text) override { pump(text, ZSTD_e_continue); }
-  void finish() override {
-    pump({}, ZSTD_e_end);
-    file_.commit();
-  }
-
- private:
-  void pump(std::string_view text, ZSTD_EndDirective directive) {
-    ZSTD_inBuffer input{text.data(), text.size(), 0};
-    for (;;) {
-      ZSTD_outBuffer output{out_.data(), out_.size(), 0};
-      const std::size_t left = ZSTD_compressStream2(context_, &output, &input, directive);
-      KV_ASSERT(ZSTD_isError(left) == 0, "zstd: {}", ZSTD_getErrorName(left));
-      file_.write({out_.data(), output.pos});
-      const bool taken = input.pos == input.size;
-      if (directive == ZSTD_e_end ? left == 0 : taken) return;
-    }
-  }
-  ZSTD_CCtx* context_;
-  std::vector<char> out_;
-};
-
-std::unique_ptr<Sink> open_sink(const std::string& path) {
-  if (path.ends_with(".gz")) return std::make_unique<GzipSink>(path);
-  if (path.ends_with(".zst")) return std::make_unique<ZstdSink>(path);
-  return std::make_unique<Sink>(path);
-}
 
 /// Milliseconds without loss: a whole number where it is one, else up to six decimals.
 void append_ms(fmt::memory_buffer& out, std::int64_t ns) {
@@ -110,81 +27,223 @@ void append_ms(fmt::memory_buffer& out, std::int64_t ns) {
   fmt::format_to(std::back_inserter(out), ".{:0{}}", rest, digits);
 }
 
-template <class Line>
-void write_lines(const Workload& workload, Sink& sink, std::string_view header, Line line) {
-  fmt::memory_buffer text;
-  text.append(header);
-  for (std::uint32_t i = 0; i < workload.size(); ++i) {
-    line(text, RequestId{i});
-    if (text.size() > kFlushAt) {
-      sink.write({text.data(), text.size()});
-      text.clear();
+/// A string as JSON spells it.
+void append_quoted(fmt::memory_buffer& out, std::string_view text) {
+  out.push_back('"');
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<int>(c));
+    } else {
+      out.push_back(c);
     }
   }
-  sink.write({text.data(), text.size()});
-  sink.finish();
+  out.push_back('"');
 }
 
-void append_ids(fmt::memory_buffer& out, const Workload& workload, RequestId r,
-                std::string_view separator) {
-  bool first = true;
-  for (const TraceBlockId id : workload.chain(r)) {
-    if (!first) out.append(separator);
-    fmt::format_to(std::back_inserter(out), "{}", raw(id));
-    first = false;
+void append_list(fmt::memory_buffer& out, const std::vector<std::uint64_t>& values,
+                 std::string_view separator) {
+  std::string_view between;
+  for (const std::uint64_t value : values) {
+    out.append(between);
+    fmt::format_to(std::back_inserter(out), "{}", value);
+    between = separator;
   }
 }
 
-void jsonl_line(const Workload& workload, fmt::memory_buffer& out, RequestId r) {
-  out.append(std::string_view("{\"timestamp\": "));
-  append_ms(out, nanoseconds_of(workload.arrival(r)));
-  fmt::format_to(std::back_inserter(out), ", \"input_length\": {}, \"output_length\": {}, ",
-                 workload.input_tokens(r), workload.output_tokens(r));
-  if (workload.has_sessions()) {
-    fmt::format_to(std::back_inserter(out), "\"session_id\": {}, ",
-                   workload.columns().session[raw(r)]);
+/// Whether each turn waited for the one before it in its session, as readers of plain rows take it.
+bool links_follow_sessions(const Workload& workload) {
+  if (!workload.has_sessions()) return workload.columns().after_begin.empty();
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::vector<std::uint32_t> last;
+  for (std::uint32_t i = 0; i < workload.size(); ++i) {
+    const std::uint32_t session = workload.columns().session[i];
+    if (session >= last.size()) last.resize(session + std::size_t{1}, kNone);
+    const std::span<const RequestId> after = workload.after(RequestId{i});
+    const bool follows = last[session] == kNone
+                             ? after.empty()
+                             : after.size() == 1 && raw(after.front()) == last[session];
+    if (!follows) return false;
+    last[session] = i;
   }
-  out.append(std::string_view("\"hash_ids\": ["));
-  append_ids(out, workload, r, ", ");
-  out.append(std::string_view("]}\n"));
+  return true;
 }
 
-void csv_line(const Workload& workload, fmt::memory_buffer& out, RequestId r) {
-  append_ms(out, nanoseconds_of(workload.arrival(r)));
-  fmt::format_to(std::back_inserter(out), ",{},{},", workload.input_tokens(r),
-                 workload.output_tokens(r));
-  if (workload.has_sessions()) {
-    fmt::format_to(std::back_inserter(out), "{},", workload.columns().session[raw(r)]);
+bool fits_plain_rows(const Workload& workload, bool links) {
+  const WorkloadColumns& c = workload.columns();
+  if (links || workload.block_tokens() != kMooncakeBlockTokens || !c.think_ns.empty() ||
+      !c.tenant.empty()) {
+    return false;
   }
-  append_ids(out, workload, r, " ");
-  out.push_back('\n');
+  for (std::uint32_t i = 0; i < workload.size(); ++i) {
+    const std::int64_t all = ceil_div(c.input_tokens[i], workload.block_tokens());
+    if (static_cast<std::int64_t>(workload.chain(RequestId{i}).size()) != all) return false;
+  }
+  return true;
+}
+
+/// One request as a row; `links` names the requests that it waited for.
+void fill_row(const Workload& workload, RequestId r, bool links, TraceRow& row) {
+  const WorkloadColumns& c = workload.columns();
+  row.clear();
+  row.arrival_ns = nanoseconds_of(workload.arrival(r));
+  row.input_tokens = workload.input_tokens(r);
+  row.output_tokens = workload.output_tokens(r);
+  if (workload.has_sessions()) row.session = c.session[raw(r)];
+  if (links) {
+    row.id = raw(r);
+    for (const RequestId before : workload.after(r)) row.after.push_back(raw(before));
+  }
+  row.think_ns = workload.think_ns(r);
+  if (!c.tenant.empty()) row.tenant = workload.source().tenants[c.tenant[raw(r)]];
+  for (const TraceBlockId id : workload.chain(r)) row.blocks.push_back(raw(id));
+  row.identified = !row.blocks.empty() || row.input_tokens < workload.block_tokens();
 }
 
 }  // namespace
 
-void write_trace(const Workload& workload, const std::string& path) {
+TextTraceWriter::TextTraceWriter(const std::string& path, const TextLayout& layout)
+    : path_(path), layout_(layout), sink_(open_text_sink(path)) {
+  KV_ASSERT(layout.block_tokens > 0, "blocks of no tokens");
+  if (layout.form == TextForm::kNative) {
+    fmt::format_to(std::back_inserter(text_), "{{\"spillway_trace\": {}, \"block_tokens\": {}}}\n",
+                   kNativeVersion, layout.block_tokens);
+  } else if (layout.form == TextForm::kCsv) {
+    fmt::format_to(std::back_inserter(text_),
+                   "timestamp_ms,input_length,output_length,{}hash_ids\n",
+                   layout.sessions ? "session_id," : "");
+  }
+}
+
+TextTraceWriter::~TextTraceWriter() = default;
+
+void TextTraceWriter::add(const TraceRow& row) {
+  if (layout_.form == TextForm::kCsv) {
+    csv_row(row);
+  } else {
+    json_row(row);
+  }
+  text_.push_back('\n');
+  if (layout_.form != TextForm::kNative) {
+    linked_rows_ += row.after.empty() ? 0 : 1;
+    thinking_rows_ += row.think_ns >= 0 ? 1 : 0;
+    tenant_rows_ += row.tenant.empty() ? 0 : 1;
+  }
+  if (text_.size() > kFlushAt) flush();
+}
+
+void TextTraceWriter::json_row(const TraceRow& row) {
+  const auto out = std::back_inserter(text_);
+  text_.append(std::string_view("{\"timestamp\": "));
+  append_ms(text_, row.arrival_ns);
+  fmt::format_to(out, ", \"input_length\": {}, \"output_length\": {}", row.input_tokens,
+                 row.output_tokens);
+  if (row.session) fmt::format_to(out, ", \"session_id\": {}", *row.session);
+  if (layout_.form == TextForm::kNative) {
+    if (row.id) fmt::format_to(out, ", \"id\": {}", *row.id);
+    if (!row.after.empty()) {
+      text_.append(std::string_view(", \"after\": ["));
+      append_list(text_, row.after, ", ");
+      text_.push_back(']');
+    }
+    if (row.think_ns >= 0) {
+      text_.append(std::string_view(", \"think_ms\": "));
+      append_ms(text_, row.think_ns);
+    }
+    if (!row.tenant.empty()) {
+      text_.append(std::string_view(", \"tenant\": "));
+      append_quoted(text_, row.tenant);
+    }
+  }
+  if (row.identified || layout_.form == TextForm::kMooncake) {
+    text_.append(std::string_view(", \"hash_ids\": ["));
+    ids(row, ", ");
+    text_.push_back(']');
+  }
+  text_.push_back('}');
+}
+
+void TextTraceWriter::csv_row(const TraceRow& row) {
+  append_ms(text_, row.arrival_ns);
+  fmt::format_to(std::back_inserter(text_), ",{},{},", row.input_tokens, row.output_tokens);
+  if (layout_.sessions) {
+    if (row.session) fmt::format_to(std::back_inserter(text_), "{}", *row.session);
+    text_.push_back(',');
+  }
+  ids(row, " ");
+}
+
+/// Plain rows name every block, the partial one too: what a row does not name is its own.
+void TextTraceWriter::ids(const TraceRow& row, std::string_view separator) {
+  append_list(text_, row.blocks, separator);
+  if (layout_.form == TextForm::kNative) return;
+  const std::int64_t all = ceil_div(row.input_tokens, layout_.block_tokens);
+  auto have = static_cast<std::int64_t>(row.blocks.size());
+  padded_rows_ += have < all ? 1 : 0;
+  for (; have < all; ++have) {
+    if (have > 0) text_.append(separator);
+    fmt::format_to(std::back_inserter(text_), "{}", mix64(kOwnBlock + own_blocks_++));
+  }
+}
+
+void TextTraceWriter::flush() {
+  sink_->write({text_.data(), text_.size()});
+  text_.clear();
+}
+
+void TextTraceWriter::finish() {
+  flush();
+  sink_->finish();
+}
+
+std::vector<std::string> TextTraceWriter::losses() const {
+  std::vector<std::string> out;
+  const auto lost = [&](std::uint64_t rows, std::string_view what) {
+    if (rows > 0) out.push_back(fmt::format("{}: {} rows {}", path_, rows, what));
+  };
+  lost(padded_rows_, "get ids of their own for blocks that have none");
+  lost(linked_rows_, "lose which answers they waited for");
+  lost(thinking_rows_, "lose the pause before them");
+  lost(tenant_rows_, "lose their tenant");
+  if (layout_.form != TextForm::kNative && layout_.block_tokens != kMooncakeBlockTokens) {
+    out.push_back(fmt::format("{}: does not say its block size; read it with --block-tokens {}",
+                              path_, layout_.block_tokens));
+  }
+  return out;
+}
+
+TextForm text_form_of(std::string_view path, TextForm jsonl) {
   std::string_view name = path;
-  if (name.ends_with(".bin")) return write_binary_trace(workload, path);
   for (const std::string_view packed : {".gz", ".zst"}) {
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
   }
-  const bool jsonl = name.ends_with(".jsonl");
-  if (!jsonl && !name.ends_with(".csv")) {
-    throw InputError(Fault::kUsage, {path, 0, ""},
-                     "cannot tell the format from the name; expected .bin, or .jsonl or .csv, the "
-                     "latter two optionally with .gz or .zst behind");
+  if (name.ends_with(".jsonl") || name == "-") return jsonl;
+  if (name.ends_with(".csv")) return TextForm::kCsv;
+  throw InputError(Fault::kUsage, {std::string(path), 0, ""},
+                   "cannot tell the format from the name; expected .bin, or .jsonl or .csv, the "
+                   "latter two optionally with .gz or .zst behind");
+}
+
+std::vector<std::string> write_trace(const Workload& workload, const std::string& path,
+                                     std::optional<TextForm> json) {
+  if (path.ends_with(".bin")) {
+    write_binary_trace(workload, path);
+    return {};
   }
-  const auto sink = open_sink(path);
-  if (jsonl) {
-    write_lines(workload, *sink, "",
-                [&](fmt::memory_buffer& out, RequestId r) { jsonl_line(workload, out, r); });
-  } else {
-    const std::string_view header =
-        workload.has_sessions() ? "timestamp_ms,input_length,output_length,session_id,hash_ids\n"
-                                : "timestamp_ms,input_length,output_length,hash_ids\n";
-    write_lines(workload, *sink, header,
-                [&](fmt::memory_buffer& out, RequestId r) { csv_line(workload, out, r); });
+  TextLayout layout{TextForm::kNative, workload.block_tokens(), workload.has_sessions()};
+  const bool links = !links_follow_sessions(workload);
+  const bool plain = fits_plain_rows(workload, links);
+  layout.form = text_form_of(path, json.value_or(plain ? TextForm::kMooncake : TextForm::kNative));
+  TextTraceWriter writer(path, layout);
+  TraceRow row;
+  for (std::uint32_t i = 0; i < workload.size(); ++i) {
+    fill_row(workload, RequestId{i}, links, row);
+    writer.add(row);
   }
+  writer.finish();
+  return writer.losses();
 }
 
 }  // namespace spillway

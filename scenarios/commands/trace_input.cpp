@@ -24,6 +24,10 @@ void add_trace_options(CLI::App& command, TraceInput& input) {
           "What requests share in a trace that does not say: none (default), session-prefix or "
           "shared-prefix:TOKENS")
       ->type_name("NAME");
+  command
+      .add_option("--session-interval", input.reader.session_interval_s,
+                  "Seconds between session starts, in a trace without a clock (default: 60)")
+      ->check(CLI::Range(0.0, kMostSessionIntervalS));
   command.add_option("--limit", input.limit, "Only the first N requests");
   command.add_flag("--lenient", input.lenient,
                    "Leave faulty rows out and count them; more than 1% still refuses the trace");

@@ -1,5 +1,6 @@
 // `spillway trace convert`: a trace in another form.
 #include <filesystem>
+#include <optional>
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
@@ -12,6 +13,7 @@ namespace {
 struct ConvertOptions {
   TraceInput trace;
   std::string output;
+  std::string to;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -22,9 +24,21 @@ int convert(const ConvertOptions& options) {
                      "is the input itself; expected another file");
   }
   check_writable(*options.common);
+  std::optional<TextForm> form;
+  if (!options.to.empty()) {
+    form = options.to == "mooncake" ? TextForm::kMooncake : TextForm::kNative;
+    if (options.output.ends_with(".bin") || text_form_of(options.output) == TextForm::kCsv) {
+      throw InputError(Fault::kUsage, {options.output, 0, ""},
+                       "--to names a form of JSON lines; expected a file .jsonl");
+    }
+  }
+  if (options.output == "-" && options.common->json_only()) {
+    throw InputError(Fault::kUsage, {"--json", 0, ""},
+                     "the trace goes to standard output; expected the document in a file");
+  }
   const Workload workload = read_trace(options.trace, *options.common);
-  write_trace(workload, options.output);
-  say_written(workload, options.output, "trace-convert", *options.common);
+  const std::vector<std::string> losses = write_trace(workload, options.output, form);
+  say_written(workload, options.output, "trace-convert", *options.common, losses);
   return 0;
 }
 
@@ -32,14 +46,24 @@ int convert(const ConvertOptions& options) {
 
 void add_trace_convert(CLI::App& trace, CommandList& commands) {
   auto c = std::make_shared<ConvertOptions>();
-  CLI::App* command = add_command(trace, commands, "convert", "Write a trace in another form",
-                                  "  spillway trace convert t.jsonl.gz t.bin\n"
-                                  "  spillway trace convert t.bin t.jsonl.zst\n",
-                                  c->common, [c] { return convert(*c); });
+  CLI::App* command =
+      add_command(trace, commands, "convert", "Write a trace in another form",
+                  "  spillway trace convert t.jsonl.gz t.bin\n"
+                  "  spillway trace convert t.bin t.jsonl.zst\n"
+                  "  spillway trace convert agents.jsonl.gz t.jsonl --to mooncake\n",
+                  c->common, [c] { return convert(*c); });
   command->add_option("IN", c->trace.path, "Trace file")->required();
   command
-      ->add_option("OUT", c->output, ".bin, .jsonl or .csv; the latter two also with .gz or .zst")
+      ->add_option(
+          "OUT", c->output,
+          ".bin, .jsonl or .csv, the latter two also with .gz or .zst; - for JSON lines on "
+          "stdout")
       ->required();
+  command
+      ->add_option(
+          "--to", c->to,
+          "mooncake (plain rows, whatever they lose) or native (default: what is lossless)")
+      ->check(CLI::IsMember({"mooncake", "native"}));
   add_trace_options(*command, c->trace);
 }
 

@@ -7,9 +7,8 @@
 
 namespace spillway {
 
-/// Says what was written, on the terminal or as a document.
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
-                 const CommonOptions& common) {
+                 const CommonOptions& common, const std::vector<std::string>& losses) {
   Document document;
   document.kind = kind;
   document.inputs = {{"trace", trace_inputs(workload)}};
@@ -19,12 +18,14 @@ void say_written(const Workload& workload, const std::string& path, const std::s
                       {"unique_blocks", workload.unique_blocks()},
                       {"content_hash", document.inputs["trace"]["content_hash"]}};
   document.warnings = workload.source().notes;
+  document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
   write_document(document, common, kind);
-  if (!common.json_only()) {
+  if (path != "-" && !common.json_only()) {
     print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
                       workload.size(), workload.unique_blocks(),
                       document.results["content_hash"].get<std::string>()));
   }
+  print_notes(document.warnings, common);
 }
 
 void add_trace(CLI::App& app, CommandList& commands) {

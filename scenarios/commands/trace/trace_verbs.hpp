@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/trace_input.hpp"
@@ -14,9 +15,10 @@ void add_trace_check(CLI::App& trace, CommandList& commands);
 void add_trace_convert(CLI::App& trace, CommandList& commands);
 void add_trace_generate(CLI::App& trace, CommandList& commands);
 
-/// Says what was written, on the terminal or as a document of this kind.
+/// Says what was written, on the terminal or as a document of this kind; `losses` are what the file
+/// does not hold.
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
-                 const CommonOptions& common);
+                 const CommonOptions& common, const std::vector<std::string>& losses = {});
 
 /// What `trace stats` says about a table of arrival rates; returns the exit code.
 int show_rate_stats(const TraceInput& input, const CommonOptions& common);
