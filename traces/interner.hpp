@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/error.hpp"
+#include "sim/ids.hpp"
 #include "sim/rng.hpp"
 
 namespace spillway {
@@ -33,11 +34,8 @@ class Interner {
   /// large table each is a miss of every cache.
   template <class Use>
   void intern_all(std::span<const std::uint64_t> hashes, Use use) {
-    constexpr std::size_t kAhead = 8;
     for (std::size_t i = 0; i < hashes.size(); ++i) {
-      if (i + kAhead < hashes.size()) {
-        __builtin_prefetch(&slots_[mix64(hashes[i + kAhead]) & mask()], 1);
-      }
+      if (i + kAhead < hashes.size()) ask_for(hashes[i + kAhead]);
       use(intern(hashes[i]));
     }
   }
@@ -52,6 +50,7 @@ class Interner {
  private:
   static constexpr std::uint32_t kFree = ~std::uint32_t{0};
   static constexpr std::size_t kInitialSlots = std::size_t{1} << 12;  // a power of two
+  static constexpr std::uint32_t kAhead = 16;
   static constexpr std::uint32_t kPieceBits = 16;
   static constexpr std::uint32_t kPiece = std::uint32_t{1} << kPieceBits;
 
@@ -61,6 +60,7 @@ class Interner {
     std::uint32_t tag;  ///< what its slot holds beside the id
   };
 
+  void ask_for(std::uint64_t hash) const { __builtin_prefetch(&slots_[mix64(hash) & mask()], 1); }
   std::size_t mask() const { return slots_.size() - 1; }
   std::uint64_t hash_of(std::uint32_t id) const {
     return hashes_[id >> kPieceBits][id & (kPiece - 1)];
@@ -100,6 +100,7 @@ class Interner {
     slots_.resize(size, kFree);
     const auto low = static_cast<std::uint32_t>(mask());
     for (std::uint32_t id = 0; id < count_; ++id) {
+      if (id + kAhead < count_) ask_for(hash_of(id + kAhead));
       const std::uint64_t mixed = mix64(hash_of(id));
       std::size_t at = mixed & mask();
       while (slots_[at] != kFree) at = (at + 1) & mask();
@@ -111,6 +112,40 @@ class Interner {
   std::vector<std::unique_ptr<std::uint64_t[]>> hashes_;
   std::uint32_t count_ = 0;
   std::uint32_t next_ = 0;  ///< the id behind the last one
+};
+
+/// The chains of a trace's rows as one column. Names are interned many at a time.
+class ChainColumn {
+ public:
+  void add(std::span<const std::uint64_t> hashes) {
+    pending_.insert(pending_.end(), hashes.begin(), hashes.end());
+    if (pending_.size() >= kPending) settle();
+  }
+  std::size_t size() const { return ids_.size() + pending_.size(); }
+  /// The ids of all that was added since the last clear().
+  std::vector<TraceBlockId>& ids() {
+    settle();
+    return ids_;
+  }
+  /// Forgets the chains, not the names.
+  void clear() {
+    settle();
+    ids_.clear();
+  }
+  /// How many ids there are once ids() has been called.
+  std::uint32_t unique_blocks() const { return names_.size(); }
+
+ private:
+  static constexpr std::size_t kPending = 4096;
+
+  void settle() {
+    names_.intern_all(pending_, [this](std::uint32_t id) { ids_.push_back(TraceBlockId{id}); });
+    pending_.clear();
+  }
+
+  Interner names_;
+  std::vector<std::uint64_t> pending_;
+  std::vector<TraceBlockId> ids_;
 };
 
 }  // namespace spillway

@@ -20,16 +20,16 @@ class Batcher {
     arrival_ns_.push_back(row.arrival_ns);
     input_tokens_.push_back(static_cast<std::uint32_t>(row.input_tokens));
     output_tokens_.push_back(recorded_output_tokens(row));
-    blocks_.intern_all(row.blocks,
-                       [this](std::uint32_t id) { chain_.push_back(TraceBlockId{id}); });
+    chain_.add(row.blocks);
     chain_begin_.push_back(chain_begin_.front() + chain_.size());
     // Requests of no whole block count too, or a batch of them would have no end.
     if (chain_.size() + arrival_ns_.size() >= kBatchReferences) flush();
   }
   void flush() {
     if (arrival_ns_.empty()) return;
-    const RequestBatch batch{RequestId{begun_}, arrival_ns_, input_tokens_, output_tokens_,
-                             chain_begin_,      chain_,      blocks_.size()};
+    const std::vector<TraceBlockId>& chain = chain_.ids();
+    const RequestBatch batch{RequestId{begun_}, arrival_ns_, input_tokens_,         output_tokens_,
+                             chain_begin_,      chain,       chain_.unique_blocks()};
     hash_.add(batch);
     use_(batch);
     begun_ = sequence_.size();
@@ -39,20 +39,19 @@ class Batcher {
     chain_begin_.assign(1, chain_begin_.back());
     chain_.clear();
   }
-  std::uint32_t unique_blocks() const { return blocks_.size(); }
+  std::uint32_t unique_blocks() const { return chain_.unique_blocks(); }
   std::uint64_t hash(std::uint32_t block_tokens) const { return hash_.value(block_tokens); }
 
  private:
   RowSequence sequence_;
   const std::function<void(const RequestBatch&)>& use_;
-  Interner blocks_;
   RequestsHash hash_;
   std::uint32_t begun_ = 0;  ///< requests before this batch
   std::vector<std::int64_t> arrival_ns_;
   std::vector<std::uint32_t> input_tokens_;
   std::vector<std::uint32_t> output_tokens_;
   std::vector<std::uint64_t> chain_begin_{0};
-  std::vector<TraceBlockId> chain_;
+  ChainColumn chain_;
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ void WorkloadBuilder::add(const TraceRow& row) {
   arrival_ns_.push_back(row.arrival_ns);
   input_tokens_.push_back(static_cast<std::uint32_t>(row.input_tokens));
   output_tokens_.push_back(recorded_output_tokens(row));
-  blocks_.intern_all(row.blocks, [this](std::uint32_t id) { chain_.push_back(TraceBlockId{id}); });
+  chain_.add(row.blocks);
   chain_begin_.push_back(chain_.size());
   add_session(row);
   tenant_.push_back(tenant_id(row.tenant));
@@ -117,8 +117,9 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
     return arrival_ns_[a] < arrival_ns_[b];
   });
   std::vector<std::uint64_t> chain_begin{0};
+  std::vector<TraceBlockId>& ids = chain_.ids();
   std::vector<TraceBlockId> chain;
-  chain.reserve(chain_.size());
+  chain.reserve(ids.size());
   std::vector<std::uint32_t> after_begin{0};
   std::vector<std::uint32_t> after;
   std::vector<std::uint32_t> place(order.size());
@@ -127,14 +128,14 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
     return column.begin() + static_cast<std::ptrdiff_t>(offset);
   };
   for (const std::uint32_t row : order) {
-    chain.insert(chain.end(), at(chain_, chain_begin_[row]), at(chain_, chain_begin_[row + 1]));
+    chain.insert(chain.end(), at(ids, chain_begin_[row]), at(ids, chain_begin_[row + 1]));
     chain_begin.push_back(chain.size());
     for (std::uint32_t i = after_begin_[row]; i < after_begin_[row + 1]; ++i) {
       after.push_back(place[after_[i]]);
     }
     after_begin.push_back(static_cast<std::uint32_t>(after.size()));
   }
-  chain_ = std::move(chain);
+  ids = std::move(chain);
   chain_begin_ = std::move(chain_begin);
   after_ = std::move(after);
   after_begin_ = std::move(after_begin);
@@ -144,7 +145,7 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
   if (!session_.empty()) permute(session_, order);
   permute(tenant_, order);
   permute(think_ns_, order);
-  renumber(chain_, blocks_.size());
+  renumber(ids, chain_.unique_blocks());
   renumber(session_, sessions_);
 }
 
@@ -187,7 +188,7 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
   owned->input_tokens = std::move(input_tokens_);
   owned->output_tokens = std::move(output_tokens_);
   owned->chain_begin = std::move(chain_begin_);
-  owned->chain = std::move(chain_);
+  owned->chain = std::move(chain_.ids());
   owned->session = std::move(session_);
   if (any_think_) owned->think_ns = std::move(think_ns_);
 
@@ -203,7 +204,7 @@ Workload WorkloadBuilder::build(WorkloadSource source) {
   columns.chain_begin = owned->chain_begin;
   columns.chain = owned->chain;
   columns.block_tokens = block_tokens_;
-  columns.unique_blocks = blocks_.size();
+  columns.unique_blocks = chain_.unique_blocks();
   *this = WorkloadBuilder(name_, block_tokens_, order_);
   return Workload(std::move(owned), columns, std::move(source));
 }

@@ -39,7 +39,6 @@ class WorkloadBuilder {
   std::string name_;
   std::uint32_t block_tokens_;
   RowOrder order_;
-  Interner blocks_;
   RowSequence sequence_;
   Interner session_names_;
   std::vector<std::uint32_t> session_of_name_;
@@ -54,7 +53,7 @@ class WorkloadBuilder {
   std::vector<std::uint32_t> tenant_;
   std::vector<std::int64_t> think_ns_;
   std::vector<std::uint64_t> chain_begin_{0};
-  std::vector<TraceBlockId> chain_;
+  ChainColumn chain_;
   std::vector<std::uint32_t> row_of_id_;  ///< where the rows that have an id stand
   std::vector<std::uint32_t> after_begin_{0};
   std::vector<std::uint32_t> after_;  ///< rows, as they were added
