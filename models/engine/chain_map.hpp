@@ -3,8 +3,14 @@
 // Engine block i of trace block t is (t, i): ids of one trace block are consecutive, so a chain is
 // a few runs of consecutive ids. An engine block belongs to the trace block that holds its last
 // token (trace ids name whole prefixes, so that names the engine block's prefix too). Only full
-// blocks have a shared id; from the first block that the prompt does not fill, a request has ids of
-// its own.
+// engine blocks have a shared id.
+//
+// What a request's chain does not reach (a prompt's tail, when the trace names full blocks only,
+// and the output) joins the chain of the request that continues it: the first one that waited for
+// its answer, has all its full trace blocks as a prefix, at least one, and has room for its prompt
+// and its output. The continuing prompt is taken to contain the answer. A partial trace block that
+// no other request names gives way, or what lies behind it could never be found as a prefix.
+// Whatever remains is the request's own.
 #pragma once
 
 #include <algorithm>
@@ -23,37 +29,57 @@ class ChainMap {
 
   std::uint32_t block_count() const { return block_count_; }
   std::uint32_t longest_chain() const { return longest_chain_; }
+  /// Requests whose output joins the chain of a later prompt.
+  std::uint32_t joined() const { return joined_; }
 
   /// Calls run(first id, count) for the blocks [from, to) of the request's prompt and output, in
   /// order; stops early when it returns false.
   template <class Run>
   void for_runs(RequestId request, std::uint32_t from, std::uint32_t to, Run run) const {
-    const std::uint32_t full = workload_.input_tokens(request) / block_tokens_;
-    const auto chain = workload_.chain(request);
-    while (from < to && from < full) {
-      const std::uint64_t last_token = (std::uint64_t{from} + 1) * block_tokens_ - 1;
-      const auto k = static_cast<std::uint32_t>(last_token / trace_block_tokens_);
-      const std::uint32_t first = first_block(k);
-      const std::uint32_t end = std::min({first_block(k + 1), full, to});
-      if (!run(base_[chain[k]] + (from - first), end - from)) return;
-      from = end;
+    for (;;) {
+      const std::uint32_t reach = std::min(reach_[request], to);
+      const auto chain = workload_.chain(request);
+      while (from < reach) {
+        const std::uint64_t last_token = (std::uint64_t{from} + 1) * block_tokens_ - 1;
+        const auto k = static_cast<std::uint32_t>(last_token / trace_block_tokens_);
+        const std::uint32_t first = first_block(k);
+        const std::uint32_t end = std::min(first_block(k + 1), reach);
+        if (!run(base_[chain[k]] + (from - first), end - from)) return;
+        from = end;
+      }
+      if (from >= to) return;
+      if (continued_by(request) == kNobody) break;
+      request = continued_by(request);
     }
-    if (from < to) run(own_base_[request] + (from - full), to - from);
+    run(own_base_[request] + (from - reach_[request]), to - from);
   }
 
  private:
+  static constexpr RequestId kNobody{~std::uint32_t{0}};
+
   /// The first engine block whose last token lies in the k-th trace block of a chain.
   std::uint32_t first_block(std::uint32_t k) const {
     return static_cast<std::uint32_t>(std::uint64_t{k} * trace_block_tokens_ / block_tokens_);
   }
+  RequestId continued_by(RequestId request) const {
+    return next_.size() == 0 ? kNobody : next_[request];
+  }
+  std::uint32_t full_trace_blocks(RequestId request) const;
+  bool continues(RequestId later, RequestId earlier) const;
+  void join_outputs();
+  void find_reach();
+  void number_blocks();
 
   const Workload& workload_;
   std::uint32_t block_tokens_;
   std::uint32_t trace_block_tokens_;
   IdVector<TraceBlockId, std::uint32_t> base_;
-  IdVector<RequestId, std::uint32_t> own_base_;
+  IdVector<RequestId, std::uint32_t> reach_;     ///< blocks that the own chain identifies
+  IdVector<RequestId, RequestId> next_;          ///< who continues it; empty without links
+  IdVector<RequestId, std::uint32_t> own_base_;  ///< blocks of nobody else, from reach_ on
   std::uint32_t block_count_ = 0;
   std::uint32_t longest_chain_ = 0;
+  std::uint32_t joined_ = 0;
 };
 
 }  // namespace spillway
