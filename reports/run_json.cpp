@@ -41,6 +41,8 @@ constexpr CountKey kCounts[] = {{"requests", &RunResult::requests},
                                 {"rejected", &RunResult::rejected},
                                 {"failed", &RunResult::failed},
                                 {"stuck", &RunResult::stuck},
+                                {"warmup_requests", &RunResult::warmup_requests},
+                                {"not_sent", &RunResult::not_sent},
                                 {"total_input_tokens", &RunResult::input_tokens},
                                 {"total_output_tokens", &RunResult::output_tokens},
                                 {"preemptions", &RunResult::preemptions},
@@ -160,6 +162,10 @@ json to_json(const RunResult& run) {
   out["queue_time_ms"] = {{"mean", run.queue_time.mean_ms},
                           {"p50", run.queue_time.median_ms},
                           {"p99", run.queue_time.p99_ms}};
+  out["client_queue_time_ms"] = {{"mean", run.client_queue_time.mean_ms},
+                                 {"p50", run.client_queue_time.median_ms},
+                                 {"p99", run.client_queue_time.p99_ms},
+                                 {"max", run.client_queue_time.max_ms}};
   json sources = json::object();
   for (const auto& [name, tokens] : run.prompt_tokens_by_source) sources[name] = tokens;
   out["prompt_tokens_by_source"] = sources;
@@ -201,6 +207,11 @@ RunResult run_from_json(const json& j) {
   run.queue_time.mean_ms = j.at("queue_time_ms").at("mean");
   run.queue_time.median_ms = j.at("queue_time_ms").at("p50");
   run.queue_time.p99_ms = j.at("queue_time_ms").at("p99");
+  const json& client = j.at("client_queue_time_ms");
+  run.client_queue_time.mean_ms = client.at("mean");
+  run.client_queue_time.median_ms = client.at("p50");
+  run.client_queue_time.p99_ms = client.at("p99");
+  run.client_queue_time.max_ms = client.at("max");
   for (const json& tier : j.at("tiers")) run.tiers.push_back(tier_from(tier));
   const json& sources = j.at("prompt_tokens_by_source");
   run.prompt_tokens_by_source.emplace_back("local_compute", sources.at("local_compute"));

@@ -36,12 +36,18 @@ Table totals_table(const RunResult& run) {
   if (run.rejected > 0) add("rejected", format_count(run.rejected));
   if (run.failed > 0) add("failed", format_count(run.failed));
   if (run.stuck > 0) add("stuck", format_count(run.stuck));
+  if (run.warmup_requests > 0) add("warm-up, not measured", format_count(run.warmup_requests));
+  if (run.not_sent > 0) add("not sent (beyond the horizon)", format_count(run.not_sent));
   add("duration (s)", format_real(run.duration_s));
   add("requests/s", format_real(run.request_throughput));
   add("output tokens/s", format_real(run.output_throughput));
   add("goodput (requests/s)", format_real(run.goodput));
   add("queue time p50", format_ms(run.queue_time.median_ms));
   add("queue time p99", format_ms(run.queue_time.p99_ms));
+  if (run.client_queue_time.max_ms > 0) {
+    add("held back by clients p50", format_ms(run.client_queue_time.median_ms));
+    add("held back by clients p99", format_ms(run.client_queue_time.p99_ms));
+  }
   add("preemptions", format_count(run.preemptions));
   add("recomputed tokens", format_count(run.recomputed_tokens));
   add("engine steps", format_count(run.engine_steps));
@@ -129,6 +135,27 @@ Table slo_table(const std::vector<SloResult>& slo) {
   return table;
 }
 
+namespace {
+
+/// Which requests the counts, latencies and throughputs are about.
+std::string measured(const nlohmann::json& workload) {
+  const bool warmup = workload.contains("warmup_s");
+  const bool horizon = workload.contains("horizon_s");
+  if (!warmup && !horizon) return "all requests";
+  std::string out = "requests";
+  if (warmup) {
+    out +=
+        fmt::format(" that arrive from {} s on", format_real(workload["warmup_s"].get<double>()));
+  }
+  if (horizon) {
+    out += fmt::format("{} due by {} s, to their end", warmup ? " and are" : "",
+                       format_real(workload["horizon_s"].get<double>()));
+  }
+  return out + "; counters of steps, tiers and links cover the whole run";
+}
+
+}  // namespace
+
 Section setup_section(const Provenance& p) {
   Section section;
   section.heading = "Setup";
@@ -168,6 +195,8 @@ Section setup_section(const Provenance& p) {
   add(workload, "speed", "speed");
   add(workload, "rate_per_s", "rate per second");
   add(workload, "concurrency", "concurrency");
+  add(workload, "sessions", "sessions");
+  table.rows.push_back({"measured", measured(workload)});
   section.tables.push_back(std::move(table));
   return section;
 }

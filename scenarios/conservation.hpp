@@ -27,6 +27,8 @@ class Conservation final : public Observer {
     KV_ASSERT(ended_[raw(r.request)]++ == 0, "request {} ended twice", raw(r.request));
     ++ended_requests_;
     if (r.status != RequestStatus::kCompleted) return;
+    KV_ASSERT(r.due != kNever && r.due <= r.arrival, "request {} arrived before it was due",
+              raw(r.request));
     KV_ASSERT(r.arrival <= r.scheduled && r.scheduled <= r.first_token && r.first_token <= r.finish,
               "request {}: effect before cause", raw(r.request));
     std::uint64_t cached = 0;

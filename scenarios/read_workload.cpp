@@ -14,9 +14,10 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kWorkloadKeys[] = {"trace",   "synthetic",  "block_tokens",      "arrival",
-                                   "speed",   "rate_per_s", "concurrency",       "limit",
-                                   "lenient", "reuse",      "session_interval_s"};
+constexpr Names kWorkloadKeys[] = {"trace",    "synthetic",  "block_tokens",       "arrival",
+                                   "speed",    "rate_per_s", "concurrency",        "limit",
+                                   "lenient",  "reuse",      "session_interval_s", "sessions",
+                                   "warmup_s", "horizon_s"};
 constexpr Names kSyntheticKeys[] = {
     "requests",     "sessions_per_s", "turns",          "think_s",       "system_prompts",
     "system_zipf",  "system_tokens",  "user_tokens",    "answer_tokens", "answer_tokens_per_s",
@@ -25,6 +26,7 @@ constexpr Names kSloKeys[] = {"metric", "max", "min"};
 constexpr Names kPlanKeys[] = {"tier", "sizes"};
 
 constexpr double kHuge = 1e15;
+constexpr double kMostSeconds = 3e8;  // ten years
 
 // -------------------------------------------------------------------------
 
@@ -58,6 +60,26 @@ constexpr Names kMaxMetrics[] = {
     "mean_e2el_ms", "median_e2el_ms", "p90_e2el_ms", "p95_e2el_ms", "p99_e2el_ms"};
 constexpr Names kMinMetrics[] = {"request_throughput", "output_throughput",
                                  "total_token_throughput", "goodput"};
+
+/// Who waits for whom, and which part of the run is measured.
+void read_measured(const ObjectReader& workload, WorkloadChoice& w) {
+  const std::string sessions = workload.text("sessions").value_or("ignore");
+  if (sessions != "wait" && sessions != "ignore") {
+    workload.fail("sessions", unknown_name("way to treat sessions", sessions,
+                                           std::array<Names, 2>{"wait", "ignore"}));
+  }
+  w.arrival.wait = sessions == "wait";
+  const auto seconds = [&](std::string_view key, double least) -> std::optional<Time> {
+    const auto value = workload.number(key, least, kMostSeconds);
+    if (!value) return std::nullopt;
+    return time_at(floor_scaled(decimal_of(*value), 9));
+  };
+  w.warmup = seconds("warmup_s", 0).value_or(Time{});
+  w.arrival.horizon = seconds("horizon_s", 1e-9).value_or(Time::max());
+  if (w.arrival.horizon <= w.warmup) {
+    workload.fail("horizon_s", "expected more than warmup_s: nothing would be measured");
+  }
+}
 
 }  // namespace
 
@@ -103,9 +125,6 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   if (arrival != "poisson") {
     workload->refuse({"rate_per_s"}, "expected only with \"arrival\": \"poisson\"");
   }
-  if (arrival != "closed-loop") {
-    workload->refuse({"concurrency"}, "expected only with \"arrival\": \"closed-loop\"");
-  }
   if (arrival == "closed-loop" && speed != 1) {
     workload->refuse({"speed"}, "expected only with recorded or random arrivals");
   }
@@ -116,13 +135,14 @@ void read_workload(const ObjectReader& top, Scenario& s) {
     w.arrival.rate_per_s = workload->require_number("rate_per_s", 1e-6, 1e6);
   } else if (arrival == "closed-loop") {
     w.arrival.kind = ArrivalConfig::Kind::kClosedLoop;
-    w.arrival.concurrency =
-        static_cast<std::uint32_t>(workload->require_integer("concurrency", 1, 1 << 30));
+    workload->require_integer("concurrency", 1, 1 << 30);
   } else {
     workload->fail(
         "arrival",
         unknown_name("arrival", arrival, std::array<Names, 3>{"trace", "poisson", "closed-loop"}));
   }
+  assign(w.arrival.concurrency, workload->integer("concurrency", 1, 1 << 30));
+  read_measured(*workload, w);
 }
 
 void read_slo(const ObjectReader& top, Scenario& s) {

@@ -142,9 +142,12 @@ json workload_json(const WorkloadChoice& w) {
       break;
     case ArrivalConfig::Kind::kClosedLoop:
       out["arrival"] = "closed-loop";
-      out["concurrency"] = w.arrival.concurrency;
       break;
   }
+  if (w.arrival.concurrency > 0) out["concurrency"] = w.arrival.concurrency;
+  out["sessions"] = w.arrival.wait ? "wait" : "ignore";
+  if (w.warmup > Time{}) out["warmup_s"] = seconds_of(w.warmup);
+  if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
   return out;
 }
 

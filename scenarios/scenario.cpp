@@ -81,7 +81,14 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
   options.lenient = w.lenient;
   options.limit = w.limit;
   options.progress = progress;
-  return open_trace(w.trace, options);
+  Workload workload = open_trace(w.trace, options);
+  if (w.arrival.wait && workload.columns().after_begin.empty()) {
+    throw InputError(Fault::kUsage, w.where,
+                     fmt::format("\"sessions\": \"wait\" needs a trace that says which request "
+                                 "waited for which; {} names no sessions",
+                                 w.trace));
+  }
+  return workload;
 }
 
 }  // namespace spillway

@@ -77,6 +77,7 @@ struct WorkloadChoice {
   bool lenient = false;  ///< leave faulty rows out, up to the limit
   std::uint32_t limit = 0;
   ArrivalConfig arrival;
+  Time warmup{};  ///< requests that arrive earlier run, but are not measured
   SourceRef where;
 };
 

@@ -51,11 +51,46 @@ void check_pool(const Scenario& s, const Workload& workload) {
                                usable, s.engine.block_tokens, least));
 }
 
+/// When a request that waits for nobody is due: as recorded, or on average where arrivals are
+/// drawn, as the `position`-th of those; 0 in a closed loop.
+double start_s(const ArrivalConfig& arrival, const Workload& workload, RequestId request,
+               std::uint32_t position) {
+  const double speed = to_double(arrival.speed);
+  switch (arrival.kind) {
+    case ArrivalConfig::Kind::kTrace:
+      return seconds_of(workload.arrival(request)) / speed;
+    case ArrivalConfig::Kind::kPoisson:
+      return (position + 1.0) / (arrival.rate_per_s * speed);
+    case ArrivalConfig::Kind::kClosedLoop:
+      break;
+  }
+  return 0;
+}
+
+/// When the last request is due if every answer comes at once.
+double last_due_s(const ArrivalConfig& arrival, const Workload& workload) {
+  const std::uint32_t size = workload.size();
+  if (!arrival.wait) return start_s(arrival, workload, RequestId{size - 1}, size - 1);
+  std::vector<double> due_s(size);
+  std::uint32_t starts = 0;
+  double last_s = 0;
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const RequestId r{i};
+    const auto after = workload.after(r);
+    if (after.empty()) due_s[i] = start_s(arrival, workload, r, starts++);
+    for (const RequestId before : after) due_s[i] = std::max(due_s[i], due_s[raw(before)]);
+    // A pause that was not recorded ends no later than the recording does.
+    if (!after.empty())
+      due_s[i] += static_cast<double>(std::max<std::int64_t>(0, workload.think_ns(r))) / 1e9;
+    last_s = std::max(last_s, due_s[i]);
+  }
+  return last_s + seconds_of(workload.arrival(RequestId{size - 1})) / to_double(arrival.speed);
+}
+
 /// The clock holds 292 years; arrivals that take ten are a slip in the scenario.
-void check_horizon(const Scenario& s, const Workload& workload) {
+void check_span(const Scenario& s, const Workload& workload) {
   constexpr double kMostS = 10 * 365.0 * 86'400;
-  const double last_s =
-      expected_arrival_s(s.workload.arrival, workload, RequestId{workload.size() - 1});
+  const double last_s = last_due_s(s.workload.arrival, workload);
   if (last_s <= kMostS) return;
   throw InputError(Fault::kUsage, s.workload.where,
                    fmt::format("at this speed the last request arrives after {:.0f} years; "
@@ -111,7 +146,7 @@ class Run {
   SimulationOutcome run() {
     const auto started = std::chrono::steady_clock::now();
     check_pool(s_, workload_);
-    check_horizon(s_, workload_);
+    check_span(s_, workload_);
     Engine engine(queue_, workload_, parts(), observers_);
     Arrivals arrivals(queue_, workload_, s_.workload.arrival, engine);
     engine.set_listener(arrivals);
@@ -124,7 +159,7 @@ class Run {
         }
       }
       stuck = engine.finish_run();
-      for (std::uint32_t i = arrivals.submitted(); i < workload_.size(); ++i) unsent(RequestId{i});
+      tell_unsent(arrivals.fates(), stuck > 0);
       conservation_.on_end(stuck);
     } catch (const InternalError& error) {
       throw InternalError(fmt::format("{}; at simulated time {:.9f} s, event {}, seed {}",
@@ -133,7 +168,7 @@ class Run {
     }
     SimulationOutcome out{gather(engine), s_.notes};
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
-    warn(out, stuck);
+    warn(out, engine, stuck);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     out.result.sim.events = queue_.executed();
@@ -153,6 +188,7 @@ class Run {
     out.config = s_.engine;
     out.eviction = s_.hbm_eviction;
     out.cost = s_.make_cost();
+    out.measure_from = s_.workload.warmup;
     if (tiers() == 1) return out;
     out.lower = std::make_unique<LowerTierConfig>();
     out.lower->capacity_blocks = tier_blocks_;
@@ -162,20 +198,24 @@ class Run {
     return out;
   }
 
-  /// A closed loop whose clients are all stuck never sends the rest.
-  void unsent(RequestId request) {
-    RequestRecord record;
-    record.request = request;
-    record.input_tokens = workload_.input_tokens(request);
-    record.output_tokens = workload_.output_tokens(request);
-    record.status = RequestStatus::kStuck;
-    record.reason = Reason::kDeadlock;
-    observers_.on_request(record);
+  /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
+  void tell_unsent(const std::vector<Arrivals::Fate>& fates, bool deadlock) {
+    for (std::uint32_t i = 0; i < fates.size(); ++i) {
+      if (fates[i] == Arrivals::Fate::kSent) continue;
+      const bool cut = fates[i] == Arrivals::Fate::kCut;
+      KV_ASSERT(cut || deadlock, "request {} was never sent", i);
+      RequestRecord record;
+      record.request = RequestId{i};
+      record.input_tokens = workload_.input_tokens(record.request);
+      record.output_tokens = workload_.output_tokens(record.request);
+      record.status = cut ? RequestStatus::kNotSent : RequestStatus::kStuck;
+      record.reason = cut ? Reason::kHorizon : Reason::kDeadlock;
+      observers_.on_request(record);
+    }
   }
 
   RunResult gather(const Engine& engine) const {
     RunResult r = recorder_.result(s_.engine.block_bytes.count());
-    r.requests = workload_.size();
     r.deferrals = engine.deferrals();
     r.flush_stall_s = seconds_of(engine.flush_stall());
     std::size_t series = r.series.size() - r.tiers.size() - r.links.size();
@@ -217,7 +257,7 @@ class Run {
     return r;
   }
 
-  void warn(SimulationOutcome& out, std::uint32_t stuck) const {
+  void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {
     RunResult& r = out.result;
     for (const SloTarget& target : s_.slo) {
       const double value = metric(r, target.name);
@@ -243,6 +283,16 @@ class Run {
         "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a "
         "lower "
         "bound");
+    if (const std::uint32_t joined = engine.chains().joined(); joined > 0) {
+      out.warnings.push_back(fmt::format(
+          "where the session's next prompt begins with a request's prompt and has room for its "
+          "answer, it is taken to contain that answer ({} of {} requests)",
+          joined, workload_.size()));
+    }
+    if (r.requests == 0) {
+      out.warnings.push_back(
+          "no request was measured: all arrived before warmup_s or were due after horizon_s");
+    }
   }
 
   const Scenario& s_;
@@ -257,18 +307,15 @@ class Run {
 
 }  // namespace
 
-double expected_arrival_s(const ArrivalConfig& arrival, const Workload& workload,
-                          RequestId request) {
-  const double speed = to_double(arrival.speed);
-  switch (arrival.kind) {
-    case ArrivalConfig::Kind::kTrace:
-      return static_cast<double>(nanoseconds_of(workload.arrival(request))) / 1e9 / speed;
-    case ArrivalConfig::Kind::kPoisson:
-      return (raw(request) + 1.0) / (arrival.rate_per_s * speed);
-    case ArrivalConfig::Kind::kClosedLoop:
-      break;
-  }
-  return 0;
+double offered_span_s(const WorkloadChoice& choice, const Workload& workload) {
+  const ArrivalConfig& arrival = choice.arrival;
+  if (arrival.wait) return 0;
+  const std::uint32_t last = workload.size() - 1;
+  const double from_s =
+      std::max(start_s(arrival, workload, RequestId{0}, 0), seconds_of(choice.warmup));
+  const double to_s =
+      std::min(start_s(arrival, workload, RequestId{last}, last), seconds_of(arrival.horizon));
+  return std::max(0.0, to_s - from_s);
 }
 
 SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,

@@ -23,10 +23,10 @@ struct SimulationOutcome {
   std::vector<std::string> warnings;
 };
 
-/// When a request is due on the simulated clock: as recorded, or on average where arrivals are
-/// drawn; 0 in a closed loop, whose requests wait for answers.
-double expected_arrival_s(const ArrivalConfig& arrival, const Workload& workload,
-                          RequestId request);
+/// Over how many seconds the measured requests fall due (on average, where arrivals are drawn),
+/// whatever the system does. 0 where that depends on the system: clients of a closed loop and
+/// sessions wait for answers.
+double offered_span_s(const WorkloadChoice& choice, const Workload& workload);
 
 /// Runs `scenario` on `workload`, with the tier below HBM holding `scenario.tier->capacity`.
 /// Throws InputError (exit 2) when the pool cannot hold a single request of the workload, and

@@ -12,6 +12,8 @@ std::string_view name_of(RequestStatus status) {
       return "failed";
     case RequestStatus::kStuck:
       return "stuck";
+    case RequestStatus::kNotSent:
+      return "not_sent";
   }
   return "unknown";
 }
@@ -26,6 +28,8 @@ std::string_view name_of(Reason reason) {
       return "exceeds_pool";
     case Reason::kDeadlock:
       return "deadlock";
+    case Reason::kHorizon:
+      return "horizon";
   }
   return "unknown";
 }

@@ -17,7 +17,8 @@ namespace spillway {
 /// HBM and up to this many tiers below it.
 inline constexpr std::size_t kMaxTiers = 8;
 
-enum class RequestStatus : std::uint8_t { kCompleted, kRejected, kFailed, kStuck };
+enum class RequestStatus : std::uint8_t { kCompleted, kRejected, kFailed, kStuck, kNotSent };
+inline constexpr std::size_t kRequestStatuses = 5;
 std::string_view name_of(RequestStatus status);
 
 /// Why a request did not complete.
@@ -26,6 +27,7 @@ enum class Reason : std::uint8_t {
   kTooLong,      ///< prompt + output exceed max_model_len
   kExceedsPool,  ///< its blocks exceed the whole HBM pool
   kDeadlock,     ///< nothing ran, nothing was in flight and nothing could be admitted
+  kHorizon,      ///< due after the workload's horizon, or a later turn of such a session
 };
 std::string_view name_of(Reason reason);
 
@@ -35,7 +37,8 @@ inline constexpr Time kNever = Time::min();
 /// One request, told once, when it ends (or is found stuck).
 struct RequestRecord {
   RequestId request{};
-  Time arrival = kNever;
+  Time due = kNever;        ///< when its client wanted to send it
+  Time arrival = kNever;    ///< at the server: later than due where clients hold requests back
   Time scheduled = kNever;  ///< first given tokens, after any load
   Time first_token = kNever;
   Time finish = kNever;  ///< of a completed request
@@ -45,6 +48,7 @@ struct RequestRecord {
   std::uint32_t preemptions = 0;
   RequestStatus status = RequestStatus::kCompleted;
   Reason reason = Reason::kNone;
+  bool warmup = false;  ///< arrived before measuring began: left out of results
 };
 
 /// One engine step that had work, from the instant it was scheduled to its end.
@@ -81,7 +85,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_step(const StepRecord&) {}
-  /// `count` requests received a token `gap` after their previous one.
+  /// `count` requests received a token `gap` after their previous one. Those of the warm-up are
+  /// not told.
   virtual void on_token_gap(Duration /*gap*/, std::uint32_t /*count*/) {}
   virtual void on_request(const RequestRecord&) {}
   virtual void on_transfer(const TransferRecord&) {}

@@ -43,10 +43,15 @@ void Recorder::on_token_gap(Duration gap, std::uint32_t count) {
 }
 
 void Recorder::on_request(const RequestRecord& r) {
+  // A request that was never sent has no arrival.
+  if (r.arrival != kNever) first_arrival_ = std::min(first_arrival_, r.arrival);
+  if (r.warmup) {
+    ++warmup_;
+    return;
+  }
   const auto status = static_cast<std::size_t>(r.status);
   ++by_status_[status];
-  // A request that a stuck closed loop never sent has no arrival.
-  if (r.arrival != kNever) first_arrival_ = std::min(first_arrival_, r.arrival);
+  if (r.arrival != kNever) first_measured_ = std::min(first_measured_, r.arrival);
   if (r.status != RequestStatus::kCompleted) {
     ++reasons_[status][std::string(name_of(r.reason))];
     return;
@@ -58,6 +63,7 @@ void Recorder::on_request(const RequestRecord& r) {
   ttft_.add(r.first_token - r.arrival);
   e2el_.add(r.finish - r.arrival);
   queue_time_.add(r.scheduled - r.arrival);
+  client_queue_time_.add(r.arrival - r.due);
   if (r.output_tokens > 1) tpot_.add(tpot_of(r));
   if (meets_targets(r)) ++good_;
 }
@@ -107,6 +113,9 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   out.rejected = by_status_[static_cast<std::size_t>(RequestStatus::kRejected)];
   out.failed = by_status_[static_cast<std::size_t>(RequestStatus::kFailed)];
   out.stuck = by_status_[static_cast<std::size_t>(RequestStatus::kStuck)];
+  out.not_sent = by_status_[static_cast<std::size_t>(RequestStatus::kNotSent)];
+  out.warmup_requests = warmup_;
+  out.requests = out.completed + out.rejected + out.failed + out.stuck;
   const auto reasons = [&](RequestStatus status) {
     std::vector<ReasonCount> list;
     for (const auto& [reason, count] : reasons_[static_cast<std::size_t>(status)]) {
@@ -118,7 +127,7 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   out.failed_reasons = reasons(RequestStatus::kFailed);
   out.stuck_reasons = reasons(RequestStatus::kStuck);
 
-  out.duration_s = out.completed == 0 ? 0 : seconds_of(last_finish_ - first_arrival_);
+  out.duration_s = out.completed == 0 ? 0 : seconds_of(last_finish_ - first_measured_);
   out.input_tokens = input_tokens_;
   out.output_tokens = output_tokens_;
   if (out.duration_s > 0) {
@@ -133,6 +142,7 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   out.itl = itl_.stats();
   out.e2el = e2el_.stats();
   out.queue_time = queue_time_.stats();
+  out.client_queue_time = client_queue_time_.stats();
   out.preemptions = preemptions_;
   out.recomputed_tokens = recomputed_tokens_;
   out.engine_steps = steps_;

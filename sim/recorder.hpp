@@ -64,15 +64,18 @@ class Recorder final : public Observer {
   LatencySamples itl_;
   LatencySamples e2el_;
   LatencySamples queue_time_;
+  LatencySamples client_queue_time_;
   BinnedSeries running_;
   BinnedSeries waiting_;
   BinnedSeries tokens_;
   BinnedSeries preempted_;
-  Time first_arrival_ = Time::max();
+  Time first_arrival_ = Time::max();   ///< of any request
+  Time first_measured_ = Time::max();  ///< of those behind the warm-up
   Time last_finish_{};
   Time last_event_{};
-  std::array<std::uint64_t, 4> by_status_{};
-  std::array<std::map<std::string, std::uint64_t>, 4> reasons_;
+  std::array<std::uint64_t, kRequestStatuses> by_status_{};
+  std::array<std::map<std::string, std::uint64_t>, kRequestStatuses> reasons_;
+  std::uint64_t warmup_ = 0;
   std::uint64_t input_tokens_ = 0;
   std::uint64_t output_tokens_ = 0;
   std::array<std::uint64_t, kMaxTiers> cached_tokens_{};

@@ -67,13 +67,15 @@ struct SimulationCost {
 };
 
 struct RunResult {
-  std::uint64_t requests = 0;
+  std::uint64_t requests = 0;  ///< measured: neither of the warm-up nor not sent
   std::uint64_t completed = 0;
   std::uint64_t rejected = 0;
   std::uint64_t failed = 0;
   std::uint64_t stuck = 0;
-  double duration_s = 0;           ///< first arrival to last finish
-  std::uint64_t input_tokens = 0;  ///< of completed requests
+  std::uint64_t warmup_requests = 0;  ///< ran before measuring began, left out of the figures
+  std::uint64_t not_sent = 0;         ///< due after the workload's horizon
+  double duration_s = 0;              ///< first arrival to last finish, of measured requests
+  std::uint64_t input_tokens = 0;     ///< of completed requests
   std::uint64_t output_tokens = 0;
   double request_throughput = 0;
   double output_throughput = 0;
@@ -82,7 +84,8 @@ struct RunResult {
   LatencyStats tpot;
   LatencyStats itl;
   LatencyStats e2el;
-  LatencyStats queue_time;  ///< arrival to first scheduled tokens
+  LatencyStats queue_time;         ///< arrival to first scheduled tokens
+  LatencyStats client_queue_time;  ///< due to arrival
   std::uint64_t preemptions = 0;
   std::uint64_t recomputed_tokens = 0;
   std::uint64_t engine_steps = 0;

@@ -40,6 +40,7 @@ struct ActiveRequest {
   std::uint32_t preemptions = 0;
   std::uint32_t loads = 0;                       ///< in flight: 0 or 1
   std::array<std::uint32_t, 2> cached_tokens{};  ///< HBM, below; at the first admission
+  Time due{};
   Time arrival{};
   Time scheduled = kNever;
   Time first_token = kNever;

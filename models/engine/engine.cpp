@@ -23,6 +23,7 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       workload_(workload),
       config_(parts.config),
       observer_(observer),
+      measure_from_(parts.measure_from),
       cost_(std::move(parts.cost)),
       chains_(workload, config_.block_tokens),
       residency_(chains_.block_count()),
@@ -51,12 +52,13 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
 // ---- arrivals and wake-ups
 // -----------------------------------------------------------------------
 
-void Engine::submit(RequestId request) {
+void Engine::submit(RequestId request, Time due) {
   const Handle h = requests_.make();
   ActiveRequest& r = requests_[h];
   r.id = request;
   r.prompt = workload_.input_tokens(request);
   r.output = workload_.output_tokens(request);
+  r.due = due;
   r.arrival = queue_.now();
   const std::uint64_t length = std::uint64_t{r.prompt} + r.output;
   if (config_.max_model_len > 0 && length > config_.max_model_len) {
@@ -252,6 +254,8 @@ void Engine::emit_tokens(const StepPlan& plan) {
     scheduler_.collect(r);
     if (r.generated == 1) {
       r.first_token = now;
+    } else if (r.arrival < measure_from_) {
+      // The warm-up's gaps are not told.
     } else if (r.last_token == last_step_end_) {
       ++steady;
     } else {
@@ -271,6 +275,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   const ActiveRequest& r = requests_[h];
   RequestRecord record;
   record.request = r.id;
+  record.due = r.due;
   record.arrival = r.arrival;
   record.scheduled = r.scheduled;
   record.first_token = r.first_token;
@@ -282,6 +287,8 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   record.preemptions = r.preemptions;
   record.status = status;
   record.reason = reason;
+  // What never ends is a fault of the system measured, whenever it came.
+  record.warmup = r.arrival < measure_from_ && status != RequestStatus::kStuck;
   observer_.on_request(record);
   const RequestId id = r.id;
   if (status == RequestStatus::kCompleted) {

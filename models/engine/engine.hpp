@@ -39,6 +39,7 @@ struct EngineParts {
   const EvictionEntry* eviction = nullptr;  ///< HBM's policy for cached, unused blocks
   std::unique_ptr<StepCost> cost;
   std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
+  Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
 };
 
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
@@ -47,7 +48,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer);
 
   void set_listener(RequestEndListener& listener) { listener_ = &listener; }
-  void submit(RequestId request) override;
+  void submit(RequestId request, Time due) override;
   void on_event(EventPayload payload) override;
 
   /// After the last event: reports every request still here as stuck, and checks that nothing
@@ -57,6 +58,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const KvPool& pool() const { return pool_; }
   const VllmScheduler& scheduler() const { return scheduler_; }
   const OffloadConnector* connector() const { return connector_.get(); }
+  const ChainMap& chains() const { return chains_; }
   std::uint64_t deferrals() const { return deferrals_; }
   Duration flush_stall() const { return flush_stall_; }
 
@@ -92,6 +94,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const Workload& workload_;
   EngineConfig config_;
   Observer& observer_;
+  Time measure_from_;
   RequestEndListener* listener_ = nullptr;
   std::unique_ptr<StepCost> cost_;
   ChainMap chains_;

@@ -37,7 +37,7 @@ const SloResult& tightest(const RunResult& run) {
 
 /// What the workload alone says, whatever the size.
 struct Demand {
-  double arrivals_s = 0;  ///< over which requests arrive; 0: a closed loop waits for its answers
+  double arrivals_s = 0;  ///< over which requests fall due; 0: that depends on the answers
   double reusable =
       0;  ///< share of prompt blocks that an earlier request held: no cache gives more
 };
@@ -45,9 +45,7 @@ struct Demand {
 Demand demand_of(const Scenario& scenario, const Workload& workload) {
   Demand out;
   out.reusable = trace_stats(workload).infinite_hit_ratio;
-  const ArrivalConfig& arrival = scenario.workload.arrival;
-  out.arrivals_s = expected_arrival_s(arrival, workload, RequestId{workload.size() - 1}) -
-                   expected_arrival_s(arrival, workload, RequestId{0});
+  out.arrivals_s = offered_span_s(scenario.workload, workload);
   return out;
 }
 
@@ -104,9 +102,11 @@ class Judge {
                     point(count() - 1).capacity));
   }
 
-  /// Half of the requests wait longer than a tenth of the time over which they all arrive.
+  /// Half of the requests wait longer than a tenth of the time over which they all fall due, in
+  /// the server's queue or in the clients'.
   bool overloaded(const RunResult& run) const {
-    return demand_.arrivals_s > 0 && run.queue_time.median_ms / 1e3 > demand_.arrivals_s / 10;
+    const double wait_ms = run.queue_time.median_ms + run.client_queue_time.median_ms;
+    return demand_.arrivals_s > 0 && wait_ms / 1e3 > demand_.arrivals_s / 10;
   }
 
   /// What limits the run at the recommended size, or at the size that comes nearest.

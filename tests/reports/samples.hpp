@@ -44,6 +44,12 @@ inline RunResult sample_run() {
   run.queue_time.mean_ms = 0.5;
   run.queue_time.median_ms = 0.25;
   run.queue_time.p99_ms = 9;
+  run.client_queue_time.mean_ms = 1.5;
+  run.client_queue_time.median_ms = 1.75;
+  run.client_queue_time.p99_ms = 8;
+  run.client_queue_time.max_ms = 8.5;
+  run.warmup_requests = 21;
+  run.not_sent = 22;
   run.preemptions = 7;
   run.recomputed_tokens = 70;
   run.engine_steps = 4'321;

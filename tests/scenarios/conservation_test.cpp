@@ -14,6 +14,7 @@ Conservation fresh() {
 RequestRecord completed(std::uint32_t id) {
   RequestRecord r;
   r.request = RequestId{id};
+  r.due = time_at(10);
   r.arrival = time_at(10);
   r.scheduled = time_at(20);
   r.first_token = time_at(30);

@@ -28,11 +28,12 @@ constexpr const char* kHead =
     "request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens,";
 
 TEST_CASE("the header has the columns of the contract and one per tier", "[scenarios]") {
-  CHECK(
-      lines_of(RequestLog(0), tiers_named({"hbm"})) ==
-      std::vector<std::string>{std::string(kHead) + "cached_tokens_hbm,preemptions,status,reason"});
+  CHECK(lines_of(RequestLog(0), tiers_named({"hbm"})) ==
+        std::vector<std::string>{std::string(kHead) +
+                                 "cached_tokens_hbm,preemptions,status,reason,due_s"});
   CHECK(lines_of(RequestLog(0), tiers_named({"hbm", "dram"}))[0] ==
-        std::string(kHead) + "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason");
+        std::string(kHead) +
+            "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason,due_s");
 }
 
 TEST_CASE("a tier's name with a comma is quoted", "[scenarios]") {
@@ -43,6 +44,7 @@ TEST_CASE("a tier's name with a comma is quoted", "[scenarios]") {
 TEST_CASE("seconds have nine decimals and what never happened is empty", "[scenarios]") {
   RequestRecord r;
   r.request = RequestId{0};
+  r.due = time_at(0);
   r.arrival = time_at(0);
   r.scheduled = time_at(1);
   r.first_token = time_at(1'000'000'000);
@@ -56,6 +58,7 @@ TEST_CASE("seconds have nine decimals and what never happened is empty", "[scena
   log.on_request(r);
   RequestRecord refused;
   refused.request = RequestId{1};
+  refused.due = time_at(4);
   refused.arrival = time_at(5);
   refused.input_tokens = 9;
   refused.output_tokens = 1;
@@ -65,8 +68,8 @@ TEST_CASE("seconds have nine decimals and what never happened is empty", "[scena
   const auto lines = lines_of(log, tiers_named({"hbm", "dram"}));
   CHECK(lines[1] ==
         "0,0.000000000,0.000000001,1.000000000,12345.678901234,100,7,16,32,2,"
-        "completed,");
-  CHECK(lines[2] == "1,0.000000005,,,,9,1,0,0,0,failed,too_long");
+        "completed,,0.000000000");
+  CHECK(lines[2] == "1,0.000000005,,,,9,1,0,0,0,failed,too_long,0.000000004");
 }
 
 TEST_CASE("rows stand in the order of the trace, not of the ends", "[scenarios]") {
@@ -104,8 +107,8 @@ TEST_CASE("every request of a run has its row and its status", "[scenarios]") {
   const auto lines = logged(limited, workload);
   REQUIRE(lines.size() == 5);
   CHECK_THAT(lines[1], ContainsSubstring(",completed,"));
-  CHECK(lines[2] == "1,0.000000000,,,,100,1,0,0,0,failed,too_long");
-  CHECK(lines[3] == "2,0.000000000,,,,84,10,0,0,0,rejected,exceeds_pool");
+  CHECK(lines[2] == "1,0.000000000,,,,100,1,0,0,0,failed,too_long,0.000000000");
+  CHECK(lines[3] == "2,0.000000000,,,,84,10,0,0,0,rejected,exceeds_pool,0.000000000");
   CHECK_THAT(lines[4], ContainsSubstring(",completed,"));
 }
 
@@ -114,7 +117,7 @@ TEST_CASE("times of a single request are exact", "[scenarios]") {
   // 2,000,000 + 20,000 + 5 x 513 = 2,022,565 ns. Arrival at 3 ms.
   const Workload workload = workload_of({{3, 512, 2, {1}}}, 512);
   CHECK(logged(reference_with(), workload)[1] ==
-        "0,0.003000000,0.003000000,0.015242560,0.017265125,512,2,0,0,0,completed,");
+        "0,0.003000000,0.003000000,0.015242560,0.017265125,512,2,0,0,0,completed,,0.003000000");
 }
 
 TEST_CASE("a log that cannot be written is an I/O fault", "[scenarios]") {

@@ -71,6 +71,20 @@ TEST_CASE("arrivals are written with what they need", "[scenarios]") {
   const json loop = resolved_with({"workload.arrival=closed-loop", "workload.concurrency=4"});
   CHECK(loop["workload"]["concurrency"] == 4);
   CHECK(resolved_with({"workload.limit=9"})["workload"]["limit"] == 9);
+  const json capped = resolved_with({"workload.concurrency=7", "workload.sessions=wait"});
+  CHECK(capped["workload"]["concurrency"] == 7);
+  CHECK(capped["workload"]["sessions"] == "wait");
+  CHECK(poisson["workload"]["sessions"] == "ignore");
+  CHECK_FALSE(poisson["workload"].contains("concurrency"));
+}
+
+TEST_CASE("what is measured is part of the configuration", "[scenarios]") {
+  const json part = resolved_with({"workload.warmup_s=1.5", "workload.horizon_s=60"});
+  CHECK(part["workload"]["warmup_s"] == 1.5);
+  CHECK(part["workload"]["horizon_s"] == 60);
+  const json all = resolved_with({"workload.limit=9"});
+  CHECK_FALSE(all["workload"].contains("warmup_s"));
+  CHECK_FALSE(all["workload"].contains("horizon_s"));
 }
 
 TEST_CASE("a synthetic workload is part of the configuration, defaults included", "[scenarios]") {
@@ -115,8 +129,9 @@ TEST_CASE("the hash of a configuration changes with any part of it", "[scenarios
        {"engine.num_gpu_blocks=2047", "engine.convoy=false", "compute.step_us=2001",
         "tiers.0.capacity=5GiB", "links.1.latency_us=11", "workload.speed=2", "workload.limit=2",
         "slo.0.max=1999", "plan.sizes=[\"4GiB\"]", "model.kv_bytes_per_token=131088",
-        "engine.max_model_len=1000", "workload.reuse=session-prefix", "links.0.duplex_factor=0.9",
-        "tiers.0.eviction=fifo"}) {
+        "engine.max_model_len=1000", "links.0.duplex_factor=0.9", "tiers.0.eviction=fifo",
+        "workload.reuse=session-prefix", "workload.sessions=wait", "workload.warmup_s=1",
+        "workload.horizon_s=9", "workload.concurrency=3"}) {
     INFO("change: " << change);
     CHECK(hash({change}) != same);
   }

@@ -14,6 +14,7 @@ Time at_s(double seconds) {
 
 RequestRecord completed(double arrival, double scheduled, double first_token, double finish) {
   RequestRecord r;
+  r.due = at_s(arrival);
   r.arrival = at_s(arrival);
   r.scheduled = at_s(scheduled);
   r.first_token = at_s(first_token);
