@@ -18,10 +18,6 @@ constexpr Names kWorkloadKeys[] = {"trace",    "synthetic",  "block_tokens",    
                                    "speed",    "rate_per_s", "concurrency",        "limit",
                                    "lenient",  "reuse",      "session_interval_s", "sessions",
                                    "warmup_s", "horizon_s"};
-constexpr Names kSyntheticKeys[] = {
-    "requests",     "sessions_per_s", "turns",          "think_s",       "system_prompts",
-    "system_zipf",  "system_tokens",  "user_tokens",    "answer_tokens", "answer_tokens_per_s",
-    "burst_factor", "burst_every_s",  "burst_length_s", "max_context",   "block_tokens"};
 constexpr Names kSloKeys[] = {"metric", "max", "min"};
 constexpr Names kPlanKeys[] = {"tier", "sizes"};
 
@@ -30,27 +26,58 @@ constexpr double kMostSeconds = 3e8;  // ten years
 
 // -------------------------------------------------------------------------
 
-SyntheticConfig read_synthetic(const ObjectReader& o) {
-  SyntheticConfig c;
-  assign(c.requests, o.integer("requests", 1, 1'000'000'000));
-  assign(c.system_prompts, o.integer("system_prompts", 1, 1 << 24));
-  assign(c.max_context, o.integer("max_context", 64, kMaxTokens));
-  assign(c.block_tokens, o.integer("block_tokens", 1, 65536));
-  const auto real = [&](std::string_view key, double& target, double least, double most) {
-    target = o.number(key, least, most).value_or(target);
-  };
-  real("sessions_per_s", c.sessions_per_s, 1e-9, 1e6);
-  real("turns", c.turns, 1, 1e6);
-  real("think_s", c.think_s, 0, 1e7);
-  real("system_zipf", c.system_zipf, 0, 100);
-  real("system_tokens", c.system_tokens, 1, 1e7);
-  real("user_tokens", c.user_tokens, 1, 1e7);
-  real("answer_tokens", c.answer_tokens, 1, 1e7);
-  real("answer_tokens_per_s", c.answer_tokens_per_s, 1e-3, 1e9);
-  real("burst_factor", c.burst_factor, 1, 1e4);
-  real("burst_every_s", c.burst_every_s, 1e-3, 1e9);
-  real("burst_length_s", c.burst_length_s, 0, c.burst_every_s);
-  return c;
+std::vector<Names> synthetic_names() {
+  std::vector<Names> out;
+  for (const SyntheticKey& key : synthetic_keys()) out.push_back(key.name);
+  return out;
+}
+
+/// A path as a scenario means it: beside the scenario. What was typed on the command line may also
+/// lie where the user stands.
+std::string path_beside(const Scenario& s, const ObjectReader& o, std::string_view key,
+                        const std::string& text) {
+  const std::filesystem::path path(text);
+  const bool typed = o.where(key).file == "--set" && std::filesystem::exists(path);
+  if (path.is_absolute() || text == "-" || typed) return text;
+  return (std::filesystem::path(s.path).parent_path() / path).string();
+}
+
+/// Reads one key of a synthetic workload, whatever its type.
+struct SyntheticReader {
+  const Scenario& scenario;
+  const ObjectReader& o;
+  const SyntheticKey& key;
+  SyntheticConfig& config;
+
+  void operator()(std::uint32_t SyntheticConfig::*member) const {
+    assign(config.*member, o.integer(key.name, static_cast<std::int64_t>(key.least),
+                                     static_cast<std::int64_t>(key.most)));
+  }
+  void operator()(double SyntheticConfig::*member) const {
+    config.*member = o.number(key.name, key.least, key.most).value_or(config.*member);
+  }
+  void operator()(std::vector<double> SyntheticConfig::*member) const {
+    config.*member = o.numbers(key.name, key.least, key.most).value_or(config.*member);
+  }
+  void operator()(std::string SyntheticConfig::*member) const {
+    const auto text = o.text(key.name);
+    if (!text) return;
+    const bool known =
+        std::find(key.choices.begin(), key.choices.end(), *text) != key.choices.end();
+    if (!key.choices.empty() && !known) {
+      o.fail(key.name, unknown_name(key.name, *text, key.choices));
+    }
+    config.*member = key.choices.empty() ? path_beside(scenario, o, key.name, *text) : *text;
+  }
+};
+
+SyntheticConfig read_synthetic(const Scenario& s, const ObjectReader& o) {
+  SyntheticConfig config;
+  for (const SyntheticKey& key : synthetic_keys()) {
+    std::visit(SyntheticReader{s, o, key, config}, key.target);
+  }
+  if (const auto fault = fault_of(config)) o.fail(fault->key, fault->message);
+  return config;
 }
 
 constexpr Names kMaxMetrics[] = {
@@ -84,7 +111,8 @@ void read_measured(const ObjectReader& workload, WorkloadChoice& w) {
 }  // namespace
 
 const KeyTable ScenarioKeys::kWorkload = kWorkloadKeys;
-const KeyTable ScenarioKeys::kSynthetic = kSyntheticKeys;
+const std::vector<Names> kSyntheticNames = synthetic_names();
+const KeyTable ScenarioKeys::kSynthetic = kSyntheticNames;
 const KeyTable ScenarioKeys::kSlo = kSloKeys;
 const KeyTable ScenarioKeys::kPlan = kPlanKeys;
 
@@ -95,19 +123,12 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   w.where = workload->where();
   const auto trace = workload->text("trace");
   if (const auto synthetic = workload->object("synthetic", ScenarioKeys::kSynthetic)) {
-    w.synthetic = read_synthetic(*synthetic);
+    w.synthetic = read_synthetic(s, *synthetic);
   }
   if (trace.has_value() == w.synthetic.has_value()) {
     workload->fail("", "expected either trace or synthetic, not both or neither");
   }
-  if (trace) {
-    // A scenario's trace lies beside it; what was typed on the command line may also lie where the
-    // user stands.
-    const std::filesystem::path path(*trace);
-    const bool typed = workload->where("trace").file == "--set" && std::filesystem::exists(path);
-    const std::filesystem::path beside = std::filesystem::path(s.path).parent_path() / path;
-    w.trace = path.is_absolute() || *trace == "-" || typed ? *trace : beside.string();
-  }
+  if (trace) w.trace = path_beside(s, *workload, "trace", *trace);
   assign(w.reader.block_tokens, workload->integer("block_tokens", 1, 65536));
   w.reader.session_interval_s = workload->number("session_interval_s", 0, kMostSessionIntervalS);
   w.lenient = workload->boolean("lenient").value_or(false);

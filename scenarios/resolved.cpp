@@ -104,21 +104,11 @@ json compute_json(const Scenario& s) {
 }
 
 json synthetic_json(const SyntheticConfig& c) {
-  return {{"requests", c.requests},
-          {"sessions_per_s", c.sessions_per_s},
-          {"turns", c.turns},
-          {"think_s", c.think_s},
-          {"system_prompts", c.system_prompts},
-          {"system_zipf", c.system_zipf},
-          {"system_tokens", c.system_tokens},
-          {"user_tokens", c.user_tokens},
-          {"answer_tokens", c.answer_tokens},
-          {"answer_tokens_per_s", c.answer_tokens_per_s},
-          {"burst_factor", c.burst_factor},
-          {"burst_every_s", c.burst_every_s},
-          {"burst_length_s", c.burst_length_s},
-          {"max_context", c.max_context},
-          {"block_tokens", c.block_tokens}};
+  json out;
+  for (const SyntheticKey& key : synthetic_keys()) {
+    std::visit([&](auto member) { out[std::string(key.name)] = c.*member; }, key.target);
+  }
+  return out;
 }
 
 json workload_json(const WorkloadChoice& w) {

@@ -7,8 +7,8 @@
 
 namespace spillway {
 
-void say_written(const Workload& workload, const std::string& path, const std::string& kind,
-                 const CommonOptions& common, const std::vector<std::string>& losses) {
+Document written_document(const Workload& workload, const std::string& path,
+                          const std::string& kind, const std::vector<std::string>& losses) {
   Document document;
   document.kind = kind;
   document.inputs = {{"trace", trace_inputs(workload)}};
@@ -19,6 +19,12 @@ void say_written(const Workload& workload, const std::string& path, const std::s
                       {"content_hash", document.inputs["trace"]["content_hash"]}};
   document.warnings = workload.source().notes;
   document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
+  return document;
+}
+
+void say_written(const Workload& workload, const std::string& path, const std::string& kind,
+                 const CommonOptions& common, const std::vector<std::string>& losses) {
+  const Document document = written_document(workload, path, kind, losses);
   write_document(document, common, kind);
   if (path != "-" && !common.json_only()) {
     print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),

@@ -15,12 +15,24 @@ void add_trace_check(CLI::App& trace, CommandList& commands);
 void add_trace_convert(CLI::App& trace, CommandList& commands);
 void add_trace_generate(CLI::App& trace, CommandList& commands);
 
-/// Says what was written, on the terminal or as a document of this kind; `losses` are what the file
-/// does not hold.
+/// What was written, as a document of this kind; `losses` are what the file does not hold.
+Document written_document(const Workload& workload, const std::string& path,
+                          const std::string& kind, const std::vector<std::string>& losses = {});
+/// Says what was written, on the terminal or as a document of this kind.
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
                  const CommonOptions& common, const std::vector<std::string>& losses = {});
 
 /// What `trace stats` says about a table of arrival rates; returns the exit code.
 int show_rate_stats(const TraceInput& input, const CommonOptions& common);
+
+struct LikeOptions {
+  std::string trace;               ///< the original
+  std::uint32_t requests = 0;      ///< 0: as many as it has
+  std::uint32_t block_tokens = 0;  ///< of the original, where its file does not say
+};
+
+/// Generates a trace like another, writes it and says how like it is. Returns the exit code.
+int generate_like(const LikeOptions& options, const std::string& output, std::uint64_t seed,
+                  const CommonOptions& common);
 
 }  // namespace spillway

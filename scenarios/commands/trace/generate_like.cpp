@@ -1,0 +1,93 @@
+// `spillway trace generate --like`: a trace fitted to another, and how well that went.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_verbs.hpp"
+#include "scenarios/commands/trace_input.hpp"
+#include "scenarios/resolved.hpp"
+#include "traces/fitted_generator.hpp"
+#include "traces/likeness.hpp"
+#include "traces/trace_writer.hpp"
+
+namespace spillway {
+
+namespace {
+
+nlohmann::json rows_json(const Likeness& likeness) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const LikenessRow& row : likeness.rows) {
+    out.push_back({{"statistic", row.statistic},
+                   {"original", row.original},
+                   {"generated", row.generated},
+                   {"error", row.error}});
+  }
+  return out;
+}
+
+std::string figure(double value) {
+  return value != 0 && std::abs(value) < 1 ? fmt::format("{:.4f}", value) : format_real(value);
+}
+
+Report report_of(const Likeness& likeness, const std::string& path, const Workload& generated) {
+  Report report;
+  report.title = fmt::format("{}: {} requests, {} blocks, content hash {:016x}", path,
+                             format_count(generated.size()),
+                             format_count(generated.unique_blocks()), generated.content_hash());
+  Table table;
+  table.title = "Original and generated";
+  table.header = {"statistic", "original", "generated", "error"};
+  for (const LikenessRow& row : likeness.rows) {
+    table.rows.push_back({row.statistic, figure(row.original), figure(row.generated),
+                          fmt::format("{:+.2f}%", 100 * row.error)});
+  }
+  report.sections.emplace_back();
+  report.sections.back().tables = {std::move(table)};
+  return report;
+}
+
+std::vector<std::string> warnings_of(const Likeness& likeness, const Workload& original,
+                                     const Workload& generated) {
+  std::vector<std::string> out = original.source().notes;
+  if (generated.size() < original.size()) {
+    out.push_back(fmt::format("compared with the first {} of the original's {} requests",
+                              likeness.requests, original.size()));
+  } else if (generated.size() > original.size()) {
+    out.push_back("the generated trace is longer: it repeats the original's course");
+  }
+  if (original.references() == 0) {
+    out.push_back("the original says nothing about shared prefixes: nor does the generated trace");
+  }
+  for (const LikenessRow& row : likeness.rows) {
+    if (std::abs(row.error) <= kLikenessTolerance) continue;
+    out.push_back(fmt::format("{} is off by {:+.1f}%, more than {:.0f}%", row.statistic,
+                              100 * row.error, 100 * kLikenessTolerance));
+  }
+  return out;
+}
+
+}  // namespace
+
+int generate_like(const LikeOptions& options, const std::string& output, std::uint64_t seed,
+                  const CommonOptions& common) {
+  TraceInput input;
+  input.path = options.trace;
+  input.reader.block_tokens = options.block_tokens;
+  const Workload original = read_trace(input, common);
+  const TraceFit fit = fit_trace(original);
+  const std::uint32_t requests = options.requests > 0 ? options.requests : original.size();
+  const Workload generated = generate_like(fit, requests, seed);
+  write_trace(generated, output);
+  const Likeness likeness = compare_traces(original, generated);
+  Document document = written_document(generated, output, "trace-generate");
+  document.inputs["like"] = trace_inputs(original);
+  document.results["likeness"] = rows_json(likeness);
+  document.warnings = warnings_of(likeness, original, generated);
+  write_document(document, common, "trace-generate");
+  print_report(report_of(likeness, printable(output), generated), common);
+  print_notes(document.warnings, common);
+  return 0;
+}
+
+}  // namespace spillway
