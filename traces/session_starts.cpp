@@ -195,7 +195,7 @@ class Client {
 
 class TableStarts final : public SessionStarts {
  public:
-  TableStarts(const RateTable& table, double scale, std::uint64_t seed)
+  TableStarts(const ArrivalRates& table, double scale, std::uint64_t seed)
       : length_(static_cast<double>(table.window_s)) {
     const auto [first, last] = std::minmax_element(table.start_s.begin(), table.start_s.end());
     period_ = static_cast<double>(*last - *first) + length_;
