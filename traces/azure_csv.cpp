@@ -96,14 +96,14 @@ class AzureReader final : public TraceReader {
     constexpr std::int64_t kMaxSeconds = kMaxArrivalMs / 1000;
     if (!first_) first_ = at;
     const std::int64_t seconds = at.seconds - first_->seconds;
-    if (seconds < 0 || seconds >= kMaxSeconds) {
-      table_.fail(kTimestamp,
-                  fmt::format("expected a time up to {} days behind the first row's, "
-                              "found \"{}\", {} s {} it",
-                              kMaxSeconds / 86400, table_.cell(kTimestamp),
-                              seconds < 0 ? -seconds : seconds, seconds < 0 ? "before" : "behind"));
+    const bool near = seconds >= 0 && seconds < kMaxSeconds;
+    const std::int64_t ns = near ? seconds * 1'000'000'000 + at.nanos - first_->nanos : -1;
+    if (ns < 0) {
+      table_.fail(kTimestamp, fmt::format("expected a time from the first row's to {} days behind "
+                                          "it, found \"{}\"",
+                                          kMaxSeconds / 86400, table_.cell(kTimestamp)));
     }
-    return seconds * 1'000'000'000 + (at.nanos - first_->nanos);
+    return ns;
   }
 
   CsvTable table_;

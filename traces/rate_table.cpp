@@ -25,12 +25,13 @@ constexpr double kMostRps = 1e9;
 constexpr double kMostParameter = 1e15;
 constexpr std::int64_t kServeGenWindow = 600;
 
-/// A number from `least` to `most`; where that is 0, above it.
+/// A number from `least` (if `positive`, above it) to `most`.
 double real(const CsvTable& csv, Column column, double least, double most, bool positive = false) {
   const std::string_view text = csv.cell(column);
   double value = 0;
-  const auto [end, status] = std::from_chars(text.begin(), text.end(), value);
-  const bool number = status == std::errc() && end == text.end();
+  const char* const last = text.data() + text.size();
+  const auto [end, status] = std::from_chars(text.data(), last, value);
+  const bool number = status == std::errc() && end == last;
   if (!number || !(value >= least && value <= most) || (positive && value == least)) {
     csv.fail(column, fmt::format("expected a number {} {} to {:g}, found \"{}\"",
                                  positive ? "above" : "from", least, most, text.substr(0, 40)));

@@ -153,8 +153,9 @@ ReuseModel parse_reuse_model(std::string_view text, const SourceRef& where) {
   if (text.starts_with(kSharedPrefix)) {
     const std::string_view digits = text.substr(kSharedPrefix.size());
     std::int64_t tokens = 0;
-    const auto [end, status] = std::from_chars(digits.begin(), digits.end(), tokens);
-    if (status == std::errc() && end == digits.end() && tokens >= 1 && tokens <= kMaxTokens) {
+    const char* const last = digits.data() + digits.size();
+    const auto [end, status] = std::from_chars(digits.data(), last, tokens);
+    if (status == std::errc() && end == last && tokens >= 1 && tokens <= kMaxTokens) {
       return {ReuseModel::Kind::kSharedPrefix, tokens};
     }
     throw InputError(Fault::kUsage, where,
