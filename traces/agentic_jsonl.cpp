@@ -215,6 +215,7 @@ class AgenticReader final : public TraceReader {
         },
         [](std::string_view) {});
     start_ns = std::max(start_ns, before ? before->end_ns.value_or(before->start_ns) : origin_ns);
+    check_start(start_ns);
     return read_list(requests, start_ns, before);
   }
 
@@ -259,13 +260,17 @@ class AgenticReader final : public TraceReader {
     return out;
   }
 
+  void check_start(std::int64_t start_ns) const {
+    if (start_ns <= kMaxArrivalNs - session_start_ns_) return;
+    json_.fail("t",
+               fmt::format("the request arrives after {} s; expected a shorter trace or session "
+                           "interval",
+                           kMaxArrivalNs / 1'000'000'000));
+  }
+
   Answer add_turn(const Entry& entry, const std::vector<Answer>& waits) {
     Turn turn{entry.start_ns, entry.input_tokens, entry.output_tokens};
-    if (entry.start_ns > kMaxArrivalNs - session_start_ns_) {
-      json_.fail("t", fmt::format("the request arrives after {} s; expected a shorter trace or "
-                                  "session interval",
-                                  kMaxArrivalNs / 1'000'000'000));
-    }
+    check_start(entry.start_ns);
     std::int64_t latest_ns = 0;
     bool known = !waits.empty();
     for (const Answer& answer : waits) {

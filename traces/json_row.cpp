@@ -184,7 +184,7 @@ std::uint32_t JsonRows::block_size(std::string_view key, const JsonValue& value)
 
 void JsonRows::check_given(std::string_view key, std::uint32_t said, std::uint32_t given) const {
   if (given == 0 || given == said) return;
-  throw InputError(Fault::kUsage, {path(), 0, std::string(key)},
+  throw InputError(Fault::kTrace, {path(), 0, std::string(key)},
                    fmt::format("the trace says {} tokens, block_tokens {}; expected the same, or "
                                "no block_tokens",
                                said, given));

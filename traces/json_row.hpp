@@ -95,7 +95,7 @@ class JsonRows {
 
   /// Tokens in a block, as a file says them.
   std::uint32_t block_size(std::string_view key, const JsonValue& value) const;
-  /// Throws InputError (exit 2) when the user has given another block size than the file.
+  /// Throws InputError when the user has given another block size than the file.
   void check_given(std::string_view key, std::uint32_t said, std::uint32_t given) const;
   /// A row's blocks are all that are full, with or without the partial one behind them.
   void check_blocks(std::string_view key, const TraceRow& row, std::uint32_t block_tokens) const;

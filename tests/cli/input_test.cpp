@@ -81,7 +81,7 @@ TEST_CASE("empty files and files of no known format are exit 3", "[cli]") {
   trace_refused("t.jsonl.gz", test::gzip(""), ":1: no requests; expected at least one row");
   trace_refused("t.csv", "timestamp_ms,input_length,output_length,hash_ids\n",
                 ": no requests; expected at least one row");
-  trace_refused("t.jsonl", "hello\n", ":1: no known trace format; known: azure, binary, ");
+  trace_refused("t.jsonl", "hello\n", ":1: no known trace format; known: agentic, azure, ");
 }
 
 TEST_CASE("cut and corrupt compressed traces are exit 3", "[cli]") {

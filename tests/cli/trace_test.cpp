@@ -144,6 +144,71 @@ TEST_CASE("trace convert takes --limit and --block-tokens", "[cli]") {
   CHECK(test::document_of({"trace", "stats", bin})["results"]["block_tokens"] == 16);
 }
 
+/// Two agent sessions of one request each, in blocks of 4 tokens.
+std::string agents() {
+  std::string out;
+  for (const char* id : {"a", "b"}) {
+    out += fmt::format(
+        "{{\"id\": \"{}\", \"block_size\": 4, \"requests\": [{{\"t\": 0, \"type\": \"n\", \"in\": "
+        "9, "
+        "\"out\": 3, \"hash_ids\": [1, 2]}}]}}\n",
+        id);
+  }
+  return out;
+}
+
+TEST_CASE("--session-interval places the sessions of a trace without a clock", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file("agents.jsonl", agents());
+  const auto span = [&](const Args& more) {
+    const json document = test::document_of(Args{"trace", "stats", trace} + more);
+    CHECK(document["warnings"].size() == 1);
+    return document["results"]["span_s"].get<double>();
+  };
+  CHECK(span({}) == Approx(60));
+  CHECK(span({"--session-interval", "0.5"}) == Approx(0.5));
+  const std::string out = scene.path("o.bin");
+  REQUIRE(test::spillway({"trace", "convert", trace, out, "--session-interval", "7"}).code == 0);
+  CHECK(test::document_of({"trace", "stats", out})["results"]["span_s"].get<double>() == Approx(7));
+  const json replay = test::document_of({"replay", "--trace", trace, "--session-interval", "3"});
+  CHECK(replay["warnings"].dump().find("session k starts at 3 s x k") != std::string::npos);
+  refused({"trace", "stats", out, "--session-interval", "7"}, 2, "format binary has a clock");
+  refused({"trace", "stats", scene.trace, "--session-interval", "7"}, 2,
+          "format mooncake has a clock; expected no session_interval_s");
+  refused({"trace", "stats", trace, "--session-interval", "-1"}, 2, "--session-interval");
+}
+
+TEST_CASE("trace convert --to names the form of JSON lines, and says what that loses", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file("agents.jsonl", agents());
+  const std::string out = scene.path("o.jsonl");
+  const auto convert = [&](const std::string& to) {
+    const json document = test::document_of({"trace", "convert", trace, out, "--to", to});
+    return document["warnings"].dump();
+  };
+  CHECK(convert("native").find("ids of their own") == std::string::npos);
+  CHECK(content_hash(out) == content_hash(trace));
+  const std::string lost = convert("mooncake");
+  CHECK(lost.find("2 rows get ids of their own for blocks that have none") != std::string::npos);
+  CHECK(lost.find("read it with --block-tokens 4") != std::string::npos);
+  CHECK(test::document_of(
+            {"trace", "stats", out, "--block-tokens", "4"})["results"]["references"] == 6);
+  refused({"trace", "convert", trace, scene.path("o.csv"), "--to", "native"}, 2,
+          "--to names a form");
+  refused({"trace", "convert", trace, scene.path("o.bin"), "--to", "native"}, 2,
+          "--to names a form");
+  refused({"trace", "convert", trace, out, "--to", "parquet"}, 2, "--to");
+}
+
+TEST_CASE("trace convert writes JSON lines to standard output", "[cli]") {
+  const Scene scene;
+  const CliResult result = test::spillway({"trace", "convert", scene.trace, "-"});
+  CHECK(result.code == 0);
+  CHECK(result.out == test::read_file(scene.trace));
+  refused({"trace", "convert", scene.trace, "-", "--json", "-"}, 2,
+          "the trace goes to standard output");
+}
+
 TEST_CASE("--lenient leaves one row in a hundred out and no more", "[cli]") {
   // 100 rows, the 51st without an answer's length: 1 of 100 is 1%. Cut to 99 rows, it is more.
   const Scene scene;

@@ -71,6 +71,8 @@ TEST_CASE("arrivals are written with what they need", "[scenarios]") {
   const json loop = resolved_with({"workload.arrival=closed-loop", "workload.concurrency=4"});
   CHECK(loop["workload"]["concurrency"] == 4);
   CHECK(resolved_with({"workload.limit=9"})["workload"]["limit"] == 9);
+  CHECK(resolved_with({"workload.session_interval_s=2.5"})["workload"]["session_interval_s"] ==
+        2.5);
   const json capped = resolved_with({"workload.concurrency=7", "workload.sessions=wait"});
   CHECK(capped["workload"]["concurrency"] == 7);
   CHECK(capped["workload"]["sessions"] == "wait");

@@ -23,22 +23,33 @@ TEST_CASE("every trace format has a name of its own and a sentence about it", "[
     CHECK(format.summary.back() == '.');
     CHECK((format.matches == nullptr) == (format.make == nullptr));
   }
-  CHECK(names ==
-        std::set<std::string_view>{"azure", "binary", "burstgpt", "csv", "mooncake", "rate-table"});
+  CHECK(names == std::set<std::string_view>{"agentic", "azure", "bailian", "binary", "burstgpt",
+                                            "csv", "mooncake", "native", "rag", "rate-table"});
 }
 
 TEST_CASE("a file is claimed by one format only", "[traces]") {
-  const std::vector<std::string> lines = {
-      good_row(), "timestamp_ms,input_length,output_length,hash_ids",
-      "TIMESTAMP,ContextTokens,GeneratedTokens",
-      "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
-      "client,start_s,rate_rps,cv,dist,param1,param2"};
-  for (const std::string& line : lines) {
-    int claims = 0;
+  const std::pair<std::string_view, std::string> first_lines[] = {
+      {"mooncake", good_row()},
+      {"mooncake", "{\"note\": \"chat_id\", \"chat_id\": 1, " + good_row().substr(1)},
+      {"mooncake", "{\"type\": \"segments\", \"requests\": 2, " + good_row().substr(1)},
+      {"native", "{\"spillway_trace\": 1, \"block_tokens\": 16}"},
+      {"native", "{ \"spillway_trace\" : 1}"},
+      {"agentic", R"({"id":"a","block_size":64,)"
+                  R"("requests":[{"t":0,"type":"n","in":1,"out":1,"hash_ids":[]}]})"},
+      {"rag", R"({"timestamp":82,"input_length":3,"output_length":1,"segments":[[8302,3]]})"},
+      {"bailian",
+       R"({"chat_id":1,"parent_chat_id":-1,"timestamp":0.5,"input_length":3,"output_length":1,)"
+       R"("type":"text","turn":1,"hash_ids":[1]})"},
+      {"csv", "timestamp_ms,input_length,output_length,hash_ids"},
+      {"azure", "TIMESTAMP,ContextTokens,GeneratedTokens"},
+      {"burstgpt", "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type"},
+      {"rate-table", "client,start_s,rate_rps,cv,dist,param1,param2"},
+  };
+  for (const auto& [name, line] : first_lines) {
+    INFO(line);
     for (const TraceFormat& format : trace_formats()) {
-      claims += format.matches != nullptr && format.matches(line) ? 1 : 0;
+      if (format.matches != nullptr) CHECK(format.matches(line) == (format.name == name));
     }
-    CHECK(claims == 1);
   }
 }
 

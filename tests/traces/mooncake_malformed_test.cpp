@@ -305,9 +305,9 @@ TEST_CASE("files without any row", "[traces]") {
 }
 
 TEST_CASE("files of no known format list the formats", "[traces]") {
-  const std::string says = ":1: no known trace format; known: azure, binary, ";
+  const std::string says = ":1: no known trace format; known: agentic, azure, ";
   CHECK_THAT(whole_file_error("hello world\n"), ContainsSubstring(says));
-  CHECK_THAT(whole_file_error("\xef\xbb\xbf"), ContainsSubstring(says));
+  CHECK_THAT(whole_file_error("\xef\xbb\xbf"), ContainsSubstring("no requests"));
   CHECK_THAT(whole_file_error(std::string(1000, '\0')), ContainsSubstring(says));
   CHECK_THAT(whole_file_error("a,b,c\r\n1,2,3\r\n"), ContainsSubstring(says));
   CHECK_THAT(whole_file_error("\x89PNG\r\n\x1a\n"), ContainsSubstring(says));

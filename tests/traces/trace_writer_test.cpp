@@ -125,13 +125,119 @@ TEST_CASE("nanoseconds survive up to the last arrival a trace may have", "[trace
   CHECK(arrival(row("9999999999.123456", "1", "1", "[5]")) == 9'999'999'999'123'456);
 }
 
-TEST_CASE("text forms carry no block size, so reading them must name it", "[traces]") {
+TEST_CASE("JSON lines say their block size where it is not Mooncake's, CSV does not", "[traces]") {
   const Workload w = open_bytes_as_trace(row("0", "40", "1", "[1, 2, 3]"), blocks_of(16));
   const Scratch scratch;
+  CHECK(write_trace(w, scratch.path("t.jsonl")).empty());
+  CHECK(open_trace(scratch.path("t.jsonl"), {}).content_hash() == w.content_hash());
+  const auto lost = write_trace(w, scratch.path("t.csv"));
+  REQUIRE(lost.size() == 1);
+  CHECK_THAT(lost[0], ContainsSubstring("read it with --block-tokens 16"));
+  CHECK(open_trace(scratch.path("t.csv"), blocks_of(16)).content_hash() == w.content_hash());
+}
+
+/// Links, pauses, tenants, sessions, a partial block that is not named, and odd names.
+Workload rich() {
+  return open_bytes_as_trace(
+      "{\"spillway_trace\": 1, \"block_tokens\": 16}\n"
+      "{\"timestamp\": 0.25, \"input_length\": 40, \"output_length\": 3, \"session_id\": \"s\", "
+      "\"id\": 7, \"tenant\": \"a \\\"b\\\" \\\\ \\u0007 \\u00e9\", \"hash_ids\": [5, 6]}\n"
+      "{\"timestamp\": 1, \"input_length\": 32, \"output_length\": 3, \"id\": 8, "
+      "\"hash_ids\": [5, 6]}\n"
+      "{\"timestamp\": 2, \"input_length\": 33, \"output_length\": 3, \"session_id\": \"s\", "
+      "\"after\": [7, 8], \"think_ms\": 99999999999.000001, \"hash_ids\": [5, 6, 9]}\n");
+}
+
+TEST_CASE("JSON lines hold all that a workload knows", "[traces]") {
+  const Scratch scratch;
+  for (const char* name : {"t.jsonl", "t.jsonl.gz", "t.bin"}) {
+    CHECK(write_trace(rich(), scratch.path(name)).empty());
+    INFO(name);
+    CHECK(open_trace(scratch.path(name), {}).content_hash() == rich().content_hash());
+  }
+  const Workload back = open_trace(scratch.path("t.jsonl"), {});
+  CHECK(back.source().format == "native");
+  CHECK(back.think_ns(RequestId{2}) == 99'999'999'999'000'001);
+  CHECK(back.source().tenants == rich().source().tenants);
+}
+
+TEST_CASE("turns that wait for nobody stay so", "[traces]") {
+  // Two turns of one session, which by their ids do not wait for each other.
+  const std::string turn =
+      "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1, \"session_id\": 1, \"id\": ";
+  const Workload w =
+      open_bytes_as_trace("{\"spillway_trace\": 1}\n" + turn + "1}\n" + turn + "2}\n");
+  REQUIRE(w.after(RequestId{1}).empty());
+  const Scratch scratch;
   write_trace(w, scratch.path("t.jsonl"));
-  CHECK(open_trace(scratch.path("t.jsonl"), blocks_of(16)).content_hash() == w.content_hash());
-  const InputError error = error_of([&] { open_trace(scratch.path("t.jsonl"), {}); });
-  CHECK_THAT(error.what(), ContainsSubstring("give the trace's block size"));
+  CHECK(open_trace(scratch.path("t.jsonl"), {}).content_hash() == w.content_hash());
+}
+
+TEST_CASE("real traces pass through JSON lines unchanged", "[traces]") {
+  const Scratch scratch;
+  OpenOptions some;
+  some.limit = 300;
+  for (const char* name : {"mooncake_fast25_conversation.jsonl.gz", "ragpulse_days1-4.jsonl.gz",
+                           "kvcache_tester_agentic_0001-0080.jsonl.gz"}) {
+    const auto path = test::shared_path(std::string("traces/") + name);
+    if (!path) continue;
+    const Workload w = open_trace(*path, some);
+    CHECK(write_trace(w, scratch.path("t.jsonl")).empty());
+    INFO(name);
+    CHECK(open_trace(scratch.path("t.jsonl"), {}).content_hash() == w.content_hash());
+  }
+}
+
+TEST_CASE("plain rows say what they lose, and keep the rest", "[traces]") {
+  const Scratch scratch;
+  for (const std::string name : {"t.jsonl", "t.csv"}) {
+    const bool json = name == "t.jsonl";
+    const auto lost = write_trace(rich(), scratch.path(name),
+                                  json ? std::optional(TextForm::kMooncake) : std::nullopt);
+    INFO(name);
+    REQUIRE(lost.size() == 5);
+    CHECK_THAT(lost[0], ContainsSubstring("1 rows get ids of their own for blocks that have none"));
+    CHECK_THAT(lost[1], ContainsSubstring("1 rows lose which answers they waited for"));
+    CHECK_THAT(lost[2], ContainsSubstring("1 rows lose the pause before them"));
+    CHECK_THAT(lost[3], ContainsSubstring("1 rows lose their tenant"));
+    CHECK_THAT(lost[4], ContainsSubstring("read it with --block-tokens 16"));
+    const Workload back = open_trace(scratch.path(name), blocks_of(16));
+    CHECK(back.source().format == (json ? "mooncake" : "csv"));
+    CHECK(values(back.columns().arrival_ns) == values(rich().columns().arrival_ns));
+    CHECK(test::chain_of(back, 0) == std::vector<std::uint32_t>{0, 1, 2});  // 2 is made up
+    CHECK(test::chain_of(back, 2) == std::vector<std::uint32_t>{0, 1, 3});
+  }
+}
+
+TEST_CASE("plain rows where they are enough, unless the native form is asked for", "[traces]") {
+  const Scratch scratch;
+  write_trace(two_rows(), scratch.path("t.jsonl"), TextForm::kNative);
+  CHECK(open_trace(scratch.path("t.jsonl"), {}).source().format == "native");
+  CHECK(open_trace(scratch.path("t.jsonl"), {}).content_hash() == two_rows().content_hash());
+  write_trace(two_rows(), scratch.path("t.jsonl"));
+  CHECK(open_trace(scratch.path("t.jsonl"), {}).source().format == "mooncake");
+}
+
+TEST_CASE("rows are written as they come, and not at all without an end", "[traces]") {
+  const Scratch scratch;
+  TraceRow one;
+  one.input_tokens = 20;
+  one.output_tokens = 2;
+  one.tenant = "t";
+  one.blocks = {18'446'744'073'709'551'615U};
+  {
+    TextTraceWriter writer(scratch.path("t.jsonl"), {TextForm::kNative, 16, false});
+    writer.add(one);
+  }
+  CHECK(scratch.listing().empty());
+  TextTraceWriter writer(scratch.path("t.jsonl"), {TextForm::kNative, 16, false});
+  writer.add(one);
+  writer.finish();
+  CHECK(writer.losses().empty());
+  CHECK(read_file(scratch.path("t.jsonl")) ==
+        "{\"spillway_trace\": 1, \"block_tokens\": 16}\n"
+        "{\"timestamp\": 0, \"input_length\": 20, \"output_length\": 2, \"tenant\": \"t\", "
+        "\"hash_ids\": [18446744073709551615]}\n");
 }
 
 TEST_CASE("equal workloads give equal files, compressed or not", "[traces]") {
@@ -154,9 +260,8 @@ TEST_CASE("compressed names hold compressed bytes", "[traces]") {
 
 TEST_CASE("a name that tells no form is a usage error", "[traces]") {
   const Scratch scratch;
-  for (const char* name : {"t", "t.json", "t.jsonl.bz2", "t.gz", "t.bin.gz", "t.parquet", "-"}) {
-    const std::string path = std::string(name) == "-" ? "-" : scratch.path(name);
-    const InputError error = error_of([&] { write_trace(two_rows(), path); });
+  for (const char* name : {"t", "t.json", "t.jsonl.bz2", "t.gz", "t.bin.gz", "t.parquet"}) {
+    const InputError error = error_of([&] { write_trace(two_rows(), scratch.path(name)); });
     CHECK(error.fault() == Fault::kUsage);
     CHECK_THAT(error.what(), ContainsSubstring("cannot tell the format from the name"));
   }

@@ -63,7 +63,7 @@ void add_trace_convert(CLI::App& trace, CommandList& commands) {
       ->add_option(
           "--to", c->to,
           "mooncake (plain rows, whatever they lose) or native (default: what is lossless)")
-      ->check(CLI::IsMember({"mooncake", "native"}));
+      ->check(CLI::IsMember({"mooncake", "native"}).description(""));
   add_trace_options(*command, c->trace);
 }
 
