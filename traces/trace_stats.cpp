@@ -1,8 +1,11 @@
 #include "traces/trace_stats.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
+
+#include "traces/quantile.hpp"
 
 namespace spillway {
 
@@ -16,16 +19,14 @@ LengthStats length_stats(std::span<const std::uint32_t> values) {
   LengthStats out;
   for (const std::uint32_t value : sorted) out.total += value;
   out.mean = static_cast<double>(out.total) / static_cast<double>(sorted.size());
-  const auto at = [&](double q) {
-    const double position = q * static_cast<double>(sorted.size() - 1);
-    const auto low = static_cast<std::size_t>(position);
-    const std::size_t high = std::min(low + 1, sorted.size() - 1);
-    const double t = position - static_cast<double>(low);
-    return sorted[low] + t * (static_cast<double>(sorted[high]) - sorted[low]);
-  };
-  out.p50 = at(0.50);
-  out.p90 = at(0.90);
-  out.p99 = at(0.99);
+  double squares = 0;
+  for (const std::uint32_t value : sorted) squares += (value - out.mean) * (value - out.mean);
+  out.std = std::sqrt(squares / static_cast<double>(sorted.size()));
+  out.p50 = quantile(sorted, 0.50);
+  out.p90 = quantile(sorted, 0.90);
+  out.p95 = quantile(sorted, 0.95);
+  out.p99 = quantile(sorted, 0.99);
+  for (int q = 0; q <= 100; ++q) out.percentiles.push_back(quantile(sorted, q / 100.0));
   out.min = sorted.front();
   out.max = sorted.back();
   return out;
@@ -57,24 +58,17 @@ TraceStats trace_stats(const Workload& workload) {
   out.block_tokens = workload.block_tokens();
   out.references = workload.references();
   out.unique_blocks = workload.unique_blocks();
-  // A block repeated within a request is no hit of a cache that held it before the request.
-  std::vector<std::uint32_t> uses(workload.unique_blocks(), 0);
-  std::vector<std::uint32_t> first_request(workload.unique_blocks(), 0);
-  for (std::uint32_t i = 0; i < workload.size(); ++i) {
-    for (const TraceBlockId id : workload.chain(RequestId{i})) {
-      if (uses[raw(id)]++ == 0) first_request[raw(id)] = i;
-      out.infinite_hits += first_request[raw(id)] == i ? 0 : 1;
-    }
-  }
-  out.single_use_blocks =
-      static_cast<std::uint64_t>(std::count(uses.begin(), uses.end(), std::uint32_t{1}));
+  out.reuse = reuse_stats(workload);
+  out.infinite_hits = out.reuse.infinite_hits;
   if (out.references > 0) {
     out.infinite_hit_ratio =
         static_cast<double>(out.infinite_hits) / static_cast<double>(out.references);
   }
-  if (workload.has_sessions()) {
-    out.sessions = *std::max_element(c.session.begin(), c.session.end()) + std::uint64_t{1};
-  }
+  out.session = session_stats(workload);
+  out.sessions = out.session.sessions;
+  out.tenants = tenant_stats(workload);
+  out.arrivals = arrival_stats(workload);
+  out.stationarity = stationarity(workload);
   return out;
 }
 

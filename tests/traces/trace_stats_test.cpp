@@ -35,7 +35,13 @@ TEST_CASE("statistics of a tiny trace", "[traces]") {
   CHECK(s.input_tokens.max == 40);
   CHECK(s.input_tokens.p50 == 25);
   CHECK(s.input_tokens.p90 == Approx(36));    // position 3.6: 30 + 0.6 * 10
+  CHECK(s.input_tokens.p95 == Approx(38));    // position 3.8
   CHECK(s.input_tokens.p99 == Approx(39.6));  // position 3.96
+  CHECK(s.input_tokens.std == Approx(10));    // of 15 5 0 5 15: 500 / 5 = 100
+  REQUIRE(s.input_tokens.percentiles.size() == 101);
+  CHECK(s.input_tokens.percentiles[0] == 10);
+  CHECK(s.input_tokens.percentiles[75] == 30);
+  CHECK(s.input_tokens.percentiles[100] == 40);
   // Outputs: 1 2 3 4 10.
   CHECK(s.output_tokens.total == 20);
   CHECK(s.output_tokens.mean == 4);
@@ -47,8 +53,11 @@ TEST_CASE("statistics of a tiny trace", "[traces]") {
   CHECK(s.unique_blocks == 7);
   CHECK(s.infinite_hits == 6);  // 2 (b) + 1 (d) + 3 (e)
   CHECK(s.infinite_hit_ratio == Approx(6.0 / 13));
-  CHECK(s.single_use_blocks == 4);  // 3, 5, 6, 7
+  CHECK(s.reuse.single_use_blocks == 4);  // 3, 5, 6, 7
   CHECK(s.sessions == 0);
+  CHECK(s.tenants.empty());
+  CHECK(s.arrivals.series == std::vector<std::uint64_t>{3, 1, 1});  // per minute
+  CHECK(s.stationarity.verdict == Drift::kTooShort);
 }
 
 TEST_CASE("one request has no span, no rate and a peak of one in a minute", "[traces]") {
@@ -58,12 +67,14 @@ TEST_CASE("one request has no span, no rate and a peak of one in a minute", "[tr
   CHECK(s.peak_requests_per_s == Approx(1.0 / 60));
   CHECK(s.infinite_hit_ratio == 0);
   CHECK(s.input_tokens.p99 == 600);
+  CHECK(s.input_tokens.std == 0);
+  CHECK(s.arrivals.verdict == Burstiness::kTooFew);
 }
 
 TEST_CASE("a block repeated within its first request is no hit", "[traces]") {
   const Workload w = open_bytes_as_trace(row("0", "20", "1", "[1, 1]"), blocks_of(10));
   CHECK(trace_stats(w).infinite_hits == 0);
-  CHECK(trace_stats(w).single_use_blocks == 0);
+  CHECK(trace_stats(w).reuse.single_use_blocks == 0);
 }
 
 TEST_CASE("a block repeated within a later request hits each time", "[traces]") {
