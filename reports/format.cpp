@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -45,14 +46,36 @@ std::string format_percent(double fraction) {
   return fmt::format("{:.1f}%", 100 * fraction);
 }
 
+namespace {
+
+/// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
+std::size_t character(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const std::size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (text.size() < size) return 0;
+  for (const char c : text.substr(1, size - 1)) {
+    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
+  }
+  return size;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool c1 = byte == 0xc2 && next >= 0x80 && next < 0xa0;  // U+0080 to U+009F, two bytes
-    out += byte < 0x20 || byte == 0x7f || c1 ? '?' : text[i];
-    if (c1) ++i;
+  while (!text.empty()) {
+    const std::size_t size = character(text);
+    const auto lead = static_cast<unsigned char>(text.front());
+    const bool c0 = lead < 0x20 || lead == 0x7f;
+    const bool c1 = lead == 0xc2 && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0;
+    if (size == 0 || c0 || c1) {
+      out += '?';
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(std::max<std::size_t>(1, size));
   }
   return out;
 }

@@ -16,7 +16,8 @@ std::string format_real(double value);
 /// Milliseconds as "12.3 ms", "4.56 s" or "1,234 s".
 std::string format_ms(double ms);
 std::string format_percent(double fraction);
-/// Control characters replaced, for terminals and files that terminals show.
+/// Control characters and bytes that are no UTF-8 replaced, for terminals and files that they
+/// show.
 std::string printable(std::string_view text);
 
 }  // namespace spillway

@@ -166,7 +166,7 @@ WorkloadSource TraceFile::read(const std::function<void(const TraceRow&)>& use) 
   source.rows.dropped = reader_->dropped();
   source.rows.quarantined = quarantine.count();
   quarantine.check(source.rows.read());
-  if (quarantine.count() > 0) {
+  if (quarantine.count() > 0 && options_.problems == nullptr) {
     source.notes.push_back(fmt::format("{} of {} rows of {} are faulty and left out",
                                        quarantine.count(), source.rows.read(), path_));
   }

@@ -131,6 +131,7 @@ std::vector<TraceFinding> describe(const Workload& workload, const TraceFacts& f
   if (rows.dropped > 0) {
     out.push_back({false, fmt::format("{} rows are left out on purpose", rows.dropped)});
   }
+  for (const std::string& note : workload.source().notes) out.push_back({false, note});
   return out;
 }
 

@@ -67,6 +67,13 @@ const std::vector<Covered>& table() {
       {"trace stats", "--limit", "trace stats --limit reads the first requests only"},
       {"trace stats", "--block-tokens",
        "trace stats --block-tokens reads traces of other block sizes"},
+      {"trace check", "TRACE", "a required argument that is missing is named"},
+      {"trace check", "--problems",
+       "trace check --problems N shows that many; the document lists all"},
+      {"trace check", "--lenient",
+       "trace check --lenient says whether one row in a hundred is enough"},
+      {"trace check", "--limit", "trace check takes --limit and --block-tokens"},
+      {"trace check", "--block-tokens", "trace check takes --limit and --block-tokens"},
       {"trace convert", "IN",
        "every form of a trace converts to every other with its content hash"},
       {"trace convert", "OUT", "a required argument that is missing is named"},
@@ -148,7 +155,7 @@ std::vector<std::pair<std::string, Args>> pages(const Scene& scene) {
 TEST_CASE("trace alone lists its verbs", "[cli]") {
   const auto help = test::spillway({"trace", "--help"});
   CHECK(help.code == 0);
-  for (const char* verb : {"stats", "convert", "generate"}) {
+  for (const char* verb : {"stats", "check", "convert", "generate"}) {
     CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
   }
 }

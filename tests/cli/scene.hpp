@@ -94,6 +94,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"replay", {"replay", "--trace", scene.trace}},
       {"plan", {"plan", scene.scenario}},
       {"trace stats", {"trace", "stats", scene.trace}},
+      {"trace check", {"trace", "check", scene.trace}},
       {"trace convert", {"trace", "convert", scene.trace, scene.path("converted.bin")}},
       {"trace generate",
        {"trace", "generate", "--out", scene.path("generated.jsonl"), "--requests", "20"}},

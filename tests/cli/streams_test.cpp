@@ -41,8 +41,8 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"kvsize", "list", "plan", "replay", "run", "trace-convert",
-                                       "trace-generate", "trace-stats"});
+  CHECK(kinds == std::set<std::string>{"kvsize", "list", "plan", "replay", "run", "trace-check",
+                                       "trace-convert", "trace-generate", "trace-stats"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {

@@ -1,5 +1,6 @@
 // Fuzzing the trace readers: whatever the bytes, a valid workload or an error that blames them.
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include "traces/binary_trace.hpp"
 #include "traces/rate_table.hpp"
 #include "traces/synthetic.hpp"
+#include "traces/trace_check.hpp"
 #include "traces/trace_reader.hpp"
 #include "traces/trace_stats.hpp"
 #include "traces/trace_writer.hpp"
@@ -289,6 +291,34 @@ TEST_CASE("fuzz: any bytes at all", "[fuzz]") {
                         "{\"hash_ids\"\"input_length\"", "input_length,"},
                        kJsonPieces);
   expect_clean(fuzz("bytes", 2000, mutate, open_and_check), false);
+}
+
+/// The corpus of malformed files, but for those that unpack to a great deal.
+std::vector<std::string> corpus() {
+  std::vector<std::string> out;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(test::source_path("tests/traces/malformed"))) {
+    const std::string name = entry.path().filename().string();
+    if (name == "manifest.json" || name.starts_with("bomb")) continue;
+    out.push_back(test::read_file(entry.path().string()));
+  }
+  std::sort(out.begin(), out.end());  // the order of a folder is no order
+  return out;
+}
+
+TEST_CASE("fuzz: the malformed corpus", "[fuzz]") {
+  REQUIRE(corpus().size() > 100);
+  const Mutator mutate(corpus(), kJsonPieces);
+  const auto both = [](const std::string& bytes, Stream&) {
+    const Scratch scratch;
+    // The same file, read past its faulty rows, may not surprise either.
+    const TraceCheck found = check_trace(scratch.file("t", bytes), {});
+    if (found.workload) check_valid(*found.workload);
+    require(found.problems.count == 0 || !found.problems.listed.empty(), "a problem untold");
+    check_valid(open_trace(scratch.path("t"), {}));
+    require(found.problems.count == 0, "a problem that reading does not have");
+  };
+  expect_clean(fuzz("corpus", 1000, mutate, both), true);
 }
 
 // ---- binary traces whose hashes are right

@@ -99,7 +99,10 @@ TEST_CASE("the terminal sees no control characters from inputs", "[reports]") {
   CHECK(printable("a\x1b[31mb\x07\x7f\n") == "a?[31mb???");
   CHECK(printable("caf\xc3\xa9 \xe2\x82\xac") == "caf\xc3\xa9 \xe2\x82\xac");
   CHECK(printable("a\xc2\x9b"
-                  "31mb") == "a?31mb");        // U+009B starts a sequence, like ESC [
+                  "31mb") == "a?31mb");  // U+009B starts a sequence, like ESC [
+  CHECK(printable("\x9b"
+                  "31m\xc0\x9b|\xe2\x82|\xff\xc3") ==
+        "?31m??|??|??");                       // 8-bit terminals know a bare 9B
   CHECK(printable("\xc2\xa0") == "\xc2\xa0");  // U+00A0 is the first printable one
   const std::string text = rendered(one_cell("\x1b]0;owned\x07"), "text");
   CHECK(text.find('\x1b') == std::string::npos);

@@ -5,8 +5,10 @@
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 #else
 #include <catch2/catch.hpp>
+using Catch::Matchers::StartsWith;
 inline auto ContainsSubstring(const std::string& text) {
   return Catch::Matchers::Contains(text);
 }

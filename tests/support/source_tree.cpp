@@ -49,9 +49,11 @@ std::vector<SourceFile> read_project() {
   for (auto it = fs::recursive_directory_iterator(root); it != fs::end(it); ++it) {
     const std::string name = it->path().filename().string();
     if (it->is_directory()) {
-      // As in .gitignore; .ci is the one folder of ours that begins with a dot.
+      // As in .gitignore, and files that are wrong on purpose; .ci is the one folder of ours that
+      // begins with a dot.
       const bool product = name == "build" || name.starts_with("build-") || name == "out" ||
-                           name == "__pycache__" || (name.front() == '.' && name != ".ci");
+                           name == "__pycache__" || name == "malformed" ||
+                           (name.front() == '.' && name != ".ci");
       if (product) it.disable_recursion_pending();
       continue;
     }

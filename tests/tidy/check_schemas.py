@@ -167,7 +167,8 @@ def check_documents(tool, validator, source, folder):
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
         replay, replay + ["--semantics", "prefix"],
-        ["trace", "stats", trace], ["trace", "stats", rates], ["trace", "convert", trace, copied],
+        ["trace", "stats", trace], ["trace", "stats", rates], ["trace", "check", trace],
+        ["trace", "convert", trace, copied],
         ["trace", "generate", "--out", os.path.join(folder, "made.jsonl"), "--requests", "20"],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in

@@ -58,11 +58,7 @@ Document check_document(const TraceCheck& check, const CheckOptions& options) {
                       {"listed", std::move(listed)},
                       {"tolerable", check.tolerable()},
                       {"findings", std::move(findings)}};
-  if (check.workload) {
-    document.results["facts"] = facts_json(check);
-    const std::vector<std::string>& notes = check.workload->source().notes;
-    document.warnings.insert(document.warnings.end(), notes.begin(), notes.end());
-  }
+  if (check.workload) document.results["facts"] = facts_json(check);
   return document;
 }
 
@@ -148,7 +144,6 @@ int check(const CheckOptions& options) {
   const Document document = check_document(found, options);
   write_document(document, *options.common, "trace-check");
   print_report(check_report(found, options), *options.common);
-  if (found.workload) print_notes(found.workload->source().notes, *options.common);
   const bool good = found.problems.count == 0 || (options.trace.lenient && found.tolerable());
   return good ? 0 : static_cast<int>(Fault::kTrace);
 }
