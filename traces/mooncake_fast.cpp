@@ -22,8 +22,8 @@ std::uint64_t eight_digits(std::uint64_t bytes) {
 constexpr std::uint64_t kPowers[] = {1,       10,        100,        1'000,      10'000,
                                      100'000, 1'000'000, 10'000'000, 100'000'000};
 
-/// A place in a line. A step that does not find what it wants returns false, and the row is left to
-/// the general reader. Numbers and keys may look past the end, by less than the padding.
+/// A place in a line. A step that does not find what it wants returns false; a mark or a key has
+/// then taken nothing. Numbers and keys may look past the end, by less than the padding.
 class Cursor {
  public:
   explicit Cursor(std::string_view line) : at_(line.data()), end_(at_ + line.size()) {}
@@ -41,7 +41,9 @@ class Cursor {
     static_assert(2 * N < LineReader::kPadding);
     if (at_ >= end_ || std::memcmp(at_, quoted, N - 1) != 0) return false;
     at_ += N - 1;
-    return mark(':');
+    if (mark(':')) return true;
+    at_ -= N - 1;
+    return false;
   }
   /// Digits that JSON takes for a whole number of at most 64 bits: no sign, no leading zero.
   bool number(std::uint64_t& value) {

@@ -91,6 +91,44 @@ TEST_CASE("without --capacity the unique blocks are shared out, up to all of the
   for (std::size_t i = 1; i < rows.size(); ++i) CHECK(rows[i]["hits"] >= rows[i - 1]["hits"]);
 }
 
+TEST_CASE("a stream is replayed as the same trace in any other form", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.path("made.jsonl.gz");
+  REQUIRE(test::spillway({"trace", "generate", "--out", trace, "--requests", "4000"}).code == 0);
+  REQUIRE(test::spillway({"trace", "convert", trace, scene.path("made.bin")}).code == 0);
+  const Args call = {
+      "replay",        "--policy", "lru,fifo", "--capacity", "100blocks,3000blocks,inf",
+      "--touch-order", "fwd",      "--trace"};
+  const json file = test::document_of(call + Args{trace});
+  const json mapped = test::document_of(call + Args{scene.path("made.bin")});
+  CHECK(mapped["results"] == file["results"]);
+  CHECK(test::document_of(call + Args{trace, "--threads", "1"})["results"] == file["results"]);
+  const std::string out = scene.path("piped.json");
+  const std::string piped = fmt::format(
+      "cat '{}' | '{}' replay --policy lru,fifo --capacity 100blocks,3000blocks,inf --touch-order "
+      "fwd --trace - --quiet --json '{}' >/dev/null",
+      trace, SPILLWAY_BINARY, out);
+  REQUIRE(std::system(piped.c_str()) == 0);
+  const json stream = test::parse_document(test::read_file(out));
+  CHECK(stream["results"] == file["results"]);
+  const json stats = test::document_of({"trace", "stats", trace});
+  for (const json& document : {file, mapped, stream}) {
+    const json& inputs = document["inputs"]["trace"];
+    CHECK(inputs["content_hash"] == stats["inputs"]["trace"]["content_hash"]);
+    CHECK(inputs["requests"] == 4000);
+    CHECK(inputs["block_tokens"] == 512);
+  }
+  CHECK(stats["inputs"]["trace"].contains("links_hash"));  // generated traces name their sessions
+}
+
+TEST_CASE("a stream of many faulty rows is refused as a file is", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file("bad.jsonl", test::small_trace() + "{\n");
+  refused({"replay", "--trace", trace, "--capacity", "inf"}, 3, "bad.jsonl:7: expected a JSON");
+  refused({"replay", "--trace", trace, "--capacity", "inf", "--lenient"}, 3,
+          "1 of 7 rows are faulty");
+}
+
 TEST_CASE("replay's table shows the same figures as its document", "[cli]") {
   const Scene scene;
   const CliResult result =

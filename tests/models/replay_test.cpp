@@ -3,6 +3,7 @@
 #include "models/cache_replay.hpp"
 
 #include <fstream>
+#include <functional>
 
 #include "sim/rng.hpp"
 #include "tests/support/engine_run.hpp"
@@ -83,6 +84,67 @@ TEST_CASE("a block counted as a hit may leave before its own touch", "[models]")
       replay_cache(workload, policy("lru"), 2, TouchOrder::kForward, Atomicity::kRequest);
   CHECK(lru.block_hits == 2);
   CHECK(lru.evictions == 3);
+}
+
+bool equal_counts(const ReplayCounts& a, const ReplayCounts& b) {
+  return a.references == b.references && a.block_hits == b.block_hits &&
+         a.prefix_hits == b.prefix_hits && a.evictions == b.evictions;
+}
+
+/// Every policy, order and atomicity.
+void for_each_replay(
+    const std::function<void(const EvictionEntry&, TouchOrder, Atomicity)>& check) {
+  for (const EvictionEntry& entry : eviction_policies()) {
+    for (const TouchOrder order : {TouchOrder::kReverse, TouchOrder::kForward}) {
+      for (const Atomicity atomicity : {Atomicity::kRequest, Atomicity::kReference}) {
+        CAPTURE(entry.name);
+        check(entry, order, atomicity);
+      }
+    }
+  }
+}
+
+TEST_CASE("requests may come in batches of any size", "[models]") {
+  const Workload workload = random_workload(3);
+  const RequestBatch all = workload.all();
+  for_each_replay([&](const EvictionEntry& entry, TouchOrder order, Atomicity atomicity) {
+    for (const std::uint64_t capacity : {std::uint64_t{1}, std::uint64_t{20}, kUnboundedCache}) {
+      CacheReplay cache(entry, capacity, order, atomicity);
+      for (std::size_t from = 0; from < all.size();) {
+        const std::size_t to = std::min(all.size(), from + 1 + from % 7);
+        RequestBatch part = all;
+        part.first = RequestId{static_cast<std::uint32_t>(from)};
+        part.arrival_ns = all.arrival_ns.subspan(from, to - from);
+        part.chain_begin = all.chain_begin.subspan(from, to - from + 1);
+        part.chain =
+            all.chain.subspan(all.chain_begin[from], all.chain_begin[to] - all.chain_begin[from]);
+        cache.run(part);
+        from = to;
+      }
+      CHECK(
+          equal_counts(cache.counts(), replay_cache(workload, entry, capacity, order, atomicity)));
+    }
+  });
+}
+
+TEST_CASE("a cache that never fills counts as one without a bound", "[models]") {
+  // 9,000 blocks: more slots than a policy starts with.
+  std::vector<Row> rows;
+  for (std::uint64_t i = 0; i < 3'000; ++i) {
+    rows.push_back({static_cast<std::int64_t>(i), 64, 1, {3 * i, 3 * i / 2, 3 * i, 3 * i + 1}});
+  }
+  const Workload workload = workload_of(rows, 16);
+  for_each_replay([&](const EvictionEntry& entry, TouchOrder order, Atomicity atomicity) {
+    CacheReplay unbounded(entry, kUnboundedCache, order, atomicity);
+    unbounded.run(workload.all());
+    CHECK(unbounded.counts().evictions == 0);
+    for (const std::uint64_t capacity :
+         {std::uint64_t{workload.unique_blocks()}, std::uint64_t{1} << 62}) {
+      CacheReplay bounded(entry, capacity, order, atomicity);
+      bounded.run(workload.all());
+      CHECK(equal_counts(bounded.counts(), unbounded.counts()));
+    }
+  });
 }
 
 TEST_CASE("hit counts equal the shared oracle", "[models]") {

@@ -95,6 +95,30 @@ TEST_CASE("every policy names each evictable slot exactly once", "[policies]") {
   }
 }
 
+TEST_CASE("a policy that grows orders slots as one that was large from the start", "[policies]") {
+  for (const EvictionEntry& entry : eviction_policies()) {
+    CAPTURE(entry.name);
+    const auto large = entry.make({64});
+    const auto grown = entry.make({4});
+    Stream random(5, "policy-grow");
+    std::uint32_t slots = 0;
+    for (int step = 0; step < 64; ++step) {
+      if (slots == 4 || slots == 16) grown->grow(4 * slots);
+      const std::vector<SlotId> fresh = {SlotId{slots++}};
+      const std::vector<SlotId> used = {SlotId{static_cast<std::uint32_t>(random.below(slots))}};
+      for (EvictionPolicy* policy : {large.get(), grown.get()}) {
+        policy->add(fresh, {});
+        policy->touch(used, {});
+        if (step % 5 == 4) {  // a pin, while the order matters
+          policy->remove(used, RemoveCause::kPinned);
+          policy->add(used, {});
+        }
+      }
+    }
+    CHECK(drain(*grown, 64) == drain(*large, 64));
+  }
+}
+
 TEST_CASE("LRU: use and release both count as recent", "[policies]") {
   const auto lru = make("lru", 10);
   lru->add(ids({1, 2, 3, 4}), {});

@@ -74,5 +74,29 @@ TEST_CASE("any change of content changes the hash", "[sim]") {
   CHECK(changed([](Content& c) { c.block_tokens = 32; }));
 }
 
+TEST_CASE("who waits for whom is hashed apart from what is asked", "[sim]") {
+  const auto with_sessions = workload_with([](Content&) {});
+  const auto without = workload_with([](Content& c) { c.session.clear(); });
+  CHECK(with_sessions.requests_hash() == without.requests_hash());
+  CHECK(with_sessions.links_hash().has_value());
+  CHECK_FALSE(without.links_hash().has_value());
+  CHECK(without.content_hash() == without.requests_hash());
+  CHECK(workload_with([](Content& c) { c.session[1] = 1; }).links_hash() !=
+        with_sessions.links_hash());
+}
+
+TEST_CASE("requests hash the same however they are cut into batches", "[sim]") {
+  const Workload w = workload_with([](Content&) {});
+  const RequestBatch all = w.all();
+  RequestsHash hash;
+  hash.add({RequestId{0}, all.arrival_ns.first(1), all.input_tokens.first(1),
+            all.output_tokens.first(1), all.chain_begin.first(2), all.chain.first(2), 2});
+  hash.add({RequestId{1}, all.arrival_ns.last(1), all.input_tokens.last(1),
+            all.output_tokens.last(1), all.chain_begin.last(2), all.chain.last(3), 4});
+  CHECK(hash.value(16) == w.requests_hash());
+  CHECK(hash.value(32) != w.requests_hash());
+  CHECK(all.chain_of(1).size() == 3);
+}
+
 }  // namespace
 }  // namespace spillway

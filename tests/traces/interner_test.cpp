@@ -59,5 +59,69 @@ TEST_CASE("a random history equals a hash map's", "[traces]") {
   CHECK(interner.size() == model.size());
 }
 
+TEST_CASE("a hash is found exactly when it has been interned", "[traces]") {
+  Interner interner;
+  for (std::uint64_t i = 0; i < 10'000; ++i) interner.intern(mix64(i));
+  bool found = true;
+  bool absent = true;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    found = found && interner.find(mix64(i)) == i;
+    absent = absent && !interner.find(mix64(i + 10'000));
+  }
+  CHECK(found);
+  CHECK(absent);
+  CHECK(interner.size() == 10'000);
+}
+
+/// The inverse of mix64.
+std::uint64_t unmixed(std::uint64_t x) {
+  x ^= (x >> 31) ^ (x >> 62);
+  x *= 0x319642b2d24d8ec3ULL;
+  x ^= (x >> 27) ^ (x >> 54);
+  x *= 0x96de1b173f119089ULL;
+  return x ^ (x >> 30) ^ (x >> 60);
+}
+
+TEST_CASE("hashes that share their slot and their tag are kept apart", "[traces]") {
+  // A table of 4,096 slots knows 12 low bits and 20 high ones of a mixed hash; these differ
+  // between.
+  Interner interner;
+  const auto alike = [](std::uint64_t i) {
+    return unmixed(7 | (i << 12) | (std::uint64_t{9} << 44));
+  };
+  REQUIRE(mix64(alike(3)) == (7 | (3 << 12) | (std::uint64_t{9} << 44)));
+  for (std::uint32_t i = 0; i < 40; ++i) REQUIRE(interner.intern(alike(i)) == i);
+  for (std::uint32_t i = 40; i-- > 0;) REQUIRE(interner.intern(alike(i)) == i);
+}
+
+TEST_CASE("interning many at once is interning one by one", "[traces]") {
+  Interner one;
+  Interner many;
+  Stream random(2, "interner");
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::uint64_t> hashes;
+    for (std::uint64_t i = random.below(60); i > 0; --i) hashes.push_back(random.below(5'000));
+    std::vector<std::uint32_t> expected;
+    for (const std::uint64_t hash : hashes) expected.push_back(one.intern(hash));
+    std::vector<std::uint32_t> ids;
+    many.intern_all(hashes, [&](std::uint32_t id) { ids.push_back(id); });
+    REQUIRE(ids == expected);
+  }
+}
+
+TEST_CASE("a column of chains is cleared without its names", "[traces]") {
+  ChainColumn column;
+  const std::vector<std::uint64_t> chain = {50, 60, 50};
+  column.add(chain);
+  CHECK(column.size() == 3);
+  CHECK(column.ids() ==
+        std::vector<TraceBlockId>{TraceBlockId{0}, TraceBlockId{1}, TraceBlockId{0}});
+  column.clear();
+  CHECK(column.size() == 0);
+  column.add(std::vector<std::uint64_t>{60, 70});
+  CHECK(column.ids() == std::vector<TraceBlockId>{TraceBlockId{1}, TraceBlockId{2}});
+  CHECK(column.unique_blocks() == 3);
+}
+
 }  // namespace
 }  // namespace spillway
