@@ -180,7 +180,7 @@ Workload TraceFile::gather() {
   if (reader_ == nullptr) return open_binary_trace(path_, options_.limit);
   WorkloadBuilder builder(path_, reader_->block_tokens(), format_->order);
   WorkloadSource source = read([&](const TraceRow& row) { builder.add(row); });
-  return builder.build(std::move(source));
+  return builder.build(std::move(source), options_.block_names);
 }
 
 Workload open_trace(const std::string& path, const OpenOptions& options) {

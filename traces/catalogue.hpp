@@ -76,6 +76,9 @@ struct OpenOptions {
   RowProblems* problems = nullptr;
   /// Where given, is called with every row that is kept. Binary traces have no rows.
   std::function<void(const TraceRow&)> observe;
+  /// Where given, receives what the file calls each block of the workload; stays empty for a
+  /// binary trace, which does not know.
+  std::vector<std::uint64_t>* block_names = nullptr;
   ReadProgress progress;
 };
 

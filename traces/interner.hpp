@@ -46,6 +46,10 @@ class Interner {
     return place.id;
   }
   std::uint32_t size() const { return count_; }
+  /// Precondition: id < size().
+  std::uint64_t hash_of(std::uint32_t id) const {
+    return hashes_[id >> kPieceBits][id & (kPiece - 1)];
+  }
 
  private:
   static constexpr std::uint32_t kFree = ~std::uint32_t{0};
@@ -62,9 +66,6 @@ class Interner {
 
   void ask_for(std::uint64_t hash) const { __builtin_prefetch(&slots_[mix64(hash) & mask()], 1); }
   std::size_t mask() const { return slots_.size() - 1; }
-  std::uint64_t hash_of(std::uint32_t id) const {
-    return hashes_[id >> kPieceBits][id & (kPiece - 1)];
-  }
 
   Place probe(std::uint64_t hash) const {
     const std::uint64_t mixed = mix64(hash);
@@ -134,6 +135,7 @@ class ChainColumn {
   }
   /// How many ids there are once ids() has been called.
   std::uint32_t unique_blocks() const { return names_.size(); }
+  const Interner& names() const { return names_; }
 
  private:
   static constexpr std::size_t kPending = 4096;

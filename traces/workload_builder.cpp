@@ -28,9 +28,9 @@ void permute(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
   column = std::move(out);
 }
 
-/// Numbers ids by first appearance again, after their order has changed.
+/// Numbers ids by first appearance again, after their order has changed. Returns the new numbers.
 template <class Id>
-void renumber(std::vector<Id>& ids, std::uint32_t count) {
+std::vector<std::uint32_t> renumber(std::vector<Id>& ids, std::uint32_t count) {
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::vector<std::uint32_t> name(count, kNone);
   std::uint32_t next = 0;
@@ -39,6 +39,7 @@ void renumber(std::vector<Id>& ids, std::uint32_t count) {
     if (to == kNone) to = next++;
     id = static_cast<Id>(to);
   }
+  return name;
 }
 
 }  // namespace
@@ -145,8 +146,18 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
   if (!session_.empty()) permute(session_, order);
   permute(tenant_, order);
   permute(think_ns_, order);
-  renumber(ids, chain_.unique_blocks());
+  block_number_ = renumber(ids, chain_.unique_blocks());
   renumber(session_, sessions_);
+}
+
+/// What the rows called each block of the workload.
+std::vector<std::uint64_t> WorkloadBuilder::names_of_blocks() {
+  chain_.ids();  // all of them have their numbers then
+  std::vector<std::uint64_t> out(chain_.unique_blocks());
+  for (std::uint32_t id = 0; id < out.size(); ++id) {
+    out[block_number_.empty() ? id : block_number_[id]] = chain_.names().hash_of(id);
+  }
+  return out;
 }
 
 /// Explicit links where the trace has them (one to a row that now stands behind is dropped: rows
@@ -170,13 +181,14 @@ void WorkloadBuilder::link_turns(std::vector<std::uint32_t>& begin,
   }
 }
 
-Workload WorkloadBuilder::build(WorkloadSource source) {
+Workload WorkloadBuilder::build(WorkloadSource source, std::vector<std::uint64_t>* block_names) {
   if (arrival_ns_.empty()) {
     throw InputError(Fault::kTrace, {name_, 0, ""}, "no requests; expected at least one row");
   }
   auto owned = std::make_unique<OwnedColumns>();
   source.rows.kept = size();
   if (order_ != RowOrder::kFile) sort_rows(source);
+  if (block_names != nullptr) *block_names = names_of_blocks();
   if (any_after_ || !session_.empty()) link_turns(owned->after_begin, owned->after);
   source.tenants.clear();
   if (tenants_.size() > 1 || !tenants_.contains("")) {

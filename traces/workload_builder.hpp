@@ -27,13 +27,14 @@ class WorkloadBuilder {
   /// tenants' names to `source`. The builder is empty afterwards.
   ///
   /// A request waits for the rows that its own row names; in a trace without such names, for the
-  /// turn before it in its session.
-  Workload build(WorkloadSource source);
+  /// turn before it in its session. `block_names`, where given, receives the hash of each block.
+  Workload build(WorkloadSource source, std::vector<std::uint64_t>* block_names = nullptr);
 
  private:
   void add_session(const TraceRow& row);
   std::uint32_t tenant_id(const std::string& name);
   void sort_rows(WorkloadSource& source);
+  std::vector<std::uint64_t> names_of_blocks();
   void link_turns(std::vector<std::uint32_t>& begin, std::vector<RequestId>& after) const;
 
   std::string name_;
@@ -42,7 +43,8 @@ class WorkloadBuilder {
   RowSequence sequence_;
   Interner session_names_;
   std::vector<std::uint32_t> session_of_name_;
-  std::uint32_t sessions_ = 0;  ///< named ones, and rows that are one each
+  std::uint32_t sessions_ = 0;               ///< named ones, and rows that are one each
+  std::vector<std::uint32_t> block_number_;  ///< after sorting, by number in `chain_`
   std::map<std::string, std::uint32_t> tenants_;
   bool any_after_ = false;
   bool any_think_ = false;

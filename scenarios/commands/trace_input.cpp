@@ -46,6 +46,7 @@ OpenOptions open_options(const TraceInput& input, Progress& reading) {
   open.reader = input.reader;
   open.limit = input.limit;
   open.lenient = input.lenient;
+  open.block_names = input.block_names;
   open.progress = reading.reader();
   return open;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/progress.hpp"
@@ -17,6 +18,7 @@ struct TraceInput {
   std::uint32_t limit = 0;
   bool infer_sessions = false;
   double session_window_s = 1800;
+  std::vector<std::uint64_t>* block_names = nullptr;  ///< as in OpenOptions
 };
 
 /// The options that every verb reading a trace takes beside its path.

@@ -1,5 +1,4 @@
 // `spillway trace convert`: a trace in another form.
-#include <filesystem>
 #include <optional>
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
@@ -18,11 +17,7 @@ struct ConvertOptions {
 };
 
 int convert(const ConvertOptions& options) {
-  std::error_code error;
-  if (std::filesystem::equivalent(options.trace.path, options.output, error)) {
-    throw InputError(Fault::kUsage, {options.output, 0, ""},
-                     "is the input itself; expected another file");
-  }
+  refuse_own_input(options.output, options.trace.path);
   check_writable(*options.common);
   std::optional<TextForm> form;
   if (!options.to.empty()) {

@@ -1,0 +1,182 @@
+// `spillway trace sample`: a smaller trace with the same reuse, or none.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_verbs.hpp"
+#include "scenarios/commands/trace_input.hpp"
+#include "scenarios/resolved.hpp"
+#include "sim/digest.hpp"
+#include "traces/trace_sample.hpp"
+#include "traces/trace_writer.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  TraceInput trace;
+  SampleOptions sample;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// One figure of the trace and of its sample.
+struct Kept {
+  const char* name;
+  const char* key;
+  double original;
+  double sample;
+  double share() const { return original > 0 ? sample / original : 0; }
+};
+
+double sessions_of(const Workload& workload) {
+  const auto session = workload.columns().session;
+  return session.empty() ? 0 : 1.0 + *std::max_element(session.begin(), session.end());
+}
+
+std::vector<Kept> kept(const Workload& original, const Workload& sample) {
+  const auto arrival = original.columns().arrival_ns;
+  const double span_s = static_cast<double>(arrival.back() - arrival.front()) / 1e9;
+  const auto rate = [&](const Workload& w) { return span_s > 0 ? w.size() / span_s : 0; };
+  const auto references = [](const Workload& w) { return static_cast<double>(w.references()); };
+  std::vector<Kept> out = {
+      {"requests", "requests", 1.0 * original.size(), 1.0 * sample.size()},
+      {"block references", "references", references(original), references(sample)},
+      {"unique blocks", "unique_blocks", 1.0 * original.unique_blocks(),
+       1.0 * sample.unique_blocks()},
+      {"requests/s, over the trace's span", "requests_per_s", rate(original), rate(sample)}};
+  if (original.has_sessions()) {
+    out.push_back({"sessions", "sessions", sessions_of(original), sessions_of(sample)});
+  }
+  return out;
+}
+
+json results_json(const Workload& original, const TraceSample& sample, const Options& options,
+                  bool written) {
+  json out = {{"written", written},
+              {"share", options.sample.share},
+              {"max_difference", options.sample.max_difference},
+              {"largest_difference", sample.largest_difference},
+              {"units", sample.units},
+              {"chosen_units", sample.chosen_units},
+              {"choices", sample.choices},
+              {"kept_by_time", sample.kept_by_time},
+              {"content_hash", hex16(sample.workload.content_hash())}};
+  if (written) out["path"] = options.common->out;
+  for (const Kept& figure : kept(original, sample.workload)) {
+    out["kept"][figure.key] = {
+        {"original", figure.original}, {"sample", figure.sample}, {"share", figure.share()}};
+  }
+  out["curve"] = json::array();
+  for (const SampledRatio& at : sample.ratios) {
+    out["curve"].push_back({{"capacity_blocks", at.capacity_blocks},
+                            {"sample_blocks", at.sample_blocks},
+                            {"original", at.original},
+                            {"sample", at.sample},
+                            {"difference", at.difference()}});
+  }
+  return out;
+}
+
+Report sample_report(const Workload& original, const TraceSample& sample, const Options& options) {
+  Report report;
+  report.title =
+      fmt::format("{:.4g}% of {}: hit ratios differ by up to {:.2f} points",
+                  100 * options.sample.share, options.trace.path, 100 * sample.largest_difference);
+  Table curve;
+  curve.title = "LRU hit ratio, capacities scaled by the share";
+  curve.header = {"capacity", "in the sample", "original", "sample", "difference"};
+  for (const SampledRatio& at : sample.ratios) {
+    curve.rows.push_back({format_count(at.capacity_blocks), format_count(at.sample_blocks),
+                          fmt::format("{:.4f}", at.original), fmt::format("{:.4f}", at.sample),
+                          fmt::format("{:.4f}", at.difference())});
+  }
+  Table figures;
+  figures.title = "Kept";
+  figures.header = {"figure", "original", "sample", "share"};
+  for (const Kept& figure : kept(original, sample.workload)) {
+    figures.rows.push_back({figure.name, format_real(figure.original), format_real(figure.sample),
+                            fmt::format("{:.4f}", figure.share())});
+  }
+  report.sections.emplace_back();
+  report.sections.back().tables = {std::move(curve), std::move(figures)};
+  return report;
+}
+
+/// What the user should know about this sample, beside its figures.
+std::vector<std::string> notes_of(const Workload& original, const TraceSample& sample,
+                                  const SampleOptions& options, bool written) {
+  std::vector<std::string> out = original.source().notes;
+  const auto [least, most] =
+      std::minmax_element(sample.kept_by_time.begin(), sample.kept_by_time.end());
+  if (*most > 2 * options.share || *least < options.share / 2) {
+    out.push_back(fmt::format(
+        "the sample is uneven over time: it keeps {:.1f}% to {:.1f}% of the references in an "
+        "eighth of the span",
+        100 * *least, 100 * *most));
+  }
+  if (written) return out;
+  out.push_back(fmt::format(
+      "declined, nothing is written: hit ratios differ by up to {:.2f} points, expected at most "
+      "{:.4g}; a larger --share differs less, --max-difference allows more",
+      100 * sample.largest_difference, 100 * options.max_difference));
+  const double request = static_cast<double>(original.references()) / original.size();
+  const std::uint64_t smallest = sample.ratios.front().sample_blocks;
+  if (static_cast<double>(smallest) < request) {
+    out.push_back(
+        fmt::format("a request has {:.0f} blocks on average, the smallest scaled cache {}: whole "
+                    "requests cannot be scaled down that far",
+                    request, smallest));
+  }
+  return out;
+}
+
+int sample(const Options& options) {
+  CommonOptions common = *options.common;
+  common.out.clear();  // here --out names the trace
+  SampleOptions choice = options.sample;
+  choice.seed = seed_of(common).value_or(choice.seed);
+  check_writable(common, {options.common->out});
+  refuse_own_input(options.common->out, options.trace.path);
+  const Workload workload = read_trace(options.trace, common);
+  const TraceSample sample = sample_trace(workload, choice);
+  const bool written = sample.largest_difference <= choice.max_difference;
+  if (written) write_trace(sample.workload, options.common->out);
+
+  Document document;
+  document.kind = "trace-sample";
+  document.inputs = {{"trace", trace_inputs(workload)}, {"seed", choice.seed}};
+  document.results = results_json(workload, sample, options, written);
+  document.warnings = notes_of(workload, sample, choice, written);
+  write_document(document, common, "trace-sample");
+  print_report(sample_report(workload, sample, options), common);
+  print_notes(document.warnings, common);
+  return written ? 0 : static_cast<int>(Fault::kInconclusive);
+}
+
+}  // namespace
+
+void add_trace_sample(CLI::App& trace, CommandList& commands) {
+  auto s = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      trace, commands, "sample", "Write a share of a trace's sessions with the same hit ratios",
+      "  spillway trace sample t.jsonl.gz --share 0.1 --out tenth.jsonl.gz\n"
+      "Hit ratios of the sample are compared with the trace's, at capacities scaled by the share;\n"
+      "where they differ by more than --max-difference, nothing is written (exit 5).\n",
+      s->common, [s] { return sample(*s); });
+  command->get_option("--out")->required()->description(
+      "Trace file to write (.jsonl.gz, .bin, ...)");
+  command->add_option("TRACE", s->trace.path, "Trace file")->required();
+  command->add_option("--share", s->sample.share, "Share of the trace to keep (default: 0.1)")
+      ->check(CLI::Range(1e-6, 1.0));
+  command
+      ->add_option("--max-difference", s->sample.max_difference,
+                   "Largest difference of hit ratios (default: 0.02)")
+      ->check(CLI::Range(0.0, 1.0));
+  add_trace_options(*command, s->trace);
+}
+
+}  // namespace spillway
