@@ -6,6 +6,7 @@
 #include "reports/csv.hpp"
 #include "reports/run_json.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/request_log.hpp"
 #include "scenarios/resolved.hpp"
@@ -25,66 +26,11 @@ struct RunOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-/// One `--output kind=K,path=P`.
-struct Output {
-  std::string kind;
-  std::string path;
-};
-
-Output parse_output(const std::string& text) {
-  Output out;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    // A path may hold commas, so it takes the rest.
-    const bool path = rest.starts_with("path=");
-    const std::size_t end = path ? rest.size() : std::min(rest.find(','), rest.size());
-    const std::string_view part = rest.substr(0, end);
-    if (path) {
-      out.path = part.substr(5);
-    } else if (part.starts_with("kind=")) {
-      out.kind = part.substr(5);
-    } else {
-      out.kind.clear();
-      break;
-    }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  const std::vector<std::string_view> kinds = {"requests", "html", "md", "csv", "text"};
-  if (out.kind.empty() || out.path.empty()) {
-    throw InputError(Fault::kUsage, {"--output", 0, ""},
-                     fmt::format("expected kind=KIND,path=FILE, found \"{}\"", text));
-  }
-  if (std::find(kinds.begin(), kinds.end(), out.kind) == kinds.end()) {
-    throw InputError(Fault::kUsage, {"--output", 0, "kind"},
-                     unknown_name("output kind", out.kind, kinds));
-  }
-  return out;
-}
-
-/// All outputs; at most one thing may go to standard output.
-std::vector<Output> parse_outputs(const RunOptions& options) {
-  std::vector<Output> out;
-  bool taken = options.common->json_only();
-  for (const std::string& text : options.outputs) {
-    out.push_back(parse_output(text));
-    if (out.back().path != "-") continue;
-    if (taken) {
-      throw InputError(Fault::kUsage, {"--output", 0, "path"},
-                       fmt::format("standard output already takes {}; expected a file",
-                                   options.common->json_only() ? "the JSON document of --json -"
-                                                               : "another --output"));
-    }
-    taken = true;
-  }
-  return out;
-}
-
 int run(const RunOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs = parse_outputs(options);
-  std::vector<std::string> paths;
-  for (const Output& output : outputs) paths.push_back(output.path);
-  check_writable(common, paths);
+  const std::vector<Output> outputs =
+      parse_outputs(options.outputs, {"requests", "html", "md", "csv", "text"}, common);
+  check_writable(common, paths_of(outputs));
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
 
@@ -132,9 +78,7 @@ int run(const RunOptions& options) {
   }
   write_document(document, common, "result");
   write_outputs(true);
-  const bool stdout_taken =
-      std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.path == "-"; });
-  if (!stdout_taken) print_report(run_summary(outcome.result, scenario.name), common);
+  if (!stdout_taken(outputs)) print_report(run_summary(outcome.result, scenario.name), common);
   print_notes(outcome.warnings, common);
   const auto& slo = outcome.result.slo;
   const bool missed =
