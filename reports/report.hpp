@@ -31,6 +31,7 @@ struct Chart {
   std::string x_label;
   std::string y_label;
   std::vector<ChartSeries> series;
+  bool log_x = false;
   bool log_y = false;
   bool points = false;               ///< mark every point (few points)
   std::vector<std::string> x_names;  ///< names of x = 0, 1, 2, ... instead of numbers
@@ -63,6 +64,10 @@ Report run_report(const RunResult& run, const Provenance& provenance);
 /// The part of a run's report that a terminal shows.
 Report run_summary(const RunResult& run, const std::string& scenario);
 Report plan_report(const PlanResult& plan, const Provenance& provenance);
+/// From the results of a `trace-stats` document.
+Report trace_report(const nlohmann::json& results, const Provenance& provenance);
+/// The part of it that a terminal shows.
+Report trace_summary(const nlohmann::json& results, const Provenance& provenance);
 /// The table of sizes that a plan prints on the terminal, and the report repeats.
 Table plan_table(const PlanResult& plan);
 

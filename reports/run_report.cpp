@@ -207,7 +207,8 @@ Section provenance_section(const Provenance& p) {
   for (const std::string& warning : p.warnings) section.paragraphs.push_back(warning);
   Table table;
   table.header = {"what", "value"};
-  table.rows = {{"tool", p.tool}, {"result digest", p.digest}, {"scenario", p.scenario}};
+  table.rows = {{"tool", p.tool}, {"result digest", p.digest}};
+  if (!p.scenario.empty()) table.rows.push_back({"scenario", p.scenario});
   if (p.inputs.contains("trace")) {
     const auto& trace = p.inputs["trace"];
     table.rows.push_back({"trace", trace.value("name", "")});

@@ -98,7 +98,11 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   }
   if (chart.x_names.empty()) {
     for (const double tick : x.ticks()) {
-      out += label(px(x.at(tick)), kHeight - kBottom + 18, "middle", format_real(tick));
+      // A wide label at the right edge would be cut off.
+      const double at = px(x.at(tick));
+      const bool edge = at > px(1) - 1;
+      out += label(edge ? kWidth - 2 : at, kHeight - kBottom + 18, edge ? "end" : "middle",
+                   format_real(tick));
     }
   } else {
     for (std::size_t i = 0; i < chart.x_names.size(); ++i) {
@@ -146,7 +150,8 @@ std::string svg_chart(const Chart& chart) {
   Range ys;
   const auto drawable = [&](double y) { return std::isfinite(y) && (!chart.log_y || y > 0); };
   const auto drawn = [&](const ChartSeries& series, std::size_t i) {
-    return std::isfinite(series.x[i]) && drawable(series.y[i]);
+    const double x = series.x[i];
+    return std::isfinite(x) && (!chart.log_x || x > 0) && drawable(series.y[i]);
   };
   for (const ChartSeries& series : chart.series) {
     for (std::size_t i = 0; i < series.x.size(); ++i) {
@@ -161,7 +166,7 @@ std::string svg_chart(const Chart& chart) {
   }
   if (!chart.log_y) ys.add(0);
   const bool named = !chart.x_names.empty();
-  const Axis x = named ? Axis(chart.x_names.size()) : Axis(xs.low, xs.high, false);
+  const Axis x = named ? Axis(chart.x_names.size()) : Axis(xs.low, xs.high, chart.log_x);
   const Axis y(ys.low, ys.high, chart.log_y);
 
   std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",

@@ -46,7 +46,9 @@ Report build(const JsonSource& source) {
     }
     if (kind == "run") return run_report(run_from_json(root.at("results")), p);
     if (kind == "plan") return plan_report(plan_from_json(root.at("results")), p);
-    fail(fmt::format("no report for documents of kind \"{}\"; known: run, plan", kind));
+    if (kind == "trace-stats") return trace_report(root.at("results"), p);
+    fail(
+        fmt::format("no report for documents of kind \"{}\"; known: run, plan, trace-stats", kind));
   } catch (const nlohmann::json::exception& error) {
     fail(fmt::format("not a complete result document ({})", error.what()));
   }
@@ -95,7 +97,8 @@ void add_report(CLI::App& app, CommandList& commands) {
                                   "  spillway report out/quickstart/plan.json > report.html\n"
                                   "  spillway report result.json --format html,csv --out out\n",
                                   options->common, [options] { return run(*options); });
-  command->add_option("RESULT", options->result, "JSON document of a run or a plan")->required();
+  command->add_option("RESULT", options->result, "JSON document of a run, a plan or trace stats")
+      ->required();
   command->add_option("--format", options->formats, "html, md, text, csv")->delimiter(',');
 }
 

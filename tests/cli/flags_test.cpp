@@ -64,6 +64,7 @@ const std::vector<Covered>& table() {
       {"replay", "--limit", "replay counts what can be counted by hand"},
       {"plan", "SCENARIO", "a required argument that is missing is named"},
       {"trace stats", "TRACE", "a required argument that is missing is named"},
+      {"trace stats", "--output", "trace stats --output renders each kind"},
       {"trace stats", "--limit", "trace stats --limit reads the first requests only"},
       {"trace stats", "--block-tokens",
        "trace stats --block-tokens reads traces of other block sizes"},

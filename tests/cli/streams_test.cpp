@@ -76,7 +76,8 @@ TEST_CASE("--out DIR takes the document, and makes the directory", "[cli]") {
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       names.insert(entry.path().filename().string());
     }
-    const bool report = verb.name == "run" || verb.name == "plan" || verb.name == "report";
+    const bool report = verb.name == "run" || verb.name == "plan" || verb.name == "report" ||
+                        verb.name == "trace stats";
     CHECK(names.count("report.html") == (report ? 1 : 0));
     CHECK(names.size() == (report && verb.name != "report" ? 2 : 1));
     for (const std::string& name : names) {

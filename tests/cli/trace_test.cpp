@@ -46,7 +46,7 @@ TEST_CASE("trace stats shows the same figures on the terminal", "[cli]") {
   CHECK(result.code == 0);
   CHECK_THAT(result.out, ContainsSubstring(scene.trace + ": 6 requests over 0.5"));
   CHECK_THAT(result.out, ContainsSubstring(content_hash(scene.trace)));
-  CHECK_THAT(result.out, ContainsSubstring("hit ratio of an infinite cache  0.4167"));
+  CHECK_THAT(result.out, ContainsSubstring("hit ratio of an infinite cache     0.4167"));
 }
 
 TEST_CASE("trace stats --limit reads the first requests only", "[cli]") {

@@ -73,6 +73,19 @@ Markup drawn(const Chart& chart) {
   return markup;
 }
 
+TEST_CASE("equal ratios lie equally far apart on a logarithmic axis", "[reports]") {
+  Chart chart = chart_of({0, 1, 10, 100, 1000}, {1, 1, 1, 1, 1});
+  chart.log_x = true;
+  const auto points = points_of(drawn(chart), "circle");
+  REQUIRE(points.size() == 4);  // 0 has no place
+  const double decade = points[1].first - points[0].first;
+  CHECK(decade > 100);
+  CHECK(points[2].first - points[1].first == Approx(decade).margin(0.2));
+  CHECK(points[3].first - points[2].first == Approx(decade).margin(0.2));
+  chart.series[0].x = {-1, 0, 0, 0, 0};
+  CHECK(svg_chart(chart).empty());
+}
+
 std::size_t grid_lines(const Markup& markup) {
   std::size_t out = 0;
   for (const Element& e : markup.elements) out += e.attribute("class") == "grid" ? 1 : 0;

@@ -183,7 +183,7 @@ def check_documents(tool, validator, source, folder):
         kinds.add(document.get("kind"))
         complain(validator, document, name)
         check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
-        if isinstance(document["results"], dict) and document["kind"] in ("run", "plan"):
+        if isinstance(document["results"], dict) and document["kind"] in ("run", "plan", "trace-stats"):
             planted = changed(document, ("results",), PLANTED, 1)
             check(not validator.is_valid(planted), f"{name}: takes an unknown result")
     untried = set(validator.schema["properties"]["kind"]["enum"]) - kinds
