@@ -1,5 +1,6 @@
 #include "traces/balanced_choice.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "sim/error.hpp"
@@ -8,7 +9,9 @@ namespace spillway {
 
 namespace {
 
+/// Enough for the sums to settle; of millions of units a plain draw is even already.
 constexpr std::uint64_t kMovesPerUnit = 20;
+constexpr std::uint64_t kMostMoves = 1'000'000;
 
 /// Units in an order whose first `chosen_` are the choice, and how far its sums are off.
 class Choice {
@@ -84,7 +87,8 @@ class Choice {
 std::vector<bool> balanced_choice(const UnitFeatures& features, double share, Stream& random) {
   KV_ASSERT(features.units > 0, "nothing to choose from");
   Choice choice(features, share, random);
-  for (std::uint64_t i = 0; i < kMovesPerUnit * features.units; ++i) choice.try_move();
+  const std::uint64_t moves = std::min(kMostMoves, kMovesPerUnit * features.units);
+  for (std::uint64_t i = 0; i < moves; ++i) choice.try_move();
   return choice.chosen();
 }
 

@@ -24,10 +24,9 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
                       const std::string& summary, const std::string& examples,
                       const std::shared_ptr<CommonOptions>& common, std::function<int()> run) {
   CLI::App* app = parent.add_subcommand(name, summary);
-  app->footer(
-      "Examples:\n" + examples +
-      "\nExit codes: 0 done, 2 usage or scenario, 3 trace content, 4 no feasible size, 7 I/O,"
-      "\n70 internal, 99 a gate failed.");
+  app->footer("Examples:\n" + examples +
+              "\nExit codes: 0 done, 2 usage or scenario, 3 trace content, 4 no feasible size, "
+              "5 inconclusive,\n7 I/O, 70 internal, 99 a gate failed.");
   app->add_option("--set", common->set, "Change a scenario value: key.path=value (repeatable)")
       ->group("Common");
   app->add_option("--seed", common->seed,

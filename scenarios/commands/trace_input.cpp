@@ -1,10 +1,23 @@
 #include "scenarios/commands/trace_input.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "traces/session_inference.hpp"
 
 namespace spillway {
+
+CLI::Validator real_in(double least, double most) {
+  const std::string range = fmt::format("{} to {}", least, most);
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool in = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return in ? std::string() : fmt::format("Value {} not in range {}", text, range);
+      },
+      "FLOAT in [" + range + "]", "real");
+}
 
 void add_trace_options(CLI::App& command, TraceInput& input) {
   command
@@ -38,7 +51,7 @@ void add_trace_options(CLI::App& command, TraceInput& input) {
       .add_option("--session-window", input.session_window_s,
                   "Longest seconds from a turn to the next (default: 1800)")
       ->needs(infer)
-      ->check(CLI::Range(1e-9, 1e8));
+      ->check(real_in(1e-9, 1e8));
 }
 
 OpenOptions open_options(const TraceInput& input, Progress& reading) {

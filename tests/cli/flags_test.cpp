@@ -94,6 +94,27 @@ const std::vector<Covered>& table() {
       {"trace generate", "--burst-length-s", "each option of trace generate changes the trace"},
       {"trace generate", "--max-context", "each option of trace generate changes the trace"},
       {"trace generate", "--block-tokens", "each option of trace generate changes the trace"},
+      {"trace sample", "TRACE", "a required argument that is missing is named"},
+      {"trace sample", "--share",
+       "trace sample writes a share and says how near its hit ratios are"},
+      {"trace sample", "--max-difference",
+       "trace sample writes a share and says how near its hit ratios are"},
+      {"trace sample", "--limit", "trace sample reads its trace as other verbs do"},
+      {"trace sample", "--block-tokens", "trace sample reads its trace as other verbs do"},
+      {"trace sample", "--lenient", "trace sample reads its trace as other verbs do"},
+      {"trace sample", "--infer-sessions", "trace sample reads its trace as other verbs do"},
+      {"trace sample", "--session-window", "trace sample reads its trace as other verbs do"},
+      {"trace merge", "TRACES", "trace merge makes each trace a tenant"},
+      {"trace merge", "--tenant", "trace merge names tenants and moves them in time"},
+      {"trace merge", "--offset", "trace merge names tenants and moves them in time"},
+      {"trace merge", "--shared-blocks", "trace merge names tenants and moves them in time"},
+      {"trace merge", "--align",
+       "trace merge aligns traces by their origin or their first request"},
+      {"trace merge", "--limit", "trace merge reads its traces as other verbs do"},
+      {"trace merge", "--block-tokens", "trace merge reads its traces as other verbs do"},
+      {"trace merge", "--lenient", "trace merge reads its traces as other verbs do"},
+      {"trace merge", "--infer-sessions", "trace merge reads its traces as other verbs do"},
+      {"trace merge", "--session-window", "trace merge reads its traces as other verbs do"},
       {"kvsize", "--model", "kvsize of Llama-3.1-70B at 8,192 tokens"},
       {"kvsize", "--tokens", "kvsize of Llama-3.1-70B at 8,192 tokens"},
       {"kvsize", "--kv-dtype", "kvsize --kv-dtype changes the bits"},
@@ -157,6 +178,7 @@ TEST_CASE("trace alone lists its verbs", "[cli]") {
   const auto help = test::spillway({"trace", "--help"});
   CHECK(help.code == 0);
   for (const char* verb : {"stats", "check", "convert", "generate"}) {
+  for (const char* verb : {"stats", "convert", "generate", "sample", "merge"}) {
     CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
   }
 }

@@ -98,11 +98,19 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"trace convert", {"trace", "convert", scene.trace, scene.path("converted.bin")}},
       {"trace generate",
        {"trace", "generate", "--out", scene.path("generated.jsonl"), "--requests", "20"}},
+      {"trace sample",
+       {"trace", "sample", scene.trace, "--share", "1", "--out", scene.path("sample.bin")}},
+      {"trace merge", {"trace", "merge", scene.trace, "--out", scene.path("merged.bin")}},
       {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
       {"list", {"list", "policies"}},
       {"schema", {"schema", "result"}},
       {"report", {"report", scene.result()}},
   };
+}
+
+/// There --out names the trace to write.
+inline bool out_is_trace(const Verb& verb) {
+  return verb.name == "trace generate" || verb.name == "trace sample" || verb.name == "trace merge";
 }
 
 /// No null anywhere; the dump of a NaN or an Infinity would be one.

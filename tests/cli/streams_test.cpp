@@ -42,7 +42,8 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
     }
   }
   CHECK(kinds == std::set<std::string>{"kvsize", "list", "plan", "replay", "run", "trace-check",
-                                       "trace-convert", "trace-generate", "trace-stats"});
+                                       "trace-convert", "trace-generate", "trace-merge",
+                                       "trace-sample", "trace-stats"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {
@@ -67,7 +68,7 @@ TEST_CASE("--json FILE writes the same document and leaves the text on stdout", 
 TEST_CASE("--out DIR takes the document, and makes the directory", "[cli]") {
   const Scene scene;
   for (const Verb& verb : verbs(scene)) {
-    if (verb.name == "trace generate") continue;  // there --out names the trace
+    if (out_is_trace(verb)) continue;
     INFO(verb.name);
     const test::Scratch scratch;
     const std::string directory = scratch.path("made/on the way");
@@ -127,8 +128,8 @@ TEST_CASE("--quiet does not silence errors", "[cli]") {
 TEST_CASE("--color always marks the text, auto and never do not without a terminal", "[cli]") {
   const Scene scene;
   for (const Verb& verb : verbs(scene)) {
-    const bool table =
-        !is_schema(verb) && verb.name != "trace convert" && verb.name != "trace generate";
+    const bool table = !is_schema(verb) && verb.name != "trace convert" &&
+                       verb.name != "trace generate" && verb.name != "trace merge";
     Args call = verb.call;
     if (verb.name == "report") call = call + Args{"--format", "text"};
     INFO(verb.name);
@@ -180,7 +181,7 @@ TEST_CASE("an --out that is a file is exit 7 with nothing on stdout", "[cli]") {
   const Scene scene;
   const std::string before = test::read_file(scene.trace);
   for (const Verb& verb : verbs(scene)) {
-    if (verb.name == "trace generate") continue;
+    if (out_is_trace(verb)) continue;
     INFO(verb.name);
     const std::string says = "cannot write to " + scene.trace + "; expected a directory";
     refused(verb.call + Args{"--out", scene.trace}, 7, says);

@@ -254,7 +254,9 @@ TEST_CASE("--infer-sessions finds the turns of chats", "[cli]") {
     CHECK(near["inputs"]["trace"]["inferred_sessions"]["placed"] == 0);
     CHECK_FALSE(test::document_of(verb)["inputs"]["trace"].contains("inferred_sessions"));
     refused(verb + Args{"--session-window", "60"}, 2, "--infer-sessions");
-    refused(verb + Args{"--infer-sessions", "--session-window", "0"}, 2, "");
+    for (const char* window : {"0", "-1", "nan", "1e9", "long"}) {
+      refused(verb + Args{"--infer-sessions", "--session-window", window}, 2, "--session-window");
+    }
   }
 }
 

@@ -57,6 +57,8 @@ TEST_CASE("a required argument that is missing is named", "[cli]") {
   refused({"trace", "stats"}, 2, "TRACE is required");
   refused({"trace", "convert", "in.jsonl"}, 2, "OUT is required");
   refused({"trace", "generate"}, 2, "--out is required");
+  refused({"trace", "sample", "--out", "o.bin"}, 2, "TRACE is required");
+  refused({"trace", "merge", "in.jsonl"}, 2, "--out is required");
 }
 
 TEST_CASE("an argument too many is named", "[cli]") {

@@ -170,6 +170,9 @@ def check_documents(tool, validator, source, folder):
         ["trace", "stats", trace], ["trace", "stats", rates], ["trace", "check", trace],
         ["trace", "convert", trace, copied],
         ["trace", "generate", "--out", os.path.join(folder, "made.jsonl"), "--requests", "20"],
+        ["trace", "sample", trace, "--out", os.path.join(folder, "s.bin"), "--share", "0.5",
+         "--max-difference", "1", "--infer-sessions"],
+        ["trace", "merge", trace, "--out", os.path.join(folder, "merged.bin")],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in
               ("policies", "engines", "models", "gpus", "formats", "links", "scenarios")]

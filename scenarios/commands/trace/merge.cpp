@@ -132,6 +132,7 @@ void add_trace_merge(CLI::App& trace, CommandList& commands) {
   command
       ->add_option("--align", m->align,
                    "origin: each trace keeps its own time 0; first: its first request arrives at 0")
+      ->type_name("AT")
       ->check(CLI::IsMember({"origin", "first"}));
   command->add_flag("--shared-blocks", m->shared_blocks,
                     "Equal block ids of different files are the same block");

@@ -171,11 +171,11 @@ void add_trace_sample(CLI::App& trace, CommandList& commands) {
       "Trace file to write (.jsonl.gz, .bin, ...)");
   command->add_option("TRACE", s->trace.path, "Trace file")->required();
   command->add_option("--share", s->sample.share, "Share of the trace to keep (default: 0.1)")
-      ->check(CLI::Range(1e-6, 1.0));
+      ->check(real_in(1e-6, 1));
   command
       ->add_option("--max-difference", s->sample.max_difference,
                    "Largest difference of hit ratios (default: 0.02)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(real_in(0, 1));
   add_trace_options(*command, s->trace);
 }
 
