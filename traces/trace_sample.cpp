@@ -139,7 +139,9 @@ std::vector<double> kept_by_time(const Workload& workload,
   for (std::uint32_t r = 0; r < workload.size(); ++r) count(all, r);
   for (const std::uint32_t r : requests) count(kept, r);
   std::vector<double> out;
-  for (std::uint32_t i = 0; i < kTimes; ++i) out.push_back(ratio(kept[i], all[i]));
+  for (std::uint32_t i = 0; i < kTimes; ++i) {
+    if (all[i] > 0) out.push_back(ratio(kept[i], all[i]));
+  }
   return out;
 }
 

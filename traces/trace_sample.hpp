@@ -43,7 +43,7 @@ struct TraceSample {
   std::vector<SampledRatio> ratios;
   /// Over these and a dense range of capacities from 1 to 100% of the unique blocks.
   double largest_difference = 0;
-  /// The share of the trace's references that is kept in each eighth of its time.
+  /// The share of the trace's references that is kept in each eighth of its time that has any.
   std::vector<double> kept_by_time;
   std::uint32_t units = 0;         ///< there are
   std::uint32_t chosen_units = 0;  ///< in the sample

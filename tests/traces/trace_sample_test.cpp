@@ -146,6 +146,7 @@ TEST_CASE("a trace that names no blocks is sampled by its requests", "[traces]")
   const TraceSample s = sample_trace(of(std::vector<Request>(50)), {0.2, 0.02, 1});
   CHECK(s.workload.size() == 10);
   CHECK(s.largest_difference == 0);
+  CHECK(s.kept_by_time.empty());
 }
 
 TEST_CASE("one request is a sample of itself", "[traces]") {

@@ -112,7 +112,8 @@ std::vector<std::string> notes_of(const Workload& original, const TraceSample& s
   std::vector<std::string> out = original.source().notes;
   const auto [least, most] =
       std::minmax_element(sample.kept_by_time.begin(), sample.kept_by_time.end());
-  if (*most > 2 * options.share || *least < options.share / 2) {
+  const bool any = most != sample.kept_by_time.end();  // of references
+  if (any && (*most > 2 * options.share || *least < options.share / 2)) {
     out.push_back(fmt::format(
         "the sample is uneven over time: it keeps {:.1f}% to {:.1f}% of the references in an "
         "eighth of the span",
