@@ -9,55 +9,50 @@
 
 namespace spillway {
 
+void refuse_own_input(const std::string& output, const std::string& input) {
+  std::error_code error;
+  if (std::filesystem::equivalent(input, output, error)) {
+    throw InputError(Fault::kUsage, {output, 0, ""}, "is the input itself; expected another file");
+  }
+}
+
 Document written_document(const Workload& workload, const std::string& path,
                           const std::string& kind, const std::vector<std::string>& losses) {
-  void refuse_own_input(const std::string& output, const std::string& input) {
-    std::error_code error;
-    if (std::filesystem::equivalent(input, output, error)) {
-      throw InputError(Fault::kUsage, {output, 0, ""},
-                       "is the input itself; expected another file");
-    }
-  }
+  Document document;
+  document.kind = kind;
+  document.inputs = {{"trace", trace_inputs(workload)}};
+  document.results = {{"path", path},
+                      {"requests", workload.size()},
+                      {"references", workload.references()},
+                      {"unique_blocks", workload.unique_blocks()},
+                      {"content_hash", document.inputs["trace"]["content_hash"]}};
+  document.warnings = workload.source().notes;
+  document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
+  return document;
+}
 
-  /// Says what was written, on the terminal or as a document.
-  void say_written(const Workload& workload, const std::string& path, const std::string& kind,
-                   const CommonOptions& common) {
-    Document document;
-    document.kind = kind;
-    document.inputs = {{"trace", trace_inputs(workload)}};
-    document.results = {{"path", path},
-                        {"requests", workload.size()},
-                        {"references", workload.references()},
-                        {"unique_blocks", workload.unique_blocks()},
-                        {"content_hash", document.inputs["trace"]["content_hash"]}};
-    document.warnings = workload.source().notes;
-    document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
-    return document;
+void say_written(const Workload& workload, const std::string& path, const std::string& kind,
+                 const CommonOptions& common, const std::vector<std::string>& losses) {
+  const Document document = written_document(workload, path, kind, losses);
+  write_document(document, common, kind);
+  if (path != "-" && !common.json_only()) {
+    print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
+                      workload.size(), workload.unique_blocks(),
+                      document.results["content_hash"].get<std::string>()));
   }
+  print_notes(document.warnings, common);
+}
 
-  void say_written(const Workload& workload, const std::string& path, const std::string& kind,
-                   const CommonOptions& common, const std::vector<std::string>& losses) {
-    const Document document = written_document(workload, path, kind, losses);
-    write_document(document, common, kind);
-    if (path != "-" && !common.json_only()) {
-      print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
-                        workload.size(), workload.unique_blocks(),
-                        document.results["content_hash"].get<std::string>()));
-    }
-    print_notes(document.warnings, common);
-  }
-
-  void add_trace(CLI::App & app, CommandList & commands) {
-    CLI::App* trace = app.add_subcommand("trace", "Look at, check, convert and generate traces");
-    CLI::App* trace =
-        app.add_subcommand("trace", "Look at, convert, generate, sample and merge traces");
-    trace->require_subcommand(1);
-    add_trace_stats(*trace, commands);
-    add_trace_check(*trace, commands);
-    add_trace_convert(*trace, commands);
-    add_trace_generate(*trace, commands);
-    add_trace_sample(*trace, commands);
-    add_trace_merge(*trace, commands);
-  }
+void add_trace(CLI::App& app, CommandList& commands) {
+  CLI::App* trace =
+      app.add_subcommand("trace", "Look at, check, convert, generate, sample and merge traces");
+  trace->require_subcommand(1);
+  add_trace_stats(*trace, commands);
+  add_trace_check(*trace, commands);
+  add_trace_convert(*trace, commands);
+  add_trace_generate(*trace, commands);
+  add_trace_sample(*trace, commands);
+  add_trace_merge(*trace, commands);
+}
 
 }  // namespace spillway
