@@ -14,9 +14,9 @@
 //
 // Sub-agents. An entry of type "subagent" holds requests of its own, in the namespace of the
 // session. Its `t` is when it ended: in the published sessions t - duration_ms lies 0.1 to 1.0 s
-// behind the end of the request before it in nine cases of eleven, and sub-agents listed one after
-// the other start at the same instant; the other two stand at the end of a session, after a day's
-// pause. Inside, `t` counts from the sub-agent's start. So a sub-agent waits for the request that
+// behind the end of the request before it in nine cases of eleven (two stand at the end of a
+// session, more than a day after), and sub-agents listed one after the other start at the same
+// instant. Inside, `t` counts from the sub-agent's start. So a sub-agent waits for the request that
 // stands before it, its requests for one another, and the next request of the session for the
 // request before it and for all sub-agents in between.
 #pragma once

@@ -126,6 +126,7 @@ void TextTraceWriter::add(const TraceRow& row) {
     json_row(row);
   }
   text_.push_back('\n');
+  ++rows_;
   if (layout_.form != TextForm::kNative) {
     linked_rows_ += row.after.empty() ? 0 : 1;
     thinking_rows_ += row.think_ns >= 0 ? 1 : 0;
@@ -200,13 +201,13 @@ void TextTraceWriter::finish() {
 
 std::vector<std::string> TextTraceWriter::losses() const {
   std::vector<std::string> out;
-  const auto lost = [&](std::uint64_t rows, std::string_view what) {
-    if (rows > 0) out.push_back(fmt::format("{}: {} rows {}", path_, rows, what));
+  const auto say = [&](std::uint64_t rows, std::string_view what) {
+    if (rows > 0) out.push_back(fmt::format("{}: {} {} of {} rows", path_, what, rows, rows_));
   };
-  lost(padded_rows_, "get ids of their own for blocks that have none");
-  lost(linked_rows_, "lose which answers they waited for");
-  lost(thinking_rows_, "lose the pause before them");
-  lost(tenant_rows_, "lose their tenant");
+  say(padded_rows_, "ids made up for blocks that have none, in");
+  say(linked_rows_, "lost which answers a request waited for, in");
+  say(thinking_rows_, "lost the pause before a request, in");
+  say(tenant_rows_, "lost the tenant, in");
   if (layout_.form != TextForm::kNative && layout_.block_tokens != kMooncakeBlockTokens) {
     out.push_back(fmt::format("{}: does not say its block size; read it with --block-tokens {}",
                               path_, layout_.block_tokens));

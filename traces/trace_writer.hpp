@@ -56,6 +56,7 @@ class TextTraceWriter {
   TextLayout layout_;
   std::unique_ptr<TextSink> sink_;
   fmt::memory_buffer text_;
+  std::uint64_t rows_ = 0;
   std::uint64_t own_blocks_ = 0;  ///< made up so far
   std::uint64_t padded_rows_ = 0;
   std::uint64_t linked_rows_ = 0;

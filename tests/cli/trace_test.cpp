@@ -186,10 +186,10 @@ TEST_CASE("trace convert --to names the form of JSON lines, and says what that l
     const json document = test::document_of({"trace", "convert", trace, out, "--to", to});
     return document["warnings"].dump();
   };
-  CHECK(convert("native").find("ids of their own") == std::string::npos);
+  CHECK(convert("native").find("made up") == std::string::npos);
   CHECK(content_hash(out) == content_hash(trace));
   const std::string lost = convert("mooncake");
-  CHECK(lost.find("2 rows get ids of their own for blocks that have none") != std::string::npos);
+  CHECK(lost.find("ids made up for blocks that have none, in 2 of 2 rows") != std::string::npos);
   CHECK(lost.find("read it with --block-tokens 4") != std::string::npos);
   CHECK(test::document_of(
             {"trace", "stats", out, "--block-tokens", "4"})["results"]["references"] == 6);

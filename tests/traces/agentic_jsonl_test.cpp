@@ -86,20 +86,27 @@ TEST_CASE("the published agent sessions have their published facts", "[traces]")
   CHECK(pauses == 4'955 - 77 - 457);
 }
 
-TEST_CASE("no block is shared between published agent sessions", "[traces]") {
+TEST_CASE("published agent blocks name prefixes, and belong to one session", "[traces]") {
   const auto path = test::shared_path("traces/kvcache_tester_agentic_0001-0080.jsonl.gz");
   if (!path) return;
   const Workload w = open_trace(*path, {});
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::vector<std::uint32_t> owner(w.unique_blocks(), kNone);
-  std::uint64_t shared = 0;
+  std::vector<std::uint32_t> parent(w.unique_blocks(), kNone);
+  std::uint64_t violations = 0;
   for (std::uint32_t i = 0; i < w.size(); ++i) {
+    std::uint32_t before = kNone;
     for (const TraceBlockId id : w.chain(RequestId{i})) {
-      if (owner[raw(id)] == kNone) owner[raw(id)] = w.columns().session[i];
-      shared += owner[raw(id)] == w.columns().session[i] ? 0 : 1;
+      if (owner[raw(id)] == kNone) {
+        owner[raw(id)] = w.columns().session[i];
+        parent[raw(id)] = before;
+      }
+      const bool same = owner[raw(id)] == w.columns().session[i] && parent[raw(id)] == before;
+      violations += same ? 0 : 1;
+      before = raw(id);
     }
   }
-  CHECK(shared == 0);
+  CHECK(violations == 0);
 }
 
 TEST_CASE("a turn of an agent waits for the one before it and the recorded pause", "[traces]") {

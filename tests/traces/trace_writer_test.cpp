@@ -196,10 +196,11 @@ TEST_CASE("plain rows say what they lose, and keep the rest", "[traces]") {
                                   json ? std::optional(TextForm::kMooncake) : std::nullopt);
     INFO(name);
     REQUIRE(lost.size() == 5);
-    CHECK_THAT(lost[0], ContainsSubstring("1 rows get ids of their own for blocks that have none"));
-    CHECK_THAT(lost[1], ContainsSubstring("1 rows lose which answers they waited for"));
-    CHECK_THAT(lost[2], ContainsSubstring("1 rows lose the pause before them"));
-    CHECK_THAT(lost[3], ContainsSubstring("1 rows lose their tenant"));
+    CHECK_THAT(lost[0], ContainsSubstring("ids made up for blocks that have none, in 1 of 3 rows"));
+    CHECK_THAT(lost[1],
+               ContainsSubstring("lost which answers a request waited for, in 1 of 3 rows"));
+    CHECK_THAT(lost[2], ContainsSubstring("lost the pause before a request, in 1 of 3 rows"));
+    CHECK_THAT(lost[3], ContainsSubstring("lost the tenant, in 1 of 3 rows"));
     CHECK_THAT(lost[4], ContainsSubstring("read it with --block-tokens 16"));
     const Workload back = open_trace(scratch.path(name), blocks_of(16));
     CHECK(back.source().format == (json ? "mooncake" : "csv"));
