@@ -223,6 +223,23 @@ TEST_CASE("a tenth of the conversation trace keeps its hit ratios within 2 point
   }
 }
 
+TEST_CASE("a tenth of the retrieval trace keeps its hit ratios within 2 points", "[traces]") {
+  const auto path = test::shared_path("traces/ragpulse_days1-4.jsonl.gz");
+  if (!path) return;
+  const Workload w = open_trace(*path, {});
+  const TraceSample s = sample_trace(w, {0.1, 0.02, GENERATE(1u, 2u, 3u)});
+  CHECK(s.largest_difference < 0.02);
+  CHECK(s.workload.size() == Approx(0.1 * w.size()).epsilon(0.05));
+}
+
+TEST_CASE("requests of agents are too long for a tenth of a small cache", "[traces]") {
+  // A request has 2,000 blocks; a tenth of 1% of the unique blocks is 480.
+  const auto path = test::shared_path("traces/kvcache_tester_agentic_0001-0080.jsonl.gz");
+  if (!path) return;
+  const Workload w = open_trace(*path, {});
+  CHECK(sample_trace(w, {0.1, 0.02, 1}).largest_difference > 0.02);
+}
+
 TEST_CASE("a prompt that one request in twenty has is kept with all its users or none",
           "[traces]") {
   // Twenty system prompts of twenty blocks, each behind 1 request in 20; every request has five
