@@ -193,7 +193,8 @@ Section setup_section(const Provenance& p) {
   add(trace, "requests", "requests");
   add(workload, "arrival", "arrivals");
   add(workload, "speed", "speed");
-  add(workload, "rate_per_s", "rate per second");
+  const bool waits = workload.value("sessions", "") == "wait";
+  add(workload, "rate_per_s", waits ? "session starts per second" : "rate per second");
   add(workload, "concurrency", "concurrency");
   add(workload, "sessions", "sessions");
   table.rows.push_back({"measured", measured(workload)});

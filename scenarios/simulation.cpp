@@ -72,19 +72,25 @@ double last_due_s(const ArrivalConfig& arrival, const Workload& workload) {
   const std::uint32_t size = workload.size();
   if (!arrival.wait) return start_s(arrival, workload, RequestId{size - 1}, size - 1);
   std::vector<double> due_s(size);
+  std::vector<double> shift_s(size, -1e300);  // of the session against the recording
   std::uint32_t starts = 0;
-  double last_s = 0;
   for (std::uint32_t i = 0; i < size; ++i) {
     const RequestId r{i};
-    const auto after = workload.after(r);
-    if (after.empty()) due_s[i] = start_s(arrival, workload, r, starts++);
-    for (const RequestId before : after) due_s[i] = std::max(due_s[i], due_s[raw(before)]);
-    // A pause that was not recorded ends no later than the recording does.
-    if (!after.empty())
-      due_s[i] += static_cast<double>(std::max<std::int64_t>(0, workload.think_ns(r))) / 1e9;
-    last_s = std::max(last_s, due_s[i]);
+    const double recorded_s = seconds_of(workload.arrival(r)) / to_double(arrival.speed);
+    for (const RequestId before : workload.after(r)) {
+      due_s[i] = std::max(due_s[i], due_s[raw(before)]);
+      shift_s[i] = std::max(shift_s[i], shift_s[raw(before)]);
+    }
+    if (workload.after(r).empty()) {
+      due_s[i] = start_s(arrival, workload, r, starts++);
+      shift_s[i] = due_s[i] - recorded_s;
+    } else if (workload.think_ns(r) >= 0) {
+      due_s[i] += static_cast<double>(workload.think_ns(r)) / 1e9;
+    } else {
+      due_s[i] = std::max(due_s[i], recorded_s + shift_s[i]);
+    }
   }
-  return last_s + seconds_of(workload.arrival(RequestId{size - 1})) / to_double(arrival.speed);
+  return *std::max_element(due_s.begin(), due_s.end());
 }
 
 /// The clock holds 292 years; arrivals that take ten are a slip in the scenario.

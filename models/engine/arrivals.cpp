@@ -184,7 +184,7 @@ void Arrivals::on_request_end(RequestId request) {
   if (!sending_) wake_for_next();
 }
 
-std::vector<Arrivals::Fate> Arrivals::fates() {
+const std::vector<Arrivals::Fate>& Arrivals::fates() {
   // Held back by clients that wait for ever: which of these would the horizon have cut?
   if (!closed()) {
     while (start_.at != kNoMore) next_start();

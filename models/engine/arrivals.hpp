@@ -76,7 +76,7 @@ class Arrivals final : public EventHandler, public RequestEndListener {
     kCut,     ///< by the horizon
   };
   /// After the last event: what became of each request.
-  std::vector<Fate> fates();
+  const std::vector<Fate>& fates();
 
  private:
   struct Due {

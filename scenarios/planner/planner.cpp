@@ -38,8 +38,8 @@ const SloResult& tightest(const RunResult& run) {
 /// What the workload alone says, whatever the size.
 struct Demand {
   double arrivals_s = 0;  ///< over which requests fall due; 0: that depends on the answers
-  double reusable =
-      0;  ///< share of prompt blocks that an earlier request held: no cache gives more
+  /// Share of prompt blocks that an earlier prompt held; caches give more only from answers.
+  double reusable = 0;
 };
 
 Demand demand_of(const Scenario& scenario, const Workload& workload) {

@@ -2,6 +2,7 @@
 // after a fixed time and takes any number at once.
 #include "models/engine/arrivals.hpp"
 
+#include "tests/support/allocations.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/session_rows.hpp"
 
@@ -23,6 +24,7 @@ struct Server final : RequestSink, EventHandler {
   std::vector<std::int64_t> due_ms;
   std::vector<std::int64_t> arrival_ms;
   std::vector<std::uint32_t> order;
+  std::uint64_t allocated = 0;
 
   static bool in(const std::vector<std::uint32_t>& list, std::uint32_t id) {
     return std::find(list.begin(), list.end(), id) != list.end();
@@ -46,9 +48,11 @@ struct Server final : RequestSink, EventHandler {
     arrival_ms.assign(workload.size(), kNever_ms);
     Arrivals source(queue, workload, config, *this);
     arrivals = &source;
+    const std::uint64_t before = allocations();
     source.start();
     while (queue.step()) {
     }
+    allocated = allocations() - before;
     return source.fates();
   }
 };
@@ -272,6 +276,26 @@ TEST_CASE("who waits for an answer that never comes is told from what the horizo
   const auto fates = server.run(workload, config);
   CHECK(fates ==
         std::vector<Fate>{Fate::kSent, Fate::kUnsent, Fate::kUnsent, Fate::kUnsent, Fate::kCut});
+}
+
+TEST_CASE("sending allocates nothing, however many turns wait", "[models]") {
+  // 500 sessions of four turns that think for 0 to 99 ms, all begun within 50 ms.
+  std::vector<Turn> turns;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    turns.push_back({static_cast<std::int64_t>(i / 10)});
+    if (i < 500) continue;
+    turns.back().after = {i - 500};
+    turns.back().think_ms = static_cast<std::int64_t>(i * 37 % 100);
+  }
+  const Workload workload = workload_of_turns(turns, 64);
+  ArrivalConfig config = waiting(GENERATE(Kind::kTrace, Kind::kPoisson, Kind::kClosedLoop));
+  config.concurrency = GENERATE(7U, 600U);
+  Server server;
+  server.queue.reserve(4000);
+  server.order.reserve(2000);
+  server.run(workload, config);
+  CHECK(server.order.size() == 2000);
+  CHECK(server.allocated == 0);
 }
 
 TEST_CASE("a closed loop whose clients all wait for ever sends nothing more", "[models]") {

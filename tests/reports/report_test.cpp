@@ -150,6 +150,36 @@ TEST_CASE("a report names what was simulated", "[reports]") {
   }
 }
 
+TEST_CASE("a report says which requests were measured", "[reports]") {
+  const auto setup = [](const char* workload) {
+    Provenance p = sample_provenance();
+    p.inputs["configuration"] = {{"workload", nlohmann::json::parse(workload)}};
+    return rendered(run_report(sample_run(), p), "text");
+  };
+  CHECK_THAT(setup("{}"), ContainsSubstring("all requests"));
+  CHECK_THAT(setup(R"({"warmup_s": 60.0})"),
+             ContainsSubstring("requests that arrive from 60.0 s on; counters of steps, tiers and "
+                               "links cover the whole run"));
+  CHECK_THAT(setup(R"({"horizon_s": 90})"), ContainsSubstring("requests due by 90.0 s, to their"));
+  CHECK_THAT(setup(R"({"warmup_s": 60, "horizon_s": 90, "sessions": "wait"})"),
+             ContainsSubstring("requests that arrive from 60.0 s on and are due by 90.0 s"));
+  CHECK_THAT(setup(R"({"sessions": "wait"})"), ContainsSubstring("wait"));
+}
+
+TEST_CASE("time at clients, the warm-up and what was not sent are shown where there is any",
+          "[reports]") {
+  for (const std::string& format : kFormats) {
+    const std::string text = rendered(run_report(sample_run(), sample_provenance()), format);
+    for (const char* part : {"held back by clients p50", "held back by clients p99",
+                             "warm-up, not measured", "not sent (beyond the horizon)"}) {
+      INFO(format << ": " << part);
+      CHECK_THAT(text, ContainsSubstring(part));
+    }
+  }
+  CHECK_THAT(rendered(run_report(RunResult{}, Provenance{}), "text"),
+             !ContainsSubstring("clients") && !ContainsSubstring("not sent"));
+}
+
 TEST_CASE("requests that did not complete are counted by reason", "[reports]") {
   RunResult run = sample_run();
   run.completed = run.requests - 5;

@@ -99,6 +99,22 @@ TEST_CASE("overload is judged at the speed that arrivals have", "[scenarios]") {
   CHECK_THAT(binding("100"), ContainsSubstring("overload: requests arrive at 1,020/s"));
 }
 
+TEST_CASE("clients that hold requests back are overload as well, those that wait are not",
+          "[scenarios]") {
+  // As above, one every millisecond: with two in flight they queue at the clients. In a closed loop
+  // nothing is offered faster than it is answered.
+  const auto binding = [](const std::string& arrivals) {
+    return plan_of(planned(kGrid, {R"(workload={"trace": "t", )" + arrivals + "}",
+                                   R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
+                   repeating(50, 50, 1, 1))
+        .binding;
+  };
+  CHECK_THAT(binding(R"("concurrency": 2)"), ContainsSubstring("overload"));
+  CHECK_THAT(binding(R"("concurrency": 2, "arrival": "closed-loop")"),
+             !ContainsSubstring("overload"));
+  CHECK_THAT(binding(R"("concurrency": 2, "sessions": "wait")"), !ContainsSubstring("overload"));
+}
+
 TEST_CASE("headroom is the distance to the tightest target", "[scenarios]") {
   const PlanResult plan = plan_of(planned(kGrid, {R"(slo=[{"metric": "median_ttft_ms", "max": 10},)"
                                                   R"( {"metric": "p99_ttft_ms", "max": 1000}])"}),
