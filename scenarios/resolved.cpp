@@ -106,7 +106,15 @@ json compute_json(const Scenario& s) {
 json synthetic_json(const SyntheticConfig& c) {
   json out;
   for (const SyntheticKey& key : synthetic_keys()) {
-    std::visit([&](auto member) { out[std::string(key.name)] = c.*member; }, key.target);
+    std::visit(
+        [&](auto member) {
+          const auto& value = c.*member;
+          if constexpr (requires { value.empty(); }) {
+            if (value.empty()) return;  // not given
+          }
+          out[std::string(key.name)] = value;
+        },
+        key.target);
   }
   return out;
 }

@@ -82,13 +82,8 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
   options.limit = w.limit;
   options.progress = progress;
   Workload workload = open_trace(w.trace, options);
-  if (w.arrival.wait && workload.columns().after_begin.empty()) {
-    throw InputError(Fault::kUsage, w.where,
-                     fmt::format("\"sessions\": \"wait\" needs a trace that says which request "
-                                 "waited for which; {} names no sessions",
-                                 w.trace));
-  }
-  return workload;
+  if (!w.arrival.wait || !workload.columns().after_begin.empty()) return workload;
+  return infer_sessions(std::move(workload), {});
 }
 
 }  // namespace spillway

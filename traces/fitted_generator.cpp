@@ -91,7 +91,7 @@ double mismatch(const Prompts& prompts, const FittedTurn& turn, std::uint32_t re
   return apart(prompts.size() - request, turn.gap) + std::max(fresher, turn.fresher) / depth -
          std::min(fresher, turn.fresher) / depth +
          0.5 * apart(prompts.uses(chain[turn.depth - 1]), turn.uses) +
-         0.1 * apart(left + 2, turn.left + 2.0);
+         0.1 * apart(std::max(left + 2, 1.0), std::max(turn.left + 2.0, 1.0));
 }
 
 /// The request whose prefix a turn takes over that shares it across sessions: the best match among
@@ -206,6 +206,20 @@ class Generator final : public TraceReader {
     return {parent, static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, offered))};
   }
 
+  /// A partial block is shared by equal prompts only; `slack` follows.
+  void fit_into(Source& source, const FittedTurn& turn, bool adds, std::int64_t& slack) const {
+    const bool equal = !adds && source.depth == prompts_.chain(source.parent).size();
+    if (equal) {
+      slack = std::int64_t{prompts_.input_tokens(source.parent)} -
+              std::int64_t{source.depth} * fit_.block_tokens;
+      return;
+    }
+    if (adds || turn.left >= 0) {
+      source.depth = std::min(source.depth, prompts_.full_blocks(source.parent));
+    }
+    if (!adds) slack = std::max<std::int64_t>(slack, 0);
+  }
+
   void fill(TraceRow& row, const InterleavedTurn& at) {
     const FittedSession& session = fit_.by_start[at.session];
     const std::uint32_t index = session.begin + at.turn;
@@ -220,16 +234,19 @@ class Generator final : public TraceReader {
       added = other.added;
       slack = other.slack;
     }
+    const bool shared = turn.prefix == Prefix::kShared;
+    const bool lacks = shared && source.depth < turn.depth;
+    if (source.parent != kNone) fit_into(source, turn, adds || lacks, slack);
     // Where no prompt is as deep, the length is kept and the rest is new.
-    if (turn.prefix == Prefix::kShared) added += turn.depth - source.depth;
-    if (source.parent != kNone && (adds || source.depth < prompts_.chain(source.parent).size())) {
-      // A partial block is shared by equal prompts only.
-      if (turn.left >= 0)
-        source.depth = std::min(source.depth, prompts_.full_blocks(source.parent));
-      if (!adds) slack = std::max<std::int64_t>(slack, 0);
-    } else if (source.parent != kNone) {  // the same prompt again
-      slack = std::int64_t{prompts_.input_tokens(source.parent)} -
-              std::int64_t{source.depth} * fit_.block_tokens;
+    if (shared) added += turn.depth - source.depth;
+    if (source.depth + added == 0 && turn.depth + turn.added > 0) {
+      added = 1;  // a prompt of no full block, where the trace names such
+      slack = 0;
+    }
+    const std::uint32_t most = static_cast<std::uint32_t>(kMaxTokens) / fit_.block_tokens;
+    if (source.depth + added > most) {
+      added = most - std::min(source.depth, most);
+      slack = 0;
     }
     const std::int64_t blocks = std::int64_t{source.depth} + added;
     row.input_tokens = std::clamp<std::int64_t>(blocks * fit_.block_tokens + slack, 1, kMaxTokens);

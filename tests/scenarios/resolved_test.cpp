@@ -96,6 +96,13 @@ TEST_CASE("a synthetic workload is part of the configuration, defaults included"
   CHECK(synthetic("5")["workload"]["synthetic"]["turns"] == 5);
   CHECK(synthetic("5")["workload"]["synthetic"]["requests"] == SyntheticConfig().requests);
   CHECK(digest_of(synthetic("5")) != digest_of(synthetic("6")));
+  const json all = resolved_with({R"(workload={"synthetic": {"think_s": 2.5, "context": "compact",
+      "answer_quantiles": [1, 2.5], "tenants": 3}})"})["workload"]["synthetic"];
+  CHECK(all["think_s"] == 2.5);
+  CHECK(all["context"] == "compact");
+  CHECK(all["answer_quantiles"] == json({1, 2.5}));
+  CHECK(all["tenants"] == 3);
+  CHECK_FALSE(all.contains("user_quantiles"));  // not given
 }
 
 TEST_CASE("targets and plans are repeated", "[scenarios]") {

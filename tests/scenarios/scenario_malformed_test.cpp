@@ -225,7 +225,15 @@ TEST_CASE("malformed workloads", "[scenarios]") {
            {kWorkloadLine, workload(R"("synthetic": {"turns": 0.5})"),
             "workload.synthetic.turns: expected a number from 1 to 1000000, found 0.5"},
            {kWorkloadLine, workload(R"("synthetic": {"burst_every_s": 10, "burst_length_s": 11})"),
-            "workload.synthetic.burst_length_s: expected a number from 0 to 10, found 11"}});
+            "workload.synthetic.burst_length_s: expected a number from 0 to 10, found 11"},
+           {kWorkloadLine, workload(R"("synthetic": {"arrivals": "gama"})"),
+            "workload.synthetic.arrivals: unknown arrivals \"gama\""},
+           {kWorkloadLine, workload(R"("synthetic": {"arrivals": "rates"})"),
+            "workload.synthetic.rates: expected the path of a rate table with arrivals rates"},
+           {kWorkloadLine, workload(R"("synthetic": {"user_quantiles": [3, 2]})"),
+            "workload.synthetic.user_quantiles: expected two or more values in ascending order"},
+           {kWorkloadLine, workload(R"("synthetic": {"day_factors": [1]})"),
+            "workload.synthetic.day_factors: expected 24 values, one above 0, found 1"}});
 }
 
 TEST_CASE("malformed targets", "[scenarios]") {

@@ -28,6 +28,13 @@ SyntheticConfig with_requests(std::uint32_t requests) {
   return config;
 }
 
+/// Without the think times, which the form of the bundled sample has no place for.
+Workload without_think(const Workload& w) {
+  WorkloadColumns columns = w.columns();
+  columns.think_ns = {};
+  return {nullptr, columns, w.source()};
+}
+
 /// The requests of every session, in order of arrival.
 std::map<std::uint32_t, std::vector<std::uint32_t>> by_session(const Workload& w) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> out;
@@ -47,7 +54,8 @@ TEST_CASE("golden: the content of seed 42", "[traces]") {
   // Scenarios with synthetic workloads are cited by digest: this must never change.
   const Workload w = generate_workload(with_requests(500), 42);
   CHECK(w.size() == 500);
-  CHECK(hex16(w.content_hash()) == "2a20b1f0b10fba2f");
+  CHECK(hex16(without_think(w).content_hash()) == "2a20b1f0b10fba2f");
+  CHECK(hex16(w.content_hash()) == "GOLDEN");
 }
 
 TEST_CASE("the bundled sample is what its command says", "[traces]") {
@@ -62,7 +70,8 @@ TEST_CASE("the bundled sample is what its command says", "[traces]") {
   config.user_tokens = 500;
   const Workload sample = open_trace(test::source_path("traces/samples/chat.jsonl.gz"), {});
   CHECK(sample.size() == 2000);
-  CHECK(hex16(sample.content_hash()) == hex16(generate_workload(config, 1).content_hash()));
+  const Workload made = generate_workload(config, 1);
+  CHECK(hex16(without_think(sample).content_hash()) == hex16(without_think(made).content_hash()));
 }
 
 TEST_CASE("fewer requests are the head of more", "[traces]") {
@@ -280,6 +289,177 @@ TEST_CASE("turns follow each other by think time plus the answer's pace", "[trac
   CHECK(violations == 0);
 }
 
+TEST_CASE("rows record the think time alone, without the answer's duration", "[traces]") {
+  SyntheticConfig config = with_requests(5'000);
+  config.think_times = "fixed";
+  config.think_s = 7.5;
+  const Workload w = generate_workload(config, 1);
+  std::uint32_t violations = 0;
+  for (const auto& [session, requests] : by_session(w)) {
+    violations += w.think_ns(RequestId{requests[0]}) == kThinkUnknown ? 0 : 1;
+    for (std::size_t t = 1; t < requests.size(); ++t) {
+      const RequestId before{requests[t - 1]};
+      const RequestId here{requests[t]};
+      const double gap_s = seconds_of(w.arrival(here) - w.arrival(before));
+      const double expected_s = 7.5 + w.output_tokens(before) / 40.0;
+      violations += w.think_ns(here) == 7'500'000'000 ? 0 : 1;
+      violations += std::abs(gap_s - expected_s) <= 0.0021 ? 0 : 1;
+    }
+  }
+  CHECK(violations == 0);
+}
+
+TEST_CASE("think times have their mean, whatever their distribution", "[traces]") {
+  SyntheticConfig config = with_requests(40'000);
+  config.think_times = GENERATE(as<std::string>{}, "exponential", "lognormal", "fixed");
+  config.think_s = 30;
+  config.think_sigma = 0.8;
+  const Workload w = generate_workload(config, 3);
+  double sum = 0;
+  double count = 0;
+  for (const std::int64_t think : w.columns().think_ns) {
+    if (think < 0) continue;
+    sum += static_cast<double>(think) / 1e9;
+    ++count;
+  }
+  CHECK(sum / count == Approx(30).epsilon(0.03));
+}
+
+TEST_CASE("turn counts have their mean and their kind of tail", "[traces]") {
+  SyntheticConfig config = with_requests(60'000);
+  config.turn_counts = GENERATE(as<std::string>{}, "geometric", "fixed", "heavy-tail");
+  config.turns = 5;
+  config.turn_tail = 2.5;
+  config.user_tokens = 10;
+  config.answer_tokens = 10;
+  config.think_s = 1;
+  config.max_context = 1 << 24;
+  const auto sessions = by_session(generate_workload(config, 3));
+  std::size_t longest = 0;
+  for (const auto& [session, requests] : sessions) longest = std::max(longest, requests.size());
+  CHECK(60'000.0 / static_cast<double>(sessions.size()) == Approx(5).epsilon(0.04));
+  if (config.turn_counts == "fixed") CHECK(longest == 5);
+  if (config.turn_counts == "geometric") CHECK((longest > 25 && longest < 80));
+  if (config.turn_counts == "heavy-tail") CHECK(longest > 100);
+}
+
+TEST_CASE("lengths follow a table of quantiles", "[traces]") {
+  SyntheticConfig config = with_requests(20'000);
+  config.turns = 1;
+  config.answer_quantiles = {10, 20, 100, 1000};
+  const Workload w = generate_workload(config, 3);
+  const LengthStats s = trace_stats(w).output_tokens;
+  CHECK(s.min >= 10);
+  CHECK(s.max < 1000);
+  CHECK(s.p50 == Approx(60).epsilon(0.05));  // halfway between the quantiles at 1/3 and 2/3
+  CHECK(s.p90 == Approx(730).epsilon(0.05));
+}
+
+TEST_CASE("a sigma of 0 fixes a length", "[traces]") {
+  SyntheticConfig config = with_requests(1'000);
+  config.turns = 1;
+  config.system_sigma = config.user_sigma = config.answer_sigma = 0;
+  const TraceStats s = trace_stats(generate_workload(config, 3));
+  CHECK((s.input_tokens.min == 2100 && s.input_tokens.max == 2100));
+  CHECK((s.output_tokens.min == 250 && s.output_tokens.max == 250));
+}
+
+// ---- contexts and tenants
+
+SyntheticConfig long_sessions(const char* context) {
+  SyntheticConfig config = with_requests(4'000);
+  config.context = context;
+  config.turns = 40;
+  config.max_context = 8192;
+  config.block_tokens = 64;
+  config.think_s = 1;
+  return config;
+}
+
+TEST_CASE("at its limit a context ends, slides or is compacted", "[traces]") {
+  const auto longest = [](const Workload& w) {
+    std::size_t most = 0;
+    for (const auto& [session, requests] : by_session(w)) most = std::max(most, requests.size());
+    return most;
+  };
+  const Workload ends = generate_workload(long_sessions("accumulate"), 1);
+  const Workload slides = generate_workload(long_sessions("window"), 1);
+  const Workload compacts = generate_workload(long_sessions("compact"), 1);
+  CHECK(longest(ends) < 60);
+  CHECK(longest(slides) > 100);
+  CHECK(longest(compacts) > 100);
+  for (const Workload* w : {&ends, &slides, &compacts}) {
+    std::uint32_t violations = 0;
+    for (std::uint32_t r = 0; r < w->size(); ++r) {
+      const RequestId id{r};
+      violations += w->input_tokens(id) + w->output_tokens(id) <= 8192 ? 0 : 1;
+    }
+    CHECK(violations == 0);
+  }
+  // A window that slides at every turn shares the system prompt only; a summary is sent on.
+  const double sliding = trace_stats(slides).infinite_hit_ratio;
+  const double compacting = trace_stats(compacts).infinite_hit_ratio;
+  CHECK(trace_stats(ends).infinite_hit_ratio > 0.7);
+  CHECK(compacting > sliding + 0.2);
+  CHECK(sliding < 0.5);
+}
+
+TEST_CASE("a compacted context keeps the system prompt and drops to the summary", "[traces]") {
+  SyntheticConfig config = long_sessions("compact");
+  config.system_sigma = config.user_sigma = config.answer_sigma = 0;
+  config.system_tokens = 1024;
+  config.summary_tokens = 300;
+  const Workload w = generate_workload(config, 1);
+  std::uint32_t drops = 0;
+  std::uint32_t violations = 0;
+  for (const auto& [session, requests] : by_session(w)) {
+    for (std::size_t t = 1; t < requests.size(); ++t) {
+      const RequestId before{requests[t - 1]};
+      const RequestId here{requests[t]};
+      if (w.input_tokens(here) > w.input_tokens(before)) continue;
+      ++drops;
+      violations += w.input_tokens(here) == 1024 + 300 + 600 ? 0 : 1;
+      const auto a = w.chain(before);
+      const auto b = w.chain(here);
+      violations += std::equal(a.begin(), a.begin() + 16, b.begin()) && a[16] != b[16] ? 0 : 1;
+    }
+  }
+  CHECK(drops > 50);
+  CHECK(violations == 0);
+}
+
+TEST_CASE("tenants have shares, names and system prompts of their own", "[traces]") {
+  SyntheticConfig config = with_requests(20'000);
+  config.tenants = 3;
+  config.tenant_zipf = 1;
+  config.system_prompts = 2;
+  config.turns = 1;
+  config.system_tokens = 2048;
+  config.system_sigma = 0;
+  const Workload w = generate_workload(config, 1);
+  REQUIRE(w.source().tenants.size() == 3);
+  std::map<std::string, double> requests;
+  std::map<std::uint32_t, std::set<std::uint32_t>> prompts;  // first block -> tenants
+  for (std::uint32_t r = 0; r < w.size(); ++r) {
+    const std::uint32_t tenant = w.columns().tenant[r];
+    ++requests[w.source().tenants[tenant]];
+    prompts[raw(w.chain(RequestId{r})[0])].insert(tenant);
+  }
+  CHECK(requests.at("tenant-0") / 20'000 == Approx(6.0 / 11).epsilon(0.03));
+  CHECK(requests.at("tenant-2") / 20'000 == Approx(2.0 / 11).epsilon(0.05));
+  CHECK(prompts.size() == 6);
+  for (const auto& [prompt, tenants] : prompts) CHECK(tenants.size() == 1);
+}
+
+TEST_CASE("more tenants leave the texts alone", "[traces]") {
+  SyntheticConfig one = with_requests(200);
+  one.system_sigma = 0;
+  SyntheticConfig many = one;
+  many.tenants = 50;
+  CHECK(values(generate_workload(one, 1).columns().input_tokens) ==
+        values(generate_workload(many, 1).columns().input_tokens));
+}
+
 TEST_CASE("changing think time leaves the texts alone", "[traces]") {
   // Draws are keyed by session: the k-th session's first turn says the same at any pace.
   SyntheticConfig slow = with_requests(2000);
@@ -329,6 +509,37 @@ TEST_CASE("parameters out of range are usage errors that name the parameter", "[
       {"max_context", [](SyntheticConfig& c) { c.max_context = 16'777'217; }},
       {"block_tokens", [](SyntheticConfig& c) { c.block_tokens = 0; }},
       {"block_tokens", [](SyntheticConfig& c) { c.block_tokens = 65'537; }},
+      {"requests", [](SyntheticConfig& c) { c.requests = 1'000'000'001; }},
+      {"arrivals", [](SyntheticConfig& c) { c.arrivals = "sometimes"; }},
+      {"arrival_cv", [](SyntheticConfig& c) { c.arrival_cv = 0.01; }},
+      {"arrival_cv", [](SyntheticConfig& c) { c.arrival_cv = 2; }},  // of a Poisson process
+      {"day_amplitude", [](SyntheticConfig& c) { c.day_amplitude = 1.5; }},
+      {"day_peak_hour", [](SyntheticConfig& c) { c.day_peak_hour = 25; }},
+      {"day_factors",
+       [](SyntheticConfig& c) {
+         c.day_factors = {1, 2};
+       }},
+      {"day_factors", [](SyntheticConfig& c) { c.day_factors.assign(24, 0); }},
+      {"rates", [](SyntheticConfig& c) { c.arrivals = "rates"; }},
+      {"rates", [](SyntheticConfig& c) { c.rates = "t.csv"; }},
+      {"rate_scale", [](SyntheticConfig& c) { c.rate_scale = 0; }},
+      {"tenants", [](SyntheticConfig& c) { c.tenants = 0; }},
+      {"turn_counts", [](SyntheticConfig& c) { c.turn_counts = ""; }},
+      {"turn_tail", [](SyntheticConfig& c) { c.turn_tail = 1; }},
+      {"think_times", [](SyntheticConfig& c) { c.think_times = "long"; }},
+      {"user_sigma", [](SyntheticConfig& c) { c.user_sigma = -1; }},
+      {"user_quantiles", [](SyntheticConfig& c) { c.user_quantiles = {5}; }},
+      {"answer_quantiles",
+       [](SyntheticConfig& c) {
+         c.answer_quantiles = {5, 4};
+       }},
+      {"context", [](SyntheticConfig& c) { c.context = "forget"; }},
+      {"summary_tokens", [](SyntheticConfig& c) { c.summary_tokens = 0; }},
+      {"summary_tokens",
+       [](SyntheticConfig& c) {
+         c.context = "compact";
+         c.summary_tokens = 8193;
+       }},
   };
   const auto real = [&](const std::string& field, double SyntheticConfig::*member, bool zero_good) {
     std::vector<double> values = {-1, nan, infinity, -infinity};
@@ -365,16 +576,45 @@ TEST_CASE("the ends of the parameter ranges work", "[traces]") {
       [](SyntheticConfig& c) { c.think_s = 0; },
       [](SyntheticConfig& c) { c.system_prompts = 1; },
       [](SyntheticConfig& c) { c.system_zipf = 0; },
-      [](SyntheticConfig& c) { c.system_tokens = 1e300; },
-      [](SyntheticConfig& c) { c.user_tokens = 1e300; },
-      [](SyntheticConfig& c) { c.user_tokens = 1e-300; },
-      [](SyntheticConfig& c) { c.answer_tokens = 1e300; },
+      [](SyntheticConfig& c) { c.system_tokens = 1e7; },
+      [](SyntheticConfig& c) { c.user_tokens = 1e7; },
+      [](SyntheticConfig& c) { c.user_tokens = 1; },
+      [](SyntheticConfig& c) { c.answer_tokens = 1e7; },
       [](SyntheticConfig& c) { c.burst_factor = 1; },
       [](SyntheticConfig& c) { c.burst_length_s = 0; },
       [](SyntheticConfig& c) { c.burst_length_s = c.burst_every_s; },
       [](SyntheticConfig& c) { c.max_context = 64; },
       [](SyntheticConfig& c) { c.block_tokens = 1; },
       [](SyntheticConfig& c) { c.block_tokens = 65'536; },
+      [](SyntheticConfig& c) { c.user_sigma = 10; },
+      [](SyntheticConfig& c) { c.tenants = 1 << 20; },
+      [](SyntheticConfig& c) {
+        c.context = "compact";
+        c.max_context = 64;
+        c.summary_tokens = 16;
+      },
+      [](SyntheticConfig& c) {
+        c.context = "window";
+        c.max_context = 64;
+        c.turns = 1e6;
+      },
+      [](SyntheticConfig& c) {
+        c.turn_counts = "heavy-tail";
+        c.turns = 1;
+      },
+      [](SyntheticConfig& c) {
+        c.turn_counts = "heavy-tail";
+        c.turns = 1e6;
+        c.turn_tail = 1.05;
+      },
+      [](SyntheticConfig& c) {
+        c.arrivals = "gamma";
+        c.arrival_cv = 0.05;
+      },
+      [](SyntheticConfig& c) {
+        c.arrivals = "weibull";
+        c.arrival_cv = 0.05;
+      },
   };
   for (const auto& set : ends) {
     SyntheticConfig config = with_requests(50);
