@@ -88,9 +88,13 @@ double mismatch(const Prompts& prompts, const FittedTurn& turn, std::uint32_t re
       chain.begin());
   const double left = static_cast<double>(prompts.full_blocks(request)) - turn.depth;
   const double depth = turn.depth;
-  return apart(prompts.size() - request, turn.gap) + std::max(fresher, turn.fresher) / depth -
-         std::min(fresher, turn.fresher) / depth +
+  // Whether a shared text ends here, or is left in its middle.
+  const std::uint32_t beyond = chain.size() > turn.depth ? prompts.uses(chain[turn.depth]) : 0;
+  // The weights are rough and the same for every trace: reuse distance first, then popularity.
+  return apart(prompts.size() - request, turn.gap) +
+         2 * (std::max(fresher, turn.fresher) / depth - std::min(fresher, turn.fresher) / depth) +
          0.5 * apart(prompts.uses(chain[turn.depth - 1]), turn.uses) +
+         0.5 * apart(beyond + 1.0, turn.beyond + 1.0) +
          0.1 * apart(std::max(left + 2, 1.0), std::max(turn.left + 2.0, 1.0));
 }
 

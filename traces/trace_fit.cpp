@@ -56,6 +56,7 @@ class Fitting {
     std::uint32_t parent = kNone;  ///< last user of the deepest block seen before
     std::uint32_t uses = 0;
     std::uint32_t fresher = 0;
+    std::uint32_t beyond = 0;
     bool continues = false;  ///< only the parent had it, and little of the parent is left out
   };
 
@@ -68,7 +69,9 @@ class Fitting {
     link.parent = last_user_[raw(deepest)];
     link.uses = uses_[raw(deepest)];
     while (last_user_[raw(chain[link.fresher])] != link.parent) ++link.fresher;
-    link.continues = link.uses == 1 && link.depth + 1 >= w_.chain(RequestId{link.parent}).size();
+    const auto parent = w_.chain(RequestId{link.parent});
+    if (link.depth < parent.size()) link.beyond = uses_[raw(parent[link.depth])];
+    link.continues = link.uses == 1 && link.depth + 1 >= parent.size();
     return link;
   }
 
@@ -90,6 +93,7 @@ class Fitting {
     turn.gap = raw(r) - link.parent;
     turn.uses = link.uses;
     turn.fresher = link.fresher;
+    turn.beyond = link.beyond;
     turn.prefix = FittedTurn::Prefix::kShared;
     if (!before.empty() && session_of_[link.parent] == session_of_[raw(r)]) {
       turn.prefix = FittedTurn::Prefix::kSession;

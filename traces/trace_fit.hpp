@@ -29,6 +29,7 @@ struct FittedTurn {
   std::uint32_t gap = 0;      ///< requests since the prefix was last used as a whole
   std::uint32_t fresher = 0;  ///< blocks at its front that were used more recently
   std::uint32_t uses = 0;     ///< requests that have used it
+  std::uint32_t beyond = 0;   ///< requests that have used the parent's next block; 0: it has none
   std::uint32_t added = 0;    ///< blocks behind the prefix
   std::int32_t slack = 0;     ///< prompt tokens less those of its blocks, were all full
   std::uint32_t output_tokens = 1;

@@ -128,6 +128,7 @@ TEST_CASE("a prefix that several sessions use is no session's own", "[traces]") 
   CHECK(fit.turns[2].gap == 1);
   CHECK(fit.turns[2].uses == 2);
   CHECK(fit.turns[2].left == 1);
+  CHECK(fit.turns[2].beyond == 1);
 }
 
 // ---- the generated trace
