@@ -278,8 +278,10 @@ class AgenticReader final : public TraceReader {
       known = known && answer.end_ns.has_value();
       latest_ns = std::max(latest_ns, answer.end_ns.value_or(0));
     }
-    if (known) {
-      turn.think_ns = entry.think_ns.value_or(std::max<std::int64_t>(0, turn.start_ns - latest_ns));
+    if (entry.think_ns && !waits.empty()) {
+      turn.think_ns = *entry.think_ns;
+    } else if (known) {
+      turn.think_ns = std::max<std::int64_t>(0, turn.start_ns - latest_ns);
     }
     turn.after_end = after_.size();
     turn.blocks_end = blocks_.size();

@@ -18,7 +18,7 @@ struct Covered {
   std::string test;  ///< name of a test case in tests/cli
 };
 
-const std::vector<Covered>& table() {
+const std::vector<Covered>& own_flags() {
   static const std::vector<Covered> rows = {
       {"*", "--help", "help lists every verb, and every verb has examples and exit codes"},
       {"*", "--set", "--seed and --set are taken by every verb"},
@@ -41,24 +41,6 @@ const std::vector<Covered>& table() {
       {"replay", "--touch-order", "replay counts what can be counted by hand"},
       {"replay", "--atomic", "--atomic reference finds what the same request has just brought"},
       {"replay", "--block-tokens", "--block-tokens says how long the blocks of a trace are"},
-      {"replay", "--lenient", "--lenient leaves one row in a hundred out and no more"},
-      {"trace stats", "--lenient", "--lenient leaves one row in a hundred out and no more"},
-      {"trace convert", "--lenient", "--lenient leaves one row in a hundred out and no more"},
-      {"replay", "--infer-sessions", "--infer-sessions finds the turns of chats"},
-      {"replay", "--session-window", "--infer-sessions finds the turns of chats"},
-      {"trace stats", "--infer-sessions", "--infer-sessions finds the turns of chats"},
-      {"trace stats", "--session-window", "--infer-sessions finds the turns of chats"},
-      {"trace convert", "--infer-sessions", "--infer-sessions finds the turns of chats"},
-      {"trace convert", "--session-window", "--infer-sessions finds the turns of chats"},
-      {"replay", "--reuse", "--reuse names what the requests of a trace share"},
-      {"trace stats", "--reuse", "--reuse names what the requests of a trace share"},
-      {"trace convert", "--reuse", "--reuse names what the requests of a trace share"},
-      {"replay", "--session-interval",
-       "--session-interval places the sessions of a trace without a clock"},
-      {"trace stats", "--session-interval",
-       "--session-interval places the sessions of a trace without a clock"},
-      {"trace convert", "--session-interval",
-       "--session-interval places the sessions of a trace without a clock"},
       {"trace convert", "--to",
        "trace convert --to names the form of JSON lines, and says what that loses"},
       {"replay", "--limit", "replay counts what can be counted by hand"},
@@ -71,8 +53,6 @@ const std::vector<Covered>& table() {
       {"trace check", "TRACE", "a required argument that is missing is named"},
       {"trace check", "--problems",
        "trace check --problems N shows that many; the document lists all"},
-      {"trace check", "--lenient",
-       "trace check --lenient says whether one row in a hundred is enough"},
       {"trace check", "--limit", "trace check takes --limit and --block-tokens"},
       {"trace check", "--block-tokens", "trace check takes --limit and --block-tokens"},
       {"trace convert", "IN",
@@ -101,9 +81,6 @@ const std::vector<Covered>& table() {
        "trace sample writes a share and says how near its hit ratios are"},
       {"trace sample", "--limit", "trace sample reads its trace as other verbs do"},
       {"trace sample", "--block-tokens", "trace sample reads its trace as other verbs do"},
-      {"trace sample", "--lenient", "trace sample reads its trace as other verbs do"},
-      {"trace sample", "--infer-sessions", "trace sample reads its trace as other verbs do"},
-      {"trace sample", "--session-window", "trace sample reads its trace as other verbs do"},
       {"trace merge", "TRACES", "trace merge makes each trace a tenant"},
       {"trace merge", "--tenant", "trace merge names tenants and moves them in time"},
       {"trace merge", "--offset", "trace merge names tenants and moves them in time"},
@@ -112,9 +89,6 @@ const std::vector<Covered>& table() {
        "trace merge aligns traces by their origin or their first request"},
       {"trace merge", "--limit", "trace merge reads its traces as other verbs do"},
       {"trace merge", "--block-tokens", "trace merge reads its traces as other verbs do"},
-      {"trace merge", "--lenient", "trace merge reads its traces as other verbs do"},
-      {"trace merge", "--infer-sessions", "trace merge reads its traces as other verbs do"},
-      {"trace merge", "--session-window", "trace merge reads its traces as other verbs do"},
       {"trace generate", "--arrivals", "each option of trace generate changes the trace"},
       {"trace generate", "--arrival-cv", "each option of trace generate changes the trace"},
       {"trace generate", "--rates", "each option of trace generate changes the trace"},
@@ -151,6 +125,30 @@ const std::vector<Covered>& table() {
       {"report", "RESULT", "what is no result document is exit 2"},
       {"report", "--format", "report --out writes every format and names the files"},
   };
+  return rows;
+}
+
+/// What add_trace_options() gives to every verb that reads a trace.
+std::vector<Covered> shared_by_trace_verbs() {
+  std::vector<Covered> out;
+  for (const char* verb :
+       {"replay", "trace stats", "trace check", "trace convert", "trace sample", "trace merge"}) {
+    out.push_back({verb, "--lenient", "--lenient leaves one row in a hundred out and no more"});
+    out.push_back({verb, "--infer-sessions", "--infer-sessions finds the turns of chats"});
+    out.push_back({verb, "--session-window", "--infer-sessions finds the turns of chats"});
+    out.push_back({verb, "--reuse", "--reuse names what the requests of a trace share"});
+    out.push_back({verb, "--session-interval",
+                   "--session-interval places the sessions of a trace without a clock"});
+  }
+  return out;
+}
+
+const std::vector<Covered>& table() {
+  static const std::vector<Covered> rows = [] {
+    std::vector<Covered> out = own_flags();
+    for (Covered& row : shared_by_trace_verbs()) out.push_back(std::move(row));
+    return out;
+  }();
   return rows;
 }
 
@@ -200,8 +198,7 @@ std::vector<std::pair<std::string, Args>> pages(const Scene& scene) {
 TEST_CASE("trace alone lists its verbs", "[cli]") {
   const auto help = test::spillway({"trace", "--help"});
   CHECK(help.code == 0);
-  for (const char* verb : {"stats", "check", "convert", "generate"}) {
-  for (const char* verb : {"stats", "convert", "generate", "sample", "merge"}) {
+  for (const char* verb : {"stats", "check", "convert", "generate", "sample", "merge"}) {
     CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
   }
 }

@@ -277,14 +277,23 @@ TEST_CASE("a request that is too long fails, and its session goes on", "[scenari
   CHECK(nanoseconds_of(journal.requests[2].due) == 16'287'695 + 12'000'000);
 }
 
-TEST_CASE("waiting needs a trace that names sessions", "[scenarios]") {
+TEST_CASE("waiting infers the sessions of a trace that names none", "[scenarios]") {
+  // The third request repeats the second's full block after 5 s; the first shares nothing.
   const Scratch scratch;
+  const auto row = [](int at, int input, const char* ids) {
+    return fmt::format("{{\"timestamp\": {}, \"input_length\": {}, \"output_length\": 1, "
+                       "\"hash_ids\": [{}]}}\n",
+                       at, input, ids);
+  };
   const std::string trace = scratch.file(
-      "t.jsonl", R"({"timestamp": 0, "input_length": 5, "output_length": 1, "hash_ids": [1]})");
-  const Scenario s = reference_with({"workload.trace=" + trace, "workload.sessions=wait"});
-  const InputError error = error_of([&] { open_workload(s, {}); });
-  CHECK(error.fault() == Fault::kUsage);
-  CHECK_THAT(error.what(), ContainsSubstring("names no sessions"));
+      "t.jsonl", row(0, 600, "1, 2") + row(1000, 600, "3, 4") + row(6000, 1100, "3, 5, 6"));
+  const Workload w =
+      open_workload(reference_with({"workload.trace=" + trace, "workload.sessions=wait"}), {});
+  CHECK(w.after(RequestId{1}).empty());
+  REQUIRE(w.after(RequestId{2}).size() == 1);
+  CHECK(w.after(RequestId{2})[0] == RequestId{1});
+  REQUIRE(w.source().inferred_sessions);
+  CHECK(w.source().inferred_sessions->placed == 2);
 }
 
 TEST_CASE("think times that add up to centuries are refused before the run", "[scenarios]") {

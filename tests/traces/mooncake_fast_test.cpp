@@ -124,7 +124,9 @@ class Text final : public ByteSource {
 /// What a reader makes of the first row behind an empty line, errors included.
 std::string outcome(std::string_view text) {
   auto lines = std::make_unique<LineReader>("t", std::make_unique<Text>("\n" + std::string(text)));
-  const auto reader = make_mooncake_reader(std::move(lines), {.block_tokens = 16});
+  ReaderOptions options;
+  options.block_tokens = 16;
+  const auto reader = make_mooncake_reader(std::move(lines), options);
   TraceRow row;
   try {
     if (!reader->next(row)) return "no row";

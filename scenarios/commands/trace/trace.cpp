@@ -28,15 +28,15 @@ Document written_document(const Workload& workload, const std::string& path,
                       {"content_hash", document.inputs["trace"]["content_hash"]}};
   document.warnings = workload.source().notes;
   document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
+  if (!losses.empty()) {
+    document.warnings.push_back(path + ": the content hash is that of what was read");
+  }
   return document;
 }
 
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
                  const CommonOptions& common, const std::vector<std::string>& losses) {
   const Document document = written_document(workload, path, kind, losses);
-  if (!losses.empty()) {
-    document.warnings.push_back(path + ": the content hash is that of what was read");
-  }
   write_document(document, common, kind);
   if (path != "-" && !common.json_only()) {
     print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
