@@ -70,6 +70,13 @@ inline Workload open_bytes_as_trace(std::string_view bytes, const OpenOptions& o
   return open_trace(scratch.file("trace", bytes), options);
 }
 
+/// A view of `workload` without the think times, which plain rows have no place for.
+inline Workload without_think(const Workload& workload) {
+  WorkloadColumns columns = workload.columns();
+  columns.think_ns = {};
+  return {nullptr, columns, workload.source()};
+}
+
 /// The ids of one request's chain.
 inline std::vector<std::uint32_t> chain_of(const Workload& workload, std::uint32_t request) {
   std::vector<std::uint32_t> out;
