@@ -34,21 +34,31 @@ struct AddOption {
   CLI::Option* add(T& target) const {
     return command.add_option(flag_of(key.name), target, std::string(key.help));
   }
-  CLI::Option* operator()(std::uint32_t SyntheticConfig::*member) const {
-    return add(config.*member)->check(CLI::Range(key.least, key.most));
+  void operator()(std::uint32_t SyntheticConfig::*member) const {
+    const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
+    add(config.*member)->check(CLI::Range(whole(key.least), whole(key.most)));
   }
-  CLI::Option* operator()(double SyntheticConfig::*member) const {
-    return add(config.*member)->check(CLI::Range(key.least, key.most));
+  void operator()(double SyntheticConfig::*member) const {
+    add(config.*member)->check(CLI::Range(key.least, key.most));
   }
-  CLI::Option* operator()(std::vector<double> SyntheticConfig::*member) const {
-    return add(config.*member)->delimiter(',')->check(CLI::Range(key.least, key.most));
+  void operator()(std::vector<double> SyntheticConfig::*member) const {
+    add(config.*member)->delimiter(',')->check(CLI::Range(key.least, key.most));
   }
-  CLI::Option* operator()(std::string SyntheticConfig::*member) const {
+  void operator()(std::string SyntheticConfig::*member) const {
     const std::vector<std::string> choices(key.choices.begin(), key.choices.end());
     CLI::Option* option = add(config.*member);
-    return choices.empty() ? option : option->check(CLI::IsMember(choices));
+    if (!choices.empty()) option->check(CLI::IsMember(choices));
   }
 };
+
+void refuse_beside_like(const CLI::App& command) {
+  for (const SyntheticKey& key : synthetic_keys()) {
+    const bool of_both = key.name == "requests" || key.name == "block_tokens";
+    if (of_both || command.count(flag_of(key.name)) == 0) continue;
+    throw InputError(Fault::kUsage, {"", 0, flag_of(key.name)},
+                     "is fitted to the trace with --like; expected one or the other");
+  }
+}
 
 int generate(const GenerateOptions& options) {
   const std::uint64_t seed = seed_of(*options.common).value_or(1);
@@ -57,6 +67,7 @@ int generate(const GenerateOptions& options) {
   check_writable(quiet_out);
   if (!options.like.trace.empty()) {
     LikeOptions like = options.like;
+    refuse_beside_like(*options.command);
     if (options.command->count("--requests") > 0) like.requests = options.config.requests;
     if (options.command->count("--block-tokens") > 0)
       like.block_tokens = options.config.block_tokens;
@@ -83,12 +94,11 @@ void add_trace_generate(CLI::App& trace, CommandList& commands) {
   g->command = command;
   command->get_option("--out")->required()->description(
       "Trace file to write (.jsonl.gz, .bin, ...)");
-  CLI::Option* like = command->add_option("--like", g->like.trace,
-                                          "Fit to this trace instead, and say how well that went");
+  command->add_option("--like", g->like.trace,
+                      "Fit to this trace, and say how well that went; takes --requests and "
+                      "--block-tokens");
   for (const SyntheticKey& key : synthetic_keys()) {
-    CLI::Option* option = std::visit(AddOption{*command, key, g->config}, key.target);
-    const bool of_both = key.name == "requests" || key.name == "block_tokens";
-    if (!of_both) option->excludes(like);
+    std::visit(AddOption{*command, key, g->config}, key.target);
   }
 }
 
