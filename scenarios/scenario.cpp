@@ -5,7 +5,7 @@
 
 #include "scenarios/scenario_parts.hpp"
 #include "traces/catalogue.hpp"
-#include "traces/session_inference.hpp"
+#include "traces/reshape/session_inference.hpp"
 
 namespace spillway {
 

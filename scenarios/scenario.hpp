@@ -24,7 +24,7 @@
 #include "scenarios/config/quantities.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/catalogue.hpp"
-#include "traces/synthetic.hpp"
+#include "traces/generate/synthetic.hpp"
 
 namespace spillway {
 

@@ -6,16 +6,16 @@
 #include <fstream>
 
 #include "sim/catalogue.hpp"
-#include "traces/agentic_jsonl.hpp"
-#include "traces/azure_csv.hpp"
-#include "traces/bailian_jsonl.hpp"
-#include "traces/binary_trace.hpp"
-#include "traces/burstgpt_csv.hpp"
-#include "traces/csv_trace.hpp"
-#include "traces/mooncake_jsonl.hpp"
-#include "traces/native_jsonl.hpp"
-#include "traces/rag_jsonl.hpp"
-#include "traces/rate_table.hpp"
+#include "traces/formats/agentic_jsonl.hpp"
+#include "traces/formats/azure_csv.hpp"
+#include "traces/formats/bailian_jsonl.hpp"
+#include "traces/formats/binary_trace.hpp"
+#include "traces/formats/burstgpt_csv.hpp"
+#include "traces/formats/csv_trace.hpp"
+#include "traces/formats/mooncake_jsonl.hpp"
+#include "traces/formats/native_jsonl.hpp"
+#include "traces/formats/rag_jsonl.hpp"
+#include "traces/formats/rate_table.hpp"
 #include "traces/workload_builder.hpp"
 
 namespace spillway {

@@ -11,7 +11,7 @@
 
 #include "sim/workload.hpp"
 #include "traces/byte_source.hpp"
-#include "traces/reuse_model.hpp"
+#include "traces/reshape/reuse_model.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {

@@ -135,7 +135,7 @@ Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEn
   };
   Progress reading("reading", "MB", !common.quiet);
   TraceFile trace = open_trace_file(options.trace, reading);
-  if (trace.streams() && !capacities.empty()) {
+  if (trace.streams() && !capacities.empty() && !options.trace.infer_sessions) {
     out.cells = make_cells(options, policies, capacities);
     const StreamedTrace all = stream_requests(trace, run);
     out.trace = trace_inputs(all.source, all.block_tokens, all.requests_hash);
@@ -143,7 +143,7 @@ Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEn
     out.notes = all.source.notes;
     return out;
   }
-  const Workload workload = trace.gather();
+  const Workload workload = gather(trace, options.trace);
   reading.finish();
   if (capacities.empty()) capacities = default_capacities(workload);
   out.cells = make_cells(options, policies, capacities);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "traces/session_inference.hpp"
+#include "traces/reshape/session_inference.hpp"
 
 namespace spillway {
 
@@ -68,14 +68,18 @@ TraceFile open_trace_file(const TraceInput& input, Progress& reading) {
   return TraceFile(input.path, open_options(input, reading));
 }
 
-Workload read_trace(const TraceInput& input, const CommonOptions& common) {
-  Progress reading("reading", "MB", !common.quiet);
-  Workload workload = open_trace_file(input, reading).gather();
-  reading.finish();
+Workload gather(TraceFile& trace, const TraceInput& input) {
+  Workload workload = trace.gather();
   if (!input.infer_sessions) return workload;
   SessionInference inference;
   inference.window_ns = std::llround(input.session_window_s * 1e9);
   return infer_sessions(std::move(workload), inference);
+}
+
+Workload read_trace(const TraceInput& input, const CommonOptions& common) {
+  Progress reading("reading", "MB", !common.quiet);
+  TraceFile trace = open_trace_file(input, reading);
+  return gather(trace, input);
 }
 
 }  // namespace spillway

@@ -33,6 +33,9 @@ OpenOptions open_options(const TraceInput& input, Progress& reading);
 /// A trace that is open and not read yet, and what shows how far that is.
 TraceFile open_trace_file(const TraceInput& input, Progress& reading);
 
+/// All of an open trace, with sessions inferred where the user wants that.
+Workload gather(TraceFile& trace, const TraceInput& input);
+
 /// As open_trace(), with progress on standard error.
 Workload read_trace(const TraceInput& input, const CommonOptions& common);
 

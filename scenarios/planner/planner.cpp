@@ -12,7 +12,7 @@
 #include "reports/run_json.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/simulation.hpp"
-#include "traces/trace_stats.hpp"
+#include "traces/stats/trace_stats.hpp"
 
 namespace spillway {
 

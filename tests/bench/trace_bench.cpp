@@ -9,11 +9,11 @@
 #include "sim/rng.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
-#include "traces/binary_trace.hpp"
+#include "traces/formats/binary_trace.hpp"
+#include "traces/formats/mooncake_jsonl.hpp"
+#include "traces/formats/trace_writer.hpp"
 #include "traces/interner.hpp"
-#include "traces/mooncake_jsonl.hpp"
 #include "traces/request_stream.hpp"
-#include "traces/trace_writer.hpp"
 
 namespace spillway {
 namespace {

@@ -1,7 +1,7 @@
 // `spillway trace check`: problems with their places, verdicts, and what a trace can say.
 #include "tests/cli/scene.hpp"
 #include "tests/traces/trace_text.hpp"
-#include "traces/trace_check.hpp"
+#include "traces/stats/trace_check.hpp"
 
 namespace spillway {
 namespace {

@@ -8,13 +8,13 @@
 
 #include "tests/fuzz/mutator.hpp"
 #include "tests/traces/trace_text.hpp"
-#include "traces/binary_trace.hpp"
-#include "traces/rate_table.hpp"
-#include "traces/synthetic.hpp"
-#include "traces/trace_check.hpp"
+#include "traces/formats/binary_trace.hpp"
+#include "traces/formats/rate_table.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/generate/synthetic.hpp"
+#include "traces/stats/trace_check.hpp"
+#include "traces/stats/trace_stats.hpp"
 #include "traces/trace_reader.hpp"
-#include "traces/trace_stats.hpp"
-#include "traces/trace_writer.hpp"
 
 namespace spillway {
 namespace {

@@ -281,9 +281,10 @@ TEST_CASE("waiting infers the sessions of a trace that names none", "[scenarios]
   // The third request repeats the second's full block after 5 s; the first shares nothing.
   const Scratch scratch;
   const auto row = [](int at, int input, const char* ids) {
-    return fmt::format("{{\"timestamp\": {}, \"input_length\": {}, \"output_length\": 1, "
-                       "\"hash_ids\": [{}]}}\n",
-                       at, input, ids);
+    return fmt::format(
+        "{{\"timestamp\": {}, \"input_length\": {}, \"output_length\": 1, "
+        "\"hash_ids\": [{}]}}\n",
+        at, input, ids);
   };
   const std::string trace = scratch.file(
       "t.jsonl", row(0, 600, "1, 2") + row(1000, 600, "3, 4") + row(6000, 1100, "3, 5, 6"));

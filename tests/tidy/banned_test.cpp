@@ -65,7 +65,7 @@ const std::vector<Ban> kBans = {
      "throw InputError or use KV_ASSERT; only main ends the program"},
     {{"catch (const InputError", "catch (const spillway::InputError"},
      false,
-     {"scenarios/", "traces/trace_check.cpp"},
+     {"scenarios/", "traces/stats/trace_check.cpp"},
      "bad input is answered in main; scenarios/ may add where it came from, a check lists it"},
     {{"using namespace std"}, false, {}, "name what is used"},
     {{"__DATE__", "__TIME__", "__TIMESTAMP__"}, false, {}, "builds must be repeatable"},

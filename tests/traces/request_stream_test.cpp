@@ -3,8 +3,8 @@
 
 #include "sim/rng.hpp"
 #include "tests/traces/trace_text.hpp"
-#include "traces/synthetic.hpp"
-#include "traces/trace_writer.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/generate/synthetic.hpp"
 
 namespace spillway {
 namespace {

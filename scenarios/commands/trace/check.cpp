@@ -5,7 +5,7 @@
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/resolved.hpp"
-#include "traces/trace_check.hpp"
+#include "traces/stats/trace_check.hpp"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "traces/trace_writer.hpp"
+#include "traces/formats/trace_writer.hpp"
 
 namespace spillway {
 

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
-#include "traces/synthetic.hpp"
-#include "traces/trace_writer.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/generate/synthetic.hpp"
 
 namespace spillway {
 
@@ -60,6 +60,28 @@ void refuse_beside_like(const CLI::App& command) {
   }
 }
 
+/// Rows to standard output as they are drawn: as many as one likes, in constant memory.
+int stream(const SyntheticConfig& config, std::uint64_t seed, const CommonOptions& common) {
+  if (common.json_only()) {
+    throw InputError(Fault::kUsage, {"--json", 0, ""},
+                     "the trace goes to standard output; expected the document in a file");
+  }
+  const auto reader = make_synthetic_reader(config, seed);
+  TextTraceWriter writer("-", {TextForm::kNative, config.block_tokens});
+  TraceRow row;
+  std::uint64_t references = 0;
+  while (reader->next(row)) {
+    references += row.blocks.size();
+    writer.add(row);
+  }
+  writer.finish();
+  Document document;
+  document.kind = "trace-generate";
+  document.results = {{"path", "-"}, {"requests", config.requests}, {"references", references}};
+  write_document(document, common, "trace-generate");
+  return 0;
+}
+
 int generate(const GenerateOptions& options) {
   const std::uint64_t seed = seed_of(*options.common).value_or(1);
   CommonOptions quiet_out = *options.common;
@@ -76,6 +98,7 @@ int generate(const GenerateOptions& options) {
   if (const auto fault = fault_of(options.config)) {
     throw InputError(Fault::kUsage, {"", 0, flag_of(fault->key)}, fault->message);
   }
+  if (options.common->out == "-") return stream(options.config, seed, quiet_out);
   const Workload workload = generate_workload(options.config, seed);
   write_trace(workload, options.common->out);
   say_written(workload, options.common->out, "trace-generate", quiet_out);
@@ -93,7 +116,7 @@ void add_trace_generate(CLI::App& trace, CommandList& commands) {
                   g->common, [g] { return generate(*g); });
   g->command = command;
   command->get_option("--out")->required()->description(
-      "Trace file to write (.jsonl.gz, .bin, ...)");
+      "Trace file to write (.jsonl.gz, .bin, ...); - streams rows to standard output");
   command->add_option("--like", g->like.trace,
                       "Fit to this trace, and say how well that went; takes --requests and "
                       "--block-tokens");

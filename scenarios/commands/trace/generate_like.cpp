@@ -7,9 +7,9 @@
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/resolved.hpp"
-#include "traces/fitted_generator.hpp"
-#include "traces/likeness.hpp"
-#include "traces/trace_writer.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/generate/fitted_generator.hpp"
+#include "traces/generate/likeness.hpp"
 
 namespace spillway {
 
@@ -34,7 +34,7 @@ Report report_of(const Likeness& likeness, const std::string& path, const Worklo
   Report report;
   report.title = fmt::format("{}: {} requests, {} blocks, content hash {:016x}", path,
                              format_count(generated.size()),
-                             format_count(generated.unique_blocks()), generated.content_hash());
+                             format_count(generated.unique_blocks()), generated.requests_hash());
   Table table;
   table.title = "Original and generated";
   table.header = {"statistic", "original", "generated", "error"};

@@ -7,8 +7,8 @@
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "traces/trace_merge.hpp"
-#include "traces/trace_writer.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/reshape/trace_merge.hpp"
 
 namespace spillway {
 

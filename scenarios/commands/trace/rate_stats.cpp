@@ -6,7 +6,7 @@
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "traces/rate_table.hpp"
+#include "traces/formats/rate_table.hpp"
 
 namespace spillway {
 

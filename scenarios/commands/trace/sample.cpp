@@ -8,8 +8,8 @@
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/resolved.hpp"
 #include "sim/digest.hpp"
-#include "traces/trace_sample.hpp"
-#include "traces/trace_writer.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/reshape/trace_sample.hpp"
 
 namespace spillway {
 
@@ -64,7 +64,7 @@ json results_json(const Workload& original, const TraceSample& sample, const Opt
               {"chosen_units", sample.chosen_units},
               {"choices", sample.choices},
               {"kept_by_time", sample.kept_by_time},
-              {"content_hash", hex16(sample.workload.content_hash())}};
+              {"content_hash", hex16(sample.workload.requests_hash())}};
   if (written) out["path"] = options.common->out;
   for (const Kept& figure : kept(original, sample.workload)) {
     out["kept"][figure.key] = {

@@ -6,8 +6,8 @@
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/resolved.hpp"
-#include "traces/rate_table.hpp"
-#include "traces/trace_stats.hpp"
+#include "traces/formats/rate_table.hpp"
+#include "traces/stats/trace_stats.hpp"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "traces/trace_stats.hpp"
+#include "traces/stats/trace_stats.hpp"
 
 namespace spillway {
 

@@ -1,0 +1,108 @@
+// The native form: everything a workload knows, row by row.
+#include "traces/formats/native_jsonl.hpp"
+
+#include <vector>
+
+#include "tests/traces/trace_text.hpp"
+
+namespace spillway {
+namespace {
+
+using test::blocks_of;
+using test::chain_of;
+using test::error_of;
+using test::good_row;
+using test::open_bytes_as_trace;
+using test::values;
+using Ids = std::vector<std::uint32_t>;
+
+const std::string kHeader = "{\"spillway_trace\": 1, \"block_tokens\": 16}\n";
+
+std::string native(std::string_view timestamp, std::string_view more) {
+  return fmt::format("{{\"timestamp\": {}, \"input_length\": 40, \"output_length\": 3{}}}\n",
+                     timestamp, more);
+}
+
+TEST_CASE("a native trace says its block size, links, pauses and tenants", "[traces]") {
+  const Workload w = open_bytes_as_trace(
+      kHeader + native("0", ", \"id\": 7, \"tenant\": \"free\", \"hash_ids\": [5, 6]") +
+      native("1.5", ", \"id\": \"b\", \"hash_ids\": [5, 6, 9]") +
+      native("9",
+             ", \"after\": [7, \"b\"], \"think_ms\": 2.000001, \"tenant\": \"paid\", "
+             "\"hash_ids\": [5, 8]"));
+  CHECK(w.source().format == "native");
+  CHECK(w.source().notes.empty());
+  CHECK(w.block_tokens() == 16);
+  CHECK_FALSE(w.has_sessions());
+  CHECK(chain_of(w, 1) == Ids{0, 1, 2});
+  REQUIRE(w.after(RequestId{2}).size() == 2);
+  CHECK(raw(w.after(RequestId{2})[0]) == 0);
+  CHECK(raw(w.after(RequestId{2})[1]) == 1);
+  CHECK(values(w.columns().think_ns) == std::vector<std::int64_t>{-1, -1, 2'000'001});
+  CHECK(w.source().tenants == std::vector<std::string>{"free", "", "paid"});
+  CHECK(values(w.columns().tenant) == Ids{0, 1, 2});
+}
+
+TEST_CASE("a native header may stand before plain rows", "[traces]") {
+  const Workload plain = open_bytes_as_trace(good_row("0") + good_row("1"));
+  const Workload headed =
+      open_bytes_as_trace("{\"spillway_trace\": 1}\n" + good_row("0") + good_row("1"));
+  CHECK(headed.block_tokens() == 512);
+  CHECK(headed.content_hash() == plain.content_hash());
+}
+
+TEST_CASE("without ids, native turns follow each other in their session", "[traces]") {
+  const std::string a = ", \"session_id\": \"a\", \"hash_ids\": [1, 2]";
+  const Workload follow = open_bytes_as_trace(kHeader + native("0", a) + native("1", a));
+  CHECK(follow.after(RequestId{1}).size() == 1);
+  const std::string named = ", \"id\": 1" + a;
+  const Workload apart = open_bytes_as_trace(kHeader + native("0", named) + native("1", a));
+  CHECK(apart.after(RequestId{1}).empty());
+}
+
+TEST_CASE("a native row without block ids says nothing about reuse", "[traces]") {
+  const Workload w = open_bytes_as_trace(kHeader + native("0", "") + native("1", ""));
+  // Two rows, each with blocks of its own.
+  CHECK(w.unique_blocks() == w.references());
+  CHECK(w.references() == 6);
+}
+
+TEST_CASE("a native trace's block size is the file's", "[traces]") {
+  const std::string text = kHeader + native("0", ", \"hash_ids\": [1, 2]");
+  CHECK(open_bytes_as_trace(text, blocks_of(16)).block_tokens() == 16);
+  CHECK(error_of([&] { open_bytes_as_trace(text, blocks_of(512)); }).fault() == Fault::kTrace);
+}
+
+TEST_CASE("malformed native headers", "[traces]") {
+  const auto says = [](const std::string& header) {
+    const InputError error = error_of([&] { open_bytes_as_trace(header + "\n" + good_row()); });
+    CHECK(error.fault() == Fault::kTrace);
+    return std::string(error.what());
+  };
+  CHECK_THAT(says("{\"spillway_trace\": 2}"),
+             ContainsSubstring(":1: spillway_trace: expected version 1, found 2"));
+  CHECK_THAT(says("{\"spillway_trace\": \"1\"}"), ContainsSubstring("found the string \"1\""));
+  CHECK_THAT(says("{\"spillway_trace\": 1, \"block_tokens\": 0}"),
+             ContainsSubstring(
+                 "block_tokens: expected a whole number of tokens from 1 to 65536, found 0"));
+  CHECK_THAT(says("{\"spillway_trace\": 1, \"block_tokens\": 65537}"),
+             ContainsSubstring("found 65537"));
+  CHECK_THAT(says("{\"spillway_trace\": 1, \"spillway_trace\": 1}"),
+             ContainsSubstring("appears twice"));
+  CHECK_THAT(says("{\"spillway_trace\": 1"), ContainsSubstring(":1: expected a JSON object"));
+}
+
+TEST_CASE("a native header alone is no trace", "[traces]") {
+  CHECK_THAT(error_of([] { open_bytes_as_trace(kHeader); }).what(),
+             ContainsSubstring("no requests"));
+}
+
+TEST_CASE("unknown keys of a native trace are ignored and said", "[traces]") {
+  const Workload w =
+      open_bytes_as_trace("{\"spillway_trace\": 1, \"made_by\": \"x\"}\n" + good_row());
+  REQUIRE(w.source().notes.size() == 1);
+  CHECK_THAT(w.source().notes[0], ContainsSubstring("made_by"));
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,84 @@
+#include "traces/formats/mooncake_jsonl.hpp"
+
+#include <array>
+
+#include "sim/units.hpp"
+#include "traces/formats/json_row.hpp"
+#include "traces/formats/mooncake_fast.hpp"
+
+namespace spillway {
+
+namespace {
+
+enum Key : std::size_t { kTimestamp, kInput, kOutput, kHashes, kSession };
+constexpr std::array<std::string_view, 5> kNames = {"timestamp", "input_length", "output_length",
+                                                    "hash_ids", "session_id"};
+constexpr JsonKeys kKeys = {kNames, kSession};
+
+class MooncakeReader final : public TraceReader {
+ public:
+  MooncakeReader(std::unique_ptr<LineReader> lines, const ReaderOptions& options)
+      : json_(std::move(lines)),
+        block_tokens_(options.block_tokens > 0 ? options.block_tokens : kMooncakeBlockTokens) {}
+
+  std::uint32_t block_tokens() const override { return block_tokens_; }
+
+  bool next(TraceRow& row) override {
+    row.clear();
+    std::string_view line;
+    if (!json_.next_line(line)) return false;
+    row.line = json_.line();
+    if (!read_canonical_mooncake(line, row)) parse(line, row);
+    const std::int64_t expected = ceil_div(row.input_tokens, block_tokens_);
+    if (static_cast<std::int64_t>(row.blocks.size()) != expected) {
+      json_.fail(
+          "hash_ids",
+          fmt::format("expected {} ids, ceil({} tokens / {} per block), found {}; give the trace's "
+                      "block size (block_tokens) if it is not {}",
+                      expected, row.input_tokens, block_tokens_, row.blocks.size(), block_tokens_));
+    }
+    return true;
+  }
+
+  std::vector<std::string> notes() const override { return json_.ignored_keys(); }
+
+ private:
+  void parse(std::string_view line, TraceRow& row) {
+    json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
+      const std::string_view key = kNames[which];
+      switch (which) {
+        case kTimestamp:
+          row.arrival_ns = json_.time(key, value, kMilliseconds);
+          break;
+        case kInput:
+          row.input_tokens = json_.tokens(key, value, 1);
+          break;
+        case kOutput:
+          row.output_tokens = json_.tokens(key, value, 0);
+          break;
+        case kHashes:
+          json_.ids(key, value, row.blocks);
+          break;
+        default:
+          row.session = json_.name(key, value);
+      }
+    });
+  }
+
+  JsonRows json_;
+  std::uint32_t block_tokens_;
+};
+
+}  // namespace
+
+bool looks_like_mooncake(std::string_view first_line) {
+  return has_json_key(first_line, "hash_ids") && has_json_key(first_line, "input_length") &&
+         !has_json_key(first_line, "parent_chat_id") && !has_json_key(first_line, "segments");
+}
+
+std::unique_ptr<TraceReader> make_mooncake_reader(std::unique_ptr<LineReader> lines,
+                                                  const ReaderOptions& options) {
+  return std::make_unique<MooncakeReader>(std::move(lines), options);
+}
+
+}  // namespace spillway
