@@ -279,11 +279,22 @@ class Run {
           "45388, 57841)",
           stuck));
     }
-    if (r.failed + r.rejected > 0) {
+    if (r.requests == 0) {
       out.warnings.push_back(
-          fmt::format("{} of {} requests did not enter: {} too long for "
-                      "max_model_len, {} larger than the whole pool",
-                      r.failed + r.rejected, r.requests, r.failed, r.rejected));
+          "no request was measured: all arrived before warmup_s or were due after horizon_s");
+    }
+    if (r.failed + r.rejected > 0) {
+      out.warnings.push_back(fmt::format(
+          "{} of {} requests did not enter: {} too long for "
+          "max_model_len ({} tokens; engine.max_model_len sets it), {} larger than "
+          "the whole pool. Latencies are of the others",
+          r.failed + r.rejected, r.requests, r.failed, s_.engine.max_model_len, r.rejected));
+    }
+    if (r.client_queue_time.max_ms > 0) {
+      out.warnings.push_back(fmt::format(
+          "clients held requests back for {:.0f} ms on average (concurrency): latencies count from "
+          "arrival at the server and leave that out",
+          r.client_queue_time.mean_ms));
     }
     out.warnings.push_back(
         "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a "

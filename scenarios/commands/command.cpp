@@ -98,6 +98,20 @@ void check_writable(const CommonOptions& common, const std::vector<std::string>&
   }
 }
 
+void refuse_own_inputs(const CommonOptions& common, const std::vector<std::string>& inputs,
+                       const std::vector<std::string>& outputs) {
+  std::vector<std::string> files = outputs;
+  files.push_back(common.json);
+  for (const std::string& output : files) {
+    for (const std::string& input : inputs) {
+      std::error_code ignored;  // what does not exist is no input
+      if (!std::filesystem::equivalent(input, output, ignored)) continue;
+      throw InputError(Fault::kUsage, {output, 0, ""},
+                       "is the input itself; expected another file");
+    }
+  }
+}
+
 void write_document(const Document& document, const CommonOptions& common,
                     const std::string& name) {
   if (common.json.empty() && common.out.empty()) return;

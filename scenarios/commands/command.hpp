@@ -60,6 +60,10 @@ JsonSource open_scenario_source(const std::string& path, const CommonOptions& co
 /// Throws InputError (exit 7) where --json, --out or one of `outputs` cannot be written, so that
 /// this is known before the work and not after it. Leaves nothing behind.
 void check_writable(const CommonOptions& common, const std::vector<std::string>& outputs = {});
+/// Throws InputError (exit 2) where --json or one of `outputs` is one of `inputs`: what a verb
+/// reads is never written over.
+void refuse_own_inputs(const CommonOptions& common, const std::vector<std::string>& inputs,
+                       const std::vector<std::string>& outputs = {});
 /// Makes --out's directory.
 void make_directory(const std::string& path);
 

@@ -40,6 +40,7 @@ int run(const PlanOptions& options) {
   check_writable(common);
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
+  refuse_own_inputs(common, {options.scenario, scenario.workload.trace});
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());
   reading.finish();

@@ -157,6 +157,7 @@ Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEn
 int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
+  refuse_own_inputs(common, {options.trace.path});
   std::vector<const EvictionEntry*> policies;
   for (const std::string& name : options.policies) {
     policies.push_back(

@@ -65,6 +65,7 @@ int run(const ReportOptions& options) {
                      "several formats need --out DIR to be written to");
   }
   check_writable(common);
+  refuse_own_inputs(common, {options.result});
   const JsonSource source = JsonSource::from_file(options.result);
   const Report report = build(source);
   std::string written;

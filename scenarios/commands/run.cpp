@@ -33,6 +33,7 @@ int run(const RunOptions& options) {
   check_writable(common, paths_of(outputs));
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
+  refuse_own_inputs(common, {options.scenario, scenario.workload.trace}, paths_of(outputs));
 
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());
@@ -82,9 +83,15 @@ int run(const RunOptions& options) {
   print_notes(outcome.warnings, common);
   const auto& slo = outcome.result.slo;
   const bool missed =
-      std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; }) ||
-      outcome.result.completed < outcome.result.requests;
-  return options.gate && missed ? kGateFailed : 0;
+      std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });
+  const std::uint64_t incomplete = outcome.result.requests - outcome.result.completed;
+  if (!options.gate || (!missed && incomplete == 0)) return 0;
+  if (incomplete > 0) {
+    print_notes({fmt::format("gate: {} of {} requests did not complete", incomplete,
+                             outcome.result.requests)},
+                common);
+  }
+  return kGateFailed;
 }
 
 }  // namespace

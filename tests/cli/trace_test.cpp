@@ -210,6 +210,35 @@ TEST_CASE("trace convert writes JSON lines to standard output", "[cli]") {
           "the trace goes to standard output");
 }
 
+TEST_CASE("what a verb reads is never written over", "[cli]") {
+  const Scene scene;
+  const std::string trace = scene.file("mine.jsonl", test::row("0", "40", "1", "[1]"));
+  const std::string rates = scene.file(
+      "rates.csv", "client,start_s,rate_rps,cv,dist,param1,param2\n0,600,1,1,Gamma,1,1\n");
+  const std::string link = scene.path("link.jsonl");
+  std::filesystem::create_symlink(trace, link);
+  const std::string html = "kind=html,path=" + trace;
+  const std::vector<Args> calls = {
+      {"trace", "convert", trace, link},
+      {"trace", "sample", trace, "--out", link},
+      {"trace", "merge", trace, "--out", trace},
+      {"trace", "generate", "--like", trace, "--out", trace},
+      {"trace", "stats", trace, "--json", link},
+      {"trace", "stats", trace, "--output", html},
+      {"trace", "check", trace, "--json", trace},
+      {"replay", "--trace", trace, "--json", trace},
+      {"run", scene.scenario, "--set", "workload.trace=" + trace, "--output", html},
+      {"plan", scene.scenario, "--set", "workload.trace=" + trace, "--json", trace},
+      {"trace", "generate", "--arrivals", "rates", "--rates", rates, "--out", rates}};
+  const std::string before = test::read_file(trace);
+  const std::string rates_before = test::read_file(rates);
+  for (const Args& call : calls) {
+    refused(call, 2, "is the input itself; expected another file");
+    CHECK(test::read_file(trace) == before);
+    CHECK(test::read_file(rates) == rates_before);
+  }
+}
+
 TEST_CASE("--lenient leaves one row in a hundred out and no more", "[cli]") {
   // 100 rows, the 51st without an answer's length: 1 of 100 is 1%. Cut to 99 rows, it is more.
   const Scene scene;

@@ -61,8 +61,11 @@ class CsvReader final : public TraceReader {
     if (found != full && found != all) {
       const std::string expected =
           full == all ? fmt::format("{}", all) : fmt::format("{} or {}", full, all);
-      table_.fail(kHashes, fmt::format("expected {} ids for {} tokens in blocks of {}, found {}",
-                                       expected, row.input_tokens, block_tokens_, found));
+      table_.fail(
+          kHashes,
+          fmt::format("expected {} ids for {} tokens in blocks of {}, found {}; give the trace's "
+                      "block size (block_tokens) if it is not {}",
+                      expected, row.input_tokens, block_tokens_, found, block_tokens_));
     }
   }
 

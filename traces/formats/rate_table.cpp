@@ -138,7 +138,8 @@ std::unique_ptr<TraceReader> refuse_rate_table(std::unique_ptr<LineReader> lines
                                                const ReaderOptions& /*options*/) {
   throw InputError(Fault::kTrace, {lines->path(), 1, "header"},
                    "is a table of arrival rates, not of requests; expected a request trace. Make "
-                   "one with `spillway trace generate --rates FILE`; `spillway trace stats FILE` "
+                   "one with `spillway trace generate --arrivals rates --rates FILE`; `spillway "
+                   "trace stats FILE` "
                    "shows the rates");
 }
 

@@ -51,7 +51,9 @@ TraceStats trace_stats(const Workload& workload) {
     minute = now;
     busiest = std::max(busiest, in_minute);
   }
-  out.peak_requests_per_s = static_cast<double>(busiest) / 60;
+  // Within a minute the whole trace is its busiest part.
+  out.peak_requests_per_s =
+      std::max(static_cast<double>(busiest) / 60, out.span_s < 60 ? out.requests_per_s : 0);
   out.input_tokens = length_stats(c.input_tokens);
   out.output_tokens = length_stats(c.output_tokens);
 

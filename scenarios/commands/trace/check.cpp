@@ -138,6 +138,7 @@ Report check_report(const TraceCheck& check, const CheckOptions& options) {
 
 int check(const CheckOptions& options) {
   check_writable(*options.common);
+  refuse_own_inputs(*options.common, {options.trace.path});
   Progress reading("checking", "MB", !options.common->quiet);
   const TraceCheck found = check_trace(options.trace.path, open_options(options.trace, reading));
   reading.finish();

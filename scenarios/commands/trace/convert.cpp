@@ -17,7 +17,7 @@ struct ConvertOptions {
 };
 
 int convert(const ConvertOptions& options) {
-  refuse_own_input(options.output, options.trace.path);
+  refuse_own_inputs(*options.common, {options.trace.path}, {options.output});
   check_writable(*options.common);
   std::optional<TextForm> form;
   if (!options.to.empty()) {

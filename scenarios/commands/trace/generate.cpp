@@ -87,6 +87,7 @@ int generate(const GenerateOptions& options) {
   CommonOptions quiet_out = *options.common;
   quiet_out.out.clear();  // here --out names the trace
   check_writable(quiet_out);
+  refuse_own_inputs(quiet_out, {options.like.trace, options.config.rates}, {options.common->out});
   if (!options.like.trace.empty()) {
     LikeOptions like = options.like;
     refuse_beside_like(*options.command);

@@ -90,7 +90,7 @@ int merge(const MergeOptions& options) {
   const std::string& output = options.common->out;
   CommonOptions common = *options.common;
   common.out.clear();  // here --out names the trace
-  for (const auto& [tenant, file] : files) refuse_own_input(output, file);
+  for (const auto& [tenant, file] : files) refuse_own_inputs(common, {file}, {output});
   check_writable(common, {output});
   std::vector<MergePart> parts;
   for (const auto& [tenant, file] : files) {

@@ -84,7 +84,7 @@ json results_json(const Workload& original, const TraceSample& sample, const Opt
 Report sample_report(const Workload& original, const TraceSample& sample, const Options& options) {
   Report report;
   report.title =
-      fmt::format("{:.4g}% of {}: hit ratios differ by up to {:.2f} points",
+      fmt::format("{:.4g}% of {}: hit ratios differ by up to {:.2f} points over all sizes",
                   100 * options.sample.share, options.trace.path, 100 * sample.largest_difference);
   Table curve;
   curve.title = "LRU hit ratio, capacities scaled by the share";
@@ -141,7 +141,7 @@ int sample(const Options& options) {
   SampleOptions choice = options.sample;
   choice.seed = seed_of(common).value_or(choice.seed);
   check_writable(common, {options.common->out});
-  refuse_own_input(options.common->out, options.trace.path);
+  refuse_own_inputs(common, {options.trace.path}, {options.common->out});
   const Workload workload = read_trace(options.trace, common);
   const TraceSample sample = sample_trace(workload, choice);
   const bool written = sample.largest_difference <= choice.max_difference;

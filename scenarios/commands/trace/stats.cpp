@@ -24,7 +24,14 @@ int stats(const StatsOptions& options) {
   const std::vector<Output> outputs =
       parse_outputs(options.outputs, {"html", "md", "csv", "text"}, common);
   check_writable(common, paths_of(outputs));
-  if (is_rate_table(options.trace.path)) return show_rate_stats(options.trace, common);
+  refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
+  if (is_rate_table(options.trace.path)) {
+    if (!outputs.empty()) {
+      throw InputError(Fault::kUsage, {"--output", 0, ""},
+                       "is for traces; a rate table has a report on the terminal and a document");
+    }
+    return show_rate_stats(options.trace, common);
+  }
   const Workload workload = read_trace(options.trace, common);
   Document document;
   document.kind = "trace-stats";

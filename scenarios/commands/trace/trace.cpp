@@ -1,20 +1,11 @@
 // `spillway trace`: the group of verbs about traces.
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "reports/format.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/resolved.hpp"
 
 namespace spillway {
-
-void refuse_own_input(const std::string& output, const std::string& input) {
-  std::error_code error;
-  if (std::filesystem::equivalent(input, output, error)) {
-    throw InputError(Fault::kUsage, {output, 0, ""}, "is the input itself; expected another file");
-  }
-}
 
 Document written_document(const Workload& workload, const std::string& path,
                           const std::string& kind, const std::vector<std::string>& losses) {

@@ -17,9 +17,6 @@ void add_trace_generate(CLI::App& trace, CommandList& commands);
 void add_trace_sample(CLI::App& trace, CommandList& commands);
 void add_trace_merge(CLI::App& trace, CommandList& commands);
 
-/// Throws InputError (exit 2) where the file to write is the one to read.
-void refuse_own_input(const std::string& output, const std::string& input);
-
 /// What was written, as a document of this kind; `losses` are what the file does not hold.
 Document written_document(const Workload& workload, const std::string& path,
                           const std::string& kind, const std::vector<std::string>& losses = {});

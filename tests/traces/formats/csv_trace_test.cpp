@@ -191,7 +191,7 @@ TEST_CASE("malformed CSV rows", "[traces]") {
         scratch.file("t.csv", kHeader + "0,1,1,7,5\n"s + c.row + "\n9,1,1,7,5\n");
     const InputError error = error_of([&] { open_trace(path, {}); });
     CHECK(error.fault() == Fault::kTrace);
-    CHECK(error.what() == path + ":3: " + c.says);
+    CHECK_THAT(error.what(), Catch::Matchers::StartsWith(path + ":3: " + c.says));
   }
 }
 

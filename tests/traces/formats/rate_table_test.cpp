@@ -153,7 +153,7 @@ TEST_CASE("a rate table is no request trace, and says what to do", "[traces]") {
       error_of([] { test::open_bytes_as_trace(kHeader + "0,0,1,1,Gamma,1,1\n"); });
   CHECK(error.fault() == Fault::kTrace);
   CHECK_THAT(error.what(), ContainsSubstring("is a table of arrival rates, not of requests"));
-  CHECK_THAT(error.what(), ContainsSubstring("trace generate --rates FILE"));
+  CHECK_THAT(error.what(), ContainsSubstring("trace generate --arrivals rates --rates FILE"));
 }
 
 TEST_CASE("only regular files are looked at for rates", "[traces]") {
