@@ -296,7 +296,6 @@ class AgenticReader final : public TraceReader {
   std::uint32_t block_tokens_ = 0;
   Interner names_;  ///< of the sessions read
   std::uint64_t sessions_ = 0;
-  std::uint64_t namespace_ = 0;
   std::int64_t session_start_ns_ = 0;
   std::uint64_t first_id_ = 0;  ///< of the session's first request, over the whole file
   std::vector<Turn> turns_;
