@@ -247,7 +247,7 @@ TEST_CASE("the conversation trace comes out within 5% at every statistic", "[tra
   if (!path) return;
   const Workload original = open_trace(*path, {});
   const TraceFit fit = fit_trace(original);
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const Likeness likeness = compare_traces(original, generate_like(fit, original.size(), seed));
     REQUIRE(likeness.rows.size() == 11);
     for (const LikenessRow& row : likeness.rows) {

@@ -184,8 +184,9 @@ void check_whole(const Workload& w, const Workload& sample) {
       const auto& here = session_at[sample.columns().arrival_ns[r]];
       std::erase_if(could, [&](std::uint32_t s) { return !here.contains(s); });
     }
-    broken += std::none_of(could.begin(), could.end(),
-                           [&](std::uint32_t s) { return turns[s] == requests.size(); });
+    const std::size_t have = requests.size();
+    broken +=
+        std::none_of(could.begin(), could.end(), [&](std::uint32_t s) { return turns[s] == have; });
   }
   CHECK(broken == 0);
 }

@@ -85,7 +85,7 @@ TEST_CASE("stack distances of a small trace", "[traces]") {
   const Workload workload =
       workload_of({{0, 48, 1, {1, 2, 3}}, {1, 32, 1, {1, 2}}, {2, 16, 1, {3}}}, 16);
   const ReuseCurve curve = reuse_curve(workload, TouchOrder::kReverse, Atomicity::kRequest);
-  for (const std::uint64_t distance : {0, 1, 2}) CHECK(curve.block.at_distance(distance) == 1);
+  for (const std::uint64_t distance : {0U, 1U, 2U}) CHECK(curve.block.at_distance(distance) == 1);
   CHECK(curve.block.infinite_hits() == 3);
   CHECK(curve.block.hits(~std::uint64_t{0}) == 3);
   CHECK(curve.block.capacity_for(0) == 0);
