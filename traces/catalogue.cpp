@@ -61,7 +61,7 @@ const TraceFormat& detect(const std::string& path, std::string_view first_line) 
     }
   }
   throw InputError(Fault::kTrace, {path, 1, ""},
-                   first_line.empty() ? "no requests; expected at least one row"
+                   first_line.empty() ? kNoRequests
                                       : fmt::format("no known trace format; known: {}",
                                                     fmt::join(names_of(trace_formats()), ", ")));
 }
@@ -171,7 +171,7 @@ WorkloadSource TraceFile::read(const std::function<void(const TraceRow&)>& use) 
                                        quarantine.count(), source.rows.read(), path_));
   }
   if (source.rows.kept == 0) {
-    throw InputError(Fault::kTrace, {path_, 0, ""}, "no requests; expected at least one row");
+    throw InputError(Fault::kTrace, {path_, 0, ""}, kNoRequests);
   }
   return source;
 }

@@ -50,6 +50,13 @@ inline std::uint32_t recorded_output_tokens(const TraceRow& row) {
   return row.output_tokens < 1 ? 1 : static_cast<std::uint32_t>(row.output_tokens);
 }
 
+/// What to expect, as words ("1 or 2"), where a row names another number of blocks than all that
+/// are full, with or without the partial one behind them; nothing where it does not.
+std::optional<std::string> expected_blocks(const TraceRow& row, std::uint32_t block_tokens);
+
+/// What is wrong with a trace that has no row left.
+inline constexpr char kNoRequests[] = "no requests; expected at least one row";
+
 /// A fault of one row (exit 3). The reader stands behind that row and may be asked for the next;
 /// any other InputError ends the reading.
 class RowError final : public InputError {

@@ -183,7 +183,7 @@ void WorkloadBuilder::link_turns(std::vector<std::uint32_t>& begin,
 
 Workload WorkloadBuilder::build(WorkloadSource source, std::vector<std::uint64_t>* block_names) {
   if (arrival_ns_.empty()) {
-    throw InputError(Fault::kTrace, {name_, 0, ""}, "no requests; expected at least one row");
+    throw InputError(Fault::kTrace, {name_, 0, ""}, kNoRequests);
   }
   auto owned = std::make_unique<OwnedColumns>();
   source.rows.kept = size();

@@ -10,7 +10,7 @@ namespace spillway {
 
 namespace {
 
-enum Key : std::size_t { kChat, kParent, kTimestamp, kInput, kOutput, kHashes, kType, kTurn };
+enum Key : std::size_t { kChat, kParent, kHashes = 5, kType };
 constexpr std::array<std::string_view, 8> kNames = {
     "chat_id",       "parent_chat_id", "timestamp", "input_length",
     "output_length", "hash_ids",       "type",      "turn"};
@@ -27,10 +27,8 @@ class BailianReader final : public TraceReader {
   std::uint32_t block_tokens() const override { return block_tokens_; }
 
   bool next(TraceRow& row) override {
-    row.clear();
     std::string_view line;
-    if (!json_.next_line(line)) return false;
-    row.line = json_.line();
+    if (!json_.next_row(row, line)) return false;
     parse(line, row);
     json_.check_blocks(kNames[kHashes], row, block_tokens_);
     if (chats_.find(*row.id)) json_.fail(kNames[kChat], "is the chat_id of a row above");
@@ -58,29 +56,13 @@ class BailianReader final : public TraceReader {
   void parse(std::string_view line, TraceRow& row) {
     json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
       const std::string_view key = kNames[which];
-      switch (which) {
-        case kChat:
-          row.id = json_.name(key, value);
-          break;
-        case kParent:
-          parent_words_ = describe(value);
-          if (parent_words_ != "-1") row.after.push_back(json_.name(key, value));
-          break;
-        case kTimestamp:
-          row.arrival_ns = json_.time(key, value, kSeconds);
-          break;
-        case kInput:
-          row.input_tokens = json_.tokens(key, value, 1);
-          break;
-        case kOutput:
-          row.output_tokens = json_.tokens(key, value, 0);
-          break;
-        case kHashes:
-          json_.ids(key, value, row.blocks);
-          break;
-        default:  // type and turn say nothing that a cache would see
-          break;
-      }
+      if (json_.put(key, value, kSeconds, row)) return;
+      if (which == kChat) {
+        row.id = json_.name(key, value);
+      } else if (which == kParent) {
+        parent_words_ = describe(value);
+        if (parent_words_ != "-1") row.after.push_back(json_.name(key, value));
+      }  // type and turn say nothing that a cache would see
     });
   }
 

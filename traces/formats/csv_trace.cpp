@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "sim/units.hpp"
 #include "traces/formats/csv_table.hpp"
 #include "traces/formats/mooncake_jsonl.hpp"
 
@@ -54,18 +53,13 @@ class CsvReader final : public TraceReader {
       row.blocks.push_back(table_.number(kHashes, ids.substr(0, space)));
       ids.remove_prefix(std::min(space + 1, ids.size()));
     }
-    // The last block may be partial; some traces name it and some do not.
-    const std::int64_t full = row.input_tokens / block_tokens_;
-    const std::int64_t all = ceil_div(row.input_tokens, block_tokens_);
-    const auto found = static_cast<std::int64_t>(row.blocks.size());
-    if (found != full && found != all) {
-      const std::string expected =
-          full == all ? fmt::format("{}", all) : fmt::format("{} or {}", full, all);
+    if (const auto expected = expected_blocks(row, block_tokens_)) {
       table_.fail(
           kHashes,
           fmt::format("expected {} ids for {} tokens in blocks of {}, found {}; give the trace's "
                       "block size (block_tokens) if it is not {}",
-                      expected, row.input_tokens, block_tokens_, found, block_tokens_));
+                      *expected, row.input_tokens, block_tokens_, row.blocks.size(),
+                      block_tokens_));
     }
   }
 

@@ -69,6 +69,13 @@ bool JsonRows::next_line(std::string_view& line) {
   return true;
 }
 
+bool JsonRows::next_row(TraceRow& row, std::string_view& line) {
+  row.clear();
+  if (!next_line(line)) return false;
+  row.line = this->line();
+  return true;
+}
+
 JsonObject JsonRows::parse(std::string_view line) {
   line_ = line;
   JsonObject object;
@@ -151,6 +158,23 @@ std::uint64_t JsonRows::name(std::string_view key, const JsonValue& value) const
   fail(key, fmt::format("expected a number or a string, found {}", describe(value)));
 }
 
+bool JsonRows::put(std::string_view key, const JsonValue& value, int power, TraceRow& row) {
+  if (key == "timestamp") {
+    row.arrival_ns = this->time(key, value, power);
+  } else if (key == "input_length") {
+    row.input_tokens = tokens(key, value, 1);
+  } else if (key == "output_length") {
+    row.output_tokens = tokens(key, value, 0);
+  } else if (key == "hash_ids") {
+    ids(key, value, row.blocks);
+  } else if (key == "session_id") {
+    row.session = name(key, value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 std::string_view JsonRows::text(std::string_view key, const JsonValue& value) const {
   if (!value.is_string()) fail(key, fmt::format("expected a string, found {}", describe(value)));
   return value;
@@ -192,14 +216,10 @@ void JsonRows::check_given(std::string_view key, std::uint32_t said, std::uint32
 
 void JsonRows::check_blocks(std::string_view key, const TraceRow& row,
                             std::uint32_t block_tokens) const {
-  const std::int64_t full = row.input_tokens / block_tokens;
-  const std::int64_t all = ceil_div(row.input_tokens, block_tokens);
-  const auto found = static_cast<std::int64_t>(row.blocks.size());
-  if (found == full || found == all) return;
-  const std::string expected =
-      full == all ? fmt::format("{}", all) : fmt::format("{} or {}", full, all);
-  fail(key, fmt::format("expected {} ids, for {} tokens in blocks of {}, found {}", expected,
-                        row.input_tokens, block_tokens, found));
+  const auto expected = expected_blocks(row, block_tokens);
+  if (!expected) return;
+  fail(key, fmt::format("expected {} ids, for {} tokens in blocks of {}, found {}", *expected,
+                        row.input_tokens, block_tokens, row.blocks.size()));
 }
 
 void JsonRows::fail(std::string_view field, const std::string& message) const {

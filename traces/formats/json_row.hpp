@@ -47,6 +47,8 @@ class JsonRows {
 
   /// The next line with content; false at the end.
   bool next_line(std::string_view& line);
+  /// The same, as the start of a row.
+  bool next_row(TraceRow& row, std::string_view& line);
   std::int64_t line() const { return lines_->line(); }
   const std::string& path() const { return lines_->path(); }
   /// The next line with content, without taking it.
@@ -88,6 +90,9 @@ class JsonRows {
   void ids(std::string_view key, const JsonValue& value, std::vector<std::uint64_t>& out) const;
   /// A number or a string that names something.
   std::uint64_t name(std::string_view key, const JsonValue& value) const;
+  /// Puts a value into the row where its key is one that all formats write alike: timestamp (in
+  /// units of 10^power ns), input_length, output_length, hash_ids or session_id. False for others.
+  bool put(std::string_view key, const JsonValue& value, int power, TraceRow& row);
   std::string_view text(std::string_view key, const JsonValue& value) const;
   JsonObject object(std::string_view key, const JsonValue& value) const;
   simdjson::dom::array array(std::string_view key, const JsonValue& value,

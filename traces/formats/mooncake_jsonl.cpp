@@ -10,10 +10,9 @@ namespace spillway {
 
 namespace {
 
-enum Key : std::size_t { kTimestamp, kInput, kOutput, kHashes, kSession };
 constexpr std::array<std::string_view, 5> kNames = {"timestamp", "input_length", "output_length",
                                                     "hash_ids", "session_id"};
-constexpr JsonKeys kKeys = {kNames, kSession};
+constexpr JsonKeys kKeys = {kNames, 4};  // session_id is optional
 
 class MooncakeReader final : public TraceReader {
  public:
@@ -24,10 +23,8 @@ class MooncakeReader final : public TraceReader {
   std::uint32_t block_tokens() const override { return block_tokens_; }
 
   bool next(TraceRow& row) override {
-    row.clear();
     std::string_view line;
-    if (!json_.next_line(line)) return false;
-    row.line = json_.line();
+    if (!json_.next_row(row, line)) return false;
     if (!read_canonical_mooncake(line, row)) parse(line, row);
     const std::int64_t expected = ceil_div(row.input_tokens, block_tokens_);
     if (static_cast<std::int64_t>(row.blocks.size()) != expected) {
@@ -45,23 +42,7 @@ class MooncakeReader final : public TraceReader {
  private:
   void parse(std::string_view line, TraceRow& row) {
     json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
-      const std::string_view key = kNames[which];
-      switch (which) {
-        case kTimestamp:
-          row.arrival_ns = json_.time(key, value, kMilliseconds);
-          break;
-        case kInput:
-          row.input_tokens = json_.tokens(key, value, 1);
-          break;
-        case kOutput:
-          row.output_tokens = json_.tokens(key, value, 0);
-          break;
-        case kHashes:
-          json_.ids(key, value, row.blocks);
-          break;
-        default:
-          row.session = json_.name(key, value);
-      }
+      json_.put(kNames[which], value, kMilliseconds, row);
     });
   }
 

@@ -14,12 +14,8 @@ constexpr std::array<std::string_view, 2> kHeaderNames = {"spillway_trace", "blo
 constexpr JsonKeys kHeaderKeys = {kHeaderNames, kBlockTokens};
 
 enum Key : std::size_t {
-  kTimestamp,
-  kInput,
-  kOutput,
-  kHashes,
-  kSession,
-  kId,
+  kHashes = 3,  // of those that JsonRows::put() knows
+  kId = 5,
   kAfter,
   kThink,
   kTenant
@@ -45,11 +41,9 @@ class NativeReader final : public TraceReader {
   std::uint32_t block_tokens() const override { return block_tokens_; }
 
   bool next(TraceRow& row) override {
-    row.clear();
-    row.identified = false;
     std::string_view line;
-    if (!json_.next_line(line)) return false;
-    row.line = json_.line();
+    if (!json_.next_row(row, line)) return false;
+    row.identified = false;
     parse(line, row);
     if (row.identified) json_.check_blocks(kNames[kHashes], row, block_tokens_);
     return true;
@@ -68,23 +62,9 @@ class NativeReader final : public TraceReader {
   void parse(std::string_view line, TraceRow& row) {
     json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
       const std::string_view key = kNames[which];
+      row.identified = row.identified || which == kHashes;
+      if (json_.put(key, value, kMilliseconds, row)) return;
       switch (which) {
-        case kTimestamp:
-          row.arrival_ns = json_.time(key, value, kMilliseconds);
-          break;
-        case kInput:
-          row.input_tokens = json_.tokens(key, value, 1);
-          break;
-        case kOutput:
-          row.output_tokens = json_.tokens(key, value, 0);
-          break;
-        case kHashes:
-          json_.ids(key, value, row.blocks);
-          row.identified = true;
-          break;
-        case kSession:
-          row.session = json_.name(key, value);
-          break;
         case kId:
           row.id = json_.name(key, value);
           break;

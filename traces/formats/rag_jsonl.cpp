@@ -11,10 +11,10 @@ namespace spillway {
 
 namespace {
 
-enum Key : std::size_t { kTimestamp, kInput, kOutput, kSegments, kSession };
+constexpr std::string_view kSegments = "segments";
 constexpr std::array<std::string_view, 5> kNames = {"timestamp", "input_length", "output_length",
-                                                    "segments", "session_id"};
-constexpr JsonKeys kKeys = {kNames, kSession};
+                                                    kSegments, "session_id"};
+constexpr JsonKeys kKeys = {kNames, 4};  // session_id is optional
 
 constexpr std::uint32_t kRagBlockTokens = 16;
 constexpr std::uint64_t kTemplate = 0x74656d706c617465ULL;  // keeps clear of content ids
@@ -68,17 +68,15 @@ class RagReader final : public TraceReader {
   std::uint32_t block_tokens() const override { return block_tokens_; }
 
   bool next(TraceRow& row) override {
-    row.clear();
     std::string_view line;
-    if (!json_.next_line(line)) return false;
-    row.line = json_.line();
+    if (!json_.next_row(row, line)) return false;
     parse(line, row);
     std::int64_t covered = 0;
     for (const Segment& segment : segments_) covered += segment.tokens;
     if (covered > row.input_tokens) {
-      json_.fail(kNames[kSegments], fmt::format("add up to {} tokens; expected at most the {} of "
-                                                "input_length",
-                                                covered, row.input_tokens));
+      json_.fail(kSegments, fmt::format("add up to {} tokens; expected at most the {} of "
+                                        "input_length",
+                                        covered, row.input_tokens));
     }
     BlockCutter cutter(block_tokens_, row.blocks);
     for (const Segment& segment : segments_) cutter.add(segment);
@@ -106,22 +104,7 @@ class RagReader final : public TraceReader {
   void parse(std::string_view line, TraceRow& row) {
     json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
       const std::string_view key = kNames[which];
-      switch (which) {
-        case kTimestamp:
-          row.arrival_ns = json_.time(key, value, kSeconds);
-          break;
-        case kInput:
-          row.input_tokens = json_.tokens(key, value, 1);
-          break;
-        case kOutput:
-          row.output_tokens = json_.tokens(key, value, 0);
-          break;
-        case kSegments:
-          read_segments(key, value);
-          break;
-        default:
-          row.session = json_.name(key, value);
-      }
+      if (!json_.put(key, value, kSeconds, row)) read_segments(key, value);
     });
   }
 

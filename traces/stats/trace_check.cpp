@@ -158,7 +158,7 @@ TraceCheck check_trace(const std::string& path, OpenOptions options) {
   } catch (const InputError& error) {
     if (error.fault() != Fault::kTrace) throw;
     // That no row is without a fault is no fault of its own.
-    if (out.problems.count > 0 && error.message().starts_with("no requests")) return out;
+    if (out.problems.count > 0 && error.message() == kNoRequests) return out;
     // Behind the faults of rows; kept even when those fill the list.
     out.problems.listed.push_back({error.where().line, error.where().field, error.message()});
     ++out.problems.count;
