@@ -2,6 +2,26 @@
 
 namespace spillway {
 
+WorkloadColumns first_requests(const WorkloadColumns& all, std::uint64_t count) {
+  WorkloadColumns c = all;
+  const auto cut = [](auto& column, std::uint64_t size) {
+    if (!column.empty()) column = column.first(size);
+  };
+  cut(c.arrival_ns, count);
+  cut(c.input_tokens, count);
+  cut(c.output_tokens, count);
+  cut(c.session, count);
+  cut(c.tenant, count);
+  cut(c.think_ns, count);
+  cut(c.after_begin, count + 1);
+  if (!c.after_begin.empty()) cut(c.after, c.after_begin.back());
+  cut(c.chain_begin, count + 1);
+  c.chain = c.chain.first(c.chain_begin.back());
+  c.unique_blocks = 0;
+  for (const TraceBlockId id : c.chain) c.unique_blocks = std::max(c.unique_blocks, raw(id) + 1);
+  return c;
+}
+
 void RequestsHash::add(const RequestBatch& batch) {
   const auto put = [](Digest& digest, const auto& column) {
     digest.bytes(column.data(), column.size_bytes());

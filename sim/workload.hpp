@@ -6,6 +6,7 @@
 // Workload between threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,6 +70,9 @@ class RequestsHash {
   Digest arrival_, input_, output_, chain_begin_, chain_;
 };
 
+/// The first `count` requests of some; ids stay dense, for they are numbered by first appearance.
+WorkloadColumns first_requests(const WorkloadColumns& all, std::uint64_t count);
+
 /// Keeps the memory behind WorkloadColumns alive.
 class WorkloadStorage {
  public:
@@ -114,6 +118,11 @@ class Workload {
   std::span<const TraceBlockId> chain(RequestId r) const {
     const std::uint64_t begin = columns_.chain_begin[raw(r)];
     return columns_.chain.subspan(begin, columns_.chain_begin[raw(r) + 1] - begin);
+  }
+  /// The chain without a partial block behind it.
+  std::span<const TraceBlockId> full_chain(RequestId r) const {
+    const std::span<const TraceBlockId> named = chain(r);
+    return named.first(std::min<std::size_t>(named.size(), input_tokens(r) / block_tokens()));
   }
   bool has_sessions() const { return !columns_.session.empty(); }
   /// The requests whose answers `r` waited for.

@@ -21,20 +21,15 @@ ChainMap::ChainMap(const Workload& workload, std::uint32_t block_tokens)
   number_blocks();
 }
 
-std::uint32_t ChainMap::full_trace_blocks(RequestId request) const {
-  return std::min(static_cast<std::uint32_t>(workload_.chain(request).size()),
-                  workload_.input_tokens(request) / trace_block_tokens_);
-}
-
 bool ChainMap::continues(RequestId later, RequestId earlier) const {
-  const std::uint32_t full = full_trace_blocks(earlier);
+  const auto prefix = workload_.full_chain(earlier);
   const std::uint64_t held =
       std::uint64_t{workload_.input_tokens(earlier)} + workload_.output_tokens(earlier);
-  if (full == 0 || full > full_trace_blocks(later) || workload_.input_tokens(later) < held) {
+  const auto whole = workload_.full_chain(later);
+  if (prefix.empty() || prefix.size() > whole.size() || workload_.input_tokens(later) < held) {
     return false;
   }
-  const auto prefix = workload_.chain(earlier).first(full);
-  return std::equal(prefix.begin(), prefix.end(), workload_.chain(later).begin());
+  return std::equal(prefix.begin(), prefix.end(), whole.begin());
 }
 
 /// Two answers cannot stand at one place of a prompt: of several requests that it could continue, a
@@ -68,7 +63,7 @@ void ChainMap::find_reach() {
   for (std::uint32_t i = 0; i < workload_.size(); ++i) {
     const RequestId request{i};
     const auto chain = workload_.chain(request);
-    const std::uint32_t full = full_trace_blocks(request);
+    const auto full = static_cast<std::uint32_t>(workload_.full_chain(request).size());
     auto named = static_cast<std::uint32_t>(chain.size());
     if (continued_by(request) != kNobody && named > full && uses[chain.back()] == 1) named = full;
     reach_[request] = std::min(workload_.input_tokens(request) / block_tokens_, first_block(named));

@@ -64,7 +64,6 @@ class ChainMap {
   RequestId continued_by(RequestId request) const {
     return next_.size() == 0 ? kNobody : next_[request];
   }
-  std::uint32_t full_trace_blocks(RequestId request) const;
   bool continues(RequestId later, RequestId earlier) const;
   void join_outputs();
   void find_reach();

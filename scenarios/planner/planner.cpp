@@ -12,7 +12,7 @@
 #include "reports/run_json.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/simulation.hpp"
-#include "traces/stats/trace_stats.hpp"
+#include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {
 
@@ -44,7 +44,11 @@ struct Demand {
 
 Demand demand_of(const Scenario& scenario, const Workload& workload) {
   Demand out;
-  out.reusable = trace_stats(workload).infinite_hit_ratio;
+  const ReuseCurve curve = reuse_curve(workload, TouchOrder::kReverse, Atomicity::kRequest);
+  if (curve.references > 0) {
+    out.reusable =
+        static_cast<double>(curve.block.infinite_hits()) / static_cast<double>(curve.references);
+  }
   out.arrivals_s = offered_span_s(scenario.workload, workload);
   return out;
 }

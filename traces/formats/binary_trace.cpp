@@ -207,25 +207,6 @@ bool zeros(std::span<const char> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
 }
 
-/// The first `limit` requests; ids stay dense, for they are numbered by first appearance.
-WorkloadColumns first(const WorkloadColumns& all, std::uint64_t limit) {
-  WorkloadColumns c = all;
-  c.arrival_ns = all.arrival_ns.first(limit);
-  c.input_tokens = all.input_tokens.first(limit);
-  c.output_tokens = all.output_tokens.first(limit);
-  if (!all.session.empty()) c.session = all.session.first(limit);
-  if (!all.tenant.empty()) c.tenant = all.tenant.first(limit);
-  if (!all.think_ns.empty()) c.think_ns = all.think_ns.first(limit);
-  if (!all.after_begin.empty()) {
-    c.after_begin = all.after_begin.first(limit + 1);
-    c.after = all.after.first(c.after_begin.back());
-  }
-  c.chain_begin = all.chain_begin.first(limit + 1);
-  c.chain = all.chain.first(c.chain_begin.back());
-  c.unique_blocks = *dense(c.chain);
-  return c;
-}
-
 }  // namespace
 
 Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
@@ -279,7 +260,7 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   const Workload whole(nullptr, c, source);
   if (whole.content_hash() != header.content_hash) fail("content does not match its hash");
   if (!consistent(c) || !tenants_known(c, tenants->size())) fail("inconsistent columns");
-  if (limit > 0 && limit < header.requests) c = first(c, limit);
+  if (limit > 0 && limit < header.requests) c = first_requests(c, limit);
   source.rows.kept = c.arrival_ns.size();
   return Workload(std::move(file), c, std::move(source));
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "traces/formats/csv_table.hpp"
+#include "traces/stats/quantile.hpp"
 
 namespace spillway {
 
@@ -52,12 +53,6 @@ std::int64_t window_of(const std::vector<std::int64_t>& starts) {
   std::int64_t window = 0;
   for (const std::int64_t start : sorted) window = std::gcd(window, start - sorted.front());
   return window > 0 ? window : kServeGenWindow;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 }  // namespace
@@ -112,13 +107,13 @@ RateStats rate_stats(const ArrivalRates& table) {
   out.span_s = totals.rbegin()->first + table.window_s - out.first_s;
   const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
   out.mean_rps = sum / static_cast<double>(rates.size());
-  out.median_rps = median_of(rates);
+  out.median_rps = median(rates);
   out.min_rps = *std::min_element(rates.begin(), rates.end());
   out.max_rps = *std::max_element(rates.begin(), rates.end());
   out.requests = sum * static_cast<double>(table.window_s);
   out.gamma_rows = static_cast<std::uint64_t>(
       std::count(table.dist.begin(), table.dist.end(), RateDist::kGamma));
-  out.median_cv = median_of(table.cv);
+  out.median_cv = median(table.cv);
   out.max_cv = *std::max_element(table.cv.begin(), table.cv.end());
   return out;
 }

@@ -14,7 +14,9 @@ namespace {
 constexpr unsigned kPercents[] = {1, 10, 50};
 
 struct Measured {
-  TraceStats stats;
+  double requests_per_s;
+  LengthStats input;
+  LengthStats output;
   ReuseCurve curve;
   double hit_ratio(std::uint64_t hits) const {
     return curve.references == 0
@@ -24,27 +26,9 @@ struct Measured {
 };
 
 Measured measure(const Workload& workload) {
-  return {trace_stats(workload), reuse_curve(workload, TouchOrder::kReverse, Atomicity::kRequest)};
-}
-
-/// The first requests of a workload, which must outlive the result.
-Workload first_requests(const Workload& workload, std::uint32_t count) {
-  WorkloadColumns c = workload.columns();
-  const auto cut = [](auto& column, std::size_t size) {
-    if (!column.empty()) column = column.first(size);
-  };
-  cut(c.arrival_ns, count);
-  cut(c.input_tokens, count);
-  cut(c.output_tokens, count);
-  cut(c.session, count);
-  cut(c.tenant, count);
-  cut(c.after_begin, count + std::size_t{1});
-  cut(c.think_ns, count);
-  cut(c.chain_begin, count + std::size_t{1});
-  c.chain = c.chain.first(c.chain_begin.back());
-  c.unique_blocks = 0;
-  for (const TraceBlockId id : c.chain) c.unique_blocks = std::max(c.unique_blocks, raw(id) + 1);
-  return {nullptr, c, workload.source()};
+  return {mean_rate(workload), length_stats(workload.columns().input_tokens),
+          length_stats(workload.columns().output_tokens),
+          reuse_curve(workload, TouchOrder::kReverse, Atomicity::kRequest)};
 }
 
 double relative_error(double original, double generated) {
@@ -57,7 +41,8 @@ double relative_error(double original, double generated) {
 Likeness compare_traces(const Workload& original, const Workload& generated) {
   Likeness out;
   out.requests = std::min(original.size(), generated.size());
-  const Measured o = measure(first_requests(original, out.requests));
+  const Measured o =
+      measure({nullptr, first_requests(original.columns(), out.requests), original.source()});
   const Measured g = measure(generated);
   const auto row = [&](std::string name, double of_original, double of_generated) {
     out.rows.push_back(
@@ -68,12 +53,13 @@ Likeness compare_traces(const Workload& original, const Workload& generated) {
     row(fmt::format("{} p90", name), a.p90, b.p90);
     row(fmt::format("{} p99", name), a.p99, b.p99);
   };
-  row("requests/s", o.stats.requests_per_s, g.stats.requests_per_s);
-  lengths("input tokens", o.stats.input_tokens, g.stats.input_tokens);
-  lengths("output tokens", o.stats.output_tokens, g.stats.output_tokens);
-  row("hit ratio, infinite cache", o.stats.infinite_hit_ratio, g.stats.infinite_hit_ratio);
+  row("requests/s", o.requests_per_s, g.requests_per_s);
+  lengths("input tokens", o.input, g.input);
+  lengths("output tokens", o.output, g.output);
+  row("hit ratio, infinite cache", o.hit_ratio(o.curve.block.infinite_hits()),
+      g.hit_ratio(g.curve.block.infinite_hits()));
   for (const unsigned percent : kPercents) {
-    const std::uint64_t blocks = std::max<std::uint64_t>(1, o.stats.unique_blocks * percent / 100);
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, o.curve.unique_blocks * percent / 100);
     row(fmt::format("hit ratio, LRU of {} blocks ({}%)", blocks, percent),
         o.hit_ratio(o.curve.block.hits(blocks)), g.hit_ratio(g.curve.block.hits(blocks)));
   }

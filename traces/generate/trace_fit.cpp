@@ -8,12 +8,6 @@ namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// Blocks of the prompt that are full; a block behind them is shared by equal prompts only.
-std::uint32_t full_blocks(const Workload& w, RequestId r) {
-  const auto blocks = static_cast<std::uint32_t>(w.chain(r).size());
-  return std::min(blocks, w.input_tokens(r) / w.block_tokens());
-}
-
 /// Goes through the trace in order and remembers who used each block last.
 class Fitting {
  public:
@@ -88,8 +82,8 @@ class Fitting {
     turn.think_ns = w_.think_ns(r);
     if (link.depth == 0) return turn;
     const RequestId parent{link.parent};
-    turn.left =
-        static_cast<std::int32_t>(full_blocks(w_, parent)) - static_cast<std::int32_t>(link.depth);
+    turn.left = static_cast<std::int32_t>(w_.full_chain(parent).size()) -
+                static_cast<std::int32_t>(link.depth);
     turn.gap = raw(r) - link.parent;
     turn.uses = link.uses;
     turn.fresher = link.fresher;

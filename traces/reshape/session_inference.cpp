@@ -17,25 +17,17 @@ constexpr double kFewConversations = 2;
 
 using Chain = std::span<const TraceBlockId>;
 
-/// The chain without a partial block behind it.
-Chain full_blocks(const Workload& workload, std::uint32_t request) {
-  const RequestId r{request};
-  const Chain chain = workload.chain(r);
-  const std::size_t full = workload.input_tokens(r) / workload.block_tokens();
-  return chain.first(std::min(chain.size(), full));
-}
-
 /// Which blocks more than `share` of the conversations contain.
 std::vector<bool> common_blocks(const Workload& workload, double share) {
   std::vector<bool> extended(workload.unique_blocks(), false);
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
-    const Chain full = full_blocks(workload, i);
+    const Chain full = workload.full_chain(RequestId{i});
     for (std::size_t k = 0; k + 1 < full.size(); ++k) extended[raw(full[k])] = true;
   }
   std::vector<std::uint32_t> in(workload.unique_blocks(), 0);
   std::uint32_t conversations = 0;
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
-    const Chain full = full_blocks(workload, i);
+    const Chain full = workload.full_chain(RequestId{i});
     if (full.empty() || extended[raw(full.back())]) continue;
     extended[raw(full.back())] = true;  // the same prompt again is the same conversation
     ++conversations;
@@ -62,7 +54,7 @@ class TurnFinder {
   std::uint32_t predecessor(std::uint32_t request) {
     const auto arrival = workload_.columns().arrival_ns;
     for (; arrival[seen_] < arrival[request]; ++seen_) note_end(seen_);
-    const Chain full = full_blocks(workload_, request);
+    const Chain full = workload_.full_chain(RequestId{request});
     for (std::size_t length = full.size(); length > 0; --length) {
       const std::uint32_t block = raw(full[length - 1]);
       if (!continues(request, full.first(length), ended_[block])) continue;
@@ -76,7 +68,7 @@ class TurnFinder {
 
  private:
   void note_end(std::uint32_t request) {
-    const Chain full = full_blocks(workload_, request);
+    const Chain full = workload_.full_chain(RequestId{request});
     if (full.empty() || common_[raw(full.back())]) return;
     const std::uint32_t block = raw(full.back());
     below_[request] = open_[block];
@@ -88,7 +80,7 @@ class TurnFinder {
     const WorkloadColumns& c = workload_.columns();
     return c.arrival_ns[request] - c.arrival_ns[before] <= window_ns_ &&
            c.input_tokens[request] > c.input_tokens[before] &&
-           std::ranges::equal(full_blocks(workload_, before), prefix);
+           std::ranges::equal(workload_.full_chain(RequestId{before}), prefix);
   }
 
   const Workload& workload_;

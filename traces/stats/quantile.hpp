@@ -24,4 +24,10 @@ double quantile(const std::vector<T>& sorted, double q) {
   return quantile(sorted.size(), q, [&](std::uint64_t rank) { return sorted[rank]; });
 }
 
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 }  // namespace spillway

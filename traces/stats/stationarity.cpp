@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/stats/quantile.hpp"
+
 namespace spillway {
 
 namespace {
@@ -40,12 +42,6 @@ struct Sums {
     return x > 0 ? std::sqrt(std::max(0.0, yy - 2 * r * xy + r * r * xx)) / x : 0;
   }
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 void find_trend(DriftTest& test) {
   const std::vector<double>& v = test.windows;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::int64_t kMinuteNs = 60'000'000'000;
 
+}  // namespace
+
 LengthStats length_stats(std::span<const std::uint32_t> values) {
   std::vector<std::uint32_t> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
@@ -32,7 +34,11 @@ LengthStats length_stats(std::span<const std::uint32_t> values) {
   return out;
 }
 
-}  // namespace
+double mean_rate(const Workload& workload) {
+  const auto arrivals = workload.columns().arrival_ns;
+  const double span_s = static_cast<double>(arrivals.back() - arrivals.front()) / 1e9;
+  return span_s > 0 ? workload.size() / span_s : 0;
+}
 
 TraceStats trace_stats(const Workload& workload) {
   const WorkloadColumns& c = workload.columns();
@@ -40,7 +46,7 @@ TraceStats trace_stats(const Workload& workload) {
   out.requests = workload.size();
   const std::int64_t first = c.arrival_ns.front();
   out.span_s = static_cast<double>(c.arrival_ns.back() - first) / 1e9;
-  if (out.span_s > 0) out.requests_per_s = static_cast<double>(out.requests) / out.span_s;
+  out.requests_per_s = mean_rate(workload);
   std::int64_t minute = -1;
   std::uint64_t in_minute = 0;
   std::uint64_t busiest = 0;

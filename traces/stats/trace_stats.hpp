@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/workload.hpp"
@@ -46,6 +47,9 @@ struct TraceStats {
   Stationarity stationarity;
 };
 
+LengthStats length_stats(std::span<const std::uint32_t> tokens);
+/// Requests/s over the span; 0 for a span of 0.
+double mean_rate(const Workload& workload);
 TraceStats trace_stats(const Workload& workload);
 
 }  // namespace spillway
