@@ -7,26 +7,60 @@
 namespace spillway {
 
 namespace {
-constexpr SlotId kAbsent{~std::uint32_t{0}};
+
 constexpr std::uint64_t kFirstSlots = 4096;
+/// Marks a block that is about to get a slot, so that its repetition ends the run.
+constexpr SlotId kComing{raw(kNoSlot) - 1};
 
 std::uint32_t slots_for(std::uint64_t wanted, std::uint64_t capacity) {
   return static_cast<std::uint32_t>(
-      std::min({wanted, capacity, static_cast<std::uint64_t>(raw(kAbsent))}));
+      std::min({wanted, capacity, static_cast<std::uint64_t>(raw(kComing))}));
 }
+
+BlockId as_block(TraceBlockId id) {
+  return BlockId{raw(id)};
+}
+
 }  // namespace
 
-CacheReplay::CacheReplay(const EvictionEntry& policy, std::uint64_t capacity_blocks,
-                         TouchOrder order, Atomicity atomicity)
-    : capacity_(capacity_blocks), order_(order), atomicity_(atomicity) {
-  KV_ASSERT(capacity_blocks > 0, "a cache of no blocks");
-  if (capacity_ == kUnboundedCache) return;
-  slots_ = slots_for(kFirstSlots, capacity_);
-  policy_ = policy.make({slots_});
+ReplayFacts::ReplayFacts(const Workload& workload, const PolicyNeeds& needs, Atomicity atomicity) {
+  if (needs.requests) requests_ = std::make_unique<RequestFacts>(request_facts(workload));
+  if (needs.future) future_ = std::make_unique<NextUse>(next_use(workload, atomicity));
+}
+
+CacheReplay::CacheReplay(const EvictionChoice& policy, const ReplaySetup& setup) : setup_(setup) {
+  KV_ASSERT(setup.capacity_blocks > 0, "a cache of no blocks");
+  if (setup.capacity_blocks == kUnboundedCache) return;
+  slots_ = slots_for(kFirstSlots, setup.capacity_blocks);
+  contents_ = std::make_unique<SlotContents>();
+  contents_->resize(slots_);
+  EvictionContext context;
+  context.slots = slots_;
+  context.capacity = setup.capacity_blocks;
+  context.block_tokens = setup.block_tokens;
+  context.contents = contents_.get();
+  if (setup.facts != nullptr) {
+    context.requests = setup.facts->requests();
+    context.future = setup.facts->future();
+  }
+  const PolicyNeeds needs = policy.needs();
+  KV_ASSERT(context.requests != nullptr || !needs.requests, "{} needs requests", policy.name());
+  KV_ASSERT(context.future != nullptr || !needs.future, "{} needs the future", policy.name());
+  policy_ = policy.make(context);
+  wants_chains_ = policy_->wants_chains();
+  if (policy_->pops_ahead()) most_at_once_ = setup.capacity_blocks;
+}
+
+bool CacheReplay::resident(TraceBlockId block) const {
+  return slot_[raw(block)] != kNoSlot;
 }
 
 void CacheReplay::run(const RequestBatch& batch) {
-  if (policy_ != nullptr) slot_.resize(batch.blocks, kAbsent);
+  if (policy_ != nullptr && batch.blocks > blocks_) {
+    blocks_ = batch.blocks;
+    slot_.resize(blocks_, kNoSlot);
+    policy_->grow(slots_, blocks_);
+  }
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const Chain chain = batch.chain_of(i);
     counts_.references += chain.size();
@@ -44,7 +78,7 @@ void CacheReplay::run_unbounded(Chain chain) {
   std::uint32_t known = known_;
   bool leading = true;
   for (const TraceBlockId block : chain) {
-    if (atomicity_ == Atomicity::kReference) known = known_;
+    if (setup_.atomicity == Atomicity::kReference) known = known_;
     const bool hit = raw(block) < known;
     leading = leading && hit;
     counts_.block_hits += hit ? 1 : 0;
@@ -54,83 +88,125 @@ void CacheReplay::run_unbounded(Chain chain) {
 }
 
 void CacheReplay::run_bounded(Chain chain, const Access& access) {
-  if (atomicity_ == Atomicity::kRequest) {
-    look_up(chain);
-    if (order_ == TouchOrder::kReverse) {
-      insert(chain.rbegin(), chain.rend(), access);
-    } else {
-      insert(chain.begin(), chain.end(), access);
-    }
+  if (wants_chains_) {
+    chain_.clear();
+    for (const TraceBlockId block : chain) chain_.push_back(as_block(block));
+    policy_->on_lookup(chain_, access);
+  }
+  if (setup_.atomicity == Atomicity::kReference) {
+    leading_ = true;
+    insert(chain.begin(), chain.end(), access);
     return;
   }
-  bool leading = true;
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const bool hit = slot_[raw(chain[i])] != kAbsent;
-    leading = leading && hit;
-    counts_.block_hits += hit ? 1 : 0;
-    counts_.prefix_hits += leading ? 1 : 0;
-    const Chain one = chain.subspan(i, 1);
-    insert(one.begin(), one.end(), access);
+  look_up(chain);
+  if (setup_.order == TouchOrder::kReverse) {
+    insert(chain.rbegin(), chain.rend(), access);
+  } else {
+    insert(chain.begin(), chain.end(), access);
   }
 }
 
 void CacheReplay::look_up(Chain chain) {
-  const auto resident = [this](TraceBlockId block) { return slot_[raw(block)] != kAbsent; };
-  const auto miss = std::find_if_not(chain.begin(), chain.end(), resident);
+  const auto here = [this](TraceBlockId block) { return resident(block); };
+  const auto miss = std::find_if_not(chain.begin(), chain.end(), here);
   const auto leading = static_cast<std::uint64_t>(miss - chain.begin());
   counts_.prefix_hits += leading;
   counts_.block_hits +=
-      leading + static_cast<std::uint64_t>(std::count_if(miss, chain.end(), resident));
+      leading + static_cast<std::uint64_t>(std::count_if(miss, chain.end(), here));
 }
 
-/// Runs of residents, and of newcomers while there is room, reach the policy as one call.
+/// Runs of residents, and of newcomers where the policy allows it, reach the policy as one call.
+/// What a newcomer pushes out may stand later in the same chain: it is absent by then.
 template <class Iterator>
 void CacheReplay::insert(Iterator at, Iterator end, const Access& access) {
-  const auto resident = [&] { return slot_[raw(*at)] != kAbsent; };
   while (at != end) {
     run_.clear();
-    if (resident()) {
-      do {
-        run_.push_back(slot_[raw(*at)]);
-      } while (++at != end && resident());
-      policy_->touch(run_, access);
+    if (resident(*at)) {
+      at = touch_run(at, end, access);
     } else {
-      do {
-        put(*at, access);
-      } while (++at != end && block_.size() < capacity_ && !resident());
-      policy_->add(run_, access);
+      leading_ = false;
+      at =
+          used_ < setup_.capacity_blocks ? fill_run(at, end, access) : replace_run(at, end, access);
     }
   }
 }
 
-void CacheReplay::put(TraceBlockId block, const Access& access) {
-  const SlotId slot = take_slot(access);
-  block_[raw(slot)] = block;
-  slot_[raw(block)] = slot;
-  run_.push_back(slot);
+template <class Iterator>
+Iterator CacheReplay::touch_run(Iterator at, Iterator end, const Access& access) {
+  do {
+    run_.push_back(slot_[raw(*at)]);
+  } while (++at != end && resident(*at));
+  if (setup_.atomicity == Atomicity::kReference) {
+    counts_.block_hits += run_.size();
+    counts_.prefix_hits += leading_ ? run_.size() : 0;
+  }
+  policy_->touch(run_, access);
+  return at;
 }
 
-SlotId CacheReplay::take_slot(const Access& access) {
-  if (block_.size() < capacity_) {
-    if (block_.size() == slots_) {
-      slots_ = slots_for(2 * std::uint64_t{slots_}, capacity_);
-      policy_->grow(slots_);
-    }
-    block_.emplace_back();
-    return SlotId{static_cast<std::uint32_t>(block_.size() - 1)};
+/// Newcomers while there is room.
+template <class Iterator>
+Iterator CacheReplay::fill_run(Iterator at, Iterator end, const Access& access) {
+  do {
+    const SlotId slot = new_slot();
+    (*contents_)[slot] = as_block(*at);
+    slot_[raw(*at)] = slot;
+    run_.push_back(slot);
+  } while (++at != end && used_ < setup_.capacity_blocks && !resident(*at));
+  policy_->add(run_, access);
+  return at;
+}
+
+SlotId CacheReplay::new_slot() {
+  if (used_ == slots_) {
+    slots_ = slots_for(2 * std::uint64_t{slots_}, setup_.capacity_blocks);
+    contents_->resize(slots_);
+    policy_->grow(slots_, blocks_);
   }
-  const SlotId victim = policy_->pop_victim(access.now);
-  const TraceBlockId block = block_[raw(victim)];
-  KV_ASSERT(slot_[raw(block)] == victim, "evicted block {} twice", raw(block));
-  slot_[raw(block)] = kAbsent;
+  return SlotId{used_++};
+}
+
+/// Newcomers into the places of victims.
+template <class Iterator>
+Iterator CacheReplay::replace_run(Iterator at, Iterator end, const Access& access) {
+  incoming_.clear();
+  do {
+    incoming_.push_back(as_block(*at));
+    slot_[raw(*at)] = kComing;
+  } while (++at != end && incoming_.size() < most_at_once_ && !resident(*at));
+  run_.resize(incoming_.size());
+  policy_->pop_victims(run_, incoming_, access);
+  if (run_.front() == kNoSlot) {
+    slot_[raw(incoming_.front())] = kNoSlot;
+    return at;
+  }
+  for (std::size_t i = 0; i < run_.size(); ++i) {
+    evict(run_[i]);
+    (*contents_)[run_[i]] = incoming_[i];
+    slot_[raw(incoming_[i])] = run_[i];
+  }
+  policy_->add(run_, access);
+  return at;
+}
+
+void CacheReplay::evict(SlotId victim) {
+  SlotId& slot = slot_[raw((*contents_)[victim])];
+  KV_ASSERT(slot == victim, "evicted block {} twice", raw((*contents_)[victim]));
+  slot = kNoSlot;
   ++counts_.evictions;
-  return victim;
 }
 
-ReplayCounts replay_cache(const Workload& workload, const EvictionEntry& policy,
+ReplayCounts replay_cache(const Workload& workload, const EvictionChoice& policy,
                           std::uint64_t capacity_blocks, TouchOrder order, Atomicity atomicity) {
-  const bool fits = capacity_blocks >= workload.unique_blocks();
-  CacheReplay cache(policy, fits ? kUnboundedCache : capacity_blocks, order, atomicity);
+  ReplaySetup setup;
+  setup.capacity_blocks =
+      capacity_blocks >= workload.unique_blocks() ? kUnboundedCache : capacity_blocks;
+  setup.order = order;
+  setup.atomicity = atomicity;
+  setup.block_tokens = workload.block_tokens();
+  const ReplayFacts facts(workload, policy.needs(), atomicity);
+  setup.facts = &facts;
+  CacheReplay cache(policy, setup);
   cache.run(workload.all());
   return cache.counts();
 }

@@ -26,14 +26,37 @@ struct ReplayCounts {
 /// Any capacity from this up is a cache that never evicts.
 inline constexpr std::uint64_t kUnboundedCache = ~std::uint64_t{0};
 
+/// What policies may need to know of a workload beside its blocks; shared by all cells.
+class ReplayFacts {
+ public:
+  ReplayFacts() = default;
+  /// Makes what `needs` asks for. The workload outlives this.
+  ReplayFacts(const Workload& workload, const PolicyNeeds& needs, Atomicity atomicity);
+
+  const RequestFacts* requests() const { return requests_.get(); }
+  const NextUse* future() const { return future_.get(); }
+
+ private:
+  std::unique_ptr<RequestFacts> requests_;
+  std::unique_ptr<NextUse> future_;
+};
+
+/// One cell of a replay. `facts`, where the policy needs any, outlive it.
+struct ReplaySetup {
+  std::uint64_t capacity_blocks = kUnboundedCache;  ///< at least one
+  TouchOrder order = TouchOrder::kReverse;
+  Atomicity atomicity = Atomicity::kRequest;
+  std::uint32_t block_tokens = 1;
+  const ReplayFacts* facts = nullptr;
+};
+
 /// One cache under requests as they come. Ids of blocks must be dense by first appearance. Memory:
-/// four bytes a unique block, and the policy's state for as many slots as are ever in use; nothing
-/// at all without a bound.
+/// four bytes a unique block, four a slot, and the policy's state for as many slots as are ever in
+/// use; nothing at all without a bound.
 class CacheReplay {
  public:
-  /// `capacity_blocks` is at least one.
-  CacheReplay(const EvictionEntry& policy, std::uint64_t capacity_blocks, TouchOrder order,
-              Atomicity atomicity);
+  /// Throws InputError (exit 2) when the policy's parameters do not fit the capacity.
+  CacheReplay(const EvictionChoice& policy, const ReplaySetup& setup);
 
   void run(const RequestBatch& batch);
   const ReplayCounts& counts() const { return counts_; }
@@ -46,23 +69,36 @@ class CacheReplay {
   void look_up(Chain chain);
   template <class Iterator>
   void insert(Iterator at, Iterator end, const Access& access);
-  SlotId take_slot(const Access& access);
-  void put(TraceBlockId block, const Access& access);
+  template <class Iterator>
+  Iterator touch_run(Iterator at, Iterator end, const Access& access);
+  template <class Iterator>
+  Iterator fill_run(Iterator at, Iterator end, const Access& access);
+  template <class Iterator>
+  Iterator replace_run(Iterator at, Iterator end, const Access& access);
+  SlotId new_slot();
+  void evict(SlotId victim);
+  bool resident(TraceBlockId block) const;
 
-  std::uint64_t capacity_;
-  TouchOrder order_;
-  Atomicity atomicity_;
+  ReplaySetup setup_;
+  std::uint64_t most_at_once_ = 1;  ///< victims named in one call
+  bool wants_chains_ = false;
+  bool leading_ = true;      ///< by reference: no block of this request was absent so far
   std::uint32_t slots_ = 0;  ///< as many as the policy knows of
+  std::uint32_t used_ = 0;   ///< slots that hold a block; all below this
+  std::uint32_t blocks_ = 0;
+  std::unique_ptr<SlotContents> contents_;  ///< where the policy finds it
   std::unique_ptr<EvictionPolicy> policy_;
-  std::vector<SlotId> slot_;         ///< by block: where it is, or kAbsent
-  std::vector<TraceBlockId> block_;  ///< by slot in use
-  std::vector<SlotId> run_;          ///< slots of one call to the policy
-  std::uint32_t known_ = 0;          ///< without a bound: ids below this have appeared
+  std::vector<SlotId> slot_;       ///< by block: where it is, or kNoSlot
+  std::vector<SlotId> run_;        ///< slots of one call to the policy
+  std::vector<BlockId> incoming_;  ///< blocks that take the places of `run_`
+  std::vector<BlockId> chain_;     ///< of one look-up
+  std::uint32_t known_ = 0;        ///< without a bound: ids below this have appeared
   ReplayCounts counts_;
 };
 
-/// The whole of a workload through one cache.
-ReplayCounts replay_cache(const Workload& workload, const EvictionEntry& policy,
+/// The whole of a workload through one cache; what the policy needs to know is made from it. A
+/// capacity of all unique blocks or more never evicts.
+ReplayCounts replay_cache(const Workload& workload, const EvictionChoice& policy,
                           std::uint64_t capacity_blocks, TouchOrder order, Atomicity atomicity);
 
 }  // namespace spillway

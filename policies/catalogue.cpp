@@ -2,8 +2,9 @@
 
 namespace spillway {
 
-std::unique_ptr<EvictionPolicy> make_lru(const EvictionContext& context);
-std::unique_ptr<EvictionPolicy> make_fifo(const EvictionContext& context);
+using Made = std::unique_ptr<EvictionPolicy>;
+Made make_lru(const EvictionContext&, const Params&, const SourceRef&);
+Made make_fifo(const EvictionContext&, const Params&, const SourceRef&);
 
 namespace {
 
@@ -17,6 +18,20 @@ constexpr EvictionEntry kEviction[] = {
 
 std::span<const EvictionEntry> eviction_policies() {
   return kEviction;
+}
+
+EvictionChoice::EvictionChoice() : EvictionChoice(kEviction[0], Params({}, "lru", "", {}), {}) {}
+
+std::string EvictionChoice::text() const {
+  const std::string given = params_.given();
+  return given.empty() ? std::string(name()) : fmt::format("{}:{}", name(), given);
+}
+
+EvictionChoice parse_eviction(std::string_view text, const SourceRef& where) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const EvictionEntry& entry = find_row(eviction_policies(), "eviction policy", name, where);
+  text.remove_prefix(std::min(name.size() + 1, text.size()));
+  return {entry, Params(entry.params, entry.name, text, where), where};
 }
 
 }  // namespace spillway

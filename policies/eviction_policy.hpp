@@ -3,12 +3,18 @@
 // A policy orders the *evictable* slots of one tier; a pinned slot is not here (SQLite's rule: a
 // page is pinned exactly when it is not on the LRU list). It sees slots, never the tier: a slot is
 // a place that holds one block until pop_victims() names it or remove() withdraws it. Slots, not
-// block ids, index a policy's state, so that its memory follows the tier's size and a loop over a
-// small tier stays in cache.
+// block ids, index the order, so that its memory follows the tier's size and a loop over a small
+// tier stays in cache. A policy that remembers blocks beyond their stay (ghosts, counts), or needs
+// their place in a chain, finds a slot's block in SlotContents and indexes columns by block id.
+//
+// Life of one request, as the tier tells it: on_lookup() with its chain; remove() or touch() for
+// what it found and uses, pop_victims() and later add() for what it brings; on_release() where it
+// had grown beyond its prompt; add() for what nobody pins any more.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sim/ids.hpp"
 #include "sim/units.hpp"
@@ -26,13 +32,26 @@ enum class RemoveCause : std::uint8_t {
   kInvalidated,  ///< its block is gone
 };
 
+/// Which block each slot of a tier holds; kNoBlock where that has no name (yet). Kept by the tier.
+class SlotContents {
+ public:
+  BlockId operator[](SlotId slot) const { return block_[raw(slot)]; }
+  BlockId& operator[](SlotId slot) { return block_[raw(slot)]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(block_.size()); }
+  void resize(std::uint32_t slots) { block_.resize(slots, kNoBlock); }
+
+ private:
+  std::vector<BlockId> block_;
+};
+
 class EvictionPolicy {
  public:
   virtual ~EvictionPolicy() = default;
 
   /// `slots` became evictable: stored and unpinned, or the last pin dropped. The first of the span
   /// is meant to leave first; callers pass a chain's tail before its head, so that the tail dies
-  /// first. Precondition: none of them is evictable already.
+  /// first. A slot's contents are those it was stored with. Precondition: none of them is evictable
+  /// already.
   virtual void add(SlotSpan slots, const Access& access) = 0;
 
   /// A look-up used `slots`, all of them evictable, without pinning them. Order as in add().
@@ -41,16 +60,30 @@ class EvictionPolicy {
   /// `slots` stopped being evictable other than by pop_victims(). Precondition: they are evictable.
   virtual void remove(SlotSpan slots, RemoveCause cause) = 0;
 
-  /// Names the next victims, the first to leave first, and forgets them. Precondition: as many
-  /// slots are evictable (the tier counts).
-  virtual void pop_victims(std::span<SlotId> out, Time now) = 0;
+  /// Names the next victims, the first to leave first, and forgets them; their contents are still
+  /// those that leave. `incoming` are the blocks that take their places, one each, in order; empty
+  /// where they have no names yet. Precondition: as many slots are evictable (the tier counts).
+  /// Only a policy that needs the future answers kNoSlot, where incoming[i] is worth less than all.
+  virtual void pop_victims(std::span<SlotId> out, BlockSpan incoming, const Access& access) = 0;
 
-  /// From now on slot ids are below `slots`, which is more than before; their order is unchanged.
-  virtual void grow(std::uint32_t slots) = 0;
+  /// From now on slot ids are below `slots` and block ids below `blocks`, each at least what it
+  /// was; the order of slots is unchanged.
+  virtual void grow(std::uint32_t slots, std::uint32_t blocks) = 0;
 
-  SlotId pop_victim(Time now) {
+  /// True where the tier has to call the next two; asked once. Most policies live without.
+  virtual bool wants_chains() const { return false; }
+  /// A request looks for `chain`, root first, before it uses or brings any of it; once a request.
+  virtual void on_lookup(BlockSpan /*chain*/, const Access&) {}
+  /// A request is about to release `chain`, which may go on where its prompt ended.
+  virtual void on_release(BlockSpan /*chain*/, const Access&) {}
+
+  /// True where popping n victims and then adding their n successors leaves the same order as
+  /// taking turns, as long as n slots are evictable: the tier then does so a run at a time.
+  virtual bool pops_ahead() const { return false; }
+
+  SlotId pop_victim(const Access& access) {
     SlotId victim{};
-    pop_victims({&victim, 1}, now);
+    pop_victims({&victim, 1}, {}, access);
     return victim;
   }
 };

@@ -211,8 +211,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
                              format_bytes(static_cast<double>(c.block_bytes.count())),
                              format_bytes(static_cast<double>(kMostBlockBytes.count()))));
   }
-  s.hbm_eviction = &find_row(eviction_policies(), "eviction policy",
-                             engine->text("eviction").value_or("lru"), engine->where("eviction"));
+  s.hbm_eviction = read_eviction(*engine);
   s.pool_where = engine->where("num_gpu_blocks");
   size_pool(*engine, preset, s);
 

@@ -101,6 +101,17 @@ std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
   return blocks;
 }
 
+EvictionChoice read_eviction(const ObjectReader& object) {
+  const std::string text = object.text("eviction").value_or("lru");
+  EvictionChoice choice = parse_eviction(text, object.where("eviction"));
+  if (choice.needs().future) {
+    object.fail("eviction", fmt::format("{} needs the future, which only a replay knows; expected "
+                                        "an online policy",
+                                        choice.name()));
+  }
+  return choice;
+}
+
 void read_tiers(const ObjectReader& top, Scenario& s) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.size() > 1) {
@@ -129,8 +140,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
   out.capacity = parse_capacity(capacity, out.where);
   checked_tier_blocks(s, out.capacity, capacity, out.where);
-  out.eviction = &find_row(eviction_policies(), "eviction policy",
-                           tier.text("eviction").value_or("lru"), tier.where("eviction"));
+  out.eviction = read_eviction(tier);
   s.tier = std::move(out);
 }
 

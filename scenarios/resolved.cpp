@@ -51,7 +51,7 @@ json engine_json(const Scenario& s) {
               {"max_num_batched_tokens", e.max_num_batched_tokens},
               {"long_prefill_token_threshold", e.long_prefill_token_threshold},
               {"watermark", e.watermark},
-              {"eviction", s.hbm_eviction->name},
+              {"eviction", s.hbm_eviction.text()},
               {"copies_per_block", e.copies_per_block},
               {"block_bytes", e.block_bytes.count()},
               {"enable_prefix_caching", e.enable_prefix_caching},
@@ -164,7 +164,7 @@ json resolved_configuration(const Scenario& s) {
     out["tiers"].push_back({{"name", s.tier->name},
                             {"kind", "dram"},
                             {"capacity", capacity_json(s.tier->capacity)},
-                            {"eviction", s.tier->eviction->name}});
+                            {"eviction", s.tier->eviction.text()}});
   }
   out["links"] = json::array();
   if (s.down) out["links"].push_back(link_json(*s.down));

@@ -51,7 +51,7 @@ struct ComputeChoice {
 struct TierChoice {
   std::string name;
   Capacity capacity;
-  const EvictionEntry* eviction = nullptr;
+  EvictionChoice eviction;
   SourceRef where;
 };
 
@@ -105,7 +105,7 @@ struct Scenario {
   bool pool_given = false;  ///< num_gpu_blocks was given, not derived
   double gpu_memory_utilization = 0;
   std::optional<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
-  const EvictionEntry* hbm_eviction = nullptr;
+  EvictionChoice hbm_eviction;
   ComputeChoice compute;
   std::optional<TierChoice> tier;  ///< below HBM
   std::optional<LinkChoice> down;  ///< HBM to the tier

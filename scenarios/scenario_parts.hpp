@@ -8,6 +8,8 @@ namespace spillway {
 ModelChoice read_model(const ObjectReader& top);
 void read_engine(const ObjectReader& top, Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
+/// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
+EvictionChoice read_eviction(const ObjectReader& object);
 void read_tiers(const ObjectReader& top, Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
 void read_workload(const ObjectReader& top, Scenario& s);

@@ -18,6 +18,10 @@ enum class RequestId : std::uint32_t {};
 enum class SessionId : std::uint32_t {};
 
 using SlotSpan = std::span<const SlotId>;
+using BlockSpan = std::span<const BlockId>;  ///< a prefix chain or part of one, root first
+
+inline constexpr SlotId kNoSlot{~std::uint32_t{0}};
+inline constexpr BlockId kNoBlock{~std::uint32_t{0}};
 
 template <class Id>
 constexpr std::uint32_t raw(Id id) {

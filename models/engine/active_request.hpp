@@ -28,7 +28,8 @@ struct ActiveRequest {
   bool load_done = false;
   bool prefilling = false;  ///< counts towards the reservation of async loads
   bool admitted_before = false;
-  bool offered = false;  ///< finished, and its last blocks were offered below
+  bool announced = false;  ///< policies that want chains know that it looks for its blocks
+  bool offered = false;    ///< finished, and its last blocks were offered below
   std::uint32_t prompt = 0;
   std::uint32_t output = 0;         ///< tokens to generate
   std::uint32_t generated = 0;      ///< tokens known

@@ -11,9 +11,10 @@ namespace {
 // More empty steps at one instant than any rule of the specification can cause: a defect of ours.
 constexpr std::uint32_t kMaxEmptySteps = 100'000;
 
-std::unique_ptr<EvictionPolicy> make_policy(const EvictionEntry* entry, std::uint32_t slots) {
-  KV_ASSERT(entry != nullptr, "a tier without an eviction policy");
-  return entry->make({slots});
+std::unique_ptr<RequestFacts> needed_facts(const EngineParts& parts, const Workload& workload) {
+  const bool needed = parts.eviction.needs().requests ||
+                      (parts.lower != nullptr && parts.lower->eviction.needs().requests);
+  return needed ? std::make_unique<RequestFacts>(request_facts(workload)) : nullptr;
 }
 
 }  // namespace
@@ -28,18 +29,17 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       chains_(workload, config_.block_tokens),
       residency_(chains_.block_count()),
       requests_(chains_.longest_chain()),
-      pool_(config_.num_gpu_blocks, residency_, make_policy(parts.eviction, config_.num_gpu_blocks),
+      facts_(needed_facts(parts, workload)),
+      pool_(config_.num_gpu_blocks, residency_, parts.eviction, policy_context(),
             config_.unhashed_front),
       connector_(parts.lower == nullptr
                      ? nullptr
                      : std::make_unique<OffloadConnector>(
                            OffloadConnector::Environment{config_, chains_, residency_, requests_,
                                                          pool_, *this},
-                           std::make_unique<OffloadTier>(
-                               parts.lower->capacity_blocks, chains_.block_count(), residency_,
-                               make_policy(parts.lower->eviction,
-                                           OffloadTier::slots_for(parts.lower->capacity_blocks,
-                                                                  chains_.block_count()))))),
+                           std::make_unique<OffloadTier>(parts.lower->capacity_blocks,
+                                                         chains_.block_count(), residency_,
+                                                         parts.lower->eviction, policy_context()))),
       scheduler_({config_, chains_, residency_, requests_, pool_, connector_.get(), observer}),
       depth_(config_.async_scheduling ? 2 : 1) {
   if (connector_ != nullptr) {
@@ -47,6 +47,14 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
                                        std::move(parts.lower->up), observer, *connector_);
     connector_->attach(*path_);
   }
+}
+
+EvictionContext Engine::policy_context() const {
+  EvictionContext context;
+  context.blocks = chains_.block_count();
+  context.block_tokens = config_.block_tokens;
+  context.requests = facts_.get();
+  return context;
 }
 
 // ---- arrivals and wake-ups

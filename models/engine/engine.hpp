@@ -29,14 +29,14 @@ namespace spillway {
 /// The tier below HBM and the path to it.
 struct LowerTierConfig {
   std::uint64_t capacity_blocks = 0;
-  const EvictionEntry* eviction = nullptr;
+  EvictionChoice eviction;
   LaneSpec down;  ///< HBM to the tier
   LaneSpec up;    ///< the tier to HBM
 };
 
 struct EngineParts {
   EngineConfig config;
-  const EvictionEntry* eviction = nullptr;  ///< HBM's policy for cached, unused blocks
+  EvictionChoice eviction;  ///< HBM's policy for cached, unused blocks
   std::unique_ptr<StepCost> cost;
   std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
@@ -77,6 +77,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
   };
 
+  EvictionContext policy_context() const;
   void on_transfer_progress() override;
   void wake();
   void schedule_steps();
@@ -100,6 +101,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   ChainMap chains_;
   ResidencyTable residency_;
   RequestPool requests_;
+  std::unique_ptr<RequestFacts> facts_;  ///< where a policy needs them
   KvPool pool_;
   std::unique_ptr<OffloadConnector> connector_;
   std::unique_ptr<CopyPath> path_;

@@ -2,14 +2,18 @@
 
 namespace spillway {
 
-KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency,
-               std::unique_ptr<EvictionPolicy> policy, bool unhashed_front)
+KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionChoice& eviction,
+               EvictionContext context, bool unhashed_front)
     : residency_(residency),
-      policy_(std::move(policy)),
       unhashed_front_(unhashed_front),
       usable_(slots - 1),
       free_(slots - 1),
       slots_(slots) {
+  contents_.resize(slots);
+  context.slots = slots;
+  context.capacity = usable_;
+  context.contents = &contents_;
+  policy_ = eviction.make(context);
   unhashed_.reserve(slots);
   scratch_.reserve(slots);
   watched_.reserve(slots);
@@ -25,11 +29,11 @@ SlotId KvPool::take(const Access& access) {
   } else if (never_used_ <= usable_) {
     slot = never_used_++;
   } else {
-    slot = raw(policy_->pop_victim(access.now));
+    slot = raw(policy_->pop_victim(access));
   }
   Slot& taken = slots_[slot];
   KV_ASSERT(taken.references == 0, "slot {} handed out while in use", slot);
-  if (taken.block != kNoBlock) evict(slot);
+  if (contents_[SlotId{slot}] != kNoBlock) evict(slot);
   taken.references = 1;
   give(taken);
   return SlotId{slot};
@@ -37,13 +41,14 @@ SlotId KvPool::take(const Access& access) {
 
 void KvPool::evict(std::uint32_t slot) {
   Slot& leaving = slots_[slot];
-  std::uint32_t* link = &residency_[BlockId{leaving.block}].hbm;
+  BlockId& block = contents_[SlotId{slot}];
+  std::uint32_t* link = &residency_[block].hbm;
   while (*link != slot) {
-    KV_ASSERT(*link != 0, "slot {} is not registered for its block {}", slot, leaving.block);
+    KV_ASSERT(*link != 0, "slot {} is not registered for its block {}", slot, raw(block));
     link = &slots_[*link].next_copy;
   }
   *link = leaving.next_copy;
-  leaving.block = kNoBlock;
+  block = kNoBlock;
   leaving.next_copy = 0;
   watched_changed_ = watched_changed_ || leaving.watched;
   --cached_;
@@ -66,15 +71,15 @@ void KvPool::share(SlotSpan slots) {
 
 void KvPool::register_block(SlotId slot, BlockId id) {
   Slot& full = slots_[raw(slot)];
-  KV_ASSERT(full.block == kNoBlock, "slot {} registered twice", raw(slot));
-  full.block = raw(id);
+  KV_ASSERT(contents_[slot] == kNoBlock, "slot {} registered twice", raw(slot));
+  contents_[slot] = id;
   full.next_copy = 0;
   std::uint32_t* link = &residency_[id].hbm;
   while (*link != 0) link = &slots_[*link].next_copy;
   *link = raw(slot);
   ++cached_;
   ++registered_;
-  watched_changed_ = watched_changed_ || raw(id) == watched_miss_;
+  watched_changed_ = watched_changed_ || id == watched_miss_;
 }
 
 void KvPool::release(SlotSpan slots, const Access& access) {
@@ -86,7 +91,7 @@ void KvPool::release(SlotSpan slots, const Access& access) {
     if (--released.references > 0) continue;
     ++free_;
     watched_changed_ = watched_changed_ || released.watched;
-    if (released.block == kNoBlock && unhashed_front_) {
+    if (contents_[slots[i]] == kNoBlock && unhashed_front_) {
       // One list, tail-most first: the tail-most must end on top of the stack.
       unhashed_.insert(unhashed_.begin() + static_cast<std::ptrdiff_t>(front), slots[i]);
     } else {
@@ -105,7 +110,7 @@ void KvPool::note_given(SlotSpan slots) {
   for (const SlotId slot : slots) give(slots_[raw(slot)]);
 }
 
-void KvPool::watch(SlotSpan hits, std::uint32_t missed) {
+void KvPool::watch(SlotSpan hits, BlockId missed) {
   for (const SlotId slot : watched_) slots_[raw(slot)].watched = false;
   watched_.assign(hits.begin(), hits.end());
   for (const SlotId slot : watched_) slots_[raw(slot)].watched = true;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/engine/residency.hpp"
-#include "policies/eviction_policy.hpp"
+#include "policies/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/ids.hpp"
 
@@ -20,11 +20,10 @@ namespace spillway {
 
 class KvPool {
  public:
-  static constexpr std::uint32_t kNoBlock = ~std::uint32_t{0};
-
-  /// `slots` includes slot 0, the null block. `unhashed_front`: see EngineConfig.
-  KvPool(std::uint32_t slots, ResidencyTable& residency, std::unique_ptr<EvictionPolicy> policy,
-         bool unhashed_front);
+  /// `slots` includes slot 0, the null block. `unhashed_front`: see EngineConfig. `context` is what
+  /// the policy may know beside the pool. Throws InputError when it does not fit.
+  KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionChoice& eviction,
+         EvictionContext context, bool unhashed_front);
 
   std::uint32_t usable() const { return usable_; }
   std::uint32_t free() const { return free_; }
@@ -33,6 +32,8 @@ class KvPool {
   std::uint32_t cached() const { return cached_; }
   std::uint64_t registered() const { return registered_; }
   std::uint64_t evictions() const { return evictions_; }
+  /// Where it wants_chains(), the policy is told them before the slots change hands.
+  EvictionPolicy& policy() { return *policy_; }
   bool in_use(SlotId slot) const { return slots_[raw(slot)].references > 0; }
 
   /// A free slot for one request. Precondition: free() > 0.
@@ -59,7 +60,7 @@ class KvPool {
   /// Watches a look-up: `hits`, and the block at which it missed (kNoBlock: none). changed() turns
   /// true once one of the hits leaves, gains its first or loses its last user, or the missed block
   /// is registered; until then the same look-up finds the same. One look-up is watched at a time.
-  void watch(SlotSpan hits, std::uint32_t missed);
+  void watch(SlotSpan hits, BlockId missed);
   bool watched_changed() const { return watched_changed_; }
 
   /// Always-on invariants that are too slow for every step; called when a run ends.
@@ -67,7 +68,6 @@ class KvPool {
 
  private:
   struct Slot {
-    std::uint32_t block = kNoBlock;
     std::uint32_t references = 0;
     std::uint32_t given = 0;      ///< step in which it was last handed to a request
     std::uint32_t next_copy = 0;  ///< another slot with the same block; 0: none
@@ -82,6 +82,7 @@ class KvPool {
   }
 
   ResidencyTable& residency_;
+  SlotContents contents_;
   std::unique_ptr<EvictionPolicy> policy_;
   bool unhashed_front_;
   std::uint32_t usable_;
@@ -96,7 +97,7 @@ class KvPool {
   std::vector<SlotId> unhashed_;  ///< a stack
   std::vector<SlotId> scratch_;
   std::vector<SlotId> watched_;
-  std::uint32_t watched_miss_ = kNoBlock;
+  BlockId watched_miss_ = kNoBlock;
   bool watched_changed_ = true;
 };
 

@@ -153,6 +153,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   if (storable <= r.next_store) return;
   offered_.clear();
   fresh_.clear();
+  fresh_at_.clear();
   std::uint32_t position = r.next_store;
   env_.chains.for_runs(r.id, r.next_store, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
@@ -160,7 +161,8 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
       if (block[i].below_state != 0) {
         offered_.push_back(SlotId{block[i].below()});
       } else {
-        fresh_.push_back({position, BlockId{first + i}});
+        fresh_.push_back(BlockId{first + i});
+        fresh_at_.push_back(position);
       }
     }
     return true;
@@ -169,14 +171,14 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     r.next_store = storable;
     return;
   }
-  if (!tier_->make_room(static_cast<std::uint32_t>(fresh_.size()), offered_, access)) {
+  if (!tier_->make_room(fresh_, offered_, access)) {
     ++counters_.store_failures;
     return;
   }
   const std::uint32_t job = make_job(h);
-  for (const Fresh& fresh : fresh_) {
-    jobs_[job].below.push_back(tier_->begin_write(fresh.block));
-    jobs_[job].hbm.push_back(r.slots[fresh.position]);
+  for (std::size_t i = 0; i < fresh_.size(); ++i) {
+    jobs_[job].below.push_back(tier_->begin_write(fresh_[i]));
+    jobs_[job].hbm.push_back(r.slots[fresh_at_[i]]);
   }
   touch_chain(r, access);
   r.next_store = storable;

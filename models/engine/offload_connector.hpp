@@ -95,6 +95,7 @@ class OffloadConnector final : public TransferListener {
   bool idle() const { return jobs_in_flight_ == 0 && !wants_step(); }
 
   const OffloadTier& tier() const { return *tier_; }
+  EvictionPolicy& policy() { return tier_->policy(); }
   const OffloadCounters& counters() const { return counters_; }
   void count_admission(const ActiveRequest& r, std::uint32_t local, std::uint32_t external);
 
@@ -136,13 +137,10 @@ class OffloadConnector final : public TransferListener {
   std::array<RingQueue<std::uint32_t>, 2> ended_;
   std::uint32_t jobs_in_flight_ = 0;
 
-  std::vector<SlotId> offered_;  ///< scratch: offered blocks that are present
-  struct Fresh {
-    std::uint32_t position;
-    BlockId block;
-  };
-  std::vector<Fresh> fresh_;     ///< scratch: offered blocks that are absent
-  std::vector<SlotId> touched_;  ///< scratch
+  std::vector<SlotId> offered_;          ///< scratch: offered blocks that are present
+  std::vector<BlockId> fresh_;           ///< scratch: offered blocks that are absent
+  std::vector<std::uint32_t> fresh_at_;  ///< where these stand in the request
+  std::vector<SlotId> touched_;          ///< scratch
   struct Run {
     std::uint32_t first;
     std::uint32_t count;

@@ -4,33 +4,35 @@
 
 namespace spillway {
 
-std::uint32_t OffloadTier::slots_for(std::uint64_t capacity, std::uint32_t distinct_blocks) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(capacity, distinct_blocks)) + 1;
+OffloadTier::OffloadTier(std::uint64_t capacity, std::uint32_t distinct_blocks,
+                         ResidencyTable& residency, const EvictionChoice& eviction,
+                         EvictionContext context)
+    : residency_(residency),
+      capacity_(std::min<std::uint64_t>(capacity, distinct_blocks)),
+      pins_(capacity_ + 1) {
+  context.slots = static_cast<std::uint32_t>(pins_.size());
+  context.capacity = capacity;
+  context.contents = &contents_;
+  contents_.resize(context.slots);
+  policy_ = eviction.make(context);
 }
 
-OffloadTier::OffloadTier(std::uint64_t capacity, std::uint32_t distinct_blocks,
-                         ResidencyTable& residency, std::unique_ptr<EvictionPolicy> policy)
-    : residency_(residency),
-      policy_(std::move(policy)),
-      capacity_(std::min<std::uint64_t>(capacity, distinct_blocks)),
-      slots_(slots_for(capacity, distinct_blocks)) {}
-
-bool OffloadTier::make_room(std::uint32_t fresh, SlotSpan offered, const Access& access) {
-  if (fresh <= room()) return true;
+bool OffloadTier::make_room(BlockSpan fresh, SlotSpan offered, const Access& access) {
+  if (fresh.size() <= room()) return true;
   ++version_;
-  const std::uint32_t victims = fresh - room();
+  const auto victims = static_cast<std::uint32_t>(fresh.size()) - room();
   scratch_.clear();
   for (const SlotId slot : offered) {
-    if (slots_[raw(slot)].pins == 0) scratch_.push_back(slot);
+    if (pins_[raw(slot)] == 0) scratch_.push_back(slot);
   }
   if (victims > evictable_ - scratch_.size()) return false;
   if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
   victims_.resize(victims);
-  policy_->pop_victims(victims_, access.now);
+  policy_->pop_victims(victims_, fresh.last(victims), access);
   for (const SlotId victim : victims_) {
-    const Slot& slot = slots_[raw(victim)];
-    KV_ASSERT(slot.pins == 0, "evicted a pinned block");
-    residency_[BlockId{slot.block}].below_state = 0;
+    KV_ASSERT(pins_[raw(victim)] == 0, "evicted a pinned block");
+    residency_[contents_[victim]].below_state = 0;
+    contents_[victim] = kNoBlock;
     free_.push_back(raw(victim));
   }
   used_ -= victims;
@@ -50,7 +52,8 @@ SlotId OffloadTier::begin_write(BlockId block) {
   } else {
     ++never_used_;
   }
-  slots_[index] = {raw(block), kWriting};
+  contents_[SlotId{index}] = block;
+  pins_[index] = kWriting;
   set_busy(SlotId{index}, true);
   ++used_;
   ++stored_;
@@ -60,8 +63,8 @@ SlotId OffloadTier::begin_write(BlockId block) {
 void OffloadTier::end_write(SlotSpan slots, const Access& access) {
   ++version_;
   for (const SlotId slot : slots) {
-    KV_ASSERT(slots_[raw(slot)].pins == kWriting, "a write ended twice");
-    slots_[raw(slot)].pins = 0;
+    KV_ASSERT(pins_[raw(slot)] == kWriting, "a write ended twice");
+    pins_[raw(slot)] = 0;
     set_busy(slot, false);
   }
   evictable_ += static_cast<std::uint32_t>(slots.size());
@@ -72,7 +75,7 @@ void OffloadTier::begin_read(SlotSpan slots) {
   ++version_;
   scratch_.clear();
   for (const SlotId slot : slots) {
-    std::int32_t& pins = slots_[raw(slot)].pins;
+    std::int32_t& pins = pins_[raw(slot)];
     KV_ASSERT(pins >= 0, "a load from a block that is being written");
     if (pins++ > 0) continue;
     set_busy(slot, true);
@@ -86,7 +89,7 @@ void OffloadTier::end_read(SlotSpan slots, const Access& access) {
   ++version_;
   scratch_.clear();
   for (const SlotId slot : slots) {
-    std::int32_t& pins = slots_[raw(slot)].pins;
+    std::int32_t& pins = pins_[raw(slot)];
     KV_ASSERT(pins > 0, "a load ended twice");
     if (--pins > 0) continue;
     set_busy(slot, false);

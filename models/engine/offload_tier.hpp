@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/engine/residency.hpp"
-#include "policies/eviction_policy.hpp"
+#include "policies/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/ids.hpp"
 
@@ -20,12 +20,10 @@ enum class LookupState : std::uint8_t { kMiss, kPending, kReady, kReading };
 
 class OffloadTier {
  public:
-  /// `capacity` in blocks; slots beyond `distinct_blocks` are never needed.
+  /// `capacity` in blocks; slots beyond `distinct_blocks` are never needed. `context` is what the
+  /// policy may know beside the tier. Throws InputError when it does not fit.
   OffloadTier(std::uint64_t capacity, std::uint32_t distinct_blocks, ResidencyTable& residency,
-              std::unique_ptr<EvictionPolicy> policy);
-
-  /// Slots that a tier of this capacity needs; what a policy for it must be made for.
-  static std::uint32_t slots_for(std::uint64_t capacity, std::uint32_t distinct_blocks);
+              const EvictionChoice& eviction, EvictionContext context);
 
   std::uint32_t used() const { return used_; }
   std::uint32_t evictable() const { return evictable_; }
@@ -35,12 +33,14 @@ class OffloadTier {
   LookupState state(const BlockResidency& block) const {
     if (block.below_state == 0) return LookupState::kMiss;
     if (block.idle_below()) return LookupState::kReady;
-    return slots_[block.below()].pins < 0 ? LookupState::kPending : LookupState::kReading;
+    return pins_[block.below()] < 0 ? LookupState::kPending : LookupState::kReading;
   }
 
-  /// Makes room for `fresh` blocks without evicting any of `offered` (slots of this tier that the
-  /// same batch offers again). All or nothing: false leaves everything as it was.
-  bool make_room(std::uint32_t fresh, SlotSpan offered, const Access& access);
+  EvictionPolicy& policy() { return *policy_; }
+
+  /// Makes room for the blocks `fresh` without evicting any of `offered` (slots of this tier that
+  /// the same batch offers again). All or nothing: false leaves everything as it was.
+  bool make_room(BlockSpan fresh, SlotSpan offered, const Access& access);
   /// A slot for `block`, whose write starts now. Precondition: room was made.
   SlotId begin_write(BlockId block);
   /// The writes ended: readable, evictable, the first of `slots` the oldest.
@@ -59,17 +59,14 @@ class OffloadTier {
 
  private:
   static constexpr std::int32_t kWriting = -1;
-  struct Slot {
-    std::uint32_t block = 0;
-    std::int32_t pins = 0;
-  };
   std::uint32_t room() const { return static_cast<std::uint32_t>(capacity_ - used_); }
   void set_busy(SlotId slot, bool busy) {
     const std::uint32_t mark = busy ? BlockResidency::kBusy : 0;
-    residency_[BlockId{slots_[raw(slot)].block}].below_state = raw(slot) | mark;
+    residency_[contents_[slot]].below_state = raw(slot) | mark;
   }
 
   ResidencyTable& residency_;
+  SlotContents contents_;
   std::unique_ptr<EvictionPolicy> policy_;
   std::uint64_t capacity_;
   std::uint32_t used_ = 0;
@@ -77,7 +74,7 @@ class OffloadTier {
   std::uint32_t never_used_ = 1;
   std::uint64_t stored_ = 0;
   std::uint64_t evictions_ = 0;
-  std::vector<Slot> slots_;
+  std::vector<std::int32_t> pins_;  ///< by slot
   std::vector<std::uint32_t> free_;
   std::uint64_t version_ = 0;
   std::vector<SlotId> scratch_;

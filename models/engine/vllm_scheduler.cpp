@@ -13,6 +13,11 @@ VllmScheduler::VllmScheduler(const Environment& environment)
           std::floor(environment.config.watermark * environment.config.num_gpu_blocks))) {
   running_.reserve(env_.config.max_num_seqs);
   found_.hits.reserve(env_.pool.usable());
+  if (env_.pool.policy().wants_chains()) listeners_.push_back(&env_.pool.policy());
+  if (env_.connector != nullptr && env_.connector->policy().wants_chains()) {
+    listeners_.push_back(&env_.connector->policy());
+  }
+  if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
 }
 
 void VllmScheduler::schedule(Time now, StepPlan& plan) {
@@ -81,6 +86,8 @@ void VllmScheduler::preempt(Handle h, Time now, StepPlan& plan) {
   ActiveRequest& r = env_.requests[h];
   KV_ASSERT(running_.back() == h, "a victim that is not the last running request");
   running_.pop_back();
+  tell_release(r, now);
+  r.announced = false;
   env_.pool.release(r.slots, {now, r.id});
   r.slots.clear();
   r.computed_peak = std::max(r.computed_peak, r.computed);
@@ -129,6 +136,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
       return Verdict::kSetAside;
     }
   }
+  if (!r.announced) tell_lookup(r, access);
   const bool loads = found_.external > 0;
   const std::uint32_t before =
       resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
@@ -179,7 +187,7 @@ void VllmScheduler::forget_found() {
   blocked_.valid = false;
   found_.hits.clear();
   found_.idle = 0;
-  found_.missed = KvPool::kNoBlock;
+  found_.missed = kNoBlock;
   found_.external = 0;
   found_.known = true;
 }
@@ -199,7 +207,7 @@ void VllmScheduler::find_local(const ActiveRequest& r) {
     const BlockResidency* block = env_.residency.from(first);
     for (std::uint32_t i = 0; i < count; ++i) {
       if (block[i].hbm == 0) {
-        found_.missed = first + i;
+        found_.missed = BlockId{first + i};
         return false;
       }
       found_.hits.push_back(SlotId{block[i].hbm});
@@ -272,6 +280,7 @@ bool VllmScheduler::finish(Handle h, Time now) {
   const bool ran = r.state == RequestState::kRunning;
   if (ran) {
     running_.erase(std::find(running_.begin(), running_.end(), h));
+    tell_release(r, now);
     env_.pool.release(r.slots, {now, r.id});
   } else {
     std::size_t i = 0;
@@ -321,6 +330,29 @@ void VllmScheduler::register_full(ActiveRequest& r, std::uint32_t tokens) {
     return true;
   });
   r.registered = full;
+}
+
+/// The request's first `blocks` full blocks, into chain_.
+void VllmScheduler::collect_chain(const ActiveRequest& r, std::uint32_t blocks) {
+  chain_.clear();
+  env_.chains.for_runs(r.id, 0, blocks, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) chain_.push_back(BlockId{first + i});
+    return true;
+  });
+}
+
+/// Policies that want chains hear of a request once each time it is to be admitted.
+void VllmScheduler::tell_lookup(ActiveRequest& r, const Access& access) {
+  r.announced = true;
+  if (listeners_.empty()) return;
+  collect_chain(r, r.tokens() / env_.config.block_tokens);
+  for (EvictionPolicy* policy : listeners_) policy->on_lookup(chain_, access);
+}
+
+void VllmScheduler::tell_release(const ActiveRequest& r, Time now) {
+  if (listeners_.empty()) return;
+  collect_chain(r, r.registered);
+  for (EvictionPolicy* policy : listeners_) policy->on_release(chain_, {now, r.id});
 }
 
 void VllmScheduler::set_prefilling(Handle h, bool on) {

@@ -62,11 +62,11 @@ class VllmScheduler {
  private:
   /// What a look-up found for a request about to be admitted.
   struct Found {
-    std::vector<SlotId> hits;  ///< its leading blocks that HBM holds
-    std::uint32_t idle = 0;    ///< of these, without users: taking them uses up free blocks
-    std::uint32_t missed = KvPool::kNoBlock;  ///< the block that ended the walk
-    std::uint32_t external = 0;               ///< blocks to load from below, behind the hits
-    bool known = true;                        ///< false: the tier below cannot tell yet
+    std::vector<SlotId> hits;    ///< its leading blocks that HBM holds
+    std::uint32_t idle = 0;      ///< of these, without users: taking them uses up free blocks
+    BlockId missed = kNoBlock;   ///< the block that ended the walk
+    std::uint32_t external = 0;  ///< blocks to load from below, behind the hits
+    bool known = true;           ///< false: the tier below cannot tell yet
     std::uint32_t local() const { return static_cast<std::uint32_t>(hits.size()); }
   };
   /// The head that could not be allocated. Its look-up holds until something it depends on changes,
@@ -94,6 +94,9 @@ class VllmScheduler {
   std::uint32_t blocks_for(std::uint32_t tokens) const;
   std::uint32_t reserved_blocks() const;
   void register_full(ActiveRequest& r, std::uint32_t tokens);
+  void collect_chain(const ActiveRequest& r, std::uint32_t blocks);
+  void tell_lookup(ActiveRequest& r, const Access& access);
+  void tell_release(const ActiveRequest& r, Time now);
   void set_prefilling(Handle h, bool on);
 
   Environment env_;
@@ -106,6 +109,8 @@ class VllmScheduler {
   Found found_;                     ///< of the request being considered
   BlockedHead blocked_;             ///< when valid, found_ is its look-up
   std::uint32_t budget_ = 0;
+  std::vector<EvictionPolicy*> listeners_;  ///< policies that want chains
+  std::vector<BlockId> chain_;              ///< scratch: what they are told
   PrefixCacheCounters counters_;
 };
 

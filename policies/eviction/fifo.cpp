@@ -41,10 +41,11 @@ class Fifo final : public EvictionPolicy {
       if (cause == RemoveCause::kInvalidated) stored_[raw(slot)] = kNever;
     }
   }
-  void pop_victims(std::span<SlotId> out, Time) override {
+  void pop_victims(std::span<SlotId> out, BlockSpan, const Access&) override {
     for (SlotId& victim : out) victim = pop();
   }
-  void grow(std::uint32_t slots) override {
+  bool pops_ahead() const override { return true; }
+  void grow(std::uint32_t slots, std::uint32_t) override {
     fresh_.grow(slots);
     returned_.grow(slots);
     stored_.resize(slots, kNever);
@@ -75,7 +76,8 @@ class Fifo final : public EvictionPolicy {
 
 }  // namespace
 
-std::unique_ptr<EvictionPolicy> make_fifo(const EvictionContext& context) {
+std::unique_ptr<EvictionPolicy> make_fifo(const EvictionContext& context, const Params&,
+                                          const SourceRef&) {
   return std::make_unique<Fifo>(context);
 }
 

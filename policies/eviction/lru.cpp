@@ -21,8 +21,11 @@ class Lru final : public EvictionPolicy {
   void remove(SlotSpan slots, RemoveCause) override {
     for (const SlotId slot : slots) order_.erase(raw(slot));
   }
-  void pop_victims(std::span<SlotId> out, Time) override { order_.pop_front(out); }
-  void grow(std::uint32_t slots) override { order_.grow(slots); }
+  void pop_victims(std::span<SlotId> out, BlockSpan, const Access&) override {
+    order_.pop_front(out);
+  }
+  void grow(std::uint32_t slots, std::uint32_t) override { order_.grow(slots); }
+  bool pops_ahead() const override { return true; }
 
  private:
   IndexList order_;
@@ -30,7 +33,8 @@ class Lru final : public EvictionPolicy {
 
 }  // namespace
 
-std::unique_ptr<EvictionPolicy> make_lru(const EvictionContext& context) {
+std::unique_ptr<EvictionPolicy> make_lru(const EvictionContext& context, const Params&,
+                                         const SourceRef&) {
   return std::make_unique<Lru>(context);
 }
 

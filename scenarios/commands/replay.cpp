@@ -28,7 +28,7 @@ struct ReplayOptions {
 };
 
 struct Cell {
-  const EvictionEntry* policy;
+  const EvictionChoice* policy;
   std::uint64_t capacity;
   CacheReplay cache;
 };
@@ -74,7 +74,7 @@ nlohmann::json row_json(const Cell& cell, const ReplayOptions& options,
   const ReplayCounts& counts = cell.cache.counts();
   const std::uint64_t hits = options.semantics == "prefix" ? counts.prefix_hits : counts.block_hits;
   nlohmann::json row = {
-      {"policy", cell.policy->name},
+      {"policy", cell.policy->text()},
       {"semantics", options.semantics},
       {"references", counts.references},
       {"hits", hits},
@@ -107,17 +107,24 @@ Report replay_report(const nlohmann::json& rows, const ReplayOptions& options) {
   return report;
 }
 
+Atomicity atomicity_of(const ReplayOptions& options) {
+  return options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
+}
+
 std::vector<Cell> make_cells(const ReplayOptions& options,
-                             const std::vector<const EvictionEntry*>& policies,
-                             const std::vector<std::uint64_t>& capacities) {
-  const TouchOrder order =
-      options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
-  const Atomicity atomicity =
-      options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
+                             const std::vector<EvictionChoice>& policies,
+                             const std::vector<std::uint64_t>& capacities, const ReplayFacts& facts,
+                             std::uint32_t block_tokens) {
+  ReplaySetup setup;
+  setup.order = options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
+  setup.atomicity = atomicity_of(options);
+  setup.block_tokens = block_tokens;
+  setup.facts = &facts;
   std::vector<Cell> cells;
-  for (const EvictionEntry* policy : policies) {
+  for (const EvictionChoice& policy : policies) {
     for (const std::uint64_t capacity : capacities) {
-      cells.push_back({policy, capacity, CacheReplay(*policy, capacity, order, atomicity)});
+      setup.capacity_blocks = capacity;
+      cells.push_back({&policy, capacity, CacheReplay(policy, setup)});
     }
   }
   return cells;
@@ -125,7 +132,7 @@ std::vector<Cell> make_cells(const ReplayOptions& options,
 
 /// A trace in order of time passes by in batches; any other is gathered first, and so is one whose
 /// unique blocks have to be counted before there are capacities.
-Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEntry*>& policies,
+Replayed replay(const ReplayOptions& options, const std::vector<EvictionChoice>& policies,
                 std::vector<std::uint64_t> capacities) {
   const CommonOptions& common = *options.common;
   Replayed out;
@@ -135,8 +142,14 @@ Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEn
   };
   Progress reading("reading", "MB", !common.quiet);
   TraceFile trace = open_trace_file(options.trace, reading);
-  if (trace.streams() && !capacities.empty() && !options.trace.infer_sessions) {
-    out.cells = make_cells(options, policies, capacities);
+  PolicyNeeds needs;
+  for (const EvictionChoice& policy : policies) {
+    needs.requests = needs.requests || policy.needs().requests;
+    needs.future = needs.future || policy.needs().future;
+  }
+  const bool whole = needs.requests || needs.future || options.trace.infer_sessions;
+  if (trace.streams() && !capacities.empty() && !whole) {
+    out.cells = make_cells(options, policies, capacities, {}, trace.reader().block_tokens());
     const StreamedTrace all = stream_requests(trace, run);
     out.trace = trace_inputs(all.source, all.block_tokens, all.requests_hash);
     out.unique_blocks = all.unique_blocks;
@@ -146,7 +159,8 @@ Replayed replay(const ReplayOptions& options, const std::vector<const EvictionEn
   const Workload workload = gather(trace, options.trace);
   reading.finish();
   if (capacities.empty()) capacities = default_capacities(workload);
-  out.cells = make_cells(options, policies, capacities);
+  const ReplayFacts facts(workload, needs, atomicity_of(options));
+  out.cells = make_cells(options, policies, capacities, facts, workload.block_tokens());
   run(workload.all());
   out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
   out.unique_blocks = workload.unique_blocks();
@@ -158,10 +172,9 @@ int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
   refuse_own_inputs(common, {options.trace.path});
-  std::vector<const EvictionEntry*> policies;
-  for (const std::string& name : options.policies) {
-    policies.push_back(
-        &find_row(eviction_policies(), "eviction policy", name, {"--policy", 0, ""}));
+  std::vector<EvictionChoice> policies;
+  for (const std::string& text : options.policies) {
+    policies.push_back(parse_eviction(text, {"--policy", 0, ""}));
   }
   std::vector<std::uint64_t> capacities;
   for (const std::string& text : options.capacities) capacities.push_back(parse_blocks(text));

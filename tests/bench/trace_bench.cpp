@@ -67,8 +67,7 @@ TEST_CASE("reading the Mooncake conversation trace", "[traces]") {
       median_s([&] { used += open_binary_trace(binary).size(); }));
   say("streamed through one LRU cache", median_s([&] {
         TraceFile file(plain, {});
-        CacheReplay cache(find_row(eviction_policies(), "policy", "lru", {}), 20'000,
-                          TouchOrder::kReverse, Atomicity::kRequest);
+        CacheReplay cache(EvictionChoice(), {.capacity_blocks = 20'000});
         stream_requests(file, [&](const RequestBatch& batch) { cache.run(batch); });
         used += cache.counts().block_hits;
       }));
@@ -114,7 +113,8 @@ TEST_CASE("replaying references", "[traces]") {
   for (const EvictionEntry& entry : eviction_policies()) {
     for (const std::uint64_t capacity : {std::uint64_t{20'000}, kUnboundedCache}) {
       const double seconds = median_s([&] {
-        return replay_cache(workload, entry, capacity, TouchOrder::kReverse, Atomicity::kRequest);
+        return replay_cache(workload, parse_eviction(entry.name, {}), capacity,
+                            TouchOrder::kReverse, Atomicity::kRequest);
       });
       fmt::print("| replay {}, {} blocks | {:.1f} million references/s |\n", entry.name,
                  capacity == kUnboundedCache ? "inf" : std::to_string(capacity),

@@ -30,12 +30,11 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
                      Observer* observer) {
   EngineParts parts;
   parts.config = setup.config;
-  parts.eviction = &find_row(eviction_policies(), "policy", "lru", {});
   parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
   if (setup.dram_blocks > 0) {
     parts.lower = std::make_unique<LowerTierConfig>();
     parts.lower->capacity_blocks = setup.dram_blocks;
-    parts.lower->eviction = &find_row(eviction_policies(), "policy", setup.eviction, {});
+    parts.lower->eviction = parse_eviction(setup.eviction, {});
     const Duration latency = std::chrono::microseconds(10);
     parts.lower->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
     parts.lower->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
