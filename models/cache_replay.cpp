@@ -119,8 +119,12 @@ void CacheReplay::look_up(Chain chain) {
 /// What a newcomer pushes out may stand later in the same chain: it is absent by then.
 template <class Iterator>
 void CacheReplay::insert(Iterator at, Iterator end, const Access& access) {
+  const auto length = static_cast<std::size_t>(end - at);
+  if (run_.size() < length) {
+    run_.resize(length);
+    incoming_.resize(length);
+  }
   while (at != end) {
-    run_.clear();
     if (resident(*at)) {
       at = touch_run(at, end, access);
     } else {
@@ -133,27 +137,32 @@ void CacheReplay::insert(Iterator at, Iterator end, const Access& access) {
 
 template <class Iterator>
 Iterator CacheReplay::touch_run(Iterator at, Iterator end, const Access& access) {
+  const SlotId* const slot_of = slot_.data();
+  SlotId* const run = run_.data();
+  std::size_t n = 0;
+  SlotId slot = slot_of[raw(*at)];
   do {
-    run_.push_back(slot_[raw(*at)]);
-  } while (++at != end && resident(*at));
+    run[n++] = slot;
+  } while (++at != end && (slot = slot_of[raw(*at)]) != kNoSlot);
   if (setup_.atomicity == Atomicity::kReference) {
-    counts_.block_hits += run_.size();
-    counts_.prefix_hits += leading_ ? run_.size() : 0;
+    counts_.block_hits += n;
+    counts_.prefix_hits += leading_ ? n : 0;
   }
-  policy_->touch(run_, access);
+  policy_->touch({run, n}, access);
   return at;
 }
 
 /// Newcomers while there is room.
 template <class Iterator>
 Iterator CacheReplay::fill_run(Iterator at, Iterator end, const Access& access) {
+  std::size_t n = 0;
   do {
     const SlotId slot = new_slot();
     (*contents_)[slot] = as_block(*at);
     slot_[raw(*at)] = slot;
-    run_.push_back(slot);
+    run_[n++] = slot;
   } while (++at != end && used_ < setup_.capacity_blocks && !resident(*at));
-  policy_->add(run_, access);
+  policy_->add({run_.data(), n}, access);
   return at;
 }
 
@@ -169,31 +178,31 @@ SlotId CacheReplay::new_slot() {
 /// Newcomers into the places of victims.
 template <class Iterator>
 Iterator CacheReplay::replace_run(Iterator at, Iterator end, const Access& access) {
-  incoming_.clear();
+  SlotId* const slot_of = slot_.data();
+  BlockId* const incoming = incoming_.data();
+  std::size_t n = 0;
   do {
-    incoming_.push_back(as_block(*at));
-    slot_[raw(*at)] = kComing;
-  } while (++at != end && incoming_.size() < most_at_once_ && !resident(*at));
-  run_.resize(incoming_.size());
-  policy_->pop_victims(run_, incoming_, access);
-  if (run_.front() == kNoSlot) {
-    slot_[raw(incoming_.front())] = kNoSlot;
+    incoming[n++] = as_block(*at);
+    slot_of[raw(*at)] = kComing;
+  } while (++at != end && n < most_at_once_ && slot_of[raw(*at)] == kNoSlot);
+  const std::span<SlotId> victims(run_.data(), n);
+  policy_->pop_victims(victims, {incoming, n}, access);
+  if (victims.front() == kNoSlot) {
+    slot_of[raw(*incoming)] = kNoSlot;
     return at;
   }
-  for (std::size_t i = 0; i < run_.size(); ++i) {
-    evict(run_[i]);
-    (*contents_)[run_[i]] = incoming_[i];
-    slot_[raw(incoming_[i])] = run_[i];
+  for (std::size_t i = 0; i < n; ++i) {
+    const SlotId victim = victims[i];
+    BlockId& held = (*contents_)[victim];
+    SlotId& slot = slot_of[raw(held)];
+    KV_ASSERT(slot == victim, "evicted block {} twice", raw(held));
+    slot = kNoSlot;
+    held = incoming[i];
+    slot_of[raw(held)] = victim;
   }
-  policy_->add(run_, access);
+  counts_.evictions += n;
+  policy_->add(victims, access);
   return at;
-}
-
-void CacheReplay::evict(SlotId victim) {
-  SlotId& slot = slot_[raw((*contents_)[victim])];
-  KV_ASSERT(slot == victim, "evicted block {} twice", raw((*contents_)[victim]));
-  slot = kNoSlot;
-  ++counts_.evictions;
 }
 
 ReplayCounts replay_cache(const Workload& workload, const EvictionChoice& policy,

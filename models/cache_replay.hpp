@@ -76,7 +76,6 @@ class CacheReplay {
   template <class Iterator>
   Iterator replace_run(Iterator at, Iterator end, const Access& access);
   SlotId new_slot();
-  void evict(SlotId victim);
   bool resident(TraceBlockId block) const;
 
   ReplaySetup setup_;
@@ -89,8 +88,8 @@ class CacheReplay {
   std::unique_ptr<SlotContents> contents_;  ///< where the policy finds it
   std::unique_ptr<EvictionPolicy> policy_;
   std::vector<SlotId> slot_;       ///< by block: where it is, or kNoSlot
-  std::vector<SlotId> run_;        ///< slots of one call to the policy
-  std::vector<BlockId> incoming_;  ///< blocks that take the places of `run_`
+  std::vector<SlotId> run_;        ///< scratch: slots of one call to the policy
+  std::vector<BlockId> incoming_;  ///< scratch: blocks that take their places
   std::vector<BlockId> chain_;     ///< of one look-up
   std::uint32_t known_ = 0;        ///< without a bound: ids below this have appeared
   ReplayCounts counts_;

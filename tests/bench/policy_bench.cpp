@@ -1,0 +1,129 @@
+// How fast policies replay references, beside a plain LRU as one would write it first.
+//
+//   build/bench/spillway_bench "[policies]"    medians of processor time, in Markdown
+//
+// REF is a std::list with a std::unordered_map reserved to the capacity, over dense ids, one find a
+// reference, each reference by itself. Ratios to it travel between machines; rates do not.
+#include <time.h>
+
+#include <algorithm>
+#include <list>
+#include <unordered_map>
+
+#include "models/cache_replay.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/files.hpp"
+#include "traces/catalogue.hpp"
+#include "traces/workload_builder.hpp"
+
+namespace spillway {
+namespace {
+
+double cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+/// The median of `times` runs, in seconds of processor time.
+template <class Work>
+double median_s(int times, Work work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < times; ++i) {
+    const double begin = cpu_s();
+    work();
+    seconds.push_back(cpu_s() - begin);
+  }
+  const auto middle = seconds.begin() + times / 2;
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+/// Hits of LRU by reference.
+std::uint64_t ref_hits(const Workload& workload, std::size_t capacity) {
+  std::list<std::uint32_t> order;  // least recent first
+  std::unordered_map<std::uint32_t, std::list<std::uint32_t>::iterator> places;
+  places.reserve(capacity);
+  std::uint64_t hits = 0;
+  for (const TraceBlockId id : workload.columns().chain) {
+    const auto found = places.find(raw(id));
+    if (found != places.end()) {
+      ++hits;
+      order.splice(order.end(), order, found->second);
+      continue;
+    }
+    if (places.size() == capacity) {
+      places.erase(order.front());
+      order.pop_front();
+    }
+    places.emplace(raw(id), order.insert(order.end(), raw(id)));
+  }
+  return hits;
+}
+
+/// `tenants` copies of a trace, request by request in turn, each with blocks of its own. Where ids
+/// are `hashed`, blocks are named by random 64-bit numbers as engine logs have them.
+Workload interleaved(const Workload& one, std::uint32_t tenants) {
+  WorkloadBuilder builder("interleaved", one.block_tokens());
+  TraceRow row;
+  for (std::uint32_t i = 0; i < one.size(); ++i) {
+    const RequestId r{i};
+    for (std::uint32_t tenant = 0; tenant < tenants; ++tenant) {
+      row.clear();
+      row.arrival_ns = one.columns().arrival_ns[i];
+      row.input_tokens = one.input_tokens(r);
+      row.output_tokens = one.output_tokens(r);
+      for (const TraceBlockId id : one.chain(r)) {
+        row.blocks.push_back(std::uint64_t{tenant} * one.unique_blocks() + raw(id));
+      }
+      builder.add(row);
+    }
+  }
+  return builder.build({});
+}
+
+void bench(const char* what, const Workload& workload, std::uint64_t capacity, int times) {
+  const auto references = static_cast<double>(workload.references());
+  std::uint64_t hits = 0;
+  const double ref = median_s(times, [&] { hits = ref_hits(workload, capacity); });
+  fmt::print("\n{}: {} references, {} blocks of {}\n\n", what, workload.references(), capacity,
+             workload.unique_blocks());
+  fmt::print("| policy | by request, M refs/s | x REF | by reference, M refs/s | x REF |\n");
+  fmt::print("|---|--:|--:|--:|--:|\n| REF | | | {:.1f} | 1.0 |\n", references / ref / 1e6);
+  for (const EvictionEntry& entry : eviction_policies()) {
+    const EvictionChoice policy = parse_eviction(entry.name, {});
+    fmt::print("| {}", entry.name);
+    for (const Atomicity atomicity : {Atomicity::kRequest, Atomicity::kReference}) {
+      const ReplayFacts facts(workload, entry.needs, atomicity);
+      ReplaySetup setup;
+      setup.capacity_blocks = capacity;
+      setup.order = atomicity == Atomicity::kRequest ? TouchOrder::kReverse : TouchOrder::kForward;
+      setup.atomicity = atomicity;
+      setup.block_tokens = workload.block_tokens();
+      setup.facts = &facts;
+      ReplayCounts counts;
+      const double seconds = median_s(times, [&] {
+        CacheReplay cache(policy, setup);
+        cache.run(workload.all());
+        counts = cache.counts();
+      });
+      if (entry.name == "lru" && atomicity == Atomicity::kReference) {
+        CHECK(counts.block_hits == hits);
+      }
+      fmt::print(" | {:.1f} | {:.2f}", references / seconds / 1e6, ref / seconds);
+    }
+    fmt::print(" |\n");
+  }
+}
+
+TEST_CASE("replaying policies beside a plain LRU", "[policies]") {
+  const auto packed = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
+  if (!packed) return;
+  const Workload one = open_trace(*packed, {});
+  bench("conversation", one, 20'000, 15);
+  const Workload many = interleaved(one, 40);
+  bench("40 conversations interleaved", many, 800'000, 5);
+}
+
+}  // namespace
+}  // namespace spillway
