@@ -17,8 +17,11 @@ class IndexList {
 
   bool empty() const { return nodes_[0].next == 0; }
   bool contains(std::uint32_t id) const { return nodes_[id + 1].next != kOut; }
-  /// Precondition: not empty.
+  /// Precondition of both: not empty.
   std::uint32_t front() const { return nodes_[0].next - 1; }
+  std::uint32_t back() const { return nodes_[0].previous - 1; }
+  /// The id before `id`. Precondition: `id` is in the list and not its front.
+  std::uint32_t before(std::uint32_t id) const { return nodes_[id + 1].previous - 1; }
 
   /// Precondition: `id` is not in the list.
   void push_back(std::uint32_t id) {

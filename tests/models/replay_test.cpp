@@ -128,6 +128,52 @@ TEST_CASE("requests may come in batches of any size", "[models]") {
   });
 }
 
+TEST_CASE("LRU by reference: what hits in a smaller cache hits in a larger one", "[models]") {
+  // Each request one block, so that each batch's counts tell whether it hit.
+  Stream random(11, "inclusion");
+  std::vector<Row> rows;
+  for (int i = 0; i < 400; ++i) rows.push_back({i, 16, 1, {random.below(40)}});
+  const Workload workload = workload_of(rows, 16);
+  const auto hit_at = [&](std::uint64_t capacity) {
+    CacheReplay cache({}, {capacity, TouchOrder::kForward, Atomicity::kReference, 16, nullptr});
+    std::vector<bool> out;
+    const RequestBatch all = workload.all();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      RequestBatch one = all;
+      one.first = RequestId{static_cast<std::uint32_t>(i)};
+      one.arrival_ns = all.arrival_ns.subspan(i, 1);
+      one.chain_begin = all.chain_begin.subspan(i, 2);
+      one.chain = all.chain.subspan(i, 1);
+      const std::uint64_t before = cache.counts().block_hits;
+      cache.run(one);
+      out.push_back(cache.counts().block_hits > before);
+    }
+    return out;
+  };
+  std::vector<bool> smaller = hit_at(1);
+  for (std::uint64_t capacity = 2; capacity <= 40; ++capacity) {
+    const std::vector<bool> larger = hit_at(capacity);
+    for (std::size_t i = 0; i < larger.size(); ++i) REQUIRE((!smaller[i] || larger[i]));
+    smaller = larger;
+  }
+}
+
+TEST_CASE("inclusion is not asserted of FIFO, for it does not hold", "[models]") {
+  // Belady, Nelson and Shedler, CACM 12(6), 1969: 9 misses of 12 in three places, 10 in four.
+  std::vector<Row> rows;
+  for (const std::uint64_t block : {1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5}) {
+    rows.push_back({static_cast<std::int64_t>(rows.size()), 16, 1, {block}});
+  }
+  const Workload workload = workload_of(rows, 16);
+  const auto misses = [&](std::uint64_t capacity) {
+    const ReplayCounts counts = replay_cache(workload, policy("fifo"), capacity,
+                                             TouchOrder::kForward, Atomicity::kReference);
+    return counts.references - counts.block_hits;
+  };
+  CHECK(misses(3) == 9);
+  CHECK(misses(4) == 10);
+}
+
 TEST_CASE("a cache that never fills counts as one without a bound", "[models]") {
   // 9,000 blocks: more slots than a policy starts with.
   std::vector<Row> rows;

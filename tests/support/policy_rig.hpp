@@ -12,14 +12,16 @@ namespace spillway::test {
 /// Blocks are stored in slots of the same number, unless a test says otherwise.
 class PolicyRig {
  public:
-  explicit PolicyRig(std::string_view policy, std::uint32_t slots, EvictionContext context = {}) {
+  PolicyRig(const EvictionChoice& policy, std::uint32_t slots, EvictionContext context = {}) {
     contents_->resize(slots);
     context.slots = slots;
     if (context.blocks < slots) context.blocks = slots;
     if (context.capacity == 0) context.capacity = slots;
     context.contents = contents_.get();
-    policy_ = parse_eviction(policy, {}).make(context);
+    policy_ = policy.make(context);
   }
+  PolicyRig(std::string_view policy, std::uint32_t slots, const EvictionContext& context = {})
+      : PolicyRig(parse_eviction(policy, {}), slots, context) {}
 
   EvictionPolicy& policy() { return *policy_; }
   EvictionPolicy* operator->() { return policy_.get(); }
