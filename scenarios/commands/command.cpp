@@ -77,6 +77,17 @@ void make_directory(const std::string& path) {
   }
 }
 
+CLI::Validator real_in(double least, double most) {
+  const std::string range = fmt::format("{} to {}", least, most);
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool in = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return in ? std::string() : fmt::format("Value {} not in range {}", text, range);
+      },
+      "FLOAT in [" + range + "]", "real");
+}
+
 void check_writable(const CommonOptions& common, const std::vector<std::string>& outputs) {
   std::vector<std::string> files = outputs;
   if (!common.json.empty()) files.push_back(common.json);

@@ -30,6 +30,9 @@ struct CommonOptions {
   bool json_only() const { return json == "-"; }
 };
 
+/// A number in [least, most], which is not what CLI::Range says of NaN.
+CLI::Validator real_in(double least, double most);
+
 /// A verb: adds itself to the application; `run` is called after parsing and returns the exit code.
 struct Command {
   CLI::App* app = nullptr;

@@ -144,7 +144,7 @@ void add_kvsize(CLI::App& app, CommandList& commands) {
   command
       ->add_option("--gpu-memory-utilization", o->gpu_memory_utilization,
                    "Share of GPU memory the engine may use (default: the preset's)")
-      ->check(CLI::Range(0.01, 1.0));
+      ->check(real_in(0.01, 1));
   command->add_option("--max-num-seqs", o->max_num_seqs, "As the engine's flag")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--max-num-batched-tokens", o->max_num_batched_tokens, "As the engine's flag")

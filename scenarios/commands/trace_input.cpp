@@ -8,17 +8,6 @@
 
 namespace spillway {
 
-CLI::Validator real_in(double least, double most) {
-  const std::string range = fmt::format("{} to {}", least, most);
-  return CLI::Validator(
-      [=](std::string& text) {
-        double value = 0;
-        const bool in = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-        return in ? std::string() : fmt::format("Value {} not in range {}", text, range);
-      },
-      "FLOAT in [" + range + "]", "real");
-}
-
 void add_trace_options(CLI::App& command, TraceInput& input) {
   command
       .add_option("--block-tokens", input.reader.block_tokens,
@@ -40,7 +29,7 @@ void add_trace_options(CLI::App& command, TraceInput& input) {
   command
       .add_option("--session-interval", input.reader.session_interval_s,
                   "Seconds between session starts, in a trace without a clock (default: 60)")
-      ->check(CLI::Range(0.0, kMostSessionIntervalS));
+      ->check(real_in(0, kMostSessionIntervalS));
   command.add_option("--limit", input.limit, "Only the first N requests");
   command.add_flag("--lenient", input.lenient,
                    "Leave faulty rows out and count them; more than 1% still refuses the trace");

@@ -24,9 +24,6 @@ struct TraceInput {
 /// The options that every verb reading a trace takes beside its path.
 void add_trace_options(CLI::App& command, TraceInput& input);
 
-/// A number in [least, most], which is not what CLI::Range says of NaN.
-CLI::Validator real_in(double least, double most);
-
 /// What the user has said, for open_trace(), with progress on `reading`.
 OpenOptions open_options(const TraceInput& input, Progress& reading);
 

@@ -75,7 +75,8 @@ TEST_CASE("MRU: the newest leaves first, but for those spared", "[policies]") {
   CHECK(sparing.drain(2) == std::vector<std::uint32_t>{2, 1});
 }
 
-TEST_CASE("MRU: on a cycle one block larger than the cache, every other reference hits", "[policies]") {
+TEST_CASE("MRU: on a cycle one block larger than the cache, every other reference hits",
+          "[policies]") {
   // Blocks 0 1 2 over and over, two fit. LRU misses all 12. MRU: 0 and 1 come, 2 pushes 1 out, 0
   // hits, 1 pushes 0 out, 2 hits, 0 pushes 2 out, ...: from then on every other reference hits,
   // numbers 4, 6, 8, 10 and 12.

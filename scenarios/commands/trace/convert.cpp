@@ -17,8 +17,7 @@ struct ConvertOptions {
 };
 
 int convert(const ConvertOptions& options) {
-  refuse_own_inputs(*options.common, {options.trace.path}, {options.output});
-  check_writable(*options.common);
+  check_trace_output(*options.common, {options.trace.path}, options.output);
   std::optional<TextForm> form;
   if (!options.to.empty()) {
     form = options.to == "mooncake" ? TextForm::kMooncake : TextForm::kNative;
@@ -26,10 +25,6 @@ int convert(const ConvertOptions& options) {
       throw InputError(Fault::kUsage, {options.output, 0, ""},
                        "--to names a form of JSON lines; expected a file .jsonl");
     }
-  }
-  if (options.output == "-" && options.common->json_only()) {
-    throw InputError(Fault::kUsage, {"--json", 0, ""},
-                     "the trace goes to standard output; expected the document in a file");
   }
   const Workload workload = read_trace(options.trace, *options.common);
   const std::vector<std::string> losses = write_trace(workload, options.output, form);

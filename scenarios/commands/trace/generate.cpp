@@ -39,10 +39,10 @@ struct AddOption {
     add(config.*member)->check(CLI::Range(whole(key.least), whole(key.most)));
   }
   void operator()(double SyntheticConfig::*member) const {
-    add(config.*member)->check(CLI::Range(key.least, key.most));
+    add(config.*member)->check(real_in(key.least, key.most));
   }
   void operator()(std::vector<double> SyntheticConfig::*member) const {
-    add(config.*member)->delimiter(',')->check(CLI::Range(key.least, key.most));
+    add(config.*member)->delimiter(',')->check(real_in(key.least, key.most));
   }
   void operator()(std::string SyntheticConfig::*member) const {
     const std::vector<std::string> choices(key.choices.begin(), key.choices.end());
@@ -62,10 +62,6 @@ void refuse_beside_like(const CLI::App& command) {
 
 /// Rows to standard output as they are drawn: as many as one likes, in constant memory.
 int stream(const SyntheticConfig& config, std::uint64_t seed, const CommonOptions& common) {
-  if (common.json_only()) {
-    throw InputError(Fault::kUsage, {"--json", 0, ""},
-                     "the trace goes to standard output; expected the document in a file");
-  }
   const auto reader = make_synthetic_reader(config, seed);
   TextTraceWriter writer("-", {TextForm::kNative, config.block_tokens});
   TraceRow row;
@@ -86,8 +82,7 @@ int generate(const GenerateOptions& options) {
   const std::uint64_t seed = seed_of(*options.common).value_or(1);
   CommonOptions quiet_out = *options.common;
   quiet_out.out.clear();  // here --out names the trace
-  check_writable(quiet_out);
-  refuse_own_inputs(quiet_out, {options.like.trace, options.config.rates}, {options.common->out});
+  check_trace_output(quiet_out, {options.like.trace, options.config.rates}, options.common->out);
   if (!options.like.trace.empty()) {
     LikeOptions like = options.like;
     refuse_beside_like(*options.command);

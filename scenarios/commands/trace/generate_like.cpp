@@ -85,7 +85,7 @@ int generate_like(const LikeOptions& options, const std::string& output, std::ui
   document.results["likeness"] = rows_json(likeness);
   document.warnings = warnings_of(likeness, original, generated);
   write_document(document, common, "trace-generate");
-  print_report(report_of(likeness, printable(output), generated), common);
+  print_beside(report_of(likeness, printable(output), generated), output, common);
   print_notes(document.warnings, common);
   return 0;
 }

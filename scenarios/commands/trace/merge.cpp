@@ -90,8 +90,9 @@ int merge(const MergeOptions& options) {
   const std::string& output = options.common->out;
   CommonOptions common = *options.common;
   common.out.clear();  // here --out names the trace
-  for (const auto& [tenant, file] : files) refuse_own_inputs(common, {file}, {output});
-  check_writable(common, {output});
+  std::vector<std::string> inputs;
+  for (const auto& [tenant, file] : files) inputs.push_back(file);
+  check_trace_output(common, inputs, output);
   std::vector<MergePart> parts;
   for (const auto& [tenant, file] : files) {
     parts.push_back(open_part(options, tenant, file));

@@ -140,8 +140,7 @@ int sample(const Options& options) {
   common.out.clear();  // here --out names the trace
   SampleOptions choice = options.sample;
   choice.seed = seed_of(common).value_or(choice.seed);
-  check_writable(common, {options.common->out});
-  refuse_own_inputs(common, {options.trace.path}, {options.common->out});
+  check_trace_output(common, {options.trace.path}, options.common->out);
   const Workload workload = read_trace(options.trace, common);
   const TraceSample sample = sample_trace(workload, choice);
   const bool written = sample.largest_difference <= choice.max_difference;
@@ -153,7 +152,7 @@ int sample(const Options& options) {
   document.results = results_json(workload, sample, options, written);
   document.warnings = notes_of(workload, sample, choice, written);
   write_document(document, common, "trace-sample");
-  print_report(sample_report(workload, sample, options), common);
+  print_beside(sample_report(workload, sample, options), options.common->out, common);
   print_notes(document.warnings, common);
   return written ? 0 : static_cast<int>(Fault::kInconclusive);
 }

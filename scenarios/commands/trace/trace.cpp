@@ -7,6 +7,20 @@
 
 namespace spillway {
 
+void check_trace_output(const CommonOptions& common, const std::vector<std::string>& inputs,
+                        const std::string& output) {
+  if (output == "-" && common.json_only()) {
+    throw InputError(Fault::kUsage, {"--json", 0, ""},
+                     "the trace goes to standard output; expected the document in a file");
+  }
+  refuse_own_inputs(common, inputs, {output});
+  check_writable(common, {output});
+}
+
+void print_beside(const Report& report, const std::string& output, const CommonOptions& common) {
+  if (output != "-") print_report(report, common);
+}
+
 Document written_document(const Workload& workload, const std::string& path,
                           const std::string& kind, const std::vector<std::string>& losses) {
   Document document;

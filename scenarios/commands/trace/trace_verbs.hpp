@@ -17,12 +17,19 @@ void add_trace_generate(CLI::App& trace, CommandList& commands);
 void add_trace_sample(CLI::App& trace, CommandList& commands);
 void add_trace_merge(CLI::App& trace, CommandList& commands);
 
+/// Before anything is read: the trace goes to `output`, which is none of `inputs`, can be written,
+/// and does not share standard output with a document. Throws InputError.
+void check_trace_output(const CommonOptions& common, const std::vector<std::string>& inputs,
+                        const std::string& output);
 /// What was written, as a document of this kind; `losses` are what the file does not hold.
 Document written_document(const Workload& workload, const std::string& path,
                           const std::string& kind, const std::vector<std::string>& losses = {});
 /// Says what was written, on the terminal or as a document of this kind.
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
                  const CommonOptions& common, const std::vector<std::string>& losses = {});
+
+/// A report beside a trace written to `output`; none where that is standard output itself.
+void print_beside(const Report& report, const std::string& output, const CommonOptions& common);
 
 /// What `trace stats` says about a table of arrival rates; returns the exit code.
 int show_rate_stats(const TraceInput& input, const CommonOptions& common);
