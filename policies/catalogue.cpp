@@ -5,6 +5,7 @@ namespace spillway {
 using Made = std::unique_ptr<EvictionPolicy>;
 Made make_lru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_fifo(const EvictionContext&, const Params&, const SourceRef&);
+Made make_belady(const EvictionContext&, const Params&, const SourceRef&);
 
 namespace {
 
@@ -12,6 +13,11 @@ constexpr EvictionEntry kEviction[] = {
     {"lru", "Least recently released or used leaves first; a chain's tail dies before its head.",
      make_lru},
     {"fifo", "First stored leaves first, however often it is used.", make_fifo},
+    {"belady",
+     "Farthest next use leaves first: the offline optimum, for replays only.",
+     make_belady,
+     {},
+     {.future = true}},
 };
 
 }  // namespace
