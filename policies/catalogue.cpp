@@ -6,6 +6,7 @@ using Made = std::unique_ptr<EvictionPolicy>;
 Made make_lru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_fifo(const EvictionContext&, const Params&, const SourceRef&);
 Made make_belady(const EvictionContext&, const Params&, const SourceRef&);
+Made make_arc(const EvictionContext&, const Params&, const SourceRef&);
 
 namespace {
 
@@ -18,6 +19,8 @@ constexpr EvictionEntry kEviction[] = {
      make_belady,
      {},
      {.future = true}},
+    {"arc", "Shares room between blocks used once and used again as returning victims teach it.",
+     make_arc},
 };
 
 }  // namespace
