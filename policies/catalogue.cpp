@@ -8,6 +8,10 @@ Made make_fifo(const EvictionContext&, const Params&, const SourceRef&);
 Made make_belady(const EvictionContext&, const Params&, const SourceRef&);
 Made make_arc(const EvictionContext&, const Params&, const SourceRef&);
 
+Made make_clock(const EvictionContext&, const Params&, const SourceRef&);
+Made make_sieve(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kClockParams[1];
+
 namespace {
 
 constexpr EvictionEntry kEviction[] = {
@@ -21,6 +25,11 @@ constexpr EvictionEntry kEviction[] = {
      {.future = true}},
     {"arc", "Shares room between blocks used once and used again as returning victims teach it.",
      make_arc},
+
+    {"clock", "First in, first out, with another round for what was used since the hand passed.",
+     make_clock, kClockParams},
+    {"sieve", "A hand over the order of arrival evicts what was not used since it last passed.",
+     make_sieve},
 };
 
 }  // namespace
