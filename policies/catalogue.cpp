@@ -10,6 +10,7 @@ Made make_arc(const EvictionContext&, const Params&, const SourceRef&);
 
 Made make_clock(const EvictionContext&, const Params&, const SourceRef&);
 Made make_sieve(const EvictionContext&, const Params&, const SourceRef&);
+Made make_lfu(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kClockParams[1];
 
 namespace {
@@ -30,6 +31,8 @@ constexpr EvictionEntry kEviction[] = {
      make_clock, kClockParams},
     {"sieve", "A hand over the order of arrival evicts what was not used since it last passed.",
      make_sieve},
+    {"lfu", "Least often used since it was stored leaves first; among equals, least recently used.",
+     make_lfu},
 };
 
 }  // namespace
