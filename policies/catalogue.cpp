@@ -10,8 +10,10 @@ Made make_arc(const EvictionContext&, const Params&, const SourceRef&);
 
 Made make_clock(const EvictionContext&, const Params&, const SourceRef&);
 Made make_sieve(const EvictionContext&, const Params&, const SourceRef&);
+Made make_slru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_lfu(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kClockParams[1];
+extern const ParamSpec kSlruParams[1];
 
 namespace {
 
@@ -31,6 +33,9 @@ constexpr EvictionEntry kEviction[] = {
      make_clock, kClockParams},
     {"sieve", "A hand over the order of arrival evicts what was not used since it last passed.",
      make_sieve},
+    {"slru",
+     "Several LRU segments: a use moves a block one up, the lowest one's oldest leaves first.",
+     make_slru, kSlruParams},
     {"lfu", "Least often used since it was stored leaves first; among equals, least recently used.",
      make_lfu},
 };
