@@ -12,8 +12,10 @@ Made make_clock(const EvictionContext&, const Params&, const SourceRef&);
 Made make_sieve(const EvictionContext&, const Params&, const SourceRef&);
 Made make_slru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_lfu(const EvictionContext&, const Params&, const SourceRef&);
+Made make_s3fifo(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kClockParams[1];
 extern const ParamSpec kSlruParams[1];
+extern const ParamSpec kS3FifoParams[4];
 
 namespace {
 
@@ -38,6 +40,9 @@ constexpr EvictionEntry kEviction[] = {
      make_slru, kSlruParams},
     {"lfu", "Least often used since it was stored leaves first; among equals, least recently used.",
      make_lfu},
+    {"s3fifo",
+     "A small queue filters newcomers, a main queue spares what is used; ghosts come back.",
+     make_s3fifo, kS3FifoParams},
 };
 
 }  // namespace
