@@ -16,8 +16,14 @@ Made make_s3fifo(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kClockParams[1];
 extern const ParamSpec kSlruParams[1];
 extern const ParamSpec kS3FifoParams[4];
+Made make_prefix_resident(const EvictionContext&, const Params&, const SourceRef&);
+Made make_tail_pin(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kPrefixResidentParams[3];
+extern const ParamSpec kTailPinParams[3];
 
 namespace {
+
+constexpr PolicyNeeds kSessions = {.requests = true};
 
 constexpr EvictionEntry kEviction[] = {
     {"lru", "Least recently released or used leaves first; a chain's tail dies before its head.",
@@ -43,6 +49,10 @@ constexpr EvictionEntry kEviction[] = {
     {"s3fifo",
      "A small queue filters newcomers, a main queue spares what is used; ghosts come back.",
      make_s3fifo, kS3FifoParams},
+    {"prefix-resident", "Chains' first tokens, and blocks that sessions share, leave last.",
+     make_prefix_resident, kPrefixResidentParams, kSessions, true},
+    {"tail-pin", "The last tokens of a session stay until it comes back or a time has passed.",
+     make_tail_pin, kTailPinParams, kSessions, true},
 };
 
 }  // namespace

@@ -42,6 +42,7 @@ struct EvictionEntry {
                                           const SourceRef& where);
   std::span<const ParamSpec> params{};
   PolicyNeeds needs{};
+  bool holds_back = false;  ///< keeps blocks from another policy; no such policy stands on it
 };
 
 std::span<const EvictionEntry> eviction_policies();
@@ -57,6 +58,7 @@ class EvictionChoice {
   std::string text() const;
   std::string_view name() const { return entry_->name; }
   const PolicyNeeds& needs() const { return entry_->needs; }
+  bool holds_back() const { return entry_->holds_back; }
   std::unique_ptr<EvictionPolicy> make(const EvictionContext& context) const {
     return entry_->make(context, params_, where_);
   }

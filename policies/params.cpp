@@ -89,6 +89,13 @@ const std::string& Params::text(std::string_view name) const {
   return values_[index_of(name, ParamSpec::Kind::kText)].text;
 }
 
+bool Params::is_given(std::string_view name) const {
+  std::size_t at = 0;
+  while (at < specs_.size() && specs_[at].name != name) ++at;
+  KV_ASSERT(at < specs_.size(), "no parameter called {}", name);
+  return values_[at].given;
+}
+
 std::string Params::given() const {
   std::string out;
   for (std::size_t i = 0; i < specs_.size(); ++i) {

@@ -38,6 +38,8 @@ class Params {
   double real(std::string_view name) const;
   std::uint64_t whole(std::string_view name) const;
   const std::string& text(std::string_view name) const;
+  /// Whether the user gave it. Precondition: the policy has it.
+  bool is_given(std::string_view name) const;
 
   /// `key=value:...` of what was given, in the table's order; empty when nothing was.
   std::string given() const;
