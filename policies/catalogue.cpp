@@ -18,8 +18,10 @@ extern const ParamSpec kSlruParams[1];
 extern const ParamSpec kS3FifoParams[4];
 Made make_prefix_resident(const EvictionContext&, const Params&, const SourceRef&);
 Made make_tail_pin(const EvictionContext&, const Params&, const SourceRef&);
+Made make_session_budget(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kPrefixResidentParams[3];
 extern const ParamSpec kTailPinParams[3];
+extern const ParamSpec kSessionBudgetParams[1];
 
 namespace {
 
@@ -53,6 +55,8 @@ constexpr EvictionEntry kEviction[] = {
      make_prefix_resident, kPrefixResidentParams, kSessions, true},
     {"tail-pin", "The last tokens of a session stay until it comes back or a time has passed.",
      make_tail_pin, kTailPinParams, kSessions, true},
+    {"session-budget", "Sessions above their budget give first, the farthest above before others.",
+     make_session_budget, kSessionBudgetParams, kSessions},
 };
 
 }  // namespace
