@@ -19,9 +19,11 @@ extern const ParamSpec kS3FifoParams[4];
 Made make_prefix_resident(const EvictionContext&, const Params&, const SourceRef&);
 Made make_tail_pin(const EvictionContext&, const Params&, const SourceRef&);
 Made make_session_budget(const EvictionContext&, const Params&, const SourceRef&);
+Made make_composition(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kPrefixResidentParams[3];
 extern const ParamSpec kTailPinParams[3];
 extern const ParamSpec kSessionBudgetParams[1];
+extern const ParamSpec kCompositionParams[5];
 
 namespace {
 
@@ -57,6 +59,8 @@ constexpr EvictionEntry kEviction[] = {
      make_tail_pin, kTailPinParams, kSessions, true},
     {"session-budget", "Sessions above their budget give first, the farthest above before others.",
      make_session_budget, kSessionBudgetParams, kSessions},
+    {"composition", "Resident first tokens, pinned tails, LRU or session budgets between them.",
+     make_composition, kCompositionParams, kSessions, true},
 };
 
 }  // namespace
