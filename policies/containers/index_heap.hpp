@@ -34,6 +34,12 @@ class IndexHeap {
     sift_down(hole);
     sift_up(position_[last.id]);
   }
+  /// Precondition: `id` is in the heap.
+  void rekey(std::uint32_t id, std::uint64_t key) {
+    heap_[position_[id]].key = key;
+    sift_down(position_[id]);
+    sift_up(position_[id]);
+  }
 
  private:
   static constexpr std::uint32_t kOut = ~std::uint32_t{0};

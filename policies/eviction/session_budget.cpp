@@ -80,10 +80,18 @@ class SessionBudget final : public EvictionPolicy {
   }
   /// The farthest above has the least key; of those, the lower session.
   void rank(std::uint32_t session) {
-    if (above_.contains(session)) above_.erase(session);
-    if (count_[session] <= budget_) return;
+    const bool ranked = above_.contains(session);
+    if (count_[session] <= budget_) {
+      if (ranked) above_.erase(session);
+      return;
+    }
     const std::uint64_t below_most = kMost - (count_[session] - budget_);
-    above_.push(session, below_most << 32 | session);
+    const std::uint64_t key = below_most << 32 | session;
+    if (ranked) {
+      above_.rekey(session, key);
+    } else {
+      above_.push(session, key);
+    }
   }
 
   std::uint32_t budget_;  ///< in blocks
