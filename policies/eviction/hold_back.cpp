@@ -31,11 +31,11 @@ void HoldBack::for_runs(SlotSpan slots, const Aside& aside, const Other& other) 
   while (i < slots.size()) {
     const std::size_t first = i;
     const bool here = is_aside(slots[i]);
-    while (++i < slots.size() && is_aside(slots[i]) == here) {
-    }
+    do {  // a slot that comes twice is aside once
+      if (here) take_back(slots[i]);
+    } while (++i < slots.size() && is_aside(slots[i]) == here);
     const SlotSpan run = slots.subspan(first, i - first);
     if (here) {
-      for (const SlotId slot : run) take_back(slot);
       aside(run);
     } else {
       other(run);

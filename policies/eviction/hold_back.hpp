@@ -6,7 +6,8 @@
 // aside instead, and the base is asked again. Used again, or claimed by who is back, it returns to
 // the base as new; when its hold ends while it is aside it leaves next, for its turn has come
 // before; and when the base has nothing else to name, what is aside leaves in the order in which it
-// was set aside. Of a block that several slots hold one is kept. One without a name is never held.
+// was set aside. Of a block that several slots hold each layer keeps one. One without a name is
+// never held.
 //
 // Each slot is set aside at most once for each time it is added, used or claimed: the work follows
 // the calls of the tier. The base takes a block set aside for evicted (its ghosts may remember it),

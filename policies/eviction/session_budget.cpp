@@ -34,19 +34,26 @@ class SessionBudget final : public EvictionPolicy {
       all_.push_back(raw(slot));
       give(slot, session);
     }
-    rank(session);
+    changed(session);
   }
   void touch(SlotSpan slots, const Access& access) override {
     all_.move_to_back(slots);
     const std::uint32_t session = raw(requests_.session[access.request]);
-    for_owners(slots, [&](SlotId slot) { give(slot, session); });
-    rank(session);
+    for (const SlotId slot : slots) {
+      take(slot);
+      give(slot, session);
+    }
+    changed(session);
   }
   void remove(SlotSpan slots, RemoveCause) override {
-    for_owners(slots, [&](SlotId slot) { all_.erase(raw(slot)); });
+    for (const SlotId slot : slots) {
+      all_.erase(raw(slot));
+      take(slot);
+    }
   }
   void pop_victims(std::span<SlotId> out, BlockSpan, const Access&) override {
     for (SlotId& victim : out) {
+      rank(unranked_);
       victim = SlotId{above_.empty() ? all_.front() : of_session_.front(above_.front())};
       remove({&victim, 1}, RemoveCause::kInvalidated);
     }
@@ -65,18 +72,17 @@ class SessionBudget final : public EvictionPolicy {
     owner_[raw(slot)] = session;
     ++count_[session];
   }
-  /// Takes each slot from its owner, then calls `then`; runs of one owner are ranked once.
-  template <class Then>
-  void for_owners(SlotSpan slots, const Then& then) {
-    for (std::size_t i = 0; i < slots.size();) {
-      const std::uint32_t owner = owner_[raw(slots[i])];
-      do {
-        of_session_.erase(raw(slots[i]));
-        --count_[owner];
-        then(slots[i]);
-      } while (++i < slots.size() && owner_[raw(slots[i])] == owner);
-      rank(owner);
-    }
+  void take(SlotId slot) {
+    const std::uint32_t session = owner_[raw(slot)];
+    of_session_.erase(raw(slot));
+    --count_[session];
+    changed(session);
+  }
+  /// Ranks late: a session that gives a block and takes another has not moved.
+  void changed(std::uint32_t session) {
+    if (session == unranked_) return;
+    rank(unranked_);
+    unranked_ = session;
   }
   /// The farthest above has the least key; of those, the lower session.
   void rank(std::uint32_t session) {
@@ -101,6 +107,7 @@ class SessionBudget final : public EvictionPolicy {
   std::vector<std::uint32_t> owner_;
   std::vector<std::uint32_t> count_;
   IndexHeap above_;
+  std::uint32_t unranked_ = 0;  ///< the one session whose rank may not be its count's
 };
 
 }  // namespace

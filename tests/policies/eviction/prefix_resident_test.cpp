@@ -96,6 +96,15 @@ TEST_CASE("prefix-resident: a held block that is invalidated is forgotten", "[po
   CHECK(rig.drain(2) == Slots{1, 4});
 }
 
+TEST_CASE("prefix-resident: a chain may name a slot that is aside twice", "[policies]") {
+  PolicyRig rig = make("prefix-resident:prefix_tokens=32", 10);
+  rig.look_up({0, 1, 2}, by(0));
+  rig.store({0, 1, 2}, by(0));
+  CHECK(rig.drain(1) == Slots{2});  // 0 and 1 are aside
+  rig.touch({0, 1, 0}, by(0));
+  CHECK(rig.drain(2) == Slots{1, 0});
+}
+
 TEST_CASE("prefix-resident: with nothing to keep it is its base", "[policies]") {
   PolicyRig rig = make("prefix-resident:prefix_tokens=0:over=fifo", 10);
   rig.look_up({0, 1}, by(0));

@@ -54,6 +54,13 @@ TEST_CASE("session-budget: blocks in use do not count", "[policies]") {
   CHECK(rig.drain(4) == Slots{2, 0, 4, 1});
 }
 
+TEST_CASE("session-budget: a chain may name a slot twice", "[policies]") {
+  PolicyRig rig = make("session-budget:budget_tokens=16", 10);
+  rig.store({0, 1, 2}, by(0));
+  rig.touch({0, 1, 0}, by(1));
+  CHECK(rig.drain(3) == Slots{1, 2, 0});
+}
+
 TEST_CASE("session-budget: equals a plain account of sessions on random histories", "[policies]") {
   // The plain one: a list in LRU order, searched for the session with the most blocks above 3.
   struct Item {
