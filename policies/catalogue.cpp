@@ -25,6 +25,8 @@ extern const ParamSpec kTailPinParams[3];
 extern const ParamSpec kSessionBudgetParams[1];
 extern const ParamSpec kCompositionParams[5];
 
+Made make_leaf_lru(const EvictionContext&, const Params&, const SourceRef&);
+
 namespace {
 
 constexpr PolicyNeeds kSessions = {.requests = true};
@@ -61,6 +63,9 @@ constexpr EvictionEntry kEviction[] = {
      make_session_budget, kSessionBudgetParams, kSessions},
     {"composition", "Resident first tokens, pinned tails, LRU or session budgets between them.",
      make_composition, kCompositionParams, kSessions, true},
+
+    {"leaf-lru", "Least recently used among blocks without a resident child, as SGLang.",
+     make_leaf_lru},
 };
 
 }  // namespace
