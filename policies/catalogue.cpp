@@ -26,6 +26,8 @@ extern const ParamSpec kSessionBudgetParams[1];
 extern const ParamSpec kCompositionParams[5];
 
 Made make_leaf_lru(const EvictionContext&, const Params&, const SourceRef&);
+Made make_priority(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kPriorityParams[4];
 
 namespace {
 
@@ -66,6 +68,8 @@ constexpr EvictionEntry kEviction[] = {
 
     {"leaf-lru", "Least recently used among blocks without a resident child, as SGLang.",
      make_leaf_lru},
+    {"priority", "Lowest retention priority first, then LRU among leaves, as TensorRT-LLM.",
+     make_priority, kPriorityParams},
 };
 
 }  // namespace
