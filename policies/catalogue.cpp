@@ -28,6 +28,8 @@ extern const ParamSpec kCompositionParams[5];
 Made make_leaf_lru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_priority(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kPriorityParams[4];
+Made make_lease(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kLeaseParams[3];
 
 namespace {
 
@@ -70,6 +72,8 @@ constexpr EvictionEntry kEviction[] = {
      make_leaf_lru},
     {"priority", "Lowest retention priority first, then LRU among leaves, as TensorRT-LLM.",
      make_priority, kPriorityParams},
+    {"lease", "First lease to end first, soft-pinned blocks in a second pass, as Mooncake Store.",
+     make_lease, kLeaseParams},
 };
 
 }  // namespace
