@@ -30,6 +30,7 @@ Made make_priority(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kPriorityParams[4];
 Made make_lease(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kLeaseParams[3];
+Made make_length_aware(const EvictionContext&, const Params&, const SourceRef&);
 
 namespace {
 
@@ -74,6 +75,8 @@ constexpr EvictionEntry kEviction[] = {
      make_priority, kPriorityParams},
     {"lease", "First lease to end first, soft-pinned blocks in a second pass, as Mooncake Store.",
      make_lease, kLeaseParams},
+    {"length-aware", "Least used first, among equals what stands latest in requests (Mooncake).",
+     make_length_aware},
 };
 
 }  // namespace
