@@ -31,6 +31,8 @@ extern const ParamSpec kPriorityParams[4];
 Made make_lease(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kLeaseParams[3];
 Made make_length_aware(const EvictionContext&, const Params&, const SourceRef&);
+Made make_cost_aware(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kCostAwareParams[2];
 
 namespace {
 
@@ -77,6 +79,8 @@ constexpr EvictionEntry kEviction[] = {
      make_lease, kLeaseParams},
     {"length-aware", "Least used first, among equals what stands latest in requests (Mooncake).",
      make_length_aware},
+    {"cost-aware", "GreedyDual-Size-Frequency: least uses times cost of recomputing, with ageing.",
+     make_cost_aware, kCostAwareParams},
 };
 
 }  // namespace
