@@ -33,6 +33,8 @@ extern const ParamSpec kLeaseParams[3];
 Made make_length_aware(const EvictionContext&, const Params&, const SourceRef&);
 Made make_cost_aware(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kCostAwareParams[2];
+Made make_workload_aware(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kWorkloadAwareParams[1];
 
 namespace {
 
@@ -81,6 +83,11 @@ constexpr EvictionEntry kEviction[] = {
      make_length_aware},
     {"cost-aware", "GreedyDual-Size-Frequency: least uses times cost of recomputing, with ageing.",
      make_cost_aware, kCostAwareParams},
+    {"workload-aware",
+     "Least likely to be used again, learned by category and turn.",
+     make_workload_aware,
+     kWorkloadAwareParams,
+     {.requests = true}},
 };
 
 }  // namespace
