@@ -58,6 +58,16 @@ struct RequestBatch {
   std::span<const TraceBlockId> chain_of(std::size_t i) const {
     return chain.subspan(chain_begin[i] - chain_begin[0], chain_begin[i + 1] - chain_begin[i]);
   }
+  /// The requests [from, to) of these.
+  RequestBatch part(std::size_t from, std::size_t to) const {
+    return {RequestId{raw(first) + static_cast<std::uint32_t>(from)},
+            arrival_ns.subspan(from, to - from),
+            input_tokens.subspan(from, to - from),
+            output_tokens.subspan(from, to - from),
+            chain_begin.subspan(from, to - from + 1),
+            chain.subspan(chain_begin[from] - chain_begin[0], chain_begin[to] - chain_begin[from]),
+            blocks};
+  }
 };
 
 /// A fingerprint of requests as they come, equal however they are cut into batches.

@@ -113,13 +113,7 @@ TEST_CASE("requests may come in batches of any size", "[models]") {
       CacheReplay cache(policy(entry.name), {capacity, order, atomicity, 16, &facts});
       for (std::size_t from = 0; from < all.size();) {
         const std::size_t to = std::min(all.size(), from + 1 + from % 7);
-        RequestBatch part = all;
-        part.first = RequestId{static_cast<std::uint32_t>(from)};
-        part.arrival_ns = all.arrival_ns.subspan(from, to - from);
-        part.chain_begin = all.chain_begin.subspan(from, to - from + 1);
-        part.chain =
-            all.chain.subspan(all.chain_begin[from], all.chain_begin[to] - all.chain_begin[from]);
-        cache.run(part);
+        cache.run(all.part(from, to));
         from = to;
       }
       CHECK(equal_counts(cache.counts(),
