@@ -8,39 +8,72 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace spillway {
+
+/// body(i) for each i in [0, count), begun by `helpers` threads while the caller does something
+/// else, and finished with its help.
+template <class Body>
+class ParallelFor {
+ public:
+  ParallelFor(std::size_t count, std::size_t helpers, Body body)
+      : count_(count), failed_at_(count), body_(std::move(body)) {
+    for (std::size_t i = 0; i < helpers; ++i) pool_.emplace_back([this] { work(); });
+  }
+  /// What has not begun by then is left out.
+  ~ParallelFor() {
+    next_ = count_;
+    join();
+  }
+  ParallelFor(const ParallelFor&) = delete;
+  ParallelFor& operator=(const ParallelFor&) = delete;
+
+  /// The first exception, by index, is rethrown once all threads have stopped.
+  void finish() {
+    work();
+    join();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  void work() {
+    for (std::size_t i = next_++; i < count_; i = next_++) {
+      try {
+        body_(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (i < failed_at_) {
+          failed_at_ = i;
+          failure_ = std::current_exception();
+        }
+        next_ = count_;
+      }
+    }
+  }
+  void join() {
+    for (std::thread& thread : pool_) thread.join();
+    pool_.clear();
+  }
+
+  std::size_t count_;
+  std::size_t failed_at_;
+  Body body_;
+  std::atomic<std::size_t> next_{0};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  std::vector<std::thread> pool_;
+};
 
 /// Calls body(i) for each i in [0, count) on up to `threads` threads. The first exception, by
 /// index, is rethrown once all threads have stopped.
 template <class Body>
 void parallel_for(std::size_t count, unsigned threads, Body body) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  std::size_t failed_at = count;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        body(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (i < failed_at) {
-          failed_at = i;
-          failure = std::current_exception();
-        }
-        next = count;
-      }
-    }
-  };
   const std::size_t helpers =
       threads > 1 && count > 1 ? std::min<std::size_t>(threads, count) - 1 : 0;
-  std::vector<std::thread> pool;
-  for (std::size_t i = 0; i < helpers; ++i) pool.emplace_back(work);
-  work();
-  for (std::thread& thread : pool) thread.join();
-  if (failure) std::rethrow_exception(failure);
+  ParallelFor<Body> work(count, helpers, std::move(body));
+  work.finish();
 }
 
 }  // namespace spillway

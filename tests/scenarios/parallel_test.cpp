@@ -66,5 +66,28 @@ TEST_CASE("what is thrown keeps its type", "[scenarios]") {
                   std::out_of_range);
 }
 
+TEST_CASE("what has begun goes on while the caller does something else", "[scenarios]") {
+  std::atomic<int> done{0};
+  ParallelFor work(100, 2, [&](std::size_t) { ++done; });
+  while (done < 100) std::this_thread::yield();
+  work.finish();
+  CHECK(done == 100);
+}
+
+TEST_CASE("work that is given up leaves the rest out", "[scenarios]") {
+  std::atomic<int> done{0};
+  {
+    const ParallelFor work(1000, 0, [&](std::size_t) { ++done; });
+  }
+  CHECK(done == 0);
+}
+
+TEST_CASE("a failure in the background waits for finish()", "[scenarios]") {
+  ParallelFor work(3, 1, [](std::size_t i) {
+    if (i == 1) throw std::runtime_error("item 1");
+  });
+  CHECK_THROWS_WITH(work.finish(), "item 1");
+}
+
 }  // namespace
 }  // namespace spillway::test
