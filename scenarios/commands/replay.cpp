@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
-#include "models/cache_replay.hpp"
-#include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/config/quantities.hpp"
-#include "scenarios/parallel.hpp"
+#include "scenarios/replay/bounds.hpp"
+#include "scenarios/replay/rows.hpp"
+#include "scenarios/replay/stream_replay.hpp"
+#include "scenarios/replay/tier_list.hpp"
 #include "scenarios/resolved.hpp"
 #include "traces/request_stream.hpp"
 
@@ -17,45 +18,92 @@ namespace spillway {
 
 namespace {
 
+/// Bounds need the whole trace in memory and one replay or two more at each capacity. Up to so many
+/// references (and requests) that is a matter of milliseconds, and comes without being asked for.
+constexpr std::size_t kBoundedReferences = std::size_t{1} << 21;
+
+/// So that the bytes of a thousand million blocks are still counted in 64 bits.
+constexpr std::int64_t kMostBytesPerBlock = std::int64_t{1} << 34;
+
 struct ReplayOptions {
   TraceInput trace;
-  std::vector<std::string> policies = {"lru"};
+  std::vector<std::string> policies;
   std::vector<std::string> capacities;
+  std::vector<std::string> tiers;
+  std::string inclusion = "inclusive";
+  std::string kv_bytes_per_block;
   std::string semantics = "block";
   std::string touch_order = "rev";
   std::string atomic = "request";
+  std::string bounds = "auto";
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-struct Cell {
-  const EvictionChoice* policy;
-  std::uint64_t capacity;
-  CacheReplay cache;
+/// What the options say, understood.
+struct Replaying {
+  std::vector<EvictionChoice> policies;
+  std::vector<std::uint64_t> capacities;
+  std::vector<std::vector<ReplayTierSetup>> stacks;  ///< by policy, where there are tiers
+  Inclusion inclusion = Inclusion::kInclusive;
+  TouchOrder order = TouchOrder::kReverse;
+  Atomicity atomicity = Atomicity::kRequest;
+  PolicyNeeds needs;
 };
 
 /// What is left of a trace when it has been replayed.
 struct Replayed {
   nlohmann::json trace;
-  std::uint32_t unique_blocks = 0;
   std::vector<std::string> notes;
-  std::vector<Cell> cells;
+  ReplayRowFacts facts;
+  std::vector<ReplayCell> cells;
+  std::vector<std::optional<ReplayBounds>> bounds;  ///< by cell
 };
 
-std::uint64_t parse_blocks(const std::string& text) {
-  const SourceRef where{"--capacity", 0, ""};
-  const Capacity capacity = parse_capacity(text, where);
-  if (capacity.kind == Capacity::Kind::kUnbounded) return kUnboundedCache;
-  if (capacity.kind == Capacity::Kind::kBytes) {
-    throw InputError(Fault::kUsage, where,
-                     fmt::format("a replay counts trace blocks; expected e.g. 1000blocks or inf, "
-                                 "found \"{}\"",
-                                 text));
+Replaying understood(const ReplayOptions& options, ReplayRowFacts& facts) {
+  Replaying out;
+  out.inclusion = options.inclusion == "exclusive" ? Inclusion::kExclusive : Inclusion::kInclusive;
+  out.order = options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
+  out.atomicity = options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
+  for (const std::string& text : options.policies) {
+    out.policies.push_back(parse_eviction(text, {"--policy", 0, ""}));
   }
-  if (capacity.count < 1) {
-    throw InputError(Fault::kUsage, where,
-                     fmt::format("expected at least one block, found \"{}\"", text));
+  for (const std::string& text : options.capacities) {
+    out.capacities.push_back(parse_block_count(text, {"--capacity", 0, ""}));
   }
-  return static_cast<std::uint64_t>(capacity.count);
+  facts.tiers = parse_replay_tiers(options.tiers);
+  const bool all_own = !facts.tiers.empty() && std::all_of(facts.tiers.begin(), facts.tiers.end(),
+                                                           [](const ReplayTierSpec& tier) {
+                                                             return tier.policy.has_value();
+                                                           });
+  if (all_own && !out.policies.empty()) {
+    throw InputError(Fault::kUsage, {"--policy", 0, ""},
+                     "every tier of --tiers names a policy of its own; expected one of the two");
+  }
+  if (out.policies.empty()) {
+    out.policies.push_back(all_own ? *facts.tiers.front().policy : EvictionChoice());
+  }
+  const auto add_needs = [&](const EvictionChoice& policy) {
+    out.needs.requests = out.needs.requests || policy.needs().requests;
+    out.needs.future = out.needs.future || policy.needs().future;
+  };
+  for (const EvictionChoice& policy : out.policies) {
+    add_needs(policy);
+    if (facts.tiers.empty()) continue;
+    out.stacks.push_back(tiers_with(facts.tiers, policy, out.inclusion));
+    for (const ReplayTierSetup& tier : out.stacks.back()) add_needs(tier.policy);
+  }
+  if (!options.kv_bytes_per_block.empty()) {
+    const SourceRef where{"--kv-bytes-per-block", 0, ""};
+    const std::int64_t bytes = parse_bytes(options.kv_bytes_per_block, where).count();
+    if (bytes < 1 || bytes > kMostBytesPerBlock) {
+      throw InputError(
+          Fault::kUsage, where,
+          fmt::format("expected 1 byte to 16 GiB, found \"{}\"", options.kv_bytes_per_block));
+    }
+    facts.kv_bytes_a_block = static_cast<std::uint64_t>(bytes);
+  }
+  facts.prefix = options.semantics == "prefix";
+  return out;
 }
 
 /// Without --capacity: shares of the trace's unique blocks.
@@ -69,102 +117,131 @@ std::vector<std::uint64_t> default_capacities(const Workload& workload) {
   return out;
 }
 
-nlohmann::json row_json(const Cell& cell, const ReplayOptions& options,
-                        std::uint32_t unique_blocks) {
-  const ReplayCounts& counts = cell.cache.counts();
-  const std::uint64_t hits = options.semantics == "prefix" ? counts.prefix_hits : counts.block_hits;
-  nlohmann::json row = {
-      {"policy", cell.policy->text()},
-      {"semantics", options.semantics},
-      {"references", counts.references},
-      {"hits", hits},
-      {"hit_ratio", counts.references == 0
-                        ? 0.0
-                        : static_cast<double>(hits) / static_cast<double>(counts.references)},
-      {"evictions", counts.evictions},
-      {"unique_blocks", unique_blocks}};
-  row["capacity_blocks"] =
-      cell.capacity == kUnboundedCache ? nlohmann::json("inf") : nlohmann::json(cell.capacity);
-  return row;
-}
-
-Report replay_report(const nlohmann::json& rows, const ReplayOptions& options) {
-  Report report;
-  report.title = fmt::format("{} hits, touch order {}, {} at a time", options.semantics,
-                             options.touch_order, options.atomic);
-  Table table;
-  table.header = {"policy", "capacity", "hits", "hit ratio", "evictions"};
-  for (const auto& row : rows) {
-    const auto& capacity = row["capacity_blocks"];
-    table.rows.push_back(
-        {row["policy"], capacity.is_string() ? "inf" : format_count(capacity.get<std::uint64_t>()),
-         format_count(row["hits"]), fmt::format("{:.6f}", row["hit_ratio"].get<double>()),
-         format_count(row["evictions"])});
-  }
-  Section section;
-  section.tables.push_back(std::move(table));
-  report.sections.push_back(std::move(section));
-  return report;
-}
-
-Atomicity atomicity_of(const ReplayOptions& options) {
-  return options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
-}
-
-std::vector<Cell> make_cells(const ReplayOptions& options,
-                             const std::vector<EvictionChoice>& policies,
-                             const std::vector<std::uint64_t>& capacities, const ReplayFacts& facts,
-                             std::uint32_t block_tokens) {
+ReplaySetup setup_of(const Replaying& replaying, const ReplayFacts& facts,
+                     std::uint32_t block_tokens) {
   ReplaySetup setup;
-  setup.order = options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
-  setup.atomicity = atomicity_of(options);
+  setup.order = replaying.order;
+  setup.atomicity = replaying.atomicity;
   setup.block_tokens = block_tokens;
   setup.facts = &facts;
-  std::vector<Cell> cells;
-  for (const EvictionChoice& policy : policies) {
+  return setup;
+}
+
+std::vector<ReplayCell> make_cells(const Replaying& replaying,
+                                   const std::vector<std::uint64_t>& capacities,
+                                   ReplaySetup setup) {
+  std::vector<ReplayCell> cells;
+  for (std::size_t i = 0; i < replaying.policies.size(); ++i) {
+    const EvictionChoice& policy = replaying.policies[i];
+    if (!replaying.stacks.empty()) {
+      cells.emplace_back(policy.text(), replaying.stacks[i],
+                         TieredReplaySetup{replaying.inclusion, setup.order, setup.atomicity,
+                                           setup.block_tokens, setup.facts});
+      continue;
+    }
     for (const std::uint64_t capacity : capacities) {
       setup.capacity_blocks = capacity;
-      cells.push_back({&policy, capacity, CacheReplay(policy, setup)});
+      cells.emplace_back(policy, setup);
     }
   }
   return cells;
 }
 
-/// A trace in order of time passes by in batches; any other is gathered first, and so is one whose
-/// unique blocks have to be counted before there are capacities.
-Replayed replay(const ReplayOptions& options, const std::vector<EvictionChoice>& policies,
-                std::vector<std::uint64_t> capacities) {
+std::vector<ReplayCell*> pointers(std::vector<ReplayCell>& cells) {
+  std::vector<ReplayCell*> out;
+  for (ReplayCell& cell : cells) out.push_back(&cell);
+  return out;
+}
+
+/// All rows over a trace in memory, with their bounds where these are wanted. The cells are there
+/// already where a stream turned out to be short.
+void replay_whole(const Workload& workload, const ReplayOptions& options,
+                  const Replaying& replaying, Replayed& out) {
+  const CommonOptions& common = *options.common;
+  const bool bounded =
+      has_offline_optimum() && options.bounds != "never" &&
+      (options.bounds == "always" || workload.references() + workload.size() < kBoundedReferences);
+  PolicyNeeds needs = replaying.needs;
+  needs.future = needs.future || bounded;
+  const ReplayFacts facts(workload, needs, replaying.atomicity);
+  const ReplaySetup setup = setup_of(replaying, facts, workload.block_tokens());
+  if (out.cells.empty()) {
+    const std::vector<std::uint64_t> capacities =
+        replaying.capacities.empty() ? default_capacities(workload) : replaying.capacities;
+    out.cells = make_cells(replaying, capacities, setup);
+  }
+  out.bounds.resize(out.cells.size());
+  std::vector<ReplayCell*> cells = pointers(out.cells);
+  std::optional<BoundCells> bounds;
+  if (bounded) {
+    bounds.emplace(workload, cells, setup);
+    for (ReplayCell* cell : bounds->cells()) cells.push_back(cell);
+  }
+  Progress progress("replaying", "references", !common.quiet);
+  CellRun(std::move(cells)).all(workload.all(), common.thread_count(), progress);
+  if (!bounds) return;
+  for (std::size_t i = 0; i < out.cells.size(); ++i) {
+    out.bounds[i] = bounds->at(out.cells[i].capacity(), out.facts.prefix);
+  }
+}
+
+/// What the policies would have liked to know.
+void note_missing_sessions(const Workload& workload, const Replaying& replaying,
+                           std::vector<std::string>& notes) {
+  if (!replaying.needs.requests || workload.has_sessions()) return;
+  notes.push_back(
+      "the trace names no sessions, so that each request counts as a session of its own; "
+      "--infer-sessions finds the turns of chats by their prefixes");
+}
+
+void note_missing_bounds(const ReplayOptions& options, const Replayed& replayed,
+                         std::vector<std::string>& notes) {
+  if (options.bounds != "auto" || !has_offline_optimum() || replayed.bounds.front()) return;
+  notes.push_back(fmt::format(
+      "no bounds beside the rows of a trace of more than {} references and requests; --bounds "
+      "always keeps it in memory for them",
+      kBoundedReferences));
+}
+
+/// A trace in order of time passes by in pieces, unless it is short; any other is gathered first,
+/// and so is one whose unique blocks have to be counted before there are capacities.
+Replayed replay(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
   Replayed out;
-  const auto run = [&](const RequestBatch& batch) {
-    parallel_for(out.cells.size(), common.thread_count(),
-                 [&](std::size_t i) { out.cells[i].cache.run(batch); });
-  };
+  const Replaying replaying = understood(options, out.facts);
   Progress reading("reading", "MB", !common.quiet);
   TraceFile trace = open_trace_file(options.trace, reading);
-  PolicyNeeds needs;
-  for (const EvictionChoice& policy : policies) {
-    needs.requests = needs.requests || policy.needs().requests;
-    needs.future = needs.future || policy.needs().future;
-  }
-  const bool whole = needs.requests || needs.future || options.trace.infer_sessions;
-  if (trace.streams() && !capacities.empty() && !whole) {
-    out.cells = make_cells(options, policies, capacities, {}, trace.reader().block_tokens());
-    const StreamedTrace all = stream_requests(trace, run);
+  const bool whole = replaying.needs.requests || replaying.needs.future ||
+                     options.trace.infer_sessions || options.bounds == "always" ||
+                     (replaying.capacities.empty() && replaying.stacks.empty());
+  if (trace.streams() && !whole) {
+    const ReplayFacts nothing;
+    out.cells = make_cells(replaying, replaying.capacities,
+                           setup_of(replaying, nothing, trace.reader().block_tokens()));
+    StreamReplay stream(pointers(out.cells), common.thread_count(),
+                        options.bounds == "never" ? 0 : kBoundedReferences);
+    const StreamedTrace all =
+        stream_requests(trace, [&](const RequestBatch& batch) { stream.add(batch); });
+    std::unique_ptr<KeptRequests> kept = stream.finish();
+    reading.finish();
+    out.bounds.resize(out.cells.size());
+    if (kept != nullptr) {
+      const WorkloadColumns columns = kept->columns(all.block_tokens);
+      replay_whole(Workload(std::move(kept), columns, all.source), options, replaying, out);
+    }
     out.trace = trace_inputs(all.source, all.block_tokens, all.requests_hash);
-    out.unique_blocks = all.unique_blocks;
+    out.facts.unique_blocks = all.unique_blocks;
     out.notes = all.source.notes;
-    return out;
+  } else {
+    const Workload workload = gather(trace, options.trace);
+    reading.finish();
+    replay_whole(workload, options, replaying, out);
+    out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
+    out.facts.unique_blocks = workload.unique_blocks();
+    out.notes = workload.source().notes;
+    note_missing_sessions(workload, replaying, out.notes);
   }
-  const Workload workload = gather(trace, options.trace);
-  reading.finish();
-  if (capacities.empty()) capacities = default_capacities(workload);
-  const ReplayFacts facts(workload, needs, atomicity_of(options));
-  out.cells = make_cells(options, policies, capacities, facts, workload.block_tokens());
-  run(workload.all());
-  out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
-  out.unique_blocks = workload.unique_blocks();
-  out.notes = workload.source().notes;
+  note_missing_bounds(options, out, out.notes);
   return out;
 }
 
@@ -172,25 +249,25 @@ int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
   refuse_own_inputs(common, {options.trace.path});
-  std::vector<EvictionChoice> policies;
-  for (const std::string& text : options.policies) {
-    policies.push_back(parse_eviction(text, {"--policy", 0, ""}));
-  }
-  std::vector<std::uint64_t> capacities;
-  for (const std::string& text : options.capacities) capacities.push_back(parse_blocks(text));
-  const Replayed replayed = replay(options, policies, std::move(capacities));
+  const Replayed replayed = replay(options);
 
   Document document;
   document.kind = "replay";
   document.inputs = {
       {"trace", replayed.trace}, {"touch_order", options.touch_order}, {"atomic", options.atomic}};
+  if (!options.tiers.empty()) document.inputs["inclusion"] = options.inclusion;
   document.results = nlohmann::json::array();
-  for (const Cell& cell : replayed.cells) {
-    document.results.push_back(row_json(cell, options, replayed.unique_blocks));
+  for (std::size_t i = 0; i < replayed.cells.size(); ++i) {
+    document.results.push_back(replay_row(replayed.cells[i], replayed.facts, replayed.bounds[i]));
   }
   document.warnings = replayed.notes;
   write_document(document, common, "replay");
-  print_report(replay_report(document.results, options), common);
+  print_report(
+      replay_report(document.results,
+                    fmt::format("{} hits, touch order {}, {} at a time{}", options.semantics,
+                                options.touch_order, options.atomic,
+                                options.tiers.empty() ? "" : ", " + options.inclusion + " tiers")),
+      common);
   print_notes(document.warnings, common);
   return 0;
 }
@@ -203,18 +280,36 @@ void add_replay(CLI::App& app, CommandList& commands) {
       app, commands, "replay", "Count cache hits per policy and capacity, without a clock",
       "  spillway replay --trace traces/samples/chat.jsonl.gz --policy lru,fifo\n"
       "  spillway replay --trace t.jsonl.gz --capacity 1000blocks,30000blocks,inf --semantics "
-      "prefix\n",
+      "prefix\n"
+      "  spillway replay --trace t.jsonl.gz --tiers hbm=1000blocks,dram=10000blocks --inclusion "
+      "exclusive\n",
       options->common, [options] { return run(*options); });
   command->add_option("--trace", options->trace.path, "Trace file (see `spillway list formats`)")
       ->required();
   command
       ->add_option("--policy", options->policies,
-                   "Eviction policies (see `spillway list policies`)")
+                   "Eviction policies (see `spillway list policies`; default: lru)")
       ->delimiter(',');
+  CLI::Option* capacity =
+      command
+          ->add_option("--capacity", options->capacities,
+                       "Capacities, e.g. 1000blocks,inf (default: shares of the unique blocks)")
+          ->delimiter(',');
+  CLI::Option* tiers =
+      command
+          ->add_option("--tiers", options->tiers,
+                       "Tiers instead, near to far: hbm=1000blocks,dram=10000blocks[/POLICY]")
+          ->delimiter(',')
+          ->excludes(capacity);
   command
-      ->add_option("--capacity", options->capacities,
-                   "Capacities, e.g. 1000blocks,inf (default: shares of the unique blocks)")
-      ->delimiter(',');
+      ->add_option("--inclusion", options->inclusion,
+                   "inclusive: stored in all tiers at once; exclusive: in one, victims move down")
+      ->check(CLI::IsMember({"inclusive", "exclusive"}))
+      ->needs(tiers);
+  command
+      ->add_option("--kv-bytes-per-block", options->kv_bytes_per_block,
+                   "KV bytes of a trace block, e.g. 64MiB: counts the bytes that tiers move")
+      ->needs(tiers);
   command
       ->add_option("--semantics", options->semantics,
                    "block: every resident block is a hit; prefix: only the leading run")
@@ -227,6 +322,10 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->add_option("--atomic", options->atomic,
                    "request: look up a whole request, then insert it; reference: block by block")
       ->check(CLI::IsMember({"request", "reference"}));
+  command
+      ->add_option("--bounds", options->bounds,
+                   "Offline optimum beside each row: auto (up to 2^21 references), always, never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   add_trace_options(*command, options->trace);
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "policies/catalogue.hpp"
 #include "tests/cli/scene.hpp"
 
 namespace spillway {
@@ -147,6 +148,205 @@ TEST_CASE("--block-tokens says how long the blocks of a trace are", "[cli]") {
   const json document = test::document_of({"replay", "--trace", trace, "--block-tokens", "16"});
   CHECK(document["results"][0]["references"] == 3);
   CHECK(document["inputs"]["trace"]["block_tokens"] == 16);
+}
+
+TEST_CASE("--tiers counts by tier, and --inclusion says how blocks move", "[cli]") {
+  // One block above, two below; block 0 comes with every request, then its own. First block first:
+  // block 0 has just been pushed down whenever it is asked for. Exclusive, it moves up each time:
+  // the lower tier takes the victim of all 12 arrivals above but the first, gives block 0 back five
+  // times, and drops four of the six blocks that nobody asks for again: 11 in, 9 out, 2 remain.
+  const Scene scene;
+  const Args call = {"replay", "--trace", scene.trace, "--tiers", "hbm=1blocks,dram=2blocks/lru"};
+  const json row = test::document_of(call + Args{"--inclusion", "exclusive", "--touch-order", "fwd",
+                                                 "--kv-bytes-per-block", "1KiB"})["results"][0];
+  CHECK(row["policy"] == "lru");
+  CHECK(row["capacity_blocks"] == 3);
+  CHECK(row["hits"] == 5);
+  CHECK(row["tiers"] == json::parse(R"([
+    {"name": "hbm", "policy": "lru", "capacity_blocks": 1, "hits": 0, "evictions": 11,
+     "blocks_in": 12, "blocks_out": 11, "bytes_in": 12288, "bytes_out": 11264},
+    {"name": "dram", "policy": "lru", "capacity_blocks": 2, "hits": 5, "evictions": 4,
+     "blocks_in": 11, "blocks_out": 9, "bytes_in": 11264, "bytes_out": 9216}])"));
+  // Last block first leaves block 0 above.
+  const json rev = test::document_of(call + Args{"--inclusion", "exclusive"})["results"][0];
+  CHECK(rev["tiers"][0]["hits"] == 5);
+  CHECK(rev["tiers"][1]["hits"] == 0);
+  CHECK_FALSE(rev["tiers"][0].contains("bytes_in"));
+  // Inclusive is the default: the lower tier stores the seven blocks itself, and drops all but two.
+  const json document = test::document_of(call + Args{"--touch-order", "fwd"});
+  CHECK(document["inputs"]["inclusion"] == "inclusive");
+  const json below = document["results"][0]["tiers"][1];
+  CHECK(below["hits"] == 5);
+  CHECK(below["blocks_in"] == 7);
+  CHECK(below["blocks_out"] == 5);
+}
+
+TEST_CASE("a row of tiers a policy, where tiers do not name their own", "[cli]") {
+  const Scene scene;
+  const Args call = {"replay", "--trace", scene.trace};
+  const json rows = test::document_of(
+      call + Args{"--tiers", "a=1blocks,b=2blocks/fifo,c=inf", "--policy", "fifo,lru"})["results"];
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["policy"] == "fifo");
+  CHECK(rows[1]["policy"] == "lru");
+  CHECK(rows[1]["capacity_blocks"] == "inf");
+  CHECK(rows[1]["tiers"][0]["policy"] == "lru");
+  CHECK(rows[1]["tiers"][1]["policy"] == "fifo");
+  CHECK(rows[1]["tiers"][2]["capacity_blocks"] == "inf");
+  const json own =
+      test::document_of(call + Args{"--tiers", "a=1blocks/fifo,b=2blocks/lru"})["results"];
+  REQUIRE(own.size() == 1);
+  CHECK(own[0]["policy"] == "fifo");
+}
+
+/// Whether this build has the offline optimum that bounds are read from.
+bool has_bounds(const Scene& scene) {
+  return test::document_of({"replay", "--trace", scene.trace})["results"][0].contains("bounds");
+}
+
+TEST_CASE("--bounds puts what is possible beside each result", "[cli]") {
+  // One block: first block first, LRU has just dropped block 0 whenever it is asked for. The
+  // optimum keeps it and passes all others by: five hits, all that there are.
+  const Scene scene;
+  if (!has_bounds(scene)) return;
+  const Args call = {"replay",   "--trace",  scene.trace,  "--touch-order",      "fwd",
+                     "--policy", "lru,fifo", "--capacity", "1blocks,3blocks,inf"};
+  const json rows = test::document_of(call)["results"];
+  CHECK(rows[0]["hits"] == 0);
+  CHECK(rows[0]["bounds"] == json::parse(R"({"content": 5, "content_prefix": 5,
+    "strict_prefix_optimum": 5, "belady": 5, "lru": 0})"));
+  CHECK(rows[0]["gap"] == json::parse(R"({"capacity": 0, "policy": 5})"));
+  for (const char* atomic : {"request", "reference"}) {
+    for (const std::string semantics : {"block", "prefix"}) {
+      const json all =
+          test::document_of(call + Args{"--atomic", atomic, "--semantics", semantics})["results"];
+      REQUIRE(all.size() == 6);
+      for (const json& row : all) {
+        const json& bounds = row["bounds"];
+        const bool prefix = semantics == "prefix";
+        CHECK(row["hits"].get<int>() + row["gap"]["policy"].get<int>() +
+                  row["gap"]["capacity"].get<int>() ==
+              bounds[prefix ? "content_prefix" : "content"].get<int>());
+        CHECK(row["gap"]["policy"] >= 0);
+        CHECK(row["gap"]["capacity"] >= 0);
+        CHECK(bounds["strict_prefix_optimum"] <= bounds["content_prefix"]);
+        CHECK(bounds["belady"] <= bounds["content"]);
+        if (row["policy"] == "lru") CHECK(row["hits"] == bounds["lru"]);
+      }
+    }
+  }
+  const json none = test::document_of(call + Args{"--bounds", "never"})["results"];
+  for (std::size_t i = 0; i < none.size(); ++i) {
+    CHECK_FALSE(none[i].contains("bounds"));
+    CHECK_FALSE(none[i].contains("gap"));
+    CHECK(none[i]["hits"] == rows[i]["hits"]);
+  }
+  CHECK(test::document_of(call + Args{"--bounds", "always"})["results"] == rows);
+  const CliResult table = test::spillway(call);
+  CHECK_THAT(table.out, ContainsSubstring("lost to size"));
+  CHECK_THAT(table.out, ContainsSubstring("optimum, prefixes"));
+}
+
+TEST_CASE("tiers are bounded by one cache of their size", "[cli]") {
+  const Scene scene;
+  if (!has_bounds(scene)) return;
+  const std::string trace = scene.path("made.bin");
+  REQUIRE(test::spillway({"trace", "generate", "--out", trace, "--requests", "3000"}).code == 0);
+  for (const char* inclusion : {"inclusive", "exclusive"}) {
+    for (const char* atomic : {"request", "reference"}) {
+      const json rows =
+          test::document_of({"replay", "--trace", trace, "--policy", "lru,fifo", "--tiers",
+                             "hbm=100blocks,dram=500blocks,nvme=900blocks", "--inclusion",
+                             inclusion, "--atomic", atomic})["results"];
+      const json cache = test::document_of({"replay", "--trace", trace, "--capacity", "1500blocks",
+                                            "--atomic", atomic})["results"][0];
+      for (const json& row : rows) {
+        CHECK(row["bounds"] == cache["bounds"]);
+        CHECK(row["gap"]["policy"] >= 0);
+        std::uint64_t hits = 0;
+        for (const json& tier : row["tiers"]) hits += tier["hits"].get<std::uint64_t>();
+        CHECK(row["hits"] == hits);
+      }
+      // Exclusive LRU tiers are one LRU cache; copies make inclusive ones smaller.
+      CHECK((rows[0]["hits"] == cache["hits"]) == (inclusion == std::string("exclusive")));
+    }
+  }
+}
+
+TEST_CASE("a long stream is replayed piece by piece, and bounded only on request", "[cli]") {
+  // More references than --bounds auto keeps; the binary form is never a stream.
+  const Scene scene;
+  const std::string trace = scene.path("long.jsonl");
+  REQUIRE(test::spillway({"trace", "generate", "--out", trace, "--requests", "250000"}).code == 0);
+  REQUIRE(test::spillway({"trace", "convert", trace, scene.path("long.bin")}).code == 0);
+  const Args call = {
+      "replay",      "--policy", "lru,fifo", "--capacity", "100blocks,9000blocks,inf",
+      "--semantics", "prefix",   "--trace"};
+  const json mapped = test::document_of(call + Args{scene.path("long.bin"), "--bounds", "never"});
+  REQUIRE(mapped["results"][0]["references"] > 1 << 21);
+  for (const char* threads : {"1", "2", "5"}) {
+    const json stream = test::document_of(call + Args{trace, "--threads", threads});
+    CHECK(stream["results"] == mapped["results"]);
+    CHECK(stream["inputs"]["trace"]["content_hash"] == mapped["inputs"]["trace"]["content_hash"]);
+    if (has_bounds(scene)) {
+      CHECK_THAT(stream["warnings"].dump(), ContainsSubstring("--bounds always keeps it"));
+    }
+  }
+  if (!has_bounds(scene)) return;
+  const json bounded = test::document_of(call + Args{trace, "--bounds", "always"});
+  CHECK(bounded["results"][0]["hits"] == mapped["results"][0]["hits"]);
+  CHECK(bounded["results"][0].contains("bounds"));
+  CHECK(bounded["warnings"] == mapped["warnings"]);
+}
+
+TEST_CASE("a policy of sessions says so where the trace names none", "[cli]") {
+  const Scene scene;
+  for (const EvictionEntry& entry : eviction_policies()) {
+    INFO(entry.name);
+    const Args call = {"replay",     "--trace",  scene.trace, "--policy", std::string(entry.name),
+                       "--capacity", "100blocks"};
+    const auto told = [](const json& document) {
+      return document["warnings"].dump().find("--infer-sessions finds") != std::string::npos;
+    };
+    CHECK(told(test::document_of(call)) == entry.needs.requests);
+    CHECK_FALSE(told(test::document_of(call + Args{"--infer-sessions"})));
+  }
+}
+
+TEST_CASE("bad tiers are refused", "[cli]") {
+  const Scene scene;
+  const Args call = {"replay", "--trace", scene.trace};
+  const auto bad = [&](const std::string& tiers, const std::string& says) {
+    refused(call + Args{"--tiers", tiers}, 2, says);
+  };
+  bad("hbm", "--tiers: expected NAME=CAPACITY or NAME=CAPACITY/POLICY");
+  bad("=10blocks", "--tiers: expected NAME=CAPACITY or NAME=CAPACITY/POLICY");
+  bad("", "--tiers: expected NAME=CAPACITY");
+  bad("hbm=10", "--tiers: hbm: expected a size with a unit");
+  bad("hbm=0blocks", "--tiers: hbm: expected at least one block");
+  bad("hbm=1GiB", "--tiers: hbm: a replay counts trace blocks");
+  bad("hbm=1blocks/lruu", "--tiers: unknown eviction policy \"lruu\"; did you mean \"lru\"?");
+  bad("hbm=1blocks/lru:size=3", "--tiers: lru takes no parameters, found \"size\"");
+  bad("hbm=1blocks/", "--tiers: unknown eviction policy \"\"");
+  bad("a=1blocks,b=2blocks,a=3blocks", "--tiers: two tiers are called \"a\"");
+  bad("a=1blocks,b=1blocks,c=1blocks,d=1blocks,e=1blocks", "expected at most 4 tiers, found 5");
+  refused(call + Args{"--tiers", "a=1blocks,b=2blocks", "--capacity", "3blocks"}, 2, "excludes");
+  refused(call + Args{"--inclusion", "exclusive"}, 2, "--tiers");
+  refused(call + Args{"--kv-bytes-per-block", "1MiB"}, 2, "--tiers");
+  const Args tiers = {"--tiers", "a=1blocks,b=2blocks"};
+  refused(call + tiers + Args{"--inclusion", "both"}, 2, "both not in {inclusive,exclusive}");
+  refused(call + tiers + Args{"--kv-bytes-per-block", "7"}, 2, "--kv-bytes-per-block: expected");
+  refused(call + tiers + Args{"--kv-bytes-per-block", "0B"}, 2, "--kv-bytes-per-block: expected");
+  refused(call + Args{"--bounds", "some"}, 2, "--bounds: some not in {auto,always,never}");
+  refused(call + Args{"--tiers", "a=1blocks/lru", "--policy", "lru"}, 2,
+          "--policy: every tier of --tiers names a policy of its own");
+  for (const EvictionEntry& entry : eviction_policies()) {
+    if (!entry.needs.future) continue;
+    const std::string below = fmt::format("a=1blocks,b=2blocks/{}", entry.name);
+    refused(call + Args{"--tiers", below, "--inclusion", "exclusive"}, 2,
+            fmt::format("--tiers: b: {} needs to see every reference", entry.name));
+    CHECK(test::spillway(call + Args{"--tiers", below}).code == 0);
+  }
 }
 
 TEST_CASE("a replay's bad arguments are refused", "[cli]") {

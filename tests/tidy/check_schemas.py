@@ -166,7 +166,9 @@ def check_documents(tool, validator, source, folder):
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
-        replay, replay + ["--semantics", "prefix"],
+        replay, replay + ["--semantics", "prefix"], replay + ["--bounds", "never"],
+        replay[:-2] + ["--tiers", "hbm=10blocks,dram=50blocks/fifo,far=inf", "--inclusion",
+                       "exclusive", "--kv-bytes-per-block", "1MiB"],
         ["trace", "stats", trace], ["trace", "stats", rates], ["trace", "check", trace],
         ["trace", "convert", trace, copied],
         ["trace", "generate", "--out", os.path.join(folder, "made.jsonl"), "--requests", "20"],
