@@ -159,7 +159,7 @@ void replay_whole(const Workload& workload, const ReplayOptions& options,
                   const Replaying& replaying, Replayed& out) {
   const CommonOptions& common = *options.common;
   const bool bounded =
-      has_offline_optimum() && options.bounds != "never" &&
+      options.bounds != "never" &&
       (options.bounds == "always" || workload.references() + workload.size() < kBoundedReferences);
   PolicyNeeds needs = replaying.needs;
   needs.future = needs.future || bounded;
@@ -196,7 +196,7 @@ void note_missing_sessions(const Workload& workload, const Replaying& replaying,
 
 void note_missing_bounds(const ReplayOptions& options, const Replayed& replayed,
                          std::vector<std::string>& notes) {
-  if (options.bounds != "auto" || !has_offline_optimum() || replayed.bounds.front()) return;
+  if (options.bounds != "auto" || replayed.bounds.front()) return;
   notes.push_back(fmt::format(
       "no bounds beside the rows of a trace of more than {} references and requests; --bounds "
       "always keeps it in memory for them",

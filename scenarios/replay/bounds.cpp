@@ -1,19 +1,11 @@
 #include "scenarios/replay/bounds.hpp"
 
-#include <algorithm>
-
 #include "policies/catalogue.hpp"
 
 namespace spillway {
 
 namespace {
 constexpr std::string_view kOptimum = "belady";
-}
-
-bool has_offline_optimum() {
-  const auto known = eviction_policies();
-  return std::any_of(known.begin(), known.end(),
-                     [](const EvictionEntry& entry) { return entry.name == kOptimum; });
 }
 
 BoundCells::BoundCells(const Workload& workload, const std::vector<ReplayCell*>& rows,

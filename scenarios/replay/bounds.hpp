@@ -56,7 +56,4 @@ class BoundCells {
   std::map<std::uint64_t, AtCapacity> at_;
 };
 
-/// Whether this build has the offline optimum.
-bool has_offline_optimum();
-
 }  // namespace spillway

@@ -199,16 +199,10 @@ TEST_CASE("a row of tiers a policy, where tiers do not name their own", "[cli]")
   CHECK(own[0]["policy"] == "fifo");
 }
 
-/// Whether this build has the offline optimum that bounds are read from.
-bool has_bounds(const Scene& scene) {
-  return test::document_of({"replay", "--trace", scene.trace})["results"][0].contains("bounds");
-}
-
 TEST_CASE("--bounds puts what is possible beside each result", "[cli]") {
   // One block: first block first, LRU has just dropped block 0 whenever it is asked for. The
   // optimum keeps it and passes all others by: five hits, all that there are.
   const Scene scene;
-  if (!has_bounds(scene)) return;
   const Args call = {"replay",   "--trace",  scene.trace,  "--touch-order",      "fwd",
                      "--policy", "lru,fifo", "--capacity", "1blocks,3blocks,inf"};
   const json rows = test::document_of(call)["results"];
@@ -249,7 +243,6 @@ TEST_CASE("--bounds puts what is possible beside each result", "[cli]") {
 
 TEST_CASE("tiers are bounded by one cache of their size", "[cli]") {
   const Scene scene;
-  if (!has_bounds(scene)) return;
   const std::string trace = scene.path("made.bin");
   REQUIRE(test::spillway({"trace", "generate", "--out", trace, "--requests", "3000"}).code == 0);
   for (const char* inclusion : {"inclusive", "exclusive"}) {
@@ -288,11 +281,8 @@ TEST_CASE("a long stream is replayed piece by piece, and bounded only on request
     const json stream = test::document_of(call + Args{trace, "--threads", threads});
     CHECK(stream["results"] == mapped["results"]);
     CHECK(stream["inputs"]["trace"]["content_hash"] == mapped["inputs"]["trace"]["content_hash"]);
-    if (has_bounds(scene)) {
-      CHECK_THAT(stream["warnings"].dump(), ContainsSubstring("--bounds always keeps it"));
-    }
+    CHECK_THAT(stream["warnings"].dump(), ContainsSubstring("--bounds always keeps it"));
   }
-  if (!has_bounds(scene)) return;
   const json bounded = test::document_of(call + Args{trace, "--bounds", "always"});
   CHECK(bounded["results"][0]["hits"] == mapped["results"][0]["hits"]);
   CHECK(bounded["results"][0].contains("bounds"));
