@@ -31,6 +31,7 @@ class ArrivalLog {
     KV_ASSERT(places < kNoPlace, "a log of {} places", places);
     log_.reserve(places);  // exactly: whoever owns the slots grows them by doubling
     log_.resize(places);
+    place_.reserve(ids);
     place_.resize(ids, kNoPlace);
     for (Queue& queue : queues_) queue.words.resize(places / 64, 0);
   }

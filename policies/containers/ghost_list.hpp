@@ -27,7 +27,7 @@ class GhostList {
   }
 
   std::uint64_t size() const { return size_; }
-  bool contains(BlockId block) const { return place_[raw(block)] != kNoPlace; }
+  bool contains(BlockId block) const { return place_[raw(block)] < kRecalled; }
 
   /// Remembers a block; one that is there already counts as new. The oldest is forgotten where that
   /// is one too many.
@@ -43,16 +43,24 @@ class GhostList {
     ++used_;
     ++size_;
   }
-  /// Forgets a block. False where it was not there.
+  /// Forgets a block. False where it was neither there nor recalled.
   bool take(BlockId block) {
-    if (!contains(block)) return false;
-    place_[raw(block)] = kNoPlace;
-    --size_;
+    std::uint32_t& place = place_[raw(block)];
+    if (place == kNoPlace) return false;
+    if (place != kRecalled) --size_;
+    place = kNoPlace;
     return true;
+  }
+  /// Takes a block's name out of the queue, if it is there, but leaves it to be taken.
+  void recall(BlockId block) {
+    if (!contains(block)) return;
+    place_[raw(block)] = kRecalled;
+    --size_;
   }
 
  private:
   static constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
+  static constexpr std::uint32_t kRecalled = kNoPlace - 1;
 
   /// An eighth more, so that holes need closing only once in as many returns.
   static std::uint64_t places_for(std::uint64_t names) { return names + names / 8 + 1; }

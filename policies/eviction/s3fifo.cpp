@@ -36,19 +36,18 @@ class S3Fifo final : public EvictionPolicy {
         main_share_(context.capacity - shares.small),
         queues_(context.slots),
         slots_(context.slots),
-        ghosts_(shares.ghost, context.blocks),
-        was_ghost_(context.blocks, false) {}
+        ghosts_(shares.ghost, context.blocks) {}
 
   void add(SlotSpan slots, const Access&) override {
     for (const SlotId slot : slots) {
       Slot& state = slots_[raw(slot)];
       if (queues_.holds(raw(slot))) {
-        queues_.come_back(state.queue, raw(slot));
+        queues_.come_back(state.queue(), raw(slot));
         use(state);
       } else {
-        state = {queue_for(contents_[slot]), 0};
-        queues_.push_back(state.queue, raw(slot));
-        ++held_[state.queue];
+        state = {0, was_ghost(contents_[slot])};
+        queues_.push_back(state.queue(), raw(slot));
+        ++held_[state.queue()];
       }
     }
   }
@@ -58,9 +57,9 @@ class S3Fifo final : public EvictionPolicy {
   void remove(SlotSpan slots, RemoveCause cause) override {
     for (const SlotId slot : slots) {
       if (cause == RemoveCause::kPinned) {
-        queues_.leave(slots_[raw(slot)].queue, raw(slot));
+        queues_.leave(slots_[raw(slot)].queue(), raw(slot));
       } else {
-        const Queue queue = slots_[raw(slot)].queue;
+        const std::uint32_t queue = slots_[raw(slot)].queue();
         queues_.erase(queue, raw(slot));
         --held_[queue];
       }
@@ -69,35 +68,30 @@ class S3Fifo final : public EvictionPolicy {
   /// What comes back from the ghosts gives its place there up before the victims need one.
   void pop_victims(std::span<SlotId> out, BlockSpan incoming, const Access&) override {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (i < incoming.size() && ghosts_.take(incoming[i])) was_ghost_[raw(incoming[i])] = true;
+      if (i < incoming.size()) ghosts_.recall(incoming[i]);
       out[i] = pop();
     }
   }
   void grow(std::uint32_t slots, std::uint32_t blocks) override {
     queues_.grow(slots);
+    slots_.reserve(slots);  // exactly, as the log does
     slots_.resize(slots);
     ghosts_.grow(blocks);
-    was_ghost_.resize(blocks, false);
   }
 
  private:
-  enum Queue : std::uint8_t { kSmall, kMain };
+  static constexpr std::uint32_t kSmall = 0;
+  static constexpr std::uint32_t kMain = 1;
   struct Slot {
-    Queue queue = kSmall;
-    std::uint8_t uses = 0;
+    std::uint8_t uses : 7 = 0;
+    bool in_main : 1 = false;
+    std::uint32_t queue() const { return in_main ? kMain : kSmall; }
   };
 
   void use(Slot& state) const {
-    state.uses = static_cast<std::uint8_t>(state.uses + (state.uses < shares_.cap ? 1 : 0));
+    if (state.uses < shares_.cap) ++state.uses;
   }
-  Queue queue_for(BlockId block) {
-    if (block == kNoBlock) return kSmall;
-    if (was_ghost_[raw(block)]) {
-      was_ghost_[raw(block)] = false;
-      return kMain;
-    }
-    return ghosts_.take(block) ? kMain : kSmall;
-  }
+  bool was_ghost(BlockId block) { return block != kNoBlock && ghosts_.take(block); }
   /// The queue over its share gives a victim, the other one where all of that is pinned or spared.
   SlotId pop() {
     while (true) {
@@ -117,7 +111,7 @@ class S3Fifo final : public EvictionPolicy {
         return SlotId{slot};
       }
       queues_.front_to_back(kSmall, kMain);
-      slots_[slot] = {kMain, 0};
+      slots_[slot] = {0, true};
       --held_[kSmall];
       ++held_[kMain];
     }
@@ -141,7 +135,6 @@ class S3Fifo final : public EvictionPolicy {
   std::vector<Slot> slots_;
   std::uint64_t held_[2] = {0, 0};  ///< slots of each queue, pinned ones too
   GhostList ghosts_;
-  std::vector<bool> was_ghost_;  ///< by block: it left the ghosts to come back
 };
 
 }  // namespace
@@ -150,9 +143,9 @@ extern const ParamSpec kS3FifoParams[4];
 const ParamSpec kS3FifoParams[4] = {
     {"small", "share of the capacity that is the small queue's", 0.1, 0, 1},
     {"ghost", "names remembered, as a share of the capacity", 0.9, 0, 100},
-    {"promote", "uses from which a block moves from small to main", 2, 1, 255,
+    {"promote", "uses from which a block moves from small to main", 2, 1, 127,
      ParamSpec::Kind::kWhole},
-    {"cap", "most uses that count, at least promote", 3, 1, 255, ParamSpec::Kind::kWhole},
+    {"cap", "most uses that count, at least promote", 3, 1, 127, ParamSpec::Kind::kWhole},
 };
 
 std::unique_ptr<EvictionPolicy> make_s3fifo(const EvictionContext& context, const Params& params,

@@ -37,5 +37,19 @@ TEST_CASE("the ghost queue remembers as a plain queue does", "[policies]") {
   }
 }
 
+TEST_CASE("a recalled ghost holds no place and can still be taken once", "[policies]") {
+  GhostList ghosts(2, 10);
+  for (const std::uint32_t block : {1, 2}) ghosts.push(BlockId{block});
+  ghosts.recall(BlockId{1});
+  ghosts.recall(BlockId{3});  // never was there
+  ghosts.push(BlockId{4});    // so that nothing is forgotten for it
+  CHECK(ghosts.contains(BlockId{2}));
+  CHECK_FALSE(ghosts.contains(BlockId{1}));
+  CHECK(ghosts.take(BlockId{1}));
+  CHECK_FALSE(ghosts.take(BlockId{1}));
+  CHECK_FALSE(ghosts.take(BlockId{3}));
+  CHECK(ghosts.size() == 2);
+}
+
 }  // namespace
 }  // namespace spillway
