@@ -96,18 +96,11 @@ std::span<const EvictionEntry> eviction_policies() {
   return kEviction;
 }
 
-EvictionChoice::EvictionChoice() : EvictionChoice(kEviction[0], Params({}, "lru", "", {}), {}) {}
-
-std::string EvictionChoice::text() const {
-  const std::string given = params_.given();
-  return given.empty() ? std::string(name()) : fmt::format("{}:{}", name(), given);
-}
+template <>
+EvictionChoice::PolicyChoice() : PolicyChoice(parse_eviction(kEviction[0].name, {})) {}
 
 EvictionChoice parse_eviction(std::string_view text, const SourceRef& where) {
-  const std::string_view name = text.substr(0, text.find(':'));
-  const EvictionEntry& entry = find_row(eviction_policies(), "eviction policy", name, where);
-  text.remove_prefix(std::min(name.size() + 1, text.size()));
-  return {entry, Params(entry.params, entry.name, text, where), where};
+  return parse_policy(eviction_policies(), "eviction policy", text, where);
 }
 
 }  // namespace spillway

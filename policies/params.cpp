@@ -30,6 +30,21 @@ double parse_number(const ParamSpec& spec, std::string_view text, const SourceRe
   return value;
 }
 
+bool is_word(std::string_view words, std::string_view text) {
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find('|'));
+    if (word == text) return true;
+    words.remove_prefix(std::min(word.size() + 1, words.size()));
+  }
+  return false;
+}
+
+void check_word(const ParamSpec& spec, std::string_view text, const SourceRef& where) {
+  if (spec.words.empty() || is_word(spec.words, text)) return;
+  throw InputError(Fault::kUsage, where,
+                   fmt::format("{}: expected {}, found \"{}\"", spec.name, spec.words, text));
+}
+
 }  // namespace
 
 Params::Params(std::span<const ParamSpec> specs, std::string_view policy, std::string_view given,
@@ -63,9 +78,17 @@ Params::Params(std::span<const ParamSpec> specs, std::string_view policy, std::s
     }
     value.given = true;
     value.text = text;
-    if (specs[at].kind != ParamSpec::Kind::kText) {
+    if (specs[at].kind == ParamSpec::Kind::kText) {
+      check_word(specs[at], text, where);
+    } else {
       value.number = parse_number(specs[at], text, where);
     }
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].required || values_[i].given) continue;
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("{}: {} is missing; expected {}:{}=..., {}", policy, specs[i].name,
+                                 policy, specs[i].name, range_of(specs[i])));
   }
 }
 

@@ -23,14 +23,16 @@ struct ParamSpec {
   double least = 0;
   double most = 0;
   Kind kind = Kind::kReal;
-  std::string_view text{};  ///< the fallback of a kText
+  std::string_view text{};   ///< the fallback of a kText
+  std::string_view words{};  ///< what a kText may be, as "a|b"; empty: anything
+  bool required = false;     ///< there is no sensible fallback
 };
 
 /// The values of one policy's parameters: what the user gave, else the fallbacks.
 class Params {
  public:
   /// `given` is `key=value:key=value`, or empty. Throws InputError (exit 2) at `where` for an
-  /// unknown or repeated key, for what is not a number, and for a value out of range.
+  /// unknown, repeated or missing key, for what is not a number, and for a value out of range.
   Params(std::span<const ParamSpec> specs, std::string_view policy, std::string_view given,
          const SourceRef& where);
 

@@ -30,6 +30,18 @@ std::string_view name_of(Reason reason) {
       return "deadlock";
     case Reason::kHorizon:
       return "horizon";
+    case Reason::kGpuFull:
+      return "gpu_full";
+    case Reason::kTiersFull:
+      return "tiers_full";
+    case Reason::kQueueFull:
+      return "queue_full";
+    case Reason::kQueueTimeout:
+      return "queue_timeout";
+    case Reason::kRateLimited:
+      return "rate_limited";
+    case Reason::kSloUnreachable:
+      return "slo_unreachable";
   }
   return "unknown";
 }

@@ -28,6 +28,13 @@ enum class Reason : std::uint8_t {
   kExceedsPool,  ///< its blocks exceed the whole HBM pool
   kDeadlock,     ///< nothing ran, nothing was in flight and nothing could be admitted
   kHorizon,      ///< due after the workload's horizon, or a later turn of such a session
+  // Refused by an admission policy.
+  kGpuFull,         ///< the sequences admitted would exceed HBM
+  kTiersFull,       ///< the sequences admitted would exceed all tiers
+  kQueueFull,       ///< too many requests waited when it arrived
+  kQueueTimeout,    ///< it waited too long without being taken up
+  kRateLimited,     ///< more tokens than the rate allows
+  kSloUnreachable,  ///< its first token would have come too late
 };
 std::string_view name_of(Reason reason);
 
