@@ -38,6 +38,9 @@ struct ActiveRequest {
   std::uint32_t computed_peak = 0;  ///< most ever computed: below it, work is repeated
   std::uint32_t registered = 0;     ///< leading blocks that are in the prefix cache
   std::uint32_t next_store = 0;     ///< first block not yet offered to the tier below
+  std::uint32_t sighted = 0;        ///< blocks before this one were offered at least once
+  std::uint32_t committed = 0;      ///< blocks that admission counts for it; 0: does not count
+  std::uint32_t prefill_left = 0;   ///< prompt tokens that admission counts as queued
   std::uint32_t preemptions = 0;
   std::uint32_t loads = 0;                       ///< in flight: 0 or 1
   std::array<std::uint32_t, 2> cached_tokens{};  ///< HBM, below; at the first admission

@@ -17,6 +17,17 @@ std::unique_ptr<RequestFacts> needed_facts(const EngineParts& parts, const Workl
   return needed ? std::make_unique<RequestFacts>(request_facts(workload)) : nullptr;
 }
 
+/// Null where every request enters.
+std::unique_ptr<AdmissionGate> gate_of(const EngineParts& parts, std::uint32_t gpu_blocks,
+                                       RequestPool& requests) {
+  AdmissionContext context;
+  context.gpu_blocks = gpu_blocks;
+  context.lower_blocks = parts.lower == nullptr ? 0 : parts.lower->capacity_blocks;
+  auto policy = parts.admission.make(context);
+  if (policy == nullptr) return nullptr;
+  return std::make_unique<AdmissionGate>(std::move(policy), requests);
+}
+
 }  // namespace
 
 Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer)
@@ -39,8 +50,10 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
                                                          pool_, *this},
                            std::make_unique<OffloadTier>(parts.lower->capacity_blocks,
                                                          chains_.block_count(), residency_,
-                                                         parts.lower->eviction, policy_context()))),
+                                                         parts.lower->eviction, policy_context()),
+                           write_admission(*parts.lower))),
       scheduler_({config_, chains_, residency_, requests_, pool_, connector_.get(), observer}),
+      gate_(gate_of(parts, pool_.usable(), requests_)),
       depth_(config_.async_scheduling ? 2 : 1) {
   if (connector_ != nullptr) {
     path_ = std::make_unique<CopyPath>(queue, std::move(parts.lower->down),
@@ -55,6 +68,13 @@ EvictionContext Engine::policy_context() const {
   context.block_tokens = config_.block_tokens;
   context.requests = facts_.get();
   return context;
+}
+
+std::unique_ptr<WriteAdmissionPolicy> Engine::write_admission(const LowerTierConfig& lower) const {
+  WriteAdmissionContext context;
+  context.blocks = chains_.block_count();
+  context.block_tokens = config_.block_tokens;
+  return lower.write_admission.make(context);
 }
 
 // ---- arrivals and wake-ups
@@ -77,8 +97,39 @@ void Engine::submit(RequestId request, Time due) {
   if (blocks > pool_.usable()) {
     return end_request(h, RequestStatus::kRejected, Reason::kExceedsPool);
   }
+  if (gate_ != nullptr) {
+    const Reason refusal =
+        gate_->ask(r, blocks, scheduler_.running(), scheduler_.waiting(), r.arrival);
+    if (refusal != Reason::kNone) return end_request(h, RequestStatus::kRejected, refusal);
+    gate_->enter(h, blocks, r.arrival);
+    watch_waits();
+  }
   scheduler_.enqueue(h);
   wake();
+}
+
+/// Sees to an event at the next deadline of a waiting request. It runs before the schedule of its
+/// instant, and before arrivals, which find the places that it frees.
+void Engine::watch_waits() {
+  if (waits_watched_) return;
+  const Time at = gate_->next_deadline();
+  if (at == Time::max()) return;
+  waits_watched_ = true;
+  queue_.schedule(at, Phase::kStepDone, *this,
+                  {static_cast<std::uint16_t>(Kind::kWaitedTooLong), 0, 0});
+}
+
+void Engine::reject_waiting() {
+  waits_watched_ = false;
+  Handle h{};
+  bool any = false;
+  while (gate_->take_expired(queue_.now(), h)) {
+    any = true;
+    scheduler_.withdraw(h);
+    end_request(h, RequestStatus::kRejected, Reason::kQueueTimeout);
+  }
+  watch_waits();
+  if (any) wake();  // whoever stood behind may fit
 }
 
 void Engine::wake() {
@@ -95,14 +146,18 @@ void Engine::on_transfer_progress() {
 }
 
 void Engine::on_event(EventPayload payload) {
-  if (static_cast<Kind>(payload.kind) == Kind::kStepDone) {
-    finish_step();
-  } else {
-    if (connector_ != nullptr && in_flight_.empty() && connector_->poll(queue_.now())) {
-      completion_seen_ = true;
-    }
-    schedule_steps();
+  switch (static_cast<Kind>(payload.kind)) {
+    case Kind::kStepDone:
+      return finish_step();
+    case Kind::kWaitedTooLong:
+      return reject_waiting();
+    case Kind::kStepStart:
+      break;
   }
+  if (connector_ != nullptr && in_flight_.empty() && connector_->poll(queue_.now())) {
+    completion_seen_ = true;
+  }
+  schedule_steps();
 }
 
 // ---- scheduling
@@ -142,6 +197,7 @@ Engine::Step& Engine::schedule_one() {
   free_steps_.pop_back();
   scheduler_.schedule(now, step.plan);
   deferrals_ += step.plan.deferrals;
+  if (gate_ != nullptr) gate_->on_preempted(step.plan, now);
   step.transfers.clear();
   if (connector_ != nullptr) connector_->plan_stores(step.plan, now, step.transfers);
   step.recomputed = 0;
@@ -231,6 +287,7 @@ void Engine::finish_step() {
   KV_ASSERT(in_flight_.front() == &step, "steps end out of order");
   in_flight_.pop_front();
   worker_ = nullptr;
+  if (gate_ != nullptr) gate_->on_step_end(step.plan, now);
   emit_tokens(step.plan);
   completion_seen_ = false;
   if (connector_ != nullptr) {
@@ -298,6 +355,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   // What never ends is a fault of the system measured, whenever it came.
   record.warmup = r.arrival < measure_from_ && status != RequestStatus::kStuck;
   observer_.on_request(record);
+  if (gate_ != nullptr) gate_->leave(requests_[h], queue_.now());
   const RequestId id = r.id;
   if (status == RequestStatus::kCompleted) {
     const bool held = scheduler_.finish(h, queue_.now());

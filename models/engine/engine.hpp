@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "models/compute/step_cost.hpp"
+#include "models/engine/admission_gate.hpp"
 #include "models/engine/arrivals.hpp"
 #include "models/engine/chain_map.hpp"
 #include "models/engine/offload_connector.hpp"
@@ -30,13 +31,15 @@ namespace spillway {
 struct LowerTierConfig {
   std::uint64_t capacity_blocks = 0;
   EvictionChoice eviction;
+  WriteAdmissionChoice write_admission;
   LaneSpec down;  ///< HBM to the tier
   LaneSpec up;    ///< the tier to HBM
 };
 
 struct EngineParts {
   EngineConfig config;
-  EvictionChoice eviction;  ///< HBM's policy for cached, unused blocks
+  AdmissionChoice admission;  ///< of requests
+  EvictionChoice eviction;    ///< HBM's policy for cached, unused blocks
   std::unique_ptr<StepCost> cost;
   std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
@@ -63,7 +66,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Duration flush_stall() const { return flush_stall_; }
 
  private:
-  enum class Kind : std::uint16_t { kStepStart, kStepDone };
+  enum class Kind : std::uint16_t { kStepStart, kStepDone, kWaitedTooLong };
   enum class State : std::uint8_t {
     kAsleep,
     kWoken,  ///< a schedule is due at this instant
@@ -78,6 +81,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   };
 
   EvictionContext policy_context() const;
+  std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
+  void watch_waits();
+  void reject_waiting();
   void on_transfer_progress() override;
   void wake();
   void schedule_steps();
@@ -106,6 +112,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<OffloadConnector> connector_;
   std::unique_ptr<CopyPath> path_;
   VllmScheduler scheduler_;
+  std::unique_ptr<AdmissionGate> gate_;  ///< null: every request enters
+  bool waits_watched_ = false;           ///< an event is pending for the next deadline
 
   State state_ = State::kAsleep;
   std::uint32_t depth_;  ///< steps that may be in flight: 1, or 2

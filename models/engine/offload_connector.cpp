@@ -7,8 +7,12 @@
 namespace spillway {
 
 OffloadConnector::OffloadConnector(const Environment& environment,
-                                   std::unique_ptr<OffloadTier> tier)
-    : env_(environment), tier_(std::move(tier)) {}
+                                   std::unique_ptr<OffloadTier> tier,
+                                   std::unique_ptr<WriteAdmissionPolicy> admission)
+    : env_(environment),
+      tier_(std::move(tier)),
+      admission_(std::move(admission)),
+      counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {}
 
 // ---- look-up
 // -------------------------------------------------------------------------------------
@@ -35,6 +39,21 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   const bool convoy = env_.config.convoy && env_.config.enable_prefix_caching && reading;
   if (hits > 0 && (pending || convoy)) return {false, 0};
   return {true, hits};
+}
+
+void OffloadConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) {
+  if (!counts_lookups_) return;
+  fresh_.clear();
+  const std::uint32_t full = r.tokens() / env_.config.block_tokens;
+  env_.chains.for_runs(r.id, local, full, [&](std::uint32_t first, std::uint32_t count) {
+    const BlockResidency* block = env_.residency.from(first);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      fresh_.push_back(BlockId{first + i});
+      if (tier_->state(block[i]) == LookupState::kMiss) return false;
+    }
+    return true;
+  });
+  if (!fresh_.empty()) admission_->on_lookup(fresh_);
 }
 
 /// All of the request's full blocks that lie idle below, the head of the sequence last (most
@@ -145,8 +164,43 @@ void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   if (transfers.fences_pending > 0) ++counters_.flushes;
 }
 
-/// Offers the blocks behind next_store that `tokens` tokens fill: those absent below get a slot and
-/// one job, all or none.
+// ---- offers
+// --------------------------------------------------------------------------------------
+
+/// Verdicts on fresh_, and out of it with what is refused.
+void OffloadConnector::ask_admission(const ActiveRequest& r, Time now) {
+  verdicts_.resize(fresh_.size());
+  WriteOffer offer;
+  offer.now = now;
+  offer.blocks = fresh_;
+  offer.positions = fresh_at_;
+  const auto unseen = std::lower_bound(fresh_at_.begin(), fresh_at_.end(), r.sighted);
+  offer.repeated = static_cast<std::size_t>(unseen - fresh_at_.begin());
+  offer.prompt_tokens = r.prompt;
+  offer.jobs_in_flight = stores_in_flight_;
+  offer.bytes_in_flight = stored_bytes_in_flight_;
+  admission_->decide(offer, verdicts_);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < fresh_.size(); ++i) {
+    if (verdicts_[i] != WriteVerdict::kWrite) continue;
+    fresh_[kept] = fresh_[i];
+    fresh_at_[kept++] = fresh_at_[i];
+  }
+  fresh_.resize(kept);
+  fresh_at_.resize(kept);
+}
+
+/// Blocks before `storable` have been offered: what was refused of them stays out.
+void OffloadConnector::settle(ActiveRequest& r, std::uint32_t storable) {
+  r.next_store = storable;
+  for (const WriteVerdict verdict : verdicts_) {
+    ++counters_.refused[static_cast<std::size_t>(verdict)];
+  }
+  verdicts_.clear();
+}
+
+/// Offers the blocks behind next_store that `tokens` tokens fill: those absent below, and admitted
+/// there, get a slot and one job, all or none.
 void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) {
   ActiveRequest& r = env_.requests[h];
   const std::uint32_t storable = tokens / env_.config.block_tokens;
@@ -167,10 +221,12 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     }
     return true;
   });
-  if (fresh_.empty()) {
-    r.next_store = storable;
-    return;
+  verdicts_.clear();
+  if (admission_ != nullptr && !fresh_.empty()) {
+    ask_admission(r, access.now);
+    r.sighted = std::max(r.sighted, storable);
   }
+  if (fresh_.empty()) return settle(r, storable);
   if (!tier_->make_room(fresh_, offered_, access)) {
     ++counters_.store_failures;
     return;
@@ -181,7 +237,9 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     jobs_[job].hbm.push_back(r.slots[fresh_at_[i]]);
   }
   touch_chain(r, access);
-  r.next_store = storable;
+  settle(r, storable);
+  ++stores_in_flight_;
+  stored_bytes_in_flight_ += bytes_of(job);
   r.stores.push_back(job);
   planned_.push_back(job);
   ++counters_.store_jobs;
@@ -240,10 +298,13 @@ void OffloadConnector::fence_given_blocks() {
 // ---- transfers
 // -----------------------------------------------------------------------------------
 
+Bytes OffloadConnector::bytes_of(std::uint32_t job) const {
+  return env_.config.block_bytes * static_cast<std::int64_t>(jobs_[job].below.size());
+}
+
 void OffloadConnector::submit(Direction direction, std::uint32_t job) {
   const auto blocks = static_cast<std::uint32_t>(jobs_[job].below.size());
-  path_->submit(direction, job, env_.config.block_bytes * blocks,
-                blocks * env_.config.copies_per_block);
+  path_->submit(direction, job, bytes_of(job), blocks * env_.config.copies_per_block);
 }
 
 void OffloadConnector::submit_stores(const std::vector<std::uint32_t>& jobs) {
@@ -281,6 +342,8 @@ void OffloadConnector::complete_store(std::uint32_t job, Time now) {
     for (const SlotId slot : jobs_[job].hbm) env_.pool.unguard(slot);
     recycle_if_gone(h);
   }
+  --stores_in_flight_;
+  stored_bytes_in_flight_ -= bytes_of(job);
   free_jobs_.push_back(job);
   --jobs_in_flight_;
 }

@@ -18,6 +18,7 @@
 #include "models/engine/offload_tier.hpp"
 #include "models/engine/step_plan.hpp"
 #include "models/link/copy_path.hpp"
+#include "policies/write_admission_policy.hpp"
 
 namespace spillway {
 
@@ -54,6 +55,8 @@ struct OffloadCounters {
   std::uint64_t store_jobs = 0;
   std::uint64_t load_jobs = 0;
   std::uint64_t flushes = 0;  ///< steps that waited for a store
+  /// Blocks that write admission kept out, by why; an offer counts once it is settled.
+  std::array<std::uint64_t, kWriteVerdicts> refused{};
 };
 
 class OffloadConnector final : public TransferListener {
@@ -66,7 +69,9 @@ class OffloadConnector final : public TransferListener {
     KvPool& pool;
     TransferWaiter& waiter;
   };
-  OffloadConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier);
+  /// `admission` is null where every block is written.
+  OffloadConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
+                   std::unique_ptr<WriteAdmissionPolicy> admission);
   /// The path must outlive the connector's last transfer.
   void attach(CopyPath& path) { path_ = &path; }
 
@@ -76,6 +81,9 @@ class OffloadConnector final : public TransferListener {
   };
   /// How much of the request lies below, beyond its first `local` blocks. Touches what it finds.
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access);
+
+  /// The request is to be admitted with `local` hits: write admission may count what it looked for.
+  void note_lookup(const ActiveRequest& r, std::uint32_t local);
 
   /// Pins `blocks` blocks behind the local hit and queues their load for this step. The request
   /// holds HBM slots for them already.
@@ -111,6 +119,9 @@ class OffloadConnector final : public TransferListener {
 
   std::uint32_t make_job(Handle h);
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
+  void ask_admission(const ActiveRequest& r, Time now);
+  void settle(ActiveRequest& r, std::uint32_t storable);
+  Bytes bytes_of(std::uint32_t job) const;
   void touch_chain(const ActiveRequest& r, const Access& access);
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence(std::uint32_t job);
@@ -123,6 +134,8 @@ class OffloadConnector final : public TransferListener {
 
   Environment env_;
   std::unique_ptr<OffloadTier> tier_;
+  std::unique_ptr<WriteAdmissionPolicy> admission_;
+  bool counts_lookups_;
   CopyPath* path_ = nullptr;
   OffloadCounters counters_;
 
@@ -136,10 +149,13 @@ class OffloadConnector final : public TransferListener {
   std::vector<Handle> unoffered_;             ///< finished, not offered yet, in order
   std::array<RingQueue<std::uint32_t>, 2> ended_;
   std::uint32_t jobs_in_flight_ = 0;
+  std::uint32_t stores_in_flight_ = 0;  ///< of these
+  Bytes stored_bytes_in_flight_{0};
 
   std::vector<SlotId> offered_;          ///< scratch: offered blocks that are present
   std::vector<BlockId> fresh_;           ///< scratch: offered blocks that are absent
   std::vector<std::uint32_t> fresh_at_;  ///< where these stand in the request
+  std::vector<WriteVerdict> verdicts_;   ///< scratch: on these
   std::vector<SlotId> touched_;          ///< scratch
   struct Run {
     std::uint32_t first;

@@ -136,7 +136,10 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
       return Verdict::kSetAside;
     }
   }
-  if (!r.announced) tell_lookup(r, access);
+  if (!r.announced) {
+    tell_lookup(r, access);
+    if (env_.connector != nullptr) env_.connector->note_lookup(r, found_.local());
+  }
   const bool loads = found_.external > 0;
   const std::uint32_t before =
       resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
@@ -289,6 +292,18 @@ bool VllmScheduler::finish(Handle h, Time now) {
   }
   r.state = RequestState::kFinished;
   return ran;
+}
+
+void VllmScheduler::withdraw(Handle h) {
+  KV_ASSERT(env_.requests[h].slots.empty(), "a request leaves the queue with its blocks");
+  if (blocked_.request == h) blocked_.valid = false;
+  for (RingQueue<Handle>* queue : {&skipped_, &waiting_}) {
+    for (std::size_t i = 0; i < queue->size(); ++i) {
+      if ((*queue)[i] != h) continue;
+      return queue->erase(i);
+    }
+  }
+  KV_ASSERT(false, "request {} is not in the queue", raw(env_.requests[h].id));
 }
 
 // ---- small parts

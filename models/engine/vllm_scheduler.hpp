@@ -56,6 +56,8 @@ class VllmScheduler {
     return static_cast<std::uint32_t>(waiting_.size() + skipped_.size());
   }
   const PrefixCacheCounters& counters() const { return counters_; }
+  /// Takes a waiting request that holds no blocks out of the queue, for good.
+  void withdraw(Handle h);
   /// Every request that is not running, in queue order, for the report of a deadlock.
   std::vector<Handle> queued() const;
 

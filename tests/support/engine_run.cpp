@@ -31,10 +31,12 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   EngineParts parts;
   parts.config = setup.config;
   parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
+  parts.admission = parse_admission(setup.admission, {});
   if (setup.dram_blocks > 0) {
     parts.lower = std::make_unique<LowerTierConfig>();
     parts.lower->capacity_blocks = setup.dram_blocks;
     parts.lower->eviction = parse_eviction(setup.eviction, {});
+    parts.lower->write_admission = parse_write_admission(setup.write_admission, {});
     const Duration latency = std::chrono::microseconds(10);
     parts.lower->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
     parts.lower->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};

@@ -49,6 +49,8 @@ struct Setup {
   std::uint64_t dram_blocks = 0;  ///< 0: no tier below
   std::int64_t bytes_per_second = 25'000'000'000;
   std::string eviction = "lru";
+  std::string admission = "always";
+  std::string write_admission = "always";
 
   Setup();
 };
