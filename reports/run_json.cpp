@@ -75,7 +75,7 @@ std::vector<ReasonCount> reasons_from(const json& from) {
 }
 
 json tier_json(const TierResult& t) {
-  return {
+  json out = {
       {"name", t.name},
       {"capacity_bytes", capacity_json(t.unbounded, t.capacity_bytes)},
       {"capacity_blocks", capacity_json(t.unbounded, static_cast<std::int64_t>(t.capacity_blocks))},
@@ -87,6 +87,8 @@ json tier_json(const TierResult& t) {
       {"stores", t.stores},
       {"evictions", t.evictions},
       {"store_failures", t.store_failures}};
+  if (!t.write_refusals.empty()) out["write_refusals"] = reasons_json(t.write_refusals);
+  return out;
 }
 
 TierResult tier_from(const json& j) {
@@ -105,6 +107,7 @@ TierResult tier_from(const json& j) {
   t.stores = j.at("stores");
   t.evictions = j.at("evictions");
   t.store_failures = j.at("store_failures");
+  if (j.contains("write_refusals")) t.write_refusals = reasons_from(j["write_refusals"]);
   return t;
 }
 

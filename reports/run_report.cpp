@@ -87,6 +87,19 @@ Table tier_table(const RunResult& run) {
   return table;
 }
 
+/// Empty where every block was written.
+Table refusal_table(const RunResult& run) {
+  Table table;
+  table.title = "Blocks that write admission kept out";
+  table.header = {"tier", "reason", "blocks"};
+  for (const TierResult& t : run.tiers) {
+    for (const ReasonCount& refusal : t.write_refusals) {
+      table.rows.push_back({t.name, refusal.reason, format_count(refusal.count)});
+    }
+  }
+  return table;
+}
+
 Table link_table(const RunResult& run) {
   Table table;
   table.title = "Links";
@@ -189,6 +202,9 @@ Section setup_section(const Provenance& p) {
   add(engine, "max_num_seqs", "max_num_seqs");
   add(engine, "max_num_batched_tokens", "max_num_batched_tokens");
   add(engine, "max_model_len", "max_model_len");
+  if (part("policies").value("admission", "always") != "always") {
+    add(part("policies"), "admission", "admission");
+  }
   add(trace, "name", "trace");
   add(trace, "requests", "requests");
   add(workload, "arrival", "arrivals");
@@ -260,6 +276,8 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
   Section memory;
   memory.heading = "Memory and links";
   memory.tables.push_back(tier_table(run));
+  Table refusals = refusal_table(run);
+  if (!refusals.rows.empty()) memory.tables.push_back(std::move(refusals));
   if (!run.links.empty()) memory.tables.push_back(link_table(run));
   report.sections.push_back(std::move(memory));
   return report;

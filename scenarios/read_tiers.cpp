@@ -14,7 +14,7 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kTierKeys[] = {"name", "kind", "capacity", "scope", "eviction"};
+constexpr Names kTierKeys[] = {"name", "kind", "capacity", "scope", "eviction", "write_admission"};
 constexpr Names kLinkKeys[] = {"name",       "from",      "to",           "kind",
                                "latency_us", "bandwidth", "per_copy_us",  "copy_bytes",
                                "copies",     "gbs",       "duplex_factor"};
@@ -141,6 +141,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   out.capacity = parse_capacity(capacity, out.where);
   checked_tier_blocks(s, out.capacity, capacity, out.where);
   out.eviction = read_eviction(tier);
+  out.write_admission = read_write_admission(tier);
   s.tier = std::move(out);
 }
 

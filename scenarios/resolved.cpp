@@ -159,12 +159,14 @@ json resolved_configuration(const Scenario& s) {
                   {"kv_bits", bits_of(s.model.kv_dtype)}};
   if (s.model.spec != nullptr) out["model"]["name"] = s.model.spec->name;
   if (s.gpu != nullptr) out["gpu"] = s.gpu->name;
+  out["policies"] = {{"admission", s.admission.text()}};
   out["tiers"] = json::array();
   if (s.tier) {
     out["tiers"].push_back({{"name", s.tier->name},
                             {"kind", "dram"},
                             {"capacity", capacity_json(s.tier->capacity)},
-                            {"eviction", s.tier->eviction.text()}});
+                            {"eviction", s.tier->eviction.text()},
+                            {"write_admission", s.tier->write_admission.text()}});
   }
   out["links"] = json::array();
   if (s.down) out["links"].push_back(link_json(*s.down));

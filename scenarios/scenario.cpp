@@ -11,9 +11,9 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"name",     "description", "model", "gpu",
-                                         "engine",   "tiers",       "links", "compute",
-                                         "workload", "slo",         "plan",  "seed"};
+constexpr std::string_view kTopKeys[] = {"name",  "description", "model",   "gpu",      "engine",
+                                         "tiers", "links",       "compute", "workload", "slo",
+                                         "plan",  "seed",        "policies"};
 
 }  // namespace
 
@@ -64,6 +64,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_compute(top, s);
   read_tiers(top, s);
   read_links(top, s);
+  read_policies(top, s);
   read_workload(top, s);
   read_slo(top, s);
   read_plan(top, s);

@@ -31,7 +31,7 @@ namespace spillway {
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
   static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kLink, kWorkload, kSynthetic, kSlo,
-      kPlan;
+      kPlan, kPolicies;
 };
 
 struct ModelChoice {
@@ -52,6 +52,7 @@ struct TierChoice {
   std::string name;
   Capacity capacity;
   EvictionChoice eviction;
+  WriteAdmissionChoice write_admission;
   SourceRef where;
 };
 
@@ -106,6 +107,7 @@ struct Scenario {
   double gpu_memory_utilization = 0;
   std::optional<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
   EvictionChoice hbm_eviction;
+  AdmissionChoice admission;  ///< of requests
   ComputeChoice compute;
   std::optional<TierChoice> tier;  ///< below HBM
   std::optional<LinkChoice> down;  ///< HBM to the tier

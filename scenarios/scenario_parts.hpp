@@ -10,6 +10,9 @@ void read_engine(const ObjectReader& top, Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);
+/// The key `write_admission` of a tier.
+WriteAdmissionChoice read_write_admission(const ObjectReader& tier);
+void read_policies(const ObjectReader& top, Scenario& s);
 void read_tiers(const ObjectReader& top, Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
 void read_workload(const ObjectReader& top, Scenario& s);

@@ -135,6 +135,14 @@ double metric(const RunResult& r, const std::string& name) {
   return r.goodput;
 }
 
+/// Requests rejected because no admission could help them.
+std::uint64_t exceeding(const RunResult& r) {
+  for (const ReasonCount& reason : r.rejected_reasons) {
+    if (reason.reason == name_of(Reason::kExceedsPool)) return reason.count;
+  }
+  return 0;
+}
+
 class Run {
  public:
   Run(const Scenario& scenario, const Workload& workload, const SimulationOptions& options)
@@ -192,6 +200,7 @@ class Run {
   EngineParts parts() const {
     EngineParts out;
     out.config = s_.engine;
+    out.admission = s_.admission;
     out.eviction = s_.hbm_eviction;
     out.cost = s_.make_cost();
     out.measure_from = s_.workload.warmup;
@@ -199,6 +208,7 @@ class Run {
     out.lower = std::make_unique<LowerTierConfig>();
     out.lower->capacity_blocks = tier_blocks_;
     out.lower->eviction = s_.tier->eviction;
+    out.lower->write_admission = s_.tier->write_admission;
     out.lower->down = {kDownLink, s_.down->make(), s_.down->duplex_factor};
     out.lower->up = {kUpLink, s_.up->make(), s_.up->duplex_factor};
     return out;
@@ -249,6 +259,11 @@ class Run {
     r.tiers[1].hits = offload.hits;
     r.tiers[1].hits_resumed = offload.hits_resumed;
     r.tiers[1].store_failures = offload.store_failures;
+    for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
+      if (offload.refused[i] == 0) continue;
+      const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
+      r.tiers[1].write_refusals.push_back({std::string(reason), offload.refused[i]});
+    }
     r.flushes = offload.flushes;
     const auto name_link = [&](std::size_t i, const LinkChoice& choice) {
       r.links[i].name = choice.name;
@@ -283,12 +298,18 @@ class Run {
       out.warnings.push_back(
           "no request was measured: all arrived before warmup_s or were due after horizon_s");
     }
-    if (r.failed + r.rejected > 0) {
+    const std::uint64_t too_large = exceeding(r);
+    if (r.failed + too_large > 0) {
       out.warnings.push_back(fmt::format(
           "{} of {} requests did not enter: {} too long for "
           "max_model_len ({} tokens; engine.max_model_len sets it), {} larger than "
           "the whole pool. Latencies are of the others",
-          r.failed + r.rejected, r.requests, r.failed, s_.engine.max_model_len, r.rejected));
+          r.failed + too_large, r.requests, r.failed, s_.engine.max_model_len, too_large));
+    }
+    if (r.rejected > too_large) {
+      out.warnings.push_back(fmt::format(
+          "admission ({}) rejected {} of {} requests; latencies are of those that completed",
+          s_.admission.text(), r.rejected - too_large, r.requests));
     }
     if (r.client_queue_time.max_ms > 0) {
       out.warnings.push_back(fmt::format(

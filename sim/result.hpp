@@ -10,6 +10,11 @@
 
 namespace spillway {
 
+struct ReasonCount {
+  std::string reason;
+  std::uint64_t count = 0;
+};
+
 struct TierResult {
   std::string name;
   std::int64_t capacity_bytes = 0;
@@ -23,6 +28,7 @@ struct TierResult {
   std::uint64_t stores = 0;
   std::uint64_t evictions = 0;
   std::uint64_t store_failures = 0;
+  std::vector<ReasonCount> write_refusals{};  ///< blocks that write admission kept out
 };
 
 struct LinkResult {
@@ -51,11 +57,6 @@ struct Series {
   std::string unit;
   double bin_s = 0;
   std::vector<double> values;
-};
-
-struct ReasonCount {
-  std::string reason;
-  std::uint64_t count = 0;
 };
 
 struct SimulationCost {

@@ -25,6 +25,12 @@ Table policies() {
   for (const auto& p : eviction_policies()) {
     t.rows.push_back({std::string(p.name), "eviction", std::string(p.summary)});
   }
+  for (const auto& p : admission_policies()) {
+    t.rows.push_back({std::string(p.name), "admission", std::string(p.summary)});
+  }
+  for (const auto& p : write_admission_policies()) {
+    t.rows.push_back({std::string(p.name), "write admission", std::string(p.summary)});
+  }
   return t;
 }
 

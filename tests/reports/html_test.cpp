@@ -20,7 +20,7 @@ TEST_CASE("the page of a run is well formed", "[reports]") {
   CHECK(markup.count("html") == 1);
   CHECK(markup.count("h1") == 1);
   CHECK(markup.count("table") ==
-        8);  // SLO, latency, totals, sources, tiers, links, setup, provenance
+        9);  // SLO, latency, totals, sources, tiers, refusals, links, setup, provenance
 }
 
 TEST_CASE("the page of a plan is well formed and draws its curves", "[reports]") {

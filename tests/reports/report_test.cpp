@@ -91,9 +91,10 @@ TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers"
   for (const Section& section : report.sections) {
     for (const Table& table : section.tables) titles.push_back(table.title);
   }
-  CHECK(titles == std::vector<std::string>{"Service level objectives", "Latency",
-                                           "Requests and tokens", "Where prompt tokens came from",
-                                           "Tiers (counts in engine blocks)", "Links", "", ""});
+  CHECK(titles ==
+        std::vector<std::string>{"Service level objectives", "Latency", "Requests and tokens",
+                                 "Where prompt tokens came from", "Tiers (counts in engine blocks)",
+                                 "Blocks that write admission kept out", "Links", "", ""});
   CHECK_THAT(report.subtitle, ContainsSubstring("1,000 requests, 61.2 simulated seconds"));
   CHECK_THAT(report.subtitle, ContainsSubstring("TTFT p99 69.0 ms"));
 }

@@ -59,7 +59,19 @@ inline RunResult sample_run() {
   run.prompt_tokens_by_source = {{"local_compute", 2'500}, {"hbm", 4'500}, {"dram", 3'000}};
   run.tiers.push_back(
       {"hbm", 64'000'000'000, false, 30'000, 50'000'000'000, 4.5e10, 600, 281, 1, 900, 300, 0});
-  run.tiers.push_back({"dram", 0, true, 0, 70'000'000'000, 6.5e10, 319, 187, 2, 800, 0, 3});
+  run.tiers.push_back({"dram",
+                       0,
+                       true,
+                       0,
+                       70'000'000'000,
+                       6.5e10,
+                       319,
+                       187,
+                       2,
+                       800,
+                       0,
+                       3,
+                       {{"first_sighting", 12}}});
   run.links.push_back({"d2h", "hbm", "dram", 1'600'000'000, 80, 0.125, 2e10, 2.5e10, "measured"});
   run.links.push_back({"h2d", "dram", "hbm", 374'000'000, 40, 0.0625, 1e10, 2.5e10, "scenario"});
   run.cold_blocks_per_token_mean = 0.75;
