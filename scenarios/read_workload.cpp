@@ -84,7 +84,8 @@ constexpr Names kMaxMetrics[] = {
     "mean_ttft_ms", "median_ttft_ms", "p90_ttft_ms", "p95_ttft_ms", "p99_ttft_ms",
     "mean_tpot_ms", "median_tpot_ms", "p90_tpot_ms", "p95_tpot_ms", "p99_tpot_ms",
     "mean_itl_ms",  "median_itl_ms",  "p90_itl_ms",  "p95_itl_ms",  "p99_itl_ms",
-    "mean_e2el_ms", "median_e2el_ms", "p90_e2el_ms", "p95_e2el_ms", "p99_e2el_ms"};
+    "mean_e2el_ms", "median_e2el_ms", "p90_e2el_ms", "p95_e2el_ms", "p99_e2el_ms",
+    kRejectedShare};
 constexpr Names kMinMetrics[] = {"request_throughput", "output_throughput",
                                  "total_token_throughput", "goodput"};
 

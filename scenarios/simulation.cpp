@@ -128,6 +128,9 @@ double metric(const RunResult& r, const std::string& name) {
     if (which == "p95") return kind.stats.p95_ms;
     if (which == "p99") return kind.stats.p99_ms;
   }
+  if (name == kRejectedShare) {
+    return r.requests == 0 ? 0 : static_cast<double>(r.rejected) / static_cast<double>(r.requests);
+  }
   if (name == "request_throughput") return r.request_throughput;
   if (name == "output_throughput") return r.output_throughput;
   if (name == "total_token_throughput") return r.total_token_throughput;

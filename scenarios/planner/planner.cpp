@@ -53,6 +53,15 @@ Demand demand_of(const Scenario& scenario, const Workload& workload) {
   return out;
 }
 
+/// Whether every target is met, and every request done. Rejected requests count as done where a
+/// target bounds their share.
+bool is_feasible(const RunResult& run) {
+  const auto bounds_rejected = [](const SloResult& s) { return s.name == kRejectedShare; };
+  const bool may_reject = std::any_of(run.slo.begin(), run.slo.end(), bounds_rejected);
+  return std::all_of(run.slo.begin(), run.slo.end(), [](const SloResult& s) { return s.passed; }) &&
+         run.completed + (may_reject ? run.rejected : 0) == run.requests;
+}
+
 class Judge {
  public:
   Judge(PlanResult& plan, const Scenario& scenario, const Demand& demand)
@@ -214,6 +223,17 @@ class Judge {
     if (e.max_model_len > 0) flags += fmt::format(" --max-model-len {}", e.max_model_len);
     if (scenario_.model.kv_dtype == KvDtype::kFp8) flags += " --kv-cache-dtype fp8";
     plan_.notes.push_back(fmt::format("Set in vLLM ({}):{}", scenario_.preset, flags));
+    if (scenario_.admission.name() != "always") {
+      plan_.notes.push_back(fmt::format(
+          "Those flags do not cover the admission of requests ({}): it has to stand before vLLM",
+          scenario_.admission.text()));
+    }
+    if (scenario_.tier->write_admission.name() != "always") {
+      plan_.notes.push_back(fmt::format(
+          "Those flags do not set write admission ({}); vLLM's own is store_threshold in "
+          "kv_connector_extra_config",
+          scenario_.tier->write_admission.text()));
+    }
   }
 
   PlanResult& plan_;
@@ -251,9 +271,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
     if (!point.unbounded) {
       point.capacity_bytes = static_cast<std::int64_t>(blocks) * one.engine.block_bytes.count();
     }
-    point.feasible = std::all_of(run.result.slo.begin(), run.result.slo.end(),
-                                 [](const SloResult& s) { return s.passed; }) &&
-                     run.result.completed == run.result.requests;
+    point.feasible = is_feasible(run.result);
     point.digest = digest_of(to_json(run.result));
     point.run = std::move(run.result);
     warnings[i] = std::move(run.warnings);

@@ -1,5 +1,6 @@
 // Admission policies in scenarios: what a file may say, what the configuration repeats, and what
 // results show.
+#include "scenarios/planner/planner.hpp"
 #include "scenarios/resolved.hpp"
 #include "tests/scenarios/run_setup.hpp"
 
@@ -111,6 +112,42 @@ TEST_CASE("a run's results survive being written and read, refusals included", "
   const Scenario s = reference_with({"tiers.0.write_admission=second-hit"});
   const json out = to_json(simulate(s, repeating(20, 10, 100, 1)).result);
   CHECK(to_json(run_from_json(out)) == out);
+}
+
+TEST_CASE("the share of rejected requests may be a target", "[scenarios]") {
+  // 4 of 60 are rejected: 6.7%.
+  const auto slo = [](const char* most) {
+    const Scenario s = reference_with(
+        {"policies.admission=gpu-only",
+         fmt::format("slo=[{{\"metric\": \"rejected_share\", \"max\": {}}}]", most)});
+    return simulate(s, burst()).result.slo.at(0);
+  };
+  CHECK(slo("0.07").passed);
+  CHECK(slo("0.07").value == Approx(4.0 / 60));
+  CHECK_FALSE(slo("0.06").passed);
+}
+
+TEST_CASE("a plan takes a size that rejects within its target, and no other", "[scenarios]") {
+  // All tiers hold the burst of 60 from 4 GiB on; HBM alone rejects 4 of them, 6.7%.
+  const auto plan = [](const std::string& more) {
+    const Scenario s =
+        reference_with({"policies.admission=all-tiers", "tiers.0.write_admission=second-hit",
+                        "slo=[{\"metric\": \"p99_ttft_ms\", \"max\": 100000}" + more + "]"});
+    return plan_sizes(s, burst(), 1, {}).result;
+  };
+  const PlanResult complete = plan("");
+  CHECK_FALSE(complete.points[0].feasible);
+  CHECK(complete.points[1].feasible);
+  const PlanResult bounded = plan(R"(, {"metric": "rejected_share", "max": 0.07})");
+  CHECK(bounded.points[0].feasible);
+  CHECK_FALSE(plan(R"(, {"metric": "rejected_share", "max": 0.06})").points[0].feasible);
+  const auto has_note = [&](std::string_view text) {
+    return std::any_of(bounded.notes.begin(), bounded.notes.end(), [&](const std::string& note) {
+      return note.find(text) != std::string::npos;
+    });
+  };
+  CHECK(has_note("admission of requests (all-tiers): it has to stand before vLLM"));
+  CHECK(has_note("write admission (second-hit); vLLM's own is store_threshold"));
 }
 
 TEST_CASE("equal runs with admission have equal digests", "[scenarios]") {
