@@ -200,6 +200,24 @@ TEST_CASE("the golden scenarios reach what they are for", "[golden]") {
   }
 }
 
+TEST_CASE("admission cuts the tail of the overloaded scenario", "[golden]") {
+  const auto run = [](const char* admission) {
+    const std::string file = test::source_path("scenarios/library/overload-admission.json");
+    return json::parse(test::spillway({"run", file, "--json", "-", "--set",
+                                       std::string("policies.admission=") + admission})
+                           .out)["results"];
+  };
+  const json all = run("always");
+  const json admitted = run("all-tiers");
+  CHECK(all["completed"] == 1500);
+  CHECK(admitted["completed"].get<int>() + admitted["rejected"].get<int>() == 1500);
+  CHECK(admitted["reasons"]["rejected"]["tiers_full"] == admitted["rejected"]);
+  // The tail of those that are served is shorter by an order of magnitude, and more are served in
+  // time in all.
+  CHECK(10 * admitted["p99_ttft_ms"].get<double>() < all["p99_ttft_ms"].get<double>());
+  CHECK(admitted["goodput"] > all["goodput"]);
+}
+
 TEST_CASE("figures that moved are named", "[golden]") {
   const json before = {{"run", {{"digest", "a"}, {"figures", {{"x", 1}, {"y", 2}}}}}};
   const json after = {{"run", {{"digest", "b"}, {"figures", {{"x", 1}, {"y", 3}}}}}};
