@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "scenarios/run_metrics.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -79,15 +80,6 @@ SyntheticConfig read_synthetic(const Scenario& s, const ObjectReader& o) {
   if (const auto fault = fault_of(config)) o.fail(fault->key, fault->message);
   return config;
 }
-
-constexpr Names kMaxMetrics[] = {
-    "mean_ttft_ms", "median_ttft_ms", "p90_ttft_ms", "p95_ttft_ms", "p99_ttft_ms",
-    "mean_tpot_ms", "median_tpot_ms", "p90_tpot_ms", "p95_tpot_ms", "p99_tpot_ms",
-    "mean_itl_ms",  "median_itl_ms",  "p90_itl_ms",  "p95_itl_ms",  "p99_itl_ms",
-    "mean_e2el_ms", "median_e2el_ms", "p90_e2el_ms", "p95_e2el_ms", "p99_e2el_ms",
-    kRejectedShare};
-constexpr Names kMinMetrics[] = {"request_throughput", "output_throughput",
-                                 "total_token_throughput", "goodput"};
 
 /// Who waits for whom, and which part of the run is measured.
 void read_measured(const ObjectReader& workload, WorkloadChoice& w) {
@@ -171,20 +163,16 @@ void read_slo(const ObjectReader& top, Scenario& s) {
   for (const ObjectReader& item : top.objects("slo", ScenarioKeys::kSlo)) {
     SloTarget target;
     target.name = item.require_text("metric");
-    const bool latency = std::find(std::begin(kMaxMetrics), std::end(kMaxMetrics), target.name) !=
-                         std::end(kMaxMetrics);
-    const bool rate = std::find(std::begin(kMinMetrics), std::end(kMinMetrics), target.name) !=
-                      std::end(kMinMetrics);
-    if (!latency && !rate) {
-      std::vector<Names> known(std::begin(kMaxMetrics), std::end(kMaxMetrics));
-      known.insert(known.end(), std::begin(kMinMetrics), std::end(kMinMetrics));
-      item.fail("metric", unknown_name("metric", target.name, known));
+    const RunMetric* metric = find_metric(slo_metrics(), target.name);
+    if (metric == nullptr) {
+      item.fail("metric", unknown_name("metric", target.name, metric_names(slo_metrics())));
     }
+    const bool latency = metric->lower_is_better;
     const std::string_view bound = latency ? "max" : "min";
     if (item.has(latency ? "min" : "max")) {
       item.fail(latency ? "min" : "max", fmt::format("expected {} for {}", bound, target.name));
     }
-    target.at_least = rate;
+    target.at_least = !latency;
     target.target = item.require_number(bound, 0, kHuge);
     s.slo.push_back(target);
   }

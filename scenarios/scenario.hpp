@@ -82,9 +82,6 @@ struct WorkloadChoice {
   SourceRef where;
 };
 
-/// A metric that an SLO may bound: rejected requests, of all that were measured.
-inline constexpr std::string_view kRejectedShare = "rejected_share";
-
 struct SloTarget {
   std::string name;       ///< key of a run's results
   bool at_least = false;  ///< a minimum instead of a maximum

@@ -8,6 +8,7 @@
 
 #include "models/engine/engine.hpp"
 #include "scenarios/conservation.hpp"
+#include "scenarios/run_metrics.hpp"
 #include "sim/decimal.hpp"
 #include "sim/recorder.hpp"
 
@@ -108,34 +109,6 @@ std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
-/// The value of one of the result keys that an SLO may name.
-double metric(const RunResult& r, const std::string& name) {
-  struct Named {
-    std::string_view suffix;
-    const LatencyStats& stats;
-  };
-  const Named kinds[] = {
-      {"_ttft_ms", r.ttft}, {"_tpot_ms", r.tpot}, {"_itl_ms", r.itl}, {"_e2el_ms", r.e2el}};
-  for (const Named& kind : kinds) {
-    if (!std::string_view(name).ends_with(kind.suffix)) continue;
-    const std::string_view which =
-        std::string_view(name).substr(0, name.size() - kind.suffix.size());
-    if (which == "mean") return kind.stats.mean_ms;
-    if (which == "median") return kind.stats.median_ms;
-    if (which == "p90") return kind.stats.p90_ms;
-    if (which == "p95") return kind.stats.p95_ms;
-    if (which == "p99") return kind.stats.p99_ms;
-  }
-  if (name == kRejectedShare) {
-    return r.requests == 0 ? 0 : static_cast<double>(r.rejected) / static_cast<double>(r.requests);
-  }
-  if (name == "request_throughput") return r.request_throughput;
-  if (name == "output_throughput") return r.output_throughput;
-  if (name == "total_token_throughput") return r.total_token_throughput;
-  KV_ASSERT(name == "goodput", "no metric called {}", name);
-  return r.goodput;
 }
 
 /// Requests rejected because no admission could help them.
@@ -284,7 +257,7 @@ class Run {
   void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {
     RunResult& r = out.result;
     for (const SloTarget& target : s_.slo) {
-      const double value = metric(r, target.name);
+      const double value = find_metric(slo_metrics(), target.name)->value(r);
       const bool passed =
           r.completed > 0 && (target.at_least ? value >= target.target : value <= target.target);
       r.slo.push_back({target.name, target.at_least, target.target, value, passed});

@@ -11,6 +11,7 @@
 #include "reports/format.hpp"
 #include "reports/run_json.hpp"
 #include "scenarios/parallel.hpp"
+#include "scenarios/run_metrics.hpp"
 #include "scenarios/simulation.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
