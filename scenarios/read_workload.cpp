@@ -38,7 +38,7 @@ std::vector<Names> synthetic_names() {
 std::string path_beside(const Scenario& s, const ObjectReader& o, std::string_view key,
                         const std::string& text) {
   const std::filesystem::path path(text);
-  const bool typed = o.where(key).file == "--set" && std::filesystem::exists(path);
+  const bool typed = o.where(key).file.starts_with("--") && std::filesystem::exists(path);
   if (path.is_absolute() || text == "-" || typed) return text;
   return (std::filesystem::path(s.path).parent_path() / path).string();
 }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <ranges>
 #include <sstream>
 
 namespace spillway {
@@ -207,20 +208,21 @@ JsonSource JsonSource::from_text(const std::string& name, std::string_view text,
   return source;
 }
 
-void JsonSource::set(std::string_view assignment) {
+void JsonSource::set(std::string_view assignment, std::string_view option) {
+  const std::string from(option);
   const std::size_t equals = assignment.find('=');
   std::string_view path = assignment.substr(0, std::min(equals, assignment.size()));
   const bool hollow = path.empty() || path.starts_with('.') || path.ends_with('.') ||
                       path.find("..") != std::string_view::npos;
   if (equals == std::string_view::npos || hollow) {
-    throw InputError(Fault::kUsage, {"--set", 0, ""},
+    throw InputError(Fault::kUsage, {from, 0, ""},
                      fmt::format("expected key.path=value, found \"{}\"", assignment));
   }
   const std::string field(path);
   const std::string text(assignment.substr(equals + 1));
   json value = text;
   try {
-    value = from_text("--set", text).root_;
+    value = from_text(from, text).root_;
   } catch (const InputError&) {  // not JSON: a string without its quotes
   }
 
@@ -240,24 +242,24 @@ void JsonSource::set(std::string_view assignment) {
       if (created.empty() && !node->contains(part)) created = pointer;
       node = &(*node)[part];
     } else if (node->is_array()) {
-      throw InputError(Fault::kUsage, {"--set", 0, field},
+      throw InputError(Fault::kUsage, {from, 0, field},
                        fmt::format("\"{}\" is no place in an array of {}; expected 0 to {}", part,
                                    node->size(), node->empty() ? 0 : node->size() - 1));
     } else {
-      throw InputError(Fault::kUsage, {"--set", 0, field},
+      throw InputError(Fault::kUsage, {from, 0, field},
                        fmt::format("\"{}\" leads into {}, not an object", part, node->type_name()));
     }
   }
   *node = std::move(value);
-  overridden_.push_back(created.empty() ? pointer : created);
+  overridden_.push_back({created.empty() ? pointer : created, from});
 }
 
 SourceRef JsonSource::where(const std::string& pointer) const {
   const std::string field = dotted(pointer);
-  for (const std::string& set : overridden_) {
+  for (const auto& [set, option] : std::views::reverse(overridden_)) {  // the last one counts
     const bool inside =
         pointer.starts_with(set) && (pointer.size() == set.size() || pointer[set.size()] == '/');
-    if (inside) return {"--set", 0, field};
+    if (inside) return {option, 0, field};
   }
   std::string at = pointer;
   for (;;) {  // the nearest enclosing value that has a line

@@ -24,8 +24,9 @@ class JsonSource {
                               Fault fault = Fault::kUsage);
 
   /// Applies "a.b.0.c=value"; the value is JSON where it parses as such, else a string. Objects on
-  /// the way are created. Throws InputError (exit 2) for a malformed assignment.
-  void set(std::string_view assignment);
+  /// the way are created. Throws InputError (exit 2) for a malformed assignment. `option` is what
+  /// errors about it, now and when the value is read, name as its place.
+  void set(std::string_view assignment, std::string_view option = "--set");
 
   const nlohmann::json& root() const { return root_; }
   const std::string& name() const { return name_; }
@@ -40,7 +41,11 @@ class JsonSource {
   Fault fault_;
   nlohmann::json root_;
   std::map<std::string, std::int64_t> lines_;  ///< by JSON pointer
-  std::vector<std::string> overridden_;        ///< pointers set from the command line
+  struct Override {
+    std::string pointer;
+    std::string option;
+  };
+  std::vector<Override> overridden_;  ///< set from the command line
 };
 
 /// `key` as a part of a JSON pointer ("/" and "~" escaped).
