@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   spillway::add_run(app, commands);
   spillway::add_replay(app, commands);
   spillway::add_plan(app, commands);
+  spillway::add_compare(app, commands);
   spillway::add_trace(app, commands);
   spillway::add_report(app, commands);
   spillway::add_kvsize(app, commands);

@@ -48,6 +48,7 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
 void add_run(CLI::App& app, CommandList& commands);
 void add_replay(CLI::App& app, CommandList& commands);
 void add_plan(CLI::App& app, CommandList& commands);
+void add_compare(CLI::App& app, CommandList& commands);
 void add_trace(CLI::App& app, CommandList& commands);
 void add_kvsize(CLI::App& app, CommandList& commands);
 void add_list(CLI::App& app, CommandList& commands);

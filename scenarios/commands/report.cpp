@@ -1,6 +1,8 @@
 // `spillway report`: renders a result document again.
 #include <fmt/format.h>
 
+#include "reports/compare_json.hpp"
+#include "reports/compare_report.hpp"
 #include "reports/format.hpp"
 #include "reports/renderer.hpp"
 #include "reports/run_json.hpp"
@@ -46,9 +48,10 @@ Report build(const JsonSource& source) {
     }
     if (kind == "run") return run_report(run_from_json(root.at("results")), p);
     if (kind == "plan") return plan_report(plan_from_json(root.at("results")), p);
+    if (kind == "compare") return compare_report(compare_from_json(root.at("results")), p);
     if (kind == "trace-stats") return trace_report(root.at("results"), p);
-    fail(
-        fmt::format("no report for documents of kind \"{}\"; known: run, plan, trace-stats", kind));
+    fail(fmt::format(
+        "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats", kind));
   } catch (const nlohmann::json::exception& error) {
     fail(fmt::format("not a complete result document ({})", error.what()));
   }
@@ -98,7 +101,9 @@ void add_report(CLI::App& app, CommandList& commands) {
                                   "  spillway report out/quickstart/plan.json > report.html\n"
                                   "  spillway report result.json --format html,csv --out out\n",
                                   options->common, [options] { return run(*options); });
-  command->add_option("RESULT", options->result, "JSON document of a run, a plan or trace stats")
+  command
+      ->add_option("RESULT", options->result,
+                   "JSON document of a run, a plan, a comparison or trace stats")
       ->required();
   command->add_option("--format", options->formats, "html, md, text, csv")->delimiter(',');
 }

@@ -93,6 +93,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"run", {"run", scene.scenario}},
       {"replay", {"replay", "--trace", scene.trace}},
       {"plan", {"plan", scene.scenario}},
+      {"compare", {"compare", scene.scenario, "--vary", "tiers.0.eviction=lru,fifo"}},
       {"trace stats", {"trace", "stats", scene.trace}},
       {"trace check", {"trace", "check", scene.trace}},
       {"trace convert", {"trace", "convert", scene.trace, scene.path("converted.bin")}},

@@ -41,9 +41,9 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"kvsize", "list", "plan", "replay", "run", "trace-check",
-                                       "trace-convert", "trace-generate", "trace-merge",
-                                       "trace-sample", "trace-stats"});
+  CHECK(kinds == std::set<std::string>{"compare", "kvsize", "list", "plan", "replay", "run",
+                                       "trace-check", "trace-convert", "trace-generate",
+                                       "trace-merge", "trace-sample", "trace-stats"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {
@@ -78,7 +78,7 @@ TEST_CASE("--out DIR takes the document, and makes the directory", "[cli]") {
       names.insert(entry.path().filename().string());
     }
     const bool report = verb.name == "run" || verb.name == "plan" || verb.name == "report" ||
-                        verb.name == "trace stats";
+                        verb.name == "compare" || verb.name == "trace stats";
     CHECK(names.count("report.html") == (report ? 1 : 0));
     CHECK(names.size() == (report && verb.name != "report" ? 2 : 1));
     for (const std::string& name : names) {

@@ -169,6 +169,8 @@ def check_documents(tool, validator, source, folder):
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
+        ["compare", paths[0], "--vary", "tiers.0.eviction=lru,fifo", "--replications", "5"],
+        ["compare", paths[0], "--vary", "tiers.0.capacity=0GiB,1GiB", "--replications", "1"],
         replay, replay + ["--semantics", "prefix"], replay + ["--bounds", "never"],
         replay[:-2] + ["--tiers", "hbm=10blocks,dram=50blocks/fifo,far=inf", "--inclusion",
                        "exclusive", "--kv-bytes-per-block", "1MiB"],
@@ -191,7 +193,7 @@ def check_documents(tool, validator, source, folder):
         kinds.add(document.get("kind"))
         complain(validator, document, name)
         check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
-        if isinstance(document["results"], dict) and document["kind"] in ("run", "plan", "trace-stats"):
+        if isinstance(document["results"], dict) and document["kind"] in ("run", "plan", "compare", "trace-stats"):
             planted = changed(document, ("results",), PLANTED, 1)
             check(not validator.is_valid(planted), f"{name}: takes an unknown result")
     untried = set(validator.schema["properties"]["kind"]["enum"]) - kinds

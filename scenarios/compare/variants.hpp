@@ -1,0 +1,43 @@
+// The variants of a comparison: one scenario for each combination of the values of --vary.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scenarios/scenario.hpp"
+
+namespace spillway {
+
+inline constexpr std::size_t kMostVariants = 64;
+
+struct Varied {
+  std::string key;                  ///< dotted, as in --set
+  std::vector<std::string> values;  ///< two or more, all different
+};
+
+struct Variant {
+  std::string name;  ///< its values, joined
+  std::vector<std::pair<std::string, std::string>> values;
+  Scenario scenario;
+};
+
+struct VariantSet {
+  std::vector<Variant> variants;  ///< the first --vary changes slowest
+  std::size_t baseline = 0;
+};
+
+/// Each of `texts` is "key.path=a,b,c"; commas within brackets, braces and quotes do not separate.
+/// Throws InputError (exit 2) for fewer than two values, a value or a key given twice, and a key
+/// that has no place here.
+std::vector<Varied> parse_varied(std::span<const std::string> texts);
+
+/// Reads every variant. Each of `baseline` names a value, or "key=value"; keys that none names are
+/// at their first value. Throws InputError (exit 2) for a variant that is no valid scenario, for
+/// two that are the same, for more than kMostVariants and for an unknown baseline.
+VariantSet make_variants(const JsonSource& source, std::span<const Varied> varied,
+                         std::span<const std::string> baseline);
+
+}  // namespace spillway
