@@ -5,15 +5,9 @@
 #include <vector>
 
 #include "sim/workload.hpp"
+#include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {
-
-/// Hits of an LRU cache that a whole request is looked up in before it touches its blocks, last
-/// block first; every resident block counts.
-struct CurvePoint {
-  std::uint64_t capacity_blocks = 0;
-  std::uint64_t hits = 0;
-};
 
 /// Equal intervals from the first arrival to the last.
 struct WorkingSet {
@@ -29,7 +23,9 @@ struct WorkingSet {
 struct ReuseStats {
   std::uint64_t single_use_blocks = 0;
   std::uint64_t infinite_hits = 0;
-  /// About twenty capacities up to the unique blocks, evenly spaced in logarithm.
+  /// Hits of an LRU cache that a whole request is looked up in before it touches its blocks, last
+  /// block first; every resident block counts. About twenty capacities up to the unique blocks,
+  /// evenly spaced in logarithm.
   std::vector<CurvePoint> curve;
   /// Over the references that hit an infinite cache: distinct other blocks touched since the
   /// block's last touch.

@@ -78,6 +78,43 @@ TEST_CASE("the reuse curve equals a replay at every capacity", "[traces]") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) check_every_capacity(sessions(seed));
 }
 
+TEST_CASE("requests as they come count as all of them at once", "[traces]") {
+  // More touches than the line of a counter that expects nothing begins with, of few blocks: it is
+  // tidied several times.
+  Stream random(9, "reuse-curve-stream");
+  std::vector<Row> rows;
+  for (int i = 0; i < 4000; ++i) {
+    const std::uint64_t first = 3 * random.below(900);
+    std::vector<std::uint64_t> chain;
+    for (std::uint64_t k = 0; k < 80; ++k) chain.push_back(first + k);
+    rows.push_back({i, 10'000, 1, chain});
+  }
+  const Workload workload = workload_of(rows, 16);
+  const RequestBatch all = workload.all();
+  for (const Mode mode : kModes) {
+    const ReuseCurve whole = reuse_curve(workload, mode.order, mode.atomicity);
+    ReuseCounter block(mode.order, mode.atomicity, CountedHits::kBlock);
+    ReuseCounter prefix(mode.order, mode.atomicity, CountedHits::kPrefix);
+    for (std::size_t begin = 0; begin < all.size(); begin += 100) {
+      RequestBatch part = all;
+      part.arrival_ns = all.arrival_ns.subspan(begin, 100);
+      part.chain_begin = all.chain_begin.subspan(begin, 101);
+      part.chain =
+          all.chain.subspan(part.chain_begin[0], part.chain_begin[100] - part.chain_begin[0]);
+      block.add(part);
+      prefix.add(part);
+    }
+    const ReuseCurve blocks = std::move(block).curve();
+    const ReuseCurve prefixes = std::move(prefix).curve();
+    CHECK(blocks.references == whole.references);
+    CHECK(prefixes.block.infinite_hits() == 0);
+    for (std::uint64_t c = 0; c <= whole.unique_blocks + 1; c += 3) {
+      REQUIRE(blocks.block.hits(c) == whole.block.hits(c));
+      REQUIRE(prefixes.prefix.hits(c) == whole.prefix.hits(c));
+    }
+  }
+}
+
 TEST_CASE("stack distances of a small trace", "[traces]") {
   // Blocks 1 2 3, then 1 2 again, last block touched first: the stack from the top is 1 2 3, so 1
   // is at distance 0 and 2 at 1; afterwards it is 1 2 3 again, and 3 is at distance 2. As a prefix,
