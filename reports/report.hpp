@@ -68,6 +68,10 @@ Report plan_report(const PlanResult& plan, const Provenance& provenance);
 Report trace_report(const nlohmann::json& results, const Provenance& provenance);
 /// The part of it that a terminal shows.
 Report trace_summary(const nlohmann::json& results, const Provenance& provenance);
+/// From the results of an `mrc` document.
+Report mrc_report(const nlohmann::json& results, const Provenance& provenance);
+/// With the curve drawn in characters, for a terminal.
+Report mrc_summary(const nlohmann::json& results, const Provenance& provenance);
 /// The table of sizes that a plan prints on the terminal, and the report repeats.
 Table plan_table(const PlanResult& plan);
 

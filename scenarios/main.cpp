@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   spillway::CommandList commands;
   spillway::add_run(app, commands);
   spillway::add_replay(app, commands);
+  spillway::add_mrc(app, commands);
   spillway::add_plan(app, commands);
   spillway::add_compare(app, commands);
   spillway::add_trace(app, commands);

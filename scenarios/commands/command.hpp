@@ -47,6 +47,7 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
 
 void add_run(CLI::App& app, CommandList& commands);
 void add_replay(CLI::App& app, CommandList& commands);
+void add_mrc(CLI::App& app, CommandList& commands);
 void add_plan(CLI::App& app, CommandList& commands);
 void add_compare(CLI::App& app, CommandList& commands);
 void add_trace(CLI::App& app, CommandList& commands);

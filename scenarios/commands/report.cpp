@@ -50,8 +50,10 @@ Report build(const JsonSource& source) {
     if (kind == "plan") return plan_report(plan_from_json(root.at("results")), p);
     if (kind == "compare") return compare_report(compare_from_json(root.at("results")), p);
     if (kind == "trace-stats") return trace_report(root.at("results"), p);
+    if (kind == "mrc") return mrc_report(root.at("results"), p);
     fail(fmt::format(
-        "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats", kind));
+        "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats, mrc",
+        kind));
   } catch (const nlohmann::json::exception& error) {
     fail(fmt::format("not a complete result document ({})", error.what()));
   }

@@ -49,6 +49,16 @@ const std::vector<Covered>& own_flags() {
       {"replay", "--kv-bytes-per-block",
        "--tiers counts by tier, and --inclusion says how blocks move"},
       {"replay", "--bounds", "--bounds puts what is possible beside each result"},
+      {"mrc", "--trace", "mrc equals a replay at every capacity"},
+      {"mrc", "--semantics", "mrc equals a replay at every capacity"},
+      {"mrc", "--touch-order", "mrc equals a replay at every capacity"},
+      {"mrc", "--atomic", "mrc equals a replay at every capacity"},
+      {"mrc", "--at", "mrc --at lists capacities whatever else is left out"},
+      {"mrc", "--points", "mrc --points thins the curve and keeps its shape"},
+      {"mrc", "--sample", "mrc --sample estimates the curve and says how well"},
+      {"mrc", "--output", "mrc --output renders each kind"},
+      {"mrc", "--limit", "mrc reads its trace as other verbs do"},
+      {"mrc", "--block-tokens", "mrc reads its trace as other verbs do"},
       {"plan", "SCENARIO", "a required argument that is missing is named"},
       {"compare", "SCENARIO", "compare refuses what it cannot vary, before anything runs"},
       {"compare", "--vary", "compare ranks variants by differences on the same workloads"},
@@ -142,8 +152,8 @@ const std::vector<Covered>& own_flags() {
 /// What add_trace_options() gives to every verb that reads a trace.
 std::vector<Covered> shared_by_trace_verbs() {
   std::vector<Covered> out;
-  for (const char* verb :
-       {"replay", "trace stats", "trace check", "trace convert", "trace sample", "trace merge"}) {
+  for (const char* verb : {"replay", "mrc", "trace stats", "trace check", "trace convert",
+                           "trace sample", "trace merge"}) {
     out.push_back({verb, "--lenient", "--lenient leaves one row in a hundred out and no more"});
     out.push_back({verb, "--infer-sessions", "--infer-sessions finds the turns of chats"});
     out.push_back({verb, "--session-window", "--infer-sessions finds the turns of chats"});

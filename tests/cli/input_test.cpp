@@ -13,6 +13,8 @@ using test::Scene;
 /// Every verb that reads a trace.
 std::vector<Args> readers(const Scene& scene, const std::string& trace) {
   return {{"replay", "--trace", trace},
+          {"mrc", "--trace", trace},
+          {"mrc", "--trace", trace, "--sample", "0.5"},
           {"trace", "stats", trace},
           {"trace", "convert", trace, scene.path("new.bin")},
           {"run", scene.scenario, "--set", "workload.trace=" + trace},

@@ -92,6 +92,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
   return {
       {"run", {"run", scene.scenario}},
       {"replay", {"replay", "--trace", scene.trace}},
+      {"mrc", {"mrc", "--trace", scene.trace}},
       {"plan", {"plan", scene.scenario}},
       {"compare", {"compare", scene.scenario, "--vary", "tiers.0.eviction=lru,fifo"}},
       {"trace stats", {"trace", "stats", scene.trace}},

@@ -41,7 +41,7 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"compare", "kvsize", "list", "plan", "replay", "run",
+  CHECK(kinds == std::set<std::string>{"compare", "kvsize", "list", "mrc", "plan", "replay", "run",
                                        "trace-check", "trace-convert", "trace-generate",
                                        "trace-merge", "trace-sample", "trace-stats"});
 }
@@ -78,7 +78,7 @@ TEST_CASE("--out DIR takes the document, and makes the directory", "[cli]") {
       names.insert(entry.path().filename().string());
     }
     const bool report = verb.name == "run" || verb.name == "plan" || verb.name == "report" ||
-                        verb.name == "compare" || verb.name == "trace stats";
+                        verb.name == "compare" || verb.name == "trace stats" || verb.name == "mrc";
     CHECK(names.count("report.html") == (report ? 1 : 0));
     CHECK(names.size() == (report && verb.name != "report" ? 2 : 1));
     for (const std::string& name : names) {

@@ -174,6 +174,8 @@ def check_documents(tool, validator, source, folder):
         replay, replay + ["--semantics", "prefix"], replay + ["--bounds", "never"],
         replay[:-2] + ["--tiers", "hbm=10blocks,dram=50blocks/fifo,far=inf", "--inclusion",
                        "exclusive", "--kv-bytes-per-block", "1MiB"],
+        ["mrc", "--trace", trace, "--limit", "200", "--at", "10"],
+        ["mrc", "--trace", trace, "--semantics", "prefix", "--sample", "0.2"],
         ["trace", "stats", trace], ["trace", "stats", rates], ["trace", "check", trace],
         ["trace", "convert", trace, copied],
         ["trace", "generate", "--out", os.path.join(folder, "made.jsonl"), "--requests", "20"],
@@ -193,7 +195,8 @@ def check_documents(tool, validator, source, folder):
         kinds.add(document.get("kind"))
         complain(validator, document, name)
         check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
-        if isinstance(document["results"], dict) and document["kind"] in ("run", "plan", "compare", "trace-stats"):
+        if isinstance(document["results"], dict) and document["kind"] in (
+                "run", "plan", "compare", "mrc", "trace-stats"):
             planted = changed(document, ("results",), PLANTED, 1)
             check(not validator.is_valid(planted), f"{name}: takes an unknown result")
     untried = set(validator.schema["properties"]["kind"]["enum"]) - kinds
