@@ -7,6 +7,8 @@ Made make_lru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_fifo(const EvictionContext&, const Params&, const SourceRef&);
 Made make_belady(const EvictionContext&, const Params&, const SourceRef&);
 Made make_arc(const EvictionContext&, const Params&, const SourceRef&);
+Made make_wtinylfu(const EvictionContext&, const Params&, const SourceRef&);
+extern const ParamSpec kWtinylfuParams[3];
 
 Made make_clock(const EvictionContext&, const Params&, const SourceRef&);
 Made make_sieve(const EvictionContext&, const Params&, const SourceRef&);
@@ -88,6 +90,10 @@ constexpr EvictionEntry kEviction[] = {
      make_workload_aware,
      kWorkloadAwareParams,
      {.requests = true}},
+    {"wtinylfu",
+     "A small LRU window whose victims enter a segmented LRU only if used more often than its "
+     "victim.",
+     make_wtinylfu, kWtinylfuParams},
 };
 
 }  // namespace

@@ -1,57 +1,25 @@
 // ARC step by step as figure 4 of its paper goes, against a plain version, and where a tier differs
 // from the paper's cache.
+#include <algorithm>
 #include <deque>
-#include <map>
 #include <optional>
 
 #include "models/cache_replay.hpp"
 #include "sim/rng.hpp"
 #include "tests/support/engine_run.hpp"
-#include "tests/support/policy_rig.hpp"
+#include "tests/support/policy_cache.hpp"
 
 namespace spillway {
 namespace {
 
+using test::PolicyCache;
 using test::PolicyRig;
-
-/// Capacity slots under one policy, as a replay by reference fills them.
-class Cache {
- public:
-  Cache(std::string_view policy, std::uint32_t slots, std::uint32_t blocks)
-      : slots_(slots), rig_(policy, slots, {.blocks = blocks}) {}
-
-  /// Uses a block and says which one left for it.
-  std::optional<std::uint32_t> use(std::uint32_t block) {
-    const auto here = slot_.find(block);
-    if (here != slot_.end()) {
-      rig_->touch(std::vector{SlotId{here->second}}, {});
-      return {};
-    }
-    SlotId slot{static_cast<std::uint32_t>(slot_.size())};
-    std::optional<std::uint32_t> left;
-    if (slot_.size() == slots_) {
-      const std::vector incoming = {BlockId{block}};
-      rig_->pop_victims({&slot, 1}, incoming, {});
-      left = raw(rig_.contents()[slot]);
-      slot_.erase(*left);
-    }
-    slot_[block] = raw(slot);
-    rig_.contents()[slot] = BlockId{block};
-    rig_->add(std::vector{slot}, {});
-    return left;
-  }
-
- private:
-  std::uint32_t slots_;
-  PolicyRig rig_;
-  std::map<std::uint32_t, std::uint32_t> slot_;  ///< by block
-};
 
 constexpr std::nullopt_t kNobody = std::nullopt;
 
 TEST_CASE("ARC: figure 4, case by case", "[policies]") {
   // c = 3. Lists are written from least to most recent; p starts at 0.
-  Cache arc("arc", 3, 20);
+  PolicyCache arc("arc", 3, 20);
   CHECK(arc.use(1) == kNobody);
   CHECK(arc.use(2) == kNobody);
   CHECK(arc.use(1) == kNobody);  // I: T1 = 2, T2 = 1
@@ -87,7 +55,7 @@ TEST_CASE("ARC: figure 4, case by case", "[policies]") {
 
 TEST_CASE("ARC: where T1 alone fills the cache its victim leaves no ghost", "[policies]") {
   // c = 2, case IV A with |T1| = c.
-  Cache arc("arc", 2, 20);
+  PolicyCache arc("arc", 2, 20);
   arc.use(1);
   arc.use(2);
   CHECK(arc.use(3) == 1u);  // T1 = 2 3
