@@ -187,21 +187,23 @@ Iterator CacheReplay::replace_run(Iterator at, Iterator end, const Access& acces
   } while (++at != end && n < most_at_once_ && slot_of[raw(*at)] == kNoSlot);
   const std::span<SlotId> victims(run_.data(), n);
   policy_->pop_victims(victims, {incoming, n}, access);
-  if (victims.front() == kNoSlot) {
-    slot_of[raw(*incoming)] = kNoSlot;
-    return at;
-  }
+  std::size_t kept = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const SlotId victim = victims[i];
+    if (victim == kNoSlot) {
+      slot_of[raw(incoming[i])] = kNoSlot;
+      continue;
+    }
     BlockId& held = (*contents_)[victim];
     SlotId& slot = slot_of[raw(held)];
     KV_ASSERT(slot == victim, "evicted block {} twice", raw(held));
     slot = kNoSlot;
     held = incoming[i];
     slot_of[raw(held)] = victim;
+    victims[kept++] = victim;
   }
-  counts_.evictions += n;
-  policy_->add(victims, access);
+  counts_.evictions += kept;
+  if (kept > 0) policy_->add(victims.first(kept), access);
   return at;
 }
 

@@ -78,7 +78,8 @@ class EvictionPolicy {
   virtual void on_release(BlockSpan /*chain*/, const Access&) {}
 
   /// True where popping n victims and then adding their n successors leaves the same order as
-  /// taking turns, as long as n slots are evictable: the tier then does so a run at a time.
+  /// taking turns, as long as n slots are evictable: the tier then does so a run at a time. A slot
+  /// may be named again for a later newcomer, which pushes out the earlier.
   virtual bool pops_ahead() const { return false; }
 
   SlotId pop_victim(const Access& access) {

@@ -67,16 +67,26 @@ class Belady final : public EvictionPolicy {
     }
   }
   void add(SlotSpan slots, const Access&) override {
+    if (filed_ahead_) {
+      filed_ahead_ = false;
+      return;
+    }
     for (const SlotId slot : slots) {
       file(slot, by_request_ ? coming_[raw(contents_[slot])] : future_.next[cursor_++]);
     }
   }
   void pop_victims(std::span<SlotId> out, BlockSpan incoming, const Access&) override {
+    KV_ASSERT(out.size() == incoming.size(), "newcomers whose future is not known");
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const bool may_pass = by_request_ && i < incoming.size();
-      out[i] = may_pass ? pop_unless_farther(coming_[raw(incoming[i])]) : pop();
+      const std::uint32_t use = by_request_ ? coming_[raw(incoming[i])] : future_.next[cursor_++];
+      out[i] = stays_out(use) ? kNoSlot : pop();
+      if (out[i] == kNoSlot) continue;
+      file(out[i], use);
+      filed_ahead_ = true;
     }
   }
+  /// Newcomers are filed as their places are named: the next one may push them out.
+  bool pops_ahead() const override { return true; }
   void remove(SlotSpan, RemoveCause) override {
     KV_ASSERT(false, "a pinned or lost block in a replay that knows the future");
   }
@@ -96,10 +106,9 @@ class Belady final : public EvictionPolicy {
   }
   /// A use that is past was noted by an earlier request: the block was there at the look-up and has
   /// left since, which it did as the one worth least.
-  SlotId pop_unless_farther(std::uint32_t use) {
-    if (use < cursor_ || use == kNever) return kNoSlot;
-    if (dead_.empty() && use > uses_.highest()) return kNoSlot;
-    return pop();
+  bool stays_out(std::uint32_t use) const {
+    if (!by_request_) return false;
+    return use < cursor_ || use == kNever || (dead_.empty() && use > uses_.highest());
   }
   SlotId pop() {
     if (!dead_.empty()) {
@@ -122,6 +131,7 @@ class Belady final : public EvictionPolicy {
   /// By request: where the next request begins. By reference: the position of the slot that is
   /// touched or added next.
   std::uint32_t cursor_ = 0;
+  bool filed_ahead_ = false;  ///< what is added next took the places named last
 };
 
 }  // namespace
