@@ -20,48 +20,48 @@ constexpr std::nullopt_t kNobody = std::nullopt;
 TEST_CASE("ARC: figure 4, case by case", "[policies]") {
   // c = 3. Lists are written from least to most recent; p starts at 0.
   PolicyCache arc("arc", 3, 20);
-  CHECK(arc.use(1) == kNobody);
-  CHECK(arc.use(2) == kNobody);
-  CHECK(arc.use(1) == kNobody);  // I: T1 = 2, T2 = 1
-  CHECK(arc.use(3) == kNobody);  // T1 = 2 3, T2 = 1: full
+  CHECK(arc.refer(1) == kNobody);
+  CHECK(arc.refer(2) == kNobody);
+  CHECK(arc.refer(1) == kNobody);  // I: T1 = 2, T2 = 1
+  CHECK(arc.refer(3) == kNobody);  // T1 = 2 3, T2 = 1: full
   // IV B: |L1| = 2 < c, 3 blocks in all. |T1| = 2 > p = 0: 2 leaves for B1.
-  CHECK(arc.use(4) == 2u);  // T1 = 3 4, T2 = 1, B1 = 2
+  CHECK(arc.refer(4) == 2u);  // T1 = 3 4, T2 = 1, B1 = 2
   // IV A: |L1| = c and |T1| < c: B1 forgets 2, then 3 leaves for B1.
-  CHECK(arc.use(5) == 3u);  // T1 = 4 5, T2 = 1, B1 = 3
+  CHECK(arc.refer(5) == 3u);  // T1 = 4 5, T2 = 1, B1 = 3
   // II: p = 0 + max(1, 0 / 1) = 1. |T1| = 2 > 1: 4 leaves; 3 enters T2.
-  CHECK(arc.use(3) == 4u);  // T1 = 5, T2 = 1 3, B1 = 4
+  CHECK(arc.refer(3) == 4u);  // T1 = 5, T2 = 1 3, B1 = 4
   // II: p = 2. |T1| = 1: the victim is T2's, 1.
-  CHECK(arc.use(4) == 1u);  // T1 = 5, T2 = 3 4, B2 = 1
+  CHECK(arc.refer(4) == 1u);  // T1 = 5, T2 = 3 4, B2 = 1
   // IV B: |L1| = 1, 4 in all; |T1| = 1 < p: 3 leaves T2.
-  CHECK(arc.use(6) == 3u);  // T1 = 5 6, T2 = 4, B2 = 1 3
+  CHECK(arc.refer(6) == 3u);  // T1 = 5 6, T2 = 4, B2 = 1 3
   // III: p = 2 - max(1, 0 / 2) = 1. |T1| = 2 > 1: 5 leaves.
-  CHECK(arc.use(1) == 5u);  // T1 = 6, T2 = 4 1, B1 = 5, B2 = 3
+  CHECK(arc.refer(1) == 5u);  // T1 = 6, T2 = 4 1, B1 = 5, B2 = 3
   // III: p = 1 - max(1, 1 / 1) = 0. |T1| = 1 > 0: 6 leaves.
-  CHECK(arc.use(3) == 6u);  // T1 empty, T2 = 4 1 3, B1 = 5 6
-  CHECK(arc.use(7) == 4u);  // IV B, T1 is empty. T1 = 7, T2 = 1 3, B1 = 5 6, B2 = 4
-  CHECK(arc.use(8) == 7u);  // IV A: B1 forgets 5. T1 = 8, T2 = 1 3, B1 = 6 7, B2 = 4
-  CHECK(arc.use(9) == 8u);  // IV A: B1 forgets 6. T1 = 9, T2 = 1 3, B1 = 7 8, B2 = 4
+  CHECK(arc.refer(3) == 6u);  // T1 empty, T2 = 4 1 3, B1 = 5 6
+  CHECK(arc.refer(7) == 4u);  // IV B, T1 is empty. T1 = 7, T2 = 1 3, B1 = 5 6, B2 = 4
+  CHECK(arc.refer(8) == 7u);  // IV A: B1 forgets 5. T1 = 8, T2 = 1 3, B1 = 6 7, B2 = 4
+  CHECK(arc.refer(9) == 8u);  // IV A: B1 forgets 6. T1 = 9, T2 = 1 3, B1 = 7 8, B2 = 4
   // II: p = 0 + max(1, 1 / 2) = 1; |T1| = 1 is not beyond it, and 7 was not in B2: T2 gives 1.
-  CHECK(arc.use(7) == 1u);  // T1 = 9, T2 = 3 7, B1 = 8, B2 = 4 1
+  CHECK(arc.refer(7) == 1u);  // T1 = 9, T2 = 3 7, B1 = 8, B2 = 4 1
   // IV B: |L1| = 2, 2c = 6 in all: B2 forgets 4. |T1| = p: T2 gives 3.
-  CHECK(arc.use(10) == 3u);  // T1 = 9 10, T2 = 7, B1 = 8, B2 = 1 3
+  CHECK(arc.refer(10) == 3u);  // T1 = 9 10, T2 = 7, B1 = 8, B2 = 1 3
   // II: p = 1 + max(1, 2 / 1) = 3: T2 gives 7.
-  CHECK(arc.use(8) == 7u);  // T1 = 9 10, T2 = 8, B2 = 1 3 7
+  CHECK(arc.refer(8) == 7u);  // T1 = 9 10, T2 = 8, B2 = 1 3 7
   // III: p = 3 - 1 = 2. |T1| = 2 = p and 1 was in B2: T1 gives 9.
-  CHECK(arc.use(1) == 9u);
+  CHECK(arc.refer(1) == 9u);
   // 4 was forgotten, so that it is new: IV B, |T1| = 1 < p, T2 = 8 1 gives 8.
-  CHECK(arc.use(4) == 8u);
+  CHECK(arc.refer(4) == 8u);
 }
 
 TEST_CASE("ARC: where T1 alone fills the cache its victim leaves no ghost", "[policies]") {
   // c = 2, case IV A with |T1| = c.
   PolicyCache arc("arc", 2, 20);
-  arc.use(1);
-  arc.use(2);
-  CHECK(arc.use(3) == 1u);  // T1 = 2 3
-  CHECK(arc.use(1) == 2u);  // T1 = 3 1: had 1 a ghost, it would be in T2
-  CHECK(arc.use(4) == 3u);  // T1 = 1 4
-  CHECK(arc.use(5) == 1u);  // and here 4 would leave
+  arc.refer(1);
+  arc.refer(2);
+  CHECK(arc.refer(3) == 1u);  // T1 = 2 3
+  CHECK(arc.refer(1) == 2u);  // T1 = 3 1: had 1 a ghost, it would be in T2
+  CHECK(arc.refer(4) == 3u);  // T1 = 1 4
+  CHECK(arc.refer(5) == 1u);  // and here 4 would leave
 }
 
 /// The figure again, with lists searched and copied.
