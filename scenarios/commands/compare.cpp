@@ -75,25 +75,8 @@ int run(const Options& options) {
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
   const std::string& scenario = set.variants[set.baseline].scenario.name;
-  const Provenance provenance{scenario, document.inputs, outcome.warnings,
-                              digest_of(document.results),
-                              fmt::format("spillway {}", SPILLWAY_VERSION)};
-  const Report report = compare_report(outcome.result, provenance);
-  const auto write_outputs = [&](bool to_stdout) {
-    for (const Output& output : outputs) {
-      if ((output.path == "-") != to_stdout) continue;
-      write_report(report, output.kind, output.path, common);
-    }
-  };
-  write_outputs(false);
-  if (!common.out.empty()) {
-    make_directory(common.out);
-    write_report(report, "html", common.out + "/report.html", common);
-  }
-  write_document(document, common, "compare");
-  write_outputs(true);
-  if (!stdout_taken(outputs)) print_report(compare_summary(outcome.result, scenario), common);
-  print_notes(outcome.warnings, common);
+  write_results(document, compare_report(outcome.result, provenance_of(document, scenario)),
+                compare_summary(outcome.result, scenario), outputs, common);
   return 0;
 }
 

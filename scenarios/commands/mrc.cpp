@@ -334,26 +334,9 @@ int run(const MrcOptions& options) {
   document.results = results_json(measured, options, at);
   document.warnings = measured.notes;
 
-  const Provenance provenance{"", document.inputs, document.warnings, digest_of(document.results),
-                              fmt::format("spillway {}", SPILLWAY_VERSION)};
-  const Report report = mrc_report(document.results, provenance);
-  // Standard output comes last: it stays empty where something else cannot be written.
-  const auto write_outputs = [&](bool to_stdout) {
-    for (const Output& output : outputs) {
-      if ((output.path == "-") == to_stdout) {
-        write_report(report, output.kind, output.path, common);
-      }
-    }
-  };
-  write_outputs(false);
-  if (!common.out.empty()) {
-    make_directory(common.out);
-    write_report(report, "html", common.out + "/report.html", common);
-  }
-  write_document(document, common, "mrc");
-  write_outputs(true);
-  if (!stdout_taken(outputs)) print_report(mrc_summary(document.results, provenance), common);
-  print_notes(document.warnings, common);
+  const Provenance provenance = provenance_of(document, "");
+  write_results(document, mrc_report(document.results, provenance),
+                mrc_summary(document.results, provenance), outputs, common);
   return 0;
 }
 

@@ -66,8 +66,33 @@ std::vector<std::string> paths_of(const std::vector<Output>& outputs) {
   return out;
 }
 
-bool stdout_taken(const std::vector<Output>& outputs) {
-  return std::any_of(outputs.begin(), outputs.end(), [](const Output& o) { return o.path == "-"; });
+Provenance provenance_of(const Document& document, const std::string& scenario) {
+  return {scenario, document.inputs, document.warnings, digest_of(document.results),
+          fmt::format("spillway {}", SPILLWAY_VERSION)};
+}
+
+void write_results(const Document& document, const Report& full, const Report& summary,
+                   const std::vector<Output>& outputs, const CommonOptions& common,
+                   const std::function<bool(const Output&)>& special) {
+  const auto write_outputs = [&](bool to_stdout) {
+    for (const Output& output : outputs) {
+      if ((output.path == "-") != to_stdout) continue;
+      if (special && special(output)) continue;
+      write_report(full, output.kind, output.path, common);
+    }
+  };
+  write_outputs(false);
+  if (!common.out.empty()) {
+    make_directory(common.out);
+    write_report(full, "html", common.out + "/report.html", common);
+  }
+  // A run's document is simply the result.
+  write_document(document, common, document.kind == "run" ? "result" : document.kind);
+  write_outputs(true);
+  const bool stdout_taken = std::any_of(outputs.begin(), outputs.end(),
+                                        [](const Output& output) { return output.path == "-"; });
+  if (!stdout_taken) print_report(summary, common);
+  print_notes(document.warnings, common);
 }
 
 }  // namespace spillway

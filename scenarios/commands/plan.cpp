@@ -4,6 +4,7 @@
 #include "reports/format.hpp"
 #include "reports/run_json.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/planner/planner.hpp"
 #include "scenarios/resolved.hpp"
@@ -58,11 +59,9 @@ int run(const PlanOptions& options) {
   document.warnings = outcome.warnings;
   const std::string path = common.out + "/report.html";
   if (!common.out.empty()) {
-    const Provenance provenance{scenario.name, document.inputs, outcome.warnings,
-                                digest_of(document.results),
-                                fmt::format("spillway {}", SPILLWAY_VERSION)};
     make_directory(common.out);
-    write_report(plan_report(outcome.result, provenance), "html", path, common);
+    write_report(plan_report(outcome.result, provenance_of(document, scenario.name)), "html", path,
+                 common);
   }
   write_document(document, common, "plan");
   print_report(terminal_report(scenario, outcome.result), common);

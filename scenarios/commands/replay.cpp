@@ -5,6 +5,7 @@
 
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/replay_options.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "scenarios/replay/bounds.hpp"
@@ -32,9 +33,7 @@ struct ReplayOptions {
   std::vector<std::string> tiers;
   std::string inclusion = "inclusive";
   std::string kv_bytes_per_block;
-  std::string semantics = "block";
-  std::string touch_order = "rev";
-  std::string atomic = "request";
+  ReplayChoice choice;
   std::string bounds = "auto";
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
@@ -62,8 +61,8 @@ struct Replayed {
 Replaying understood(const ReplayOptions& options, ReplayRowFacts& facts) {
   Replaying out;
   out.inclusion = options.inclusion == "exclusive" ? Inclusion::kExclusive : Inclusion::kInclusive;
-  out.order = options.touch_order == "fwd" ? TouchOrder::kForward : TouchOrder::kReverse;
-  out.atomicity = options.atomic == "reference" ? Atomicity::kReference : Atomicity::kRequest;
+  out.order = options.choice.order();
+  out.atomicity = options.choice.atomicity();
   for (const std::string& text : options.policies) {
     out.policies.push_back(parse_eviction(text, {"--policy", 0, ""}));
   }
@@ -102,7 +101,7 @@ Replaying understood(const ReplayOptions& options, ReplayRowFacts& facts) {
     }
     facts.kv_bytes_a_block = static_cast<std::uint64_t>(bytes);
   }
-  facts.prefix = options.semantics == "prefix";
+  facts.prefix = options.choice.prefix();
   return out;
 }
 
@@ -253,8 +252,9 @@ int run(const ReplayOptions& options) {
 
   Document document;
   document.kind = "replay";
-  document.inputs = {
-      {"trace", replayed.trace}, {"touch_order", options.touch_order}, {"atomic", options.atomic}};
+  document.inputs = {{"trace", replayed.trace},
+                     {"touch_order", options.choice.touch_order},
+                     {"atomic", options.choice.atomic}};
   if (!options.tiers.empty()) document.inputs["inclusion"] = options.inclusion;
   document.results = nlohmann::json::array();
   for (std::size_t i = 0; i < replayed.cells.size(); ++i) {
@@ -264,8 +264,8 @@ int run(const ReplayOptions& options) {
   write_document(document, common, "replay");
   print_report(
       replay_report(document.results,
-                    fmt::format("{} hits, touch order {}, {} at a time{}", options.semantics,
-                                options.touch_order, options.atomic,
+                    fmt::format("{} hits, touch order {}, {} at a time{}", options.choice.semantics,
+                                options.choice.touch_order, options.choice.atomic,
                                 options.tiers.empty() ? "" : ", " + options.inclusion + " tiers")),
       common);
   print_notes(document.warnings, common);
@@ -310,18 +310,7 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->add_option("--kv-bytes-per-block", options->kv_bytes_per_block,
                    "KV bytes of a trace block, e.g. 64MiB: counts the bytes that tiers move")
       ->needs(tiers);
-  command
-      ->add_option("--semantics", options->semantics,
-                   "block: every resident block is a hit; prefix: only the leading run")
-      ->check(CLI::IsMember({"block", "prefix"}));
-  command
-      ->add_option("--touch-order", options->touch_order,
-                   "rev: a chain's last block first, as vLLM frees them; fwd: first block first")
-      ->check(CLI::IsMember({"rev", "fwd"}));
-  command
-      ->add_option("--atomic", options->atomic,
-                   "request: look up a whole request, then insert it; reference: block by block")
-      ->check(CLI::IsMember({"request", "reference"}));
+  add_replay_options(*command, options->choice);
   command
       ->add_option("--bounds", options->bounds,
                    "Offline optimum beside each row: auto (up to 2^21 references), always, never")

@@ -56,31 +56,13 @@ int run(const RunOptions& options) {
   document.inputs = scenario_inputs(scenario, workload);
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
-  const Provenance provenance{scenario.name, document.inputs, outcome.warnings,
-                              digest_of(document.results),
-                              fmt::format("spillway {}", SPILLWAY_VERSION)};
-  const Report report = run_report(outcome.result, provenance);
-
-  // Standard output comes last: it stays empty where something else cannot be written.
-  const auto write_outputs = [&](bool to_stdout) {
-    for (const Output& output : outputs) {
-      if ((output.path == "-") != to_stdout) continue;
-      if (output.kind == "requests") {
-        log.write(output.path, outcome.result.tiers);
-      } else {
-        write_report(report, output.kind, output.path, common);
-      }
-    }
-  };
-  write_outputs(false);
-  if (!common.out.empty()) {
-    make_directory(common.out);
-    write_report(report, "html", common.out + "/report.html", common);
-  }
-  write_document(document, common, "result");
-  write_outputs(true);
-  if (!stdout_taken(outputs)) print_report(run_summary(outcome.result, scenario.name), common);
-  print_notes(outcome.warnings, common);
+  write_results(document, run_report(outcome.result, provenance_of(document, scenario.name)),
+                run_summary(outcome.result, scenario.name), outputs, common,
+                [&](const Output& output) {
+                  if (output.kind != "requests") return false;
+                  log.write(output.path, outcome.result.tiers);
+                  return true;
+                });
   const auto& slo = outcome.result.slo;
   const bool missed =
       std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });

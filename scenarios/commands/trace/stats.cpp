@@ -40,26 +40,9 @@ int stats(const StatsOptions& options) {
   document.results["content_hash"] = document.inputs["trace"]["content_hash"];
   document.warnings = workload.source().notes;
 
-  const Provenance provenance{"", document.inputs, document.warnings, digest_of(document.results),
-                              fmt::format("spillway {}", SPILLWAY_VERSION)};
-  const Report report = trace_report(document.results, provenance);
-  // Standard output comes last: it stays empty where something else cannot be written.
-  const auto write_outputs = [&](bool to_stdout) {
-    for (const Output& output : outputs) {
-      if ((output.path == "-") == to_stdout) {
-        write_report(report, output.kind, output.path, common);
-      }
-    }
-  };
-  write_outputs(false);
-  if (!common.out.empty()) {
-    make_directory(common.out);
-    write_report(report, "html", common.out + "/report.html", common);
-  }
-  write_document(document, common, "trace-stats");
-  write_outputs(true);
-  if (!stdout_taken(outputs)) print_report(trace_summary(document.results, provenance), common);
-  print_notes(document.warnings, common);
+  const Provenance provenance = provenance_of(document, "");
+  write_results(document, trace_report(document.results, provenance),
+                trace_summary(document.results, provenance), outputs, common);
   return 0;
 }
 
