@@ -101,7 +101,12 @@ PolicyChoice<Entry> parse_policy(std::span<const Entry> rows, std::string_view k
                                  std::string_view text, const SourceRef& where) {
   const std::string_view name = text.substr(0, text.find(':'));
   const Entry& entry = find_row(rows, kind, name, where);
-  text.remove_prefix(std::min(name.size() + 1, text.size()));
+  text.remove_prefix(name.size());
+  if (text == ":") {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("{}: expected key=value behind the colon", name));
+  }
+  text.remove_prefix(std::min<std::size_t>(1, text.size()));
   return {entry, Params(entry.params, entry.name, text, where), where};
 }
 EvictionChoice parse_eviction(std::string_view text, const SourceRef& where);

@@ -7,6 +7,15 @@
 // tier stays in cache. A policy that remembers blocks beyond their stay (ghosts, counts), or needs
 // their place in a chain, finds a slot's block in SlotContents and indexes columns by block id.
 //
+// What is a use: the first add() after a slot was named as a victim, or was invalidated or never
+// stored, is its block's first; touch() is one more; so is an add() after remove(kPinned), however
+// many requests shared the pin. State by slot is therefore kept over a pin, and cleared in
+// pop_victims() and on kInvalidated: no other call tells a new block from one that returns.
+//
+// A slot may hold a block without a name (kNoBlock), one that is not full: it cannot be found
+// again, so it is worth least; look before a column is indexed by it. Two slots may hold the same
+// block (an aligned full hit recomputes its last one).
+//
 // Life of one request, as the tier tells it: on_lookup() with its chain; remove() or touch() for
 // what it found and uses, pop_victims() and later add() for what it brings; on_release() where it
 // had grown beyond its prompt; add() for what nobody pins any more.
@@ -28,8 +37,8 @@ struct Access {
 };
 
 enum class RemoveCause : std::uint8_t {
-  kPinned,       ///< in use; it will be added again while it holds the same block
-  kInvalidated,  ///< its block is gone
+  kPinned,       ///< in use; it comes back through add() and holds the same block until then
+  kInvalidated,  ///< its block is gone, or has moved to another tier; its contents still say which
 };
 
 /// Which block each slot of a tier holds; kNoBlock where that has no name (yet). Kept by the tier.
@@ -62,8 +71,9 @@ class EvictionPolicy {
 
   /// Names the next victims, the first to leave first, and forgets them; their contents are still
   /// those that leave. `incoming` are the blocks that take their places, one each, in order; empty
-  /// where they have no names yet. Precondition: as many slots are evictable (the tier counts).
-  /// Only a policy that needs the future answers kNoSlot, where incoming[i] is worth less than all.
+  /// where they have no names yet, else none of them is kNoBlock. Precondition: as many slots are
+  /// evictable (the tier counts). Only a policy that needs the future answers kNoSlot, where
+  /// incoming[i] is worth less than all.
   virtual void pop_victims(std::span<SlotId> out, BlockSpan incoming, const Access& access) = 0;
 
   /// From now on slot ids are below `slots` and block ids below `blocks`, each at least what it
@@ -78,8 +88,9 @@ class EvictionPolicy {
   virtual void on_release(BlockSpan /*chain*/, const Access&) {}
 
   /// True where popping n victims and then adding their n successors leaves the same order as
-  /// taking turns, as long as n slots are evictable: the tier then does so a run at a time. A slot
-  /// may be named again for a later newcomer, which pushes out the earlier.
+  /// taking turns, as long as n slots are evictable: the tier then does so a run at a time. So it
+  /// is where a newcomer never leaves before what was evictable when it came (lru, fifo; not lfu).
+  /// A slot may be named again for a later newcomer, which pushes out the earlier.
   virtual bool pops_ahead() const { return false; }
 
   SlotId pop_victim(const Access& access) {

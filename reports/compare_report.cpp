@@ -57,8 +57,15 @@ Table ranking_table(const CompareResult& result) {
   const bool recorded = metric_of(result.variants.front(), result.metric)->recorded.has_value();
   table.header = {"variant", result.metric, "difference", "change", "95% interval", "verdict"};
   if (recorded) table.header.emplace_back("on the recording");
-  const char* const beside[] = {"median_ttft_ms", "p99_tpot_ms", "cached_share", "preemptions"};
-  for (const char* name : beside) {
+  std::vector<std::string_view> beside = {"median_ttft_ms", "p99_tpot_ms", "cached_share",
+                                          "preemptions"};
+  const bool rejects = std::any_of(
+      result.variants.begin(), result.variants.end(), [](const ComparedVariant& variant) {
+        const ComparedMetric* rejected = metric_of(variant, "rejected");
+        return rejected != nullptr && rejected->mean > 0;
+      });
+  if (rejects) beside.emplace_back("rejected");
+  for (const std::string_view name : beside) {
     if (name != result.metric) table.header.emplace_back(name);
   }
   for (const std::size_t at : result.ranking) {
@@ -72,10 +79,10 @@ Table ranking_table(const CompareResult& result) {
     if (recorded) {
       table.rows.back().push_back(metric_text(metric.name, metric.recorded.value_or(0)));
     }
-    for (const char* name : beside) {
+    for (const std::string_view name : beside) {
       const ComparedMetric* other = metric_of(variant, name);
       if (name != result.metric) {
-        table.rows.back().push_back(other == nullptr ? "-" : metric_text(name, other->mean));
+        table.rows.back().push_back(other == nullptr ? "-" : metric_text(other->name, other->mean));
       }
     }
   }

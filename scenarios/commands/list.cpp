@@ -34,6 +34,41 @@ Table policies() {
   return t;
 }
 
+/// What a policy's parameter may be: "0.01 to 1", "offers or lookups".
+std::string range_of(const ParamSpec& spec) {
+  if (spec.kind != ParamSpec::Kind::kText) {
+    return fmt::format("{}{} to {}", spec.kind == ParamSpec::Kind::kWhole ? "whole, " : "",
+                       spec.least, spec.most);
+  }
+  std::string words(spec.words);
+  std::replace(words.begin(), words.end(), '|', ' ');
+  return words.empty() ? "a name" : words;
+}
+
+std::string default_of(const ParamSpec& spec) {
+  if (spec.required) return "must be given";
+  return spec.kind == ParamSpec::Kind::kText ? std::string(spec.text)
+                                             : fmt::format("{}", spec.fallback);
+}
+
+/// Written behind the policy's name: s3fifo:small=0.2:cap=7.
+Table parameters() {
+  Table t;
+  t.header = {"policy", "kind", "parameter", "default", "range", "meaning"};
+  const auto add = [&](const auto& rows, std::string_view kind) {
+    for (const auto& row : rows) {
+      for (const ParamSpec& spec : row.params) {
+        t.rows.push_back({std::string(row.name), std::string(kind), std::string(spec.name),
+                          default_of(spec), range_of(spec), std::string(spec.help)});
+      }
+    }
+  };
+  add(eviction_policies(), "eviction");
+  add(admission_policies(), "admission");
+  add(write_admission_policies(), "write admission");
+  return t;
+}
+
 Table engines() {
   Table t;
   t.header = {"preset", "what it is"};
@@ -109,9 +144,10 @@ struct Catalogue {
   std::string_view name;
   Table (*table)();
 };
-constexpr Catalogue kCatalogues[] = {
-    {"policies", policies}, {"engines", engines}, {"models", models},      {"gpus", gpus},
-    {"formats", formats},   {"links", links},     {"scenarios", scenarios}};
+constexpr Catalogue kCatalogues[] = {{"policies", policies}, {"parameters", parameters},
+                                     {"engines", engines},   {"models", models},
+                                     {"gpus", gpus},         {"formats", formats},
+                                     {"links", links},       {"scenarios", scenarios}};
 
 struct ListOptions {
   std::string what;
@@ -146,11 +182,13 @@ int run(const ListOptions& options) {
 void add_list(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = add_command(app, commands, "list", "Show what the catalogues hold",
-                                  "  spillway list models\n  spillway list policies --json -\n",
+                                  "  spillway list models\n  spillway list parameters\n"
+                                  "  spillway list policies --json -\n",
                                   options->common, [options] { return run(*options); });
   command
       ->add_option("CATALOGUE", options->what,
-                   "policies, engines, models, gpus, formats, links or scenarios")
+                   "policies, parameters (of policies), engines, models, gpus, formats, links or "
+                   "scenarios")
       ->required();
 }
 

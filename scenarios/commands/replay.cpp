@@ -193,6 +193,22 @@ void note_missing_sessions(const Workload& workload, const Replaying& replaying,
       "--infer-sessions finds the turns of chats by their prefixes");
 }
 
+/// What a bound does not know of.
+void note_bounds(const Replaying& replaying, const Replayed& replayed,
+                 std::vector<std::string>& notes) {
+  if (!replayed.bounds.front()) return;
+  if (!replaying.stacks.empty() && replaying.inclusion == Inclusion::kInclusive) {
+    notes.push_back(
+        "inclusive tiers keep copies; the bounds are those of one cache of all tiers' capacity, so "
+        "that what the copies cost counts as lost to policy");
+  }
+  if (replaying.atomicity == Atomicity::kReference) {
+    notes.push_back(
+        "optimum, prefixes is that of whole requests, any block of which may stay out; optimum, "
+        "blocks takes every block in, so that it may be the smaller one");
+  }
+}
+
 void note_missing_bounds(const ReplayOptions& options, const Replayed& replayed,
                          std::vector<std::string>& notes) {
   if (options.bounds != "auto" || replayed.bounds.front()) return;
@@ -241,6 +257,7 @@ Replayed replay(const ReplayOptions& options) {
     note_missing_sessions(workload, replaying, out.notes);
   }
   note_missing_bounds(options, out, out.notes);
+  note_bounds(replaying, out, out.notes);
   return out;
 }
 
@@ -288,7 +305,8 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->required();
   command
       ->add_option("--policy", options->policies,
-                   "Eviction policies (see `spillway list policies`; default: lru)")
+                   "Eviction policies, NAME or NAME:KEY=VALUE:... (see `spillway list policies`, "
+                   "`list parameters`; default: lru)")
       ->delimiter(',');
   CLI::Option* capacity =
       command
@@ -307,8 +325,10 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->check(CLI::IsMember({"inclusive", "exclusive"}))
       ->needs(tiers);
   command
-      ->add_option("--kv-bytes-per-block", options->kv_bytes_per_block,
-                   "KV bytes of a trace block, e.g. 64MiB: counts the bytes that tiers move")
+      ->add_option(
+          "--kv-bytes-per-block", options->kv_bytes_per_block,
+          "KV bytes of a trace block, e.g. 64MiB: adds the bytes of blocks that came into a "
+          "tier and left it, dropped ones included")
       ->needs(tiers);
   add_replay_options(*command, options->choice);
   command

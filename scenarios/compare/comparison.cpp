@@ -200,12 +200,26 @@ class Comparison {
     return out_.result.variants[variant].metrics[ranked_];
   }
 
+  /// Latencies are of completed requests: a variant that completes none has no figure to rank by.
+  bool serves(std::size_t variant) const {
+    for (std::uint32_t r = 0; r < options_.replications; ++r) {
+      if (run(variant, r).completed == 0) return false;
+    }
+    return true;
+  }
+  const ComparedMetric& rejected(std::size_t variant) const {
+    const auto& metrics = out_.result.variants[variant].metrics;
+    return *std::find_if(metrics.begin(), metrics.end(),
+                         [](const ComparedMetric& metric) { return metric.name == "rejected"; });
+  }
+
   void rank() {
     CompareResult& result = out_.result;
     result.ranking.resize(variants());
     std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
     std::stable_sort(result.ranking.begin(), result.ranking.end(),
                      [&](std::size_t a, std::size_t b) {
+                       if (serves(a) != serves(b)) return serves(a);
                        const double difference = ranked(a).mean - ranked(b).mean;
                        return ranked(a).lower_is_better ? difference < 0 : difference > 0;
                      });
@@ -221,6 +235,11 @@ class Comparison {
       result.verdict = fmt::format(
           "{} has the best mean {}: {} against {} of the baseline {}", result.variants[best].name,
           result.metric, format_real(metric.mean), format_real(ranked(result.baseline).mean), base);
+      if (rejected(best).mean != rejected(result.baseline).mean) {
+        result.verdict +=
+            fmt::format(", with {} requests rejected against {}", format_real(rejected(best).mean),
+                        format_real(rejected(result.baseline).mean));
+      }
       if (metric.verdict == Verdict::kUndecided) {
         result.verdict += ", which these replications do not tell from chance";
       } else if (metric.verdict == Verdict::kNotTested) {
@@ -254,6 +273,11 @@ class Comparison {
   void note() {
     std::vector<std::string>& notes = out_.warnings;
     notes.push_back("replicates: " + out_.result.replicates);
+    for (std::size_t v = 0; v < variants(); ++v) {
+      if (serves(v)) continue;
+      notes.push_back(fmt::format("{} completes no request on some replicate, and ranks last",
+                                  out_.result.variants[v].name));
+    }
     const ComparedMetric& base = ranked(set_.baseline);
     if (base.recorded && std::fabs(base.mean - *base.recorded) > kShift * *base.recorded) {
       notes.push_back(fmt::format(

@@ -34,6 +34,13 @@ ReplayTierSpec parse_tier(const std::string& text) {
 }  // namespace
 
 std::uint64_t parse_block_count(std::string_view text, const SourceRef& where) {
+  if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
+    throw InputError(
+        Fault::kUsage, where,
+        fmt::format("expected a number of blocks with its unit, e.g. {}blocks, or inf, "
+                    "found \"{}\"",
+                    text, text));
+  }
   const Capacity capacity = parse_capacity(text, where);
   if (capacity.kind == Capacity::Kind::kUnbounded) return kUnboundedCache;
   if (capacity.kind == Capacity::Kind::kBytes) {

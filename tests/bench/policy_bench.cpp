@@ -1,16 +1,19 @@
 // How fast policies replay references, beside a plain LRU as one would write it first.
 //
 //   build/bench/spillway_bench "[policies]"    medians of processor time, in Markdown
+//   build/bench/spillway_bench "[linear]"      100 million references, each policy once
 //
 // REF is a std::list with a std::unordered_map reserved to the capacity, over dense ids, one find a
 // reference, each reference by itself. Ratios to it travel between machines; rates do not.
 #include <time.h>
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <unordered_map>
 
 #include "models/cache_replay.hpp"
+#include "sim/rng.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 #include "traces/catalogue.hpp"
@@ -123,6 +126,82 @@ TEST_CASE("replaying policies beside a plain LRU", "[policies]") {
   bench("conversation", one, 20'000, 15);
   const Workload many = interleaved(one, 40);
   bench("40 conversations interleaved", many, 800'000, 5);
+}
+
+/// Requests of eight blocks as they come: three in ten continue a scan of `scanned` blocks, the
+/// others are drawn by Zipf's law (exponent 1) from `popular`.
+class ZipfAndScan {
+ public:
+  ZipfAndScan(std::uint32_t popular, std::uint32_t scanned)
+      : popular_(popular), scanned_(scanned), id_(std::size_t{popular} + scanned, kUnseen) {}
+
+  RequestBatch next(std::uint32_t requests) {
+    chain_.clear();
+    begin_.assign(1, 0);
+    for (std::uint32_t i = 0; i < requests; ++i) {
+      const bool scan = random_.chance(0.3);
+      for (int k = 0; k < 8; ++k) chain_.push_back(TraceBlockId{dense(scan ? scanned() : drawn())});
+      begin_.push_back(chain_.size());
+    }
+    times_.assign(requests, 0);
+    lengths_.assign(requests, 8);
+    const RequestBatch batch{RequestId{begun_}, times_, lengths_, lengths_, begin_, chain_, seen_};
+    begun_ += requests;
+    return batch;
+  }
+  std::uint32_t unique_blocks() const { return seen_; }
+
+ private:
+  static constexpr std::uint32_t kUnseen = ~std::uint32_t{0};
+
+  std::uint32_t scanned() { return popular_ + at_++ % scanned_; }
+  std::uint32_t drawn() {
+    return static_cast<std::uint32_t>(std::pow(double{1} * popular_, random_.uniform())) - 1;
+  }
+  std::uint32_t dense(std::uint32_t name) {
+    if (id_[name] == kUnseen) id_[name] = seen_++;
+    return id_[name];
+  }
+
+  std::uint32_t popular_;
+  std::uint32_t scanned_;
+  std::vector<std::uint32_t> id_;
+  std::uint32_t seen_ = 0;
+  std::uint32_t at_ = 0;
+  std::uint32_t begun_ = 0;
+  Stream random_{1, "zipf-and-scan"};
+  std::vector<std::int64_t> times_;
+  std::vector<std::uint32_t> lengths_;
+  std::vector<std::uint64_t> begin_;
+  std::vector<TraceBlockId> chain_;
+};
+
+TEST_CASE("time grows with the references and no faster", "[.][linear]") {
+  constexpr std::uint32_t kBatch = 125'000;  // a million references
+  fmt::print("| policy | ns each of the references 10-20 M | 50-60 M | 90-100 M |\n");
+  fmt::print("|---|--:|--:|--:|\n");
+  for (const EvictionEntry& entry : eviction_policies()) {
+    if (entry.needs.requests || entry.needs.future) continue;  // these keep the trace
+    ZipfAndScan source(2'000'000, 20'000'000);
+    ReplaySetup setup;
+    setup.capacity_blocks = 500'000;
+    CacheReplay cache(parse_eviction(entry.name, {}), setup);
+    double seconds = 0;  // of the last ten millions
+    fmt::print("| {}", entry.name);
+    for (int millions = 1; millions <= 100; ++millions) {
+      const RequestBatch batch = source.next(kBatch);
+      const double begin = cpu_s();
+      cache.run(batch);
+      seconds += cpu_s() - begin;
+      if (millions % 10 != 0) continue;
+      if (millions == 20 || millions == 60 || millions == 100) {
+        fmt::print(" | {:.1f}", 100 * seconds);
+      }
+      seconds = 0;
+    }
+    fmt::print(" |\n");
+    CHECK(cache.counts().references == 100'000'000);
+  }
 }
 
 }  // namespace

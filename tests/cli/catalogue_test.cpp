@@ -147,6 +147,21 @@ TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
           "list: unknown catalogue \"polcies\"; did you mean \"policies\"? known: ");
 }
 
+TEST_CASE("list parameters shows what each policy takes, with default and range", "[cli]") {
+  const json rows = test::document_of({"list", "parameters"})["results"];
+  const auto row = std::find_if(rows.begin(), rows.end(), [](const json& r) {
+    return r["policy"] == "s3fifo" && r["parameter"] == "small";
+  });
+  REQUIRE(row != rows.end());
+  CHECK((*row)["default"] == "0.1");
+  CHECK((*row)["range"] == "0 to 1");
+  const auto required = std::find_if(rows.begin(), rows.end(), [](const json& r) {
+    return r["policy"] == "queue-limit" && r["parameter"] == "max_queue";
+  });
+  REQUIRE(required != rows.end());
+  CHECK((*required)["default"] == "must be given");
+}
+
 TEST_CASE("what list names, the other verbs take", "[cli]") {
   const Scene scene;
   const auto names = [](const char* catalogue, const char* column, const char* kind = "") {

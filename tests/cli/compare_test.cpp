@@ -115,6 +115,19 @@ TEST_CASE("compare --metric ranks by any metric of a run", "[cli]") {
           "--metric: unknown metric \"p99_tft_ms\"; did you mean \"p99_ttft_ms\"? known: ");
 }
 
+TEST_CASE("a variant that rejects everybody wins nothing", "[cli]") {
+  const Scene scene;
+  const Args call =
+      chat(scene, {"--vary", "policies.admission=always,token-bucket:tokens_per_s=1:burst=1",
+                   "--replications", "5"});
+  const json document = test::document_of(call);
+  const json& results = document["results"];
+  CHECK(results["ranking"][0] == "always");
+  CHECK_THAT(document["warnings"].dump(), ContainsSubstring("completes no request"));
+  const CliResult table = test::spillway(call);
+  CHECK_THAT(table.out, ContainsSubstring("rejected"));
+}
+
 TEST_CASE("compare refuses what it cannot vary, before anything runs", "[cli]") {
   const Scene scene;
   refused({"compare"}, 2, "SCENARIO is required");

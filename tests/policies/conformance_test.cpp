@@ -30,6 +30,28 @@ TEST_CASE("every policy names each evictable slot exactly once, and equal histor
   }
 }
 
+TEST_CASE("every policy conforms with each parameter at its ends", "[policies]") {
+  for (const EvictionEntry& entry : eviction_policies()) {
+    if (entry.needs.future) continue;
+    for (const ParamSpec& spec : entry.params) {
+      if (spec.kind == ParamSpec::Kind::kText) continue;
+      for (const double value : {spec.least, spec.most}) {
+        const std::string text = fmt::format("{}:{}={}", entry.name, spec.name, value);
+        CAPTURE(text);
+        for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+          try {
+            NaiveTier tier(parse_eviction(text, {}), seed);
+            tier.run(300);
+            tier.drain();
+          } catch (const InputError&) {
+            break;  // what does not fit so small a tier is refused, which is fine
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a policy that grows orders slots as one that was large from the start", "[policies]") {
   for (const EvictionEntry& entry : eviction_policies()) {
     if (entry.needs.future) continue;

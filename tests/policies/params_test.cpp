@@ -66,6 +66,11 @@ TEST_CASE("a policy that takes no parameters says so", "[policies]") {
                       "s.json:7: engine.eviction: lru takes no parameters, found \"x\"");
 }
 
+TEST_CASE("a colon with nothing behind it is a slip", "[policies]") {
+  REQUIRE_THROWS_WITH(parse_eviction("lru:", kHere),
+                      "s.json:7: engine.eviction: lru: expected key=value behind the colon");
+}
+
 TEST_CASE("an unknown policy names the nearest and lists what is known", "[policies]") {
   REQUIRE_THROWS_WITH(parse_eviction("lruu", kHere),
                       StartsWith("s.json:7: engine.eviction: unknown eviction policy \"lruu\"; "

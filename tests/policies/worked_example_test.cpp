@@ -40,7 +40,8 @@ class Mru final : public EvictionPolicy {
   std::uint64_t count_ = 0;
 };
 
-// Step 2: its parameters, each with a range, and a make function.
+// Step 2: its parameters, each with a range, and a make function. In a file of its own the table is
+// `extern const ParamSpec kMruParams[1]; const ParamSpec kMruParams[1] = ...`, for the catalogue.
 constexpr ParamSpec kMruParams[] = {{.name = "spared",
                                      .help = "Newest blocks that stay",
                                      .fallback = 0,

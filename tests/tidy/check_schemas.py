@@ -184,7 +184,7 @@ def check_documents(tool, validator, source, folder):
         ["trace", "merge", trace, "--out", os.path.join(folder, "merged.bin")],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in
-              ("policies", "engines", "models", "gpus", "formats", "links", "scenarios")]
+              ("policies", "parameters", "engines", "models", "gpus", "formats", "links", "scenarios")]
     kinds = set()
     for call in calls:
         name = " ".join(os.path.basename(word) for word in call)
