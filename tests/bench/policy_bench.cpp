@@ -5,8 +5,6 @@
 //
 // REF is a std::list with a std::unordered_map reserved to the capacity, over dense ids, one find a
 // reference, each reference by itself. Ratios to it travel between machines; rates do not.
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <list>
@@ -14,6 +12,7 @@
 
 #include "models/cache_replay.hpp"
 #include "sim/rng.hpp"
+#include "tests/bench/processor_time.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 #include "traces/catalogue.hpp"
@@ -22,25 +21,8 @@
 namespace spillway {
 namespace {
 
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
-/// The median of `times` runs, in seconds of processor time.
-template <class Work>
-double median_s(int times, Work work) {
-  std::vector<double> seconds;
-  for (int i = 0; i < times; ++i) {
-    const double begin = cpu_s();
-    work();
-    seconds.push_back(cpu_s() - begin);
-  }
-  const auto middle = seconds.begin() + times / 2;
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
-}
+using bench::cpu_s;
+using bench::median_s;
 
 /// Hits of LRU by reference.
 std::uint64_t ref_hits(const Workload& workload, std::size_t capacity) {
@@ -85,7 +67,8 @@ Workload interleaved(const Workload& one, std::uint32_t tenants) {
   return builder.build({});
 }
 
-void bench(const char* what, const Workload& workload, std::uint64_t capacity, int times) {
+void compare_with_ref(const char* what, const Workload& workload, std::uint64_t capacity,
+                      int times) {
   const auto references = static_cast<double>(workload.references());
   std::uint64_t hits = 0;
   const double ref = median_s(times, [&] { hits = ref_hits(workload, capacity); });
@@ -123,9 +106,9 @@ TEST_CASE("replaying policies beside a plain LRU", "[policies]") {
   const auto packed = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
   if (!packed) return;
   const Workload one = open_trace(*packed, {});
-  bench("conversation", one, 20'000, 15);
+  compare_with_ref("conversation", one, 20'000, 15);
   const Workload many = interleaved(one, 40);
-  bench("40 conversations interleaved", many, 800'000, 5);
+  compare_with_ref("40 conversations interleaved", many, 800'000, 5);
 }
 
 /// Requests of eight blocks as they come: three in ten continue a scan of `scanned` blocks, the

@@ -1,12 +1,9 @@
-// How fast traces are read, named and replayed, and what that takes of memory.
+// How fast traces are read, named and streamed through a cache.
 //
 //   build/bench/spillway_bench "[traces]"    medians of 15, in Markdown
-#include <time.h>
-
-#include <algorithm>
-
 #include "models/cache_replay.hpp"
 #include "sim/rng.hpp"
+#include "tests/bench/processor_time.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 #include "traces/formats/binary_trace.hpp"
@@ -18,24 +15,7 @@
 namespace spillway {
 namespace {
 
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
-/// The median of 15 runs, in seconds of processor time: a busy machine stretches the wall clock.
-template <class Work>
-double median_s(Work work) {
-  std::vector<double> times;
-  for (int i = 0; i < 15; ++i) {
-    const double begin = cpu_s();
-    work();
-    times.push_back(cpu_s() - begin);
-  }
-  std::nth_element(times.begin(), times.begin() + 7, times.end());
-  return times[7];
-}
+using bench::median_s;
 
 std::uint64_t read_rows(const std::string& path) {
   const auto reader =
@@ -60,12 +40,13 @@ TEST_CASE("reading the Mooncake conversation trace", "[traces]") {
     fmt::print("| {} | {:.0f} us | {:.2f} GB/s |\n", what, seconds * 1e6, bytes / seconds / 1e9);
   };
   std::uint64_t used = 0;
-  say("plain JSON lines to rows", median_s([&] { used += read_rows(plain); }));
-  say("plain JSON lines to a workload", median_s([&] { used += open_trace(plain, {}).size(); }));
-  say("gzip to a workload", median_s([&] { used += open_trace(*packed, {}).size(); }));
+  say("plain JSON lines to rows", median_s(15, [&] { used += read_rows(plain); }));
+  say("plain JSON lines to a workload",
+      median_s(15, [&] { used += open_trace(plain, {}).size(); }));
+  say("gzip to a workload", median_s(15, [&] { used += open_trace(*packed, {}).size(); }));
   say("binary, mapped, hashed and checked",
-      median_s([&] { used += open_binary_trace(binary).size(); }));
-  say("streamed through one LRU cache", median_s([&] {
+      median_s(15, [&] { used += open_binary_trace(binary).size(); }));
+  say("streamed through one LRU cache", median_s(15, [&] {
         TraceFile file(plain, {});
         CacheReplay cache(EvictionChoice(), {.capacity_blocks = 20'000});
         stream_requests(file, [&](const RequestBatch& batch) { cache.run(batch); });
@@ -94,7 +75,7 @@ TEST_CASE("interning small ids and random 64-bit hashes", "[traces]") {
     const auto random = references(count, [](std::uint64_t id) { return mix64(id + 1); });
     for (const auto* hashes : {&small, &random}) {
       std::uint64_t used = 0;
-      const double seconds = median_s([&] {
+      const double seconds = median_s(15, [&] {
         Interner interner;
         interner.intern_all(*hashes, [&](std::uint32_t id) { used += id; });
       });
@@ -102,23 +83,6 @@ TEST_CASE("interning small ids and random 64-bit hashes", "[traces]") {
                  hashes == &small ? "small ids" : "64-bit hashes",
                  seconds * 1e9 / static_cast<double>(hashes->size()));
       CHECK(used > 0);
-    }
-  }
-}
-
-TEST_CASE("replaying references", "[traces]") {
-  const auto packed = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!packed) return;
-  const Workload workload = open_trace(*packed, {});
-  for (const EvictionEntry& entry : eviction_policies()) {
-    for (const std::uint64_t capacity : {std::uint64_t{20'000}, kUnboundedCache}) {
-      const double seconds = median_s([&] {
-        return replay_cache(workload, parse_eviction(entry.name, {}), capacity,
-                            TouchOrder::kReverse, Atomicity::kRequest);
-      });
-      fmt::print("| replay {}, {} blocks | {:.1f} million references/s |\n", entry.name,
-                 capacity == kUnboundedCache ? "inf" : std::to_string(capacity),
-                 static_cast<double>(workload.references()) / seconds / 1e6);
     }
   }
 }

@@ -9,23 +9,13 @@
 
 #include "sim/rng.hpp"
 #include "tests/support/engine_run.hpp"
+#include "tests/support/random_chains.hpp"
 
 namespace spillway::test {
 namespace {
 
 Workload random_workload(std::uint64_t seed) {
-  Stream random(seed, "tiered-replay-test");
-  std::vector<Row> rows;
-  std::uint64_t next = 100;
-  for (int i = 0; i < 150; ++i) {
-    std::vector<std::uint64_t> chain;
-    const std::uint64_t length = 1 + random.below(6);
-    for (std::uint64_t k = 0; k < length; ++k) {
-      chain.push_back(random.chance(0.7) ? 10 * k + random.below(4) : next++);
-    }
-    rows.push_back({i, static_cast<std::uint32_t>(16 * length), 1, chain});
-  }
-  return workload_of(rows, 16);
+  return random_chains("tiered-replay-test", seed, 150);
 }
 
 struct Mode {
