@@ -82,6 +82,7 @@ std::string render_document(const Document& document) {
   // nlohmann::ordered_json only here: readers see the envelope before the bulk.
   nlohmann::ordered_json out;
   out["schema_version"] = kSchemaVersion;
+  if (document.profile_version > 0) out["profile_version"] = document.profile_version;
   out["kind"] = document.kind;
   out["tool"] = tool_info();
   out["inputs"] = document.inputs;

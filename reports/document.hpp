@@ -16,6 +16,7 @@ struct Document {
   nlohmann::json inputs = nlohmann::json::object();
   nlohmann::json results;
   std::vector<std::string> warnings;
+  int profile_version = 0;  ///< of kind hardware-profile; 0: the document is no profile
 };
 
 /// 16 hex digits over `results` without any member called "sim": equal results give equal digests

@@ -147,6 +147,14 @@ struct StorageCell {
   CellState state;
 };
 
+/// A function of two arguments on a grid; for copies GB/s over copy size and copy count.
+struct FitTable {
+  std::vector<double> x;       ///< ascending
+  std::vector<double> y;       ///< ascending
+  std::vector<double> values;  ///< row per y
+  std::vector<bool> measured;  ///< false: no cell stands there, and a neighbour's value was taken
+};
+
 /// What was fitted from which cells, and how well it predicts cells it has not seen.
 struct FitRecord {
   std::string target;  ///< e.g. copy/h2d/memcpy_batch/host_alloc/contiguous
@@ -161,6 +169,7 @@ struct FitRecord {
   double to = 0;
   std::uint32_t cells = 0;
   std::uint32_t held_out = 0;
+  FitTable table;  ///< empty unless `form` is table
 };
 
 struct GpuFacts {
@@ -213,6 +222,7 @@ struct HardwareProfile {
   double spent_s = 0;
   bool complete = true;  ///< false: the budget, a signal or a lost GPU ended it early
   MachineFacts machine;
+  std::string machine_hash;  ///< over its stable facts; empty until written or read
   std::vector<CopyCell> copy;
   std::vector<ContentionCell> contention;
   std::vector<InterferenceCell> interference;

@@ -35,9 +35,9 @@ int run(const SchemaOptions& options) {
 void add_schema(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<SchemaOptions>();
   CLI::App* command = add_command(app, commands, "schema", "Print a JSON Schema",
-                                  "  spillway schema scenario\n  spillway schema result\n",
+                                  "  spillway schema scenario\n  spillway schema profile\n",
                                   options->common, [options] { return run(*options); });
-  command->add_option("KIND", options->what, "scenario or result")->required();
+  command->add_option("KIND", options->what, "scenario, result or profile")->required();
 }
 
 }  // namespace spillway

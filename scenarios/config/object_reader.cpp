@@ -19,8 +19,7 @@ std::string describe(const nlohmann::json& value) {
 
 }  // namespace
 
-ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
-                           KeyTable known)
+ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what)
     : source_(&source),
       pointer_(std::move(pointer)),
       node_(&source.root()[nlohmann::json::json_pointer(pointer_)]) {
@@ -28,6 +27,11 @@ ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::s
     throw InputError(source.fault(), source.where(pointer_),
                      fmt::format("expected an object for {}, found {}", what, describe(*node_)));
   }
+}
+
+ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
+                           KeyTable known)
+    : ObjectReader(source, std::move(pointer), what) {
   for (const auto& item : node_->items()) {
     if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
     throw InputError(source.fault(), source.where(pointer_ + "/" + escaped_key(item.key())),
@@ -152,6 +156,34 @@ std::vector<ObjectReader> ObjectReader::objects(std::string_view key, KeyTable k
                      known);
   }
   return out;
+}
+
+std::optional<ObjectReader> ObjectReader::open_object(std::string_view key) const {
+  if (find(key) == nullptr) return std::nullopt;
+  return ObjectReader(*source_, pointer_to(key), key);
+}
+
+std::vector<ObjectReader> ObjectReader::open_objects(std::string_view key) const {
+  std::vector<ObjectReader> out;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return out;
+  if (!value->is_array()) expected(key, "an array of objects", *value);
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    out.emplace_back(*source_, fmt::format("{}/{}", pointer_to(key), i), fmt::format("{}[]", key));
+  }
+  return out;
+}
+
+std::vector<std::string> ObjectReader::keys() const {
+  std::vector<std::string> out;
+  for (const auto& item : node_->items()) out.push_back(item.key());
+  return out;
+}
+
+const nlohmann::json& ObjectReader::value(std::string_view key) const {
+  const nlohmann::json* found = find(key);
+  KV_ASSERT(found != nullptr, "no member {}", key);
+  return *found;
 }
 
 std::string ObjectReader::require_text(std::string_view key, std::string_view what) const {

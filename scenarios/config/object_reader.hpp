@@ -27,6 +27,8 @@ class ObjectReader {
   /// names the object in errors ("engine").
   ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
                KeyTable known);
+  /// The same, whatever the keys: for documents that a newer version may have written.
+  ObjectReader(const JsonSource& source, std::string pointer, std::string_view what);
 
   /// null counts as absent, here and below.
   bool has(std::string_view key) const { return find(key) != nullptr; }
@@ -46,6 +48,10 @@ class ObjectReader {
 
   std::optional<ObjectReader> object(std::string_view key, KeyTable known) const;
   std::vector<ObjectReader> objects(std::string_view key, KeyTable known) const;
+  std::optional<ObjectReader> open_object(std::string_view key) const;  ///< whatever its keys
+  std::vector<ObjectReader> open_objects(std::string_view key) const;
+  std::vector<std::string> keys() const;
+  const nlohmann::json& value(std::string_view key) const;  ///< Precondition: has(key)
 
   std::string require_text(std::string_view key, std::string_view what = kString) const;
   std::int64_t require_integer(std::string_view key, std::int64_t least, std::int64_t most) const;

@@ -200,7 +200,7 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
 // ---- schema
 
 TEST_CASE("schema prints a JSON Schema of the tool's documents", "[cli]") {
-  for (const char* kind : {"scenario", "result"}) {
+  for (const char* kind : {"scenario", "result", "profile"}) {
     const CliResult result = test::spillway({"schema", kind});
     CHECK(result.code == 0);
     CHECK(result.err.empty());

@@ -209,19 +209,23 @@ def main():
     p.add_argument("--source", required=True)
     a = p.parse_args()
     tool = Tool(a.spillway)
-    schemas = {name: tool.schema(name) for name in ("scenario", "result")}
+    schemas = {name: tool.schema(name) for name in ("scenario", "result", "profile")}
     for name, schema in schemas.items():
         try:
             Draft202012Validator.check_schema(schema)
         except SchemaError as error:
             sys.exit(f"schema {name}: {error.message}")
     scenario, result = (Draft202012Validator(schemas[n]) for n in ("scenario", "result"))
+    profile = Draft202012Validator(schemas["profile"])
 
     library = sorted(glob.glob(os.path.join(a.source, "scenarios/library/*.json")))
     check(library, "scenarios/library holds no scenario")
     for path in library:
         with open(path) as f:
             complain(scenario, json.loads(without_comments(f.read())), os.path.basename(path))
+    for path in sorted(glob.glob(os.path.join(a.source, "scenarios/hardware/*.json"))):
+        with open(path) as f:
+            complain(profile, json.load(f), os.path.basename(path))
     with tempfile.TemporaryDirectory() as folder:
         for base in BASES:
             complain(scenario, base, base["name"])

@@ -1,0 +1,395 @@
+#include "scenarios/calibrate/profile_json.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <set>
+
+#include "scenarios/calibrate/profile_fields.hpp"
+#include "scenarios/config/object_reader.hpp"
+#include "sim/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+// ---- writing
+
+template <class Row>
+concept HasFields = requires {
+  sizeof(Fields<Row>);
+};
+
+template <HasFields Row>
+json written(const Row& row);
+
+template <class T>
+json member(const T& value) {
+  if constexpr (HasFields<T>) {
+    return written(value);
+  } else {
+    return value;
+  }
+}
+template <class T>
+json member(const std::vector<T>& values) {
+  json out = json::array();
+  for (const auto& value : values) out.push_back(member<T>(value));
+  return out;
+}
+
+template <HasFields Row>
+json written(const Row& row) {
+  json out = json::object();
+  Fields<Row>::visit(row, [&](std::string_view name, const auto& value, const FieldRule&) {
+    // A fit without a table has none to show.
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, FitTable>) {
+      if (value.x.empty()) return;
+    }
+    out[std::string(name)] = member(value);
+  });
+  return out;
+}
+
+// ---- reading
+
+/// Members that nobody asked for, by the place where they stand, without array positions.
+using Unknown = std::set<std::string>;
+
+template <class Row>
+Row read_row(const ObjectReader& in, const std::string& place, Unknown& unknown);
+
+class FieldReader {
+ public:
+  FieldReader(const ObjectReader& in, std::string place, Unknown& unknown)
+      : in_(in), place_(std::move(place)), unknown_(unknown) {}
+
+  template <class T>
+  void operator()(std::string_view key, T& value, const FieldRule& rule) {
+    seen_.insert(std::string(key));
+    if (!in_.has(key)) {
+      if (rule.required) in_.missing(key, expectation(value, rule));
+      return;
+    }
+    read(key, value, rule);
+  }
+
+  void note_unknown() {
+    for (const std::string& key : in_.keys()) {
+      if (!seen_.contains(key)) unknown_.insert(place_.empty() ? key : place_ + "." + key);
+    }
+  }
+
+ private:
+  template <class T>
+  static std::string expectation(const T&, const FieldRule& rule) {
+    if constexpr (std::same_as<T, std::string>) {
+      return rule.choices.empty() ? std::string(ObjectReader::kString)
+                                  : fmt::format("one of {}", fmt::join(rule.choices, ", "));
+    } else if constexpr (std::same_as<T, bool>) {
+      return "true or false";
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return fmt::format("a number from {} to {}", rule.least, rule.most);
+    } else if constexpr (requires(T t) { t.push_back({}); }) {
+      return "an array";
+    } else {
+      return "an object";
+    }
+  }
+
+  void read(std::string_view key, std::string& value, const FieldRule& rule) {
+    value = *in_.text(key);
+    if (rule.choices.empty()) return;
+    if (std::find(rule.choices.begin(), rule.choices.end(), value) == rule.choices.end()) {
+      in_.fail(key, unknown_name("name", value, rule.choices));
+    }
+  }
+  void read(std::string_view key, bool& value, const FieldRule&) { value = *in_.boolean(key); }
+  void read(std::string_view key, double& value, const FieldRule& rule) {
+    value = *in_.number(key, rule.least, rule.most);
+  }
+  template <std::integral T>
+  void read(std::string_view key, T& value, const FieldRule& rule) {
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    constexpr auto kLimit =
+        std::min<std::uint64_t>(kMost, std::numeric_limits<std::int64_t>::max());
+    value = static_cast<T>(*in_.integer(key, static_cast<std::int64_t>(rule.least),
+                                        static_cast<std::int64_t>(kLimit)));
+  }
+  void read(std::string_view key, std::vector<double>& value, const FieldRule& rule) {
+    value = *in_.numbers(key, rule.least, rule.most);
+  }
+  void read(std::string_view key, std::vector<bool>& value, const FieldRule&) {
+    const json& array = in_.value(key);
+    const auto flag = [](const json& item) { return item.is_boolean(); };
+    if (!array.is_array() || !std::all_of(array.begin(), array.end(), flag)) {
+      in_.fail(key, "expected an array, each item true or false");
+    }
+    for (const json& item : array) value.push_back(item.get<bool>());
+  }
+  void read(std::string_view key, std::map<std::string, double>& value, const FieldRule& rule) {
+    const ObjectReader map = *in_.open_object(key);
+    for (const std::string& name : map.keys()) {
+      value[name] = map.require_number(name, rule.least, rule.most);
+    }
+  }
+  template <class Row>
+  void read(std::string_view key, std::vector<Row>& value, const FieldRule&) {
+    for (const ObjectReader& item : in_.open_objects(key)) {
+      value.push_back(read_row<Row>(item, fmt::format("{}[]", below(key)), unknown_));
+    }
+  }
+  template <class Row>
+  requires requires { sizeof(Fields<Row>); }
+  void read(std::string_view key, Row& value, const FieldRule&) {
+    value = read_row<Row>(*in_.open_object(key), below(key), unknown_);
+  }
+
+  std::string below(std::string_view key) const {
+    return place_.empty() ? std::string(key) : fmt::format("{}.{}", place_, key);
+  }
+
+  const ObjectReader& in_;
+  std::string place_;
+  Unknown& unknown_;
+  std::set<std::string> seen_;
+};
+
+/// A table is a full grid over ascending arguments.
+void check(const ObjectReader& in, const FitTable& table) {
+  const auto ascending = [](const std::vector<double>& v) {
+    return !v.empty() && std::adjacent_find(v.begin(), v.end(), std::greater_equal<>()) == v.end();
+  };
+  if (!ascending(table.x)) in.fail("x", "expected ascending numbers");
+  if (!ascending(table.y)) in.fail("y", "expected ascending numbers");
+  const std::size_t cells = table.x.size() * table.y.size();
+  if (table.values.size() != cells) {
+    in.fail("values", fmt::format("expected {} x {} numbers, found {}", table.y.size(),
+                                  table.x.size(), table.values.size()));
+  }
+  if (!table.measured.empty() && table.measured.size() != cells) {
+    in.fail("measured", fmt::format("expected {} x {} flags, found {}", table.y.size(),
+                                    table.x.size(), table.measured.size()));
+  }
+}
+
+template <class Row>
+Row read_row(const ObjectReader& in, const std::string& place, Unknown& unknown) {
+  Row row;
+  FieldReader reader(in, place, unknown);
+  Fields<Row>::visit(row, reader);
+  reader.note_unknown();
+  if constexpr (std::same_as<Row, FitTable>) check(in, row);
+  return row;
+}
+
+/// Calls f(name, rows) for each section.
+template <class Profile, class F>
+void visit_sections(Profile& p, F&& f) {
+  f("copy", p.copy);
+  f("contention", p.contention);
+  f("interference", p.interference);
+  f("hbm", p.hbm);
+  f("gemm", p.gemm);
+  f("attention", p.attention);
+  f("dram", p.dram);
+  f("registration", p.registration);
+  f("storage", p.storage);
+}
+
+bool is_compute(std::string_view section) {
+  return section == "hbm" || section == "gemm" || section == "attention";
+}
+
+template <class Rows>
+void read_rows(const ObjectReader& in, std::string_view key, Rows& rows, const std::string& place,
+               Unknown& unknown) {
+  for (const ObjectReader& item : in.open_objects(key)) {
+    rows.push_back(
+        read_row<typename Rows::value_type>(item, fmt::format("{}{}[]", place, key), unknown));
+  }
+}
+
+/// The envelope says that this is a profile that we can read.
+void check_envelope(const ObjectReader& top) {
+  const std::string kind = top.require_text("kind", "\"hardware-profile\"");
+  if (kind != kProfileKind) {
+    top.fail("kind", fmt::format("expected \"{}\", found \"{}\"", kProfileKind, kind));
+  }
+  const auto version = [&](std::string_view key, std::int64_t known) {
+    const std::int64_t found =
+        top.require_integer(key, 0, std::numeric_limits<std::int32_t>::max());
+    if (found == known) return;
+    top.fail(key, fmt::format("unknown version {}; expected {}. Another version of spillway wrote "
+                              "this profile: measure again with this one, or use that one",
+                              found, known));
+  };
+  version("schema_version", kSchemaVersion);
+  version("profile_version", kProfileVersion);
+}
+
+}  // namespace
+
+// ---- the interface
+
+json to_row(const CopyCell& cell) {
+  return written(cell);
+}
+json to_row(const ContentionCell& cell) {
+  return written(cell);
+}
+json to_row(const InterferenceCell& cell) {
+  return written(cell);
+}
+json to_row(const HbmCell& cell) {
+  return written(cell);
+}
+json to_row(const GemmCell& cell) {
+  return written(cell);
+}
+json to_row(const AttentionCell& cell) {
+  return written(cell);
+}
+json to_row(const DramCell& cell) {
+  return written(cell);
+}
+json to_row(const RegistrationCell& cell) {
+  return written(cell);
+}
+json to_row(const StorageCell& cell) {
+  return written(cell);
+}
+json to_row(const FitRecord& fit) {
+  return written(fit);
+}
+json to_row(const MachineFacts& machine) {
+  return written(machine);
+}
+
+std::string machine_hash(const MachineFacts& m) {
+  // Whole GiB: the system's own share of the memory changes with every kernel.
+  const auto gib = [](std::int64_t bytes) { return (bytes + (1 << 29)) >> 30; };
+  json facts = {{"cpu", m.cpu}, {"memory_gib", gib(m.memory_bytes)}, {"driver", m.driver}};
+  facts["numa"] = json::array();
+  for (const NumaFacts& node : m.numa) {
+    facts["numa"].push_back({{"node", node.node}, {"cpus", node.cpus}});
+  }
+  facts["gpus"] = json::array();
+  for (const GpuFacts& gpu : m.gpus) {
+    facts["gpus"].push_back({{"name", gpu.name}, {"uuid", gpu.uuid}});
+  }
+  return digest_of(facts);
+}
+
+json profile_results(const HardwareProfile& p) {
+  json out = {{"name", p.name},
+              {"created", p.created},
+              {"command", p.command},
+              {"complete", p.complete},
+              {"budget_s", p.budget_s},
+              {"spent_s", p.spent_s},
+              {"machine", written(p.machine)},
+              {"machine_hash", machine_hash(p.machine)},
+              {"fits", member(p.fits)},
+              {"compute", json::object()}};
+  visit_sections(p, [&](const char* name, const auto& rows) {
+    (is_compute(name) ? out["compute"] : out)[name] = member(rows);
+  });
+  return out;
+}
+
+Document profile_document(const HardwareProfile& profile, json inputs) {
+  Document document;
+  document.kind = kProfileKind;
+  document.profile_version = kProfileVersion;
+  document.inputs = std::move(inputs);
+  document.results = profile_results(profile);
+  document.warnings = profile.warnings;
+  return document;
+}
+
+std::vector<std::string_view> profile_sections() {
+  std::vector<std::string_view> out;
+  const HardwareProfile none;
+  visit_sections(none, [&](const char* name, const auto&) { out.emplace_back(name); });
+  return out;
+}
+
+std::vector<std::string> add_row(HardwareProfile& profile, std::string_view section,
+                                 const json& row, const std::string& name) {
+  const JsonSource source = JsonSource::from_text(name, row.dump());
+  const ObjectReader in(source, "", fmt::format("a row of {}", section));
+  Unknown unknown;
+  bool known = false;
+  visit_sections(profile, [&](const char* at, auto& rows) {
+    if (section != at) return;
+    known = true;
+    rows.push_back(
+        read_row<typename std::remove_cvref_t<decltype(rows)>::value_type>(in, "", unknown));
+  });
+  if (!known) {
+    throw InputError(Fault::kUsage, {name, 0, ""},
+                     unknown_name("section of a profile", section, profile_sections()));
+  }
+  return {unknown.begin(), unknown.end()};
+}
+
+HardwareProfile read_profile(const JsonSource& source, std::vector<std::string>& warnings) {
+  const ObjectReader top(source, "", "a profile document");
+  check_envelope(top);
+  const auto results = top.open_object("results");
+  if (!results) top.missing("results", "an object");
+
+  HardwareProfile p;
+  Unknown unknown;
+  p.warnings = top.texts("warnings").value_or(std::vector<std::string>());
+  p.name = results->text("name").value_or("");
+  p.created = results->text("created").value_or("");
+  p.command = results->text("command").value_or("");
+  p.complete = results->boolean("complete").value_or(true);
+  p.budget_s = results->number("budget_s", 0, 1e9).value_or(0);
+  p.spent_s = results->number("spent_s", 0, 1e9).value_or(0);
+  const auto machine = results->open_object("machine");
+  if (!machine) results->missing("machine", "an object");
+  p.machine = read_row<MachineFacts>(*machine, "machine", unknown);
+  p.machine_hash = machine_hash(p.machine);
+
+  std::set<std::string> known = {"name",    "created", "command",      "complete", "budget_s",
+                                 "spent_s", "machine", "machine_hash", "fits",     "compute"};
+  const auto compute = results->open_object("compute");
+  visit_sections(p, [&](const char* name, auto& rows) {
+    if (!is_compute(name)) {
+      known.insert(name);
+      read_rows(*results, name, rows, "", unknown);
+    } else if (compute) {
+      read_rows(*compute, name, rows, "compute.", unknown);
+    }
+  });
+  if (compute) {
+    for (const std::string& key : compute->keys()) {
+      if (!is_compute(key)) unknown.insert("compute." + key);
+    }
+  }
+  read_rows(*results, "fits", p.fits, "", unknown);
+  for (const std::string& key : results->keys()) {
+    if (!known.contains(key)) unknown.insert(key);
+  }
+
+  if (!unknown.empty()) {
+    warnings.push_back(fmt::format("{}: members this version does not know are left out: {}",
+                                   source.name(), fmt::join(unknown, ", ")));
+  }
+  const auto digest = top.text("digest");
+  if (!digest || *digest != digest_of(source.root().at("results"))) {
+    warnings.push_back(
+        fmt::format("{}: the results do not match their digest: edited by hand?", source.name()));
+  }
+  return p;
+}
+
+}  // namespace spillway
