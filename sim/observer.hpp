@@ -69,6 +69,13 @@ struct StepRecord {
   std::uint32_t waiting = 0;  ///< queued, deferred or loading
 };
 
+/// How far a link's model can be trusted for one transfer.
+enum class Reach : std::uint8_t {
+  kInside,        ///< between measured points
+  kExtrapolated,  ///< beyond them, in size or count: the nearest edge was used
+  kAcrossStep,    ///< between neighbours whose rates differ by more than 2x
+};
+
 struct TransferRecord {
   std::uint32_t link = 0;
   Bytes payload;
@@ -76,6 +83,7 @@ struct TransferRecord {
   Time submitted{};
   Time started{};
   Time ended{};
+  Reach reach = Reach::kInside;
 };
 
 /// Blocks of one tier that changed at one instant.

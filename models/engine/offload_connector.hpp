@@ -19,6 +19,7 @@
 #include "models/engine/step_plan.hpp"
 #include "models/link/copy_path.hpp"
 #include "policies/write_admission_policy.hpp"
+#include "sim/ring_queue.hpp"
 
 namespace spillway {
 

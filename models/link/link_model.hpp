@@ -1,4 +1,4 @@
-// How long one transfer job occupies one direction of a link; queueing lives in copy_path.hpp.
+// How long one transfer job occupies one direction of a link; queueing lives in network.hpp.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/observer.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -16,6 +17,8 @@ class LinkModel {
   /// Time for `copies` pieces of `payload / copies` bytes each, submitted together and alone on the
   /// link. Preconditions: payload > 0, copies > 0.
   virtual Duration service_time(Bytes payload, std::uint32_t copies) const = 0;
+  /// How far the figures behind that time carry.
+  virtual Reach reach(Bytes, std::uint32_t) const { return Reach::kInside; }
   /// The rate that no transfer exceeds.
   virtual BytesPerSecond capacity() const = 0;
 };

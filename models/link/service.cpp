@@ -1,0 +1,39 @@
+#include "models/link/service.hpp"
+
+#include "models/link/link_model.hpp"
+
+namespace spillway {
+
+namespace {
+
+class LinkService final : public ServiceModel {
+ public:
+  explicit LinkService(std::unique_ptr<LinkModel> link) : link_(std::move(link)) {}
+  Service service(Bytes payload, std::uint32_t copies) override {
+    return {Duration(0), link_->service_time(payload, copies), link_->reach(payload, copies)};
+  }
+
+ private:
+  std::unique_ptr<LinkModel> link_;
+};
+
+class PerCopyService final : public ServiceModel {
+ public:
+  explicit PerCopyService(Duration each) : each_(each) {}
+  Service service(Bytes, std::uint32_t copies) override { return {Duration(0), each_ * copies}; }
+
+ private:
+  Duration each_;
+};
+
+}  // namespace
+
+std::unique_ptr<ServiceModel> make_link_service(std::unique_ptr<LinkModel> link) {
+  return std::make_unique<LinkService>(std::move(link));
+}
+
+std::unique_ptr<ServiceModel> make_per_copy_service(Duration each) {
+  return std::make_unique<PerCopyService>(each);
+}
+
+}  // namespace spillway
