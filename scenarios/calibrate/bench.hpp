@@ -6,11 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "models/calibration/profile.hpp"
 
 namespace spillway {
 
@@ -29,6 +32,9 @@ struct BenchLimits {
   std::string scratch;            ///< folder for files; empty: none may be written
   std::int64_t scratch_bytes = 0;
   std::uint64_t seed = 1;
+  /// Asked between samples: true when somebody wants to stop. The row is thrown away then, so
+  /// measure() may return at once; empty: never.
+  std::function<bool()> stop = {};
 };
 
 /// The device under a bench is gone: its remaining cells cannot be measured. Others can.
@@ -44,9 +50,13 @@ class Bench {
   /// The cells, or none with a reason in `missing` (e.g. no driver).
   virtual std::vector<CellPlan> plan(const BenchLimits& limits,
                                      std::vector<std::string>& missing) = 0;
+  /// Writes what it knows of the machine; asked after plan() and again after the last cell.
+  virtual void add_facts(MachineFacts& /*machine*/) {}
   /// The row of `cell`. A cell that fails by itself comes back with `valid` false and its problem.
   /// Throws BenchLost.
   virtual nlohmann::json measure(const CellPlan& cell) = 0;
+  /// What a user should know of how it was measured; asked after the last cell.
+  virtual std::vector<std::string> warnings() const { return {}; }
 };
 
 }  // namespace spillway
