@@ -8,7 +8,9 @@ namespace spillway {
 
 namespace {
 
-constexpr int kFractionBits = 56;
+constexpr int kFractionBits = 60;
+/// Rates are rounded down; a flow that lacks less than this of its bytes has moved them all.
+constexpr WideInt kLacking = WideInt{1} << (kFractionBits - 16);
 constexpr std::uint16_t kGroupEvent = 0x8000;
 constexpr std::uint32_t kEpochMask = 0x7fff'ffff;
 
@@ -41,8 +43,7 @@ std::uint32_t epoch_of(EventPayload payload) {
 MediumId FairShare::add_medium(std::int64_t bytes_per_second) {
   KV_ASSERT(bytes_per_second > 0, "a medium of {} bytes/s", bytes_per_second);
   Medium medium;
-  medium.capacity =
-      wide_ceil_div(static_cast<WideInt>(bytes_per_second) << kFractionBits, 1'000'000'000);
+  medium.capacity = (static_cast<WideInt>(bytes_per_second) << kFractionBits) / 1'000'000'000;
   media_.push_back(medium);
   return MediumId{static_cast<Id>(media_.size() - 1)};
 }
@@ -98,11 +99,10 @@ void FairShare::connect() {
 
 FairShare::Rate FairShare::rate_of(Bytes payload, Duration alone, std::int64_t speed,
                                    std::int64_t full_speed) {
-  KV_ASSERT(payload.count() < std::int64_t{1} << 54, "a flow of {} bytes", payload.count());
+  KV_ASSERT(payload.count() < std::int64_t{1} << 50, "a flow of {} bytes", payload.count());
   const WideInt bytes = static_cast<WideInt>(payload.count()) << kFractionBits;
-  const WideInt time = std::max<std::int64_t>(alone.count(), 1);
-  return speed == full_speed ? wide_ceil_div(bytes, time)
-                             : wide_ceil_div(bytes * speed, time * full_speed);
+  const WideInt own = bytes / std::max<std::int64_t>(alone.count(), 1);
+  return speed == full_speed ? own : own * speed / full_speed;
 }
 
 void FairShare::start(GroupId group, std::uint32_t flow, const Load& load) {
@@ -112,9 +112,9 @@ void FairShare::start(GroupId group, std::uint32_t flow, const Load& load) {
   for (const Id medium : groups_[static_cast<Id>(group)].media) {
     if (media_[medium].flows++ == 0) media_[medium].busy_since = queue_.now();
   }
-  // The rate is rounded up; so is what there is to move, or a flow alone would end early.
-  const WideInt bytes = std::max(static_cast<WideInt>(load.payload.count()) << kFractionBits,
-                                 load.own * (load.alone.count() - 1) + 1);
+  // Rounded like its rate, or a flow alone would end late; and not so that it would end early.
+  const std::int64_t time = std::max<std::int64_t>(load.alone.count(), 1);
+  const WideInt bytes = std::max(load.own * time - kLacking, load.own * (time - 1) + 1);
   join(flow, static_cast<Id>(group), load.maximum, bytes);
 }
 
@@ -148,6 +148,7 @@ FairShare::Id FairShare::bucket_of(Id group, Rate maximum) {
     if (g.limited++ == 0) {
       g.moved = 0;
       g.since = queue_.now();
+      g.gift_at = kNoEvent;
     }
     b.moved = -moved_now(g);
   }
@@ -179,6 +180,7 @@ void FairShare::join(Id flow, Id group, Rate maximum, WideInt bytes) {
   b.flows.push({end, order_++, flow},
                [this](Id which, std::uint32_t at) { flows_[which].position = at; });
   if (b.limited) {
+    ++groups_[group].limited_flows;
     if (was_empty) {
       groups_[group].ends.push(
           {b.flows.front().key - b.moved, order_++, id},
@@ -188,6 +190,7 @@ void FairShare::join(Id flow, Id group, Rate maximum, WideInt bytes) {
     }
   }
   ++groups_[group].flows;
+  groups_[group].joined = queue_.now();
   touch(group);
   changed_.push_back(id);
 }
@@ -201,6 +204,7 @@ WideInt FairShare::leave(Id flow) {
                 [this](Id which, std::uint32_t at) { flows_[which].position = at; });
   flows_[flow].bucket = kNone;
   if (b.limited) {
+    --groups_[b.group].limited_flows;
     if (b.flows.empty()) {
       groups_[b.group].ends.erase(
           b.position, [this](Id which, std::uint32_t at) { buckets_[which].position = at; });
@@ -252,9 +256,11 @@ void FairShare::enter_limited(Id bucket) {
   if (g.limited++ == 0) {
     g.moved = 0;
     g.since = queue_.now();
+    g.gift_at = kNoEvent;
   }
   b.moved = moved - moved_now(g);
   b.limited = true;
+  g.limited_flows += static_cast<std::uint32_t>(b.flows.size());
   if (b.event != kNoEvent) {
     b.event = kNoEvent;
     ++b.epoch;
@@ -270,6 +276,7 @@ void FairShare::leave_limited(Id bucket) {
   b.moved = moved_now(b);
   b.since = queue_.now();
   b.limited = false;
+  g.limited_flows -= static_cast<std::uint32_t>(b.flows.size());
   --g.limited;
   schedule_bucket(bucket);
 }
@@ -329,8 +336,7 @@ void FairShare::solve(Component& component) {
     for (const Id group : media_[medium].groups) {
       if (groups_[group].flows > 0) used += demand(groups_[group], groups_[group].level);
     }
-    KV_ASSERT(used <= media_[medium].capacity + media_[medium].flows,
-              "medium {} would move more than it can", medium);
+    KV_ASSERT(used <= media_[medium].capacity, "medium {} would move more than it can", medium);
   }
 }
 
@@ -343,7 +349,7 @@ FairShare::Rate FairShare::fill(const Medium& medium) {
     if (!groups_[group].frozen) flows += groups_[group].flows;
   }
   if (flows == 0) return kUnlimited;
-  Rate level = std::max<Rate>(wide_ceil_div(medium.left, flows), 1);
+  Rate level = medium.left / flows;
   for (;;) {
     Below all{0, 0};
     for (const Id group : medium.groups) {
@@ -354,7 +360,7 @@ FairShare::Rate FairShare::fill(const Medium& medium) {
     }
     if (all.flows == flows) return kUnlimited;
     if (all.flows == 0) return level;
-    const Rate next = wide_ceil_div(medium.left - all.sum, flows - all.flows);
+    const Rate next = (medium.left - all.sum) / (flows - all.flows);
     if (next <= level) return level;
     level = next;
   }
@@ -394,6 +400,7 @@ void FairShare::apply(Id group) {
   if (g.level != g.next_level) {
     g.moved = moved_now(g);
     g.since = queue_.now();
+    g.gift_at = kNoEvent;
     g.level = g.next_level;
     while (g.limited > 0) {
       const Slot& lowest = g.buckets[g.buckets.size() - g.limited];
@@ -436,21 +443,42 @@ void FairShare::schedule_group(Id group) {
 
 /// Ends the flows of a bucket that have moved all they had.
 void FairShare::take_due(Id bucket) {
-  Bucket& b = buckets_[bucket];
-  const WideInt moved = moved_now(b);
-  while (!b.flows.empty() && b.flows.front().key <= moved) {
+  for (;;) {
+    const Bucket& b = buckets_[bucket];
+    if (b.flows.empty()) return;
+    const WideInt beyond = moved_now(b) - b.flows.front().key;
+    if (beyond < 0) return;
     const Id flow = b.flows.front().id;
-    const Group& g = groups_[b.group];
-    KV_ASSERT(moved - b.flows.front().key < (b.limited ? g.level : b.maximum),
-              "flow {} moved more than it had", flow);
-    for (const Id medium : g.media) {
+    KV_ASSERT(beyond < b.maximum, "flow {} moved more than it had", flow);
+    for (const Id medium : groups_[b.group].media) {
       if (--media_[medium].flows == 0) {
         media_[medium].busy += queue_.now() - media_[medium].busy_since;
       }
     }
+    const Id group = b.group;
     leave(flow);
     done_.push_back(flow);
+    if (beyond > kLacking) give_back(group, beyond);
   }
+}
+
+/// A flow ended within the nanosecond that is over now: what its share moved after that end belongs
+/// to those that shared with it all through that nanosecond, as far as their maxima allow. Only
+/// where one medium decides; elsewhere a share is free at the whole nanosecond.
+void FairShare::give_back(Id group, WideInt bytes) {
+  Group& g = groups_[group];
+  const Time now = queue_.now();
+  if (g.ends.empty() || components_[g.component].media.size() > 1) return;
+  if (g.joined == now || (g.since == now && g.gift_at != now)) return;
+  if (g.gift_at != now) g.gift = 0;
+  std::size_t first = g.buckets.size() - g.limited;
+  while (buckets_[g.buckets[first].bucket].flows.empty()) ++first;
+  const Rate spare = g.buckets[first].maximum - g.level - g.gift;  // times one nanosecond
+  const WideInt each = std::clamp<WideInt>((bytes - kLacking) / g.limited_flows, 0, spare);
+  g.moved = moved_now(g) + each;
+  g.since = now;
+  g.gift += each;
+  g.gift_at = now;
 }
 
 void FairShare::on_event(EventPayload payload) {

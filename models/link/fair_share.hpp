@@ -7,11 +7,13 @@
 // count reaches the value set at its start. A change of rates costs per group and per bucket that
 // changes sides, never per flow.
 //
-// Exactness: rates and bytes are integers in 2^-56 bytes per ns and 2^-56 bytes. Rates are rounded
-// up, so a flow may be ahead of exact arithmetic by 2^-56 bytes per ns (1.4e-8 bytes in a second)
-// and never behind: an end that falls on a whole nanosecond is hit, and one up to that much behind
-// a whole nanosecond is told a nanosecond early. For the same reason a medium may be above its
-// capacity by 2^-56 bytes per ns and flow. No flow ends before the time it takes alone.
+// Exactness: bytes and rates are integers in 2^-60 bytes and 2^-60 bytes per ns. Rates are rounded
+// down, so that the rates of a medium never add up to more than its capacity, and a flow that lacks
+// less than 2^-16 bytes has moved all: what roundings leave undone in minutes. So an end that falls
+// on a whole nanosecond is hit, and one within 2^-16 bytes behind a whole nanosecond is told at it.
+// No flow ends before the time it takes alone. Ends are told on whole nanoseconds; where a medium
+// is linked with others by common flows, the share of an ended flow is free from then on, else from
+// the exact end.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +39,7 @@ class FlowListener {
 
 class FairShare final : public EventHandler {
  public:
-  /// In 2^-56 bytes per nanosecond.
+  /// In 2^-60 bytes per nanosecond.
   using Rate = WideInt;
   enum class GroupId : std::uint32_t {};
 
@@ -99,10 +101,14 @@ class FairShare final : public EventHandler {
     std::vector<Id> media;
     std::vector<Slot> buckets;  ///< ascending maximum
     std::size_t limited = 0;    ///< so many of them, the last ones, are limited
+    std::uint32_t limited_flows = 0;
     std::uint32_t flows = 0;
     Rate level = kUnlimited;
     WideInt moved = 0;  ///< bytes per limited flow at `since`
     Time since{};
+    Time joined = kNoEvent;   ///< when a flow last did
+    Time gift_at = kNoEvent;  ///< when ended flows last gave back what they did not need,
+    WideInt gift = 0;         ///< and how much of it each flow got
     std::uint32_t epoch = 0;
     Time event = kNoEvent;
     WideHeap ends;  ///< limited buckets, by the value of `moved` at which the first flow ends
@@ -153,6 +159,7 @@ class FairShare final : public EventHandler {
   void schedule_bucket(Id bucket);
   void schedule_group(Id group);
   void take_due(Id bucket);
+  void give_back(Id group, WideInt bytes);
 
   EventQueue& queue_;
   FlowListener& listener_;
