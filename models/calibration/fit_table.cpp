@@ -1,0 +1,70 @@
+#include "models/calibration/fit_table.hpp"
+
+#include <algorithm>
+
+#include "sim/det_math.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct Position {
+  std::size_t low;
+  std::size_t high;
+  double weight;
+};
+
+Position locate(const std::vector<double>& grid, double value) {
+  if (value <= grid.front()) return {0, 0, 0};
+  if (value >= grid.back()) return {grid.size() - 1, grid.size() - 1, 0};
+  const auto it = std::upper_bound(grid.begin(), grid.end(), value);
+  const auto high = static_cast<std::size_t>(it - grid.begin());
+  const double low = det::log2(grid[high - 1]);
+  return {high - 1, high, (det::log2(value) - low) / (det::log2(grid[high]) - low)};
+}
+
+}  // namespace
+
+double value_at(const FitTable& table, double x, double y) {
+  KV_ASSERT(!table.x.empty() && table.values.size() == table.x.size() * table.y.size(),
+            "a table of {} values for {} x {} points", table.values.size(), table.x.size(),
+            table.y.size());
+  const Position column = locate(table.x, x);
+  const Position row = locate(table.y, y);
+  const auto in_row = [&](std::size_t r) {
+    const double low = det::log2(table.values[r * table.x.size() + column.low]);
+    const double high = det::log2(table.values[r * table.x.size() + column.high]);
+    return low + column.weight * (high - low);
+  };
+  const double low = in_row(row.low);
+  return det::exp2(low + row.weight * (in_row(row.high) - low));
+}
+
+bool within(const FitTable& table, double x, double y) {
+  if (table.x.empty() || x < table.x.front() || x > table.x.back() || y < table.y.front() ||
+      y > table.y.back()) {
+    return false;
+  }
+  if (table.measured.empty()) return true;
+  const Position column = locate(table.x, x);
+  const Position row = locate(table.y, y);
+  // On a line of the grid the next one has no part in the value.
+  for (const std::size_t r : {row.low, row.weight > 0 ? row.high : row.low}) {
+    for (const std::size_t c : {column.low, column.weight > 0 ? column.high : column.low}) {
+      if (!table.measured[r * table.x.size() + c]) return false;
+    }
+  }
+  return true;
+}
+
+RateTable rate_table(const FitTable& table, std::string source) {
+  RateTable out;
+  out.copy_bytes = table.x;
+  out.copies = table.y;
+  out.gbs = table.values;
+  out.source = std::move(source);
+  return out;
+}
+
+}  // namespace spillway
