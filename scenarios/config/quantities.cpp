@@ -120,4 +120,15 @@ std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where) {
   return rate;
 }
 
+double parse_seconds(std::string_view text, const SourceRef& where) {
+  constexpr std::string_view kHelp = "expected a time above 0 with a unit: ms, s, min or h";
+  constexpr std::pair<std::string_view, double> kTimes[] = {
+      {"ms", 0.001}, {"s", 1}, {"min", 60}, {"h", 3600}};
+  const Split parts = split(text, where, kHelp);
+  for (const auto& [name, seconds] : kTimes) {
+    if (parts.unit == name && parts.value > 0) return parts.value * seconds;
+  }
+  throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kHelp, text));
+}
+
 }  // namespace spillway

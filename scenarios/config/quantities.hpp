@@ -21,5 +21,7 @@ Capacity parse_capacity(std::string_view text, const SourceRef& where);
 Bytes parse_bytes(std::string_view text, const SourceRef& where);
 /// Bytes per second from "25GB/s", "400Gbps" (bits), rounded down; at least 1.
 std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where);
+/// Seconds from "500ms", "60s", "10min", "1.5h"; more than 0.
+double parse_seconds(std::string_view text, const SourceRef& where);
 
 }  // namespace spillway

@@ -1,0 +1,28 @@
+// Repeated measurements summed up, and the clock that they are taken with.
+#pragma once
+
+#include <vector>
+
+#include "models/calibration/profile.hpp"
+
+namespace spillway {
+
+/// Seconds on a clock that never goes back; its origin means nothing.
+double monotonic_s();
+
+/// A cell whose samples vary more than this is measured again.
+inline constexpr double kUnstableCv = 0.05;
+
+/// When a cell that could take more samples has enough: a twentieth of the budget, 3 s at most.
+double longest_cell_s(double budget_s);
+
+/// Linear interpolation between the two samples around the rank, as numpy does. `sorted` is not
+/// empty; 0 <= share <= 1.
+double percentile(const std::vector<double>& sorted, double share);
+
+/// Standard deviation / mean; 0 of fewer than two samples.
+double variation(const std::vector<double>& samples);
+
+Spread spread_of(std::vector<double> samples_us);
+
+}  // namespace spillway

@@ -1,0 +1,196 @@
+// `spillway calibrate`: measures this machine and writes what it found as a hardware profile.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "scenarios/calibrate/calibration_report.hpp"
+#include "scenarios/calibrate/interrupt.hpp"
+#include "scenarios/calibrate/profile_json.hpp"
+#include "scenarios/calibrate/scratch_file.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/config/quantities.hpp"
+#include "sim/catalogue.hpp"
+#include "sim/output_file.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char* kProfileFile = "hardware-profile.json";
+
+struct Options {
+  std::string budget = "60s";
+  std::string memory;
+  std::string scratch;
+  std::vector<std::string> only;
+  bool dry_run = false;
+  bool resume = false;
+  bool host_only = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// Where the profile goes: --out names a .json file or a folder, else --json its file, else it is
+/// written here. Empty: to standard output only.
+std::string profile_path(const CommonOptions& common) {
+  if (common.out.empty()) {
+    return common.json_only() ? "" : common.json.empty() ? kProfileFile : common.json;
+  }
+  const std::filesystem::path out = common.out;
+  const bool file = out.extension() == ".json" && !std::filesystem::is_directory(out);
+  return file ? common.out : (out / kProfileFile).string();
+}
+
+void check_only(const std::vector<std::string>& only) {
+  const std::vector<std::string_view> known = profile_sections();
+  for (const std::string& name : only) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    throw InputError(Fault::kUsage, {"--only", 0, ""}, unknown_name("section", name, known));
+  }
+}
+
+/// As it could be typed again.
+std::string command_text(const Options& options) {
+  std::string out = "spillway calibrate --budget " + options.budget;
+  if (!options.memory.empty()) out += " --memory " + options.memory;
+  if (options.host_only) out += " --host-only";
+  if (!options.only.empty()) out += fmt::format(" --only {}", fmt::join(options.only, ","));
+  if (!options.common->seed.empty()) out += " --seed " + options.common->seed;
+  return out;
+}
+
+CalibrationOptions choices_of(const Options& options) {
+  const CommonOptions& common = *options.common;
+  CalibrationOptions out;
+  out.budget_s = parse_seconds(options.budget, {"--budget", 0, ""});
+  if (!options.memory.empty()) {
+    out.memory_bytes = parse_bytes(options.memory, {"--memory", 0, ""}).count();
+    if (out.memory_bytes < 1) {
+      throw InputError(Fault::kUsage, {"--memory", 0, ""}, "expected more than nothing");
+    }
+  }
+  check_only(options.only);
+  out.only = options.only;
+  out.host_only = options.host_only;
+  out.seed = seed_of(common).value_or(1);
+  out.resume = options.resume;
+  out.command = command_text(options);
+  out.profile = profile_path(common);
+  if (out.resume && out.profile.empty()) {
+    throw InputError(Fault::kUsage, {"--resume", 0, ""},
+                     "expected --out or --json with a file, beside which the rows were kept");
+  }
+  return out;
+}
+
+/// Files are written where the profile will be, unless --scratch names another folder.
+void choose_scratch(const Options& options, CalibrationOptions& choices) {
+  choices.scratch = options.scratch;
+  if (choices.scratch.empty()) {
+    choices.scratch = std::filesystem::path(choices.profile).parent_path().string();
+    if (choices.scratch.empty()) choices.scratch = ".";
+    // A dry run does not make the folder that --out names.
+    if (options.dry_run && !std::filesystem::is_directory(choices.scratch)) choices.scratch = ".";
+  }
+  check_scratch(choices.scratch, !options.dry_run);
+}
+
+nlohmann::json inputs_json(const CalibrationOptions& choices, const Calibration& calibration) {
+  return {{"command", choices.command},
+          {"budget_s", choices.budget_s},
+          {"memory_bytes", calibration.limits().memory_bytes},
+          {"scratch_bytes", calibration.limits().scratch_bytes},
+          {"only", choices.only},
+          {"host_only", choices.host_only},
+          {"seed", choices.seed}};
+}
+
+int plan(const CalibrationOptions& choices, const CommonOptions& common) {
+  const Calibration calibration(choices);
+  Document document;
+  document.kind = "calibration-plan";
+  document.inputs = inputs_json(choices, calibration);
+  document.results = plan_results(calibration, choices);
+  document.warnings = calibration.warnings();
+  if (!common.json.empty()) write_file(common.json, render_document(document));
+  print_report(plan_summary(calibration, choices), common);
+  print_notes(document.warnings, common);
+  return 0;
+}
+
+int measure(CalibrationOptions choices, const CommonOptions& common) {
+  Interrupt interrupt;
+  choices.stop = [&] { return interrupt.raised(); };
+  Calibration calibration(choices);
+  Progress progress("calibrating", "s", !common.quiet);
+  const HardwareProfile profile = calibration.run([&](double done_s, double total_s) {
+    progress.update(static_cast<std::uint64_t>(done_s), static_cast<std::uint64_t>(total_s + 1));
+  });
+  progress.finish();
+  const int code = calibration.stopped() ? 128 + interrupt.signal() : 0;
+  if (calibration.measured() == 0) {  // nothing is better than an empty profile over a good one
+    print_notes({"stopped before the first cell was measured: no profile was written"}, common);
+    return code;
+  }
+  const std::string text =
+      render_document(profile_document(profile, inputs_json(choices, calibration)));
+  if (!choices.profile.empty()) write_file(choices.profile, text);
+  if (!common.json.empty() && common.json != choices.profile) write_file(common.json, text);
+  calibration.finish();
+  print_report(profile_summary(profile, choices.profile, calibration), common);
+  print_notes(profile.warnings, common);
+  return code;
+}
+
+int run(const Options& options) {
+  const CommonOptions& common = *options.common;
+  CalibrationOptions choices = choices_of(options);
+  if (options.dry_run) {
+    choose_scratch(options, choices);
+    CommonOptions only_json = common;
+    only_json.out.clear();
+    check_writable(only_json);
+    return plan(choices, common);
+  }
+  if (!common.out.empty()) {
+    const std::string folder = std::filesystem::path(choices.profile).parent_path().string();
+    CommonOptions made = common;
+    made.out = folder;
+    check_writable(made);
+    if (!folder.empty()) make_directory(folder);
+  }
+  check_writable(common.out.empty() ? common : CommonOptions(), {choices.profile});
+  choose_scratch(options, choices);
+  return measure(choices, common);
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      app, commands, "calibrate", "Measure this machine: memory, storage, GPU copies and kernels",
+      "  spillway calibrate --dry-run\n"
+      "  spillway calibrate --budget 10min --scratch /data/tmp --out machine.json\n"
+      "  spillway calibrate --budget 10min --out machine.json --resume\n",
+      options->common, [options] { return run(*options); });
+  command->get_option("--out")->description(
+      "File (.json) or folder for the profile (default: hardware-profile.json here)");
+  command->add_option("--budget", options->budget,
+                      "Time to take: 60s, 10min; cells that do not fit are left out");
+  command->add_option("--memory", options->memory,
+                      "Most host memory to use at once (default: a quarter of what is available)");
+  command->add_option("--scratch", options->scratch,
+                      "Folder on the storage to measure (default: the profile's); nothing stays");
+  command
+      ->add_option("--only", options->only, "Sections to measure, e.g. dram,storage (default: all)")
+      ->delimiter(',');
+  command->add_flag("--host-only", options->host_only, "Leave GPUs alone");
+  command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
+  command->add_flag("--resume", options->resume,
+                    "Go on with a calibration that was cut short, from what it left beside --out");
+}
+
+}  // namespace spillway
