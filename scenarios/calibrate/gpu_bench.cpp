@@ -169,6 +169,7 @@ std::optional<GpuConnection> connect_gpu(const GpuHarnessOptions& options,
     out.survey.runtime = text_of(hello, "runtime");
     out.survey.library = text_of(hello, "library");
     out.survey.batch = flag_of(hello, "batch", false);
+    out.survey.wsl = flag_of(hello, "wsl", false);
     if (const std::string dtype = text_of(hello, "dtype"); !dtype.empty()) {
       out.survey.dtype = dtype;
     }
@@ -196,6 +197,11 @@ std::optional<GpuConnection> connect_gpu(const GpuHarnessOptions& options,
 std::vector<std::string> gpu_warnings(const GpuSurvey& survey) {
   std::vector<std::string> out;
   if (survey.simulated) out.emplace_back(kSimulated);
+  if (survey.wsl) {
+    out.emplace_back(
+        "WSL: pinned memory can be slower than pageable for small copies, and the link is not "
+        "seen");
+  }
   for (const GpuFacts& gpu : survey.gpus) {
     const bool known = gpu.link_gen > 0 && gpu.link_gen_max > 0;
     if (known && (gpu.link_gen < gpu.link_gen_max || gpu.link_width < gpu.link_width_max)) {

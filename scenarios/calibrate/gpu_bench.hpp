@@ -18,6 +18,7 @@ struct GpuSurvey {
   std::string runtime;
   std::string library;
   std::string dtype = "bf16";
+  bool wsl = false;
   bool batch = false;  ///< it can call cudaMemcpyBatchAsync
   std::vector<GpuFacts> gpus;
 };

@@ -59,7 +59,8 @@ class Lister {
     // Two places for every copy, and the rotation: a batch takes no more than an eighth.
     const std::int64_t span = c.bytes * c.n;
     if (span > std::min(input_.memory_bytes / 8, kGiB)) return;
-    if (!one_call(c.api) && c.n > kMostGatedCalls) c.gated = false;
+    // A copy of pageable memory is not queued: the call waits for it.
+    if ((!one_call(c.api) && c.n > kMostGatedCalls) || c.mem == "pageable") c.gated = false;
     const nlohmann::json request = {
         {"dir", c.dir},     {"gpu", c.gpu}, {"numa", c.numa == kOwnNode ? numa_of(c.gpu) : c.numa},
         {"api", c.api},     {"mem", c.mem}, {"pattern", c.pattern},
