@@ -33,6 +33,9 @@ class Recorder final : public Observer {
   void on_tier_change(const TierChange& change) override;
   void on_preemption(Time now, RequestId request) override;
 
+  /// How long `link` had any transfer, where several run side by side: their sum tells too much.
+  void set_busy(std::uint32_t link, Duration busy) { links_[link].busy = busy; }
+
   /// Everything the observations tell: counts, latencies, throughputs, tier levels in blocks of
   /// `block_bytes`, link use and series. Names, capacities and hit counts are the caller's.
   RunResult result(std::int64_t block_bytes) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/tier/storage_path.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -56,10 +57,22 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       gate_(gate_of(parts, pool_.usable(), requests_)),
       depth_(config_.async_scheduling ? 2 : 1) {
   if (connector_ != nullptr) {
-    path_ = std::make_unique<CopyPath>(queue, std::move(parts.lower->down),
-                                       std::move(parts.lower->up), observer, *connector_);
+    path_ = make_path(*parts.lower);
     connector_->attach(*path_);
   }
+}
+
+std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower) {
+  if (!lower.storage) {
+    return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
+                                      *connector_);
+  }
+  std::optional<std::pair<LaneSpec, LaneSpec>> host_link;
+  if (!lower.direct) host_link.emplace(std::move(lower.down), std::move(lower.up));
+  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), observer_,
+                                            *connector_);
+  storage_ = &path->device();
+  return path;
 }
 
 EvictionContext Engine::policy_context() const {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "models/compute/step_cost.hpp"
 #include "models/engine/admission_gate.hpp"
@@ -19,6 +20,7 @@
 #include "models/engine/offload_connector.hpp"
 #include "models/engine/vllm_scheduler.hpp"
 #include "models/link/copy_path.hpp"
+#include "models/tier/storage_device.hpp"
 #include "policies/catalogue.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/observer.hpp"
@@ -34,6 +36,9 @@ struct LowerTierConfig {
   WriteAdmissionChoice write_admission;
   LaneSpec down;  ///< HBM to the tier
   LaneSpec up;    ///< the tier to HBM
+  /// Where the tier is storage: the lanes above then end at host memory, unless `direct`.
+  std::optional<StorageDeviceConfig> storage;
+  bool direct = false;
 };
 
 struct EngineParts {
@@ -62,6 +67,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const VllmScheduler& scheduler() const { return scheduler_; }
   const OffloadConnector* connector() const { return connector_.get(); }
   const ChainMap& chains() const { return chains_; }
+  /// Null where the tier below is memory.
+  const StorageDevice* storage() const { return storage_; }
   std::uint64_t deferrals() const { return deferrals_; }
   Duration flush_stall() const { return flush_stall_; }
 
@@ -80,6 +87,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
   };
 
+  std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower);
   EvictionContext policy_context() const;
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   void watch_waits();
@@ -110,7 +118,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<RequestFacts> facts_;  ///< where a policy needs them
   KvPool pool_;
   std::unique_ptr<OffloadConnector> connector_;
-  std::unique_ptr<CopyPath> path_;
+  std::unique_ptr<TransferPath> path_;
+  const StorageDevice* storage_ = nullptr;  ///< at the path's end, where the tier is storage
   VllmScheduler scheduler_;
   std::unique_ptr<AdmissionGate> gate_;  ///< null: every request enters
   bool waits_watched_ = false;           ///< an event is pending for the next deadline

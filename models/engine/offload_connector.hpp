@@ -74,7 +74,7 @@ class OffloadConnector final : public TransferListener {
   OffloadConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
                    std::unique_ptr<WriteAdmissionPolicy> admission);
   /// The path must outlive the connector's last transfer.
-  void attach(CopyPath& path) { path_ = &path; }
+  void attach(TransferPath& path) { path_ = &path; }
 
   struct Lookup {
     bool known;            ///< false: ask again at the next step
@@ -137,7 +137,7 @@ class OffloadConnector final : public TransferListener {
   std::unique_ptr<OffloadTier> tier_;
   std::unique_ptr<WriteAdmissionPolicy> admission_;
   bool counts_lookups_;
-  CopyPath* path_ = nullptr;
+  TransferPath* path_ = nullptr;
   OffloadCounters counters_;
 
   std::vector<Job> jobs_;

@@ -29,6 +29,16 @@ class TransferListener {
   ~TransferListener() = default;
 };
 
+/// The way between HBM and the tier below, whatever it crosses.
+class TransferPath {
+ public:
+  virtual ~TransferPath() = default;
+  /// `job` is the listener's own number, used by no other job in progress.
+  virtual void submit(Direction direction, std::uint32_t job, Bytes payload,
+                      std::uint32_t copies) = 0;
+  virtual bool idle() const = 0;
+};
+
 /// One direction of a path.
 struct LaneSpec {
   std::uint32_t link = 0;  ///< its number in observations and results
@@ -37,16 +47,17 @@ struct LaneSpec {
   double duplex_factor = 1;
 };
 
-class CopyPath final : private RouteListener {
+class CopyPath final : public TransferPath, private RouteListener {
  public:
   CopyPath(EventQueue& queue, LaneSpec down, LaneSpec up, Observer& observer,
            TransferListener& listener);
 
   /// Queues a job behind the earlier ones of its direction. `job` is the listener's own number.
-  void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) {
+  void submit(Direction direction, std::uint32_t job, Bytes payload,
+              std::uint32_t copies) override {
     network_.submit(routes_[index_of(direction)], job, payload, copies, *this);
   }
-  bool idle() const { return network_.idle(); }
+  bool idle() const override { return network_.idle(); }
 
  private:
   void on_route_done(RouteId route, std::uint32_t job) override {

@@ -37,6 +37,21 @@ std::vector<StorageSource> storage_sources(StorageKind kind) {
   return {};
 }
 
+StorageSpec direct_storage(StorageSpec spec, BytesPerSecond down, BytesPerSecond up) {
+  const auto bound = [&](StorageLane& lane, BytesPerSecond link) {
+    const auto most = static_cast<std::int64_t>(link.value());
+    std::int64_t& rate = spec.kind == StorageKind::kNvme ? lane.total_rate : lane.client_rate;
+    rate = lowest_rate({rate, most});
+  };
+  bound(spec.write, down);
+  bound(spec.read, up);
+  if (spec.write_cache) {
+    spec.write_cache->sustained_rate =
+        lowest_rate({spec.write_cache->sustained_rate, spec.write.total_rate});
+  }
+  return spec;
+}
+
 std::uint32_t default_chunk_tokens(StorageKind kind) {
   // llm-d's files and LMCache's chunks hold 256 tokens (llm-d-kv-cache v0.22 block_size, LMCache
   // chunk_size); engines read drives by their own blocks (KVBM, FlexKV).

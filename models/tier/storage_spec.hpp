@@ -61,6 +61,9 @@ struct StorageSource {
 
 /// What `kind` is taken to be until a scenario says otherwise. `operation_bytes` is left at 0.
 StorageSpec default_storage(StorageKind kind);
+/// `spec` where the device and the GPU exchange data without the host: what crosses the GPU's link
+/// at `down` and `up` as well, in one hop that both bound.
+StorageSpec direct_storage(StorageSpec spec, BytesPerSecond down, BytesPerSecond up);
 /// What stands behind its figures, by the scenario key that replaces them.
 std::vector<StorageSource> storage_sources(StorageKind kind);
 /// Tokens whose KV one operation moves; 0: one engine block.
