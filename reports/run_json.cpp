@@ -74,6 +74,36 @@ std::vector<ReasonCount> reasons_from(const json& from) {
   return out;
 }
 
+struct DeviceKey {
+  std::string_view key;
+  std::optional<double> DeviceResult::*member;
+};
+constexpr DeviceKey kDeviceKeys[] = {{"drive_writes", &DeviceResult::drive_writes},
+                                     {"endurance_share", &DeviceResult::endurance_share},
+                                     {"slow_write_seconds", &DeviceResult::slow_write_seconds}};
+
+json device_json(const DeviceResult& d) {
+  json out = {{"bytes_read", d.bytes_read},
+              {"bytes_written", d.bytes_written},
+              {"latency_ms", {{"p50", d.latency_p50_ms}, {"p99", d.latency_p99_ms}}}};
+  for (const DeviceKey& key : kDeviceKeys) {
+    if (d.*key.member) out[std::string(key.key)] = *(d.*key.member);
+  }
+  return out;
+}
+
+DeviceResult device_from(const json& j) {
+  DeviceResult d;
+  d.bytes_read = j.at("bytes_read");
+  d.bytes_written = j.at("bytes_written");
+  d.latency_p50_ms = j.at("latency_ms").at("p50");
+  d.latency_p99_ms = j.at("latency_ms").at("p99");
+  for (const DeviceKey& key : kDeviceKeys) {
+    if (j.contains(key.key)) d.*key.member = j[std::string(key.key)].get<double>();
+  }
+  return d;
+}
+
 json tier_json(const TierResult& t) {
   json out = {
       {"name", t.name},
@@ -88,6 +118,8 @@ json tier_json(const TierResult& t) {
       {"evictions", t.evictions},
       {"store_failures", t.store_failures}};
   if (!t.write_refusals.empty()) out["write_refusals"] = reasons_json(t.write_refusals);
+  if (!t.kind.empty()) out["kind"] = t.kind;
+  if (t.device) out["device"] = device_json(*t.device);
   return out;
 }
 
@@ -108,6 +140,8 @@ TierResult tier_from(const json& j) {
   t.evictions = j.at("evictions");
   t.store_failures = j.at("store_failures");
   if (j.contains("write_refusals")) t.write_refusals = reasons_from(j["write_refusals"]);
+  t.kind = j.value("kind", "");
+  if (j.contains("device")) t.device = device_from(j["device"]);
   return t;
 }
 

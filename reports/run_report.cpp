@@ -87,6 +87,31 @@ Table tier_table(const RunResult& run) {
   return table;
 }
 
+/// Empty where no tier is storage.
+Table device_table(const RunResult& run) {
+  Table table;
+  table.title = "Storage";
+  table.header = {"tier", "kind", "figure", "value"};
+  for (const TierResult& t : run.tiers) {
+    if (!t.device) continue;
+    const DeviceResult& d = *t.device;
+    const auto add = [&](const char* figure, std::string value) {
+      table.rows.push_back({t.name, t.kind, figure, std::move(value)});
+    };
+    add("read", format_bytes(static_cast<double>(d.bytes_read)));
+    add("written", format_bytes(static_cast<double>(d.bytes_written)));
+    add("load p50", format_ms(d.latency_p50_ms));
+    add("load p99", format_ms(d.latency_p99_ms));
+    if (d.drive_writes) add("drive writes", format_real(*d.drive_writes));
+    if (d.endurance_share) {
+      add("rated endurance used up", fmt::format("{} ppm", format_real(*d.endurance_share * 1e6)));
+    }
+    if (d.slow_write_seconds)
+      add("writes beyond the cache (s)", format_real(*d.slow_write_seconds));
+  }
+  return table;
+}
+
 /// Empty where every block was written.
 Table refusal_table(const RunResult& run) {
   Table table;
@@ -278,6 +303,8 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
   memory.tables.push_back(tier_table(run));
   Table refusals = refusal_table(run);
   if (!refusals.rows.empty()) memory.tables.push_back(std::move(refusals));
+  Table devices = device_table(run);
+  if (!devices.rows.empty()) memory.tables.push_back(std::move(devices));
   if (!run.links.empty()) memory.tables.push_back(link_table(run));
   report.sections.push_back(std::move(memory));
   return report;

@@ -83,9 +83,13 @@ void read_links(const ObjectReader& top, Scenario& s) {
       link.fail("to", "expected a tier for this link to lead to; the scenario has none below hbm");
     }
     const auto is_end = [&](std::string_view key, const std::string& end) {
-      if (end != "hbm" && end != s.tier->name) {
-        link.fail(key, fmt::format("unknown tier \"{}\"; known: hbm, {}", end, s.tier->name));
+      if (end == "hbm" || end == s.tier->host_end()) return;
+      if (end == s.tier->name) {
+        link.fail(key, fmt::format("expected hbm or host: HBM's data goes to {} by way of the "
+                                   "host, and tiers[].device describes the way from there",
+                                   end));
       }
+      link.fail(key, fmt::format("unknown tier \"{}\"; known: hbm, {}", end, s.tier->host_end()));
     };
     is_end("from", choice.from);
     is_end("to", choice.to);
@@ -103,7 +107,8 @@ void read_links(const ObjectReader& top, Scenario& s) {
   if (!s.tier || (s.down && s.up)) return;
   if (s.gpu == nullptr) {
     top.missing("links", fmt::format("a link {} (no gpu to take a default from)",
-                                     s.down ? s.tier->name + " to hbm" : "hbm to " + s.tier->name));
+                                     s.down ? fmt::format("{} to hbm", s.tier->host_end())
+                                            : fmt::format("hbm to {}", s.tier->host_end())));
   }
   const HostLinkDefault defaults = default_host_link(*s.gpu);
   const auto fill = [&](std::optional<LinkChoice>& lane, std::string name, std::string from,
@@ -121,8 +126,9 @@ void read_links(const ObjectReader& top, Scenario& s) {
         fmt::format("link {} to {}: default, {}", choice.from, choice.to, table.source));
     lane = std::move(choice);
   };
-  fill(s.down, "d2h", "hbm", s.tier->name, defaults.down, defaults.down_duplex);
-  fill(s.up, "h2d", s.tier->name, "hbm", defaults.up, defaults.up_duplex);
+  const std::string host(s.tier->host_end());
+  fill(s.down, "d2h", "hbm", host, defaults.down, defaults.down_duplex);
+  fill(s.up, "h2d", host, "hbm", defaults.up, defaults.up_duplex);
 }
 
 }  // namespace spillway

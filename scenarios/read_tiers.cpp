@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/scenario_parts.hpp"
+#include "sim/catalogue.hpp"
 
 namespace spillway {
 
@@ -9,7 +10,8 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kTierKeys[] = {"name", "kind", "capacity", "scope", "eviction", "write_admission"};
+constexpr Names kTierKeys[] = {"name",  "kind", "capacity", "scope", "eviction", "write_admission",
+                               "device"};
 
 }  // namespace
 
@@ -47,10 +49,48 @@ EvictionChoice read_eviction(const ObjectReader& object) {
   return choice;
 }
 
+namespace {
+
+/// The kind, and what is behind it where that is storage.
+void read_kind(const ObjectReader& tier, TierChoice& out, Scenario& s) {
+  const std::string kind = tier.require_text("kind");
+  if (kind == "dram") {
+    tier.refuse({"device"}, "expected only with a tier of kind nvme, fs, object or kv");
+    return;
+  }
+  for (const StorageKind storage :
+       {StorageKind::kNvme, StorageKind::kFs, StorageKind::kObject, StorageKind::kKv}) {
+    if (kind != name_of(storage)) continue;
+    if (out.name == TierChoice::kHost) {
+      tier.fail("name", "\"host\" is taken; it is the memory between HBM and storage");
+    }
+    out.storage = read_storage(tier, out.name, storage, s);
+    return;
+  }
+  constexpr std::string_view kKnown[] = {"dram", "fs", "kv", "nvme", "object"};
+  tier.fail("kind", unknown_name("kind of tier", kind, kKnown));
+}
+
+/// Who shares the tier. One engine runs, so that only the names that fit the kind matter.
+void read_scope(const ObjectReader& tier, const TierChoice& t) {
+  const std::string scope = tier.text("scope").value_or("instance");
+  if (scope == "instance" || scope == "rank") return;
+  const bool wide = scope == "node" || scope == "cluster";
+  const bool shared = t.storage && t.storage->spec.kind != StorageKind::kNvme;
+  if (wide && shared) return;
+  tier.fail("scope",
+            fmt::format("expected {} (one engine on one GPU), found \"{}\"",
+                        shared ? "rank, instance, node or cluster" : "instance or rank", scope));
+}
+
+}  // namespace
+
 void read_tiers(const ObjectReader& top, Scenario& s) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.size() > 1) {
-    tiers[1].fail("", "expected at most one tier below HBM in this release");
+    tiers[1].fail("",
+                  "expected at most one tier below HBM in this release, of any kind: dram, nvme, "
+                  "fs, object or kv");
   }
   if (tiers.empty()) return;
   const ObjectReader& tier = tiers.front();
@@ -59,18 +99,8 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
     tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
   }
-  const std::string kind = tier.require_text("kind");
-  if (kind != "dram") {
-    tier.fail("kind", fmt::format("expected dram, found \"{}\" (one DRAM tier below HBM in this "
-                                  "release)",
-                                  kind));
-  }
-  const std::string scope = tier.text("scope").value_or("instance");
-  if (scope != "instance" && scope != "rank") {
-    tier.fail(
-        "scope",
-        fmt::format("expected instance or rank (one engine on one GPU), found \"{}\"", scope));
-  }
+  read_kind(tier, out, s);
+  read_scope(tier, out);
   out.where = tier.where("capacity");
   const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
   out.capacity = parse_capacity(capacity, out.where);

@@ -42,6 +42,42 @@ json link_json(const LinkChoice& l) {
   return out;
 }
 
+json latency_json(const LatencyQuantiles& q) {
+  return {{"p50_ns", q.p50.count()},
+          {"p90_ns", q.p90.count()},
+          {"p99_ns", q.p99.count()},
+          {"p999_ns", q.p999.count()}};
+}
+
+/// Rates of 0 are no limit, and left out.
+json lane_json(const StorageLane& lane) {
+  json out = {{"latency", latency_json(lane.latency)}};
+  if (lane.total_rate > 0) out["total_bytes_per_second"] = lane.total_rate;
+  if (lane.client_rate > 0) out["client_bytes_per_second"] = lane.client_rate;
+  if (lane.slot_rate > 0) out["operation_bytes_per_second"] = lane.slot_rate;
+  return out;
+}
+
+json device_json(const StorageChoice& c) {
+  const StorageSpec& spec = c.spec;
+  json out = {{"read", lane_json(spec.read)},
+              {"write", lane_json(spec.write)},
+              {"operations_in_flight", spec.slots},
+              {"read_first", spec.read_first},
+              {"operation_bytes", spec.operation_bytes.count()},
+              {"single_threaded", spec.one_at_a_time},
+              {"clients", c.clients},
+              {"direct", c.direct}};
+  if (spec.write_cache) {
+    out["write_cache"] = {{"bytes", spec.write_cache->capacity.count()},
+                          {"sustained_bytes_per_second", spec.write_cache->sustained_rate},
+                          {"drain_bytes_per_second", spec.write_cache->drain_rate}};
+  }
+  if (spec.rated_writes > Bytes(0)) out["rated_write_bytes"] = spec.rated_writes.count();
+  if (c.drive_bytes > Bytes(0)) out["drive_bytes"] = c.drive_bytes.count();
+  return out;
+}
+
 json engine_json(const Scenario& s) {
   const EngineConfig& e = s.engine;
   json out = {{"preset", s.preset},
@@ -163,10 +199,11 @@ json resolved_configuration(const Scenario& s) {
   out["tiers"] = json::array();
   if (s.tier) {
     out["tiers"].push_back({{"name", s.tier->name},
-                            {"kind", "dram"},
+                            {"kind", s.tier->kind()},
                             {"capacity", capacity_json(s.tier->capacity)},
                             {"eviction", s.tier->eviction.text()},
                             {"write_admission", s.tier->write_admission.text()}});
+    if (s.tier->storage) out["tiers"].back()["device"] = device_json(*s.tier->storage);
   }
   out["links"] = json::array();
   if (s.down) out["links"].push_back(link_json(*s.down));

@@ -18,6 +18,7 @@
 #include "models/engine/engine_config.hpp"
 #include "models/kv_geometry.hpp"
 #include "models/link/link_model.hpp"
+#include "models/tier/storage_spec.hpp"
 #include "policies/catalogue.hpp"
 #include "scenarios/config/json_source.hpp"
 #include "scenarios/config/object_reader.hpp"
@@ -30,8 +31,8 @@ namespace spillway {
 
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
-  static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kLink, kWorkload, kSynthetic, kSlo,
-      kPlan, kPolicies;
+  static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kDevice, kTail, kLink, kWorkload,
+      kSynthetic, kSlo, kPlan, kPolicies;
 };
 
 struct ModelChoice {
@@ -48,12 +49,28 @@ struct ComputeChoice {
   double sequence_us = kDefaultSequenceUs;
 };
 
+/// tiers[].device: the storage behind a tier that is not DRAM.
+struct StorageChoice {
+  StorageSpec spec;
+  std::uint32_t chunk_tokens = 0;  ///< of one operation; 0: one engine block
+  std::uint32_t clients = 0;       ///< others that do what this one does
+  bool direct = false;             ///< between device and GPU without a copy in host memory
+  Bytes drive_bytes{0};            ///< of the drive, where it is not the tier's capacity
+};
+
 struct TierChoice {
   std::string name;
+  std::optional<StorageChoice> storage;  ///< none: host DRAM
   Capacity capacity;
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
   SourceRef where;
+
+  std::string_view kind() const { return storage ? name_of(storage->spec.kind) : "dram"; }
+  /// The place at the other end of the GPU's host link: the tier itself, or host memory before it.
+  std::string_view host_end() const { return storage ? kHost : name; }
+
+  static constexpr std::string_view kHost = "host";
 };
 
 /// One direction of a link, ready to be made into a model for each run.

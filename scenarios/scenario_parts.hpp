@@ -14,6 +14,9 @@ EvictionChoice read_eviction(const ObjectReader& object);
 WriteAdmissionChoice read_write_admission(const ObjectReader& tier);
 void read_policies(const ObjectReader& top, Scenario& s);
 void read_tiers(const ObjectReader& top, Scenario& s);
+/// The key `device` of a storage tier called `name`.
+StorageChoice read_storage(const ObjectReader& tier, const std::string& name, StorageKind kind,
+                           Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
 void read_workload(const ObjectReader& top, Scenario& s);
 void read_slo(const ObjectReader& top, Scenario& s);

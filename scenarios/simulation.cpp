@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint32_t kDownLink = 0;
 constexpr std::uint32_t kUpLink = 1;
+/// A storage tier has two more, unless the device reaches the GPU directly.
+constexpr std::uint32_t kStorageWriteLink = 2;
+constexpr std::uint32_t kStorageReadLink = 3;
 constexpr std::uint64_t kProgressEvery = 1 << 16;  // events
 
 /// The per-request targets behind the scenario's latency SLOs (the strictest of each kind).
@@ -126,7 +129,7 @@ class Run {
         workload_(workload),
         options_(options),
         tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0),
-        recorder_(tiers(), 2 * (tiers() - 1), goodput_targets(scenario.slo)),
+        recorder_(tiers(), links(), goodput_targets(scenario.slo)),
         conservation_(workload.size(), {scenario.engine.num_gpu_blocks - 1, tier_blocks_}) {
     observers_.add(recorder_);
     observers_.add(conservation_);
@@ -156,6 +159,10 @@ class Run {
                                       error.what(), seconds_of(queue_.now()), queue_.executed(),
                                       s_.seed));
     }
+    if (const StorageDevice* device = engine.storage()) {
+      recorder_.set_busy(write_link(), device->busy(StorageOp::kWrite));
+      recorder_.set_busy(read_link(), device->busy(StorageOp::kRead));
+    }
     SimulationOutcome out{gather(engine), s_.notes};
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
     warn(out, engine, stuck);
@@ -173,6 +180,29 @@ class Run {
   /// HBM, and the tier below where the scenario gives it any room.
   std::uint32_t tiers() const { return tier_blocks_ > 0 ? 2 : 1; }
 
+  bool has_storage() const { return tiers() == 2 && s_.tier->storage.has_value(); }
+  bool direct() const { return s_.tier->storage->direct; }
+  std::uint32_t links() const {
+    if (tiers() == 1) return 0;
+    return has_storage() && !direct() ? 4 : 2;
+  }
+  std::uint32_t write_link() const { return direct() ? kDownLink : kStorageWriteLink; }
+  std::uint32_t read_link() const { return direct() ? kUpLink : kStorageReadLink; }
+
+  /// The device, bounded by the GPU's link too where it reaches the GPU itself.
+  StorageDeviceConfig device() const {
+    const StorageChoice& choice = *s_.tier->storage;
+    StorageDeviceConfig out;
+    out.spec = choice.direct ? direct_storage(choice.spec, s_.down->make()->capacity(),
+                                              s_.up->make()->capacity())
+                             : choice.spec;
+    out.clients = choice.clients;
+    out.seed = s_.seed;
+    out.read_link = read_link();
+    out.write_link = write_link();
+    return out;
+  }
+
   EngineParts parts() const {
     EngineParts out;
     out.config = s_.engine;
@@ -187,6 +217,10 @@ class Run {
     out.lower->write_admission = s_.tier->write_admission;
     out.lower->down = {kDownLink, s_.down->make(), s_.down->duplex_factor};
     out.lower->up = {kUpLink, s_.up->make(), s_.up->duplex_factor};
+    if (has_storage()) {
+      out.lower->storage = device();
+      out.lower->direct = direct();
+    }
     return out;
   }
 
@@ -249,9 +283,53 @@ class Run {
       r.links[i].model = choice.source;
       r.series[series++].name = choice.name;
     };
-    name_link(kDownLink, *s_.down);
-    name_link(kUpLink, *s_.up);
+    if (!has_storage() || !direct()) {
+      name_link(kDownLink, *s_.down);
+      name_link(kUpLink, *s_.up);
+    }
+    if (has_storage()) gather_storage(r, *engine.storage(), series);
     return r;
+  }
+
+  /// The links to the device, and what the device did.
+  void gather_storage(RunResult& r, const StorageDevice& storage, std::size_t series) const {
+    const StorageDeviceConfig config = device();
+    const StorageSpec& spec = config.spec;
+    const std::string& tier = s_.tier->name;
+    const std::string near(direct() ? "hbm" : TierChoice::kHost);
+    const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
+                               const std::string& to, const StorageLane& lane) {
+      LinkResult& l = r.links[link];
+      l.name = fmt::format("{}-{}", tier, way);
+      l.from = from;
+      l.to = to;
+      l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
+      l.model = fmt::format("{}, {} operations in flight{}", name_of(spec.kind), spec.slots,
+                            direct() ? ", direct" : "");
+      r.series[series++].name = l.name;
+    };
+    name_link(write_link(), "write", near, tier, spec.write);
+    name_link(read_link(), "read", tier, near, spec.read);
+
+    TierResult& t = r.tiers[1];
+    t.kind = name_of(spec.kind);
+    DeviceResult& d = t.device.emplace();
+    d.bytes_read = storage.wear().read.count();
+    d.bytes_written = storage.wear().written.count();
+    const LatencySamples& loads = storage.latency(StorageOp::kRead);
+    if (loads.count() > 0) {
+      d.latency_p50_ms = loads.stats().median_ms;
+      d.latency_p99_ms = loads.stats().p99_ms;
+    }
+    if (spec.write_cache) d.slow_write_seconds = seconds_of(storage.slow_writes());
+    if (spec.rated_writes > Bytes(0)) {
+      d.endurance_share = storage.wear().endurance_share(spec.rated_writes);
+    }
+    Bytes drive = s_.tier->storage->drive_bytes;
+    if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
+    if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
+      d.drive_writes = storage.wear().drive_writes(drive);
+    }
   }
 
   void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,20 @@ struct ReasonCount {
   std::uint64_t count = 0;
 };
 
+/// The device behind a storage tier. What does not apply is absent.
+struct DeviceResult {
+  std::int64_t bytes_read = 0;
+  std::int64_t bytes_written = 0;
+  std::optional<double> drive_writes;        ///< how often the whole drive was written
+  std::optional<double> endurance_share;     ///< of the bytes it is rated for, written in this run
+  std::optional<double> slow_write_seconds;  ///< spent writing with the write cache full
+  double latency_p50_ms = 0;  ///< of loads: from the request for them until they have left it
+  double latency_p99_ms = 0;
+};
+
 struct TierResult {
   std::string name;
+  std::string kind{};  ///< empty: DRAM (or HBM)
   std::int64_t capacity_bytes = 0;
   bool unbounded = false;  ///< capacity "inf"
   std::uint64_t capacity_blocks = 0;
@@ -29,6 +42,7 @@ struct TierResult {
   std::uint64_t evictions = 0;
   std::uint64_t store_failures = 0;
   std::vector<ReasonCount> write_refusals{};  ///< blocks that write admission kept out
+  std::optional<DeviceResult> device{};
 };
 
 struct LinkResult {

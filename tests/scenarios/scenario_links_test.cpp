@@ -42,8 +42,8 @@ TEST_CASE("malformed tiers", "[scenarios]") {
         "tiers.0.name: missing; expected a string"},
        {kTierLine, R"("tiers": [{"name": "hbm", "kind": "dram", "capacity": "1GiB"}],)",
         "tiers.0.name: \"hbm\" is taken; hbm is the implicit first tier"},
-       {kTierLine, R"("tiers": [{"name": "dram", "kind": "nvme", "capacity": "1GiB"}],)",
-        "tiers.0.kind: expected dram, found \"nvme\""},
+       {kTierLine, R"("tiers": [{"name": "dram", "kind": "nmve", "capacity": "1GiB"}],)",
+        "tiers.0.kind: unknown kind of tier \"nmve\"; did you mean \"nvme\"?"},
        {kTierLine,
         R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "1GiB"},)"
         R"( {"name": "ssd", "kind": "nvme", "capacity": "1TiB"}],)",

@@ -29,20 +29,26 @@ LINKS = [{"name": "d2h", "from": "hbm", "to": "dram", "kind": "affine", "latency
           "bandwidth": "25GB/s", "duplex_factor": 1},
          {"name": "h2d", "from": "dram", "to": "hbm", "kind": "table", "latency_us": 10,
           "per_copy_us": 1, "copy_bytes": ["4KiB", "2MiB"], "copies": [1], "gbs": [1, 20]}]
+DEVICE = {"read_bandwidth": "7GB/s", "write_bandwidth": "5GB/s", "queue_depth": 64,
+          "read_tail": {"p50_us": 80, "p90_us": 100, "p99_us": 400, "p999_us": 2000},
+          "write_tail": {"p50_us": 20}, "write_cache": "1GiB", "endurance_tbw": 3500,
+          "sustained_write_bandwidth": "2GB/s", "cache_drain_bandwidth": "1GB/s",
+          "drive_capacity": "2TB", "chunk_tokens": 64, "direct": False}
 # Two scenarios that hold every object of the schema, and between them all of its variants.
 BASES = [
     {"name": "linear", "description": "by numbers", "seed": 1,
      "model": {"kv_bytes_per_token": 131072},
      "engine": {"preset": "vllm@0.23", "block_tokens": 16, "num_gpu_blocks": 2048},
      "compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
-     "tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB", "eviction": "lru",
-                "write_admission": "second-hit"}],
+     "tiers": [{"name": "ssd", "kind": "nvme", "capacity": "4GiB", "eviction": "lru",
+                "write_admission": "second-hit", "device": DEVICE}],
      "policies": {"admission": "queue-limit:max_queue=100"},
-     "links": LINKS,
+     "links": [{**link, **{end: "host" for end in ("from", "to") if link[end] == "dram"}}
+               for link in LINKS],
      "workload": {"synthetic": {"requests": 20, "block_tokens": 64}, "arrival": "poisson",
                   "rate_per_s": 2},
      "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
-     "plan": {"tier": "dram", "sizes": ["0GiB", "1GiB", "inf"]}},
+     "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"]}},
     {"name": "shaped", "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8"}, "gpu": "H100",
      "engine": {"preset": "vllm"},
      "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1},
