@@ -169,6 +169,24 @@ LinkResult link_from(const json& j) {
           j.at("model")};
 }
 
+json load_choice_json(const LoadChoiceResult& c) {
+  json out = {{"break_even_tokens", "never"}};
+  if (c.break_even_tokens > 0) out["break_even_tokens"] = c.break_even_tokens;
+  if (c.decided) out.update({{"loaded", c.loaded}, {"recomputed", c.recomputed}});
+  return out;
+}
+
+LoadChoiceResult load_choice_from(const json& j) {
+  LoadChoiceResult out;
+  if (j.at("break_even_tokens").is_number()) out.break_even_tokens = j["break_even_tokens"];
+  out.decided = j.contains("loaded");
+  if (out.decided) {
+    out.loaded = j["loaded"];
+    out.recomputed = j.at("recomputed");
+  }
+  return out;
+}
+
 json slo_json(const SloResult& s) {
   return {{"name", s.name},
           {"bound", s.at_least ? "min" : "max"},
@@ -212,6 +230,10 @@ json to_json(const RunResult& run) {
   for (const LinkResult& link : run.links) out["links"].push_back(link_json(link));
   out["decode_cold_blocks_per_token"] = {{"mean", run.cold_blocks_per_token_mean},
                                          {"p99", run.cold_blocks_per_token_p99}};
+  if (run.load_choice) out["load_choice"] = load_choice_json(*run.load_choice);
+  if (run.load_wait) {
+    out["load_wait"] = {{"steps", run.load_wait->steps}, {"stall_s", run.load_wait->stall_s}};
+  }
   out["slo"] = json::array();
   for (const SloResult& slo : run.slo) out["slo"].push_back(slo_json(slo));
   out["reasons"] = {{"rejected", reasons_json(run.rejected_reasons)},
@@ -258,6 +280,10 @@ RunResult run_from_json(const json& j) {
   for (const json& link : j.at("links")) run.links.push_back(link_from(link));
   run.cold_blocks_per_token_mean = j.at("decode_cold_blocks_per_token").at("mean");
   run.cold_blocks_per_token_p99 = j.at("decode_cold_blocks_per_token").at("p99");
+  if (j.contains("load_choice")) run.load_choice = load_choice_from(j["load_choice"]);
+  if (j.contains("load_wait")) {
+    run.load_wait = {j["load_wait"].at("steps"), j["load_wait"].at("stall_s")};
+  }
   for (const json& slo : j.at("slo")) run.slo.push_back(slo_from(slo));
   run.rejected_reasons = reasons_from(j.at("reasons").at("rejected"));
   run.failed_reasons = reasons_from(j.at("reasons").at("failed"));

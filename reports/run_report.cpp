@@ -24,6 +24,16 @@ Table latency_table(const RunResult& run) {
 
 namespace {
 
+void add_load_choice(const LoadChoiceResult& c, Table& table) {
+  const std::string from = c.break_even_tokens == 0
+                               ? "never"
+                               : fmt::format("{} tokens", format_count(c.break_even_tokens));
+  table.rows.push_back({"loading beats computing from (idle link)", from});
+  if (!c.decided) return;
+  table.rows.push_back({"admissions that loaded", format_count(c.loaded)});
+  table.rows.push_back({"admissions that computed instead", format_count(c.recomputed)});
+}
+
 Table totals_table(const RunResult& run) {
   Table table;
   table.title = "Requests and tokens";
@@ -55,6 +65,11 @@ Table totals_table(const RunResult& run) {
     add("steps stalled by stores", format_count(run.flushes));
     add("stalled by stores (s)", format_real(run.flush_stall_s));
   }
+  if (run.load_wait) {
+    add("steps that waited for loads", format_count(run.load_wait->steps));
+    add("waited for loads (s)", format_real(run.load_wait->stall_s));
+  }
+  if (run.load_choice) add_load_choice(*run.load_choice, table);
   return table;
 }
 

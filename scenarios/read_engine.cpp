@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "reports/format.hpp"
 #include "scenarios/presets.hpp"
+#include "sim/catalogue.hpp"
 
 namespace spillway {
 
@@ -14,7 +16,7 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kModelKeys[] = {"name", "kv_bytes_per_token", "kv_dtype"};
+constexpr Names kModelKeys[] = {"name", "kv_bytes_per_token", "kv_dtype", "layers"};
 constexpr Names kEngineKeys[] = {"preset",
                                  "block_tokens",
                                  "num_gpu_blocks",
@@ -34,10 +36,13 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "reserve_full_isl",
                                  "async_load_reservation",
                                  "convoy",
-                                 "store_defer_next_step"};
+                                 "store_defer_next_step",
+                                 "load",
+                                 "load_or_recompute"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
 constexpr Bytes kMostBlockBytes = 4_GiB;
+constexpr std::int64_t kMostLayers = 1024;
 
 constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
                                   "kv_token_ns", "host_overhead_us", "sequence_us"};
@@ -133,6 +138,32 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
   c.max_model_len = fitting;
 }
 
+/// Who waits for a load from below, and whether there is one.
+void read_load(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  c.layers = std::max(1U, s.model.layers);
+  const std::string choice = engine.text("load_or_recompute").value_or("always_load");
+  s.load_at_break_even = choice == "break_even";
+  if (choice != "always_load" && !s.load_at_break_even) {
+    engine.fail("load_or_recompute",
+                fmt::format("expected always_load or break_even, found \"{}\"", choice));
+  }
+  const auto name = engine.text("load");
+  if (!name) return;
+  c.load = find_row(load_semantics(), "load semantics", *name, engine.where("load")).value;
+  if (c.load != LoadSemantics::kLayerwise) return;
+  if (s.model.layers == 0) {
+    engine.fail("load",
+                "layerwise needs the number of layers: expected a named model, or "
+                "model.layers beside kv_bytes_per_token");
+  }
+  if (c.block_bytes.count() < std::int64_t{c.layers}) {
+    engine.fail("load", fmt::format("layerwise moves a block in {} pieces, but it has {} bytes; "
+                                    "expected at least one byte a layer",
+                                    c.layers, c.block_bytes.count()));
+  }
+}
+
 }  // namespace
 
 const KeyTable ScenarioKeys::kModel = kModelKeys;
@@ -145,6 +176,7 @@ ModelChoice read_model(const ObjectReader& top) {
   if (named) {
     out.spec = &find_model(*top.text("model"), top.where("model"));
     out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
+    out.layers = static_cast<std::uint32_t>(out.spec->kv_layers);
     return out;
   }
   const auto model = top.object("model", ScenarioKeys::kModel);
@@ -155,7 +187,10 @@ ModelChoice read_model(const ObjectReader& top) {
   if (const auto name = model->text("name")) {
     out.spec = &find_model(*name, model->where("name"));
     out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
+    out.layers = static_cast<std::uint32_t>(out.spec->kv_layers);
+    model->refuse({"layers"}, "expected only without a name: a named model has its own");
   }
+  assign(out.layers, model->integer("layers", 1, kMostLayers));
   if (const auto bytes = model->integer("kv_bytes_per_token", 1, std::int64_t{1} << 40)) {
     out.kv_bytes_per_token = Bytes(*bytes);
   } else if (out.spec == nullptr) {
@@ -211,6 +246,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
                              format_bytes(static_cast<double>(c.block_bytes.count())),
                              format_bytes(static_cast<double>(kMostBlockBytes.count()))));
   }
+  read_load(*engine, s);
   s.hbm_eviction = read_eviction(*engine);
   s.pool_where = engine->where("num_gpu_blocks");
   size_pool(*engine, preset, s);

@@ -97,7 +97,10 @@ json engine_json(const Scenario& s) {
               {"reserve_full_isl", e.reserve_full_isl},
               {"async_load_reservation", e.async_load_reservation},
               {"convoy", e.convoy},
-              {"store_defer_next_step", e.store_defer_next_step}};
+              {"store_defer_next_step", e.store_defer_next_step},
+              {"load", name_of(e.load)},
+              {"load_or_recompute", s.load_at_break_even ? "break_even" : "always_load"}};
+  if (e.load == LoadSemantics::kLayerwise) out["layers"] = e.layers;
   if (e.max_model_len > 0) out["max_model_len"] = e.max_model_len;
   if (s.budget) {
     out["memory"] = {{"visible_bytes", s.budget->visible.count()},

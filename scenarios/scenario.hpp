@@ -39,6 +39,7 @@ struct ModelChoice {
   const ModelSpec* spec = nullptr;  ///< null: only kv_bytes_per_token is known
   KvDtype kv_dtype = KvDtype::kBf16;
   Bytes kv_bytes_per_token{0};
+  std::uint32_t layers = 0;  ///< that have KV; 0: not known
 };
 
 struct ComputeChoice {
@@ -125,6 +126,8 @@ struct Scenario {
   std::optional<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
   EvictionChoice hbm_eviction;
   AdmissionChoice admission;  ///< of requests
+  /// Loads compete with recomputation; false: whatever lies below is loaded.
+  bool load_at_break_even = false;
   ComputeChoice compute;
   std::optional<TierChoice> tier;  ///< below HBM
   std::optional<LinkChoice> down;  ///< HBM to the tier

@@ -221,6 +221,7 @@ class Run {
       out.lower->storage = device();
       out.lower->direct = direct();
     }
+    if (s_.load_at_break_even) out.lower->load_estimate = s_.up->make();
     return out;
   }
 
@@ -275,6 +276,10 @@ class Run {
       r.tiers[1].write_refusals.push_back({std::string(reason), offload.refused[i]});
     }
     r.flushes = offload.flushes;
+    r.load_choice = load_choice(engine);
+    if (s_.engine.load != LoadSemantics::kAsync) {
+      r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
+    }
     const auto name_link = [&](std::size_t i, const LinkChoice& choice) {
       r.links[i].name = choice.name;
       r.links[i].from = choice.from;
@@ -330,6 +335,24 @@ class Run {
     if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
       d.drive_writes = storage.wear().drive_writes(drive);
     }
+  }
+
+  /// Where loading begins to pay, and what was decided of each load.
+  LoadChoiceResult load_choice(const Engine& engine) const {
+    LoadChoiceResult out;
+    const auto cost = s_.make_cost();
+    const auto up = s_.up->make();
+    const std::uint32_t pool = (s_.engine.num_gpu_blocks - 1) * s_.engine.block_tokens;
+    const std::uint32_t most = s_.engine.max_model_len;
+    LoadEstimate estimate(s_.engine, *cost, *up);
+    out.break_even_tokens =
+        estimate.break_even_tokens(most > 0 ? std::min(most, pool) : pool).value_or(0);
+    if (const LoadChoice* choice = engine.load_choice()) {
+      out.decided = true;
+      out.loaded = choice->loaded();
+      out.recomputed = choice->recomputed();
+    }
+    return out;
   }
 
   void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {

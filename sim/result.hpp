@@ -57,6 +57,21 @@ struct LinkResult {
   std::string model;  ///< where its times come from
 };
 
+/// Loads from below against computing the same again.
+struct LoadChoiceResult {
+  /// Shortest prefix that an idle link brings no later than the GPU computes it; 0: none.
+  std::uint64_t break_even_tokens = 0;
+  bool decided = false;          ///< admissions chose; otherwise whatever lay below was loaded
+  std::uint64_t loaded = 0;      ///< admissions that chose to load
+  std::uint64_t recomputed = 0;  ///< that could have loaded, and computed
+};
+
+/// Steps that waited for loads, where the engine's load semantics let them.
+struct LoadWaitResult {
+  std::uint64_t steps = 0;
+  double stall_s = 0;
+};
+
 struct SloResult {
   std::string name;       ///< a result key, e.g. p99_ttft_ms
   bool at_least = false;  ///< target is a minimum (throughputs)
@@ -110,6 +125,8 @@ struct RunResult {
   std::vector<std::pair<std::string, std::uint64_t>> prompt_tokens_by_source;
   std::vector<TierResult> tiers;  ///< HBM first
   std::vector<LinkResult> links;
+  std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
+  std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
   double cold_blocks_per_token_mean = 0;
   double cold_blocks_per_token_p99 = 0;
   std::vector<SloResult> slo;

@@ -53,7 +53,10 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
                                                          chains_.block_count(), residency_,
                                                          parts.lower->eviction, policy_context()),
                            write_admission(*parts.lower))),
-      scheduler_({config_, chains_, residency_, requests_, pool_, connector_.get(), observer}),
+      load_choice_(load_choice_of(parts)),
+      scheduler_({config_, chains_, residency_, requests_, pool_, connector_.get(),
+                  load_choice_.get(), observer}),
+      load_wait_(config_.load, config_.layers, connector_.get()),
       gate_(gate_of(parts, pool_.usable(), requests_)),
       depth_(config_.async_scheduling ? 2 : 1) {
   if (connector_ != nullptr) {
@@ -73,6 +76,11 @@ std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower) {
                                             *connector_);
   storage_ = &path->device();
   return path;
+}
+
+std::unique_ptr<LoadChoice> Engine::load_choice_of(EngineParts& parts) const {
+  if (parts.lower == nullptr || parts.lower->load_estimate == nullptr) return nullptr;
+  return std::make_unique<LoadChoice>(config_, *cost_, std::move(parts.lower->load_estimate));
 }
 
 EvictionContext Engine::policy_context() const {
@@ -153,8 +161,7 @@ void Engine::wake() {
 }
 
 void Engine::on_transfer_progress() {
-  const bool flushing = worker_ != nullptr && worker_->forward_start == kNever;
-  if (flushing && worker_->transfers.fences_pending == 0) begin_forward();
+  if (worker_ != nullptr) go_on();
   wake();
 }
 
@@ -251,22 +258,38 @@ void Engine::start_workers() {
     worker_ = workers_.front();
     workers_.pop_front();
     worker_->worker_start = queue_.now();
+    worker_->flushed = kNever;
     worker_->forward_start = kNever;
     if (connector_ != nullptr) connector_->submit_stores(worker_->transfers.stores);
-    if (worker_->transfers.fences_pending == 0) begin_forward();
+    go_on();
   }
 }
 
-/// The flushed stores, if any, have ended: loads are submitted and the step computes.
+/// The worker part goes as far as the transfers that have ended let it.
+void Engine::go_on() {
+  if (worker_->forward_start != kNever) return watch_forward();
+  if (worker_->transfers.fences_pending > 0) return;
+  if (worker_->flushed == kNever) begin_loads();
+  if (load_wait_.may_compute()) begin_forward();
+}
+
+/// The flushed stores, if any, have ended: loads may be submitted.
+void Engine::begin_loads() {
+  Step& step = *worker_;
+  step.flushed = queue_.now();
+  flush_stall_ += step.flushed - step.worker_start;
+  load_wait_.begin(step.transfers.loads, !step.plan.items.empty());
+}
+
+/// Nothing holds the step back any longer: it computes.
 void Engine::begin_forward() {
   Step& step = *worker_;
   step.forward_start = queue_.now();
-  flush_stall_ += step.forward_start - step.worker_start;
-  if (connector_ != nullptr) connector_->submit_loads(step.transfers.loads);
+  step.end_known = false;
   if (!step.plan.items.empty()) {
-    queue_.schedule(step.forward_start + forward_time(step.plan), Phase::kStepDone, *this,
-                    {static_cast<std::uint16_t>(Kind::kStepDone), 0, 0});
-    return;
+    step.compute = forward_time(step.plan);
+    load_wait_.begin_forward(step.forward_start, step.compute);
+    return watch_forward();
   }
   worker_ = nullptr;
   if (connector_ != nullptr) connector_->submit_stores(step.transfers.behind);
@@ -276,6 +299,20 @@ void Engine::begin_forward() {
   if (awaited_ != &step) return;
   awaited_ = nullptr;
   end_empty_step(awaited_changed_);
+}
+
+/// Schedules the step's end once no layer waits for its piece of a load any longer.
+void Engine::watch_forward() {
+  Step& step = *worker_;
+  if (step.end_known) return;
+  const std::optional<Time> end = load_wait_.forward_end(queue_.now());
+  if (!end) return;
+  step.end_known = true;
+  const Duration late = *end - step.flushed - step.compute;
+  load_stalls_ += late.count() > 0 ? 1 : 0;
+  load_stall_ += late;
+  queue_.schedule(*end, Phase::kStepDone, *this,
+                  {static_cast<std::uint16_t>(Kind::kStepDone), 0, 0});
 }
 
 Duration Engine::forward_time(const StepPlan& plan) {
@@ -309,7 +346,7 @@ void Engine::finish_step() {
   }
   std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
-  observer_.on_step({step.worker_start, now, step.forward_start - step.worker_start, tokens,
+  observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
                      step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
                      scheduler_.waiting()});
   tell_tiers();

@@ -5,8 +5,9 @@
 // then sleeps until an arrival or a completion, unless something is left for it to do at once.
 //
 // A step is scheduled, then its worker part runs: submit stores, wait for fences, submit loads,
-// compute. Worker parts follow one another. With asynchronous scheduling the next step is scheduled
-// while one computes, so its worker part waits for that one's end; otherwise the two coincide.
+// compute. Where a step waits for loads (load_wait.hpp), it does so behind its fences. Worker parts
+// follow one another. With asynchronous scheduling the next step is scheduled while one computes,
+// so its worker part waits for that one's end; otherwise the two coincide.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "models/engine/admission_gate.hpp"
 #include "models/engine/arrivals.hpp"
 #include "models/engine/chain_map.hpp"
+#include "models/engine/load_wait.hpp"
 #include "models/engine/offload_connector.hpp"
 #include "models/engine/vllm_scheduler.hpp"
 #include "models/link/copy_path.hpp"
@@ -39,6 +41,8 @@ struct LowerTierConfig {
   /// Where the tier is storage: the lanes above then end at host memory, unless `direct`.
   std::optional<StorageDeviceConfig> storage;
   bool direct = false;
+  /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
+  std::unique_ptr<LinkModel> load_estimate;
 };
 
 struct EngineParts {
@@ -66,11 +70,15 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const KvPool& pool() const { return pool_; }
   const VllmScheduler& scheduler() const { return scheduler_; }
   const OffloadConnector* connector() const { return connector_.get(); }
+  const LoadChoice* load_choice() const { return load_choice_.get(); }  ///< null: always loads
   const ChainMap& chains() const { return chains_; }
   /// Null where the tier below is memory.
   const StorageDevice* storage() const { return storage_; }
   std::uint64_t deferrals() const { return deferrals_; }
   Duration flush_stall() const { return flush_stall_; }
+  /// Steps that waited for loads, and how long in all.
+  std::uint64_t load_stalls() const { return load_stalls_; }
+  Duration load_stall() const { return load_stall_; }
 
  private:
   enum class Kind : std::uint16_t { kStepStart, kStepDone, kWaitedTooLong };
@@ -83,13 +91,17 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     StepPlan plan;
     StepTransfers transfers;
     Time worker_start{};
+    Time flushed{};  ///< its fences were down
     Time forward_start{};
+    Duration compute{};  ///< the forward's time if no layer waits
+    bool end_known = false;
     std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
   };
 
   std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower);
   EvictionContext policy_context() const;
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
+  std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void watch_waits();
   void reject_waiting();
   void on_transfer_progress() override;
@@ -97,7 +109,10 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void schedule_steps();
   Step& schedule_one();
   void start_workers();
+  void go_on();
+  void begin_loads();
   void begin_forward();
+  void watch_forward();
   void end_empty_step(bool changed);
   void finish_step();
   void emit_tokens(const StepPlan& plan);
@@ -120,7 +135,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<OffloadConnector> connector_;
   std::unique_ptr<TransferPath> path_;
   const StorageDevice* storage_ = nullptr;  ///< at the path's end, where the tier is storage
+  std::unique_ptr<LoadChoice> load_choice_;
   VllmScheduler scheduler_;
+  LoadWait load_wait_;
   std::unique_ptr<AdmissionGate> gate_;  ///< null: every request enters
   bool waits_watched_ = false;           ///< an event is pending for the next deadline
 
@@ -139,6 +156,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::uint32_t empty_steps_ = 0;  ///< in a row, at one instant
   std::uint64_t deferrals_ = 0;
   Duration flush_stall_{};
+  std::uint64_t load_stalls_ = 0;
+  Duration load_stall_{};
   struct Told {
     std::uint64_t stored = 0;
     std::uint64_t evicted = 0;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/engine/load_semantics.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -29,6 +30,9 @@ struct EngineConfig {
   bool convoy = true;                  ///< wait for another request's load of the same blocks
   bool store_defer_next_step =
       true;  ///< 2a4dbe24ea: stores are submitted when the next step starts
+
+  LoadSemantics load = LoadSemantics::kAsync;  ///< who waits for a load from below
+  std::uint32_t layers = 1;                    ///< that have KV; pieces of a layer-wise load
 };
 
 }  // namespace spillway

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "models/engine/step_overlap.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
+
+namespace {
+// Numbers of transfers from here on are pieces of layered loads: load x layers + layer.
+constexpr std::uint32_t kFirstPiece = std::uint32_t{1} << 31;
+}  // namespace
 
 OffloadConnector::OffloadConnector(const Environment& environment,
                                    std::unique_ptr<OffloadTier> tier,
@@ -313,9 +319,41 @@ void OffloadConnector::submit_stores(const std::vector<std::uint32_t>& jobs) {
 
 void OffloadConnector::submit_loads(const std::vector<std::uint32_t>& jobs) {
   for (const std::uint32_t job : jobs) submit(Direction::kUp, job);
+  loads_under_way_ += static_cast<std::uint32_t>(jobs.size());
+}
+
+void OffloadConnector::submit_layered_loads(const std::vector<std::uint32_t>& jobs,
+                                            std::uint32_t layers) {
+  KV_ASSERT(loads_under_way_ == 0, "layered loads of two steps at once");
+  const std::uint32_t copies = std::max(1U, env_.config.copies_per_block / layers);
+  layered_ = jobs;
+  loads_under_way_ = static_cast<std::uint32_t>(jobs.size());
+  pieces_pending_.assign(layers, loads_under_way_);
+  for (const std::uint32_t job : jobs) jobs_[job].pieces = layers;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    for (std::uint32_t i = 0; i < loads_under_way_; ++i) {
+      const auto blocks = static_cast<std::uint32_t>(jobs_[jobs[i]].below.size());
+      const Bytes piece(layer_part(bytes_of(jobs[i]).count(), layer, layers));
+      path_->submit(Direction::kUp, kFirstPiece + i * layers + layer, piece, blocks * copies);
+    }
+  }
+}
+
+/// A transfer towards HBM has ended. When that was all of a load, `job` becomes its number.
+bool OffloadConnector::ends_load(std::uint32_t& job) {
+  if (job >= kFirstPiece) {
+    const auto layers = static_cast<std::uint32_t>(pieces_pending_.size());
+    const std::uint32_t piece = job - kFirstPiece;
+    --pieces_pending_[piece % layers];
+    job = layered_[piece / layers];
+    if (--jobs_[job].pieces > 0) return false;
+  }
+  --loads_under_way_;
+  return true;
 }
 
 void OffloadConnector::on_transfer_done(Direction direction, std::uint32_t job) {
+  if (direction == Direction::kUp && !ends_load(job)) return env_.waiter.on_transfer_progress();
   ended_[index_of(direction)].push_back(job);
   for (StepTransfers* step : jobs_[job].fencing) {
     if (step != nullptr) --step->fences_pending;
@@ -352,14 +390,15 @@ void OffloadConnector::complete_load(std::uint32_t job, Time now) {
   ActiveRequest& r = env_.requests[jobs_[job].request];
   tier_->end_read(jobs_[job].below, {now, r.id});
   r.loads = 0;
-  r.load_done = true;
+  r.load_done = r.state == RequestState::kLoading;
+  recycle_if_gone(jobs_[job].request);
   free_jobs_.push_back(job);
   --jobs_in_flight_;
 }
 
 void OffloadConnector::recycle_if_gone(Handle h) {
   const ActiveRequest& r = env_.requests[h];
-  if (r.offered && r.stores.empty()) env_.requests.recycle(h);
+  if (r.offered && !r.transfers_in_flight()) env_.requests.recycle(h);
 }
 
 }  // namespace spillway

@@ -97,6 +97,13 @@ class OffloadConnector final : public TransferListener {
 
   void submit_stores(const std::vector<std::uint32_t>& jobs);
   void submit_loads(const std::vector<std::uint32_t>& jobs);
+  /// The same in `layers` pieces each, all first layers first, as SGLang's cache controller merges
+  /// the loads of a batch layer by layer. The previous such loads have ended.
+  void submit_layered_loads(const std::vector<std::uint32_t>& jobs, std::uint32_t layers);
+  /// Loads submitted that have not ended.
+  std::uint32_t loads_under_way() const { return loads_under_way_; }
+  /// Pieces of a layer that have not arrived.
+  std::uint32_t pieces_pending(std::uint32_t layer) const { return pieces_pending_[layer]; }
   /// Takes note of ended transfers, stores first; true when there was one.
   bool poll(Time now);
   /// Something waits for a step even if nothing can run.
@@ -115,7 +122,8 @@ class OffloadConnector final : public TransferListener {
     Handle request{};
     std::array<StepTransfers*, 2> fencing{};  ///< steps that wait for it
     std::vector<SlotId> below;
-    std::vector<SlotId> hbm;  ///< stores only: what a fence watches once the request is finished
+    std::vector<SlotId> hbm;   ///< stores only: what a fence watches once the request is finished
+    std::uint32_t pieces = 0;  ///< layered loads only: not yet arrived
   };
 
   std::uint32_t make_job(Handle h);
@@ -129,6 +137,7 @@ class OffloadConnector final : public TransferListener {
   void fence_given_blocks();
   bool fenced_now(std::uint32_t job) const;
   void submit(Direction direction, std::uint32_t job);
+  bool ends_load(std::uint32_t& job);
   void complete_store(std::uint32_t job, Time now);
   void complete_load(std::uint32_t job, Time now);
   void recycle_if_gone(Handle h);
@@ -151,6 +160,9 @@ class OffloadConnector final : public TransferListener {
   std::array<RingQueue<std::uint32_t>, 2> ended_;
   std::uint32_t jobs_in_flight_ = 0;
   std::uint32_t stores_in_flight_ = 0;  ///< of these
+  std::uint32_t loads_under_way_ = 0;
+  std::vector<std::uint32_t> layered_;         ///< loads under way in pieces
+  std::vector<std::uint32_t> pieces_pending_;  ///< by layer
   Bytes stored_bytes_in_flight_{0};
 
   std::vector<SlotId> offered_;          ///< scratch: offered blocks that are present

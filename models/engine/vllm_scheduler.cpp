@@ -123,7 +123,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
   ActiveRequest& r = env_.requests[h];
   const Access access{now, r.id};
   if (r.state == RequestState::kLoading) {
-    if (!r.load_done) return Verdict::kSetAside;
+    if (!r.load_done && !runs_behind_load(env_.config.load)) return Verdict::kSetAside;
     promote(r);
   }
   const bool resumed = r.computed > 0;  // from a load: it holds its blocks
@@ -141,18 +141,20 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
     if (env_.connector != nullptr) env_.connector->note_lookup(r, found_.local());
   }
   const bool loads = found_.external > 0;
-  const std::uint32_t before =
+  const bool parks = loads && !runs_with_load(env_.config.load);
+  std::uint32_t before =
       resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
-  const std::uint32_t tokens = loads ? 0 : std::min(capped(r.tokens() - before), budget_);
-  if (!admit(r, tokens, access)) {
+  if (!parks) before = std::min(before, r.tokens() - 1);  // at least one token is computed
+  const std::uint32_t tokens = parks ? 0 : std::min(capped(r.tokens() - before), budget_);
+  if (!admit(r, {before, tokens, parks}, access)) {
     if (!resumed) remember_blocked(h);
     return Verdict::kStop;
   }
   blocked_.valid = false;
-  if (!resumed) count_admission(r);
+  if (!resumed) count_admission(r, now);
   r.computed = before;
-  if (loads) {
-    env_.connector->plan_load(h, found_.local(), found_.external);
+  if (loads) env_.connector->plan_load(h, found_.local(), found_.external);
+  if (parks) {
     r.state = RequestState::kLoading;
     set_prefilling(h, true);
     plan.load_started = true;
@@ -183,7 +185,16 @@ void VllmScheduler::look_up(Handle h, const Access& access) {
     const auto below = env_.connector->look_up(r, found_.local(), access);
     found_.external = below.blocks;
     found_.known = below.known;
+    choose(r, access.now);
   }
+}
+
+/// Declines the load where computing is expected to take less time.
+void VllmScheduler::choose(const ActiveRequest& r, Time now) {
+  if (env_.load_choice == nullptr || found_.external == 0) return;
+  const std::uint32_t local = found_.local() * env_.config.block_tokens;
+  if (env_.load_choice->loads({local, found_.external, r.tokens()}, now)) return;
+  std::swap(found_.declined, found_.external);
 }
 
 void VllmScheduler::forget_found() {
@@ -192,6 +203,7 @@ void VllmScheduler::forget_found() {
   found_.idle = 0;
   found_.missed = kNoBlock;
   found_.external = 0;
+  found_.declined = 0;
   found_.known = true;
 }
 
@@ -221,7 +233,7 @@ void VllmScheduler::find_local(const ActiveRequest& r) {
 }
 
 /// Hits count when a request is admitted, once: those of preempted ones separately.
-void VllmScheduler::count_admission(ActiveRequest& r) {
+void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
   if (r.preemptions > 0) {
     counters_.hits_resumed += found_.local();
   } else {
@@ -231,30 +243,31 @@ void VllmScheduler::count_admission(ActiveRequest& r) {
   if (env_.connector != nullptr) {
     env_.connector->count_admission(r, found_.local(), found_.external);
   }
+  if (env_.load_choice != nullptr) {
+    if (found_.external > 0) env_.load_choice->on_load(found_.external, now);
+    if (found_.declined > 0) env_.load_choice->on_recompute();
+  }
   if (r.admitted_before) return;
   r.admitted_before = true;
   r.cached_tokens = {found_.local() * env_.config.block_tokens,
                      found_.external * env_.config.block_tokens};
 }
 
-/// Slots for a waiting request: its local hit, room for the blocks to load, and `tokens` new ones.
+/// Slots for a waiting request: its local hit, room for the blocks to load, and its new tokens.
 /// False when it does not fit, with nothing changed.
-bool VllmScheduler::admit(ActiveRequest& r, std::uint32_t tokens, const Access& access) {
+bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& access) {
   const EngineConfig& config = env_.config;
   const std::uint32_t local = found_.local();
   const auto held = static_cast<std::uint32_t>(r.slots.size()) + local;
   const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
-  const std::uint32_t known =
-      r.computed > 0 ? r.computed : (local + found_.external) * config.block_tokens;
   const auto needed = [&](std::uint32_t total_tokens) {
     const std::uint32_t blocks = blocks_for(total_tokens);
     return (blocks > held ? blocks - held : 0) + found_.idle + watermark;
   };
   const std::uint32_t free = env_.pool.free();
   if (config.reserve_full_isl && needed(r.tokens()) > free) return false;
-  const std::uint32_t reserved =
-      found_.external > 0 && config.async_load_reservation ? reserved_blocks() : 0;
-  if (std::uint64_t{needed(known + tokens)} + reserved > free) return false;
+  const std::uint32_t reserved = a.parks && config.async_load_reservation ? reserved_blocks() : 0;
+  if (std::uint64_t{needed(a.known + a.tokens)} + reserved > free) return false;
 
   env_.requests.lend_slots(r);
   env_.pool.note_given(r.slots);  // what a promoted request holds is handed to the worker now
@@ -263,9 +276,9 @@ bool VllmScheduler::admit(ActiveRequest& r, std::uint32_t tokens, const Access& 
     r.slots.insert(r.slots.end(), found_.hits.begin(), found_.hits.end());
     r.registered = local;
   }
-  const std::uint32_t wanted = blocks_for(known + tokens);
+  const std::uint32_t wanted = blocks_for(a.known + a.tokens);
   while (r.slots.size() < wanted) r.slots.push_back(env_.pool.take(access));
-  if (found_.external == 0) register_full(r, known + tokens);
+  if (!a.parks) register_full(r, a.known + a.tokens);
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "models/engine/chain_map.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/kv_pool.hpp"
+#include "models/engine/load_choice.hpp"
 #include "models/engine/offload_connector.hpp"
 #include "models/engine/step_plan.hpp"
 #include "sim/observer.hpp"
@@ -36,6 +37,7 @@ class VllmScheduler {
     RequestPool& requests;
     KvPool& pool;
     OffloadConnector* connector;  ///< null without a tier below
+    LoadChoice* load_choice;      ///< null: whatever lies below is loaded
     Observer& observer;
   };
   explicit VllmScheduler(const Environment& environment);
@@ -68,6 +70,7 @@ class VllmScheduler {
     std::uint32_t idle = 0;      ///< of these, without users: taking them uses up free blocks
     BlockId missed = kNoBlock;   ///< the block that ended the walk
     std::uint32_t external = 0;  ///< blocks to load from below, behind the hits
+    std::uint32_t declined = 0;  ///< blocks that could be loaded, and are computed sooner
     bool known = true;           ///< false: the tier below cannot tell yet
     std::uint32_t local() const { return static_cast<std::uint32_t>(hits.size()); }
   };
@@ -84,14 +87,21 @@ class VllmScheduler {
   void schedule_waiting(Time now, StepPlan& plan);
   Verdict consider(Handle h, Time now, StepPlan& plan);
   bool grow(ActiveRequest& r, std::uint32_t tokens, const Access& access);
-  bool admit(ActiveRequest& r, std::uint32_t tokens, const Access& access);
+  /// What a step is to hold of a waiting request.
+  struct Admission {
+    std::uint32_t known;   ///< tokens it starts from: resumed, hit or loaded
+    std::uint32_t tokens;  ///< to compute behind these
+    bool parks;            ///< it waits for its load and computes nothing yet
+  };
+  bool admit(ActiveRequest& r, const Admission& a, const Access& access);
   void preempt(Handle h, Time now, StepPlan& plan);
   void promote(ActiveRequest& r);
   void look_up(Handle h, const Access& access);
   void find_local(const ActiveRequest& r);
   void forget_found();
   void remember_blocked(Handle h);
-  void count_admission(ActiveRequest& r);
+  void choose(const ActiveRequest& r, Time now);
+  void count_admission(ActiveRequest& r, Time now);
   std::uint32_t capped(std::uint32_t tokens) const;
   std::uint32_t blocks_for(std::uint32_t tokens) const;
   std::uint32_t reserved_blocks() const;

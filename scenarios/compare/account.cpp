@@ -70,6 +70,10 @@ std::vector<RunQuantity> account_of(const RunResult& run, const TurnClasses* tur
   }
   out.push_back(
       {"steps stalled by stores", Unit::kShare, ratio(run.flush_stall_s, run.duration_s), 1});
+  if (run.load_wait) {
+    out.push_back({"steps that waited for loads", Unit::kShare,
+                   ratio(run.load_wait->stall_s, run.duration_s), 1});
+  }
   out.push_back({"deferrals", Unit::kEach, static_cast<double>(run.deferrals) / requests, 1});
   out.push_back({"preemptions", Unit::kEach, static_cast<double>(run.preemptions) / requests, 1});
   out.push_back({"recomputed tokens", Unit::kShare,

@@ -76,6 +76,8 @@ inline RunResult sample_run() {
   run.links.push_back({"h2d", "dram", "hbm", 374'000'000, 40, 0.0625, 1e10, 2.5e10, "scenario"});
   run.cold_blocks_per_token_mean = 0.75;
   run.cold_blocks_per_token_p99 = 3;
+  run.load_choice = LoadChoiceResult{160, true, 18, 19};
+  run.load_wait = LoadWaitResult{14, 0.0625};
   run.slo.push_back({"p99_ttft_ms", false, 100, 69, true});
   run.slo.push_back({"output_throughput", true, 50, 38.3, false});
   run.goodput = 15.5;

@@ -125,7 +125,15 @@ TEST_CASE("malformed engines", "[scenarios]") {
        {kEngineLine, engine_with(R"("kv_layout": "paged")"),
         "engine.kv_layout: expected contiguous or per_layer, found \"paged\""},
        {kEngineLine, engine_with(R"("kv_layout": "per_layer")"),
-        "engine.kv_layout: per_layer needs a named model, whose layers it counts"}});
+        "engine.kv_layout: per_layer needs a named model, whose layers it counts"},
+       {kEngineLine, engine_with(R"("load": "layer-wise")"),
+        "engine.load: unknown load semantics \"layer-wise\"; did you mean \"layerwise\"? known: "
+        "async, barrier, blocking, layerwise"},
+       {kEngineLine, engine_with(R"("load": "layerwise")"),
+        "engine.load: layerwise needs the number of layers: expected a named model, or "
+        "model.layers beside kv_bytes_per_token"},
+       {kEngineLine, engine_with(R"("load_or_recompute": "never")"),
+        "engine.load_or_recompute: expected always_load or break_even, found \"never\""}});
 }
 
 TEST_CASE("malformed compute models", "[scenarios]") {

@@ -40,6 +40,9 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
     const Duration latency = std::chrono::microseconds(10);
     parts.lower->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
     parts.lower->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
+    if (setup.load_at_break_even) {
+      parts.lower->load_estimate = make_affine_link(latency, setup.bytes_per_second);
+    }
   }
   EngineRun run;
   EventQueue queue;
@@ -54,6 +57,12 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   if (engine.connector() != nullptr) run.offload = engine.connector()->counters();
   run.hbm_evictions = engine.pool().evictions();
   run.flush_stall = engine.flush_stall();
+  run.load_stalls = engine.load_stalls();
+  run.load_stall = engine.load_stall();
+  if (engine.load_choice() != nullptr) {
+    run.chosen_loads = engine.load_choice()->loaded();
+    run.chosen_recomputes = engine.load_choice()->recomputed();
+  }
   run.end = queue.now();
   return run;
 }

@@ -51,6 +51,7 @@ struct Setup {
   std::string eviction = "lru";
   std::string admission = "always";
   std::string write_admission = "always";
+  bool load_at_break_even = false;
 
   Setup();
 };
@@ -62,6 +63,10 @@ struct EngineRun {
   std::uint64_t hbm_evictions = 0;
   std::uint32_t stuck = 0;
   Duration flush_stall{};
+  std::uint64_t load_stalls = 0;
+  Duration load_stall{};
+  std::uint64_t chosen_loads = 0;  ///< where loads compete with recomputation
+  std::uint64_t chosen_recomputes = 0;
   Time end{};
 };
 

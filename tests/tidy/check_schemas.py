@@ -50,7 +50,7 @@ BASES = [
      "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
      "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"]}},
     {"name": "shaped", "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8"}, "gpu": "H100",
-     "engine": {"preset": "vllm"},
+     "engine": {"preset": "vllm", "load": "layerwise", "load_or_recompute": "break_even"},
      "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1},
      "tiers": [{"name": "dram", "kind": "dram", "capacity": "1000blocks", "scope": "instance"}],
      "policies": {"admission": "all-tiers:share=0.9"},
