@@ -11,6 +11,7 @@
 #include "scenarios/request_log.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/simulation.hpp"
+#include "scenarios/transfer_log.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -28,8 +29,8 @@ struct RunOptions {
 
 int run(const RunOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs =
-      parse_outputs(options.outputs, {"requests", "html", "md", "csv", "text"}, common);
+  const std::vector<Output> outputs = parse_outputs(
+      options.outputs, {"requests", "transfers", "html", "md", "csv", "text"}, common);
   check_writable(common, paths_of(outputs));
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
@@ -39,12 +40,18 @@ int run(const RunOptions& options) {
   const Workload workload = open_workload(scenario, reading.reader());
   reading.finish();
 
-  const bool log_requests = std::any_of(outputs.begin(), outputs.end(),
-                                        [](const Output& o) { return o.kind == "requests"; });
+  const auto output_of = [&](std::string_view kind) {
+    return std::find_if(outputs.begin(), outputs.end(),
+                        [&](const Output& o) { return o.kind == kind; });
+  };
+  const bool log_requests = output_of("requests") != outputs.end();
+  const bool log_transfers = output_of("transfers") != outputs.end();
   RequestLog log(log_requests ? workload.size() : 0);
+  TransferLog transfers;
   Progress simulating("simulating", "requests", !common.quiet);
   SimulationOptions simulation;
   if (log_requests) simulation.observers.push_back(&log);
+  if (log_transfers) simulation.observers.push_back(&transfers);
   simulation.progress = [&](std::uint64_t done, std::uint64_t total) {
     simulating.update(done, total);
   };
@@ -54,14 +61,18 @@ int run(const RunOptions& options) {
   Document document;
   document.kind = "run";
   document.inputs = scenario_inputs(scenario, workload);
+  // `calibrate --replay` finds the schedule by the result.
+  if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
   write_results(document, run_report(outcome.result, provenance_of(document, scenario.name)),
                 run_summary(outcome.result, scenario.name), outputs, common,
                 [&](const Output& output) {
-                  if (output.kind != "requests") return false;
-                  log.write(output.path, outcome.result.tiers);
-                  return true;
+                  if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
+                  if (output.kind == "transfers") {
+                    transfers.write(output.path, outcome.result.links);
+                  }
+                  return output.kind == "requests" || output.kind == "transfers";
                 });
   const auto& slo = outcome.result.slo;
   const bool missed =
@@ -89,7 +100,7 @@ void add_run(CLI::App& app, CommandList& commands) {
   command->add_option("SCENARIO", options->scenario, "Scenario file (JSON, // comments allowed)")
       ->required();
   command->add_option("--output", options->outputs,
-                      "kind=requests|html|md|csv|text,path=FILE (repeatable)");
+                      "kind=requests|transfers|html|md|csv|text,path=FILE (repeatable)");
   command->add_flag("--gate", options->gate,
                     "Exit with 99 when an SLO is missed or a request does not complete");
 }
