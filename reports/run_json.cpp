@@ -146,15 +146,19 @@ TierResult tier_from(const json& j) {
 }
 
 json link_json(const LinkResult& l) {
-  return {{"name", l.name},
-          {"from", l.from},
-          {"to", l.to},
-          {"bytes", l.bytes},
-          {"transfers", l.transfers},
-          {"busy_fraction", l.busy_fraction},
-          {"peak_bytes_per_s", l.peak_bytes_per_s},
-          {"capacity_bytes_per_s", l.capacity_bytes_per_s},
-          {"model", l.model}};
+  json out = {{"name", l.name},
+              {"from", l.from},
+              {"to", l.to},
+              {"bytes", l.bytes},
+              {"transfers", l.transfers},
+              {"busy_fraction", l.busy_fraction},
+              {"peak_bytes_per_s", l.peak_bytes_per_s},
+              {"capacity_bytes_per_s", l.capacity_bytes_per_s},
+              {"model", l.model}};
+  if (l.medium) out["kind"] = "medium";
+  if (l.extrapolated.transfers > 0) out["extrapolated_transfers"] = l.extrapolated.transfers;
+  if (l.across_step.transfers > 0) out["across_step_transfers"] = l.across_step.transfers;
+  return out;
 }
 
 LinkResult link_from(const json& j) {
@@ -166,7 +170,10 @@ LinkResult link_from(const json& j) {
           j.at("busy_fraction"),
           j.at("peak_bytes_per_s"),
           j.at("capacity_bytes_per_s"),
-          j.at("model")};
+          j.at("model"),
+          j.value("kind", "") == "medium",
+          {j.value("extrapolated_transfers", std::uint64_t{0})},
+          {j.value("across_step_transfers", std::uint64_t{0})}};
 }
 
 json load_choice_json(const LoadChoiceResult& c) {

@@ -1,5 +1,6 @@
 // The links between tiers: what the scenario gives, and the GPU's defaults for the rest.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,9 +15,16 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kLinkKeys[] = {"name",       "from",      "to",           "kind",
-                               "latency_us", "bandwidth", "per_copy_us",  "copy_bytes",
-                               "copies",     "gbs",       "duplex_factor"};
+constexpr Names kLinkKeys[] = {
+    "name",        "from",         "to",      "kind",     "latency_us",    "bandwidth",
+    "per_copy_us", "copy_bytes",   "copies",  "gbs",      "duplex_factor", "method",
+    "submit_us",   "numa_penalty", "through", "shared_by"};
+constexpr Names kMediumKeys[] = {"name", "bandwidth", "discipline"};
+constexpr std::uint32_t kMostClients = 1024;
+
+Duration microseconds_up(double us) {
+  return Duration(static_cast<std::int64_t>(std::ceil(us * 1000)));
+}
 
 RateTable read_rate_table(const ObjectReader& link) {
   RateTable table;
@@ -28,6 +36,7 @@ RateTable read_rate_table(const ObjectReader& link) {
         static_cast<double>(parse_bytes(size, link.where("copy_bytes")).count()));
   }
   table.copies = link.numbers("copies", 1, 1e12).value_or(std::vector<double>{1});
+  if (!link.has("copies")) table.any_count_from = 0;
   const auto gbs = link.numbers("gbs", 1e-6, 1e6);
   if (!gbs) link.missing("gbs", "rates in GB/s, one row of sizes after another per copy count");
   table.gbs = *gbs;
@@ -41,44 +50,151 @@ RateTable read_rate_table(const ObjectReader& link) {
     link.fail("gbs", fmt::format("expected {} x {} rates, found {}", table.copies.size(),
                                  table.copy_bytes.size(), table.gbs.size()));
   }
-  const double latency_us = link.number("latency_us", 0, 1e9).value_or(0);
-  table.job_latency = Duration(static_cast<std::int64_t>(std::ceil(latency_us * 1000)));
-  const double per_copy_us = link.number("per_copy_us", 0, 1e6).value_or(0);
-  table.per_copy = Duration(static_cast<std::int64_t>(std::ceil(per_copy_us * 1000)));
+  table.job_latency = microseconds_up(link.number("latency_us", 0, 1e9).value_or(0));
+  table.per_copy = microseconds_up(link.number("per_copy_us", 0, 1e6).value_or(0));
   return table;
 }
 
-LinkChoice read_link(const ObjectReader& link) {
+std::int64_t read_bandwidth(const ObjectReader& object) {
+  return parse_bandwidth(object.require_text("bandwidth", ObjectReader::kRate),
+                         object.where("bandwidth"));
+}
+
+CopyMethod read_method(const ObjectReader& link, LinkChoice& out) {
+  const auto name = link.text("method");
+  if (!name) return CopyMethod::kBatch;
+  const auto method = copy_method(*name);
+  if (!method) {
+    link.fail("method", fmt::format("expected batch, dma or kernel, found \"{}\"", *name));
+  }
+  out.method = *name;
+  return *method;
+}
+
+/// The GPU's own link, for those who only want to say what it shares or how it is used.
+void read_default(const ObjectReader& link, Scenario& s, CopyMethod method, LinkChoice& out) {
+  link.refuse({"latency_us", "bandwidth", "per_copy_us", "copy_bytes", "copies", "gbs"},
+              "expected only with kind affine, constant or table");
+  if (s.gpu == nullptr) link.fail("kind", "expected a gpu in the scenario to take the default of");
+  const HostLinkDefault defaults = default_host_link(*s.gpu, method);
+  const bool down = out.from == "hbm";
+  out.affine = false;
+  out.table = down ? defaults.down : defaults.up;
+  out.source = out.table.source;
+  s.notes.push_back(fmt::format("link {} to {}: default, {}", out.from, out.to, out.source));
+  if (!link.has("duplex_factor")) {
+    out.duplex_factor = down ? defaults.down_duplex : defaults.up_duplex;
+  }
+  if (!link.has("submit_us")) out.submit = defaults.submit;
+}
+
+/// What it shares, and with how many.
+void read_sharing(const ObjectReader& link, Scenario& s, LinkChoice& out) {
+  const std::vector<std::string> through =
+      link.texts("through").value_or(std::vector<std::string>{});
+  for (const std::string& name : through) {
+    const auto medium = std::find_if(s.media.begin(), s.media.end(),
+                                     [&](const MediumChoice& m) { return m.name == name; });
+    if (medium == s.media.end()) {
+      std::vector<std::string_view> known;
+      for (const MediumChoice& m : s.media) known.push_back(m.name);
+      link.fail("through", fmt::format("unknown medium \"{}\"; known: {}", name,
+                                       known.empty() ? "none (media lists them)"
+                                                     : fmt::format("{}", fmt::join(known, ", "))));
+    }
+    if (std::find(out.through.begin(), out.through.end(), name) != out.through.end()) {
+      link.fail("through", fmt::format("expected each medium once, found \"{}\" twice", name));
+    }
+    out.through.push_back(name);
+  }
+  out.shared_by =
+      static_cast<std::uint32_t>(link.integer("shared_by", 1, kMostClients).value_or(1));
+  if (out.shared_by == 1) return;
+  if (out.through.empty()) {
+    // The link itself is what they share.
+    const auto rate = static_cast<std::int64_t>(out.make()->capacity().value());
+    s.media.push_back({out.name + " shared", rate, false});
+    out.through.push_back(s.media.back().name);
+  }
+  s.notes.push_back(
+      fmt::format("link {} is shared by {} clients (Model: each of the other {} repeats this "
+                  "engine's transfers, later by a delay of its own between 0 and 1 s; what they "
+                  "wait for does not slow them down)",
+                  out.name, out.shared_by, out.shared_by - 1));
+}
+
+void read_media(const ObjectReader& top, Scenario& s) {
+  for (const ObjectReader& object : top.objects("media", ScenarioKeys::kMedium)) {
+    MediumChoice medium;
+    medium.name = object.require_text("name");
+    for (const MediumChoice& other : s.media) {
+      if (other.name == medium.name) {
+        object.fail("name", fmt::format("two media are called \"{}\"; expected different names",
+                                        medium.name));
+      }
+    }
+    medium.bytes_per_second = read_bandwidth(object);
+    const std::string discipline = object.text("discipline").value_or("fair");
+    if (discipline != "fair" && discipline != "fifo") {
+      object.fail("discipline", fmt::format("expected fair or fifo, found \"{}\"", discipline));
+    }
+    medium.fifo = discipline == "fifo";
+    s.media.push_back(std::move(medium));
+  }
+}
+
+LinkChoice read_link(const ObjectReader& link, Scenario& s) {
   LinkChoice out;
   out.name = link.require_text("name");
   out.from = link.require_text("from");
   out.to = link.require_text("to");
   out.duplex_factor = link.number("duplex_factor", 0.01, 1).value_or(1);
   out.source = "scenario";
+  const CopyMethod method = read_method(link, out);
+  out.submit = microseconds_up(link.number("submit_us", 0, 1e6).value_or(0));
+  out.numa_penalty = link.number("numa_penalty", 0.01, 1).value_or(1);
   const std::string kind = link.require_text("kind");
-  if (kind == "affine") {
+  if (kind == "affine" || kind == "constant") {
     link.refuse({"per_copy_us", "copy_bytes", "copies", "gbs"}, "expected only with kind table");
-    const Decimal latency = decimal_of(link.require_number("latency_us", 0, 1e9));
-    out.latency = Duration(-floor_scaled({-latency.digits, latency.exponent}, 3));  // rounded up
-    out.bytes_per_second = parse_bandwidth(link.require_text("bandwidth", ObjectReader::kRate),
-                                           link.where("bandwidth"));
+    if (kind == "affine") {
+      const Decimal latency = decimal_of(link.require_number("latency_us", 0, 1e9));
+      out.latency = Duration(-floor_scaled({-latency.digits, latency.exponent}, 3));  // rounded up
+    } else {
+      link.refuse({"latency_us"}, "expected only with kind affine or table");
+    }
+    out.bytes_per_second = read_bandwidth(link);
   } else if (kind == "table") {
     link.refuse({"bandwidth"}, "expected only with kind affine");
     out.affine = false;
     out.table = read_rate_table(link);
+  } else if (kind == "default") {
+    read_default(link, s, method, out);
   } else {
-    link.fail("kind", fmt::format("expected affine or table, found \"{}\"", kind));
+    link.fail("kind",
+              fmt::format("expected affine, constant, table or default, found \"{}\"", kind));
   }
+  read_sharing(link, s, out);
   return out;
+}
+
+/// Both directions submit through one thread, at one price.
+void check_submission(const ObjectReader& top, const Scenario& s) {
+  if (!s.down || !s.up || s.down->submit == s.up->submit) return;
+  if (s.down->submit == Duration(0) || s.up->submit == Duration(0)) return;
+  top.fail("links", fmt::format("expected one submit_us for both directions, found {} and {}",
+                                static_cast<double>(s.down->submit.count()) / 1000,
+                                static_cast<double>(s.up->submit.count()) / 1000));
 }
 
 }  // namespace
 
 const KeyTable ScenarioKeys::kLink = kLinkKeys;
+const KeyTable ScenarioKeys::kMedium = kMediumKeys;
 
 void read_links(const ObjectReader& top, Scenario& s) {
+  read_media(top, s);
   for (const ObjectReader& link : top.objects("links", ScenarioKeys::kLink)) {
-    const LinkChoice choice = read_link(link);
+    const LinkChoice choice = read_link(link, s);
     if (!s.tier) {
       link.fail("to", "expected a tier for this link to lead to; the scenario has none below hbm");
     }
@@ -104,6 +220,7 @@ void read_links(const ObjectReader& top, Scenario& s) {
     }
     lane = choice;
   }
+  check_submission(top, s);
   if (!s.tier || (s.down && s.up)) return;
   if (s.gpu == nullptr) {
     top.missing("links", fmt::format("a link {} (no gpu to take a default from)",

@@ -39,6 +39,21 @@ json link_json(const LinkChoice& l) {
     out["copies"] = l.table.copies;
     out["gbs"] = l.table.gbs;
   }
+  if (!l.method.empty()) out["method"] = l.method;
+  if (l.submit > Duration(0)) out["submit_ns"] = l.submit.count();
+  if (l.numa_penalty != 1) out["numa_penalty"] = l.numa_penalty;
+  if (!l.through.empty()) out["through"] = l.through;
+  if (l.shared_by > 1) out["shared_by"] = l.shared_by;
+  return out;
+}
+
+json media_json(const std::vector<MediumChoice>& media) {
+  json out = json::array();
+  for (const MediumChoice& m : media) {
+    out.push_back({{"name", m.name},
+                   {"bytes_per_second", m.bytes_per_second},
+                   {"discipline", m.fifo ? "fifo" : "fair"}});
+  }
   return out;
 }
 
@@ -211,6 +226,7 @@ json resolved_configuration(const Scenario& s) {
   out["links"] = json::array();
   if (s.down) out["links"].push_back(link_json(*s.down));
   if (s.up) out["links"].push_back(link_json(*s.up));
+  if (!s.media.empty()) out["media"] = media_json(s.media);
   out["slo"] = json::array();
   for (const SloTarget& target : s.slo) {
     out["slo"].push_back(

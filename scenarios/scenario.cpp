@@ -11,16 +11,23 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"name",  "description", "model",   "gpu",      "engine",
-                                         "tiers", "links",       "compute", "workload", "slo",
-                                         "plan",  "seed",        "policies"};
+constexpr std::string_view kTopKeys[] = {"name",  "description", "model",    "gpu",      "engine",
+                                         "tiers", "links",       "compute",  "workload", "slo",
+                                         "plan",  "seed",        "policies", "media"};
 
 }  // namespace
 
 const KeyTable ScenarioKeys::kTop = kTopKeys;
 
 std::unique_ptr<LinkModel> LinkChoice::make() const {
-  return affine ? make_affine_link(latency, bytes_per_second) : make_table_link(table);
+  if (affine) {
+    const auto rate =
+        static_cast<std::int64_t>(static_cast<double>(bytes_per_second) * numa_penalty);
+    return make_affine_link(latency, numa_penalty == 1 ? bytes_per_second : rate);
+  }
+  RateTable rates = table;
+  for (double& rate : rates.gbs) rate *= numa_penalty;
+  return make_table_link(std::move(rates));
 }
 
 std::unique_ptr<StepCost> Scenario::make_cost() const {

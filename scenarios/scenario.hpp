@@ -31,7 +31,7 @@ namespace spillway {
 
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
-  static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kDevice, kTail, kLink, kWorkload,
+  static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kDevice, kTail, kLink, kMedium, kWorkload,
       kSynthetic, kSlo, kPlan, kPolicies;
 };
 
@@ -84,9 +84,21 @@ struct LinkChoice {
   std::int64_t bytes_per_second = 0;
   RateTable table;
   double duplex_factor = 1;
-  std::string source;  ///< where its figures come from, for results
+  std::string source;                ///< where its figures come from, for results
+  std::string method;                ///< how pieces are copied: batch, dma, kernel; empty: not said
+  Duration submit{0};                ///< of the host thread, for each piece
+  double numa_penalty = 1;           ///< factor on the rate, of a hop between sockets
+  std::vector<std::string> through;  ///< names of media
+  std::uint32_t shared_by = 1;       ///< clients that use those media alike
 
   std::unique_ptr<LinkModel> make() const;
+};
+
+/// A path that several links, or several clients of one, share.
+struct MediumChoice {
+  std::string name;
+  std::int64_t bytes_per_second = 0;
+  bool fifo = false;  ///< first come, first served; else fair shares
 };
 
 struct WorkloadChoice {
@@ -132,6 +144,7 @@ struct Scenario {
   std::optional<TierChoice> tier;  ///< below HBM
   std::optional<LinkChoice> down;  ///< HBM to the tier
   std::optional<LinkChoice> up;
+  std::vector<MediumChoice> media;  ///< that links go through
   WorkloadChoice workload;
   std::vector<SloTarget> slo;
   std::optional<PlanChoice> plan;

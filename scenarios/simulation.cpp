@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "models/engine/engine.hpp"
+#include "reports/format.hpp"
 #include "scenarios/conservation.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "sim/decimal.hpp"
@@ -131,6 +132,10 @@ class Run {
         tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0),
         recorder_(tiers(), links(), goodput_targets(scenario.slo)),
         conservation_(workload.size(), {scenario.engine.num_gpu_blocks - 1, tier_blocks_}) {
+    for (std::uint32_t i = 0; kFirstMedium + i < links(); ++i) {
+      const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
+      recorder_.set_medium(kFirstMedium + i, BytesPerSecond(rate));
+    }
     observers_.add(recorder_);
     observers_.add(conservation_);
     for (Observer* observer : options.observers) observers_.add(*observer);
@@ -183,11 +188,24 @@ class Run {
   bool has_storage() const { return tiers() == 2 && s_.tier->storage.has_value(); }
   bool direct() const { return s_.tier->storage->direct; }
   std::uint32_t links() const {
-    if (tiers() == 1) return 0;
-    return has_storage() && !direct() ? 4 : 2;
+    return tiers() == 1 ? 0 : first_medium() + static_cast<std::uint32_t>(s_.media.size());
   }
+  /// Those between the tiers come first, then the media behind them.
+  std::uint32_t first_medium() const { return has_storage() && !direct() ? 4 : 2; }
   std::uint32_t write_link() const { return direct() ? kDownLink : kStorageWriteLink; }
   std::uint32_t read_link() const { return direct() ? kUpLink : kStorageReadLink; }
+
+  LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const {
+    LaneSpec out{link, choice.make(), choice.duplex_factor};
+    out.submit = choice.submit;
+    out.clients = choice.shared_by;
+    for (const std::string& name : choice.through) {
+      const auto at = std::find_if(s_.media.begin(), s_.media.end(),
+                                   [&](const MediumChoice& m) { return m.name == name; });
+      out.through.push_back(static_cast<std::uint32_t>(at - s_.media.begin()));
+    }
+    return out;
+  }
 
   /// The device, bounded by the GPU's link too where it reaches the GPU itself.
   StorageDeviceConfig device() const {
@@ -215,8 +233,13 @@ class Run {
     out.lower->capacity_blocks = tier_blocks_;
     out.lower->eviction = s_.tier->eviction;
     out.lower->write_admission = s_.tier->write_admission;
-    out.lower->down = {kDownLink, s_.down->make(), s_.down->duplex_factor};
-    out.lower->up = {kUpLink, s_.up->make(), s_.up->duplex_factor};
+    out.lower->down = lane(kDownLink, *s_.down);
+    out.lower->up = lane(kUpLink, *s_.up);
+    out.lower->media.seed = s_.seed;
+    for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
+      out.lower->media.media.push_back(
+          {s_.media[i].bytes_per_second, first_medium() + i, s_.media[i].fifo});
+    }
     if (has_storage()) {
       out.lower->storage = device();
       out.lower->direct = direct();
@@ -293,11 +316,19 @@ class Run {
       name_link(kUpLink, *s_.up);
     }
     if (has_storage()) gather_storage(r, *engine.storage(), series);
+    for (std::size_t i = 0; i < s_.media.size(); ++i) {
+      LinkResult& link = r.links[first_medium() + i];
+      link.name = s_.media[i].name;
+      link.model = s_.media[i].fifo ? "scenario, first come first served" : "scenario, fair shares";
+      link.medium = true;
+      link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
+      r.series[series++].name = link.name;
+    }
     return r;
   }
 
   /// The links to the device, and what the device did.
-  void gather_storage(RunResult& r, const StorageDevice& storage, std::size_t series) const {
+  void gather_storage(RunResult& r, const StorageDevice& storage, std::size_t& series) const {
     const StorageDeviceConfig config = device();
     const StorageSpec& spec = config.spec;
     const std::string& tier = s_.tier->name;
@@ -355,6 +386,39 @@ class Run {
     return out;
   }
 
+  /// Transfers that no measurement stands behind.
+  static void warn_of_reach(SimulationOutcome& out) {
+    const auto range = [](const ReachCount& reach) {
+      const auto least = format_bytes(static_cast<double>(reach.least_piece));
+      const auto most = format_bytes(static_cast<double>(reach.most_piece));
+      return fmt::format("{} copies of {} each",
+                         reach.least_copies == reach.most_copies
+                             ? format_count(reach.least_copies)
+                             : fmt::format("{} to {}", format_count(reach.least_copies),
+                                           format_count(reach.most_copies)),
+                         least == most ? least : fmt::format("{} to {}", least, most));
+    };
+    for (const LinkResult& link : out.result.links) {
+      if (link.extrapolated.transfers + link.across_step.transfers == 0) continue;
+      std::string text = fmt::format("link {}:", link.name);
+      if (link.extrapolated.transfers > 0) {
+        text += fmt::format(
+            " {} of {} transfers ({}) lie outside the sizes and counts it was measured at: the "
+            "rate of the nearest measured point was taken, and how far it is off is not known",
+            format_count(link.extrapolated.transfers), format_count(link.transfers),
+            range(link.extrapolated));
+      }
+      if (link.across_step.transfers > 0) {
+        text += fmt::format(
+            "{} {} of {} transfers ({}) lie between measured rates that differ by more than 2x: "
+            "their times may be off by as much",
+            link.extrapolated.transfers > 0 ? ";" : "", format_count(link.across_step.transfers),
+            format_count(link.transfers), range(link.across_step));
+      }
+      out.warnings.push_back(text + " (source: " + link.model + ")");
+    }
+  }
+
   void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {
     RunResult& r = out.result;
     for (const SloTarget& target : s_.slo) {
@@ -363,6 +427,7 @@ class Run {
           r.completed > 0 && (target.at_least ? value >= target.target : value <= target.target);
       r.slo.push_back({target.name, target.at_least, target.target, value, passed});
     }
+    warn_of_reach(out);
     if (stuck > 0) {
       out.warnings.push_back(fmt::format(
           "deadlock: {} requests are stuck. The request at the head of the queue cannot be "

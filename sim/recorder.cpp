@@ -77,11 +77,22 @@ bool Recorder::meets_targets(const RequestRecord& r) const {
          (r.output_tokens < 2 || within(targets_.tpot_ms, tpot_of(r)));
 }
 
+void Recorder::count(ReachCount& reach, const TransferRecord& r) {
+  const std::int64_t piece = r.payload.count() / r.copies;
+  const bool first = reach.transfers++ == 0;
+  reach.least_piece = first ? piece : std::min(reach.least_piece, piece);
+  reach.most_piece = std::max(reach.most_piece, piece);
+  reach.least_copies = first ? r.copies : std::min(reach.least_copies, r.copies);
+  reach.most_copies = std::max(reach.most_copies, r.copies);
+}
+
 void Recorder::on_transfer(const TransferRecord& r) {
   Lane& lane = links_[r.link];
   lane.bytes += r.payload.count();
   ++lane.transfers;
   lane.busy += r.ended - r.started;
+  if (r.reach == Reach::kExtrapolated) count(lane.extrapolated, r);
+  if (r.reach == Reach::kAcrossStep) count(lane.across_step, r);
   lane.series.add_amount(r.started, r.ended, static_cast<double>(r.payload.count()));
   last_event_ = std::max(last_event_, r.ended);
 }
@@ -181,7 +192,13 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
     LinkResult link;
     link.bytes = lane.bytes;
     link.transfers = lane.transfers;
-    if (span_s > 0) link.busy_fraction = seconds_of(lane.busy) / span_s;
+    link.extrapolated = lane.extrapolated;
+    link.across_step = lane.across_step;
+    if (span_s > 0) {
+      link.busy_fraction = lane.capacity > 0
+                               ? static_cast<double>(lane.bytes) / (lane.capacity * span_s)
+                               : seconds_of(lane.busy) / span_s;
+    }
     const std::vector<double> rates = scaled(lane.series, 1, last_event_);
     if (!rates.empty()) link.peak_bytes_per_s = *std::max_element(rates.begin(), rates.end());
     out.links.push_back(link);

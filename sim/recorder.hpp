@@ -26,6 +26,12 @@ class Recorder final : public Observer {
  public:
   Recorder(std::uint32_t tiers, std::uint32_t links, const GoodputTargets& targets);
 
+  /// The link is a medium: many flows at once, so that it is busy by what it moves of what it
+  /// could.
+  void set_medium(std::uint32_t link, BytesPerSecond capacity) {
+    links_[link].capacity = capacity.value();
+  }
+
   void on_step(const StepRecord& record) override;
   void on_token_gap(Duration gap, std::uint32_t count) override;
   void on_request(const RequestRecord& record) override;
@@ -54,9 +60,13 @@ class Recorder final : public Observer {
     std::int64_t bytes = 0;
     std::uint64_t transfers = 0;
     Duration busy{};
+    double capacity = 0;  ///< of a medium
     BinnedSeries series;
+    ReachCount extrapolated;
+    ReachCount across_step;
   };
   static void advance(Level& level, Time now);
+  static void count(ReachCount& reach, const TransferRecord& record);
   bool meets_targets(const RequestRecord& record) const;
 
   GoodputTargets targets_;

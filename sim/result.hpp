@@ -45,6 +45,15 @@ struct TierResult {
   std::optional<DeviceResult> device{};
 };
 
+/// Transfers that a link's model was not measured at.
+struct ReachCount {
+  std::uint64_t transfers = 0;
+  std::int64_t least_piece = 0;  ///< bytes of a copy
+  std::int64_t most_piece = 0;
+  std::uint32_t least_copies = 0;
+  std::uint32_t most_copies = 0;
+};
+
 struct LinkResult {
   std::string name;
   std::string from;
@@ -54,7 +63,10 @@ struct LinkResult {
   double busy_fraction = 0;     ///< of first arrival to last event
   double peak_bytes_per_s = 0;  ///< highest mean over one bin of `series`
   double capacity_bytes_per_s = 0;
-  std::string model;  ///< where its times come from
+  std::string model;          ///< where its times come from
+  bool medium = false;        ///< shared by links: its bytes are theirs
+  ReachCount extrapolated{};  ///< beyond what its model was measured at
+  ReachCount across_step{};   ///< between measured rates that differ by more than 2x
 };
 
 /// Loads from below against computing the same again.

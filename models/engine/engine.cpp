@@ -68,12 +68,12 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
 std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower) {
   if (!lower.storage) {
     return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
-                                      *connector_);
+                                      *connector_, lower.media);
   }
   std::optional<std::pair<LaneSpec, LaneSpec>> host_link;
   if (!lower.direct) host_link.emplace(std::move(lower.down), std::move(lower.up));
-  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), observer_,
-                                            *connector_);
+  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), lower.media,
+                                            observer_, *connector_);
   storage_ = &path->device();
   return path;
 }

@@ -36,8 +36,9 @@ struct LowerTierConfig {
   std::uint64_t capacity_blocks = 0;
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
-  LaneSpec down;  ///< HBM to the tier
-  LaneSpec up;    ///< the tier to HBM
+  LaneSpec down;    ///< HBM to the tier
+  LaneSpec up;      ///< the tier to HBM
+  PathMedia media;  ///< that these go through
   /// Where the tier is storage: the lanes above then end at host memory, unless `direct`.
   std::optional<StorageDeviceConfig> storage;
   bool direct = false;

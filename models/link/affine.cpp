@@ -31,6 +31,10 @@ class AffineLink final : public LinkModel {
 
 }  // namespace
 
+std::unique_ptr<LinkModel> make_constant_link(std::int64_t bytes_per_second) {
+  return make_affine_link(Duration(0), bytes_per_second);
+}
+
 std::unique_ptr<LinkModel> make_affine_link(Duration latency, std::int64_t bytes_per_second) {
   return std::make_unique<AffineLink>(latency, bytes_per_second);
 }

@@ -26,15 +26,24 @@ class LinkModel {
 /// latency + bytes / bandwidth, rounded up to a nanosecond.
 std::unique_ptr<LinkModel> make_affine_link(Duration latency, std::int64_t bytes_per_second);
 
+/// A rate and nothing else.
+std::unique_ptr<LinkModel> make_constant_link(std::int64_t bytes_per_second);
+
 /// A measured rate over copy size and copy count, interpolated in logarithms of both, with a fixed
-/// time per job and per copy besides. Outside the grid the nearest edge's rate holds.
+/// time per job and per copy besides. Outside the grid the nearest edge's rate holds, and reach()
+/// says so; so it does of a rate between neighbours that differ by more than 2x.
 struct RateTable {
   Duration job_latency{0};         ///< submission of the job
   Duration per_copy{0};            ///< added for each piece, where the rates exclude it
   std::vector<double> copy_bytes;  ///< ascending
   std::vector<double> copies;      ///< ascending
   std::vector<double> gbs;         ///< row per copy count, column per copy size; GB = 1e9 bytes
+  /// Copy sizes whose rate holds for any number of copies, from this column on; those below were
+  /// measured at `copies` only.
+  std::size_t any_count_from = kNoColumn;
   std::string source;
+
+  static constexpr std::size_t kNoColumn = ~std::size_t{0};
 };
 std::unique_ptr<LinkModel> make_table_link(RateTable table);
 

@@ -2,6 +2,7 @@
 // count and rate.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "models/link/link_model.hpp"
@@ -38,9 +39,36 @@ class TableLink final : public LinkModel {
     return table_.job_latency + table_.per_copy * copies +
            Duration(static_cast<std::int64_t>(std::ceil(bytes / rate)));
   }
+  Reach reach(Bytes payload, std::uint32_t copies) const override {
+    const double copy_bytes = det::log2(static_cast<double>(payload.count()) / copies);
+    const double count = det::log2(copies);
+    const Position x = locate(table_.copy_bytes, copy_bytes);
+    const Position y = locate(table_.copies, count);
+    if (outside(table_.copy_bytes, copy_bytes)) return Reach::kExtrapolated;
+    if (x.low < table_.any_count_from && outside(table_.copies, count)) {
+      return Reach::kExtrapolated;
+    }
+    double least = std::numeric_limits<double>::max();
+    double most = std::numeric_limits<double>::lowest();
+    const auto corner = [&](std::size_t row, std::size_t column) {
+      const double rate = table_.gbs[row * table_.copy_bytes.size() + column];
+      least = std::min(least, rate);
+      most = std::max(most, rate);
+    };
+    corner(y.low, x.low);
+    if (x.weight > 0) corner(y.low, x.high);
+    if (y.weight > 0) corner(y.high, x.low);
+    if (x.weight > 0 && y.weight > 0) corner(y.high, x.high);
+    return most - least > kStep ? Reach::kAcrossStep : Reach::kInside;
+  }
   BytesPerSecond capacity() const override { return BytesPerSecond(peak_ * 1e9); }
 
  private:
+  static constexpr double kStep = 1;  ///< a factor of 2, in logarithms to base 2
+
+  static bool outside(const std::vector<double>& grid, double value) {
+    return value < grid.front() || value > grid.back();
+  }
   static Position locate(const std::vector<double>& grid, double value) {
     if (value <= grid.front()) return {0, 0, 0};
     if (value >= grid.back()) return {grid.size() - 1, grid.size() - 1, 0};

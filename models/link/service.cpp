@@ -8,13 +8,16 @@ namespace {
 
 class LinkService final : public ServiceModel {
  public:
-  explicit LinkService(std::unique_ptr<LinkModel> link) : link_(std::move(link)) {}
+  explicit LinkService(const LinkModel& link) : link_(&link) {}
+  explicit LinkService(std::unique_ptr<LinkModel> link)
+      : owned_(std::move(link)), link_(owned_.get()) {}
   Service service(Bytes payload, std::uint32_t copies) override {
     return {Duration(0), link_->service_time(payload, copies), link_->reach(payload, copies)};
   }
 
  private:
-  std::unique_ptr<LinkModel> link_;
+  std::unique_ptr<LinkModel> owned_;
+  const LinkModel* link_;
 };
 
 class PerCopyService final : public ServiceModel {
@@ -30,6 +33,10 @@ class PerCopyService final : public ServiceModel {
 
 std::unique_ptr<ServiceModel> make_link_service(std::unique_ptr<LinkModel> link) {
   return std::make_unique<LinkService>(std::move(link));
+}
+
+std::unique_ptr<ServiceModel> make_link_service(const LinkModel& link) {
+  return std::make_unique<LinkService>(link);
 }
 
 std::unique_ptr<ServiceModel> make_per_copy_service(Duration each) {

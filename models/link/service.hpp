@@ -30,6 +30,8 @@ class LinkModel;
 
 /// A link as a station: no latency of its own, so that all its time counts as moving bytes.
 std::unique_ptr<ServiceModel> make_link_service(std::unique_ptr<LinkModel> link);
+/// The link must outlive it.
+std::unique_ptr<ServiceModel> make_link_service(const LinkModel& link);
 
 /// A worker that spends `each` on every piece of a job, e.g. a host thread submitting copies.
 std::unique_ptr<ServiceModel> make_per_copy_service(Duration each);

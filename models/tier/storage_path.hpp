@@ -15,8 +15,8 @@ class StoragePath final : public TransferPath, private TransferListener, private
  public:
   /// `down` and `up`: the host link; none where the device reaches the GPU's memory itself.
   StoragePath(EventQueue& queue, const StorageDeviceConfig& device,
-              std::optional<std::pair<LaneSpec, LaneSpec>> host_link, Observer& observer,
-              TransferListener& listener);
+              std::optional<std::pair<LaneSpec, LaneSpec>> host_link, const PathMedia& media,
+              Observer& observer, TransferListener& listener);
 
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;
   bool idle() const override { return device_.idle() && (!host_ || host_->idle()); }

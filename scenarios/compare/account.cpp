@@ -62,7 +62,9 @@ std::vector<RunQuantity> account_of(const RunResult& run, const TurnClasses* tur
     out.push_back({"cached share of later turns", Unit::kShare, turns->later().share(), 1});
   }
   double moved = 0;
-  for (const LinkResult& link : run.links) moved += static_cast<double>(link.bytes);
+  for (const LinkResult& link : run.links) {
+    if (!link.medium) moved += static_cast<double>(link.bytes);  // a medium's are its links'
+  }
   for (const LinkResult& link : run.links) {
     out.push_back(
         {"bytes over " + link.name, Unit::kBytes, static_cast<double>(link.bytes), moved});

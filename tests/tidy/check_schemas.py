@@ -26,7 +26,8 @@ except ImportError:
 
 PLANTED = "spillway_test_planted_key"
 LINKS = [{"name": "d2h", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10,
-          "bandwidth": "25GB/s", "duplex_factor": 1},
+          "bandwidth": "25GB/s", "duplex_factor": 1, "method": "dma", "submit_us": 6,
+          "numa_penalty": 0.9, "through": ["root"], "shared_by": 2},
          {"name": "h2d", "from": "dram", "to": "hbm", "kind": "table", "latency_us": 10,
           "per_copy_us": 1, "copy_bytes": ["4KiB", "2MiB"], "copies": [1], "gbs": [1, 20]}]
 DEVICE = {"read_bandwidth": "7GB/s", "write_bandwidth": "5GB/s", "queue_depth": 64,
@@ -34,6 +35,7 @@ DEVICE = {"read_bandwidth": "7GB/s", "write_bandwidth": "5GB/s", "queue_depth": 
           "write_tail": {"p50_us": 20}, "write_cache": "1GiB", "endurance_tbw": 3500,
           "sustained_write_bandwidth": "2GB/s", "cache_drain_bandwidth": "1GB/s",
           "drive_capacity": "2TB", "chunk_tokens": 64, "direct": False}
+MEDIA = [{"name": "root", "bandwidth": "100GB/s", "discipline": "fair"}]
 # Two scenarios that hold every object of the schema, and between them all of its variants.
 BASES = [
     {"name": "linear", "description": "by numbers", "seed": 1,
@@ -45,6 +47,7 @@ BASES = [
      "policies": {"admission": "queue-limit:max_queue=100"},
      "links": [{**link, **{end: "host" for end in ("from", "to") if link[end] == "dram"}}
                for link in LINKS],
+     "media": MEDIA,
      "workload": {"synthetic": {"requests": 20, "block_tokens": 64}, "arrival": "poisson",
                   "rate_per_s": 2},
      "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
@@ -54,7 +57,7 @@ BASES = [
      "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1},
      "tiers": [{"name": "dram", "kind": "dram", "capacity": "1000blocks", "scope": "instance"}],
      "policies": {"admission": "all-tiers:share=0.9"},
-     "links": LINKS[::-1],
+     "links": LINKS[::-1], "media": MEDIA,
      "workload": {"synthetic": {"requests": 20}, "arrival": "closed-loop", "concurrency": 2},
      "slo": [{"metric": "output_throughput", "min": 1}],
      "plan": {"sizes": ["1000blocks"]}, "seed": 2},
