@@ -22,7 +22,8 @@ struct CellPlan {
   nlohmann::json
       request;  ///< those members of the row that say what to measure; the cell's identity
   double expected_s = 0;
-  int priority = 0;  ///< cells of a lower one come first: the budget may not reach the others
+  int priority = 0;   ///< cells of a lower one come first: the budget may not reach the others
+  bool once = false;  ///< unstable or not: measured again, it would be something else
 };
 
 /// What benches may use.

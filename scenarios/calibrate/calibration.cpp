@@ -52,24 +52,33 @@ BenchLimits limits_of(const CalibrationOptions& options, const HostState& host,
   return out;
 }
 
-/// "read 4.00 KiB qd 1" of a request, for people.
+/// "write 64.00 KiB qd 64" of a request, for people; "1" and "true" are the plain case.
 std::string request_text(const nlohmann::json& request) {
-  std::string out;
+  std::vector<std::string> words;
+  std::vector<std::string> sizes;
+  std::vector<std::string> rest;
   for (const auto& [key, value] : request.items()) {
-    if (!out.empty()) out += " ";
-    out += value.is_string() ? value.get<std::string>() : fmt::format("{} {}", key, value.dump());
+    if (value.is_string()) {
+      words.push_back(value.get<std::string>());
+    } else if (value.is_number_integer() && key.ends_with("bytes")) {
+      sizes.push_back(size_of(value.get<std::int64_t>()));
+    } else if (value != 1 && value != true) {
+      rest.push_back(fmt::format("{} {}", key, value.dump()));
+    }
   }
-  return out;
+  words.insert(words.end(), sizes.begin(), sizes.end());
+  words.insert(words.end(), rest.begin(), rest.end());
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace
 
 std::string utc_now() {
-  using namespace std::chrono;
-  const auto now = floor<seconds>(system_clock::now());
-  const auto day = floor<days>(now);
-  const year_month_day date(day);
-  const hh_mm_ss time(now - day);
+  namespace chrono = std::chrono;
+  const auto now = chrono::floor<chrono::seconds>(chrono::system_clock::now());
+  const auto day = chrono::floor<chrono::days>(now);
+  const chrono::year_month_day date(day);
+  const chrono::hh_mm_ss time(now - day);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                      time.hours().count(), time.minutes().count(), time.seconds().count());

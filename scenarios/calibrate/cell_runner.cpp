@@ -111,7 +111,8 @@ class CellRunner {
       std::vector<std::size_t> again;
       for (std::size_t i = 0; i < cells_.size(); ++i) {
         const RunCell& cell = cells_[i];
-        if (cell.unstable() && cell.runs <= round && !lost_[cell.bench]) again.push_back(i);
+        const bool may = !cell.plan.once && !lost_[cell.bench] && cell.runs <= round;
+        if (may && cell.unstable()) again.push_back(i);
       }
       for (std::size_t left = again.size(); left > 1; --left) {
         std::swap(again[left - 1], again[order.below(left)]);
@@ -150,12 +151,15 @@ std::vector<RunCell> collect_cells(const BenchList& benches, const BenchLimits& 
                                    std::vector<std::string>& missing) {
   std::vector<RunCell> out;
   for (std::size_t b = 0; b < benches.size(); ++b) {
-    for (CellPlan& plan : benches[b]->plan(limits, missing)) {
-      if (!only.empty() && std::find(only.begin(), only.end(), plan.section) == only.end()) {
-        continue;
-      }
-      out.push_back({std::move(plan), b, {}, 0});
-    }
+    std::vector<std::string> reasons;
+    std::vector<CellPlan> plans = benches[b]->plan(limits, reasons);
+    const bool planned = !plans.empty();
+    std::erase_if(plans, [&](const CellPlan& plan) {
+      return !only.empty() && std::find(only.begin(), only.end(), plan.section) == only.end();
+    });
+    // What a bench that nobody asked for cannot do is of no interest.
+    if (!planned || !plans.empty()) missing.insert(missing.end(), reasons.begin(), reasons.end());
+    for (CellPlan& plan : plans) out.push_back({std::move(plan), b, {}, 0});
   }
   std::stable_sort(out.begin(), out.end(), [](const RunCell& a, const RunCell& b) {
     return a.plan.priority < b.plan.priority;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <thread>
 
@@ -136,10 +137,14 @@ class Worker {
   }
 
   void run(IoEngine engine) {
-    if (engine == IoEngine::kUring) {
-      run_uring();
-    } else {
-      run_pread();
+    try {
+      if (engine == IoEngine::kUring) {
+        run_uring();
+      } else {
+        run_pread();
+      }
+    } catch (const std::bad_alloc&) {
+      shared_.fail("out of memory");
     }
   }
   const std::vector<Completion>& completions() const { return completions_; }
@@ -304,7 +309,7 @@ IoOutcome run_io(IoEngine engine, const IoLoad& load, const BlockContent& conten
   std::sort(all.begin(), all.end(),
             [](const Completion& a, const Completion& b) { return a.at_s < b.at_s; });
   IoOutcome out;
-  out.operations = shared.done;
+  out.operations = all.size();
   out.problem = shared.problem;
   out.no_space = shared.no_space;
   if (all.empty()) return out;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "reports/format.hpp"
 #include "scenarios/calibrate/mapping.hpp"
@@ -67,11 +68,10 @@ std::vector<CellPlan> StorageBench::plan(const BenchLimits& limits,
   }
   file_bytes_ = limits.scratch_bytes / kStep * kStep;
   if (file_bytes_ < kLeastScratchBytes) {
-    missing.push_back(
-        fmt::format("storage: needs {} under {}, which is half of what must be free there; {} is",
-                    size_of(kLeastScratchBytes), limits.scratch,
-                    host_.scratch.free_bytes < 0 ? "how much is not known"
-                                                 : size_of(host_.scratch.free_bytes)));
+    missing.push_back(fmt::format(
+        "storage: needs a scratch file of {}, at most half of what is free under {}; {} is free",
+        size_of(kLeastScratchBytes), limits.scratch,
+        host_.scratch.free_bytes < 0 ? "not known how much" : size_of(host_.scratch.free_bytes)));
     return {};
   }
   if (!uring_permitted()) {
@@ -92,7 +92,8 @@ std::vector<CellPlan> StorageBench::plan(const BenchLimits& limits,
                     {"jobs", 1},
                     {"after_bytes", quarter * part}},
                    static_cast<double>(part) / kExpectedWrite,
-                   quarter == 0 ? 0 : 1});
+                   quarter == 0 ? 0 : 1,
+                   true});
   }
   const std::vector<CellPlan> rest = grid();
   const std::int64_t most = limits.memory_bytes / 2;
@@ -165,7 +166,12 @@ void StorageBench::prepare() {
 }
 
 IoOutcome StorageBench::run(const IoLoad& load) {
-  const IoOutcome outcome = run_io(engine_, load, *content_, limits_.stop);
+  IoOutcome outcome;
+  try {
+    outcome = run_io(engine_, load, *content_, limits_.stop);
+  } catch (const std::bad_alloc&) {
+    outcome.problem = "the system refused the memory";
+  }
   if (outcome.no_space) {
     throw BenchLost(fmt::format("{}: {}", limits_.scratch, outcome.problem));
   }

@@ -107,6 +107,16 @@ nlohmann::json inputs_json(const CalibrationOptions& choices, const Calibration&
           {"seed", choices.seed}};
 }
 
+/// Every cell that was planned and not measured; warnings name only a few.
+nlohmann::json left_out(const Calibration& calibration) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const RunCell& cell : calibration.cells()) {
+    if (cell.measured()) continue;
+    out.push_back({{"section", cell.plan.section}, {"request", cell.plan.request}});
+  }
+  return out;
+}
+
 int plan(const CalibrationOptions& choices, const CommonOptions& common) {
   const Calibration calibration(choices);
   Document document;
@@ -134,8 +144,9 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
     print_notes({"stopped before the first cell was measured: no profile was written"}, common);
     return code;
   }
-  const std::string text =
-      render_document(profile_document(profile, inputs_json(choices, calibration)));
+  nlohmann::json inputs = inputs_json(choices, calibration);
+  inputs["left_out"] = left_out(calibration);
+  const std::string text = render_document(profile_document(profile, std::move(inputs)));
   if (!choices.profile.empty()) write_file(choices.profile, text);
   if (!common.json.empty() && common.json != choices.profile) write_file(common.json, text);
   calibration.finish();
@@ -147,23 +158,17 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
 int run(const Options& options) {
   const CommonOptions& common = *options.common;
   CalibrationOptions choices = choices_of(options);
-  if (options.dry_run) {
-    choose_scratch(options, choices);
-    CommonOptions only_json = common;
-    only_json.out.clear();
-    check_writable(only_json);
-    return plan(choices, common);
-  }
-  if (!common.out.empty()) {
+  std::vector<std::string> files;
+  if (!options.dry_run && !choices.profile.empty()) {
+    files.push_back(choices.profile);
     const std::string folder = std::filesystem::path(choices.profile).parent_path().string();
-    CommonOptions made = common;
-    made.out = folder;
-    check_writable(made);
-    if (!folder.empty()) make_directory(folder);
+    if (!common.out.empty() && !folder.empty()) make_directory(folder);
   }
-  check_writable(common.out.empty() ? common : CommonOptions(), {choices.profile});
+  CommonOptions without_folder = common;
+  without_folder.out.clear();
+  check_writable(without_folder, files);
   choose_scratch(options, choices);
-  return measure(choices, common);
+  return options.dry_run ? plan(choices, common) : measure(choices, common);
 }
 
 }  // namespace

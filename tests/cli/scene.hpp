@@ -103,6 +103,9 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"trace sample",
        {"trace", "sample", scene.trace, "--share", "1", "--out", scene.path("sample.bin")}},
       {"trace merge", {"trace", "merge", scene.trace, "--out", scene.path("merged.bin")}},
+      {"calibrate",
+       {"calibrate", "--dry-run", "--host-only", "--only", "dram,registration", "--memory",
+        "64MiB"}},
       {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
       {"list", {"list", "policies"}},
       {"schema", {"schema", "result"}},
@@ -110,9 +113,10 @@ inline std::vector<Verb> verbs(const Scene& scene) {
   };
 }
 
-/// There --out names the trace to write.
-inline bool out_is_trace(const Verb& verb) {
-  return verb.name == "trace generate" || verb.name == "trace sample" || verb.name == "trace merge";
+/// There --out names what else to write: a trace, a profile.
+inline bool out_is_file(const Verb& verb) {
+  return verb.name == "trace generate" || verb.name == "trace sample" ||
+         verb.name == "trace merge" || verb.name == "calibrate";
 }
 
 /// No null anywhere; the dump of a NaN or an Infinity would be one.

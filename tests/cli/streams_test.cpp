@@ -41,9 +41,10 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"compare", "kvsize", "list", "mrc", "plan", "replay", "run",
-                                       "trace-check", "trace-convert", "trace-generate",
-                                       "trace-merge", "trace-sample", "trace-stats"});
+  CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "kvsize", "list", "mrc",
+                                       "plan", "replay", "run", "trace-check", "trace-convert",
+                                       "trace-generate", "trace-merge", "trace-sample",
+                                       "trace-stats"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {
@@ -68,7 +69,7 @@ TEST_CASE("--json FILE writes the same document and leaves the text on stdout", 
 TEST_CASE("--out DIR takes the document, and makes the directory", "[cli]") {
   const Scene scene;
   for (const Verb& verb : verbs(scene)) {
-    if (out_is_trace(verb)) continue;
+    if (out_is_file(verb)) continue;
     INFO(verb.name);
     const test::Scratch scratch;
     const std::string directory = scratch.path("made/on the way");
@@ -181,7 +182,7 @@ TEST_CASE("an --out that is a file is exit 7 with nothing on stdout", "[cli]") {
   const Scene scene;
   const std::string before = test::read_file(scene.trace);
   for (const Verb& verb : verbs(scene)) {
-    if (out_is_trace(verb)) continue;
+    if (out_is_file(verb)) continue;
     INFO(verb.name);
     const std::string says = "cannot write to " + scene.trace + "; expected a directory";
     refused(verb.call + Args{"--out", scene.trace}, 7, says);

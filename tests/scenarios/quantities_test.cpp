@@ -118,5 +118,17 @@ TEST_CASE("a bandwidth without a rate, or of nothing, is refused", "[scenarios]"
              ContainsSubstring("is too large"));
 }
 
+TEST_CASE("times have a unit and are more than nothing", "[scenarios]") {
+  CHECK(parse_seconds("500ms", kWhere) == 0.5);
+  CHECK(parse_seconds("60s", kWhere) == 60);
+  CHECK(parse_seconds("1.5min", kWhere) == 90);
+  CHECK(parse_seconds("2 h", kWhere) == 7200);
+  for (const char* text : {"", "60", "0s", "-1s", "nans", "infs", "s", "60sec", "1m"}) {
+    INFO("text: " << text);
+    CHECK_THAT(error_of([&] { parse_seconds(text, kWhere); }).what(),
+               ContainsSubstring("expected a time above 0 with a unit: ms, s, min or h"));
+  }
+}
+
 }  // namespace
 }  // namespace spillway::test

@@ -163,7 +163,7 @@ def check_refusals(tool, schema, validator, folder):
                 check(set(codes) <= {0, 2, 4}, f"{where}: {value!r} ends in exit codes {codes}")
 
 
-def check_documents(tool, validator, source, folder):
+def check_documents(tool, validator, profile, source, folder):
     paths = []
     for base in BASES:
         paths.append(os.path.join(folder, base["name"] + ".json"))
@@ -191,6 +191,8 @@ def check_documents(tool, validator, source, folder):
         ["trace", "sample", trace, "--out", os.path.join(folder, "s.bin"), "--share", "0.5",
          "--max-difference", "1", "--infer-sessions"],
         ["trace", "merge", trace, "--out", os.path.join(folder, "merged.bin")],
+        ["calibrate", "--dry-run", "--host-only", "--scratch", folder],
+        ["calibrate", "--host-only", "--budget", "1s", "--memory", "32MiB", "--scratch", folder],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in
               ("policies", "parameters", "engines", "models", "gpus", "formats", "links", "scenarios")]
@@ -203,6 +205,8 @@ def check_documents(tool, validator, source, folder):
         document = json.loads(out, parse_constant=lambda c, n=name: check(False, f"{n}: {c}"))
         kinds.add(document.get("kind"))
         complain(validator, document, name)
+        if document["kind"] == "hardware-profile":
+            complain(profile, document, name)
         check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
         if isinstance(document["results"], dict) and document["kind"] in (
                 "run", "plan", "compare", "mrc", "trace-stats"):
@@ -242,7 +246,7 @@ def main():
             check(code == 0, f"{base['name']}: exit {code}: {err.strip()}")
         check_keys(tool, schemas["scenario"], scenario, folder)
         check_refusals(tool, schemas["scenario"], scenario, folder)
-        check_documents(tool, result, a.source, folder)
+        check_documents(tool, result, profile, a.source, folder)
     print("\n".join(failures) or f"schemas agree with the tool; {len(library)} scenarios checked")
     return 1 if failures else 0
 
