@@ -87,7 +87,7 @@ std::string utc_now() {
 Calibration::Calibration(const CalibrationOptions& options)
     : options_(options), host_(read_host("", options.scratch)) {
   limits_ = limits_of(options_, host_, scaled_);
-  benches_ = make_benches(host_, options_.host_only, missing_);
+  benches_ = make_benches(host_, options_.host_only, options_.harness);
   cells_ = collect_cells(benches_, limits_, options_.only, missing_);
   for (const auto& bench : benches_) bench->add_facts(host_.facts);
 }

@@ -20,6 +20,7 @@ struct CalibrationOptions {
   std::int64_t memory_bytes = 0;  ///< 0: a quarter of what is available
   std::string scratch;            ///< folder for files
   bool host_only = false;
+  GpuHarnessOptions harness;
   std::vector<std::string> only;  ///< sections; empty: all
   std::uint64_t seed = 1;
   std::string profile;  ///< where it will be written; empty: no file, and no journal

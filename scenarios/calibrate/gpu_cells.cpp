@@ -222,7 +222,7 @@ void list_contention(Lister& list) {
   constexpr std::int64_t kCopies = 32;
   for (const std::int64_t base : {64 * kKiB, 2 * kMiB}) {
     for (const auto& [h2d, d2h] : {std::pair{1, 1}, {1, 2}, {1, 4}, {2, 1}, {4, 1}}) {
-      contention(list, h2d == d2h ? 1 : 6, "duplex",
+      contention(list, h2d == d2h ? 0 : 6, "duplex",
                  {actor("h2d", 0, base * h2d, kCopies), actor("d2h", 0, base * d2h, kCopies)});
     }
     for (const std::string& dir : kDirections) {
@@ -273,7 +273,7 @@ void list_interference(Lister& list) {
 void list_memory_and_compute(Lister& list) {
   for (const std::string op : {"read", "write", "copy"}) {
     for (const std::int64_t bytes : {kGiB, 256 * kMiB}) {
-      list.add("hbm", bytes == kGiB ? 2 : 7, {{"gpu", 0}, {"op", op}, {"bytes", bytes}},
+      list.add("hbm", bytes == kGiB ? 0 : 7, {{"gpu", 0}, {"op", op}, {"bytes", bytes}},
                static_cast<double>(bytes) / 1e12, 0);
     }
   }
@@ -301,7 +301,7 @@ void list_memory_and_compute(Lister& list) {
     if (kv_bytes > 4 * kGiB) return;
     const double flops = 4.0 * static_cast<double>(sequences * q_tokens * kHeads * kDim) *
                          static_cast<double>(cached + q_tokens);
-    list.add("attention", first ? 2 : 7,
+    list.add("attention", first ? 1 : 7,
              {{"gpu", 0},
               {"op", op},
               {"q_heads", kHeads},

@@ -22,9 +22,10 @@ struct GpuCellsInput {
 /// Seconds that the samples of one cell may take, for a whole calibration of `budget_s`.
 double gpu_cell_limit_s(double budget_s);
 
-/// Most important first: a sparse link curve, other ways to copy and both directions at once, HBM
-/// and a little compute, then the same at full density, patterns, host memory, several streams and
-/// GPUs, copies beside kernels. Every cell is listed; the budget decides how far they come.
+/// Most important first: a sparse link curve, both directions at once, HBM and a few products;
+/// other ways to copy, and copies beside kernels; then all of that at full density, patterns, kinds
+/// of host memory, several streams and GPUs. Every cell is listed; the budget decides how far they
+/// come.
 std::vector<CellPlan> list_gpu_cells(const GpuCellsInput& input);
 
 }  // namespace spillway

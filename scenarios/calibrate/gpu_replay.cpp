@@ -215,8 +215,10 @@ GpuReplay replay_on_gpu(const GpuReplayOptions& options) {
     cannot_play(lost.what());
   }
   if (answer.contains("error")) {
-    cannot_play(fmt::format("{}: {}", printable(answer["error"].dump()),
-                            printable(answer.value("what", json()).dump())));
+    const json& what = answer.contains("what") ? answer["what"] : answer["error"];
+    throw InputError(Fault::kIo, {"--replay", 0, ""},
+                     fmt::format("the GPU harness could not play it: {}",
+                                 printable(what.is_string() ? what.get<std::string>() : "")));
   }
   GpuReplay out;
   out.results = compare_replay(window, measured_of(answer, window.size()));

@@ -9,6 +9,7 @@
 #include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/scratch_file.hpp"
+#include "scenarios/commands/calibrate_replay.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/config/quantities.hpp"
@@ -29,6 +30,10 @@ struct Options {
   bool dry_run = false;
   bool resume = false;
   bool host_only = false;
+  std::string harness;
+  std::string replay;
+  std::string window = "30s";
+  std::string api = "memcpy_async";
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -74,6 +79,7 @@ CalibrationOptions choices_of(const Options& options) {
   check_only(options.only);
   out.only = options.only;
   out.host_only = options.host_only;
+  out.harness.path = options.harness;
   out.seed = seed_of(common).value_or(1);
   out.resume = options.resume;
   out.command = command_text(options);
@@ -155,7 +161,20 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
   return code;
 }
 
+int replay(const Options& options) {
+  GpuReplayOptions out;
+  out.schedule = options.replay;
+  out.window = parse_window(options.window, {"--window", 0, ""});
+  out.api = options.api;
+  out.harness.path = options.harness;
+  if (!options.memory.empty()) {
+    out.memory_bytes = parse_bytes(options.memory, {"--memory", 0, ""}).count();
+  }
+  return run_calibrate_replay(out, *options.common);
+}
+
 int run(const Options& options) {
+  if (!options.replay.empty()) return replay(options);
   const CommonOptions& common = *options.common;
   CalibrationOptions choices = choices_of(options);
   std::vector<std::string> files;
@@ -179,7 +198,8 @@ void add_calibrate(CLI::App& app, CommandList& commands) {
       app, commands, "calibrate", "Measure this machine: memory, storage, GPU copies and kernels",
       "  spillway calibrate --dry-run\n"
       "  spillway calibrate --budget 10min --scratch /data/tmp --out machine.json\n"
-      "  spillway calibrate --budget 10min --out machine.json --resume\n",
+      "  spillway calibrate --budget 10min --out machine.json --resume\n"
+      "  spillway calibrate --replay result.json --window 10s\n",
       options->common, [options] { return run(*options); });
   command->get_option("--out")->description(
       "File (.json) or folder for the profile (default: hardware-profile.json here)");
@@ -192,10 +212,22 @@ void add_calibrate(CLI::App& app, CommandList& commands) {
   command
       ->add_option("--only", options->only, "Sections to measure, e.g. dram,storage (default: all)")
       ->delimiter(',');
-  command->add_flag("--host-only", options->host_only, "Leave GPUs alone");
-  command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
-  command->add_flag("--resume", options->resume,
-                    "Go on with a calibration that was cut short, from what it left beside --out");
+  CLI::Option* host_only = command->add_flag("--host-only", options->host_only, "Leave GPUs alone");
+  command->add_option("--harness", options->harness,
+                      "Program that measures GPUs (default: spillway-gpu-harness beside this one)");
+  CLI::Option* replay = command->add_option(
+      "--replay", options->replay,
+      "Play the transfers of a run on the GPU and compare: its result, or its transfers' CSV");
+  command->add_option("--window", options->window,
+                      "Part to replay: 30s (where most bytes move) or 120s+30s (from 120 s on)");
+  command->add_option("--api", options->api, "How to copy in a replay: memcpy_async, memcpy_batch")
+      ->check(CLI::IsMember({"memcpy_async", "memcpy_batch"}));
+  CLI::Option* dry_run =
+      command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
+  CLI::Option* resume = command->add_flag(
+      "--resume", options->resume,
+      "Go on with a calibration that was cut short, from what it left beside --out");
+  for (CLI::Option* other : {host_only, dry_run, resume}) replay->excludes(other);
 }
 
 }  // namespace spillway

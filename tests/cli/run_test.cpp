@@ -146,6 +146,7 @@ TEST_CASE("--output renders each kind, to a file or to stdout", "[cli]") {
   const Scene scene;
   const std::vector<std::pair<std::string, std::string>> kinds = {
       {"requests", "request_id,arrival_s"},
+      {"transfers", "link,direction,submitted_s,started_s,ended_s,bytes,copies\n"},
       {"html", "<!DOCTYPE html>"},
       {"md", "# Run: small"},
       {"csv", "Service level objectives\r\n"},

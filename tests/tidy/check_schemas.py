@@ -174,9 +174,13 @@ def check_documents(tool, validator, profile, source, folder):
     rates = os.path.join(folder, "rates.csv")
     with open(rates, "w") as f:
         f.write("client,start_s,rate_rps,cv,dist,param1,param2\n0,0,1.5,1,Gamma,1,0.5\n")
+    schedule = os.path.join(folder, "transfers.csv")
     replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
+        ["run", paths[0], "--output", "kind=transfers,path=" + schedule],
+        ["calibrate", "--replay", schedule, "--harness",
+         os.path.join(os.path.dirname(tool.binary), "fake_gpu_harness")],
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
         ["compare", paths[0], "--vary", "tiers.0.eviction=lru,fifo", "--replications", "5"],
         ["compare", paths[0], "--vary", "tiers.0.capacity=0GiB,1GiB", "--replications", "1"],
