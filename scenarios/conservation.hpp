@@ -40,6 +40,17 @@ class Conservation final : public Observer {
     KV_ASSERT(r.submitted <= r.started && r.started < r.ended,
               "a transfer ended before it started");
   }
+  /// The last copy of a block that running requests need never goes, and HBM and the tier below
+  /// hold each such block once between them.
+  void on_needed_blocks(const NeededBlocks& n) override {
+    KV_ASSERT(n.in_hbm + n.below_only == n.blocks,
+              "running requests need {} blocks; {} are in HBM, {} only below", n.blocks, n.in_hbm,
+              n.below_only);
+    KV_ASSERT(n.in_hbm == tiers_[0].used, "{} needed blocks in HBM, {} of its blocks in use",
+              n.in_hbm, tiers_[0].used);
+    KV_ASSERT(n.below_only <= tiers_[1].used, "{} needed blocks below, which holds {}",
+              n.below_only, tiers_[1].used);
+  }
   void on_tier_change(const TierChange& c) override {
     KV_ASSERT(c.tier < tiers_.size(), "no tier {}", c.tier);
     Tier& tier = tiers_[c.tier];

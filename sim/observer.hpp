@@ -96,6 +96,14 @@ struct TierChange {
   std::uint32_t used = 0;      ///< HBM: blocks in use by requests; other tiers: as resident
 };
 
+/// Blocks that running requests need, where they may hold some of them below HBM.
+struct NeededBlocks {
+  Time now{};
+  std::uint64_t blocks = 0;  ///< distinct
+  std::uint64_t in_hbm = 0;
+  std::uint64_t below_only = 0;
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -107,6 +115,10 @@ class Observer {
   virtual void on_transfer(const TransferRecord&) {}
   virtual void on_tier_change(const TierChange&) {}
   virtual void on_preemption(Time, RequestId) {}
+  /// A decoded token had so many millionths of a block read from below HBM. Not told of the
+  /// warm-up's, nor where all blocks are in HBM by rule.
+  virtual void on_cold_decode(std::uint64_t /*millionths*/) {}
+  virtual void on_needed_blocks(const NeededBlocks&) {}
 };
 
 /// Hands every call to several observers, in order.
@@ -130,6 +142,12 @@ class ObserverList final : public Observer {
   }
   void on_preemption(Time now, RequestId request) override {
     for (Observer* o : observers_) o->on_preemption(now, request);
+  }
+  void on_cold_decode(std::uint64_t millionths) override {
+    for (Observer* o : observers_) o->on_cold_decode(millionths);
+  }
+  void on_needed_blocks(const NeededBlocks& n) override {
+    for (Observer* o : observers_) o->on_needed_blocks(n);
   }
 
  private:

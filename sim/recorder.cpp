@@ -118,6 +118,11 @@ void Recorder::on_preemption(Time now, RequestId) {
   preempted_.add_amount(now, now, 1);
 }
 
+void Recorder::on_cold_decode(std::uint64_t millionths) {
+  static_assert(std::chrono::milliseconds(1) == Duration(1'000'000));
+  cold_.add(Duration(static_cast<Duration::rep>(millionths)));
+}
+
 RunResult Recorder::result(std::int64_t block_bytes) const {
   RunResult out;
   out.completed = by_status_[static_cast<std::size_t>(RequestStatus::kCompleted)];
@@ -154,6 +159,9 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   out.e2el = e2el_.stats();
   out.queue_time = queue_time_.stats();
   out.client_queue_time = client_queue_time_.stats();
+  const LatencyStats cold = cold_.stats();
+  out.cold_blocks_per_token_mean = cold.mean_ms;
+  out.cold_blocks_per_token_p99 = cold.p99_ms;
   out.preemptions = preemptions_;
   out.recomputed_tokens = recomputed_tokens_;
   out.engine_steps = steps_;

@@ -38,6 +38,7 @@ class Recorder final : public Observer {
   void on_transfer(const TransferRecord& record) override;
   void on_tier_change(const TierChange& change) override;
   void on_preemption(Time now, RequestId request) override;
+  void on_cold_decode(std::uint64_t millionths) override;
 
   /// How long `link` had any transfer, where several run side by side: their sum tells too much.
   void set_busy(std::uint32_t link, Duration busy) { links_[link].busy = busy; }
@@ -78,6 +79,7 @@ class Recorder final : public Observer {
   LatencySamples e2el_;
   LatencySamples queue_time_;
   LatencySamples client_queue_time_;
+  LatencySamples cold_;  ///< blocks a token, each a millisecond: the same statistics
   BinnedSeries running_;
   BinnedSeries waiting_;
   BinnedSeries tokens_;

@@ -42,38 +42,36 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       residency_(chains_.block_count()),
       requests_(chains_.longest_chain()),
       facts_(needed_facts(parts, workload)),
-      pool_(config_.num_gpu_blocks, residency_, parts.eviction, policy_context(),
-            config_.unhashed_front),
-      connector_(parts.lower == nullptr
-                     ? nullptr
-                     : std::make_unique<OffloadConnector>(
-                           OffloadConnector::Environment{config_, chains_, residency_, requests_,
-                                                         pool_, *this},
-                           std::make_unique<OffloadTier>(parts.lower->capacity_blocks,
-                                                         chains_.block_count(), residency_,
-                                                         parts.lower->eviction, policy_context()),
-                           write_admission(*parts.lower))),
       load_choice_(load_choice_of(parts)),
-      scheduler_({config_, chains_, residency_, requests_, pool_, connector_.get(),
-                  load_choice_.get(), observer}),
-      load_wait_(config_.load, config_.layers, connector_.get()),
-      gate_(gate_of(parts, pool_.usable(), requests_)),
       depth_(config_.async_scheduling ? 2 : 1) {
-  if (connector_ != nullptr) {
-    path_ = make_path(*parts.lower);
+  if (config_.residency == Residency::kStreaming) {
+    build_streaming(parts);
+  } else {
+    build_full(parts);
+  }
+  load_wait_ = std::make_unique<LoadWait>(config_.load, config_.layers, connector_.get());
+  gate_ = gate_of(parts, config_.num_gpu_blocks - 1, requests_);
+  if (parts.lower == nullptr) return;
+  TransferListener& listener =
+      cold_ != nullptr ? static_cast<TransferListener&>(*cold_) : *connector_;
+  path_ = make_path(*parts.lower, listener);
+  if (cold_ != nullptr) {
+    cold_->attach(*path_);
+  } else {
     connector_->attach(*path_);
   }
 }
 
-std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower) {
+std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower,
+                                                TransferListener& listener) {
   if (!lower.storage) {
     return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
-                                      *connector_, lower.media);
+                                      listener, lower.media);
   }
   std::optional<std::pair<LaneSpec, LaneSpec>> host_link;
   if (!lower.direct) host_link.emplace(std::move(lower.down), std::move(lower.up));
-  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), lower.media,
-                                            observer_, *connector_);
+  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link),
+                                            lower.media, observer_, listener);
   storage_ = &path->device();
   return path;
 }
@@ -81,6 +79,35 @@ std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower) {
 std::unique_ptr<LoadChoice> Engine::load_choice_of(EngineParts& parts) const {
   if (parts.lower == nullptr || parts.lower->load_estimate == nullptr) return nullptr;
   return std::make_unique<LoadChoice>(config_, *cost_, std::move(parts.lower->load_estimate));
+}
+
+void Engine::build_full(const EngineParts& parts) {
+  pool_ = std::make_unique<KvPool>(config_.num_gpu_blocks, residency_, parts.eviction,
+                                   policy_context(), config_.unhashed_front);
+  if (parts.lower != nullptr) {
+    connector_ = std::make_unique<OffloadConnector>(
+        OffloadConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
+        std::make_unique<OffloadTier>(parts.lower->capacity_blocks, chains_.block_count(),
+                                      residency_, parts.lower->eviction, policy_context()),
+        write_admission(*parts.lower));
+  }
+  scheduler_ = std::make_unique<VllmScheduler>(
+      VllmScheduler::Environment{config_, chains_, residency_, requests_, *pool_, connector_.get(),
+                                 load_choice_.get(), observer_});
+}
+
+void Engine::build_streaming(const EngineParts& parts) {
+  KV_ASSERT(!config_.async_scheduling && config_.enable_prefix_caching,
+            "streaming with asynchronous scheduling, or with blocks without names");
+  const bool lower = parts.lower != nullptr;
+  store_ = std::make_unique<StreamingStore>(
+      config_.num_gpu_blocks, lower ? parts.lower->capacity_blocks : 0, parts.eviction,
+      lower ? parts.lower->eviction : EvictionChoice(), policy_context());
+  cold_ = std::make_unique<ColdLink>(config_, static_cast<TransferWaiter&>(*this));
+  auto scheduler = std::make_unique<StreamingScheduler>(
+      StreamingScheduler::Environment{config_, chains_, requests_, *store_});
+  streaming_ = scheduler.get();
+  scheduler_ = std::move(scheduler);
 }
 
 EvictionContext Engine::policy_context() const {
@@ -113,19 +140,18 @@ void Engine::submit(RequestId request, Time due) {
   if (config_.max_model_len > 0 && length > config_.max_model_len) {
     return end_request(h, RequestStatus::kFailed, Reason::kTooLong);
   }
-  // The last token's KV is never stored, so P + O - 1 tokens have to fit.
-  const std::uint64_t blocks = (length - 1 + config_.block_tokens - 1) / config_.block_tokens;
-  if (blocks > pool_.usable()) {
+  if (!scheduler_->can_hold(r)) {
     return end_request(h, RequestStatus::kRejected, Reason::kExceedsPool);
   }
   if (gate_ != nullptr) {
+    const std::uint64_t blocks = scheduler_->blocks_of(r);
     const Reason refusal =
-        gate_->ask(r, blocks, scheduler_.running(), scheduler_.waiting(), r.arrival);
+        gate_->ask(r, blocks, scheduler_->running(), scheduler_->waiting(), r.arrival);
     if (refusal != Reason::kNone) return end_request(h, RequestStatus::kRejected, refusal);
     gate_->enter(h, blocks, r.arrival);
     watch_waits();
   }
-  scheduler_.enqueue(h);
+  scheduler_->enqueue(h);
   wake();
 }
 
@@ -146,7 +172,7 @@ void Engine::reject_waiting() {
   bool any = false;
   while (gate_->take_expired(queue_.now(), h)) {
     any = true;
-    scheduler_.withdraw(h);
+    scheduler_->withdraw(h);
     end_request(h, RequestStatus::kRejected, Reason::kQueueTimeout);
   }
   watch_waits();
@@ -161,6 +187,7 @@ void Engine::wake() {
 }
 
 void Engine::on_transfer_progress() {
+  if (cold_ != nullptr) return on_cold_progress();
   if (worker_ != nullptr) go_on();
   wake();
 }
@@ -215,7 +242,7 @@ Engine::Step& Engine::schedule_one() {
   }
   Step& step = *free_steps_.back();
   free_steps_.pop_back();
-  scheduler_.schedule(now, step.plan);
+  scheduler_->schedule(now, step.plan);
   deferrals_ += step.plan.deferrals;
   if (gate_ != nullptr) gate_->on_preempted(step.plan, now);
   step.transfers.clear();
@@ -225,7 +252,7 @@ Engine::Step& Engine::schedule_one() {
     const std::uint32_t peak = requests_[item.request].computed_peak;
     if (peak > item.computed) step.recomputed += std::min(peak - item.computed, item.tokens);
   }
-  scheduler_.apply(step.plan);
+  scheduler_->apply(step.plan);
   return step;
 }
 
@@ -245,8 +272,8 @@ void Engine::end_empty_step(bool changed) {
     return;
   }
   KV_ASSERT(++empty_steps_ < kMaxEmptySteps,
-            "{} steps at one instant without progress; {} running, {} waiting, {} free blocks",
-            empty_steps_, scheduler_.running(), scheduler_.waiting(), pool_.free());
+            "{} steps at one instant without progress; {} running, {} waiting", empty_steps_,
+            scheduler_->running(), scheduler_->waiting());
   wake();
 }
 
@@ -261,6 +288,9 @@ void Engine::start_workers() {
     worker_->flushed = kNever;
     worker_->forward_start = kNever;
     if (connector_ != nullptr) connector_->submit_stores(worker_->transfers.stores);
+    if (cold_ != nullptr && !worker_->plan.items.empty() && cold_->must_wait()) {
+      worker_->transfers.fences_pending = 1;
+    }
     go_on();
   }
 }
@@ -270,7 +300,7 @@ void Engine::go_on() {
   if (worker_->forward_start != kNever) return watch_forward();
   if (worker_->transfers.fences_pending > 0) return;
   if (worker_->flushed == kNever) begin_loads();
-  if (load_wait_.may_compute()) begin_forward();
+  if (load_wait_->may_compute()) begin_forward();
 }
 
 /// The flushed stores, if any, have ended: loads may be submitted.
@@ -278,7 +308,7 @@ void Engine::begin_loads() {
   Step& step = *worker_;
   step.flushed = queue_.now();
   flush_stall_ += step.flushed - step.worker_start;
-  load_wait_.begin(step.transfers.loads, !step.plan.items.empty());
+  load_wait_->begin(step.transfers.loads, !step.plan.items.empty());
 }
 
 /// Nothing holds the step back any longer: it computes.
@@ -288,7 +318,9 @@ void Engine::begin_forward() {
   step.end_known = false;
   if (!step.plan.items.empty()) {
     step.compute = forward_time(step.plan);
-    load_wait_.begin_forward(step.forward_start, step.compute);
+    cold_awaited_ = cold_ != nullptr && cold_->begin_step(step.plan);
+    if (cold_awaited_) return;  // its end is known once the blocks it reads are there
+    load_wait_->begin_forward(step.forward_start, step.compute);
     return watch_forward();
   }
   worker_ = nullptr;
@@ -305,25 +337,58 @@ void Engine::begin_forward() {
 void Engine::watch_forward() {
   Step& step = *worker_;
   if (step.end_known) return;
-  const std::optional<Time> end = load_wait_.forward_end(queue_.now());
+  const std::optional<Time> end = load_wait_->forward_end(queue_.now());
   if (!end) return;
   step.end_known = true;
   const Duration late = *end - step.flushed - step.compute;
   load_stalls_ += late.count() > 0 ? 1 : 0;
   load_stall_ += late;
-  queue_.schedule(*end, Phase::kStepDone, *this,
-                  {static_cast<std::uint16_t>(Kind::kStepDone), 0, 0});
+  end_step_at(*end);
+}
+
+void Engine::end_step_at(Time at) {
+  queue_.schedule(at, Phase::kStepDone, *this, {static_cast<std::uint16_t>(Kind::kStepDone), 0, 0});
+}
+
+/// Streaming: blocks have arrived, above or below.
+void Engine::on_cold_progress() {
+  if (worker_ == nullptr) return;
+  if (worker_->forward_start == kNever) {
+    if (cold_->must_wait()) return;
+    worker_->transfers.fences_pending = 0;
+    return go_on();
+  }
+  if (!cold_awaited_ || cold_->reading()) return;
+  cold_awaited_ = false;
+  const ColdDecode& cold = config_.cold;
+  const StreamedStep step{worker_->compute, queue_.now() - worker_->forward_start};
+  end_step_at(worker_->forward_start + streamed_step(step, cold.form, cold.efficiency_ppm));
+}
+
+/// Streaming: what the step filled joins the cache, and what its decodes read is told.
+void Engine::end_streamed_step(const StepPlan& plan) {
+  const ColdDecode& cold = config_.cold;
+  const auto share = static_cast<std::uint64_t>(cold.selected_ppm) *
+                     static_cast<std::uint64_t>(kWholeShare - cold.page_cache_ppm);
+  for (const ScheduledTokens& item : plan.items) {
+    const ActiveRequest& r = requests_[item.request];
+    if (item.computed < r.prompt || r.arrival < measure_from_) continue;
+    observer_.on_cold_decode(item.cold * share / static_cast<std::uint64_t>(kWholeShare));
+  }
+  streaming_->on_step_end(plan, queue_.now());
+  cold_->write_down(store_->take_moved_down());
 }
 
 Duration Engine::forward_time(const StepPlan& plan) {
   StepShape shape;
   chunks_.clear();
+  const std::uint32_t budget = config_.token_budget > 0 ? config_.token_budget : ~std::uint32_t{0};
   for (const ScheduledTokens& item : plan.items) {
     if (item.tokens == 1) {
       ++shape.decodes;
-      shape.decode_context += item.computed + 1;
+      shape.decode_context += std::min(item.computed + 1, budget);
     } else {
-      chunks_.push_back({item.tokens, item.computed});
+      chunks_.push_back({item.tokens, std::min(item.computed, budget)});
     }
     shape.sampled += item.samples ? 1 : 0;
   }
@@ -338,6 +403,7 @@ void Engine::finish_step() {
   in_flight_.pop_front();
   worker_ = nullptr;
   if (gate_ != nullptr) gate_->on_step_end(step.plan, now);
+  if (streaming_ != nullptr) end_streamed_step(step.plan);
   emit_tokens(step.plan);
   completion_seen_ = false;
   if (connector_ != nullptr) {
@@ -348,7 +414,7 @@ void Engine::finish_step() {
   for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
   observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
                      step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
-                     scheduler_.waiting()});
+                     scheduler_->waiting()});
   tell_tiers();
   last_step_end_ = now;
   free_steps_.push_back(&step);
@@ -366,7 +432,7 @@ void Engine::emit_tokens(const StepPlan& plan) {
   for (const ScheduledTokens& item : plan.items) {
     if (!item.samples) continue;
     ActiveRequest& r = requests_[item.request];
-    scheduler_.collect(r);
+    scheduler_->collect(r);
     if (r.generated == 1) {
       r.first_token = now;
     } else if (r.arrival < measure_from_) {
@@ -408,7 +474,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   if (gate_ != nullptr) gate_->leave(requests_[h], queue_.now());
   const RequestId id = r.id;
   if (status == RequestStatus::kCompleted) {
-    const bool held = scheduler_.finish(h, queue_.now());
+    const bool held = scheduler_->finish(h, queue_.now());
     if (connector_ != nullptr) {
       connector_->on_finished(h, held);
     } else {
@@ -421,14 +487,16 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
 }
 
 std::uint32_t Engine::finish_run() {
-  const std::vector<Handle> stuck = scheduler_.queued();
+  const std::vector<Handle> stuck = scheduler_->queued();
   for (const Handle h : stuck) end_request(h, RequestStatus::kStuck, Reason::kDeadlock);
-  KV_ASSERT(scheduler_.running() == 0, "{} requests still running without an event",
-            scheduler_.running());
+  KV_ASSERT(scheduler_->running() == 0, "{} requests still running without an event",
+            scheduler_->running());
   if (!stuck.empty()) return static_cast<std::uint32_t>(stuck.size());
-  pool_.check_drained();
+  KV_ASSERT(path_ == nullptr || path_->idle(), "a transfer was never finished");
+  if (pool_ != nullptr) pool_->check_drained();
+  if (store_ != nullptr) store_->check_drained();
   if (connector_ != nullptr) {
-    KV_ASSERT(connector_->idle() && path_->idle(), "a transfer was never finished");
+    KV_ASSERT(connector_->idle(), "a transfer was never polled");
     connector_->tier().check_drained();
   }
   KV_ASSERT(requests_.alive() == 0, "{} requests were never let go", requests_.alive());
@@ -438,21 +506,30 @@ std::uint32_t Engine::finish_run() {
 void Engine::tell_tiers() {
   const auto tell = [&](std::uint32_t tier, const Told& now_known) {
     Told& told = told_[tier];
-    if (told.stored == now_known.stored && told.evicted == now_known.evicted &&
-        told.used == now_known.used) {
-      return;
-    }
+    if (told == now_known) return;
     observer_.on_tier_change({queue_.now(), tier,
                               static_cast<std::uint32_t>(now_known.stored - told.stored),
                               static_cast<std::uint32_t>(now_known.evicted - told.evicted),
-                              tier == 0 ? pool_.cached() : now_known.used, now_known.used});
+                              now_known.resident, now_known.used});
     told = now_known;
   };
-  tell(0, {pool_.registered(), pool_.evictions(), pool_.used()});
+  if (store_ != nullptr) {
+    const StreamingStore::Level hbm = store_->hbm_level();
+    tell(0, {hbm.stored, hbm.evicted, hbm.used, hbm.resident});
+    const StreamingStore::Level lower = store_->lower_level();
+    if (path_ != nullptr) tell(1, {lower.stored, lower.evicted, lower.used, lower.resident});
+    return tell_needed();
+  }
+  tell(0, {pool_->registered(), pool_->evictions(), pool_->used(), pool_->cached()});
   if (connector_ != nullptr) {
     const OffloadTier& tier = connector_->tier();
-    tell(1, {tier.stored(), tier.evictions(), tier.used()});
+    tell(1, {tier.stored(), tier.evictions(), tier.used(), tier.used()});
   }
+}
+
+void Engine::tell_needed() {
+  const StreamingStore::Needed needed = store_->needed();
+  observer_.on_needed_blocks({queue_.now(), needed.blocks, needed.in_hbm, needed.below_only});
 }
 
 }  // namespace spillway

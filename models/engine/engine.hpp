@@ -8,6 +8,10 @@
 // compute. Where a step waits for loads (load_wait.hpp), it does so behind its fences. Worker parts
 // follow one another. With asynchronous scheduling the next step is scheduled while one computes,
 // so its worker part waits for that one's end; otherwise the two coincide.
+//
+// With engine.residency streaming the block pool and the connector give way to a store in which
+// running requests may have blocks below HBM (streaming_store.hpp, streaming_scheduler.hpp), and a
+// step that reads such blocks ends with compute and transfer (step_overlap.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +22,10 @@
 #include "models/engine/admission_gate.hpp"
 #include "models/engine/arrivals.hpp"
 #include "models/engine/chain_map.hpp"
+#include "models/engine/cold_link.hpp"
 #include "models/engine/load_wait.hpp"
 #include "models/engine/offload_connector.hpp"
+#include "models/engine/streaming_scheduler.hpp"
 #include "models/engine/vllm_scheduler.hpp"
 #include "models/link/copy_path.hpp"
 #include "models/tier/storage_device.hpp"
@@ -68,8 +74,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   /// leaks. Returns how many were stuck.
   std::uint32_t finish_run();
 
-  const KvPool& pool() const { return pool_; }
-  const VllmScheduler& scheduler() const { return scheduler_; }
+  const KvPool* pool() const { return pool_.get(); }  ///< null when streaming
+  const Scheduler& scheduler() const { return *scheduler_; }
+  const StreamingScheduler* streaming() const { return streaming_; }  ///< null unless streaming
   const OffloadConnector* connector() const { return connector_.get(); }
   const LoadChoice* load_choice() const { return load_choice_.get(); }  ///< null: always loads
   const ChainMap& chains() const { return chains_; }
@@ -99,10 +106,12 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
   };
 
-  std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower);
+  std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower, TransferListener& listener);
   EvictionContext policy_context() const;
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
+  void build_full(const EngineParts& parts);
+  void build_streaming(const EngineParts& parts);
   void watch_waits();
   void reject_waiting();
   void on_transfer_progress() override;
@@ -115,11 +124,15 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void begin_forward();
   void watch_forward();
   void end_empty_step(bool changed);
+  void end_step_at(Time at);
+  void on_cold_progress();
+  void end_streamed_step(const StepPlan& plan);
   void finish_step();
   void emit_tokens(const StepPlan& plan);
   Duration forward_time(const StepPlan& plan);
   void end_request(Handle h, RequestStatus status, Reason reason);
   void tell_tiers();
+  void tell_needed();
 
   EventQueue& queue_;
   const Workload& workload_;
@@ -132,15 +145,18 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   ResidencyTable residency_;
   RequestPool requests_;
   std::unique_ptr<RequestFacts> facts_;  ///< where a policy needs them
-  KvPool pool_;
+  std::unique_ptr<KvPool> pool_;
   std::unique_ptr<OffloadConnector> connector_;
+  std::unique_ptr<StreamingStore> store_;  ///< streaming: instead of the pool and the connector
+  std::unique_ptr<ColdLink> cold_;         ///< streaming
   std::unique_ptr<TransferPath> path_;
   const StorageDevice* storage_ = nullptr;  ///< at the path's end, where the tier is storage
   std::unique_ptr<LoadChoice> load_choice_;
-  VllmScheduler scheduler_;
-  LoadWait load_wait_;
-  std::unique_ptr<AdmissionGate> gate_;  ///< null: every request enters
-  bool waits_watched_ = false;           ///< an event is pending for the next deadline
+  std::unique_ptr<Scheduler> scheduler_;
+  std::unique_ptr<LoadWait> load_wait_;
+  StreamingScheduler* streaming_ = nullptr;  ///< scheduler_, where it is one
+  std::unique_ptr<AdmissionGate> gate_;      ///< null: every request enters
+  bool waits_watched_ = false;               ///< an event is pending for the next deadline
 
   State state_ = State::kAsleep;
   std::uint32_t depth_;  ///< steps that may be in flight: 1, or 2
@@ -152,6 +168,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const Step* awaited_ = nullptr;  ///< an empty step whose fences must end before the next schedule
   bool awaited_changed_ = false;   ///< it preempted a request or started a load
   std::vector<PrefillChunk> chunks_;  ///< scratch
+  bool cold_awaited_ = false;         ///< its cold blocks are on their way
   Time last_step_end_{};
   bool completion_seen_ = false;   ///< since the last schedule
   std::uint32_t empty_steps_ = 0;  ///< in a row, at one instant
@@ -163,6 +180,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     std::uint64_t stored = 0;
     std::uint64_t evicted = 0;
     std::uint32_t used = 0;
+    std::uint32_t resident = 0;
+    bool operator==(const Told&) const = default;
   };
   std::array<Told, 2> told_{};  ///< what observers know of each tier
 };

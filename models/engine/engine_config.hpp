@@ -4,9 +4,27 @@
 #include <cstdint>
 
 #include "models/engine/load_semantics.hpp"
+#include "models/engine/step_overlap.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
+
+/// What has to be in HBM when a request runs.
+enum class Residency : std::uint8_t {
+  kFull,       ///< all its blocks
+  kStreaming,  ///< those that it writes; the others are read from below in each step
+};
+
+inline constexpr std::int64_t kWholeShare = 1'000'000;
+
+/// How a step reads blocks from below HBM. Shares are in parts per million.
+struct ColdDecode {
+  std::int64_t selected_ppm = kWholeShare;  ///< of a decode's cold tokens, those that it reads
+  std::int64_t page_cache_ppm = 0;          ///< of these, those found in a page cache on the GPU
+  StreamForm form = StreamForm::kOverlapped;
+  std::int64_t efficiency_ppm = kStreamEfficiencyPpm;
+  std::uint32_t copies_per_block = 1;  ///< a block read layer by layer comes in this many pieces
+};
 
 /// Names follow vLLM's own flags; the switches are those of the engine specification, by upstream
 /// change. A preset fills them in (scenarios/presets).
@@ -33,6 +51,9 @@ struct EngineConfig {
 
   LoadSemantics load = LoadSemantics::kAsync;  ///< who waits for a load from below
   std::uint32_t layers = 1;                    ///< that have KV; pieces of a layer-wise load
+  Residency residency = Residency::kFull;
+  ColdDecode cold;                 ///< streaming only
+  std::uint32_t token_budget = 0;  ///< streaming only: tokens a sequence keeps KV for; 0: all
 };
 
 }  // namespace spillway

@@ -17,6 +17,7 @@
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/offload_tier.hpp"
 #include "models/engine/step_plan.hpp"
+#include "models/engine/transfer_waiter.hpp"
 #include "models/link/copy_path.hpp"
 #include "policies/write_admission_policy.hpp"
 #include "sim/ring_queue.hpp"
@@ -37,15 +38,6 @@ struct StepTransfers {
     behind.clear();
     fences_pending = 0;
   }
-};
-
-/// Told whenever a transfer ended.
-class TransferWaiter {
- public:
-  virtual void on_transfer_progress() = 0;
-
- protected:
-  ~TransferWaiter() = default;
 };
 
 struct OffloadCounters {

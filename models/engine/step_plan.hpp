@@ -13,6 +13,7 @@ struct ScheduledTokens {
   std::uint32_t tokens;    ///< n: computed in this step
   std::uint32_t computed;  ///< C before the step
   bool samples = false;    ///< all its tokens are computed then, so it emits the next one
+  std::uint32_t cold = 0;  ///< streaming: blocks of its chain below HBM when it read them
 };
 
 struct StepPlan {
@@ -20,12 +21,18 @@ struct StepPlan {
   std::vector<Handle> preempted;
   bool load_started = false;
   std::uint32_t deferrals = 0;  ///< look-ups that the tier below could not answer yet
+  // Streaming: blocks that were below HBM when prefills and decodes read them, and those that left
+  // HBM for the tier below.
+  std::uint64_t cold_prefill = 0;
+  std::uint64_t cold_decode = 0;
+  std::uint64_t moved_down = 0;
 
   void clear() {
     items.clear();
     preempted.clear();
     load_started = false;
     deferrals = 0;
+    cold_prefill = cold_decode = moved_down = 0;
   }
 };
 

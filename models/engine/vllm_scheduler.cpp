@@ -20,6 +20,12 @@ VllmScheduler::VllmScheduler(const Environment& environment)
   if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
 }
 
+/// The last token's KV is never stored, so P + O - 1 tokens have to fit.
+std::uint64_t VllmScheduler::blocks_of(const ActiveRequest& r) const {
+  const std::uint64_t length = std::uint64_t{r.prompt} + r.output;
+  return (length - 1 + env_.config.block_tokens - 1) / env_.config.block_tokens;
+}
+
 void VllmScheduler::schedule(Time now, StepPlan& plan) {
   plan.clear();
   env_.pool.begin_step();

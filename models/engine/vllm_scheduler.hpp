@@ -16,19 +16,14 @@
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/load_choice.hpp"
 #include "models/engine/offload_connector.hpp"
+#include "models/engine/scheduler.hpp"
 #include "models/engine/step_plan.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {
 
-struct PrefixCacheCounters {
-  std::uint64_t queries = 0;  ///< full blocks asked for, at first admissions
-  std::uint64_t hits = 0;
-  std::uint64_t hits_resumed = 0;  ///< by requests that had been preempted
-};
-
-class VllmScheduler {
+class VllmScheduler final : public Scheduler {
  public:
   struct Environment {
     const EngineConfig& config;
@@ -42,26 +37,23 @@ class VllmScheduler {
   };
   explicit VllmScheduler(const Environment& environment);
 
-  void enqueue(Handle h) { waiting_.push_back(h); }
-  /// Decides a step and allocates for it. C is not advanced: apply() does, after stores are
-  /// planned.
-  void schedule(Time now, StepPlan& plan);
-  void apply(StepPlan& plan);
-  /// A step that samples this request was collected: its next token is known.
-  void collect(ActiveRequest& r);
-  /// The request emitted its last token: its blocks become free. False when it held none, having
-  /// been preempted while that token was in flight.
-  bool finish(Handle h, Time now);
+  std::uint64_t blocks_of(const ActiveRequest& r) const override;
+  bool can_hold(const ActiveRequest& r) const override {
+    return blocks_of(r) <= env_.pool.usable();
+  }
+  void enqueue(Handle h) override { waiting_.push_back(h); }
+  void schedule(Time now, StepPlan& plan) override;
+  void apply(StepPlan& plan) override;
+  void collect(ActiveRequest& r) override;
+  bool finish(Handle h, Time now) override;
 
-  std::uint32_t running() const { return static_cast<std::uint32_t>(running_.size()); }
-  std::uint32_t waiting() const {
+  std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
+  std::uint32_t waiting() const override {
     return static_cast<std::uint32_t>(waiting_.size() + skipped_.size());
   }
-  const PrefixCacheCounters& counters() const { return counters_; }
-  /// Takes a waiting request that holds no blocks out of the queue, for good.
-  void withdraw(Handle h);
-  /// Every request that is not running, in queue order, for the report of a deadlock.
-  std::vector<Handle> queued() const;
+  const PrefixCacheCounters& counters() const override { return counters_; }
+  void withdraw(Handle h) override;
+  std::vector<Handle> queued() const override;
 
  private:
   /// What a look-up found for a request about to be admitted.

@@ -31,6 +31,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   EngineParts parts;
   parts.config = setup.config;
   parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
+  parts.eviction = parse_eviction(setup.hbm_eviction, {});
   parts.admission = parse_admission(setup.admission, {});
   if (setup.dram_blocks > 0) {
     parts.lower = std::make_unique<LowerTierConfig>();
@@ -54,8 +55,9 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   }
   run.stuck = engine.finish_run();
   run.prefix = engine.scheduler().counters();
+  if (engine.streaming() != nullptr) run.lower = engine.streaming()->lower_counters();
   if (engine.connector() != nullptr) run.offload = engine.connector()->counters();
-  run.hbm_evictions = engine.pool().evictions();
+  if (engine.pool() != nullptr) run.hbm_evictions = engine.pool()->evictions();
   run.flush_stall = engine.flush_stall();
   run.load_stalls = engine.load_stalls();
   run.load_stall = engine.load_stall();

@@ -31,6 +31,8 @@ struct Journal final : Observer {
   std::vector<TransferRecord> transfers;
   std::vector<TierChange> tier_changes;
   std::vector<RequestId> preempted;
+  std::vector<std::uint64_t> cold;  ///< millionths of a block, by decoded token
+  std::vector<NeededBlocks> needed;
 
   void on_step(const StepRecord& r) override { steps.push_back(r); }
   void on_request(const RequestRecord& r) override {
@@ -40,6 +42,8 @@ struct Journal final : Observer {
   void on_transfer(const TransferRecord& r) override { transfers.push_back(r); }
   void on_tier_change(const TierChange& c) override { tier_changes.push_back(c); }
   void on_preemption(Time, RequestId request) override { preempted.push_back(request); }
+  void on_cold_decode(std::uint64_t millionths) override { cold.push_back(millionths); }
+  void on_needed_blocks(const NeededBlocks& n) override { needed.push_back(n); }
 };
 
 /// The reference scenario: blocks of 16 tokens and 131,072 bytes a token, a step of 2 ms + 20 us a
@@ -49,6 +53,7 @@ struct Setup {
   std::uint64_t dram_blocks = 0;  ///< 0: no tier below
   std::int64_t bytes_per_second = 25'000'000'000;
   std::string eviction = "lru";
+  std::string hbm_eviction = "lru";
   std::string admission = "always";
   std::string write_admission = "always";
   bool load_at_break_even = false;
@@ -60,6 +65,7 @@ struct EngineRun {
   Journal journal;
   PrefixCacheCounters prefix;
   OffloadCounters offload;
+  PrefixCacheCounters lower;  ///< when streaming
   std::uint64_t hbm_evictions = 0;
   std::uint32_t stuck = 0;
   Duration flush_stall{};
