@@ -38,7 +38,10 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "convoy",
                                  "store_defer_next_step",
                                  "load",
-                                 "load_or_recompute"};
+                                 "load_or_recompute",
+                                 "residency",
+                                 "cold",
+                                 "token_budget"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
 constexpr Bytes kMostBlockBytes = 4_GiB;
@@ -251,7 +254,8 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   s.pool_where = engine->where("num_gpu_blocks");
   size_pool(*engine, preset, s);
 
-  fit_max_model_len(*engine, s);
+  c.residency = read_residency(*engine);
+  if (c.residency == Residency::kFull) fit_max_model_len(*engine, s);
 }
 
 void read_compute(const ObjectReader& top, Scenario& s) {

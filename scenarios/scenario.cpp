@@ -71,6 +71,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_compute(top, s);
   read_tiers(top, s);
   read_links(top, s);
+  read_streaming(top, s);
   read_policies(top, s);
   read_workload(top, s);
   read_slo(top, s);

@@ -31,8 +31,8 @@ namespace spillway {
 
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
-  static const KeyTable kTop, kModel, kEngine, kCompute, kTier, kDevice, kTail, kLink, kMedium, kWorkload,
-      kSynthetic, kSlo, kPlan, kPolicies;
+  static const KeyTable kTop, kModel, kEngine, kCold, kCompute, kTier, kDevice, kTail, kLink,
+      kMedium, kWorkload, kSynthetic, kSlo, kPlan, kPolicies;
 };
 
 struct ModelChoice {

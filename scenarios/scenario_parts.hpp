@@ -7,6 +7,9 @@ namespace spillway {
 
 ModelChoice read_model(const ObjectReader& top);
 void read_engine(const ObjectReader& top, Scenario& s);
+Residency read_residency(const ObjectReader& engine);
+/// The rest of what streaming needs; after tiers and links.
+void read_streaming(const ObjectReader& top, Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);

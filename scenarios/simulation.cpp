@@ -22,7 +22,8 @@ constexpr std::uint32_t kUpLink = 1;
 /// A storage tier has two more, unless the device reaches the GPU directly.
 constexpr std::uint32_t kStorageWriteLink = 2;
 constexpr std::uint32_t kStorageReadLink = 3;
-constexpr std::uint64_t kProgressEvery = 1 << 16;  // events
+constexpr std::uint64_t kProgressEvery = 1 << 16;              // events
+constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 32;  // more than any workload names
 
 /// The per-request targets behind the scenario's latency SLOs (the strictest of each kind).
 GoodputTargets goodput_targets(const std::vector<SloTarget>& slo) {
@@ -40,13 +41,15 @@ GoodputTargets goodput_targets(const std::vector<SloTarget>& slo) {
 }
 
 /// A pool that no request of the workload fits is a mistake in the scenario, not an outcome.
-void check_pool(const Scenario& s, const Workload& workload) {
-  const std::uint64_t usable = s.engine.num_gpu_blocks - 1;
+/// `lower` blocks count too where running requests may hold them.
+void check_pool(const Scenario& s, std::uint64_t lower, const Workload& workload) {
+  std::uint64_t usable = s.engine.num_gpu_blocks - 1;
+  if (s.engine.residency == Residency::kStreaming) usable += std::min(lower, kMostBlocks);
   std::uint64_t least = ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
     const RequestId r{i};
-    const std::uint64_t tokens =
-        std::uint64_t{workload.input_tokens(r)} + workload.output_tokens(r) - 1;
+    std::uint64_t tokens = std::uint64_t{workload.input_tokens(r)} + workload.output_tokens(r) - 1;
+    if (s.engine.token_budget > 0) tokens = std::min<std::uint64_t>(tokens, s.engine.token_budget);
     least = std::min(least, (tokens + s.engine.block_tokens - 1) / s.engine.block_tokens);
     if (least <= usable) return;
   }
@@ -143,7 +146,7 @@ class Run {
 
   SimulationOutcome run() {
     const auto started = std::chrono::steady_clock::now();
-    check_pool(s_, workload_);
+    check_pool(s_, tier_blocks_, workload_);
     check_span(s_, workload_);
     Engine engine(queue_, workload_, parts(), observers_);
     Arrivals arrivals(queue_, workload_, s_.workload.arrival, engine);
@@ -288,17 +291,12 @@ class Run {
     if (tiers() == 1) return r;
 
     name_tier(1, s_.tier->name, tier_blocks_);
-    const OffloadCounters& offload = engine.connector()->counters();
-    r.tiers[1].queries = offload.queries;
-    r.tiers[1].hits = offload.hits;
-    r.tiers[1].hits_resumed = offload.hits_resumed;
-    r.tiers[1].store_failures = offload.store_failures;
-    for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
-      if (offload.refused[i] == 0) continue;
-      const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
-      r.tiers[1].write_refusals.push_back({std::string(reason), offload.refused[i]});
+    if (engine.streaming() != nullptr) {
+      r.tiers[1].queries = engine.streaming()->lower_counters().queries;
+      r.tiers[1].hits = engine.streaming()->lower_counters().hits;
+    } else {
+      gather_offload(engine.connector()->counters(), r);
     }
-    r.flushes = offload.flushes;
     r.load_choice = load_choice(engine);
     if (s_.engine.load != LoadSemantics::kAsync) {
       r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
@@ -417,6 +415,20 @@ class Run {
       }
       out.warnings.push_back(text + " (source: " + link.model + ")");
     }
+  }
+
+  static void gather_offload(const OffloadCounters& offload, RunResult& r) {
+    TierResult& tier = r.tiers[1];
+    tier.queries = offload.queries;
+    tier.hits = offload.hits;
+    tier.hits_resumed = offload.hits_resumed;
+    tier.store_failures = offload.store_failures;
+    for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
+      if (offload.refused[i] == 0) continue;
+      const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
+      tier.write_refusals.push_back({std::string(reason), offload.refused[i]});
+    }
+    r.flushes = offload.flushes;
   }
 
   void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {

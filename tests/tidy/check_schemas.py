@@ -120,6 +120,8 @@ def objects_of(schema, path=()):
 
 def at(document, path):
     for part in path:
+        if isinstance(part, str):
+            document.setdefault(part, {})  # an object that only some scenarios may have
         document = document[part]
     return document
 
@@ -181,6 +183,8 @@ def check_documents(tool, validator, profile, source, folder):
         ["run", paths[0], "--output", "kind=transfers,path=" + schedule],
         ["calibrate", "--replay", schedule, "--harness",
          os.path.join(os.path.dirname(tool.binary), "fake_gpu_harness")],
+        ["run", paths[0], "--set", "engine.residency=streaming", "--set",
+         "tiers.0.write_admission=always", "--set", "engine.cold.selected=0.5"],
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
         ["compare", paths[0], "--vary", "tiers.0.eviction=lru,fifo", "--replications", "5"],
         ["compare", paths[0], "--vary", "tiers.0.capacity=0GiB,1GiB", "--replications", "1"],
