@@ -41,6 +41,12 @@ enum class RemoveCause : std::uint8_t {
   kInvalidated,  ///< its block is gone, or has moved to another tier; its contents still say which
 };
 
+/// Blocks [from, to) of a chain.
+struct BlockRange {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+};
+
 /// Which block each slot of a tier holds; kNoBlock where that has no name (yet). Kept by the tier.
 class SlotContents {
  public:
@@ -86,6 +92,13 @@ class EvictionPolicy {
   virtual void on_lookup(BlockSpan /*chain*/, const Access&) {}
   /// A request is about to release `chain`, which may go on where its prompt ended.
   virtual void on_release(BlockSpan /*chain*/, const Access&) {}
+  /// The chain of a request that goes on running has grown: where blocks of running requests are
+  /// evictable, its end has moved.
+  virtual void on_growth(BlockSpan /*chain*/, const Access&) {}
+
+  /// Which part of a new chain of `blocks` blocks goes below at once, as more than its session may
+  /// hold here. Asked only where running requests may hold blocks below.
+  virtual BlockRange excess_of(std::uint64_t blocks) const { return {blocks, blocks}; }
 
   /// True where popping n victims and then adding their n successors leaves the same order as
   /// taking turns, as long as n slots are evictable: the tier then does so a run at a time. So it

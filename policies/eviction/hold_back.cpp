@@ -23,6 +23,11 @@ void HoldBack::on_release(BlockSpan chain, const Access& access) {
   hear(chain, access);
 }
 
+void HoldBack::on_growth(BlockSpan chain, const Access& access) {
+  if (base_wants_chains_) base_->on_growth(chain, access);
+  hear(chain, access);
+}
+
 /// Cuts `slots` into runs that are aside and runs that the base knows.
 template <class Aside, class Other>
 void HoldBack::for_runs(SlotSpan slots, const Aside& aside, const Other& other) {

@@ -32,12 +32,18 @@ class HoldBack : public EvictionPolicy {
   bool wants_chains() const final { return true; }
   void on_lookup(BlockSpan chain, const Access& access) final;
   void on_release(BlockSpan chain, const Access& access) final;
+  void on_growth(BlockSpan chain, const Access& access) final;
 
  protected:
   HoldBack(std::unique_ptr<EvictionPolicy> base, const EvictionContext& context);
 
   /// A chain was looked for or is about to be released: claims blocks and ends claims.
   virtual void hear(BlockSpan chain, const Access& access) = 0;
+  /// What the base says of the chain [from, to), as places in the whole chain.
+  BlockRange excess_within(std::uint64_t from, std::uint64_t to) const {
+    const BlockRange inner = base_->excess_of(to - from);
+    return {from + inner.from, from + inner.to};
+  }
   /// Ends the claims that are over at `now`; before victims are named.
   virtual void expire(Time /*now*/) {}
   virtual void grow_further(std::uint32_t /*slots*/, std::uint32_t /*blocks*/) {}

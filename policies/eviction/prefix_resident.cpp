@@ -28,6 +28,10 @@ class PrefixResident final : public HoldBack {
     KV_ASSERT(!counts_sessions_ || requests_ != nullptr, "sessions of no requests");
   }
 
+  BlockRange excess_of(std::uint64_t blocks) const override {
+    return excess_within(std::min(prefix_blocks_, blocks), blocks);
+  }
+
  private:
   static constexpr SessionId kNobody{std::numeric_limits<std::uint32_t>::max()};
 

@@ -63,6 +63,9 @@ class SessionBudget final : public EvictionPolicy {
     of_session_.grow(slots);
     owner_.resize(slots);
   }
+  BlockRange excess_of(std::uint64_t blocks) const override {
+    return {std::min<std::uint64_t>(budget_, blocks), blocks};
+  }
 
  private:
   static constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();

@@ -28,6 +28,10 @@ class TailPin final : public HoldBack {
     tails_.reserve(most_blocks(context.slots));
   }
 
+  BlockRange excess_of(std::uint64_t blocks) const override {
+    return excess_within(0, blocks - std::min(tail_blocks_, blocks));
+  }
+
  private:
   void hear(BlockSpan chain, const Access& access) override {
     expire(access.now);
