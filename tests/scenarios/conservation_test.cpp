@@ -83,6 +83,23 @@ TEST_CASE("a tier beyond its capacity", "[scenarios]") {
   caught([](Conservation& o) { o.on_tier_change(change(0, 0, 0, 0, 11)); }, "capacity 10");
 }
 
+TEST_CASE("a block that running requests need and nobody has", "[scenarios]") {
+  // Six of HBM's blocks are in use, and four lie below.
+  const auto told = [](std::uint64_t blocks, std::uint64_t in_hbm, std::uint64_t below_only) {
+    return [=](Conservation& o) {
+      o.on_tier_change(change(0, 8, 0, 8, 6));
+      o.on_tier_change(change(1, 4, 0, 4, 4));
+      o.on_needed_blocks({time_at(1), blocks, in_hbm, below_only});
+    };
+  };
+  Conservation observer = fresh();
+  CHECK_NOTHROW(told(10, 6, 4)(observer));
+  caught(told(10, 6, 3), "need 10 blocks; 6 are in HBM, 3 only below");
+  caught(told(9, 6, 4), "need 9 blocks; 6 are in HBM, 4 only below");
+  caught(told(9, 5, 4), "5 needed blocks in HBM, 6 of its blocks in use");
+  caught(told(11, 6, 5), "5 needed blocks below, which holds 4");
+}
+
 TEST_CASE("a tier that does not exist", "[scenarios]") {
   caught([](Conservation& o) { o.on_tier_change(change(2, 0, 0, 0, 0)); }, "no tier 2");
 }

@@ -32,12 +32,24 @@ RequestRecord ended(double arrival, RequestStatus status, Reason reason) {
   return r;
 }
 
+TEST_CASE("blocks that decoded tokens read from below", "[sim]") {
+  // 0, 1.5 and 3 blocks: 1.5 on average; the 99th percentile lies at rank 1.98 of 0, 1, 2.
+  Recorder recorder(1, 0, {});
+  for (const std::uint64_t millionths : {3'000'000u, 0u, 1'500'000u}) {
+    recorder.on_cold_decode(millionths);
+  }
+  const RunResult r = recorder.result(4096);
+  CHECK(r.cold_blocks_per_token_mean == Approx(1.5));
+  CHECK(r.cold_blocks_per_token_p99 == Approx(1.5 + 0.98 * 1.5));
+}
+
 TEST_CASE("nothing observed gives zeros", "[sim]") {
   const RunResult r = Recorder(1, 1, {}).result(4096);
   CHECK(r.completed == 0);
   CHECK(r.duration_s == 0);
   CHECK(r.request_throughput == 0);
   CHECK(r.goodput == 0);
+  CHECK(r.cold_blocks_per_token_p99 == 0);
   REQUIRE(r.tiers.size() == 1);
   CHECK(r.tiers[0].mean_bytes == 0);
   REQUIRE(r.links.size() == 1);
