@@ -69,8 +69,9 @@ std::vector<CellPlan> StorageBench::plan(const BenchLimits& limits,
   file_bytes_ = limits.scratch_bytes / kStep * kStep;
   if (file_bytes_ < kLeastScratchBytes) {
     missing.push_back(fmt::format(
-        "storage: needs a scratch file of {}, at most half of what is free under {}; {} is free",
+        "storage: needs a scratch file of {}, at most half of what is free under {}{}; {} is free",
         size_of(kLeastScratchBytes), limits.scratch,
+        host_.scratch.in_memory ? " and, since that is in memory, of --memory" : "",
         host_.scratch.free_bytes < 0 ? "not known how much" : size_of(host_.scratch.free_bytes)));
     return {};
   }

@@ -268,6 +268,7 @@ TEST_CASE("calibrate without --host-only says what its GPU part lacks", "[cli]")
   const Args dry = {"calibrate", "--dry-run", "--memory", "8MiB"};
   CHECK_THAT(test::spillway(dry).err, ContainsSubstring("note: not measured: GPU"));
   CHECK_THAT(test::spillway(dry + Args{"--host-only"}).err, !ContainsSubstring("GPU"));
+  CHECK_THAT(test::spillway(dry + Args{"--only", "dram"}).err, !ContainsSubstring("GPU"));
 }
 
 }  // namespace
