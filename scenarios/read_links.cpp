@@ -210,6 +210,10 @@ void read_links(const ObjectReader& top, Scenario& s) {
     is_end("from", choice.from);
     is_end("to", choice.to);
     if (choice.from == choice.to) link.fail("to", "expected two different ends");
+    if (s.tier->storage && s.tier->storage->direct) {
+      link.refuse({"through", "shared_by", "submit_us"},
+                  "expected only where data goes by way of the host, not with device.direct");
+    }
     const bool down = choice.from == "hbm";
     auto& lane = down ? s.down : s.up;
     const auto& other = down ? s.up : s.down;

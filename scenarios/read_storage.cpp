@@ -108,6 +108,12 @@ class DeviceReader {
     spec.operation_bytes = out_.chunk_tokens == 0 ? s_.engine.block_bytes
                                                   : s_.model.kv_bytes_per_token * out_.chunk_tokens;
     note_defaults();
+    if (out_.clients > 0) {
+      s_.notes.push_back(fmt::format(
+          "tier {}: shared with {} other clients (Model: each always takes an equal part of what "
+          "all have together, as if all did the same at the same times)",
+          name_, out_.clients));
+    }
     return out_;
   }
 

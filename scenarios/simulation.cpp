@@ -8,6 +8,7 @@
 
 #include "models/engine/engine.hpp"
 #include "reports/format.hpp"
+#include "models/tier/storage_link.hpp"
 #include "scenarios/conservation.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "sim/decimal.hpp"
@@ -19,9 +20,7 @@ namespace {
 
 constexpr std::uint32_t kDownLink = 0;
 constexpr std::uint32_t kUpLink = 1;
-/// A storage tier has two more, unless the device reaches the GPU directly.
-constexpr std::uint32_t kStorageWriteLink = 2;
-constexpr std::uint32_t kStorageReadLink = 3;
+constexpr std::uint32_t kFirstMedium = 2;
 constexpr std::uint64_t kProgressEvery = 1 << 16;              // events
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 32;  // more than any workload names
 
@@ -135,7 +134,7 @@ class Run {
         tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0),
         recorder_(tiers(), links(), goodput_targets(scenario.slo)),
         conservation_(workload.size(), {scenario.engine.num_gpu_blocks - 1, tier_blocks_}) {
-    for (std::uint32_t i = 0; kFirstMedium + i < links(); ++i) {
+    for (std::uint32_t i = 0; i < s_.media.size() && tiers() > 1; ++i) {
       const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
       recorder_.set_medium(kFirstMedium + i, BytesPerSecond(rate));
     }
@@ -190,13 +189,17 @@ class Run {
 
   bool has_storage() const { return tiers() == 2 && s_.tier->storage.has_value(); }
   bool direct() const { return s_.tier->storage->direct; }
-  std::uint32_t links() const {
-    return tiers() == 1 ? 0 : first_medium() + static_cast<std::uint32_t>(s_.media.size());
+  std::uint32_t after_media() const {
+    return kFirstMedium + static_cast<std::uint32_t>(s_.media.size());
   }
-  /// Those between the tiers come first, then the media behind them.
-  std::uint32_t first_medium() const { return has_storage() && !direct() ? 4 : 2; }
-  std::uint32_t write_link() const { return direct() ? kDownLink : kStorageWriteLink; }
-  std::uint32_t read_link() const { return direct() ? kUpLink : kStorageReadLink; }
+  std::uint32_t write_link() const { return direct() ? kDownLink : after_media(); }
+  std::uint32_t read_link() const { return direct() ? kUpLink : after_media() + 1; }
+
+  /// Those between the tiers, then the media behind them, then those between host and storage.
+  std::uint32_t links() const {
+    if (tiers() == 1) return 0;
+    return after_media() + (has_storage() && !direct() ? 2 : 0);
+  }
 
   LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const {
     LaneSpec out{link, choice.make(), choice.duplex_factor};
@@ -224,6 +227,13 @@ class Run {
     return out;
   }
 
+  /// The way of a load, nothing else on it.
+  std::unique_ptr<LinkModel> load_link() const {
+    if (!has_storage()) return s_.up->make();
+    const StorageDeviceConfig config = device();
+    return make_storage_read_link(config.spec, config.clients, direct() ? nullptr : s_.up->make());
+  }
+
   EngineParts parts() const {
     EngineParts out;
     out.config = s_.engine;
@@ -241,13 +251,13 @@ class Run {
     out.lower->media.seed = s_.seed;
     for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
       out.lower->media.media.push_back(
-          {s_.media[i].bytes_per_second, first_medium() + i, s_.media[i].fifo});
+          {s_.media[i].bytes_per_second, kFirstMedium + i, s_.media[i].fifo});
     }
     if (has_storage()) {
       out.lower->storage = device();
       out.lower->direct = direct();
     }
-    if (s_.load_at_break_even) out.lower->load_estimate = s_.up->make();
+    if (s_.load_at_break_even) out.lower->load_estimate = load_link();
     return out;
   }
 
@@ -301,32 +311,33 @@ class Run {
     if (s_.engine.load != LoadSemantics::kAsync) {
       r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
     }
+    const std::size_t first = series;  // of the links, in their order
     const auto name_link = [&](std::size_t i, const LinkChoice& choice) {
       r.links[i].name = choice.name;
       r.links[i].from = choice.from;
       r.links[i].to = choice.to;
       r.links[i].capacity_bytes_per_s = choice.make()->capacity().value();
       r.links[i].model = choice.source;
-      r.series[series++].name = choice.name;
+      r.series[first + i].name = choice.name;
     };
     if (!has_storage() || !direct()) {
       name_link(kDownLink, *s_.down);
       name_link(kUpLink, *s_.up);
     }
-    if (has_storage()) gather_storage(r, *engine.storage(), series);
     for (std::size_t i = 0; i < s_.media.size(); ++i) {
-      LinkResult& link = r.links[first_medium() + i];
+      LinkResult& link = r.links[kFirstMedium + i];
       link.name = s_.media[i].name;
       link.model = s_.media[i].fifo ? "scenario, first come first served" : "scenario, fair shares";
       link.medium = true;
       link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
-      r.series[series++].name = link.name;
+      r.series[first + kFirstMedium + i].name = link.name;
     }
+    if (has_storage()) gather_storage(r, *engine.storage(), first);
     return r;
   }
 
   /// The links to the device, and what the device did.
-  void gather_storage(RunResult& r, const StorageDevice& storage, std::size_t& series) const {
+  void gather_storage(RunResult& r, const StorageDevice& storage, std::size_t first) const {
     const StorageDeviceConfig config = device();
     const StorageSpec& spec = config.spec;
     const std::string& tier = s_.tier->name;
@@ -340,7 +351,7 @@ class Run {
       l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
       l.model = fmt::format("{}, {} operations in flight{}", name_of(spec.kind), spec.slots,
                             direct() ? ", direct" : "");
-      r.series[series++].name = l.name;
+      r.series[first + link].name = l.name;
     };
     name_link(write_link(), "write", near, tier, spec.write);
     name_link(read_link(), "read", tier, near, spec.read);
@@ -370,7 +381,7 @@ class Run {
   LoadChoiceResult load_choice(const Engine& engine) const {
     LoadChoiceResult out;
     const auto cost = s_.make_cost();
-    const auto up = s_.up->make();
+    const auto up = load_link();
     const std::uint32_t pool = (s_.engine.num_gpu_blocks - 1) * s_.engine.block_tokens;
     const std::uint32_t most = s_.engine.max_model_len;
     LoadEstimate estimate(s_.engine, *cost, *up);

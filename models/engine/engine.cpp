@@ -68,10 +68,12 @@ std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower,
     return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
                                       listener, lower.media);
   }
-  std::optional<std::pair<LaneSpec, LaneSpec>> host_link;
-  if (!lower.direct) host_link.emplace(std::move(lower.down), std::move(lower.up));
-  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link),
-                                            lower.media, observer_, listener);
+  std::optional<HostLink> host_link;
+  if (!lower.direct) {
+    host_link = HostLink{std::move(lower.down), std::move(lower.up), std::move(lower.media)};
+  }
+  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), observer_,
+                                            listener);
   storage_ = &path->device();
   return path;
 }

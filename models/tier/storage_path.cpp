@@ -3,12 +3,12 @@
 namespace spillway {
 
 StoragePath::StoragePath(EventQueue& queue, const StorageDeviceConfig& device,
-                         std::optional<std::pair<LaneSpec, LaneSpec>> host_link,
-                         const PathMedia& media, Observer& observer, TransferListener& listener)
+                         std::optional<HostLanes> host_link, Observer& observer,
+                         TransferListener& listener)
     : listener_(listener), device_(queue, device, observer, *this) {
   if (host_link) {
-    host_.emplace(queue, std::move(host_link->first), std::move(host_link->second), observer,
-                  static_cast<TransferListener&>(*this), media);
+    host_.emplace(queue, std::move(host_link->down), std::move(host_link->up), observer,
+                  static_cast<TransferListener&>(*this), host_link->media);
   }
 }
 

@@ -4,19 +4,24 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "models/link/copy_path.hpp"
 #include "models/tier/storage_device.hpp"
 
 namespace spillway {
 
+/// The way between HBM and host memory.
+struct HostLanes {
+  LaneSpec down;
+  LaneSpec up;
+  PathMedia media;
+};
+
 class StoragePath final : public TransferPath, private TransferListener, private StorageListener {
  public:
-  /// `down` and `up`: the host link; none where the device reaches the GPU's memory itself.
+  /// `host_link`: none where the device reaches the GPU's memory itself.
   StoragePath(EventQueue& queue, const StorageDeviceConfig& device,
-              std::optional<std::pair<LaneSpec, LaneSpec>> host_link, const PathMedia& media,
-              Observer& observer, TransferListener& listener);
+              std::optional<HostLanes> host_link, Observer& observer, TransferListener& listener);
 
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;
   bool idle() const override { return device_.idle() && (!host_ || host_->idle()); }

@@ -98,6 +98,15 @@ TEST_CASE("malformed devices", "[scenarios]") {
                                "dram by way of the host"));
 }
 
+TEST_CASE("directly there is no host link to share", "[scenarios]") {
+  std::vector<std::string> lines = storage_lines("nvme", R"("direct": true)");
+  std::string& down = lines[kDownLine - 1];
+  down.insert(down.find(R"("kind")"), R"("shared_by": 2, )");
+  CHECK_THAT(error_of([&] { scenario_of(joined(lines)); }).what(),
+             ContainsSubstring("s.json:9: links.0.shared_by: expected only where data goes by way "
+                               "of the host, not with device.direct"));
+}
+
 TEST_CASE("what a device is taken to be is said, with its source", "[scenarios]") {
   const auto notes_of = [](const Scenario& s) {
     std::vector<std::string> out;
@@ -123,6 +132,8 @@ TEST_CASE("what a device is taken to be is said, with its source", "[scenarios]"
     CHECK_THAT(all, ContainsSubstring("assumed"));
   }
   CHECK(notes_of(reference_with()).empty());
+  const std::vector<std::string> shared = notes_of(on_storage("kv", R"("clients": 3)"));
+  CHECK_THAT(shared.back(), ContainsSubstring("shared with 3 other clients (Model:"));
 }
 
 TEST_CASE("a device as read", "[scenarios]") {
@@ -237,7 +248,7 @@ TEST_CASE("every byte is charged on every hop, and the drive wears", "[scenarios
                                     [](const Table& t) { return t.title == "Storage"; });
   REQUIRE(storage != tables.end());
   CHECK(storage->rows.size() == 7);
-  CHECK(storage->rows[0] == std::vector<std::string>{"far", "nvme", "read", "18.8 GiB"});
+  CHECK(storage->rows[0] == std::vector<std::string>{"far", "nvme", "read", "18.75 GiB"});
   // The busy share of a link is of time, not of jobs.
   for (const LinkResult& link : r.links) CHECK(link.busy_fraction <= 1);
 

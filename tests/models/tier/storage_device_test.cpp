@@ -279,12 +279,15 @@ struct PathRig final : TransferListener, Observer {
 
 TEST_CASE("the way to storage leads over the host, one hop after the other", "[models]") {
   const auto lane = [](std::uint32_t link) {
-    return LaneSpec{link, make_affine_link(microseconds(10), 25 * kGB), 1};
+    LaneSpec out;
+    out.link = link;
+    out.model = make_affine_link(microseconds(10), 25 * kGB);
+    return out;
   };
   const auto times = [&](bool direct) {
     PathRig rig;
-    std::optional<std::pair<LaneSpec, LaneSpec>> host;
-    if (!direct) host.emplace(lane(2), lane(3));
+    std::optional<HostLanes> host;
+    if (!direct) host = HostLanes{lane(2), lane(3), {}};
     StoragePath path(rig.queue, {drive(10), 0, 1, 0, 1}, std::move(host), rig, rig);
     path.submit(Direction::kDown, 7, kMB * 5, 5);
     path.submit(Direction::kUp, 8, kMB * 5, 5);
