@@ -69,6 +69,7 @@ Table totals_table(const RunResult& run) {
     add("steps that waited for loads", format_count(run.load_wait->steps));
     add("waited for loads (s)", format_real(run.load_wait->stall_s));
   }
+  if (run.copy_harm_s) add("steps lengthened by copies (s)", format_real(*run.copy_harm_s));
   if (run.load_choice) add_load_choice(*run.load_choice, table);
   return table;
 }

@@ -41,7 +41,9 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "load_or_recompute",
                                  "residency",
                                  "cold",
-                                 "token_budget"};
+                                 "token_budget",
+                                 "interference"};
+constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
 constexpr Bytes kMostBlockBytes = 4_GiB;
@@ -167,8 +169,25 @@ void read_load(const ObjectReader& engine, Scenario& s) {
   }
 }
 
+void read_interference(const ObjectReader& engine, Scenario& s) {
+  const auto interference = engine.object("interference", ScenarioKeys::kInterference);
+  if (!interference) return;
+  InterferenceChoice out;
+  if (const auto rate = interference->text("hbm_bandwidth", ObjectReader::kRate)) {
+    const std::int64_t value = parse_bandwidth(*rate, interference->where("hbm_bandwidth"));
+    out.hbm_bytes_per_s = static_cast<double>(value);
+  } else if (s.gpu != nullptr) {
+    out.hbm_bytes_per_s = s.gpu->memory_bandwidth().value();
+  } else {
+    interference->missing("hbm_bandwidth", "a rate, or a gpu to take it from");
+  }
+  out.memory_factor = interference->number("factor", 1, 10).value_or(1);
+  s.interference = out;
+}
+
 }  // namespace
 
+const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;
 const KeyTable ScenarioKeys::kModel = kModelKeys;
 const KeyTable ScenarioKeys::kEngine = kEngineKeys;
 const KeyTable ScenarioKeys::kCompute = kComputeKeys;
@@ -250,12 +269,40 @@ void read_engine(const ObjectReader& top, Scenario& s) {
                              format_bytes(static_cast<double>(kMostBlockBytes.count()))));
   }
   read_load(*engine, s);
+  read_interference(*engine, s);
   s.hbm_eviction = read_eviction(*engine);
   s.pool_where = engine->where("num_gpu_blocks");
   size_pool(*engine, preset, s);
 
   c.residency = read_residency(*engine);
   if (c.residency == Residency::kFull) fit_max_model_len(*engine, s);
+}
+
+void check_interference(const ObjectReader& top, const Scenario& s) {
+  const CopyInterference taken = s.copy_interference();
+  const double bandwidth = taken.hbm_share[0] + taken.hbm_share[1];
+  if (bandwidth >= 1) {
+    top.fail("engine", fmt::format("interference: copies both ways would take {:.0f}% of HBM's "
+                                   "bandwidth; expected less than all of it",
+                                   100 * bandwidth));
+  }
+  const double sms = taken.sm_share[0] + taken.sm_share[1];
+  if (sms >= 1) {
+    top.fail("links", fmt::format("sm_share: copies both ways would take {:.0f}% of the SMs; "
+                                  "expected less than all of them",
+                                  100 * sms));
+  }
+  if (taken.any() && s.engine.residency == Residency::kStreaming) {
+    top.fail(
+        "links",
+        "sm_share: what copies take from streamed steps is not modelled; expected it only with "
+        "\"residency\": \"full\"");
+  }
+  if (taken.any() && s.engine.load == LoadSemantics::kLayerwise) {
+    top.fail("engine",
+             "load: layerwise beside interference or a link's sm_share is not modelled; "
+             "expected one of the two");
+  }
 }
 
 void read_compute(const ObjectReader& top, Scenario& s) {

@@ -16,9 +16,9 @@ namespace {
 using Names = std::string_view;
 
 constexpr Names kLinkKeys[] = {
-    "name",        "from",         "to",      "kind",     "latency_us",    "bandwidth",
-    "per_copy_us", "copy_bytes",   "copies",  "gbs",      "duplex_factor", "method",
-    "submit_us",   "numa_penalty", "through", "shared_by"};
+    "name",        "from",         "to",      "kind",      "latency_us",    "bandwidth",
+    "per_copy_us", "copy_bytes",   "copies",  "gbs",       "duplex_factor", "method",
+    "submit_us",   "numa_penalty", "through", "shared_by", "sm_share"};
 constexpr Names kMediumKeys[] = {"name", "bandwidth", "discipline"};
 constexpr std::uint32_t kMostClients = 1024;
 
@@ -149,6 +149,7 @@ LinkChoice read_link(const ObjectReader& link, Scenario& s) {
   out.from = link.require_text("from");
   out.to = link.require_text("to");
   out.duplex_factor = link.number("duplex_factor", 0.01, 1).value_or(1);
+  out.sm_share = link.number("sm_share", 0, 0.95).value_or(0);
   out.source = "scenario";
   const CopyMethod method = read_method(link, out);
   out.submit = microseconds_up(link.number("submit_us", 0, 1e6).value_or(0));

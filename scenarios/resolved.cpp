@@ -27,6 +27,7 @@ json link_json(const LinkChoice& l) {
               {"to", l.to},
               {"duplex_factor", l.duplex_factor},
               {"source", l.source}};
+  if (l.sm_share > 0) out["sm_share"] = l.sm_share;
   if (l.affine) {
     out["kind"] = "affine";
     out["latency_ns"] = l.latency.count();
@@ -116,15 +117,19 @@ json engine_json(const Scenario& s) {
               {"load", name_of(e.load)},
               {"load_or_recompute", s.load_at_break_even ? "break_even" : "always_load"}};
   if (e.load == LoadSemantics::kLayerwise) out["layers"] = e.layers;
-              {"store_defer_next_step", e.store_defer_next_step}};
-  if (e.residency == Residency::kStreaming) {
-    out["residency"] = "streaming";
-    out["cold"] = {{"selected_ppm", e.cold.selected_ppm},
-                   {"page_cache_ppm", e.cold.page_cache_ppm},
-                   {"efficiency_ppm", e.cold.efficiency_ppm},
-                   {"overlap", e.cold.form == StreamForm::kSerial ? "serial" : "stream"},
-                   {"copies_per_block", e.cold.copies_per_block}};
-    if (e.token_budget > 0) out["token_budget"] = e.token_budget;
+  { "store_defer_next_step", e.store_defer_next_step }
+};
+if (e.residency == Residency::kStreaming) {
+  out["residency"] = "streaming";
+  out["cold"] = {{"selected_ppm", e.cold.selected_ppm},
+                 {"page_cache_ppm", e.cold.page_cache_ppm},
+                 {"efficiency_ppm", e.cold.efficiency_ppm},
+                 {"overlap", e.cold.form == StreamForm::kSerial ? "serial" : "stream"},
+                 {"copies_per_block", e.cold.copies_per_block}};
+  if (e.token_budget > 0) out["token_budget"] = e.token_budget;
+  if (s.interference) {
+    out["interference"] = {{"hbm_bytes_per_second", s.interference->hbm_bytes_per_s},
+                           {"factor", s.interference->memory_factor}};
   }
   if (e.max_model_len > 0) out["max_model_len"] = e.max_model_len;
   if (s.budget) {

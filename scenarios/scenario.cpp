@@ -42,6 +42,18 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   return make_components_cost(parameters);
 }
 
+CopyInterference Scenario::copy_interference() const {
+  CopyInterference out;
+  if (!down || !up) return out;
+  out.sm_share = {down->sm_share, up->sm_share};
+  if (!interference) return out;
+  out.memory_factor = interference->memory_factor;
+  for (const auto& [lane, link] : {std::pair{0U, &*down}, std::pair{1U, &*up}}) {
+    out.hbm_share[lane] = link->make()->capacity().value() / interference->hbm_bytes_per_s;
+  }
+  return out;
+}
+
 std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
   switch (capacity.kind) {
     case Capacity::Kind::kUnbounded:
@@ -72,6 +84,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_tiers(top, s);
   read_links(top, s);
   read_streaming(top, s);
+  check_interference(top, s);
   read_policies(top, s);
   read_workload(top, s);
   read_slo(top, s);

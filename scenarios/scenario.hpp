@@ -15,6 +15,7 @@
 
 #include "models/compute/step_cost.hpp"
 #include "models/engine/arrivals.hpp"
+#include "models/engine/copy_interference.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/kv_geometry.hpp"
 #include "models/link/link_model.hpp"
@@ -31,8 +32,8 @@ namespace spillway {
 
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
-  static const KeyTable kTop, kModel, kEngine, kCold, kCompute, kTier, kDevice, kTail, kLink,
-      kMedium, kWorkload, kSynthetic, kSlo, kPlan, kPolicies;
+  static const KeyTable kTop, kModel, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
+      kTail, kLink, kMedium, kWorkload, kSynthetic, kSlo, kPlan, kPolicies;
 };
 
 struct ModelChoice {
@@ -90,6 +91,7 @@ struct LinkChoice {
   double numa_penalty = 1;           ///< factor on the rate, of a hop between sockets
   std::vector<std::string> through;  ///< names of media
   std::uint32_t shared_by = 1;       ///< clients that use those media alike
+  double sm_share = 0;               ///< of the SMs, while a kernel copies
 
   std::unique_ptr<LinkModel> make() const;
 };
@@ -99,6 +101,12 @@ struct MediumChoice {
   std::string name;
   std::int64_t bytes_per_second = 0;
   bool fifo = false;  ///< first come, first served; else fair shares
+};
+
+/// Copies take HBM bandwidth from memory-bound work.
+struct InterferenceChoice {
+  double hbm_bytes_per_s = 0;
+  double memory_factor = 1;  ///< measured harm beyond the share of bandwidth
 };
 
 struct WorkloadChoice {
@@ -140,6 +148,7 @@ struct Scenario {
   AdmissionChoice admission;  ///< of requests
   /// Loads compete with recomputation; false: whatever lies below is loaded.
   bool load_at_break_even = false;
+  std::optional<InterferenceChoice> interference;  ///< nothing: copies leave HBM's bandwidth alone
   ComputeChoice compute;
   std::optional<TierChoice> tier;  ///< below HBM
   std::optional<LinkChoice> down;  ///< HBM to the tier
@@ -152,6 +161,8 @@ struct Scenario {
   std::vector<std::string> notes;
 
   std::unique_ptr<StepCost> make_cost() const;
+  /// What copies between HBM and the tier take from steps.
+  CopyInterference copy_interference() const;
   /// Blocks that the tier below holds, when it may use `capacity`.
   std::uint64_t tier_blocks(const Capacity& capacity) const;
 };

@@ -10,6 +10,8 @@ void read_engine(const ObjectReader& top, Scenario& s);
 Residency read_residency(const ObjectReader& engine);
 /// The rest of what streaming needs; after tiers and links.
 void read_streaming(const ObjectReader& top, Scenario& s);
+/// After the links: what copies take from steps must leave something.
+void check_interference(const ObjectReader& top, const Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "models/engine/engine.hpp"
-#include "reports/format.hpp"
 #include "models/tier/storage_link.hpp"
+#include "reports/format.hpp"
 #include "scenarios/conservation.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "sim/decimal.hpp"
@@ -258,6 +258,7 @@ class Run {
       out.lower->direct = direct();
     }
     if (s_.load_at_break_even) out.lower->load_estimate = load_link();
+    out.lower->interference = s_.copy_interference();
     return out;
   }
 
@@ -308,6 +309,7 @@ class Run {
       gather_offload(engine.connector()->counters(), r);
     }
     r.load_choice = load_choice(engine);
+    if (s_.copy_interference().any()) r.copy_harm_s = seconds_of(engine.copy_harm());
     if (s_.engine.load != LoadSemantics::kAsync) {
       r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
     }

@@ -62,7 +62,7 @@ struct RequestRecord {
 struct StepRecord {
   Time start{};
   Time end{};
-  Duration stall{};  ///< part of it that waited for flushed stores and for loads
+  Duration stall{};  ///< beyond its own work: waits for stores and loads, copies
   std::uint32_t scheduled_tokens = 0;
   std::uint32_t recomputed_tokens = 0;
   std::uint32_t running = 0;

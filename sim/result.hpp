@@ -139,6 +139,7 @@ struct RunResult {
   std::vector<LinkResult> links;
   std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
   std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
+  std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
   double cold_blocks_per_token_mean = 0;
   double cold_blocks_per_token_p99 = 0;
   std::vector<SloResult> slo;

@@ -51,6 +51,11 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
   }
   load_wait_ = std::make_unique<LoadWait>(config_.load, config_.layers, connector_.get());
   gate_ = gate_of(parts, config_.num_gpu_blocks - 1, requests_);
+  if (parts.lower != nullptr && parts.lower->interference.any()) {
+    KV_ASSERT(config_.load != LoadSemantics::kLayerwise && cold_ == nullptr,
+              "neither layers nor streamed steps are slowed by copies");
+    clock_.emplace(parts.lower->interference);
+  }
   if (parts.lower == nullptr) return;
   TransferListener& listener =
       cold_ != nullptr ? static_cast<TransferListener&>(*cold_) : *connector_;
@@ -197,7 +202,7 @@ void Engine::on_transfer_progress() {
 void Engine::on_event(EventPayload payload) {
   switch (static_cast<Kind>(payload.kind)) {
     case Kind::kStepDone:
-      return finish_step();
+      return payload.subject == end_epoch_ ? finish_step() : void();
     case Kind::kWaitedTooLong:
       return reject_waiting();
     case Kind::kStepStart:
@@ -338,18 +343,41 @@ void Engine::begin_forward() {
 /// Schedules the step's end once no layer waits for its piece of a load any longer.
 void Engine::watch_forward() {
   Step& step = *worker_;
-  if (step.end_known) return;
+  if (step.end_known) return retime_forward();
   const std::optional<Time> end = load_wait_->forward_end(queue_.now());
   if (!end) return;
   step.end_known = true;
   const Duration late = *end - step.flushed - step.compute;
   load_stalls_ += late.count() > 0 ? 1 : 0;
   load_stall_ += late;
-  end_step_at(*end);
+  step.undisturbed = *end;
+  const bool slowed = clock_ && step.compute.count() > 0;
+  schedule_end(slowed ? clock_->start(queue_.now(), work_of(step), connector_->busy()) : *end);
 }
 
-void Engine::end_step_at(Time at) {
-  queue_.schedule(at, Phase::kStepDone, *this, {static_cast<std::uint16_t>(Kind::kStepDone), 0, 0});
+/// A transfer ended while the step computes: where copies slow it, less of that is left.
+void Engine::retime_forward() {
+  if (!clock_ || worker_->compute.count() == 0) return;
+  if (const auto end = clock_->retime(queue_.now(), connector_->busy())) schedule_end(*end);
+}
+
+void Engine::schedule_end(Time end) {
+  queue_.schedule(end, Phase::kStepDone, *this,
+                  {static_cast<std::uint16_t>(Kind::kStepDone), 0, ++end_epoch_});
+}
+
+/// Decodes are bound by memory, what prefills add to them by compute.
+StepWork Engine::work_of(const Step& step) {
+  StepShape decodes;
+  for (const ScheduledTokens& item : step.plan.items) {
+    if (item.tokens > 1) continue;
+    ++decodes.decodes;
+    decodes.decode_context += item.computed + 1;
+    decodes.sampled += item.samples ? 1 : 0;
+  }
+  Duration memory{0};
+  if (decodes.decodes > 0) memory = std::min(cost_->step_time(decodes), step.compute);
+  return {step.compute - memory, memory};
 }
 
 /// Streaming: blocks have arrived, above or below.
@@ -364,7 +392,9 @@ void Engine::on_cold_progress() {
   cold_awaited_ = false;
   const ColdDecode& cold = config_.cold;
   const StreamedStep step{worker_->compute, queue_.now() - worker_->forward_start};
-  end_step_at(worker_->forward_start + streamed_step(step, cold.form, cold.efficiency_ppm));
+  worker_->undisturbed =
+      worker_->forward_start + streamed_step(step, cold.form, cold.efficiency_ppm);
+  schedule_end(worker_->undisturbed);
 }
 
 /// Streaming: what the step filled joins the cache, and what its decodes read is told.
@@ -414,6 +444,7 @@ void Engine::finish_step() {
   }
   std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
+  copy_harm_ += now - step.undisturbed;
   observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
                      step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
                      scheduler_->waiting()});

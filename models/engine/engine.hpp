@@ -23,6 +23,7 @@
 #include "models/engine/arrivals.hpp"
 #include "models/engine/chain_map.hpp"
 #include "models/engine/cold_link.hpp"
+#include "models/engine/copy_interference.hpp"
 #include "models/engine/load_wait.hpp"
 #include "models/engine/offload_connector.hpp"
 #include "models/engine/streaming_scheduler.hpp"
@@ -50,6 +51,7 @@ struct LowerTierConfig {
   bool direct = false;
   /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
   std::unique_ptr<LinkModel> load_estimate;
+  CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
 };
 
 struct EngineParts {
@@ -87,6 +89,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   /// Steps that waited for loads, and how long in all.
   std::uint64_t load_stalls() const { return load_stalls_; }
   Duration load_stall() const { return load_stall_; }
+  /// What copies added to the time of steps.
+  Duration copy_harm() const { return copy_harm_; }
 
  private:
   enum class Kind : std::uint16_t { kStepStart, kStepDone, kWaitedTooLong };
@@ -103,6 +107,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     Time forward_start{};
     Duration compute{};  ///< the forward's time if no layer waits
     bool end_known = false;
+    Time undisturbed{};            ///< its end if copies did not slow it
     std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
   };
 
@@ -123,8 +128,10 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void begin_loads();
   void begin_forward();
   void watch_forward();
+  void retime_forward();
+  void schedule_end(Time end);
+  StepWork work_of(const Step& step);
   void end_empty_step(bool changed);
-  void end_step_at(Time at);
   void on_cold_progress();
   void end_streamed_step(const StepPlan& plan);
   void finish_step();
@@ -157,6 +164,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   StreamingScheduler* streaming_ = nullptr;  ///< scheduler_, where it is one
   std::unique_ptr<AdmissionGate> gate_;      ///< null: every request enters
   bool waits_watched_ = false;               ///< an event is pending for the next deadline
+  std::optional<StepClock> clock_;           ///< where copies slow steps
+  std::uint32_t end_epoch_ = 0;  ///< tells the scheduled end from those that no longer hold
 
   State state_ = State::kAsleep;
   std::uint32_t depth_;  ///< steps that may be in flight: 1, or 2
@@ -176,6 +185,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Duration flush_stall_{};
   std::uint64_t load_stalls_ = 0;
   Duration load_stall_{};
+  Duration copy_harm_{};
   struct Told {
     std::uint64_t stored = 0;
     std::uint64_t evicted = 0;

@@ -315,6 +315,7 @@ void OffloadConnector::submit(Direction direction, std::uint32_t job) {
 
 void OffloadConnector::submit_stores(const std::vector<std::uint32_t>& jobs) {
   for (const std::uint32_t job : jobs) submit(Direction::kDown, job);
+  stores_under_way_ += static_cast<std::uint32_t>(jobs.size());
 }
 
 void OffloadConnector::submit_loads(const std::vector<std::uint32_t>& jobs) {
@@ -354,6 +355,7 @@ bool OffloadConnector::ends_load(std::uint32_t& job) {
 
 void OffloadConnector::on_transfer_done(Direction direction, std::uint32_t job) {
   if (direction == Direction::kUp && !ends_load(job)) return env_.waiter.on_transfer_progress();
+  if (direction == Direction::kDown) --stores_under_way_;
   ended_[index_of(direction)].push_back(job);
   for (StepTransfers* step : jobs_[job].fencing) {
     if (step != nullptr) --step->fences_pending;

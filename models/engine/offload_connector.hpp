@@ -13,6 +13,7 @@
 
 #include "models/engine/active_request.hpp"
 #include "models/engine/chain_map.hpp"
+#include "models/engine/copy_interference.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/offload_tier.hpp"
@@ -94,6 +95,8 @@ class OffloadConnector final : public TransferListener {
   void submit_layered_loads(const std::vector<std::uint32_t>& jobs, std::uint32_t layers);
   /// Loads submitted that have not ended.
   std::uint32_t loads_under_way() const { return loads_under_way_; }
+  /// Directions in which something that was submitted has not ended.
+  BusyLanes busy() const { return {stores_under_way_ > 0, loads_under_way_ > 0}; }
   /// Pieces of a layer that have not arrived.
   std::uint32_t pieces_pending(std::uint32_t layer) const { return pieces_pending_[layer]; }
   /// Takes note of ended transfers, stores first; true when there was one.
@@ -152,6 +155,7 @@ class OffloadConnector final : public TransferListener {
   std::array<RingQueue<std::uint32_t>, 2> ended_;
   std::uint32_t jobs_in_flight_ = 0;
   std::uint32_t stores_in_flight_ = 0;  ///< of these
+  std::uint32_t stores_under_way_ = 0;
   std::uint32_t loads_under_way_ = 0;
   std::vector<std::uint32_t> layered_;         ///< loads under way in pieces
   std::vector<std::uint32_t> pieces_pending_;  ///< by layer

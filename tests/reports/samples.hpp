@@ -78,6 +78,7 @@ inline RunResult sample_run() {
   run.cold_blocks_per_token_p99 = 3;
   run.load_choice = LoadChoiceResult{160, true, 18, 19};
   run.load_wait = LoadWaitResult{14, 0.0625};
+  run.copy_harm_s = 0.03125;
   run.slo.push_back({"p99_ttft_ms", false, 100, 69, true});
   run.slo.push_back({"output_throughput", true, 50, 38.3, false});
   run.goodput = 15.5;

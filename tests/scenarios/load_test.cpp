@@ -96,5 +96,34 @@ TEST_CASE("with break_even, admissions say what they chose", "[scenarios]") {
   CHECK(slow["tiers"][1]["hits"] == 0);
 }
 
+TEST_CASE("copies slow steps where a scenario says so", "[scenarios]") {
+  CHECK_FALSE(result_of(thrashing()).contains("copy_harm_s"));
+  const std::string hbm = R"(engine.interference={"hbm_bandwidth": "200GB/s", "factor": 1.05})";
+  // The second prompt's prefill runs while the first one's blocks are stored.
+  const Workload workload = repeating(12, 2, 5, 4);
+  for (const std::string& given : {hbm, std::string("links.0.sm_share=0.1")}) {
+    INFO(given);
+    const json result = to_json(simulate(reference_with({given}), workload).result);
+    CHECK(result["completed"] == 12);
+    CHECK(result["copy_harm_s"] > 0);
+  }
+  const json resolved = resolved_configuration(thrashing({hbm, "links.1.sm_share=0.1"}));
+  CHECK(resolved["engine"]["interference"] ==
+        json({{"hbm_bytes_per_second", 2e11}, {"factor", 1.05}}));
+  CHECK(resolved["links"][1]["sm_share"] == 0.1);
+  CHECK_FALSE(resolved["links"][0].contains("sm_share"));
+}
+
+TEST_CASE("interference has its limits", "[scenarios]") {
+  const auto message = [](const std::vector<std::string>& assignments) {
+    return std::string(error_of([&] { thrashing(assignments); }).what());
+  };
+  CHECK(message({"links.0.sm_share=0.5", "links.1.sm_share=0.5"})
+            .find("copies both ways would take 100% of the SMs") != std::string::npos);
+  CHECK(message({"links.1.sm_share=0.5", "engine.load=layerwise"})
+            .find("layerwise beside interference or a link's sm_share is not modelled") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace spillway::test

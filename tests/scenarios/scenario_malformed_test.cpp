@@ -132,6 +132,13 @@ TEST_CASE("malformed engines", "[scenarios]") {
        {kEngineLine, engine_with(R"("load": "layerwise")"),
         "engine.load: layerwise needs the number of layers: expected a named model, or "
         "model.layers beside kv_bytes_per_token"},
+       {kEngineLine, engine_with(R"("interference": {"factor": 0.5, "hbm_bandwidth": "2TB/s"})"),
+        "engine.interference.factor: expected a number from 1 to 10, found 0.5"},
+       {kEngineLine, engine_with(R"("interference": {})"),
+        "engine.interference.hbm_bandwidth: missing; expected a rate, or a gpu to take it from"},
+       {kEngineLine,
+        engine_with(R"("num_gpu_blocks": 9, "interference": {"hbm_bandwidth": "50GB/s"})"),
+        "engine: interference: copies both ways would take 100% of HBM's bandwidth"},
        {kEngineLine, engine_with(R"("load_or_recompute": "never")"),
         "engine.load_or_recompute: expected always_load or break_even, found \"never\""}});
 }

@@ -41,6 +41,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
     const Duration latency = std::chrono::microseconds(10);
     parts.lower->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
     parts.lower->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
+    parts.lower->interference = setup.interference;
     if (setup.load_at_break_even) {
       parts.lower->load_estimate = make_affine_link(latency, setup.bytes_per_second);
     }
@@ -61,6 +62,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   run.flush_stall = engine.flush_stall();
   run.load_stalls = engine.load_stalls();
   run.load_stall = engine.load_stall();
+  run.copy_harm = engine.copy_harm();
   if (engine.load_choice() != nullptr) {
     run.chosen_loads = engine.load_choice()->loaded();
     run.chosen_recomputes = engine.load_choice()->recomputed();

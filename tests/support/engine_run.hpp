@@ -57,6 +57,7 @@ struct Setup {
   std::string admission = "always";
   std::string write_admission = "always";
   bool load_at_break_even = false;
+  CopyInterference interference;
 
   Setup();
 };
@@ -71,6 +72,7 @@ struct EngineRun {
   Duration flush_stall{};
   std::uint64_t load_stalls = 0;
   Duration load_stall{};
+  Duration copy_harm{};
   std::uint64_t chosen_loads = 0;  ///< where loads compete with recomputation
   std::uint64_t chosen_recomputes = 0;
   Time end{};
