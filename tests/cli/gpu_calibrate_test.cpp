@@ -31,7 +31,7 @@ TEST_CASE("calibrate --harness names what measures the GPU", "[cli]") {
   const json profile = json::parse(test::read_file(scene.path("p.json")));
   const json& results = profile["results"];
   CHECK(results["copy"].size() > 50);
-  CHECK(results["hbm"].size() == 6);
+  CHECK(results["compute"]["hbm"].size() == 6);
   CHECK(results["contention"].size() > 2);
   CHECK(results["machine"]["gpus"][0]["name"] == "Simulated GPU");
   CHECK(warns(profile, "simulated harness: not a measurement"));

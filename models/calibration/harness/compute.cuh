@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(128)
     }
   }
   // Results go through shared memory, because only the library knows who holds which element.
-  __shared__ float parts[4][16 * 16];
+  __shared__ __align__(32) float parts[4][16 * 16];
   float* const part = parts[threadIdx.x / 32];
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int i = 0; i < 2; ++i) {

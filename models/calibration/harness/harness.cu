@@ -267,9 +267,7 @@ int serve() {
 }  // namespace spillway_harness
 
 int main() {
-  // Loading a kernel while another spins behind the gate could wait for it; and streams that share
-  // a queue would wait for each other.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  // Streams that share a queue would wait for each other.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   return spillway_harness::serve();
 }

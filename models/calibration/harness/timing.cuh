@@ -80,7 +80,8 @@ class Gate {
 /// Work that is queued batch by batch; `batch` counts up, so that buffers can rotate.
 using Enqueue = std::function<void(cudaStream_t stream, std::int64_t batch)>;
 
-/// At least 4 batches and 50 ms; the seconds that one batch took, submission included.
+/// At least 4 batches and 50 ms; the seconds that one batch took, submission included. It comes
+/// before any gate: a kernel's first launch loads it, which could wait for the one that spins.
 inline double warm_up(const Stream& stream, const Enqueue& enqueue, std::int64_t& batch) {
   const double start = now_s();
   int done = 0;
