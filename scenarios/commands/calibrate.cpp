@@ -162,6 +162,10 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
 }
 
 int replay(const Options& options) {
+  if (options.dry_run || options.resume || options.host_only) {
+    throw InputError(Fault::kUsage, {"--replay", 0, ""},
+                     "measures nothing else; expected no --dry-run, --resume or --host-only");
+  }
   GpuReplayOptions out;
   out.schedule = options.replay;
   out.window = parse_window(options.window, {"--window", 0, ""});
@@ -212,22 +216,19 @@ void add_calibrate(CLI::App& app, CommandList& commands) {
   command
       ->add_option("--only", options->only, "Sections to measure, e.g. dram,storage (default: all)")
       ->delimiter(',');
-  CLI::Option* host_only = command->add_flag("--host-only", options->host_only, "Leave GPUs alone");
+  command->add_flag("--host-only", options->host_only, "Leave GPUs alone");
   command->add_option("--harness", options->harness,
                       "Program that measures GPUs (default: spillway-gpu-harness beside this one)");
-  CLI::Option* replay = command->add_option(
+  command->add_option(
       "--replay", options->replay,
       "Play the transfers of a run on the GPU and compare: its result, or its transfers' CSV");
   command->add_option("--window", options->window,
                       "Part to replay: 30s (where most bytes move) or 120s+30s (from 120 s on)");
   command->add_option("--api", options->api, "How to copy in a replay: memcpy_async, memcpy_batch")
       ->check(CLI::IsMember({"memcpy_async", "memcpy_batch"}));
-  CLI::Option* dry_run =
-      command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
-  CLI::Option* resume = command->add_flag(
-      "--resume", options->resume,
-      "Go on with a calibration that was cut short, from what it left beside --out");
-  for (CLI::Option* other : {host_only, dry_run, resume}) replay->excludes(other);
+  command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
+  command->add_flag("--resume", options->resume,
+                    "Go on with a calibration that was cut short, from what it left beside --out");
 }
 
 }  // namespace spillway
