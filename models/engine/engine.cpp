@@ -73,9 +73,9 @@ std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower,
     return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
                                       listener, lower.media);
   }
-  std::optional<HostLink> host_link;
+  std::optional<HostLanes> host_link;
   if (!lower.direct) {
-    host_link = HostLink{std::move(lower.down), std::move(lower.up), std::move(lower.media)};
+    host_link = HostLanes{std::move(lower.down), std::move(lower.up), std::move(lower.media)};
   }
   auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), observer_,
                                             listener);
