@@ -125,96 +125,97 @@ json engine_json(const Scenario& s) {
                    {"overlap", e.cold.form == StreamForm::kSerial ? "serial" : "stream"},
                    {"copies_per_block", e.cold.copies_per_block}};
     if (e.token_budget > 0) out["token_budget"] = e.token_budget;
-    if (s.interference) {
-      out["interference"] = {{"hbm_bytes_per_second", s.interference->hbm_bytes_per_s},
-                             {"factor", s.interference->memory_factor}};
-    }
-    if (e.max_model_len > 0) out["max_model_len"] = e.max_model_len;
-    if (s.budget) {
-      out["memory"] = {{"visible_bytes", s.budget->visible.count()},
-                       {"requested_bytes", s.budget->requested.count()},
-                       {"weight_bytes", s.budget->weights.count()},
-                       {"activation_bytes", s.budget->activations.count()},
-                       {"other_bytes", s.budget->other.count()},
-                       {"cuda_graph_bytes", s.budget->cuda_graphs.count()},
-                       {"kv_bytes", s.budget->kv.count()}};
-    }
-    return out;
   }
+  if (s.interference) {
+    out["interference"] = {{"hbm_bytes_per_second", s.interference->hbm_bytes_per_s},
+                           {"factor", s.interference->memory_factor}};
+  }
+  if (e.max_model_len > 0) out["max_model_len"] = e.max_model_len;
+  if (s.budget) {
+    out["memory"] = {{"visible_bytes", s.budget->visible.count()},
+                     {"requested_bytes", s.budget->requested.count()},
+                     {"weight_bytes", s.budget->weights.count()},
+                     {"activation_bytes", s.budget->activations.count()},
+                     {"other_bytes", s.budget->other.count()},
+                     {"cuda_graph_bytes", s.budget->cuda_graphs.count()},
+                     {"kv_bytes", s.budget->kv.count()}};
+  }
+  return out;
+}
 
-  json compute_json(const Scenario& s) {
-    if (s.compute.kind == ComputeChoice::Kind::kLinear) {
-      return {{"kind", "linear"},
-              {"step_us", to_double(s.compute.linear.step_us)},
-              {"token_ns", to_double(s.compute.linear.token_ns)},
-              {"kv_token_ns", to_double(s.compute.linear.kv_token_ns)}};
-    }
-    const KernelSource source = kernel_coefficients(*s.gpu);
-    const KernelCoefficients& k = source.kernels;
-    return {{"kind", "components"},
-            {"host_overhead_us", s.compute.host_overhead_us},
-            {"sequence_us", s.compute.sequence_us},
-            {"source", source.source},
-            {"kernels",
-             {{"gemm_overhead_us", k.gemm_overhead_us},
-              {"flop_efficiency", k.flop_efficiency},
-              {"byte_efficiency", k.byte_efficiency},
-              {"gemm_norm", k.gemm_norm},
-              {"prefill_us", k.prefill_us},
-              {"prefill_key_ns", k.prefill_key_ns},
-              {"prefill_lead_keys", k.prefill_lead_keys},
-              {"decode_us", k.decode_us},
-              {"decode_efficiency", k.decode_efficiency},
-              {"decode_sequence_us", k.decode_sequence_us},
-              {"mixed_factor", k.mixed_factor},
-              {"elementwise_passes", k.elementwise_passes}}}};
+json compute_json(const Scenario& s) {
+  if (s.compute.kind == ComputeChoice::Kind::kLinear) {
+    return {{"kind", "linear"},
+            {"step_us", to_double(s.compute.linear.step_us)},
+            {"token_ns", to_double(s.compute.linear.token_ns)},
+            {"kv_token_ns", to_double(s.compute.linear.kv_token_ns)}};
   }
+  const KernelSource source = kernel_coefficients(*s.gpu);
+  const KernelCoefficients& k = source.kernels;
+  return {{"kind", "components"},
+          {"host_overhead_us", s.compute.host_overhead_us},
+          {"sequence_us", s.compute.sequence_us},
+          {"source", source.source},
+          {"kernels",
+           {{"gemm_overhead_us", k.gemm_overhead_us},
+            {"flop_efficiency", k.flop_efficiency},
+            {"byte_efficiency", k.byte_efficiency},
+            {"gemm_norm", k.gemm_norm},
+            {"prefill_us", k.prefill_us},
+            {"prefill_key_ns", k.prefill_key_ns},
+            {"prefill_lead_keys", k.prefill_lead_keys},
+            {"decode_us", k.decode_us},
+            {"decode_efficiency", k.decode_efficiency},
+            {"decode_sequence_us", k.decode_sequence_us},
+            {"mixed_factor", k.mixed_factor},
+            {"elementwise_passes", k.elementwise_passes}}}};
+}
 
-  json synthetic_json(const SyntheticConfig& c) {
-    json out;
-    for (const SyntheticKey& key : synthetic_keys()) {
-      std::visit(
-          [&](auto member) {
-            const auto& value = c.*member;
-            if constexpr (requires { value.empty(); }) {
-              if (value.empty()) return;  // not given
-            }
-            out[std::string(key.name)] = value;
-          },
-          key.target);
-    }
-    return out;
+json synthetic_json(const SyntheticConfig& c) {
+  json out;
+  for (const SyntheticKey& key : synthetic_keys()) {
+    std::visit(
+        [&](auto member) {
+          const auto& value = c.*member;
+          if constexpr (requires { value.empty(); }) {
+            if (value.empty()) return;  // not given
+          }
+          out[std::string(key.name)] = value;
+        },
+        key.target);
   }
+  return out;
+}
 
-  json workload_json(const WorkloadChoice& w) {
-    json out = {{"speed", to_double(w.arrival.speed)}};
-    if (w.synthetic) {
-      out["synthetic"] = synthetic_json(*w.synthetic);
-    } else {
-      if (w.reader.block_tokens > 0) out["block_tokens"] = w.reader.block_tokens;
-      out["lenient"] = w.lenient;
-      out["reuse"] = w.reader.reuse.name();
-      if (w.reader.session_interval_s) out["session_interval_s"] = *w.reader.session_interval_s;
-    }
-    if (w.limit > 0) out["limit"] = w.limit;
-    switch (w.arrival.kind) {
-      case ArrivalConfig::Kind::kTrace:
-        out["arrival"] = "trace";
-        break;
-      case ArrivalConfig::Kind::kPoisson:
-        out["arrival"] = "poisson";
-        out["rate_per_s"] = w.arrival.rate_per_s;
-        break;
-      case ArrivalConfig::Kind::kClosedLoop:
-        out["arrival"] = "closed-loop";
-        break;
-    }
-    if (w.arrival.concurrency > 0) out["concurrency"] = w.arrival.concurrency;
-    out["sessions"] = w.arrival.wait ? "wait" : "ignore";
-    if (w.warmup > Time{}) out["warmup_s"] = seconds_of(w.warmup);
-    if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
-    return out;
+json workload_json(const WorkloadChoice& w) {
+  json out = {{"speed", to_double(w.arrival.speed)}};
+  if (w.synthetic) {
+    out["synthetic"] = synthetic_json(*w.synthetic);
+  } else {
+    if (w.reader.block_tokens > 0) out["block_tokens"] = w.reader.block_tokens;
+    out["lenient"] = w.lenient;
+    out["reuse"] = w.reader.reuse.name();
+    if (w.reader.session_interval_s) out["session_interval_s"] = *w.reader.session_interval_s;
   }
+  if (w.limit > 0) out["limit"] = w.limit;
+  switch (w.arrival.kind) {
+    case ArrivalConfig::Kind::kTrace:
+      out["arrival"] = "trace";
+      break;
+    case ArrivalConfig::Kind::kPoisson:
+      out["arrival"] = "poisson";
+      out["rate_per_s"] = w.arrival.rate_per_s;
+      break;
+    case ArrivalConfig::Kind::kClosedLoop:
+      out["arrival"] = "closed-loop";
+      break;
+  }
+  if (w.arrival.concurrency > 0) out["concurrency"] = w.arrival.concurrency;
+  out["sessions"] = w.arrival.wait ? "wait" : "ignore";
+  if (w.warmup > Time{}) out["warmup_s"] = seconds_of(w.warmup);
+  if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
+  return out;
+}
 
 }  // namespace
 

@@ -29,7 +29,6 @@ struct DeviceResult {
 
 struct TierResult {
   std::string name;
-  std::string kind{};  ///< empty: DRAM (or HBM)
   std::int64_t capacity_bytes = 0;
   bool unbounded = false;  ///< capacity "inf"
   std::uint64_t capacity_blocks = 0;
@@ -42,6 +41,7 @@ struct TierResult {
   std::uint64_t evictions = 0;
   std::uint64_t store_failures = 0;
   std::vector<ReasonCount> write_refusals{};  ///< blocks that write admission kept out
+  std::string kind{};  ///< empty: DRAM (or HBM)
   std::optional<DeviceResult> device{};
 };
 
