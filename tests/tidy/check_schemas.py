@@ -64,6 +64,18 @@ BASES = [
      "slo": [{"metric": "output_throughput", "min": 1}],
      "plan": {"sizes": ["1000blocks"]}, "seed": 2},
 ]
+# One more, whose engine keys exclude those above.
+STREAMING = {"name": "streaming", "model": {"kv_bytes_per_token": 131072},
+ "engine": {"preset": "vllm@0.23", "num_gpu_blocks": 512, "residency": "streaming",
+            "cold": {"selected": 0.5, "page_cache_hit": 0.1, "buffers": 2, "efficiency": 0.9,
+                     "overlap": "stream"}, "token_budget": 100000},
+ "compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
+ "tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB"}],
+ "links": [{"name": "d2h", "from": "hbm", "to": "dram", "kind": "constant",
+            "bandwidth": "25GB/s"},
+           {"name": "h2d", "from": "dram", "to": "hbm", "kind": "constant",
+            "bandwidth": "25GB/s"}],
+ "workload": {"synthetic": {"requests": 20}, "arrival": "poisson", "rate_per_s": 1}}
 
 failures = []
 
@@ -169,7 +181,7 @@ def check_refusals(tool, schema, validator, folder):
 
 def check_documents(tool, validator, profile, source, folder):
     paths = []
-    for base in BASES:
+    for base in BASES + [STREAMING]:
         paths.append(os.path.join(folder, base["name"] + ".json"))
         with open(paths[-1], "w") as f:
             json.dump(base, f)
@@ -180,13 +192,11 @@ def check_documents(tool, validator, profile, source, folder):
         f.write("client,start_s,rate_rps,cv,dist,param1,param2\n0,0,1.5,1,Gamma,1,0.5\n")
     schedule = os.path.join(folder, "transfers.csv")
     replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
-    calls = [["run", path] for path in paths] + [["plan", path] for path in paths] + [
+    calls = [["run", path] for path in paths] + [["plan", path] for path in paths[:2]] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
         ["run", paths[0], "--output", "kind=transfers,path=" + schedule],
         ["calibrate", "--replay", schedule, "--harness",
          os.path.join(os.path.dirname(tool.binary), "fake_gpu_harness")],
-        ["run", paths[0], "--set", "engine.residency=streaming", "--set",
-         "tiers.0.write_admission=always", "--set", "engine.cold.selected=0.5"],
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
         ["compare", paths[0], "--vary", "tiers.0.eviction=lru,fifo", "--replications", "5"],
         ["compare", paths[0], "--vary", "tiers.0.capacity=0GiB,1GiB", "--replications", "1"],
