@@ -7,6 +7,7 @@
 
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/least_squares.hpp"
+#include "sim/det_math.hpp"
 
 namespace spillway {
 
@@ -105,7 +106,7 @@ FitRecord fit_gemm(const std::vector<GemmCell>& cells, const PeakRates& peaks,
         const double memory = memory_us[i] / p[2];
         const double larger = std::max(compute, memory);
         const double ratio = std::min(compute, memory) / larger;
-        return p[0] + larger * std::pow(1 + std::pow(ratio, p[3]), 1 / p[3]);
+        return p[0] + larger * det::pow(1 + det::pow(ratio, p[3]), 1 / p[3]);
       },
       warnings);
 }
@@ -152,7 +153,8 @@ FitRecord fit_decode(const std::vector<AttentionCell>& cells, const PeakRates& p
   return fit_and_score(
       "bytes", kParameters, measured, group,
       [&](std::span<const double> p, std::size_t i) {
-        return std::hypot(p[0], read_us[i] / p[1]) + cells[i].sequences * p[2];
+        const double read = read_us[i] / p[1];
+        return std::sqrt(p[0] * p[0] + read * read) + cells[i].sequences * p[2];
       },
       warnings);
 }

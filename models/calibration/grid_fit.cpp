@@ -10,6 +10,7 @@
 
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/fit_table.hpp"
+#include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -127,7 +128,7 @@ class Grid {
             (line.place[i] - line.place[i - 1]) / (line.place[i + 1] - line.place[i - 1]);
         const double before = (1 - share) * nodes_[line.nodes[i - 1]].time;
         const double after = share * nodes_[line.nodes[i + 1]].time;
-        const double off = std::log(nodes_[line.nodes[i]].time / (before + after));
+        const double off = det::ln(nodes_[line.nodes[i]].time / (before + after));
         if (std::abs(off) > kStraight) continue;
         const std::pair<std::size_t, double> terms[] = {
             {line.nodes[i], 1},
@@ -144,7 +145,7 @@ class Grid {
     const Eigen::VectorXd moves = normal.ldlt().solve(right);
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const double most = std::clamp(nodes_[i].spread, kLeastMove, kMostMove);
-      nodes_[i].time *= std::exp(std::clamp(moves(static_cast<Eigen::Index>(i)), -most, most));
+      nodes_[i].time *= det::exp(std::clamp(moves(static_cast<Eigen::Index>(i)), -most, most));
     }
   }
 
@@ -269,27 +270,27 @@ class Row {
     const auto high = static_cast<std::size_t>(
         std::upper_bound(bytes_.begin(), bytes_.end(), bytes) - bytes_.begin());
     const double share =
-        std::log(bytes / bytes_[high - 1]) / std::log(bytes_[high] / bytes_[high - 1]);
-    return std::exp(law(bytes) + (1 - share) * off(high - 1) + share * off(high));
+        det::ln(bytes / bytes_[high - 1]) / det::ln(bytes_[high] / bytes_[high - 1]);
+    return det::exp(law(bytes) + (1 - share) * off(high - 1) + share * off(high));
   }
 
  private:
   /// Fits the law with the given p; returns what is left, each cell's part bounded.
   double fit_with(double p) {
     p_ = p;
-    overhead_ = std::log(times_.front() - fixed_);
-    per_byte_ = std::log((times_.back() - fixed_) / bytes_.back());
+    overhead_ = det::ln(times_.front() - fixed_);
+    per_byte_ = det::ln((times_.back() - fixed_) / bytes_.back());
     constexpr int kRounds = 30;
     for (int round = 0; round < kRounds; ++round) {
       Eigen::Matrix2d normal = kDamping * Eigen::Matrix2d::Identity();
       Eigen::Vector2d right = Eigen::Vector2d::Zero();
       for (std::size_t i = 0; i < bytes_.size(); ++i) {
-        const double off = std::log(times_[i]) - law(bytes_[i]);
+        const double off = det::ln(times_[i]) - law(bytes_[i]);
         // Huber's weights: cells behind a step pull no more than others.
         const double weight = std::min(1.0, kOutlier / std::max(std::abs(off), 1e-12));
-        const double moved = std::log(moving_part(bytes_[i]));
-        const double share = std::exp(p_ * (overhead_ - moved));
-        const double of_all = std::exp(moved - law(bytes_[i]));
+        const double moved = det::ln(moving_part(bytes_[i]));
+        const double share = det::exp(p_ * (overhead_ - moved));
+        const double of_all = det::exp(moved - law(bytes_[i]));
         const Eigen::Vector2d slope(of_all * share, of_all * (1 - share));
         normal += weight * slope * slope.transpose();
         right += weight * off * slope;
@@ -300,7 +301,7 @@ class Row {
     }
     double left = 0;
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
-      left += std::min(kOutlier, std::abs(std::log(times_[i]) - law(bytes_[i])));
+      left += std::min(kOutlier, std::abs(det::ln(times_[i]) - law(bytes_[i])));
     }
     return left;
   }
@@ -309,15 +310,15 @@ class Row {
   static constexpr double kOutlier = 0.1;
 
   double moving_part(double bytes) const {
-    const double transfer = per_byte_ + std::log(bytes);
+    const double transfer = per_byte_ + det::ln(bytes);
     const double larger = std::max(overhead_, transfer);
-    const double sum = std::exp(p_ * (overhead_ - larger)) + std::exp(p_ * (transfer - larger));
-    return std::exp(larger + std::log(sum) / p_);
+    const double sum = det::exp(p_ * (overhead_ - larger)) + det::exp(p_ * (transfer - larger));
+    return det::exp(larger + det::ln(sum) / p_);
   }
   double law(double bytes) const {  // logarithm of the time
-    return std::log(fixed_ + moving_part(bytes));
+    return det::ln(fixed_ + moving_part(bytes));
   }
-  double off(std::size_t i) const { return std::log(times_[i]) - law(bytes_[i]); }
+  double off(std::size_t i) const { return det::ln(times_[i]) - law(bytes_[i]); }
 
   std::vector<double> bytes_;
   std::vector<double> times_;
@@ -333,9 +334,9 @@ std::vector<double> finer(const std::vector<double>& grid, const std::vector<boo
   for (std::size_t i = 0; i < grid.size(); ++i) {
     out.push_back(grid[i]);
     if (i + 1 == grid.size() || apart[i]) continue;
-    const double parts = std::ceil(std::log(grid[i + 1] / grid[i]) / std::log(most) - 1e-9);
+    const double parts = std::ceil(det::ln(grid[i + 1] / grid[i]) / det::ln(most) - 1e-9);
     for (double k = 1; k < parts; ++k) {
-      const double at = std::round(grid[i] * std::pow(grid[i + 1] / grid[i], k / parts));
+      const double at = std::round(grid[i] * det::pow(grid[i + 1] / grid[i], k / parts));
       if (at > out.back() && at < grid[i + 1]) out.push_back(at);
     }
   }
@@ -354,13 +355,13 @@ FitTable Grid::table() const {
   // No finer points between sizes or counts with a step anywhere: its place is not known.
   std::vector<bool> apart_x(x_.size(), false);
   std::vector<bool> apart_y(y_.size(), false);
-  const auto time = [&](std::size_t r, std::size_t c) { return rows[r].at(x_[c]); };
+  const auto time_at = [&](std::size_t r, std::size_t c) { return rows[r].at(x_[c]); };
   for (std::size_t r = 0; r < y_.size(); ++r) {
     for (std::size_t c = 0; c < x_.size(); ++c) {
-      if (c + 1 < x_.size() && steps(x_[c + 1] / x_[c], time(r, c + 1) / time(r, c))) {
+      if (c + 1 < x_.size() && steps(x_[c + 1] / x_[c], time_at(r, c + 1) / time_at(r, c))) {
         apart_x[c] = true;
       }
-      if (r + 1 < y_.size() && steps(y_[r + 1] / y_[r], time(r + 1, c) / time(r, c))) {
+      if (r + 1 < y_.size() && steps(y_[r + 1] / y_[r], time_at(r + 1, c) / time_at(r, c))) {
         apart_y[r] = true;
       }
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/det_math.hpp"
+
 namespace spillway {
 
 namespace {
@@ -21,7 +23,7 @@ std::vector<double> fit_bounded(
   std::vector<double> at;
   for (const Parameter& p : parameters) at.push_back(p.start);
   const auto off = [&](const std::vector<double>& p, std::size_t i) {
-    return std::log(predict(p, i) / measured[i]);
+    return det::ln(predict(p, i) / measured[i]);
   };
   const auto loss = [&](const std::vector<double>& p) {  // Huber's
     double sum = 0;
