@@ -12,7 +12,7 @@
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/plausible.hpp"
 #include "models/calibration/storage_fit.hpp"
-#include "models/catalogue/gpu_spec.hpp"
+#include "models/catalogue/gpu_device.hpp"
 
 namespace spillway {
 

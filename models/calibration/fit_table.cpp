@@ -63,6 +63,7 @@ RateTable rate_table(const FitTable& table, std::string source) {
   out.copy_bytes = table.x;
   out.copies = table.y;
   out.gbs = table.values;
+  out.measured = table.measured;
   out.source = std::move(source);
   return out;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/catalogue/gpu_spec.hpp"
+#include "models/catalogue/gpu_device.hpp"
 
 namespace spillway {
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "models/calibration/fit.hpp"
 #include "reports/format.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/samples.hpp"
@@ -198,6 +199,9 @@ HardwareProfile Calibration::run(
   for (const auto& bench : benches_) bench->add_facts(profile.machine);
   profile.warnings = warnings();
   add_outcome_warnings(profile);
+  FitReport report = fit_profile(profile);
+  profile.fits = std::move(report.fits);
+  profile.warnings.insert(profile.warnings.end(), report.warnings.begin(), report.warnings.end());
   return profile;
 }
 

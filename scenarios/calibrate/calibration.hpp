@@ -51,6 +51,9 @@ class Calibration {
   /// may go on).
   void finish();
 
+  /// For verifying a profile instead of measuring one.
+  const BenchList& benches() const { return benches_; }
+
   bool stopped() const { return outcome_.stopped; }
   std::size_t measured() const;
 

@@ -10,6 +10,7 @@
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/scratch_file.hpp"
 #include "scenarios/commands/calibrate_replay.hpp"
+#include "scenarios/commands/calibrate_verify.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/config/quantities.hpp"
@@ -27,6 +28,7 @@ struct Options {
   std::string memory;
   std::string scratch;
   std::vector<std::string> only;
+  std::string verify;
   bool dry_run = false;
   bool resume = false;
   bool host_only = false;
@@ -178,9 +180,19 @@ int replay(const Options& options) {
 }
 
 int run(const Options& options) {
-  if (!options.replay.empty()) return replay(options);
+  if (!options.replay.empty() && options.verify.empty()) return replay(options);
   const CommonOptions& common = *options.common;
   CalibrationOptions choices = choices_of(options);
+  if (!options.verify.empty()) {
+    check_writable(common);
+    refuse_own_inputs(common, {options.verify});
+    if (options.dry_run || options.resume || !options.replay.empty()) {
+      throw InputError(Fault::kUsage, {"--verify", 0, ""},
+                       "expected no --dry-run, --resume or --replay beside it");
+    }
+    choose_scratch(options, choices);
+    return run_calibrate_verify(options.verify, choices, common);
+  }
   std::vector<std::string> files;
   if (!options.dry_run && !choices.profile.empty()) {
     files.push_back(choices.profile);
@@ -203,6 +215,7 @@ void add_calibrate(CLI::App& app, CommandList& commands) {
       "  spillway calibrate --dry-run\n"
       "  spillway calibrate --budget 10min --scratch /data/tmp --out machine.json\n"
       "  spillway calibrate --budget 10min --out machine.json --resume\n"
+      "  spillway calibrate --verify machine.json\n"
       "  spillway calibrate --replay result.json --window 10s\n",
       options->common, [options] { return run(*options); });
   command->get_option("--out")->description(
@@ -229,6 +242,9 @@ void add_calibrate(CLI::App& app, CommandList& commands) {
   command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
   command->add_flag("--resume", options->resume,
                     "Go on with a calibration that was cut short, from what it left beside --out");
+  command->add_option(
+      "--verify", options->verify,
+      "Measure a tenth of PROFILE's cells and other sizes again; exit 99 where it does not hold");
 }
 
 }  // namespace spillway

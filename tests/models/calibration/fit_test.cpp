@@ -4,7 +4,7 @@
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/fit_table.hpp"
 #include "models/calibration/plausible.hpp"
-#include "models/catalogue/gpu_spec.hpp"
+#include "models/catalogue/gpu_device.hpp"
 #include "tests/models/calibration/synthetic_machine.hpp"
 #include "tests/support/catch.hpp"
 
