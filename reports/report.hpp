@@ -72,6 +72,8 @@ Report trace_summary(const nlohmann::json& results, const Provenance& provenance
 Report mrc_report(const nlohmann::json& results, const Provenance& provenance);
 /// With the curve drawn in characters, for a terminal.
 Report mrc_summary(const nlohmann::json& results, const Provenance& provenance);
+/// From the results of a `hardware-profile` document.
+Report profile_report(const nlohmann::json& results, const Provenance& provenance);
 /// The table of sizes that a plan prints on the terminal, and the report repeats.
 Table plan_table(const PlanResult& plan);
 
