@@ -16,9 +16,10 @@ namespace {
 using Names = std::string_view;
 
 constexpr Names kLinkKeys[] = {
-    "name",        "from",         "to",      "kind",      "latency_us",    "bandwidth",
-    "per_copy_us", "copy_bytes",   "copies",  "gbs",       "duplex_factor", "method",
-    "submit_us",   "numa_penalty", "through", "shared_by", "sm_share"};
+    "name",          "from",        "to",         "kind",         "latency_us",
+    "bandwidth",     "per_copy_us", "copy_bytes", "copies",       "gbs",
+    "duplex_factor", "method",      "submit_us",  "numa_penalty", "through",
+    "shared_by",     "sm_share",    "mem",        "pattern"};
 constexpr Names kMediumKeys[] = {"name", "bandwidth", "discipline"};
 constexpr std::uint32_t kMostClients = 1024;
 
@@ -155,6 +156,7 @@ LinkChoice read_link(const ObjectReader& link, Scenario& s) {
   out.submit = microseconds_up(link.number("submit_us", 0, 1e6).value_or(0));
   out.numa_penalty = link.number("numa_penalty", 0.01, 1).value_or(1);
   const std::string kind = link.require_text("kind");
+  if (kind != "profile") link.refuse({"mem", "pattern"}, "expected only with kind profile");
   if (kind == "affine" || kind == "constant") {
     link.refuse({"per_copy_us", "copy_bytes", "copies", "gbs"}, "expected only with kind table");
     if (kind == "affine") {
@@ -170,9 +172,12 @@ LinkChoice read_link(const ObjectReader& link, Scenario& s) {
     out.table = read_rate_table(link);
   } else if (kind == "default") {
     read_default(link, s, method, out);
+  } else if (kind == "profile") {
+    read_profile_link(link, s, out);
   } else {
-    link.fail("kind",
-              fmt::format("expected affine, constant, table or default, found \"{}\"", kind));
+    link.fail("kind", fmt::format("expected affine, constant, table, default or profile, found "
+                                  "\"{}\"",
+                                  kind));
   }
   read_sharing(link, s, out);
   return out;
@@ -225,6 +230,7 @@ void read_links(const ObjectReader& top, Scenario& s) {
     }
     lane = choice;
   }
+  fill_from_profile(s);
   check_submission(top, s);
   if (!s.tier || (s.down && s.up)) return;
   if (s.gpu == nullptr) {

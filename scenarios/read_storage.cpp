@@ -88,6 +88,8 @@ class DeviceReader {
       : tier_(tier), device_(tier.object("device", ScenarioKeys::kDevice)), name_(name), s_(s) {
     out_.spec = default_storage(kind);
     out_.chunk_tokens = default_chunk_tokens(kind);
+    // What calibrate measures is a local drive.
+    if (kind == kNvme && s.hardware) measured_ = use_storage(*s.hardware, out_.spec);
   }
 
   StorageChoice read() {
@@ -263,6 +265,11 @@ class DeviceReader {
   void note_defaults() {
     for (const StorageSource& row : storage_sources(out_.spec.kind)) {
       if (given(row.key)) continue;
+      if (std::find(measured_.begin(), measured_.end(), row.key) != measured_.end()) {
+        s_.notes.push_back(fmt::format("tier {}: {} {} (hardware profile {})", name_, row.key,
+                                       value_of(row.key), s_.hardware->name));
+        continue;
+      }
       s_.notes.push_back(fmt::format("tier {}: {} {} (default; {})", name_, row.key,
                                      value_of(row.key), row.source));
     }
@@ -273,6 +280,7 @@ class DeviceReader {
   std::string name_;
   Scenario& s_;
   StorageChoice out_;
+  std::vector<std::string_view> measured_;  ///< keys whose figure the hardware profile gives
 };
 
 }  // namespace

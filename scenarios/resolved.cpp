@@ -171,6 +171,17 @@ json compute_json(const Scenario& s) {
             {"elementwise_passes", k.elementwise_passes}}}};
 }
 
+json hardware_json(const HardwareChoice& h) {
+  json gpus = json::array();
+  for (const GpuFacts& gpu : h.machine.gpus) gpus.push_back(gpu.name);
+  return {{"name", h.name},
+          {"path", h.path},
+          {"created", h.created},
+          {"content_hash", h.digest},
+          {"machine_hash", h.machine_hash},
+          {"machine", {{"cpu", h.machine.cpu}, {"gpus", gpus}, {"driver", h.machine.driver}}}};
+}
+
 json synthetic_json(const SyntheticConfig& c) {
   json out;
   for (const SyntheticKey& key : synthetic_keys()) {
@@ -252,11 +263,13 @@ json resolved_configuration(const Scenario& s) {
 
 json scenario_inputs(const Scenario& s, const Workload& workload) {
   const json configuration = resolved_configuration(s);
-  return {{"scenario", {{"name", s.name}, {"path", s.path}}},
-          {"configuration", configuration},
-          {"configuration_hash", digest_of(configuration)},
-          {"trace", trace_inputs(workload)},
-          {"seed", s.seed}};
+  json out = {{"scenario", {{"name", s.name}, {"path", s.path}}},
+              {"configuration", configuration},
+              {"configuration_hash", digest_of(configuration)},
+              {"trace", trace_inputs(workload)},
+              {"seed", s.seed}};
+  if (s.hardware) out["hardware"] = hardware_json(*s.hardware);
+  return out;
 }
 
 json trace_inputs(const WorkloadSource& source, std::uint32_t block_tokens,

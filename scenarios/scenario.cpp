@@ -11,9 +11,9 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"name",  "description", "model",    "gpu",      "engine",
-                                         "tiers", "links",       "compute",  "workload", "slo",
-                                         "plan",  "seed",        "policies", "media"};
+constexpr std::string_view kTopKeys[] = {
+    "name",     "description", "model", "gpu",  "engine",   "tiers", "links",   "compute",
+    "workload", "slo",         "plan",  "seed", "policies", "media", "hardware"};
 
 }  // namespace
 
@@ -78,6 +78,7 @@ Scenario load_scenario(const JsonSource& source) {
   s.seed = static_cast<std::uint64_t>(
       top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
   if (const auto gpu = top.text("gpu")) s.gpu = &find_gpu(*gpu, top.where("gpu"));
+  read_hardware(top, s);
   s.model = read_model(top);
   read_engine(top, s);
   read_compute(top, s);

@@ -24,6 +24,7 @@
 #include "scenarios/config/json_source.hpp"
 #include "scenarios/config/object_reader.hpp"
 #include "scenarios/config/quantities.hpp"
+#include "scenarios/hardware.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -154,6 +155,8 @@ struct Scenario {
   std::optional<LinkChoice> down;  ///< HBM to the tier
   std::optional<LinkChoice> up;
   std::vector<MediumChoice> media;  ///< that links go through
+  std::optional<HardwareChoice> hardware;
+  std::vector<std::string> hardware_doubts;  ///< why it may not fit; --strict refuses them
   WorkloadChoice workload;
   std::vector<SloTarget> slo;
   std::optional<PlanChoice> plan;
@@ -169,6 +172,10 @@ struct Scenario {
 
 /// Throws InputError (exit 2) naming file, line, field and what was expected.
 Scenario load_scenario(const JsonSource& source);
+
+/// Compares the machine of the scenario's hardware profile with `here` and with the scenario's GPU.
+/// What differs becomes a note, or, under `strict`, an InputError (exit 2).
+void check_hardware(Scenario& scenario, const MachineFacts& here, bool strict);
 
 /// The scenario's workload. Throws InputError: exit 3 for trace content, exit 7 where it cannot be
 /// read.

@@ -18,6 +18,11 @@ EvictionChoice read_eviction(const ObjectReader& object);
 /// The key `write_admission` of a tier.
 WriteAdmissionChoice read_write_admission(const ObjectReader& tier);
 void read_policies(const ObjectReader& top, Scenario& s);
+void read_hardware(const ObjectReader& top, Scenario& s);
+/// Fills `out`, which has its name, ends and method, from the scenario's hardware profile.
+void read_profile_link(const ObjectReader& link, const Scenario& s, LinkChoice& out);
+/// Links that the scenario does not give, where its profile holds copies; a note where it does not.
+void fill_from_profile(Scenario& s);
 void read_tiers(const ObjectReader& top, Scenario& s);
 /// The key `device` of a storage tier called `name`.
 StorageChoice read_storage(const ObjectReader& tier, const std::string& name, StorageKind kind,

@@ -33,8 +33,4 @@ std::string_view gpu_specs_source();
 /// Throws InputError (exit 2) listing what is known.
 const GpuSpec& find_gpu(std::string_view name, const SourceRef& where);
 
-/// The GPU that a driver calls `device` ("NVIDIA H100 80GB HBM3"), the one of the nearest memory
-/// where there are several; nullptr where none fits.
-const GpuSpec* gpu_of_device(std::string_view device, std::int64_t memory_bytes);
-
 }  // namespace spillway

@@ -41,6 +41,7 @@ struct RateTable {
   /// Copy sizes whose rate holds for any number of copies, from this column on; those below were
   /// measured at `copies` only.
   std::size_t any_count_from = kNoColumn;
+  std::vector<bool> measured;  ///< as `gbs`; false: reach() says so. Empty: all were
   std::string source;
 
   static constexpr std::size_t kNoColumn = ~std::size_t{0};

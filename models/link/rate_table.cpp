@@ -50,8 +50,11 @@ class TableLink final : public LinkModel {
     }
     double least = std::numeric_limits<double>::max();
     double most = std::numeric_limits<double>::lowest();
+    bool known = true;
     const auto corner = [&](std::size_t row, std::size_t column) {
-      const double rate = table_.gbs[row * table_.copy_bytes.size() + column];
+      const std::size_t cell = row * table_.copy_bytes.size() + column;
+      const double rate = table_.gbs[cell];
+      known = known && (table_.measured.empty() || table_.measured[cell]);
       least = std::min(least, rate);
       most = std::max(most, rate);
     };
@@ -59,6 +62,7 @@ class TableLink final : public LinkModel {
     if (x.weight > 0) corner(y.low, x.high);
     if (y.weight > 0) corner(y.high, x.low);
     if (x.weight > 0 && y.weight > 0) corner(y.high, x.high);
+    if (!known) return Reach::kExtrapolated;
     return most - least > kStep ? Reach::kAcrossStep : Reach::kInside;
   }
   BytesPerSecond capacity() const override { return BytesPerSecond(peak_ * 1e9); }

@@ -7,6 +7,7 @@
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/strict.hpp"
 #include "scenarios/compare/comparison.hpp"
 #include "sim/digest.hpp"
 
@@ -20,6 +21,7 @@ struct Options {
   std::vector<std::string> baseline;
   std::vector<std::string> outputs;
   CompareOptions compare;
+  bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -50,9 +52,10 @@ int run(const Options& options) {
   const std::vector<Varied> varied = parse_varied(options.vary);
   check_metric(options.compare.metric);
   check_writable(common, paths_of(outputs));
-  const VariantSet set =
+  VariantSet set =
       make_variants(open_scenario_source(options.scenario, common), varied, options.baseline);
-  for (const Variant& variant : set.variants) {
+  for (Variant& variant : set.variants) {
+    check_hardware_here(variant.scenario, options.strict);
     refuse_own_inputs(common, {options.scenario, variant.scenario.workload.trace},
                       paths_of(outputs));
   }
@@ -104,6 +107,7 @@ void add_compare(CLI::App& app, CommandList& commands) {
   command->add_option("--metric", options->compare.metric,
                       "Metric to rank by (default: p99_ttft_ms)");
   command->add_option("--output", options->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+  add_strict(*command, options->strict);
 }
 
 }  // namespace spillway

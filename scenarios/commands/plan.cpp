@@ -6,6 +6,7 @@
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/strict.hpp"
 #include "scenarios/planner/planner.hpp"
 #include "scenarios/resolved.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 struct PlanOptions {
   std::string scenario;
+  bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -40,7 +42,8 @@ int run(const PlanOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
   const JsonSource source = open_scenario_source(options.scenario, common);
-  const Scenario scenario = load_scenario(source);
+  Scenario scenario = load_scenario(source);
+  check_hardware_here(scenario, options.strict);
   refuse_own_inputs(common, {options.scenario, scenario.workload.trace});
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());
@@ -82,6 +85,7 @@ void add_plan(CLI::App& app, CommandList& commands) {
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n",
       options->common, [options] { return run(*options); });
   command->add_option("SCENARIO", options->scenario, "Scenario file with slo and plan")->required();
+  add_strict(*command, options->strict);
 }
 
 }  // namespace spillway

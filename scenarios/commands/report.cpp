@@ -6,6 +6,7 @@
 #include "reports/format.hpp"
 #include "reports/renderer.hpp"
 #include "reports/run_json.hpp"
+#include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/commands/command.hpp"
 #include "sim/output_file.hpp"
 
@@ -51,8 +52,18 @@ Report build(const JsonSource& source) {
     if (kind == "compare") return compare_report(compare_from_json(root.at("results")), p);
     if (kind == "trace-stats") return trace_report(root.at("results"), p);
     if (kind == "mrc") return mrc_report(root.at("results"), p);
+    if (kind == kProfileKind) {
+      std::vector<std::string> notes;
+      read_profile(source, notes);  // in full, so that a report is of a sound profile
+      std::erase_if(notes, [](const std::string& note) {
+        return note.find("their digest") != std::string::npos;  // said above
+      });
+      p.warnings.insert(p.warnings.end(), notes.begin(), notes.end());
+      return profile_report(root.at("results"), p);
+    }
     fail(fmt::format(
-        "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats, mrc",
+        "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats, mrc, "
+        "hardware-profile",
         kind));
   } catch (const nlohmann::json::exception& error) {
     fail(fmt::format("not a complete result document ({})", error.what()));
@@ -105,7 +116,7 @@ void add_report(CLI::App& app, CommandList& commands) {
                                   options->common, [options] { return run(*options); });
   command
       ->add_option("RESULT", options->result,
-                   "JSON document of a run, a plan, a comparison or trace stats")
+                   "JSON document of a run, a plan, a comparison, trace stats or a profile")
       ->required();
   command->add_option("--format", options->formats, "html, md, text, csv")->delimiter(',');
 }

@@ -8,6 +8,7 @@
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/strict.hpp"
 #include "scenarios/request_log.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/simulation.hpp"
@@ -24,6 +25,7 @@ struct RunOptions {
   std::string scenario;
   std::vector<std::string> outputs;
   bool gate = false;
+  bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -33,7 +35,8 @@ int run(const RunOptions& options) {
       options.outputs, {"requests", "transfers", "html", "md", "csv", "text"}, common);
   check_writable(common, paths_of(outputs));
   const JsonSource source = open_scenario_source(options.scenario, common);
-  const Scenario scenario = load_scenario(source);
+  Scenario scenario = load_scenario(source);
+  check_hardware_here(scenario, options.strict);
   refuse_own_inputs(common, {options.scenario, scenario.workload.trace}, paths_of(outputs));
 
   Progress reading("reading", "MB", !common.quiet);
@@ -101,6 +104,7 @@ void add_run(CLI::App& app, CommandList& commands) {
       ->required();
   command->add_option("--output", options->outputs,
                       "kind=requests|transfers|html|md|csv|text,path=FILE (repeatable)");
+  add_strict(*command, options->strict);
   command->add_flag("--gate", options->gate,
                     "Exit with 99 when an SLO is missed or a request does not complete");
 }

@@ -86,7 +86,7 @@ TEST_CASE("malformed links", "[scenarios]") {
        {kDownLine, link_with(R"("kind": "affine", "latency_us": 1, "bandwidth": 25)"),
         "links.0.bandwidth: expected a rate with its unit, e.g. \"25GB/s\", found 25"},
        {kDownLine, link_with(R"("kind": "linear")"),
-        "links.0.kind: expected affine, constant, table or default, found \"linear\""},
+        "links.0.kind: expected affine, constant, table, default or profile, found \"linear\""},
        {kDownLine, link_with(R"("kind": "affine", "latency_ms": 1)"),
         "links.0.latency_ms: unknown key of links[] \"latency_ms\"; did you mean \"latency_us\"?"},
        {kDownLine, link_with(R"("kind": "affine", "duplex_factor": 2)"),

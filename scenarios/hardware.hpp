@@ -1,0 +1,66 @@
+// A hardware profile in a scenario: found by name or path, checked, and asked for figures.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/calibration/profile.hpp"
+#include "models/link/link_model.hpp"
+#include "models/tier/storage_spec.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+/// What a scenario keeps of its profile: the fits and where they come from.
+struct HardwareChoice {
+  std::string path;
+  std::string name;
+  std::string created;
+  std::string digest;  ///< of the document's results
+  MachineFacts machine;
+  std::string machine_hash;
+  std::vector<FitRecord> fits;
+  SourceRef where;  ///< the scenario's key
+};
+
+/// `named` is a path (with a "/" or ".json"), as seen from `folder`, the scenario's, or a name: in
+/// scenarios/hardware/, then in `folder`. Throws InputError (exit 2) with the nearest known name.
+std::string find_hardware(const std::string& named, const std::string& folder,
+                          const SourceRef& where);
+
+/// Reads and checks. Throws InputError: exit 7 where the file cannot be read, 2 where it is no
+/// profile, or holds cells that no machine can have measured. What deserves a word goes to `notes`.
+HardwareChoice load_hardware(const std::string& path, const SourceRef& where,
+                             std::vector<std::string>& notes);
+
+/// Which way to copy, as links[] with kind "profile" say.
+struct ProfileCopy {
+  std::string method;  ///< batch, dma, kernel; empty: batch where it was measured, else dma
+  std::string mem = "host_alloc";
+  std::string pattern = "contiguous";
+};
+
+struct ProfileLink {
+  RateTable table;     ///< of the device; submission of a batch is its latency
+  Duration submit{0};  ///< of the host thread, for each piece
+  double duplex_factor = 1;
+  std::string method;
+};
+
+/// `dir` is h2d or d2h. Throws InputError (exit 2) at `where`, with the command that would measure
+/// what is missing.
+ProfileLink profile_link(const HardwareChoice& hardware, std::string_view dir,
+                         const ProfileCopy& copy, const SourceRef& where);
+/// Whether the profile holds copies at all; one of a machine without a GPU does not.
+bool has_copies(const HardwareChoice& hardware);
+
+/// Puts what was measured of the drive in place of published figures: rates, latencies and their
+/// tails, the write cache. Returns the keys of tiers[].device that now have their figure from it.
+std::vector<std::string_view> use_storage(const HardwareChoice& hardware, StorageSpec& spec);
+
+/// Which facts differ, as "fact: profile X, here Y"; empty where it is the same machine. What is
+/// not known on either side does not count.
+std::vector<std::string> machine_differences(const MachineFacts& profile, const MachineFacts& here);
+
+}  // namespace spillway
