@@ -1,0 +1,223 @@
+#include "scenarios/run_wiring.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/tier/storage_link.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::uint32_t kDownLink = 0;
+constexpr std::uint32_t kUpLink = 1;
+
+void gather_offload(const OffloadCounters& offload, RunResult& r) {
+  TierResult& tier = r.tiers[1];
+  tier.queries = offload.queries;
+  tier.hits = offload.hits;
+  tier.hits_resumed = offload.hits_resumed;
+  tier.store_failures = offload.store_failures;
+  for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
+    if (offload.refused[i] == 0) continue;
+    const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
+    tier.write_refusals.push_back({std::string(reason), offload.refused[i]});
+  }
+  r.flushes = offload.flushes;
+}
+
+}  // namespace
+
+std::uint32_t RunWiring::write_link() const {
+  return direct() ? kDownLink : after_media();
+}
+std::uint32_t RunWiring::read_link() const {
+  return direct() ? kUpLink : after_media() + 1;
+}
+
+/// Those between the tiers, then the media behind them, then those between host and storage.
+std::uint32_t RunWiring::links() const {
+  if (tiers() == 1) return 0;
+  return after_media() + (has_storage() && !direct() ? 2 : 0);
+}
+
+LaneSpec RunWiring::lane(std::uint32_t link, const LinkChoice& choice) const {
+  LaneSpec out{link, choice.make(), choice.duplex_factor};
+  out.submit = choice.submit;
+  out.clients = choice.shared_by;
+  for (const std::string& name : choice.through) {
+    const auto at = std::find_if(s_.media.begin(), s_.media.end(),
+                                 [&](const MediumChoice& m) { return m.name == name; });
+    out.through.push_back(static_cast<std::uint32_t>(at - s_.media.begin()));
+  }
+  return out;
+}
+
+StorageDeviceConfig RunWiring::device() const {
+  const StorageChoice& choice = *s_.tier->storage;
+  StorageDeviceConfig out;
+  out.spec = choice.direct ? direct_storage(choice.spec, s_.down->make()->capacity(),
+                                            s_.up->make()->capacity())
+                           : choice.spec;
+  out.clients = choice.clients;
+  out.seed = s_.seed;
+  out.read_link = read_link();
+  out.write_link = write_link();
+  return out;
+}
+
+std::unique_ptr<LinkModel> RunWiring::load_link() const {
+  if (!has_storage()) return s_.up->make();
+  const StorageDeviceConfig config = device();
+  return make_storage_read_link(config.spec, config.clients, direct() ? nullptr : s_.up->make());
+}
+
+EngineParts RunWiring::parts() const {
+  EngineParts out;
+  out.config = s_.engine;
+  out.admission = s_.admission;
+  out.eviction = s_.hbm_eviction;
+  out.cost = s_.make_cost();
+  out.measure_from = s_.workload.warmup;
+  if (tiers() == 1) return out;
+  out.lower = std::make_unique<LowerTierConfig>();
+  out.lower->capacity_blocks = tier_blocks_;
+  out.lower->eviction = s_.tier->eviction;
+  out.lower->write_admission = s_.tier->write_admission;
+  out.lower->down = lane(kDownLink, *s_.down);
+  out.lower->up = lane(kUpLink, *s_.up);
+  out.lower->media.seed = s_.seed;
+  for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
+    out.lower->media.media.push_back(
+        {s_.media[i].bytes_per_second, kFirstMedium + i, s_.media[i].fifo});
+  }
+  if (has_storage()) {
+    out.lower->storage = device();
+    out.lower->direct = direct();
+  }
+  if (s_.load_at_break_even) out.lower->load_estimate = load_link();
+  out.lower->interference = s_.copy_interference();
+  return out;
+}
+
+RunResult RunWiring::gather(const Engine& engine, RunResult r) const {
+  r.deferrals = engine.deferrals();
+  r.flush_stall_s = seconds_of(engine.flush_stall());
+  std::size_t series = r.series.size() - r.tiers.size() - r.links.size();
+
+  const auto name_tier = [&](std::size_t i, const std::string& name, std::uint64_t blocks) {
+    TierResult& tier = r.tiers[i];
+    tier.name = name;
+    tier.unbounded = blocks == ~std::uint64_t{0};
+    tier.capacity_blocks = tier.unbounded ? 0 : blocks;
+    tier.capacity_bytes =
+        static_cast<std::int64_t>(tier.capacity_blocks) * s_.engine.block_bytes.count();
+    r.prompt_tokens_by_source[i + 1].first = name;
+    r.series[series++].name = name;
+  };
+  name_tier(0, "hbm", s_.engine.num_gpu_blocks - 1);
+  const PrefixCacheCounters& prefix = engine.scheduler().counters();
+  r.tiers[0].queries = prefix.queries;
+  r.tiers[0].hits = prefix.hits;
+  r.tiers[0].hits_resumed = prefix.hits_resumed;
+  if (tiers() == 1) return r;
+
+  name_tier(1, s_.tier->name, tier_blocks_);
+  if (engine.streaming() != nullptr) {
+    r.tiers[1].queries = engine.streaming()->lower_counters().queries;
+    r.tiers[1].hits = engine.streaming()->lower_counters().hits;
+  } else {
+    gather_offload(engine.connector()->counters(), r);
+  }
+  r.load_choice = load_choice(engine);
+  if (s_.copy_interference().any()) r.copy_harm_s = seconds_of(engine.copy_harm());
+  if (s_.engine.load != LoadSemantics::kAsync) {
+    r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
+  }
+  const std::size_t first = series;  // of the links, in their order
+  const auto name_link = [&](std::size_t i, const LinkChoice& choice) {
+    r.links[i].name = choice.name;
+    r.links[i].from = choice.from;
+    r.links[i].to = choice.to;
+    r.links[i].capacity_bytes_per_s = choice.make()->capacity().value();
+    r.links[i].model = choice.source;
+    r.series[first + i].name = choice.name;
+  };
+  if (!has_storage() || !direct()) {
+    name_link(kDownLink, *s_.down);
+    name_link(kUpLink, *s_.up);
+  }
+  for (std::size_t i = 0; i < s_.media.size(); ++i) {
+    LinkResult& link = r.links[kFirstMedium + i];
+    link.name = s_.media[i].name;
+    link.model = s_.media[i].fifo ? "scenario, first come first served" : "scenario, fair shares";
+    link.medium = true;
+    link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
+    r.series[first + kFirstMedium + i].name = link.name;
+  }
+  if (has_storage()) gather_storage(r, *engine.storage(), first);
+  return r;
+}
+
+/// The links to the device, and what the device did.
+void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
+                               std::size_t first) const {
+  const StorageDeviceConfig config = device();
+  const StorageSpec& spec = config.spec;
+  const std::string& tier = s_.tier->name;
+  const std::string near(direct() ? "hbm" : TierChoice::kHost);
+  const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
+                             const std::string& to, const StorageLane& lane) {
+    LinkResult& l = r.links[link];
+    l.name = fmt::format("{}-{}", tier, way);
+    l.from = from;
+    l.to = to;
+    l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
+    l.model = fmt::format("{}, {} operations in flight{}", name_of(spec.kind), spec.slots,
+                          direct() ? ", direct" : "");
+    r.series[first + link].name = l.name;
+  };
+  name_link(write_link(), "write", near, tier, spec.write);
+  name_link(read_link(), "read", tier, near, spec.read);
+
+  TierResult& t = r.tiers[1];
+  t.kind = name_of(spec.kind);
+  DeviceResult& d = t.device.emplace();
+  d.bytes_read = storage.wear().read.count();
+  d.bytes_written = storage.wear().written.count();
+  const LatencySamples& loads = storage.latency(StorageOp::kRead);
+  if (loads.count() > 0) {
+    d.latency_p50_ms = loads.stats().median_ms;
+    d.latency_p99_ms = loads.stats().p99_ms;
+  }
+  if (spec.write_cache) d.slow_write_seconds = seconds_of(storage.slow_writes());
+  if (spec.rated_writes > Bytes(0)) {
+    d.endurance_share = storage.wear().endurance_share(spec.rated_writes);
+  }
+  Bytes drive = s_.tier->storage->drive_bytes;
+  if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
+  if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
+    d.drive_writes = storage.wear().drive_writes(drive);
+  }
+}
+
+/// Where loading begins to pay, and what was decided of each load.
+LoadChoiceResult RunWiring::load_choice(const Engine& engine) const {
+  LoadChoiceResult out;
+  const auto cost = s_.make_cost();
+  const auto up = load_link();
+  const std::uint32_t pool = (s_.engine.num_gpu_blocks - 1) * s_.engine.block_tokens;
+  const std::uint32_t most = s_.engine.max_model_len;
+  LoadEstimate estimate(s_.engine, *cost, *up);
+  out.break_even_tokens =
+      estimate.break_even_tokens(most > 0 ? std::min(most, pool) : pool).value_or(0);
+  if (const LoadChoice* choice = engine.load_choice()) {
+    out.decided = true;
+    out.loaded = choice->loaded();
+    out.recomputed = choice->recomputed();
+  }
+  return out;
+}
+
+}  // namespace spillway
