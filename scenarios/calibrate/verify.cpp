@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -48,6 +49,10 @@ std::optional<Value> value_of(const std::string& section, const json& row) {
   return positive(together, "GB/s");
 }
 
+bool is_stable(const json& row) {
+  return !row.contains("state") || row.at("state").value("stable", true);
+}
+
 bool answers(const json& row, const json& request) {
   for (const auto& item : request.items()) {
     const auto it = row.find(item.key());
@@ -69,6 +74,7 @@ struct Candidate {
   std::size_t bench;
   CellPlan plan;
   Value stored;
+  bool stable;
 };
 
 class Verification {
@@ -127,7 +133,7 @@ class Verification {
           found.insert({plan.section, i});
           sizes_[plan.section].insert(plan.request.value("bytes", std::int64_t{0}));
           const auto value = value_of(plan.section, row);
-          if (value) candidates_.push_back({b, plan, *value});
+          if (value) candidates_.push_back({b, plan, *value, is_stable(row)});
           break;
         }
       }
@@ -144,7 +150,8 @@ class Verification {
     }
   }
 
-  /// A share of each section, drawn without putting back.
+  /// A share of each section, drawn without putting back: of the cells that were stable, where
+  /// there are any. What varied then says nothing by varying now.
   std::vector<Candidate> draw() {
     std::map<std::string, std::vector<Candidate>> by_section;
     for (Candidate& candidate : candidates_) {
@@ -152,6 +159,8 @@ class Verification {
     }
     std::vector<Candidate> out;
     for (auto& [section, all] : by_section) {
+      const auto stable = [](const Candidate& candidate) { return candidate.stable; };
+      if (std::any_of(all.begin(), all.end(), stable)) std::erase_if(all, std::not_fn(stable));
       const double wanted = std::ceil(options_.share * static_cast<double>(all.size()));
       const auto count = std::min(all.size(), static_cast<std::size_t>(std::max(1.0, wanted)));
       for (std::size_t i = 0; i < count; ++i) {
@@ -160,6 +169,22 @@ class Verification {
       }
     }
     return out;
+  }
+
+  /// Somewhere in the middle half of the gap in logarithms, on a page.
+  std::int64_t between(std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t kPage = 4096;
+    const double ratio = static_cast<double>(b) / static_cast<double>(a);
+    const double middle = static_cast<double>(a) * det::pow(ratio, 0.25 + 0.5 * random_.uniform());
+    return std::llround(middle / kPage) * kPage;
+  }
+
+  /// A power of two, for blocks of a file whose contents are verified lie on their own size; 0
+  /// where none is between.
+  static std::int64_t power_between(std::int64_t a, std::int64_t b) {
+    const auto low = static_cast<std::uint64_t>(std::min(a, b));
+    const std::uint64_t next = std::bit_floor(low) * 2;
+    return next < static_cast<std::uint64_t>(std::max(a, b)) ? static_cast<std::int64_t>(next) : 0;
   }
 
   /// For a drawn cell of a section with tables: the same at a size between two of the grid.
@@ -175,12 +200,8 @@ class Verification {
                                : at != sizes.begin() ? *std::prev(at)
                                                      : 0;
     if (other == 0) return;
-    // Somewhere in the middle half of the gap in logarithms, on a page.
-    constexpr std::int64_t kPage = 4096;
-    const double share = 0.25 + 0.5 * random_.uniform();
-    const double middle = static_cast<double>(bytes) *
-                          det::pow(static_cast<double>(other) / static_cast<double>(bytes), share);
-    const std::int64_t size = std::llround(middle / kPage) * kPage;
+    const std::int64_t size =
+        section == "copy" ? between(bytes, other) : power_between(bytes, other);
     if (size <= 0 || sizes.contains(size)) return;
     Candidate candidate = from;
     candidate.plan.request["bytes"] = size;
@@ -211,11 +232,16 @@ class Verification {
   void measure(const Candidate& candidate, const Value& expected, bool stored) {
     if (lost_[candidate.bench]) return;
     std::vector<double> values;
+    std::string problem = "no figure";
     for (std::uint32_t i = 0; i < options_.repeats; ++i) {
       try {
         const json row = benches_[candidate.bench]->measure(candidate.plan);
         const auto value = value_of(candidate.plan.section, row);
-        if (value) values.push_back(value->value);
+        if (value) {
+          values.push_back(value->value);
+        } else if (row.contains("state")) {
+          problem = row.at("state").value("problem", problem);
+        }
       } catch (const BenchLost& lost) {
         lost_[candidate.bench] = true;
         out_.notes.push_back(
@@ -225,8 +251,8 @@ class Verification {
     }
     if (values.empty() && lost_[candidate.bench]) return;
     if (values.empty()) {
-      out_.notes.push_back(fmt::format("{} {}: could not be measured again", candidate.plan.section,
-                                       candidate.plan.request.dump()));
+      out_.notes.push_back(fmt::format("{} {}: could not be measured: {}", candidate.plan.section,
+                                       candidate.plan.request.dump(), problem));
       return;
     }
     VerifiedCell cell;
