@@ -61,6 +61,10 @@ Table totals_table(const RunResult& run) {
   add("preemptions", format_count(run.preemptions));
   add("recomputed tokens", format_count(run.recomputed_tokens));
   add("engine steps", format_count(run.engine_steps));
+  if (run.cold_blocks_per_token_p99 > 0) {
+    add("cold blocks read per decoded token", format_real(run.cold_blocks_per_token_mean));
+    add("... p99", format_real(run.cold_blocks_per_token_p99));
+  }
   if (run.flushes > 0) {
     add("steps stalled by stores", format_count(run.flushes));
     add("stalled by stores (s)", format_real(run.flush_stall_s));

@@ -93,6 +93,41 @@ void check_tables(const HardwareChoice& choice, const JsonSource& source) {
   }
 }
 
+/// Figures that nobody should trust come with a word about it.
+void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
+                  std::vector<std::string>& notes) {
+  std::size_t cells = 0;
+  std::size_t unstable = 0;
+  const auto count = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      ++cells;
+      unstable += row.state.stable ? 0 : 1;
+    }
+  };
+  count(profile.copy);
+  count(profile.contention);
+  count(profile.dram);
+  count(profile.storage);
+  if (unstable > 0) {
+    notes.push_back(fmt::format("hardware {}: {} of {} cells did not settle while it was measured",
+                                choice.name, unstable, cells));
+  }
+  constexpr double kPoor = 25;
+  std::vector<std::string> poor;
+  for (const FitRecord& fit : choice.fits) {
+    if (fit.held_out_p95 <= kPoor) continue;
+    poor.push_back(fmt::format("{} ({:.0f}%)", fit.target, fit.held_out_p95));
+  }
+  if (poor.empty()) return;
+  constexpr std::size_t kNamed = 3;
+  const std::size_t more = poor.size() > kNamed ? poor.size() - kNamed : 0;
+  poor.resize(poor.size() - more);
+  notes.push_back(fmt::format(
+      "hardware {}: one in twenty sizes that were held out is off by more than {}% in {}{}",
+      choice.name, kPoor, fmt::join(poor, ", "),
+      more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 }  // namespace
 
 std::string find_hardware(const std::string& named, const std::string& folder,
@@ -143,6 +178,13 @@ HardwareChoice load_hardware(const std::string& path, const SourceRef& where,
     notes.insert(notes.end(), report.warnings.begin(), report.warnings.end());
   }
   check_tables(out, source);
+  note_quality(profile, out, notes);
+  if (source.root().contains("digest") && source.root()["digest"] != out.digest) {
+    notes.push_back(
+        fmt::format("hardware {}: the file was edited after it was measured (its digest "
+                    "no longer holds)",
+                    out.name));
+  }
   if (!profile.complete) {
     notes.push_back(
         fmt::format("hardware {}: the calibration ended early; what it did not reach is "

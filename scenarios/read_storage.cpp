@@ -89,7 +89,15 @@ class DeviceReader {
     out_.spec = default_storage(kind);
     out_.chunk_tokens = default_chunk_tokens(kind);
     // What calibrate measures is a local drive.
-    if (kind == kNvme && s.hardware) measured_ = use_storage(*s.hardware, out_.spec);
+    if (kind == kNvme && s.hardware) {
+      measured_ = use_storage(*s.hardware, out_.spec);
+      if (measured_.empty()) {
+        s.notes.push_back(
+            fmt::format("hardware {} holds no storage; the drive of tier {} is not "
+                        "from it",
+                        s.hardware->name, name));
+      }
+    }
   }
 
   StorageChoice read() {
@@ -264,8 +272,19 @@ class DeviceReader {
 
   void note_defaults() {
     for (const StorageSource& row : storage_sources(out_.spec.kind)) {
-      if (given(row.key)) continue;
-      if (std::find(measured_.begin(), measured_.end(), row.key) != measured_.end()) {
+      const bool measured =
+          std::find(measured_.begin(), measured_.end(), row.key) != measured_.end();
+      if (given(row.key)) {
+        if (measured) {
+          s_.notes.push_back(
+              fmt::format("tier {}: {} {} is the scenario's; hardware profile {} has a figure of "
+                          "its own, which "
+                          "counts without this key (--set 'tiers.0.device={{}}' for all of them)",
+                          name_, row.key, value_of(row.key), s_.hardware->name));
+        }
+        continue;
+      }
+      if (measured) {
         s_.notes.push_back(fmt::format("tier {}: {} {} (hardware profile {})", name_, row.key,
                                        value_of(row.key), s_.hardware->name));
         continue;

@@ -48,6 +48,8 @@ constexpr RunMetric kMetrics[] = {
     {"output_throughput", false, figure<&R::output_throughput>},
     {"total_token_throughput", false, figure<&R::total_token_throughput>},
     {"goodput", false, figure<&R::goodput>},
+    {"mean_decode_cold_blocks_per_token", true, figure<&R::cold_blocks_per_token_mean>},
+    {"p99_decode_cold_blocks_per_token", true, figure<&R::cold_blocks_per_token_p99>},
     {kRejectedShare, true, rejected_share},
     {"cached_share", false, cached},
     {"preemptions", true, figure<&R::preemptions>},

@@ -174,6 +174,8 @@ void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
     l.from = from;
     l.to = to;
     l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
+    // A job's bytes are told as if spread evenly over its time, which a bin may see as too many.
+    l.peak_bytes_per_s = std::min(l.peak_bytes_per_s, l.capacity_bytes_per_s);
     l.model = fmt::format("{}, {} operations in flight{}", name_of(spec.kind), spec.slots,
                           direct() ? ", direct" : "");
     r.series[first + link].name = l.name;

@@ -209,7 +209,8 @@ class Judge {
     const PlanPoint& chosen = point(plan_.recommended);
     if (chosen.unbounded) return;
     std::string flags;
-    if (chosen.run.tiers.size() > 1) {
+    // Its native offload keeps blocks in host memory only.
+    if (chosen.run.tiers.size() > 1 && !scenario_.tier->storage) {
       flags += fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.6g}",
                            static_cast<double>(chosen.capacity_bytes) / (1 << 30));
     }
