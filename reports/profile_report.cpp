@@ -302,8 +302,10 @@ Section storage_section(const json& r) {
       sustained[static_cast<double>(whole_of(cell, "after_bytes"))] = gbs;
       continue;
     }
-    const std::string op =
-        fmt::format("{}{}", text_of(cell, "op"), cell.value("direct", true) ? "" : ", buffered");
+    std::string op = text_of(cell, "op");
+    if (!cell.value("direct", true)) {
+      op += op == "read" && !cell.value("cold", true) ? ", cached" : ", buffered";
+    }
     const double depth = cell.value("qd", 1.0) * cell.value("jobs", 1.0);
     double& best = by_depth[op][whole_of(cell, "bytes")][depth];
     best = std::max(best, gbs);

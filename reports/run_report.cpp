@@ -120,8 +120,10 @@ Table device_table(const RunResult& run) {
     };
     add("read", format_bytes(static_cast<double>(d.bytes_read)));
     add("written", format_bytes(static_cast<double>(d.bytes_written)));
-    add("load p50", format_ms(d.latency_p50_ms));
-    add("load p99", format_ms(d.latency_p99_ms));
+    if (d.bytes_read > 0) {
+      add("load p50", format_ms(d.latency_p50_ms));
+      add("load p99", format_ms(d.latency_p99_ms));
+    }
     if (d.drive_writes) add("drive writes", format_real(*d.drive_writes));
     if (d.endurance_share) {
       add("rated endurance used up", fmt::format("{} ppm", format_real(*d.endurance_share * 1e6)));

@@ -319,11 +319,14 @@ Report verify_summary(const VerifyResult& result, const VerifyOptions& options,
   report.title = fmt::format("{} {}", name, result.holds ? "holds" : "does not hold");
   Section section;
   Table table;
-  table.header = {"cells", "number", "median error", "at most", "p95", "at most", "worst"};
+  table.header = {"cells", "number", "median error", "at most", "p95", "at most", "worst", ""};
   const auto row = [&](const char* what, const VerifySummary& s, double median, double p95) {
     table.rows.push_back({what, std::to_string(s.cells), fmt::format("{:.1f}%", s.median),
                           fmt::format("{:.0f}%", median), fmt::format("{:.1f}%", s.p95),
-                          fmt::format("{:.0f}%", p95), fmt::format("{:.1f}%", s.max)});
+                          fmt::format("{:.0f}%", p95), fmt::format("{:.1f}%", s.max),
+                          s.median > median ? "median too far off"
+                          : s.p95 > p95     ? "p95 too far off"
+                                            : ""});
   };
   row("stored, again", result.stored, options.stored_median, options.stored_p95);
   row("sizes not stored, by the fits", result.fresh, options.new_median, options.new_p95);
