@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "reports/renderer.hpp"
+#include "sim/observer.hpp"
 
 namespace spillway {
 
@@ -42,6 +43,12 @@ std::string csv_cell(std::string_view text) {
     quoted += c;
   }
   return quoted + "\"";
+}
+
+void append_seconds(fmt::memory_buffer& out, Time t) {
+  if (t == kNever) return;
+  const std::int64_t ns = nanoseconds_of(t);
+  fmt::format_to(std::back_inserter(out), "{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
 }
 
 namespace {

@@ -13,6 +13,8 @@
 #include "models/calibration/plausible.hpp"
 #include "reports/document.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
+#include "scenarios/config/quantities.hpp"
+#include "scenarios/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -48,10 +50,6 @@ double param_or(const FitRecord* fit, const char* name, double otherwise) {
   if (fit == nullptr) return otherwise;
   const auto it = fit->params.find(name);
   return it == fit->params.end() ? otherwise : it->second;
-}
-
-Duration microseconds_up(double us) {
-  return Duration(static_cast<std::int64_t>(std::ceil(us * 1000)));
 }
 
 std::string known_copies(const HardwareChoice& hardware, std::string_view dir) {
@@ -133,8 +131,9 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
 std::string find_hardware(const std::string& named, const std::string& folder,
                           const SourceRef& where) {
   const fs::path beside = folder;
-  if (named.find('/') != std::string::npos || named.ends_with(".json")) {
-    return fs::path(named).is_absolute() ? named : (beside / named).string();
+  if (named.find('/') != std::string::npos || named.ends_with(".json") ||
+      (lies_here(where, named) && fs::is_regular_file(named))) {
+    return path_beside(folder, where, named);
   }
   const fs::path shipped = fs::path(SPILLWAY_SOURCE_DIR) / "scenarios/hardware";
   for (const fs::path& place : {shipped, beside}) {

@@ -47,10 +47,7 @@ void read_hardware(const ObjectReader& top, Scenario& s) {
   if (!named) return;
   const SourceRef where = top.where("hardware");
   const std::string folder = std::filesystem::path(s.path).parent_path().string();
-  // What was typed on the command line may also lie where the user stands.
-  std::error_code none;
-  const bool typed = where.file.starts_with("--") && std::filesystem::is_regular_file(*named, none);
-  s.hardware = load_hardware(typed ? *named : find_hardware(*named, folder, where), where, s.notes);
+  s.hardware = load_hardware(find_hardware(*named, folder, where), where, s.notes);
   if (s.gpu == nullptr || s.hardware->machine.gpus.empty()) return;
   for (const GpuFacts& gpu : s.hardware->machine.gpus) {
     if (gpu_of_device(gpu.name, gpu.memory_bytes) == s.gpu) return;

@@ -23,10 +23,6 @@ constexpr Names kLinkKeys[] = {
 constexpr Names kMediumKeys[] = {"name", "bandwidth", "discipline"};
 constexpr std::uint32_t kMostClients = 1024;
 
-Duration microseconds_up(double us) {
-  return Duration(static_cast<std::int64_t>(std::ceil(us * 1000)));
-}
-
 RateTable read_rate_table(const ObjectReader& link) {
   RateTable table;
   const auto sizes = link.texts("copy_bytes", ObjectReader::kSize);

@@ -33,14 +33,8 @@ std::vector<Names> synthetic_names() {
   return out;
 }
 
-/// A path as a scenario means it: beside the scenario. What was typed on the command line may also
-/// lie where the user stands.
-std::string path_beside(const Scenario& s, const ObjectReader& o, std::string_view key,
-                        const std::string& text) {
-  const std::filesystem::path path(text);
-  const bool typed = o.where(key).file.starts_with("--") && std::filesystem::exists(path);
-  if (path.is_absolute() || text == "-" || typed) return text;
-  return (std::filesystem::path(s.path).parent_path() / path).string();
+std::string folder_of(const Scenario& s) {
+  return std::filesystem::path(s.path).parent_path().string();
 }
 
 /// Reads one key of a synthetic workload, whatever its type.
@@ -68,7 +62,8 @@ struct SyntheticReader {
     if (!key.choices.empty() && !known) {
       o.fail(key.name, unknown_name(key.name, *text, key.choices));
     }
-    config.*member = key.choices.empty() ? path_beside(scenario, o, key.name, *text) : *text;
+    config.*member =
+        key.choices.empty() ? path_beside(folder_of(scenario), o.where(key.name), *text) : *text;
   }
 };
 
@@ -121,7 +116,7 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   if (trace.has_value() == w.synthetic.has_value()) {
     workload->fail("", "expected either trace or synthetic, not both or neither");
   }
-  if (trace) w.trace = path_beside(s, *workload, "trace", *trace);
+  if (trace) w.trace = path_beside(folder_of(s), workload->where("trace"), *trace);
   assign(w.reader.block_tokens, workload->integer("block_tokens", 1, 65536));
   w.reader.session_interval_s = workload->number("session_interval_s", 0, kMostSessionIntervalS);
   w.lenient = workload->boolean("lenient").value_or(false);

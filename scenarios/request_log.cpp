@@ -7,16 +7,6 @@
 
 namespace spillway {
 
-namespace {
-
-void append_seconds(fmt::memory_buffer& out, Time t) {
-  if (t == kNever) return;
-  const std::int64_t ns = nanoseconds_of(t);
-  fmt::format_to(std::back_inserter(out), "{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
-}
-
-}  // namespace
-
 void RequestLog::write(const std::string& path, const std::vector<TierResult>& tiers) const {
   fmt::memory_buffer text;
   const auto out = std::back_inserter(text);

@@ -93,6 +93,19 @@ Scenario load_scenario(const JsonSource& source) {
   return s;
 }
 
+bool lies_here(const SourceRef& where, const std::string& path) {
+  std::error_code none;
+  return where.file.starts_with("--") && std::filesystem::exists(path, none);
+}
+
+std::string path_beside(const std::string& folder, const SourceRef& where,
+                        const std::string& path) {
+  if (std::filesystem::path(path).is_absolute() || path == "-" || lies_here(where, path)) {
+    return path;
+  }
+  return (std::filesystem::path(folder) / path).string();
+}
+
 Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
   const WorkloadChoice& w = scenario.workload;
   if (w.synthetic) {

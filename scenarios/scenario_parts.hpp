@@ -37,6 +37,11 @@ void read_plan(const ObjectReader& top, Scenario& s);
 std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
                                   std::string_view text, const SourceRef& where);
 
+/// What was typed on the command line may lie where the user stands.
+bool lies_here(const SourceRef& where, const std::string& path);
+/// A path as a scenario in `folder` means it: beside the scenario, unless it lies here.
+std::string path_beside(const std::string& folder, const SourceRef& where, const std::string& path);
+
 /// Overwrites `target` where the scenario gave a value.
 template <class T>
 void assign(T& target, const std::optional<std::int64_t>& value) {

@@ -8,14 +8,7 @@
 namespace spillway {
 
 namespace {
-
 constexpr std::string_view kHbm = "hbm";
-
-void append_seconds(fmt::memory_buffer& out, Time t) {
-  const std::int64_t ns = nanoseconds_of(t);
-  fmt::format_to(std::back_inserter(out), ",{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
-}
-
 }  // namespace
 
 void TransferLog::write(const std::string& path, const std::vector<LinkResult>& links) const {
@@ -26,7 +19,10 @@ void TransferLog::write(const std::string& path, const std::vector<LinkResult>& 
     const LinkResult& link = links[r.link];
     const std::string_view direction = link.to == kHbm ? "h2d" : link.from == kHbm ? "d2h" : "host";
     fmt::format_to(out, "{},{}", csv_cell(link.name), direction);
-    for (const Time t : {r.submitted, r.started, r.ended}) append_seconds(text, t);
+    for (const Time t : {r.submitted, r.started, r.ended}) {
+      text.push_back(',');
+      append_seconds(text, t);
+    }
     fmt::format_to(out, ",{},{}\n", r.payload.count(), r.copies);
   }
   write_file(path, {text.data(), text.size()});

@@ -3,6 +3,8 @@
 // Accuracy: relative error below 1e-15 over the normal range (checked against libm in the tests).
 #pragma once
 
+#include <algorithm>
+
 namespace spillway::det {
 
 /// Precondition: x is finite and positive.
@@ -19,6 +21,11 @@ inline double exp(double x) {
 /// Precondition: base > 0.
 inline double pow(double base, double exponent) {
   return exp2(exponent * log2(base));
+}
+/// (a^p + b^p)^(1/p). Preconditions: a and b not negative, one of them positive; p > 0.
+inline double norm(double a, double b, double p) {
+  const double larger = std::max(a, b);
+  return larger * pow(1 + pow(std::min(a, b) / larger, p), 1 / p);
 }
 
 }  // namespace spillway::det

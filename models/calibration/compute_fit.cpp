@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kActivationBytes = 2;
 constexpr double kTileQueries = 64;
-constexpr std::size_t kHoldOut = 3;
 
 double weight_bytes(const std::string& dtype) {
   if (dtype.starts_with("fp8") || dtype.starts_with("e4m3") || dtype.starts_with("int8")) return 1;
@@ -43,16 +42,12 @@ FitRecord fit_and_score(std::string form, std::span<const Parameter> parameters,
   for (std::size_t i = 0; i < measured.size(); ++i) {
     errors.push_back(percent_off(predict(all, i), measured[i]));
   }
-  const ErrorSummary seen = summarise(errors);
-  out.mape = seen.mean;
-  out.max_err = seen.max;
+  score_seen(out, errors);
 
   const std::set<double> distinct(group.begin(), group.end());
-  const std::vector<double> ordered(distinct.begin(), distinct.end());
-  out.from = ordered.front();
-  out.to = ordered.back();
-  std::set<double> held;
-  for (std::size_t i = 1; i + 1 < ordered.size(); i += kHoldOut) held.insert(ordered[i]);
+  out.from = *distinct.begin();
+  out.to = *distinct.rbegin();
+  const std::set<double> held = held_out_of(distinct);
   std::vector<std::size_t> kept;
   std::vector<double> kept_measured;
   for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -68,12 +63,7 @@ FitRecord fit_and_score(std::string form, std::span<const Parameter> parameters,
   for (std::size_t i = 0; i < measured.size(); ++i) {
     if (held.contains(group[i])) errors.push_back(percent_off(predict(part, i), measured[i]));
   }
-  const ErrorSummary unseen = summarise(errors);
-  out.held_out = static_cast<std::uint32_t>(errors.size());
-  out.held_out_mape = unseen.mean;
-  out.held_out_median = unseen.median;
-  out.held_out_p95 = unseen.p95;
-  out.max_err = std::max(out.max_err, unseen.max);
+  score_unseen(out, errors);
   return out;
 }
 
@@ -104,9 +94,7 @@ FitRecord fit_gemm(const std::vector<GemmCell>& cells, const PeakRates& peaks,
       [&](std::span<const double> p, std::size_t i) {
         const double compute = compute_us[i] / p[1];
         const double memory = memory_us[i] / p[2];
-        const double larger = std::max(compute, memory);
-        const double ratio = std::min(compute, memory) / larger;
-        return p[0] + larger * det::pow(1 + det::pow(ratio, p[3]), 1 / p[3]);
+        return p[0] + det::norm(compute, memory, p[3]);
       },
       warnings);
 }

@@ -135,9 +135,7 @@ FitRecord fit_line(const std::vector<std::pair<double, double>>& points) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     errors.push_back(percent_off(predict(fitted, i), measured[i]));
   }
-  const ErrorSummary summary = summarise(errors);
-  out.mape = summary.mean;
-  out.max_err = summary.max;
+  score_seen(out, errors);
   return out;
 }
 
@@ -191,7 +189,7 @@ void fit_copies(const HardwareProfile& p, std::vector<FitRecord>& fits,
     record.target = target;
     record.form = "factor";
     for (const auto& [name, values] : params) {
-      record.params[name] = quantile(values, 0.5);
+      record.params[name] = median_of(values);
       record.cells += static_cast<std::uint32_t>(values.size());
     }
     fits.push_back(std::move(record));

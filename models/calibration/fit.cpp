@@ -59,10 +59,6 @@ HardwareProfile usable(const HardwareProfile& profile, std::vector<std::string>&
   return out;
 }
 
-double median_of(const std::vector<double>& values) {
-  return quantile(values, 0.5);
-}
-
 FitRecord factor_record(std::string target, const std::vector<double>& values) {
   FitRecord out;
   out.target = std::move(target);
@@ -74,8 +70,7 @@ FitRecord factor_record(std::string target, const std::vector<double>& values) {
                 {"most", *std::max_element(values.begin(), values.end())}};
   std::vector<double> errors;
   for (const double value : values) errors.push_back(percent_off(middle, value));
-  out.mape = summarise(errors).mean;
-  out.max_err = summarise(errors).max;
+  score_seen(out, errors);
   return out;
 }
 

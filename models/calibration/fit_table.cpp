@@ -1,7 +1,6 @@
 #include "models/calibration/fit_table.hpp"
 
-#include <algorithm>
-
+#include "models/link/grid_position.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
@@ -9,19 +8,8 @@ namespace spillway {
 
 namespace {
 
-struct Position {
-  std::size_t low;
-  std::size_t high;
-  double weight;
-};
-
-Position locate(const std::vector<double>& grid, double value) {
-  if (value <= grid.front()) return {0, 0, 0};
-  if (value >= grid.back()) return {grid.size() - 1, grid.size() - 1, 0};
-  const auto it = std::upper_bound(grid.begin(), grid.end(), value);
-  const auto high = static_cast<std::size_t>(it - grid.begin());
-  const double low = det::log2(grid[high - 1]);
-  return {high - 1, high, (det::log2(value) - low) / (det::log2(grid[high]) - low)};
+GridPosition locate_in_logs(const std::vector<double>& grid, double value) {
+  return locate(grid, value, det::log2);
 }
 
 }  // namespace
@@ -30,8 +18,8 @@ double value_at(const FitTable& table, double x, double y) {
   KV_ASSERT(!table.x.empty() && table.values.size() == table.x.size() * table.y.size(),
             "a table of {} values for {} x {} points", table.values.size(), table.x.size(),
             table.y.size());
-  const Position column = locate(table.x, x);
-  const Position row = locate(table.y, y);
+  const GridPosition column = locate_in_logs(table.x, x);
+  const GridPosition row = locate_in_logs(table.y, y);
   const auto in_row = [&](std::size_t r) {
     const double low = det::log2(table.values[r * table.x.size() + column.low]);
     const double high = det::log2(table.values[r * table.x.size() + column.high]);
@@ -47,8 +35,8 @@ bool within(const FitTable& table, double x, double y) {
     return false;
   }
   if (table.measured.empty()) return true;
-  const Position column = locate(table.x, x);
-  const Position row = locate(table.y, y);
+  const GridPosition column = locate_in_logs(table.x, x);
+  const GridPosition row = locate_in_logs(table.y, y);
   // On a line of the grid the next one has no part in the value.
   for (const std::size_t r : {row.low, row.weight > 0 ? row.high : row.low}) {
     for (const std::size_t c : {column.low, column.weight > 0 ? column.high : column.low}) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/fit_table.hpp"
@@ -23,7 +24,6 @@ constexpr double kFall = 0.05;       ///< of the time: less may be noise
 constexpr double kStraight = 0.08;   ///< off the line between neighbours by more: a bend, kept
 constexpr double kLeastMove = 0.01;  ///< what smoothing may change of a cell without any spread
 constexpr double kMostMove = 0.03;
-constexpr std::size_t kHoldOut = 3;  ///< every third size
 
 /// The rate changes more than twofold while the argument grows by `place`, and not because a fixed
 /// time is spread over more bytes.
@@ -400,11 +400,8 @@ double error_of(const FitTable& table, const GridCell& cell) {
 
 /// Every third size is left out, the rest fitted, and the ones left out predicted.
 void hold_out(const std::vector<GridCell>& cells, const Grid& grid, FitRecord& record) {
-  std::vector<double> sizes;
-  for (std::size_t i = 1; i + 1 < grid.x().size(); i += kHoldOut) sizes.push_back(grid.x()[i]);
-  const auto is_held = [&](const GridCell& cell) {
-    return std::find(sizes.begin(), sizes.end(), cell.bytes) != sizes.end();
-  };
+  const std::set<double> sizes = held_out_of(std::set<double>(grid.x().begin(), grid.x().end()));
+  const auto is_held = [&](const GridCell& cell) { return sizes.contains(cell.bytes); };
   std::vector<GridCell> kept;
   std::copy_if(cells.begin(), cells.end(), std::back_inserter(kept),
                [&](const GridCell& cell) { return !is_held(cell); });
@@ -434,11 +431,7 @@ void hold_out(const std::vector<GridCell>& cells, const Grid& grid, FitRecord& r
       errors.push_back(error);
     }
   }
-  const ErrorSummary summary = summarise(errors);
-  record.held_out = static_cast<std::uint32_t>(errors.size());
-  record.held_out_mape = summary.mean;
-  record.held_out_median = summary.median;
-  record.held_out_p95 = summary.p95;
+  score_unseen(record, errors);
   if (across > 0) {
     record.params["held_out_across_steps"] = across;
     record.params["max_err_across_steps"] = worst_across;
@@ -464,9 +457,7 @@ GridFit fit_grid(const std::vector<GridCell>& cells) {
   record.table = fitted(cells);
   std::vector<double> errors;
   for (const GridCell& cell : cells) errors.push_back(error_of(record.table, cell));
-  const ErrorSummary summary = summarise(errors);
-  record.mape = summary.mean;
-  record.max_err = summary.max;
+  score_seen(record, errors);
   if (const std::size_t steps = grid.step_count(); steps > 0) {
     record.params["steps"] = static_cast<double>(steps);
   }

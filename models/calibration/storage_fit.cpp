@@ -122,16 +122,11 @@ FitRecord fit_storage(const std::vector<StorageCell>& cells) {
     errors.push_back(error(all, cell));
     sizes.insert(cell.bytes);
   }
-  const ErrorSummary seen = summarise(errors);
-  out.mape = seen.mean;
-  out.max_err = seen.max;
+  score_seen(out, errors);
   out.from = static_cast<double>(*sizes.begin());
   out.to = static_cast<double>(*sizes.rbegin());
 
-  constexpr std::size_t kHoldOut = 3;
-  const std::vector<std::int64_t> ordered(sizes.begin(), sizes.end());
-  std::set<std::int64_t> held;
-  for (std::size_t i = 1; i + 1 < ordered.size(); i += kHoldOut) held.insert(ordered[i]);
+  const std::set<std::int64_t> held = held_out_of(sizes);
   std::vector<StorageCell> kept;
   for (const StorageCell& cell : cells) {
     if (!held.contains(cell.bytes)) kept.push_back(cell);
@@ -142,12 +137,7 @@ FitRecord fit_storage(const std::vector<StorageCell>& cells) {
   for (const StorageCell& cell : cells) {
     if (held.contains(cell.bytes)) errors.push_back(error(part, cell));
   }
-  const ErrorSummary unseen = summarise(errors);
-  out.held_out = static_cast<std::uint32_t>(errors.size());
-  out.held_out_mape = unseen.mean;
-  out.held_out_median = unseen.median;
-  out.held_out_p95 = unseen.p95;
-  out.max_err = std::max(out.max_err, unseen.max);
+  score_unseen(out, errors);
   return out;
 }
 
@@ -170,17 +160,15 @@ FitRecord fit_sustained(const std::vector<StorageCell>& cells) {
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     (i < full ? before : behind).push_back(ordered[i].gbs);
   }
-  out.params["burst_gbs"] = quantile(before, 0.5);
-  out.params["sustained_gbs"] = behind.empty() ? out.params["burst_gbs"] : quantile(behind, 0.5);
+  out.params["burst_gbs"] = median_of(before);
+  out.params["sustained_gbs"] = behind.empty() ? out.params["burst_gbs"] : median_of(behind);
   out.params["cache_bytes"] = behind.empty() ? 0 : static_cast<double>(ordered[full].after_bytes);
   std::vector<double> errors;
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     errors.push_back(
         percent_off(out.params[i < full ? "burst_gbs" : "sustained_gbs"], ordered[i].gbs));
   }
-  const ErrorSummary seen = summarise(errors);
-  out.mape = seen.mean;
-  out.max_err = seen.max;
+  score_seen(out, errors);
   return out;
 }
 

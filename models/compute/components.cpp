@@ -127,10 +127,7 @@ class Components final : public StepCost {
     const double bytes =
         groups * (inputs * outputs * bytes_per_weight_ + rows * (inputs + outputs) * 2);
     const double memory = bytes / (k.byte_efficiency * bandwidth_);
-    const double larger = std::max(compute, memory);
-    const double ratio = std::min(compute, memory) / larger;
-    const double norm = det::pow(1 + det::pow(ratio, k.gemm_norm), 1 / k.gemm_norm);
-    return k.gemm_overhead_us * 1e-6 + larger * norm;
+    return k.gemm_overhead_us * 1e-6 + det::norm(compute, memory, k.gemm_norm);
   }
 
   /// Attention of one layer.

@@ -2,9 +2,11 @@
 // count and rate.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 
+#include "models/link/grid_position.hpp"
 #include "models/link/link_model.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
@@ -12,13 +14,6 @@
 namespace spillway {
 
 namespace {
-
-/// Where a value lies between two grid points: index of the lower one and the weight of the upper.
-struct Position {
-  std::size_t low;
-  std::size_t high;
-  double weight;
-};
 
 class TableLink final : public LinkModel {
  public:
@@ -42,8 +37,8 @@ class TableLink final : public LinkModel {
   Reach reach(Bytes payload, std::uint32_t copies) const override {
     const double copy_bytes = det::log2(static_cast<double>(payload.count()) / copies);
     const double count = det::log2(copies);
-    const Position x = locate(table_.copy_bytes, copy_bytes);
-    const Position y = locate(table_.copies, count);
+    const GridPosition x = locate(table_.copy_bytes, copy_bytes);
+    const GridPosition y = locate(table_.copies, count);
     if (outside(table_.copy_bytes, copy_bytes)) return Reach::kExtrapolated;
     if (x.low < table_.any_count_from && outside(table_.copies, count)) {
       return Reach::kExtrapolated;
@@ -73,17 +68,13 @@ class TableLink final : public LinkModel {
   static bool outside(const std::vector<double>& grid, double value) {
     return value < grid.front() || value > grid.back();
   }
-  static Position locate(const std::vector<double>& grid, double value) {
-    if (value <= grid.front()) return {0, 0, 0};
-    if (value >= grid.back()) return {grid.size() - 1, grid.size() - 1, 0};
-    const auto it = std::upper_bound(grid.begin(), grid.end(), value);
-    const auto high = static_cast<std::size_t>(it - grid.begin());
-    return {high - 1, high, (value - grid[high - 1]) / (grid[high] - grid[high - 1])};
+  static GridPosition locate(const std::vector<double>& logs, double value) {
+    return spillway::locate(logs, value, std::identity());
   }
 
   double gbs_at(double copy_bytes, double copies) const {
-    const Position x = locate(table_.copy_bytes, det::log2(copy_bytes));
-    const Position y = locate(table_.copies, det::log2(copies));
+    const GridPosition x = locate(table_.copy_bytes, det::log2(copy_bytes));
+    const GridPosition y = locate(table_.copies, det::log2(copies));
     const std::size_t columns = table_.copy_bytes.size();
     const auto row = [&](std::size_t r) {
       const double low = table_.gbs[r * columns + x.low];

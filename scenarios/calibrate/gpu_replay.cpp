@@ -9,6 +9,7 @@
 #include "reports/format.hpp"
 #include "scenarios/calibrate/gpu_bench.hpp"
 #include "scenarios/calibrate/samples.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 
@@ -32,10 +33,10 @@ struct Errors {
     std::vector<double> order = signed_percent;
     std::sort(size.begin(), size.end());
     std::sort(order.begin(), order.end());
-    return {{"median_error_percent", percentile(size, 0.5)},
-            {"p95_error_percent", percentile(size, 0.95)},
+    return {{"median_error_percent", quantile(size, 0.5)},
+            {"p95_error_percent", quantile(size, 0.95)},
             {"worst_error_percent", size.back()},
-            {"median_bias_percent", percentile(order, 0.5)}};
+            {"median_bias_percent", quantile(order, 0.5)}};
   }
 };
 

@@ -237,39 +237,21 @@ void check_envelope(const ObjectReader& top) {
 
 // ---- the interface
 
-json to_row(const CopyCell& cell) {
-  return written(cell);
+template <class Row>
+json to_row(const Row& row) {
+  return written(row);
 }
-json to_row(const ContentionCell& cell) {
-  return written(cell);
-}
-json to_row(const InterferenceCell& cell) {
-  return written(cell);
-}
-json to_row(const HbmCell& cell) {
-  return written(cell);
-}
-json to_row(const GemmCell& cell) {
-  return written(cell);
-}
-json to_row(const AttentionCell& cell) {
-  return written(cell);
-}
-json to_row(const DramCell& cell) {
-  return written(cell);
-}
-json to_row(const RegistrationCell& cell) {
-  return written(cell);
-}
-json to_row(const StorageCell& cell) {
-  return written(cell);
-}
-json to_row(const FitRecord& fit) {
-  return written(fit);
-}
-json to_row(const MachineFacts& machine) {
-  return written(machine);
-}
+template json to_row(const CopyCell&);
+template json to_row(const ContentionCell&);
+template json to_row(const InterferenceCell&);
+template json to_row(const HbmCell&);
+template json to_row(const GemmCell&);
+template json to_row(const AttentionCell&);
+template json to_row(const DramCell&);
+template json to_row(const RegistrationCell&);
+template json to_row(const StorageCell&);
+template json to_row(const FitRecord&);
+template json to_row(const MachineFacts&);
 
 std::string machine_hash(const MachineFacts& m) {
   // Whole GiB: the system's own share of the memory changes with every kernel.

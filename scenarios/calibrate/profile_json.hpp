@@ -28,18 +28,9 @@ nlohmann::json profile_results(const HardwareProfile& profile);
 Document profile_document(const HardwareProfile& profile,
                           nlohmann::json inputs = nlohmann::json::object());
 
-/// One row as JSON, e.g. of a CopyCell; what Bench::measure() returns.
-nlohmann::json to_row(const CopyCell& cell);
-nlohmann::json to_row(const ContentionCell& cell);
-nlohmann::json to_row(const InterferenceCell& cell);
-nlohmann::json to_row(const HbmCell& cell);
-nlohmann::json to_row(const GemmCell& cell);
-nlohmann::json to_row(const AttentionCell& cell);
-nlohmann::json to_row(const DramCell& cell);
-nlohmann::json to_row(const RegistrationCell& cell);
-nlohmann::json to_row(const StorageCell& cell);
-nlohmann::json to_row(const FitRecord& fit);
-nlohmann::json to_row(const MachineFacts& machine);
+/// A row of any section, a fit or the machine as JSON; what Bench::measure() returns.
+template <class Row>
+nlohmann::json to_row(const Row& row);
 
 /// Sections that rows belong to, as CellPlan::section names them: copy, contention, interference,
 /// hbm, gemm, attention, dram, registration, storage.

@@ -11,6 +11,7 @@
 #include "scenarios/calibrate/mapping.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/samples.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 
@@ -99,7 +100,7 @@ nlohmann::json RegistrationBench::measure(const CellPlan& cell) {
   row.state.valid = row.state.problem.empty();
   row.state.stable = variation(seconds) <= kUnstableCv;
   std::sort(seconds.begin(), seconds.end());
-  if (!seconds.empty()) row.seconds = percentile(seconds, 0.5);
+  if (!seconds.empty()) row.seconds = quantile(seconds, 0.5);
   return to_row(row);
 }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "sim/error.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 
@@ -14,14 +14,6 @@ double monotonic_s() {
 
 double longest_cell_s(double budget_s) {
   return std::clamp(budget_s / 20, 0.1, 3.0);
-}
-
-double percentile(const std::vector<double>& sorted, double share) {
-  KV_ASSERT(!sorted.empty(), "a percentile of nothing");
-  const double rank = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
 double variation(const std::vector<double>& samples) {
@@ -40,10 +32,10 @@ Spread spread_of(std::vector<double> samples_us) {
   if (samples_us.empty()) return out;
   out.cv = variation(samples_us);
   std::sort(samples_us.begin(), samples_us.end());
-  out.med_us = percentile(samples_us, 0.5);
-  out.p10_us = percentile(samples_us, 0.1);
-  out.p90_us = percentile(samples_us, 0.9);
-  out.p99_us = percentile(samples_us, 0.99);
+  out.med_us = quantile(samples_us, 0.5);
+  out.p10_us = quantile(samples_us, 0.1);
+  out.p90_us = quantile(samples_us, 0.9);
+  out.p99_us = quantile(samples_us, 0.99);
   return out;
 }
 

@@ -16,10 +16,6 @@ inline constexpr double kUnstableCv = 0.05;
 /// When a cell that could take more samples has enough: a twentieth of the budget, 3 s at most.
 double longest_cell_s(double budget_s);
 
-/// Linear interpolation between the two samples around the rank, as numpy does. `sorted` is not
-/// empty; 0 <= share <= 1.
-double percentile(const std::vector<double>& sorted, double share);
-
 /// Standard deviation / mean; 0 of fewer than two samples.
 double variation(const std::vector<double>& samples);
 

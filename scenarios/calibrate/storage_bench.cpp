@@ -11,6 +11,7 @@
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/samples.hpp"
 #include "sim/error.hpp"
+#include "sim/quantile.hpp"
 #include "sim/rng.hpp"
 
 namespace spillway {
@@ -277,10 +278,10 @@ nlohmann::json StorageBench::measure(const CellPlan& cell) {
   if (outcome.latency_us.empty()) return to_row(row);
   const double moved = static_cast<double>(outcome.operations) * static_cast<double>(row.bytes);
   row.gbs = moved / outcome.seconds / 1e9;
-  row.lat_p50_us = percentile(outcome.latency_us, 0.5);
-  row.lat_p90_us = percentile(outcome.latency_us, 0.9);
-  row.lat_p99_us = percentile(outcome.latency_us, 0.99);
-  row.lat_p999_us = percentile(outcome.latency_us, 0.999);
+  row.lat_p50_us = quantile(outcome.latency_us, 0.5);
+  row.lat_p90_us = quantile(outcome.latency_us, 0.9);
+  row.lat_p99_us = quantile(outcome.latency_us, 0.99);
+  row.lat_p999_us = quantile(outcome.latency_us, 0.999);
   return to_row(row);
 }
 

@@ -260,7 +260,7 @@ class Verification {
     cell.request = candidate.plan.request;
     cell.stored = stored;
     cell.expected = expected.value;
-    cell.measured = quantile(values, 0.5);
+    cell.measured = median_of(values);
     cell.unit = expected.unit;
     cell.error = percent_off(cell.measured, cell.expected);
     out_.cells.push_back(std::move(cell));

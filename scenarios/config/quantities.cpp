@@ -131,4 +131,8 @@ double parse_seconds(std::string_view text, const SourceRef& where) {
   throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kHelp, text));
 }
 
+Duration microseconds_up(double us) {
+  return Duration(static_cast<std::int64_t>(std::ceil(us * 1000)));
+}
+
 }  // namespace spillway

@@ -24,4 +24,7 @@ std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where);
 /// Seconds from "500ms", "60s", "10min", "1.5h"; more than 0.
 double parse_seconds(std::string_view text, const SourceRef& where);
 
+/// Rounded up to a nanosecond.
+Duration microseconds_up(double us);
+
 }  // namespace spillway

@@ -12,8 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "sim/quantile.hpp"
 #include "traces/formats/csv_table.hpp"
-#include "traces/stats/quantile.hpp"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "traces/stats/quantile.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 

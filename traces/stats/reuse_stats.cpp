@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "sim/det_math.hpp"
-#include "traces/stats/quantile.hpp"
+#include "sim/quantile.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "traces/stats/quantile.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 

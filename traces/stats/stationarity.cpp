@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "traces/stats/quantile.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 

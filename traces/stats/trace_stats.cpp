@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "traces/stats/quantile.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 

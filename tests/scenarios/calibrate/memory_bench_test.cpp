@@ -5,6 +5,7 @@
 #include "scenarios/calibrate/mapping.hpp"
 #include "scenarios/calibrate/registration_bench.hpp"
 #include "scenarios/calibrate/samples.hpp"
+#include "sim/quantile.hpp"
 #include "tests/support/catch.hpp"
 
 namespace spillway {
@@ -19,9 +20,9 @@ BenchLimits with_memory(std::int64_t bytes) {
 }
 
 TEST_CASE("percentiles interpolate, variation is of the population", "[scenarios]") {
-  CHECK(percentile({1, 2, 3, 4, 5}, 0.5) == 3);
-  CHECK(percentile({10, 20}, 0.9) == Approx(19));
-  CHECK(percentile({7}, 0.99) == 7);
+  CHECK(quantile(std::vector<double>{1, 2, 3, 4, 5}, 0.5) == 3);
+  CHECK(quantile(std::vector<double>{10, 20}, 0.9) == Approx(19));
+  CHECK(quantile(std::vector<double>{7}, 0.99) == 7);
   // Mean 3, squares 4 + 0 + 4 over 3.
   CHECK(variation({1, 3, 5}) == Approx(1.63299316 / 3));
   CHECK(variation({4}) == 0);
