@@ -2,8 +2,8 @@
 // blocks in a tier, requests, tokens, or transfers that end before they could.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/error.hpp"
@@ -13,8 +13,10 @@ namespace spillway {
 
 class Conservation final : public Observer {
  public:
-  Conservation(std::uint32_t requests, std::array<std::uint64_t, 2> capacity_blocks)
-      : ended_(requests, 0), capacity_blocks_(capacity_blocks) {}
+  Conservation(std::uint32_t requests, std::vector<std::uint64_t> capacity_blocks)
+      : ended_(requests, 0),
+        capacity_blocks_(std::move(capacity_blocks)),
+        tiers_(capacity_blocks_.size()) {}
 
   void on_step(const StepRecord& r) override {
     KV_ASSERT(r.start <= r.end && r.start >= last_step_end_, "steps overlap");
@@ -48,8 +50,9 @@ class Conservation final : public Observer {
               n.below_only);
     KV_ASSERT(n.in_hbm == tiers_[0].used, "{} needed blocks in HBM, {} of its blocks in use",
               n.in_hbm, tiers_[0].used);
-    KV_ASSERT(n.below_only <= tiers_[1].used, "{} needed blocks below, which holds {}",
-              n.below_only, tiers_[1].used);
+    KV_ASSERT(n.below_only == 0 || n.below_only <= tiers_[1].used,
+              "{} needed blocks below, which holds {}", n.below_only,
+              tiers_.size() > 1 ? tiers_[1].used : 0);
   }
   void on_tier_change(const TierChange& c) override {
     KV_ASSERT(c.tier < tiers_.size(), "no tier {}", c.tier);
@@ -80,8 +83,8 @@ class Conservation final : public Observer {
     std::uint64_t used = 0;
   };
   std::vector<std::uint8_t> ended_;
-  std::array<std::uint64_t, 2> capacity_blocks_;
-  std::array<Tier, 2> tiers_{};
+  std::vector<std::uint64_t> capacity_blocks_;
+  std::vector<Tier> tiers_;
   std::uint64_t ended_requests_ = 0;
   Time last_step_end_{};
 };

@@ -93,6 +93,7 @@ struct LinkChoice {
   std::vector<std::string> through;  ///< names of media
   std::uint32_t shared_by = 1;       ///< clients that use those media alike
   double sm_share = 0;               ///< of the SMs, while a kernel copies
+  std::optional<std::uint32_t> rank;  ///< whose link it is; none: every rank has one like it
 
   std::unique_ptr<LinkModel> make() const;
 };
@@ -110,6 +111,13 @@ struct InterferenceChoice {
   double memory_factor = 1;  ///< measured harm beyond the share of bandwidth
 };
 
+/// workload.classes: what a tenant's requests ask for.
+struct ClassChoice {
+  std::string tenant;
+  RequestClass value;
+  SourceRef where;
+};
+
 struct WorkloadChoice {
   std::string trace;  ///< path, empty when synthetic
   std::optional<SyntheticConfig> synthetic;
@@ -118,6 +126,16 @@ struct WorkloadChoice {
   std::uint32_t limit = 0;
   ArrivalConfig arrival;
   Time warmup{};  ///< requests that arrive earlier run, but are not measured
+  std::vector<ClassChoice> classes;
+  SourceRef where;
+};
+
+/// host: the machine under the engine.
+struct HostChoice {
+  Bytes memory{0};
+  Bytes reserved{0};            ///< for everything but KV pools
+  std::uint32_t instances = 1;  ///< engines like this one on it
+  std::uint32_t numa_nodes = 1;
   SourceRef where;
 };
 
@@ -152,9 +170,12 @@ struct Scenario {
   std::optional<InterferenceChoice> interference;  ///< nothing: copies leave HBM's bandwidth alone
   ComputeChoice compute;
   std::optional<TierChoice> tier;  ///< below HBM
+  std::vector<TierChoice> behind;  ///< the tiers behind that one, in the order of look-ups
+  std::optional<HostChoice> host;
   std::optional<LinkChoice> down;  ///< HBM to the tier
   std::optional<LinkChoice> up;
-  std::vector<MediumChoice> media;  ///< that links go through
+  std::vector<LinkChoice> rank_links;  ///< where links are given by rank: down and up of each
+  std::vector<MediumChoice> media;     ///< that links go through
   std::optional<HardwareChoice> hardware;
   std::vector<std::string> hardware_doubts;  ///< why it may not fit; --strict refuses them
   WorkloadChoice workload;

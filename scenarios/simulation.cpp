@@ -163,8 +163,7 @@ class Run {
         options_(options),
         wiring_(scenario),
         recorder_(wiring_.tiers(), wiring_.links(), goodput_targets(scenario.slo)),
-        conservation_(workload.size(),
-                      {scenario.engine.num_gpu_blocks - 1, wiring_.tier_blocks()}) {
+        conservation_(workload.size(), capacities()) {
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
       const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
       recorder_.set_medium(RunWiring::kFirstMedium + i, BytesPerSecond(rate));
@@ -216,6 +215,10 @@ class Run {
   }
 
  private:
+  std::vector<std::uint64_t> capacities() const {
+    return {s_.engine.num_gpu_blocks - 1, wiring_.tier_blocks()};
+  }
+
   /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
   void tell_unsent(const std::vector<Arrivals::Fate>& fates, bool deadlock) {
     for (std::uint32_t i = 0; i < fates.size(); ++i) {

@@ -27,6 +27,14 @@ struct DeviceResult {
   double latency_p99_ms = 0;
 };
 
+/// What a tier behind the first one did, as TieringOffloadingSpec's counters tell it.
+struct TieringResult {
+  std::uint64_t promotions = 0;          ///< jobs towards the first tier
+  std::uint64_t cascades = 0;            ///< jobs from it
+  std::uint64_t promotion_failures = 0;  ///< blocks found that the first tier had no room for
+  double peak_pinned_share = 0;          ///< of the first tier, by writes to this one
+};
+
 struct TierResult {
   std::string name;
   std::int64_t capacity_bytes = 0;
@@ -41,8 +49,10 @@ struct TierResult {
   std::uint64_t evictions = 0;
   std::uint64_t store_failures = 0;
   std::vector<ReasonCount> write_refusals{};  ///< blocks that write admission kept out
-  std::string kind{};  ///< empty: DRAM (or HBM)
+  std::string kind{};                         ///< empty: DRAM (or HBM)
   std::optional<DeviceResult> device{};
+  std::uint64_t stores_skipped = 0;  ///< blocks offered and kept out by store_threshold
+  std::optional<TieringResult> tiering{};
 };
 
 /// Transfers that a link's model was not measured at.
@@ -82,6 +92,32 @@ struct LoadChoiceResult {
 struct LoadWaitResult {
   std::uint64_t steps = 0;
   double stall_s = 0;
+};
+
+/// v0's swapping.
+struct SwapResult {
+  std::uint64_t swapped_out = 0;  ///< requests
+  std::uint64_t swapped_in = 0;
+  std::uint64_t blocks_out = 0;
+  std::uint64_t blocks_in = 0;
+  double stall_s = 0;              ///< steps waited for these copies
+  std::uint64_t peak_swapped = 0;  ///< requests at once (vllm:num_requests_swapped)
+  double peak_cpu_usage = 0;       ///< share of the blocks (vllm:cpu_cache_usage_perc)
+  std::string fatal{};             ///< the error on which the engine would have died
+};
+
+/// One of several engines that share the work.
+struct EngineShare {
+  std::uint64_t requests = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t steps = 0;
+  double busy_fraction = 0;  ///< of first arrival to last event
+};
+
+/// What most limits a run, and the figure that says so.
+struct BindingResource {
+  std::string resource;  ///< hbm, compute, a tier, a link, or none
+  std::string why;
 };
 
 struct SloResult {
@@ -140,6 +176,10 @@ struct RunResult {
   std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
   std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
   std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
+  std::optional<SwapResult> swap;
+  std::vector<EngineShare> engines;    ///< where there are several
+  std::optional<double> collective_s;  ///< spent in collectives of ranks, where there are several
+  std::optional<BindingResource> binding;
   double cold_blocks_per_token_mean = 0;
   double cold_blocks_per_token_p99 = 0;
   std::vector<SloResult> slo;

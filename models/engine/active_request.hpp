@@ -42,8 +42,10 @@ struct ActiveRequest {
   std::uint32_t committed = 0;      ///< blocks that admission counts for it; 0: does not count
   std::uint32_t prefill_left = 0;   ///< prompt tokens that admission counts as queued
   std::uint32_t preemptions = 0;
-  std::uint32_t loads = 0;                       ///< in flight: 0 or 1
-  std::array<std::uint32_t, 2> cached_tokens{};  ///< HBM, below; at the first admission
+  std::uint32_t loads = 0;          ///< in flight: 0 or 1
+  std::int32_t priority = 0;        ///< a smaller value goes first, where priorities count
+  std::uint32_t store_limit = ~0U;  ///< tokens that may go below; 0: offload is off for it
+  std::array<std::uint32_t, kMaxTiers> cached_tokens{};  ///< HBM, below; at the first admission
   Time due{};
   Time arrival{};
   Time scheduled = kNever;

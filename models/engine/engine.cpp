@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/engine/offload_connector.hpp"
 #include "models/tier/storage_path.hpp"
 #include "sim/error.hpp"
 
@@ -49,7 +50,8 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
   } else {
     build_full(parts);
   }
-  load_wait_ = std::make_unique<LoadWait>(config_.load, config_.layers, connector_.get());
+  load_wait_ = std::make_unique<LoadWait>(config_.load, config_.layers,
+                                          connector_ == nullptr ? nullptr : &connector_->jobs());
   gate_ = gate_of(parts, config_.num_gpu_blocks - 1, requests_);
   if (parts.lower != nullptr && parts.lower->interference.any()) {
     KV_ASSERT(config_.load != LoadSemantics::kLayerwise && cold_ == nullptr,
@@ -63,7 +65,7 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
   if (cold_ != nullptr) {
     cold_->attach(*path_);
   } else {
-    connector_->attach(*path_);
+    connector_->jobs().attach(*path_);
   }
 }
 
@@ -294,7 +296,7 @@ void Engine::start_workers() {
     worker_->worker_start = queue_.now();
     worker_->flushed = kNever;
     worker_->forward_start = kNever;
-    if (connector_ != nullptr) connector_->submit_stores(worker_->transfers.stores);
+    if (connector_ != nullptr) connector_->jobs().submit_stores(worker_->transfers.stores);
     if (cold_ != nullptr && !worker_->plan.items.empty() && cold_->must_wait()) {
       worker_->transfers.fences_pending = 1;
     }
@@ -331,7 +333,7 @@ void Engine::begin_forward() {
     return watch_forward();
   }
   worker_ = nullptr;
-  if (connector_ != nullptr) connector_->submit_stores(step.transfers.behind);
+  if (connector_ != nullptr) connector_->jobs().submit_stores(step.transfers.behind);
   free_steps_.push_back(&step);
   if (step.forward_start == step.worker_start) return;  // whoever started it goes on
   start_workers();
@@ -352,13 +354,14 @@ void Engine::watch_forward() {
   load_stall_ += late;
   step.undisturbed = *end;
   const bool slowed = clock_ && step.compute.count() > 0;
-  schedule_end(slowed ? clock_->start(queue_.now(), work_of(step), connector_->busy()) : *end);
+  schedule_end(slowed ? clock_->start(queue_.now(), work_of(step), connector_->jobs().busy())
+                      : *end);
 }
 
 /// A transfer ended while the step computes: where copies slow it, less of that is left.
 void Engine::retime_forward() {
   if (!clock_ || worker_->compute.count() == 0) return;
-  if (const auto end = clock_->retime(queue_.now(), connector_->busy())) schedule_end(*end);
+  if (const auto end = clock_->retime(queue_.now(), connector_->jobs().busy())) schedule_end(*end);
 }
 
 void Engine::schedule_end(Time end) {
@@ -439,7 +442,7 @@ void Engine::finish_step() {
   emit_tokens(step.plan);
   completion_seen_ = false;
   if (connector_ != nullptr) {
-    connector_->submit_stores(step.transfers.behind);
+    connector_->jobs().submit_stores(step.transfers.behind);
     completion_seen_ = connector_->poll(now);
   }
   std::uint32_t tokens = 0;
@@ -496,8 +499,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   if (status == RequestStatus::kCompleted) record.finish = queue_.now();
   record.input_tokens = r.prompt;
   record.output_tokens = r.output;
-  record.cached_tokens[0] = r.cached_tokens[0];
-  record.cached_tokens[1] = r.cached_tokens[1];
+  record.cached_tokens = r.cached_tokens;
   record.preemptions = r.preemptions;
   record.status = status;
   record.reason = reason;
@@ -530,7 +532,7 @@ std::uint32_t Engine::finish_run() {
   if (store_ != nullptr) store_->check_drained();
   if (connector_ != nullptr) {
     KV_ASSERT(connector_->idle(), "a transfer was never polled");
-    connector_->tier().check_drained();
+    connector_->check_drained();
   }
   KV_ASSERT(requests_.alive() == 0, "{} requests were never let go", requests_.alive());
   return 0;
@@ -555,8 +557,10 @@ void Engine::tell_tiers() {
   }
   tell(0, {pool_->registered(), pool_->evictions(), pool_->used(), pool_->cached()});
   if (connector_ != nullptr) {
-    const OffloadTier& tier = connector_->tier();
-    tell(1, {tier.stored(), tier.evictions(), tier.used(), tier.used()});
+    for (std::uint32_t i = 0; i < connector_->tiers(); ++i) {
+      const TierLevel below = connector_->level(i);
+      tell(i + 1, {below.stored, below.evicted, below.used, below.resident});
+    }
   }
 }
 

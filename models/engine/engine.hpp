@@ -24,8 +24,8 @@
 #include "models/engine/chain_map.hpp"
 #include "models/engine/cold_link.hpp"
 #include "models/engine/copy_interference.hpp"
+#include "models/engine/kv_connector.hpp"
 #include "models/engine/load_wait.hpp"
-#include "models/engine/offload_connector.hpp"
 #include "models/engine/streaming_scheduler.hpp"
 #include "models/engine/vllm_scheduler.hpp"
 #include "models/link/copy_path.hpp"
@@ -61,6 +61,7 @@ struct EngineParts {
   std::unique_ptr<StepCost> cost;
   std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
+  std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
 };
 
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
@@ -79,7 +80,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const KvPool* pool() const { return pool_.get(); }  ///< null when streaming
   const Scheduler& scheduler() const { return *scheduler_; }
   const StreamingScheduler* streaming() const { return streaming_; }  ///< null unless streaming
-  const OffloadConnector* connector() const { return connector_.get(); }
+  const KvConnector* connector() const { return connector_.get(); }
   const LoadChoice* load_choice() const { return load_choice_.get(); }  ///< null: always loads
   const ChainMap& chains() const { return chains_; }
   /// Null where the tier below is memory.
@@ -153,7 +154,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   RequestPool requests_;
   std::unique_ptr<RequestFacts> facts_;  ///< where a policy needs them
   std::unique_ptr<KvPool> pool_;
-  std::unique_ptr<OffloadConnector> connector_;
+  std::unique_ptr<KvConnector> connector_;
   std::unique_ptr<StreamingStore> store_;  ///< streaming: instead of the pool and the connector
   std::unique_ptr<ColdLink> cold_;         ///< streaming
   std::unique_ptr<TransferPath> path_;
@@ -193,7 +194,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     std::uint32_t resident = 0;
     bool operator==(const Told&) const = default;
   };
-  std::array<Told, 2> told_{};  ///< what observers know of each tier
+  std::array<Told, kMaxTiers> told_{};  ///< what observers know of each tier
 };
 
 }  // namespace spillway

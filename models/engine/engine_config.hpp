@@ -26,6 +26,20 @@ struct ColdDecode {
   std::uint32_t copies_per_block = 1;  ///< a block read layer by layer comes in this many pieces
 };
 
+/// What requests of one kind (a tenant of the trace) ask for.
+struct RequestClass {
+  std::int32_t priority = 0;        ///< a smaller value goes first; vLLM's `priority`
+  std::uint32_t store_limit = ~0U;  ///< tokens that may go below HBM; 0: offload is off for it
+};
+
+/// vLLM v0's swapping (vllm/core/scheduler.py, block_manager.py @ db66e018ea).
+struct SwapConfig {
+  std::uint32_t cpu_blocks = 0;  ///< of --swap-space, on each GPU's share of the host
+  bool swap = false;             ///< preemption_mode swap; else preempted requests recompute
+};
+
+enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0 };
+
 /// Names follow vLLM's own flags; the switches are those of the engine specification, by upstream
 /// change. A preset fills them in (scenarios/presets).
 struct EngineConfig {
@@ -39,6 +53,15 @@ struct EngineConfig {
   Bytes block_bytes{0};                            ///< KV bytes of one block over all layers
   std::uint32_t copies_per_block = 1;              ///< contiguous pieces one block is copied in
 
+  EngineFamily family = EngineFamily::kVllmV1;
+  std::uint32_t max_num_scheduled_tokens = 0;  ///< of one step; 0: max_num_batched_tokens
+  bool chunked_prefill = true;                 ///< off: a prompt is computed in one step, or waits
+  bool priority_scheduling = false;            ///< by (priority, arrival); else first come
+  bool defer_block_free = false;  ///< blocks of preempted requests return with the step in flight
+  std::uint32_t tensor_parallel = 1;
+  std::uint32_t pipeline_parallel = 1;
+  std::uint32_t data_parallel = 1;
+
   bool async_scheduling = false;  ///< two batches in flight: plan one while one computes
   bool enable_prefix_caching = true;
   bool offload_prompt_only = true;     ///< d63108fb18
@@ -48,6 +71,17 @@ struct EngineConfig {
   bool convoy = true;                  ///< wait for another request's load of the same blocks
   bool store_defer_next_step =
       true;  ///< 2a4dbe24ea: stores are submitted when the next step starts
+
+  // OffloadingConnector.
+  std::uint32_t blocks_per_chunk = 1;      ///< HBM blocks that the tier keeps and moves as one
+  std::uint32_t store_threshold = 0;       ///< times that a chunk is seen before it is stored
+  bool threshold_counts_offers = true;     ///< #52227: offers count; before, look-ups
+  std::uint32_t max_tracker_size = 64000;  ///< chunks whose sightings are remembered
+  bool small_page_kernel = true;  ///< loads of many small pages are copied by SMs, not by DMA
+  bool mla_single_copy = true;    ///< 7eca0e1a64: ranks of an MLA model share one copy below
+  bool simple_offload = false;    ///< SimpleCPUOffloadConnector instead
+  bool lazy_offload = false;      ///< it stores what HBM is about to lose, not what is computed
+  SwapConfig swap;                ///< v0 only
 
   LoadSemantics load = LoadSemantics::kAsync;  ///< who waits for a load from below
   std::uint32_t layers = 1;                    ///< that have KV; pieces of a layer-wise load

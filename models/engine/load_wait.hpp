@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "models/engine/load_semantics.hpp"
-#include "models/engine/offload_connector.hpp"
+#include "models/engine/transfer_jobs.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
 
 class LoadWait {
  public:
-  /// `connector` may be null, and outlives this. `layers` matters to kLayerwise only.
-  LoadWait(LoadSemantics semantics, std::uint32_t layers, OffloadConnector* connector)
-      : semantics_(semantics), layers_(layers), connector_(connector) {}
+  /// `jobs` may be null, and outlives this. `layers` matters to kLayerwise only.
+  LoadWait(LoadSemantics semantics, std::uint32_t layers, TransferJobs* jobs)
+      : semantics_(semantics), layers_(layers), jobs_(jobs) {}
 
   /// The worker part of a step goes on with these loads. A step that `computes` nothing has no
   /// forward that could wait.
@@ -39,7 +39,7 @@ class LoadWait {
  private:
   LoadSemantics semantics_;
   std::uint32_t layers_;
-  OffloadConnector* connector_;
+  TransferJobs* jobs_;
   const std::vector<std::uint32_t>* unsubmitted_ = nullptr;  ///< a barrier's own loads
   bool waits_ = false;                                       ///< for all loads under way to end
   bool layered_ = false;                                     ///< this step's loads come in pieces

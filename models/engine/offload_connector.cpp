@@ -2,20 +2,15 @@
 
 #include <algorithm>
 
-#include "models/engine/step_overlap.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
 
-namespace {
-// Numbers of transfers from here on are pieces of layered loads: load x layers + layer.
-constexpr std::uint32_t kFirstPiece = std::uint32_t{1} << 31;
-}  // namespace
-
 OffloadConnector::OffloadConnector(const Environment& environment,
                                    std::unique_ptr<OffloadTier> tier,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
-    : env_(environment),
+    : KvConnector(environment.config, environment.waiter),
+      env_(environment),
       tier_(std::move(tier)),
       admission_(std::move(admission)),
       counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {}
@@ -106,40 +101,24 @@ void OffloadConnector::count_admission(const ActiveRequest& r, std::uint32_t loc
 // ---- planning
 // ------------------------------------------------------------------------------------
 
-std::uint32_t OffloadConnector::make_job(Handle h) {
-  std::uint32_t job = static_cast<std::uint32_t>(jobs_.size());
-  if (free_jobs_.empty()) {
-    jobs_.emplace_back();
-  } else {
-    job = free_jobs_.back();
-    free_jobs_.pop_back();
-  }
-  jobs_[job].request = h;
-  jobs_[job].fencing = {};
-  jobs_[job].below.clear();
-  jobs_[job].hbm.clear();
-  ++jobs_in_flight_;
-  return job;
-}
-
 void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) {
   ActiveRequest& r = env_.requests[h];
-  const std::uint32_t job = make_job(h);
+  const std::uint32_t job = jobs_.make(h);
   collect_below(r.id, local, local + blocks, jobs_[job].below);
   KV_ASSERT(jobs_[job].below.size() == blocks, "a load of blocks that are not there");
+  jobs_[job].blocks = blocks;
   tier_->begin_read(jobs_[job].below);
   r.next_store = local + blocks;
   r.loads = 1;
   r.load_done = false;
-  planned_loads_.push_back(job);
+  jobs_.plan_load(job);
   ++counters_.load_jobs;
 }
 
 void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
-  transfers.clear();
-  transfers_ = &transfers;
+  jobs_.begin_plan(transfers);
   for (const Handle h : plan.preempted) {
-    for (const std::uint32_t job : env_.requests[h].stores) fence(job);
+    for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
   }
   if (env_.pool.guarded_given()) fence_given_blocks();
   for (const ScheduledTokens& item : plan.items) {
@@ -159,14 +138,7 @@ void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   }
   unoffered_.clear();
 
-  std::swap(transfers.stores, deferred_);
-  std::swap(transfers.loads, planned_loads_);
-  std::vector<std::uint32_t>& rest =
-      env_.config.store_defer_next_step ? deferred_ : transfers.behind;
-  for (const std::uint32_t job : planned_) {
-    (fenced_now(job) ? transfers.stores : rest).push_back(job);
-  }
-  planned_.clear();
+  jobs_.end_plan();
   if (transfers.fences_pending > 0) ++counters_.flushes;
 }
 
@@ -237,17 +209,18 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     ++counters_.store_failures;
     return;
   }
-  const std::uint32_t job = make_job(h);
+  const std::uint32_t job = jobs_.make(h);
   for (std::size_t i = 0; i < fresh_.size(); ++i) {
     jobs_[job].below.push_back(tier_->begin_write(fresh_[i]));
     jobs_[job].hbm.push_back(r.slots[fresh_at_[i]]);
   }
+  jobs_[job].blocks = static_cast<std::uint32_t>(fresh_.size());
   touch_chain(r, access);
   settle(r, storable);
   ++stores_in_flight_;
-  stored_bytes_in_flight_ += bytes_of(job);
+  stored_bytes_in_flight_ += jobs_.bytes_of(job);
   r.stores.push_back(job);
-  planned_.push_back(job);
+  jobs_.plan_store(job);
   ++counters_.store_jobs;
   if (finished) {
     finished_jobs_.push_back(job);
@@ -256,7 +229,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
       env_.pool.guard(slot);
       given = given || env_.pool.given_this_step(slot);
     }
-    if (given) fence(job);
+    if (given) jobs_.fence(job);
   }
 }
 
@@ -277,18 +250,6 @@ void OffloadConnector::on_finished(Handle h, bool held) {
 // ---- fences
 // --------------------------------------------------------------------------------------
 
-bool OffloadConnector::fenced_now(std::uint32_t job) const {
-  return jobs_[job].fencing[0] == transfers_ || jobs_[job].fencing[1] == transfers_;
-}
-
-void OffloadConnector::fence(std::uint32_t job) {
-  if (fenced_now(job)) return;
-  auto& fencing = jobs_[job].fencing;
-  KV_ASSERT(fencing[0] == nullptr || fencing[1] == nullptr, "more than two steps wait for a store");
-  fencing[fencing[0] == nullptr ? 0 : 1] = transfers_;
-  ++transfers_->fences_pending;
-}
-
 /// Some block handed out in this step is still being read by a finished request's store: find
 /// which.
 void OffloadConnector::fence_given_blocks() {
@@ -296,76 +257,17 @@ void OffloadConnector::fence_given_blocks() {
     const auto& slots = jobs_[job].hbm;
     if (std::any_of(slots.begin(), slots.end(),
                     [&](SlotId slot) { return env_.pool.given_this_step(slot); })) {
-      fence(job);
+      jobs_.fence(job);
     }
   }
 }
 
-// ---- transfers
-// -----------------------------------------------------------------------------------
-
-Bytes OffloadConnector::bytes_of(std::uint32_t job) const {
-  return env_.config.block_bytes * static_cast<std::int64_t>(jobs_[job].below.size());
-}
-
-void OffloadConnector::submit(Direction direction, std::uint32_t job) {
-  const auto blocks = static_cast<std::uint32_t>(jobs_[job].below.size());
-  path_->submit(direction, job, bytes_of(job), blocks * env_.config.copies_per_block);
-}
-
-void OffloadConnector::submit_stores(const std::vector<std::uint32_t>& jobs) {
-  for (const std::uint32_t job : jobs) submit(Direction::kDown, job);
-  stores_under_way_ += static_cast<std::uint32_t>(jobs.size());
-}
-
-void OffloadConnector::submit_loads(const std::vector<std::uint32_t>& jobs) {
-  for (const std::uint32_t job : jobs) submit(Direction::kUp, job);
-  loads_under_way_ += static_cast<std::uint32_t>(jobs.size());
-}
-
-void OffloadConnector::submit_layered_loads(const std::vector<std::uint32_t>& jobs,
-                                            std::uint32_t layers) {
-  KV_ASSERT(loads_under_way_ == 0, "layered loads of two steps at once");
-  const std::uint32_t copies = std::max(1U, env_.config.copies_per_block / layers);
-  layered_ = jobs;
-  loads_under_way_ = static_cast<std::uint32_t>(jobs.size());
-  pieces_pending_.assign(layers, loads_under_way_);
-  for (const std::uint32_t job : jobs) jobs_[job].pieces = layers;
-  for (std::uint32_t layer = 0; layer < layers; ++layer) {
-    for (std::uint32_t i = 0; i < loads_under_way_; ++i) {
-      const auto blocks = static_cast<std::uint32_t>(jobs_[jobs[i]].below.size());
-      const Bytes piece(layer_part(bytes_of(jobs[i]).count(), layer, layers));
-      path_->submit(Direction::kUp, kFirstPiece + i * layers + layer, piece, blocks * copies);
-    }
-  }
-}
-
-/// A transfer towards HBM has ended. When that was all of a load, `job` becomes its number.
-bool OffloadConnector::ends_load(std::uint32_t& job) {
-  if (job >= kFirstPiece) {
-    const auto layers = static_cast<std::uint32_t>(pieces_pending_.size());
-    const std::uint32_t piece = job - kFirstPiece;
-    --pieces_pending_[piece % layers];
-    job = layered_[piece / layers];
-    if (--jobs_[job].pieces > 0) return false;
-  }
-  --loads_under_way_;
-  return true;
-}
-
-void OffloadConnector::on_transfer_done(Direction direction, std::uint32_t job) {
-  if (direction == Direction::kUp && !ends_load(job)) return env_.waiter.on_transfer_progress();
-  if (direction == Direction::kDown) --stores_under_way_;
-  ended_[index_of(direction)].push_back(job);
-  for (StepTransfers* step : jobs_[job].fencing) {
-    if (step != nullptr) --step->fences_pending;
-  }
-  env_.waiter.on_transfer_progress();
-}
+// ---- completions
+// ---------------------------------------------------------------------------------
 
 bool OffloadConnector::poll(Time now) {
-  auto& stores = ended_[index_of(Direction::kDown)];
-  auto& loads = ended_[index_of(Direction::kUp)];
+  auto& stores = jobs_.ended(Direction::kDown);
+  auto& loads = jobs_.ended(Direction::kUp);
   const bool any = !stores.empty() || !loads.empty();
   for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
   for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
@@ -383,9 +285,8 @@ void OffloadConnector::complete_store(std::uint32_t job, Time now) {
     recycle_if_gone(h);
   }
   --stores_in_flight_;
-  stored_bytes_in_flight_ -= bytes_of(job);
-  free_jobs_.push_back(job);
-  --jobs_in_flight_;
+  stored_bytes_in_flight_ -= jobs_.bytes_of(job);
+  jobs_.release(job);
 }
 
 void OffloadConnector::complete_load(std::uint32_t job, Time now) {
@@ -394,8 +295,11 @@ void OffloadConnector::complete_load(std::uint32_t job, Time now) {
   r.loads = 0;
   r.load_done = r.state == RequestState::kLoading;
   recycle_if_gone(jobs_[job].request);
-  free_jobs_.push_back(job);
-  --jobs_in_flight_;
+  jobs_.release(job);
+}
+
+TierLevel OffloadConnector::level(std::uint32_t) const {
+  return {tier_->stored(), tier_->evictions(), tier_->used(), tier_->used()};
 }
 
 void OffloadConnector::recycle_if_gone(Handle h) {

@@ -14,8 +14,9 @@ VllmScheduler::VllmScheduler(const Environment& environment)
   running_.reserve(env_.config.max_num_seqs);
   found_.hits.reserve(env_.pool.usable());
   if (env_.pool.policy().wants_chains()) listeners_.push_back(&env_.pool.policy());
-  if (env_.connector != nullptr && env_.connector->policy().wants_chains()) {
-    listeners_.push_back(&env_.connector->policy());
+  if (env_.connector != nullptr && env_.connector->policy() != nullptr &&
+      env_.connector->policy()->wants_chains()) {
+    listeners_.push_back(env_.connector->policy());
   }
   if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
 }
@@ -179,7 +180,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
 /// Fills found_. The result for a blocked head is kept: nothing it rests on has changed, and the
 /// touch of its blocks below would leave their order as it is.
 void VllmScheduler::look_up(Handle h, const Access& access) {
-  const std::uint64_t version = env_.connector == nullptr ? 0 : env_.connector->tier().version();
+  const std::uint64_t version = env_.connector == nullptr ? 0 : env_.connector->version();
   if (blocked_.valid && blocked_.request == h && blocked_.below_version == version &&
       !env_.pool.watched_changed()) {
     return;
@@ -216,7 +217,7 @@ void VllmScheduler::forget_found() {
 void VllmScheduler::remember_blocked(Handle h) {
   if (blocked_.valid) return;
   env_.pool.watch(found_.hits, found_.missed);
-  blocked_ = {true, h, env_.connector == nullptr ? 0 : env_.connector->tier().version()};
+  blocked_ = {true, h, env_.connector == nullptr ? 0 : env_.connector->version()};
 }
 
 /// Walks the chain from its root to the first block that HBM does not hold. The last token is
@@ -255,8 +256,8 @@ void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
   }
   if (r.admitted_before) return;
   r.admitted_before = true;
-  r.cached_tokens = {found_.local() * env_.config.block_tokens,
-                     found_.external * env_.config.block_tokens};
+  r.cached_tokens[0] = found_.local() * env_.config.block_tokens;
+  r.cached_tokens[1] = found_.external * env_.config.block_tokens;
 }
 
 /// Slots for a waiting request: its local hit, room for the blocks to load, and its new tokens.

@@ -13,9 +13,9 @@
 #include "models/engine/active_request.hpp"
 #include "models/engine/chain_map.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/kv_connector.hpp"
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/load_choice.hpp"
-#include "models/engine/offload_connector.hpp"
 #include "models/engine/scheduler.hpp"
 #include "models/engine/step_plan.hpp"
 #include "sim/observer.hpp"
@@ -31,8 +31,8 @@ class VllmScheduler final : public Scheduler {
     ResidencyTable& residency;
     RequestPool& requests;
     KvPool& pool;
-    OffloadConnector* connector;  ///< null without a tier below
-    LoadChoice* load_choice;      ///< null: whatever lies below is loaded
+    KvConnector* connector;   ///< null without a tier below
+    LoadChoice* load_choice;  ///< null: whatever lies below is loaded
     Observer& observer;
   };
   explicit VllmScheduler(const Environment& environment);
