@@ -1,6 +1,11 @@
 #include "scenarios/presets.hpp"
 
-#include <vector>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
 
 #include "sim/catalogue.hpp"
 
@@ -8,21 +13,104 @@ namespace spillway {
 
 namespace {
 
-// Switches by upstream change: prompt-only d63108fb18 (2026-05-29), load reservation 3b3d5287fa
-// (2026-06-06), unhashed blocks to the front 520828789c (2026-06-16). Chunked prefill, the
-// full-prompt gate (dc78c2c933, 2026-03-24) and deferred stores (2a4dbe24ea) are in all three;
-// asynchronous scheduling is on by default in all three (0.19's start-up log says so).
+constexpr auto kV0 = EngineFamily::kVllmV0;
+constexpr auto kV1 = EngineFamily::kVllmV1;
+
 constexpr EnginePreset kPresets[] = {
-    {"vllm@0.19", "vLLM 0.19 (April 2026): before the offload changes of mid-2026.", 0.90, false,
-     false, false, true},
-    {"vllm@0.23", "vLLM 0.23: prompt-only offload, load reservation, unhashed blocks first.", 0.92,
-     true, true, true, true},
-    {"vllm@0.25", "vLLM 0.25: as 0.23 where this model can tell.", 0.92, true, true, true, true},
+    {"vllm@0.6", "vLLM 0.6 (November 2024): the v0 engine, swap space instead of offload.", kV0,
+     0.90, 0.01, true, false},
+    {"vllm@0.12", "vLLM 0.12 (December 2025): contiguous blocks, copies beside the step.", kV1,
+     0.90, 0, false, false},
+    {"vllm@0.14", "vLLM 0.14 (January 2026): asynchronous scheduling, deferred stores.", kV1, 0.90,
+     0, false, false},
+    {"vllm@0.19", "vLLM 0.19 (April 2026): before the offload changes of mid-2026.", kV1, 0.90, 0,
+     false, false},
+    {"vllm@0.23", "vLLM 0.23: prompt-only offload, load reservation, unhashed blocks first.", kV1,
+     0.92, 0, true, true},
+    {"vllm@0.25", "vLLM 0.25: as 0.23 where this model can tell.", kV1, 0.92, 0, true, true},
+};
+static_assert(std::size(kPresets) == kEnginePresets);
+
+// Which release has which change follows from the dates of both; where that is not certain, and
+// for v0, whose engine has none of them, models/engine/README.md says so. From 0.23 on all are on.
+using C = EngineConfig;
+constexpr EngineSwitch kSwitches[] = {
+    //                                                                  0.6    0.12   0.14  ...
+    {"enable_prefix_caching",
+     &C::enable_prefix_caching,
+     "v1",
+     {false, true, true, true, true, true}},
+    {"enable_chunked_prefill", &C::chunked_prefill, "v1", {false, true, true, true, true, true}},
+    {"async_scheduling", &C::async_scheduling, "#27614", {false, false, true, true, true, true}},
+    {"store_defer_next_step",
+     &C::store_defer_next_step,
+     "2a4dbe24ea",
+     {false, false, true, true, true, true}},
+    {"convoy", &C::convoy, "7013e9ac8", {false, false, false, true, true, true}},
+    {"reserve_full_isl",
+     &C::reserve_full_isl,
+     "dc78c2c933",
+     {false, false, false, true, true, true}},
+    {"small_page_kernel",
+     &C::small_page_kernel,
+     "#42212",
+     {false, false, false, false, true, true}},
+    {"offload_prompt_only",
+     &C::offload_prompt_only,
+     "d63108fb18",
+     {false, false, false, false, true, true}},
+    {"async_load_reservation",
+     &C::async_load_reservation,
+     "3b3d5287fa",
+     {false, false, false, false, true, true}},
+    {"unhashed_front", &C::unhashed_front, "520828789c", {false, false, false, false, true, true}},
+    {"mla_single_copy",
+     &C::mla_single_copy,
+     "7eca0e1a64",
+     {false, false, false, false, true, true}},
+    {"threshold_counts_offers",
+     &C::threshold_counts_offers,
+     "#52227",
+     {false, false, false, false, true, true}},
 };
 
 // vllm/engine/arg_utils.py, API server: batch sizes by GPU memory.
 constexpr std::int64_t kVeryLargeGpu = std::int64_t{160} << 30;
 constexpr std::int64_t kLargeGpu = std::int64_t{70} << 30;
+
+/// The minor version behind "@0."; nothing where the name ends otherwise.
+std::optional<int> minor_of(std::string_view name) {
+  constexpr std::string_view kEngines[] = {"vllm"};
+  const std::size_t at = name.find("@0.");
+  if (at == std::string_view::npos || nearest_name(name.substr(0, at), kEngines).empty()) {
+    return std::nullopt;
+  }
+  int minor = 0;
+  const auto [end, error] = std::from_chars(name.data() + at + 3, name.data() + name.size(), minor);
+  return error == std::errc() && (end == name.data() + name.size() || *end == '.')
+             ? std::optional<int>(minor)
+             : std::nullopt;
+}
+
+/// By version where the name has one (the older of two equally near), else by spelling.
+const EnginePreset* nearest_release(std::string_view name) {
+  const EnginePreset* best = nullptr;
+  if (const auto minor = minor_of(name)) {
+    int least = 0;
+    for (const EnginePreset& preset : kPresets) {
+      const int away = std::abs(*minor_of(preset.name) - *minor);
+      if (best != nullptr && away >= least) continue;
+      best = &preset;
+      least = away;
+    }
+    return best;
+  }
+  const std::string_view near = nearest_name(name, names_of(engine_presets()));
+  for (const EnginePreset& preset : kPresets) {
+    if (preset.name == near) best = &preset;
+  }
+  return best;
+}
 
 }  // namespace
 
@@ -30,23 +118,40 @@ std::span<const EnginePreset> engine_presets() {
   return kPresets;
 }
 
+std::span<const EngineSwitch> engine_switches() {
+  return kSwitches;
+}
+
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where) {
   if (name == "vllm") return kPresets[std::size(kPresets) - 1];
-  return find_row(engine_presets(), "engine preset", name, where);
+  for (const EnginePreset& preset : kPresets) {
+    if (preset.name == name) return preset;
+  }
+  const EnginePreset* nearest = nearest_release(name);
+  std::string message = fmt::format("unknown engine preset \"{}\"; ", name.substr(0, 64));
+  if (nearest != nullptr) message += fmt::format("did you mean \"{}\"? ", nearest->name);
+  message += "known:";
+  for (const EnginePreset& preset : kPresets) {
+    message += fmt::format("{} {}", &preset == kPresets ? "" : ",", preset.name);
+  }
+  throw InputError(Fault::kUsage, where, message);
 }
 
 EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   EngineConfig config;
   config.block_tokens = 16;
-  config.offload_prompt_only = preset.offload_prompt_only;
-  config.unhashed_front = preset.unhashed_front;
-  config.async_load_reservation = preset.async_load_reservation;
-  config.async_scheduling = preset.async_scheduling;
+  config.family = preset.family;
+  config.watermark = preset.watermark;
+  const auto column = static_cast<std::size_t>(&preset - kPresets);
+  for (const EngineSwitch& s : kSwitches) config.*s.member = s.on[column];
+  config.max_num_seqs = 256;
+  config.max_num_batched_tokens = 2048;
+  if (preset.family == kV0) return config;
   const bool large = gpu != nullptr && gpu->memory_bytes >= kLargeGpu &&
                      gpu->name.find("A100") == std::string_view::npos;
-  config.max_num_seqs = large ? 1024 : 256;
-  config.max_num_batched_tokens = 2048;
-  if (large) config.max_num_batched_tokens = gpu->memory_bytes >= kVeryLargeGpu ? 16384 : 8192;
+  if (!large) return config;
+  config.max_num_seqs = 1024;
+  config.max_num_batched_tokens = gpu->memory_bytes >= kVeryLargeGpu ? 16384 : 8192;
   return config;
 }
 

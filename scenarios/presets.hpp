@@ -1,6 +1,10 @@
 // Engine presets: the defaults and switches of a release, by name.
+//
+// The table of switches is what presets.cpp holds and models/engine/README.md shows, with the
+// upstream change behind each; a scenario sets any switch by its name under `engine`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -11,17 +15,29 @@
 
 namespace spillway {
 
+/// The releases, oldest first.
+inline constexpr std::size_t kEnginePresets = 6;
+
 struct EnginePreset {
   std::string_view name;
   std::string_view summary;
+  EngineFamily family;
   double gpu_memory_utilization;
-  bool offload_prompt_only;
-  bool unhashed_front;
-  bool async_load_reservation;
-  bool async_scheduling;
+  double watermark;    ///< share of blocks kept free when admitting
+  bool has_watermark;  ///< the release lets users set it
+  bool has_tiering;    ///< it can put tiers behind host memory
+};
+
+/// Something that releases do differently, and a scenario may decide by itself.
+struct EngineSwitch {
+  std::string_view name;  ///< of its key under `engine`
+  bool EngineConfig::*member;
+  std::string_view change;  ///< upstream commit or pull request that brought it
+  std::array<bool, kEnginePresets> on;
 };
 
 std::span<const EnginePreset> engine_presets();
+std::span<const EngineSwitch> engine_switches();
 
 /// "vllm@0.23", or "vllm" for the newest. Throws InputError (exit 2) listing the known ones.
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where);

@@ -30,6 +30,7 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "eviction",
                                  "kv_layout",
                                  "enable_prefix_caching",
+                                 "enable_chunked_prefill",
                                  "async_scheduling",
                                  "offload_prompt_only",
                                  "unhashed_front",
@@ -37,6 +38,9 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "async_load_reservation",
                                  "convoy",
                                  "store_defer_next_step",
+                                 "small_page_kernel",
+                                 "mla_single_copy",
+                                 "threshold_counts_offers",
                                  "load",
                                  "load_or_recompute",
                                  "residency",
@@ -237,18 +241,17 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   if (s.model.spec != nullptr)
     c.max_model_len = static_cast<std::uint32_t>(s.model.spec->max_position);
   assign(c.max_model_len, engine->integer("max_model_len", 1, 1 << 26));
-  c.watermark = engine->number("watermark", 0, 0.99).value_or(0);
-  const auto flag = [&](std::string_view key, bool& target) {
-    target = engine->boolean(key).value_or(target);
-  };
-  flag("enable_prefix_caching", c.enable_prefix_caching);
-  flag("async_scheduling", c.async_scheduling);
-  flag("offload_prompt_only", c.offload_prompt_only);
-  flag("unhashed_front", c.unhashed_front);
-  flag("reserve_full_isl", c.reserve_full_isl);
-  flag("async_load_reservation", c.async_load_reservation);
-  flag("convoy", c.convoy);
-  flag("store_defer_next_step", c.store_defer_next_step);
+  if (const auto watermark = engine->number("watermark", 0, 0.99)) {
+    c.watermark = *watermark;
+    if (c.watermark > 0 && !preset.has_watermark) {
+      s.notes.push_back(fmt::format(
+          "{} has no watermark yet (vLLM 4085ff7cb4 brought it); the given one is used", s.preset));
+    }
+  }
+  for (const EngineSwitch& choice : engine_switches()) {
+    bool& target = c.*choice.member;
+    target = engine->boolean(choice.name).value_or(target);
+  }
 
   const std::string layout = engine->text("kv_layout").value_or("contiguous");
   if (layout == "per_layer") {

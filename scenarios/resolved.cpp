@@ -1,6 +1,7 @@
 #include "scenarios/resolved.hpp"
 
 #include "reports/document.hpp"
+#include "scenarios/presets.hpp"
 #include "sim/digest.hpp"
 
 namespace spillway {
@@ -106,16 +107,11 @@ json engine_json(const Scenario& s) {
               {"eviction", s.hbm_eviction.text()},
               {"copies_per_block", e.copies_per_block},
               {"block_bytes", e.block_bytes.count()},
-              {"enable_prefix_caching", e.enable_prefix_caching},
-              {"async_scheduling", e.async_scheduling},
-              {"offload_prompt_only", e.offload_prompt_only},
-              {"unhashed_front", e.unhashed_front},
-              {"reserve_full_isl", e.reserve_full_isl},
-              {"async_load_reservation", e.async_load_reservation},
-              {"convoy", e.convoy},
-              {"store_defer_next_step", e.store_defer_next_step},
               {"load", name_of(e.load)},
               {"load_or_recompute", s.load_at_break_even ? "break_even" : "always_load"}};
+  for (const EngineSwitch& choice : engine_switches()) {
+    out[std::string(choice.name)] = e.*choice.member;
+  }
   if (e.load == LoadSemantics::kLayerwise) out["layers"] = e.layers;
   if (e.residency == Residency::kStreaming) {
     out["residency"] = "streaming";

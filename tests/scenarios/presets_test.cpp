@@ -29,26 +29,75 @@ TEST_CASE("vllm@0.23 and later have every switch on", "[scenarios]") {
   for (const char* name : {"vllm@0.23", "vllm@0.25", "vllm"}) {
     INFO("preset: " << name);
     const EngineConfig c = defaults_of(name);
-    CHECK(c.offload_prompt_only);
-    CHECK(c.async_load_reservation);
-    CHECK(c.unhashed_front);
-    CHECK(c.async_scheduling);
+    for (const EngineSwitch& s : engine_switches()) {
+      INFO("switch: " << s.name);
+      CHECK(c.*s.member);
+    }
     CHECK(find_preset(name, {}).gpu_memory_utilization == 0.92);
   }
 }
 
-TEST_CASE("what all releases have in common is on in every preset", "[scenarios]") {
-  for (const EnginePreset& preset : engine_presets()) {
-    INFO("preset: " << preset.name);
-    const EngineConfig c = engine_defaults(preset, nullptr);
-    CHECK(c.reserve_full_isl);  // dc78c2c933, 2026-03-24
-    CHECK(c.convoy);
-    CHECK(c.store_defer_next_step);  // 2a4dbe24ea
-    CHECK(c.enable_prefix_caching);
-    CHECK(c.block_tokens == 16);
-    CHECK(c.watermark == 0);
-    CHECK(c.long_prefill_token_threshold == 0);
+TEST_CASE("releases gain switches and lose none", "[scenarios]") {
+  for (const EngineSwitch& s : engine_switches()) {
+    INFO("switch: " << s.name);
+    CHECK(std::is_sorted(s.on.begin(), s.on.end()));
   }
+  // The convoy came with 7013e9ac8: absent from 0.17.1, there in 0.19.1 (issue 44294).
+  CHECK_FALSE(defaults_of("vllm@0.14").convoy);
+  CHECK(defaults_of("vllm@0.19").convoy);
+}
+
+TEST_CASE("vllm@0.6 is the v0 engine with its watermark", "[scenarios]") {
+  const EngineConfig c = defaults_of("vllm@0.6", "H100");
+  CHECK(c.family == EngineFamily::kVllmV0);
+  CHECK(c.watermark == 0.01);
+  CHECK_FALSE(c.enable_prefix_caching);
+  CHECK_FALSE(c.async_scheduling);
+  CHECK(c.max_num_seqs == 256);  // whatever the GPU
+}
+
+/// The cells of a Markdown table's row, trimmed.
+std::vector<std::string> cells_of(const std::string& row) {
+  std::vector<std::string> out;
+  std::size_t from = row.find('|') + 1;
+  for (std::size_t to = row.find('|', from); to != std::string::npos;
+       from = to + 1, to = row.find('|', from)) {
+    const std::size_t first = row.find_first_not_of(' ', from);
+    const std::size_t last = row.find_last_not_of(' ', to - 1);
+    out.push_back(row.substr(first, last + 1 - first));
+  }
+  return out;
+}
+
+TEST_CASE("the README's table of releases and switches is the program's", "[scenarios]") {
+  const std::string text = read_file(source_path("models/engine/README.md"));
+  for (const EngineSwitch& s : engine_switches()) {
+    INFO("switch: " << s.name);
+    const std::size_t begin = text.find(fmt::format("| `{}` |", s.name));
+    REQUIRE(begin != std::string::npos);
+    const std::vector<std::string> cells =
+        cells_of(text.substr(begin, text.find('\n', begin) - begin));
+    REQUIRE(cells.size() == 2 + kEnginePresets);
+    CHECK_THAT(cells[1], ContainsSubstring(std::string(s.change)));
+    for (std::size_t i = 0; i < kEnginePresets; ++i) {
+      INFO("preset: " << engine_presets()[i].name << ", cell: " << cells[2 + i]);
+      CHECK((cells[2 + i].rfind("on", 0) == 0) == s.on[i]);
+    }
+  }
+}
+
+TEST_CASE("a watermark before vLLM had one is taken, with a note", "[scenarios]") {
+  const auto notes_with = [](const char* preset) {
+    return scenario_of(
+               with_line(reference_lines(), kEngineLine,
+                         fmt::format("\"engine\": {{\"preset\": \"{}\", \"block_tokens\": 16, "
+                                     "\"num_gpu_blocks\": 2048, \"watermark\": 0.05}},",
+                                     preset)))
+        .notes;
+  };
+  REQUIRE(notes_with("vllm@0.19").size() == 1);
+  CHECK_THAT(notes_with("vllm@0.19")[0], ContainsSubstring("vllm@0.19 has no watermark yet"));
+  CHECK(notes_with("vllm@0.23").empty());
 }
 
 TEST_CASE("vllm without a version is the newest", "[scenarios]") {
@@ -61,7 +110,7 @@ TEST_CASE("an unknown preset lists the known ones", "[scenarios]") {
                       find_preset("vlm@0.23", {"s.json", 3, "engine.preset"});
                     }).what()) ==
         "s.json:3: engine.preset: unknown engine preset \"vlm@0.23\"; did you mean "
-        "\"vllm@0.23\"? known: vllm@0.19, vllm@0.23, vllm@0.25");
+        "\"vllm@0.23\"? known: vllm@0.6, vllm@0.12, vllm@0.14, vllm@0.19, vllm@0.23, vllm@0.25");
 }
 
 TEST_CASE("batch sizes follow the GPU's memory as in vLLM's API server", "[scenarios]") {
@@ -82,23 +131,16 @@ TEST_CASE("batch sizes follow the GPU's memory as in vLLM's API server", "[scena
 }
 
 TEST_CASE("every switch of a preset can be set by its name", "[scenarios]") {
-  for (const char* key :
-       {"async_scheduling", "offload_prompt_only", "unhashed_front", "reserve_full_isl",
-        "async_load_reservation", "convoy", "store_defer_next_step", "enable_prefix_caching"}) {
-    INFO("switch: " << key);
-    const auto switches_with = [&](const char* value) {
-      const Scenario s = scenario_of(
-          with_line(gpu_lines(), kEngineLine,
-                    fmt::format("\"engine\": {{\"preset\": \"vllm\", \"{}\": {}}},", key, value)));
-      const EngineConfig& c = s.engine;
-      return std::vector<bool>{c.async_scheduling,      c.offload_prompt_only,    c.unhashed_front,
-                               c.reserve_full_isl,      c.async_load_reservation, c.convoy,
-                               c.store_defer_next_step, c.enable_prefix_caching};
-    };
-    const std::vector<bool> on = switches_with("true");
-    const std::vector<bool> off = switches_with("false");
-    CHECK(on == std::vector<bool>(8, true));
-    CHECK(std::count(off.begin(), off.end(), false) == 1);
+  for (const EngineSwitch& set : engine_switches()) {
+    for (const bool value : {true, false}) {
+      INFO("switch: " << set.name << ", value: " << value);
+      const Scenario s = scenario_of(with_line(
+          gpu_lines(), kEngineLine,
+          fmt::format("\"engine\": {{\"preset\": \"vllm\", \"{}\": {}}},", set.name, value)));
+      for (const EngineSwitch& other : engine_switches()) {
+        CHECK(s.engine.*other.member == (&other == &set ? value : true));
+      }
+    }
   }
 }
 

@@ -90,7 +90,9 @@ TEST_CASE("malformed engines", "[scenarios]") {
        {kEngineLine, R"("engine": {"preset": "vllm@0.24"},)",
         "engine.preset: unknown engine preset \"vllm@0.24\"; did you mean \"vllm@0.2"},
        {kEngineLine, R"("engine": {"preset": "sglang"},)",
-        "engine.preset: unknown engine preset \"sglang\"; known: vllm@0.19, vllm@0.23, vllm@0.25"},
+        "engine.preset: unknown engine preset \"sglang\"; known: vllm@0.6, vllm@0.12, vllm@0.14, "
+        "vllm@0.19, "
+        "vllm@0.23, vllm@0.25"},
        {kEngineLine, R"("engine": {"preset": 23},)", "engine.preset: expected a string, found 23"},
        {kEngineLine, R"("engine": {},)",
         "engine.num_gpu_blocks: missing; expected a number of blocks, or a model and a gpu"},
