@@ -242,6 +242,9 @@ json to_json(const RunResult& run) {
     out["load_wait"] = {{"steps", run.load_wait->steps}, {"stall_s", run.load_wait->stall_s}};
   }
   if (run.copy_harm_s) out["copy_harm_s"] = *run.copy_harm_s;
+  if (run.binding) {
+    out["binding"] = {{"resource", run.binding->resource}, {"why", run.binding->why}};
+  }
   out["slo"] = json::array();
   for (const SloResult& slo : run.slo) out["slo"].push_back(slo_json(slo));
   out["reasons"] = {{"rejected", reasons_json(run.rejected_reasons)},
@@ -293,6 +296,9 @@ RunResult run_from_json(const json& j) {
     run.load_wait = {j["load_wait"].at("steps"), j["load_wait"].at("stall_s")};
   }
   if (j.contains("copy_harm_s")) run.copy_harm_s = j["copy_harm_s"].get<double>();
+  if (j.contains("binding")) {
+    run.binding = {j["binding"].at("resource"), j["binding"].at("why")};
+  }
   for (const json& slo : j.at("slo")) run.slo.push_back(slo_from(slo));
   run.rejected_reasons = reasons_from(j.at("reasons").at("rejected"));
   run.failed_reasons = reasons_from(j.at("reasons").at("failed"));

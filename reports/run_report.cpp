@@ -314,6 +314,10 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
                                              format_count(run.requests - run.completed),
                                              format_count(run.requests), incomplete(run)));
   }
+  if (run.binding) {
+    summary.paragraphs.push_back(
+        fmt::format("What binds: {}. {}", run.binding->resource, run.binding->why));
+  }
   if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
   summary.tables.push_back(latency_table(run));
   summary.tables.push_back(totals_table(run));

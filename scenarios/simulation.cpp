@@ -8,6 +8,7 @@
 
 #include "models/engine/engine.hpp"
 #include "reports/format.hpp"
+#include "scenarios/binding.hpp"
 #include "scenarios/conservation.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/run_wiring.hpp"
@@ -163,6 +164,7 @@ class Run {
         options_(options),
         wiring_(scenario),
         recorder_(wiring_.tiers(), wiring_.links(), goodput_targets(scenario.slo)),
+        binding_(scenario.engine.max_num_seqs, 1),
         conservation_(workload.size(), capacities()) {
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
       const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
@@ -170,6 +172,7 @@ class Run {
     }
     observers_.add(recorder_);
     observers_.add(conservation_);
+    observers_.add(binding_);
     for (Observer* observer : options.observers) observers_.add(*observer);
   }
 
@@ -203,6 +206,7 @@ class Run {
     SimulationOutcome out{wiring_.gather(engine, recorder_.result(s_.engine.block_bytes.count())),
                           s_.notes};
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
+    out.result.binding = binding_.find(out.result);
     warn(out, engine, stuck);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -285,10 +289,6 @@ class Run {
           "answer, it is taken to contain that answer ({} of {} requests)",
           joined, workload_.size()));
     }
-    if (r.requests == 0) {
-      out.warnings.push_back(
-          "no request was measured: all arrived before warmup_s or were due after horizon_s");
-    }
   }
 
   const Scenario& s_;
@@ -297,6 +297,7 @@ class Run {
   RunWiring wiring_;
   EventQueue queue_;
   Recorder recorder_;
+  BindingWatch binding_;
   Conservation conservation_;
   ObserverList observers_;
 };

@@ -450,7 +450,7 @@ void Engine::finish_step() {
   copy_harm_ += now - step.undisturbed;
   observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
                      step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
-                     scheduler_->waiting()});
+                     scheduler_->waiting(), step.plan.starved});
   tell_tiers();
   last_step_end_ = now;
   free_steps_.push_back(&step);

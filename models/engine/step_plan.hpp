@@ -20,6 +20,7 @@ struct StepPlan {
   std::vector<ScheduledTokens> items;  ///< running requests first, then the admitted ones, in order
   std::vector<Handle> preempted;
   bool load_started = false;
+  bool starved = false;         ///< blocks ran out: a request was preempted or had to wait
   std::uint32_t deferrals = 0;  ///< look-ups that the tier below could not answer yet
   // Streaming: blocks that were below HBM when prefills and decodes read them, and those that left
   // HBM for the tier below.
@@ -31,6 +32,7 @@ struct StepPlan {
     items.clear();
     preempted.clear();
     load_started = false;
+    starved = false;
     deferrals = 0;
     cold_prefill = cold_decode = moved_down = 0;
   }

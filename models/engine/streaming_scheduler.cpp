@@ -54,6 +54,7 @@ void StreamingScheduler::schedule(Time now, StepPlan& plan) {
   budget_ = env_.config.max_num_batched_tokens;
   schedule_running(now, plan);
   schedule_waiting(now, plan);
+  plan.starved = head_blocked_;
   read_chains(now, plan);
 }
 

@@ -32,7 +32,8 @@ void VllmScheduler::schedule(Time now, StepPlan& plan) {
   env_.pool.begin_step();
   budget_ = env_.config.max_num_batched_tokens;
   schedule_running(now, plan);
-  if (plan.preempted.empty()) schedule_waiting(now, plan);
+  if (plan.preempted.empty()) return schedule_waiting(now, plan);
+  plan.starved = true;
 }
 
 void VllmScheduler::apply(StepPlan& plan) {
@@ -119,7 +120,10 @@ void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
     RingQueue<Handle>& queue = skipped_.empty() ? waiting_ : skipped_;
     const Handle h = queue.front();
     const Verdict verdict = consider(h, now, plan);
-    if (verdict == Verdict::kStop) break;
+    if (verdict == Verdict::kStop) {
+      plan.starved = true;
+      break;
+    }
     queue.pop_front();
     if (verdict == Verdict::kSetAside) set_aside_.push_back(h);
   }
