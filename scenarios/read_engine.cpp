@@ -38,9 +38,16 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "async_load_reservation",
                                  "convoy",
                                  "store_defer_next_step",
+                                 "blocks_per_chunk",
+                                 "offload_block_tokens",
+                                 "store_threshold",
+                                 "threshold_counts_offers",
+                                 "max_tracker_size",
+                                 "offload_connector",
+                                 "lazy_offload",
                                  "small_page_kernel",
                                  "mla_single_copy",
-                                 "threshold_counts_offers",
+                                 "prompt_only_default",
                                  "load",
                                  "load_or_recompute",
                                  "residency",
@@ -278,6 +285,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   size_pool(*engine, preset, s);
 
   c.residency = read_residency(*engine);
+  read_connector(*engine, s);
   if (c.residency == Residency::kFull) fit_max_model_len(*engine, s);
 }
 

@@ -115,8 +115,9 @@ class DeviceReader {
       spec.one_at_a_time = device_->boolean("single_threaded").value_or(spec.one_at_a_time);
       assign(out_.chunk_tokens, device_->integer("chunk_tokens", 1, 1 << 20));
     }
-    spec.operation_bytes = out_.chunk_tokens == 0 ? s_.engine.block_bytes
-                                                  : s_.model.kv_bytes_per_token * out_.chunk_tokens;
+    spec.operation_bytes = out_.chunk_tokens == 0
+                               ? s_.engine.block_bytes * std::int64_t{s_.engine.blocks_per_chunk}
+                               : s_.model.kv_bytes_per_token * out_.chunk_tokens;
     note_defaults();
     if (out_.clients > 0) {
       s_.notes.push_back(fmt::format(

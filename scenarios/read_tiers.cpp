@@ -23,10 +23,13 @@ std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
   if (capacity.kind == Capacity::Kind::kUnbounded) return blocks;
   const std::int64_t block = s.engine.block_bytes.count();
   if (blocks == 0 && capacity.count > 0) {
+    const std::uint32_t k = s.engine.blocks_per_chunk;
+    const std::string chunk = k == 1 ? fmt::format("block of {} bytes", block)
+                                     : fmt::format("chunk of {} blocks of {} bytes each", k, block);
     throw InputError(Fault::kUsage, where,
-                     fmt::format("{} holds no block of {} bytes (slots are whole pages); expected "
+                     fmt::format("{} holds no {} (slots are whole pages); expected "
                                  "room for one, or 0GiB",
-                                 text, block));
+                                 text, chunk));
   }
   constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
   if (blocks > kMostBytes / static_cast<std::uint64_t>(block)) {

@@ -95,6 +95,22 @@ json device_json(const StorageChoice& c) {
   return out;
 }
 
+/// The connector's switches, where they are not vLLM's defaults.
+void add_connector(const EngineConfig& e, json& out) {
+  if (e.blocks_per_chunk > 1) out["blocks_per_chunk"] = e.blocks_per_chunk;
+  if (e.store_threshold > 1) {
+    out["store_threshold"] = e.store_threshold;
+    out["threshold_counts_offers"] = e.threshold_counts_offers;
+    out["max_tracker_size"] = e.max_tracker_size;
+  }
+  if (e.simple_offload) {
+    out["offload_connector"] = "simple";
+    out["lazy_offload"] = e.lazy_offload;
+  }
+  if (!e.small_page_kernel) out["small_page_kernel"] = false;
+  if (!e.mla_single_copy) out["mla_single_copy"] = false;
+}
+
 json engine_json(const Scenario& s) {
   const EngineConfig& e = s.engine;
   json out = {{"preset", s.preset},
@@ -113,6 +129,7 @@ json engine_json(const Scenario& s) {
     out[std::string(choice.name)] = e.*choice.member;
   }
   if (e.load == LoadSemantics::kLayerwise) out["layers"] = e.layers;
+  add_connector(e, out);
   if (e.residency == Residency::kStreaming) {
     out["residency"] = "streaming";
     out["cold"] = {{"selected_ppm", e.cold.selected_ppm},

@@ -55,18 +55,28 @@ CopyInterference Scenario::copy_interference() const {
 }
 
 std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
+  const std::uint64_t k = engine.blocks_per_chunk;
   switch (capacity.kind) {
     case Capacity::Kind::kUnbounded:
       return ~std::uint64_t{0};
     case Capacity::Kind::kBlocks:
-      return static_cast<std::uint64_t>(capacity.count);
+      return static_cast<std::uint64_t>(capacity.count) / k * k;
     case Capacity::Kind::kBytes:
       break;
   }
-  // Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py).
+  return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;
+}
+
+/// Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py). Ranks of an MLA model hold the
+/// same latents, of which one copy is enough where they share the layers too (7eca0e1a64).
+Bytes Scenario::tier_slot() const {
   constexpr std::int64_t kPage = 4096;
-  const std::int64_t slot = ceil_div(engine.block_bytes.count(), kPage) * kPage;
-  return static_cast<std::uint64_t>(capacity.count / slot);
+  const bool mla = model.spec != nullptr && model.spec->is_mla();
+  const bool one_copy = mla && engine.mla_single_copy && engine.pipeline_parallel == 1;
+  const std::int64_t copies =
+      one_copy ? 1 : std::int64_t{engine.tensor_parallel} * engine.pipeline_parallel;
+  const Bytes chunk = engine.block_bytes * copies * std::int64_t{engine.blocks_per_chunk};
+  return Bytes(ceil_div(chunk.count(), kPage) * kPage);
 }
 
 Scenario load_scenario(const JsonSource& source) {

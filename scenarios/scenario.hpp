@@ -187,8 +187,10 @@ struct Scenario {
   std::unique_ptr<StepCost> make_cost() const;
   /// What copies between HBM and the tier take from steps.
   CopyInterference copy_interference() const;
-  /// Blocks that the tier below holds, when it may use `capacity`.
+  /// Blocks that the tier below holds, when it may use `capacity`: whole chunks of them.
   std::uint64_t tier_blocks(const Capacity& capacity) const;
+  /// Bytes of one of its slots, which holds a chunk of every rank.
+  Bytes tier_slot() const;
 };
 
 /// Throws InputError (exit 2) naming file, line, field and what was expected.

@@ -8,6 +8,8 @@ namespace spillway {
 ModelChoice read_model(const ObjectReader& top);
 void read_engine(const ObjectReader& top, Scenario& s);
 Residency read_residency(const ObjectReader& engine);
+/// The keys of the connector below HBM; after block size and residency.
+void read_connector(const ObjectReader& engine, Scenario& s);
 /// The rest of what streaming needs; after tiers and links.
 void read_streaming(const ObjectReader& top, Scenario& s);
 /// After the links: what copies take from steps must leave something.

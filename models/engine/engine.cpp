@@ -96,13 +96,23 @@ void Engine::build_full(const EngineParts& parts) {
   if (parts.lower != nullptr) {
     connector_ = std::make_unique<OffloadConnector>(
         OffloadConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
-        std::make_unique<OffloadTier>(parts.lower->capacity_blocks, chains_.block_count(),
-                                      residency_, parts.lower->eviction, policy_context()),
-        write_admission(*parts.lower));
+        offload_tier(*parts.lower), write_admission(*parts.lower));
   }
   scheduler_ = std::make_unique<VllmScheduler>(
       VllmScheduler::Environment{config_, chains_, residency_, requests_, *pool_, connector_.get(),
                                  load_choice_.get(), observer_});
+}
+
+/// Its slots, and what its policies call a block, are chunks.
+std::unique_ptr<OffloadTier> Engine::offload_tier(const LowerTierConfig& lower) {
+  constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+  EvictionContext context = policy_context();
+  context.block_tokens *= config_.blocks_per_chunk;
+  const std::uint64_t chunks = lower.capacity_blocks == kUnbounded
+                                   ? kUnbounded
+                                   : lower.capacity_blocks / config_.blocks_per_chunk;
+  return std::make_unique<OffloadTier>(chunks, chains_.block_count(), residency_, lower.eviction,
+                                       context);
 }
 
 void Engine::build_streaming(const EngineParts& parts) {
@@ -130,7 +140,7 @@ EvictionContext Engine::policy_context() const {
 std::unique_ptr<WriteAdmissionPolicy> Engine::write_admission(const LowerTierConfig& lower) const {
   WriteAdmissionContext context;
   context.blocks = chains_.block_count();
-  context.block_tokens = config_.block_tokens;
+  context.block_tokens = config_.block_tokens * config_.blocks_per_chunk;
   return lower.write_admission.make(context);
 }
 

@@ -38,6 +38,8 @@
 
 namespace spillway {
 
+class OffloadTier;
+
 /// The tier below HBM and the path to it.
 struct LowerTierConfig {
   std::uint64_t capacity_blocks = 0;
@@ -114,6 +116,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
 
   std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower, TransferListener& listener);
   EvictionContext policy_context() const;
+  std::unique_ptr<OffloadTier> offload_tier(const LowerTierConfig& lower);
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void build_full(const EngineParts& parts);

@@ -11,6 +11,8 @@ OffloadConnector::OffloadConnector(const Environment& environment,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
     : KvConnector(environment.config, environment.waiter),
       env_(environment),
+      per_chunk_(environment.config.blocks_per_chunk),
+      chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
       tier_(std::move(tier)),
       admission_(std::move(admission)),
       counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {}
@@ -18,71 +20,96 @@ OffloadConnector::OffloadConnector(const Environment& environment,
 // ---- look-up
 // -------------------------------------------------------------------------------------
 
+/// Calls visit(first id, count) for the keys of the request's chunks [from, to), in order: count
+/// ids, each per_chunk_ after the one before. A chunk's key is its last block.
+template <class Visit>
+void OffloadConnector::for_keys(RequestId id, std::uint32_t from, std::uint32_t to,
+                                Visit visit) const {
+  const std::uint32_t k = per_chunk_;
+  if (k == 1) return env_.chains.for_runs(id, from, to, visit);
+  std::uint32_t at = from * k;
+  env_.chains.for_runs(id, at, to * k, [&](std::uint32_t first, std::uint32_t count) {
+    const std::uint32_t lead = k - 1 - at % k;
+    at += count;
+    return lead >= count || visit(first + lead, (count - 1 - lead) / k + 1);
+  });
+}
+
+/// Upstream's order: a write under way defers first, then what brings less than a chunk beyond the
+/// local hit counts as nothing, then another request's load defers (OffloadingConnectorScheduler,
+/// _lookup).
 OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::uint32_t local,
                                                    const Access& access) {
   if (r.transfers_in_flight()) return {false, 0};
-  const std::uint32_t full = r.tokens() / env_.config.block_tokens;
+  const std::uint32_t full = r.tokens() / chunk_tokens_;
+  const std::uint32_t start = local / per_chunk_;
   std::uint32_t hits = 0;
   bool pending = false;
   bool reading = false;
-  env_.chains.for_runs(r.id, local, full, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* block = env_.residency.from(first);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const LookupState state = tier_->state(block[i]);
-      if (state == LookupState::kMiss) return false;
-      pending = pending || state == LookupState::kPending;
-      reading = reading || state == LookupState::kReading;
-      ++hits;
-    }
-    return true;
-  });
+  if (full * per_chunk_ >= local + per_chunk_) {
+    for_keys(r.id, start, full, [&](std::uint32_t first, std::uint32_t count) {
+      const BlockResidency* block = env_.residency.from(first);
+      for (std::uint32_t i = 0; i < count; ++i, block += per_chunk_) {
+        const LookupState state = tier_->state(*block);
+        if (state == LookupState::kMiss) return false;
+        pending = pending || state == LookupState::kPending;
+        reading = reading || state == LookupState::kReading;
+        ++hits;
+      }
+      return true;
+    });
+  }
   touch_chain(r, access);
+  if (pending) return {false, 0};
+  const std::uint32_t end = (start + hits) * per_chunk_;
+  if (end < local + per_chunk_) return {true, 0};
   const bool convoy = env_.config.convoy && env_.config.enable_prefix_caching && reading;
-  if (hits > 0 && (pending || convoy)) return {false, 0};
-  return {true, hits};
+  return convoy ? Lookup{false, 0} : Lookup{true, end - local};
 }
 
 void OffloadConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) {
   if (!counts_lookups_) return;
   fresh_.clear();
-  const std::uint32_t full = r.tokens() / env_.config.block_tokens;
-  env_.chains.for_runs(r.id, local, full, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* block = env_.residency.from(first);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      fresh_.push_back(BlockId{first + i});
-      if (tier_->state(block[i]) == LookupState::kMiss) return false;
+  const std::uint32_t full = r.tokens() / chunk_tokens_;
+  for_keys(r.id, local / per_chunk_, full, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i, first += per_chunk_) {
+      fresh_.push_back(BlockId{first});
+      if (tier_->state(*env_.residency.from(first)) == LookupState::kMiss) return false;
     }
     return true;
   });
   if (!fresh_.empty()) admission_->on_lookup(fresh_);
 }
 
-/// All of the request's full blocks that lie idle below, the head of the sequence last (most
+/// All of the request's full chunks that lie idle below, the head of the sequence last (most
 /// recent).
 void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access) {
   runs_.clear();
-  const std::uint32_t full = r.tokens() / env_.config.block_tokens;
-  env_.chains.for_runs(r.id, 0, full, [&](std::uint32_t first, std::uint32_t count) {
+  const std::uint32_t full = r.tokens() / chunk_tokens_;
+  for_keys(r.id, 0, full, [&](std::uint32_t first, std::uint32_t count) {
     runs_.push_back({first, count});
     return true;
   });
   touched_.clear();
   for (std::size_t i = runs_.size(); i-- > 0;) {
-    const BlockResidency* block = env_.residency.from(runs_[i].first);
+    const BlockResidency* block =
+        env_.residency.from(runs_[i].first) + std::size_t{runs_[i].count} * per_chunk_;
     for (std::uint32_t k = runs_[i].count; k-- > 0;) {
-      if (block[k].idle_below()) touched_.push_back(SlotId{block[k].below_state});
+      block -= per_chunk_;
+      if (block->idle_below()) touched_.push_back(SlotId{block->below_state});
     }
   }
   tier_->touch(touched_, access);
 }
 
+/// The slots of those of the chunks [from, to) that the tier holds.
 void OffloadConnector::collect_below(RequestId id, std::uint32_t from, std::uint32_t to,
                                      std::vector<SlotId>& out) {
   out.clear();
-  env_.chains.for_runs(id, from, to, [&](std::uint32_t first, std::uint32_t count) {
+  for_keys(id, from, to, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (block[i].below_state != 0) out.push_back(SlotId{block[i].below()});
+    for (std::uint32_t i = 0; i < count; ++i, block += per_chunk_) {
+      if (block->below_state != 0) out.push_back(SlotId{block->below()});
     }
     return true;
   });
@@ -104,8 +131,11 @@ void OffloadConnector::count_admission(const ActiveRequest& r, std::uint32_t loc
 void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) {
   ActiveRequest& r = env_.requests[h];
   const std::uint32_t job = jobs_.make(h);
-  collect_below(r.id, local, local + blocks, jobs_[job].below);
-  KV_ASSERT(jobs_[job].below.size() == blocks, "a load of blocks that are not there");
+  const std::uint32_t first = local / per_chunk_;
+  const std::uint32_t end = (local + blocks) / per_chunk_;
+  collect_below(r.id, first, end, jobs_[job].below);
+  KV_ASSERT(jobs_[job].below.size() == end - first && end * per_chunk_ == local + blocks,
+            "a load of blocks that are not there");
   jobs_[job].blocks = blocks;
   tier_->begin_read(jobs_[job].below);
   r.next_store = local + blocks;
@@ -123,16 +153,15 @@ void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   if (env_.pool.guarded_given()) fence_given_blocks();
   for (const ScheduledTokens& item : plan.items) {
     const ActiveRequest& r = env_.requests[item.request];
-    const std::uint32_t limit = env_.config.offload_prompt_only ? r.prompt : r.tokens();
-    const std::uint32_t tokens = std::min(item.computed + item.tokens, limit);
-    if (tokens / env_.config.block_tokens > r.next_store) {
+    const std::uint32_t tokens = std::min(item.computed + item.tokens, storable_tokens(r));
+    if (tokens >= r.next_store * env_.config.block_tokens + chunk_tokens_) {
       offer(item.request, tokens, {now, r.id}, false);
     }
   }
   for (const Handle h : unoffered_) {
     ActiveRequest& r = env_.requests[h];
     // T tokens, though the last one's KV was never computed: upstream does not look either.
-    offer(h, env_.config.offload_prompt_only ? r.prompt : r.tokens(), {now, r.id}, true);
+    offer(h, storable_tokens(r), {now, r.id}, true);
     r.offered = true;
     recycle_if_gone(h);
   }
@@ -152,7 +181,7 @@ void OffloadConnector::ask_admission(const ActiveRequest& r, Time now) {
   offer.now = now;
   offer.blocks = fresh_;
   offer.positions = fresh_at_;
-  const auto unseen = std::lower_bound(fresh_at_.begin(), fresh_at_.end(), r.sighted);
+  const auto unseen = std::lower_bound(fresh_at_.begin(), fresh_at_.end(), r.sighted / per_chunk_);
   offer.repeated = static_cast<std::size_t>(unseen - fresh_at_.begin());
   offer.prompt_tokens = r.prompt;
   offer.jobs_in_flight = stores_in_flight_;
@@ -168,32 +197,38 @@ void OffloadConnector::ask_admission(const ActiveRequest& r, Time now) {
   fresh_at_.resize(kept);
 }
 
-/// Blocks before `storable` have been offered: what was refused of them stays out.
+/// What of the request may go below.
+std::uint32_t OffloadConnector::storable_tokens(const ActiveRequest& r) const {
+  return std::min(env_.config.offload_prompt_only ? r.prompt : r.tokens(), r.store_limit);
+}
+
+/// Chunks before `storable` have been offered: what was refused of them stays out.
 void OffloadConnector::settle(ActiveRequest& r, std::uint32_t storable) {
-  r.next_store = storable;
+  r.next_store = storable * per_chunk_;
   for (const WriteVerdict verdict : verdicts_) {
-    ++counters_.refused[static_cast<std::size_t>(verdict)];
+    counters_.refused[static_cast<std::size_t>(verdict)] += per_chunk_;
   }
   verdicts_.clear();
 }
 
-/// Offers the blocks behind next_store that `tokens` tokens fill: those absent below, and admitted
+/// Offers the chunks behind next_store that `tokens` tokens fill: those absent below, and admitted
 /// there, get a slot and one job, all or none.
 void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) {
   ActiveRequest& r = env_.requests[h];
-  const std::uint32_t storable = tokens / env_.config.block_tokens;
-  if (storable <= r.next_store) return;
+  const auto held = static_cast<std::uint32_t>(r.slots.size());
+  const std::uint32_t storable = std::min(tokens / chunk_tokens_, held / per_chunk_);
+  std::uint32_t position = r.next_store / per_chunk_;
+  if (storable <= position) return;
   offered_.clear();
   fresh_.clear();
   fresh_at_.clear();
-  std::uint32_t position = r.next_store;
-  env_.chains.for_runs(r.id, r.next_store, storable, [&](std::uint32_t first, std::uint32_t count) {
+  for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
-    for (std::uint32_t i = 0; i < count; ++i, ++position) {
-      if (block[i].below_state != 0) {
-        offered_.push_back(SlotId{block[i].below()});
+    for (std::uint32_t i = 0; i < count; ++i, ++position, block += per_chunk_) {
+      if (block->below_state != 0) {
+        offered_.push_back(SlotId{block->below()});
       } else {
-        fresh_.push_back(BlockId{first + i});
+        fresh_.push_back(BlockId{first + i * per_chunk_});
         fresh_at_.push_back(position);
       }
     }
@@ -202,7 +237,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   verdicts_.clear();
   if (admission_ != nullptr && !fresh_.empty()) {
     ask_admission(r, access.now);
-    r.sighted = std::max(r.sighted, storable);
+    r.sighted = std::max(r.sighted, storable * per_chunk_);
   }
   if (fresh_.empty()) return settle(r, storable);
   if (!tier_->make_room(fresh_, offered_, access)) {
@@ -212,9 +247,10 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   const std::uint32_t job = jobs_.make(h);
   for (std::size_t i = 0; i < fresh_.size(); ++i) {
     jobs_[job].below.push_back(tier_->begin_write(fresh_[i]));
-    jobs_[job].hbm.push_back(r.slots[fresh_at_[i]]);
+    const auto first = r.slots.begin() + std::ptrdiff_t{fresh_at_[i]} * per_chunk_;
+    jobs_[job].hbm.insert(jobs_[job].hbm.end(), first, first + per_chunk_);
   }
-  jobs_[job].blocks = static_cast<std::uint32_t>(fresh_.size());
+  jobs_[job].blocks = static_cast<std::uint32_t>(jobs_[job].hbm.size());
   touch_chain(r, access);
   settle(r, storable);
   ++stores_in_flight_;
@@ -299,7 +335,8 @@ void OffloadConnector::complete_load(std::uint32_t job, Time now) {
 }
 
 TierLevel OffloadConnector::level(std::uint32_t) const {
-  return {tier_->stored(), tier_->evictions(), tier_->used(), tier_->used()};
+  const std::uint32_t held = tier_->used() * per_chunk_;
+  return {tier_->stored() * per_chunk_, tier_->evictions() * per_chunk_, held, held};
 }
 
 void OffloadConnector::recycle_if_gone(Handle h) {

@@ -5,6 +5,10 @@
 // submitted when step s+1 starts. Loads are submitted in the step that planned them. Both complete
 // at step boundaries only (poll()). A pending store whose HBM blocks are handed out again, or whose
 // request was preempted, is flushed: the step waits for it.
+//
+// The tier keeps and moves chunks of blocks_per_chunk HBM blocks, known by their last block; a
+// request's chunks start at its root. A load brings only the blocks that HBM lacks, so of its first
+// chunk perhaps a part.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +59,9 @@ class OffloadConnector final : public KvConnector {
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void ask_admission(const ActiveRequest& r, Time now);
   void settle(ActiveRequest& r, std::uint32_t storable);
+  std::uint32_t storable_tokens(const ActiveRequest& r) const;
+  template <class Visit>
+  void for_keys(RequestId id, std::uint32_t from, std::uint32_t to, Visit visit) const;
   void touch_chain(const ActiveRequest& r, const Access& access);
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence_given_blocks();
@@ -63,6 +70,8 @@ class OffloadConnector final : public KvConnector {
   void recycle_if_gone(Handle h);
 
   Environment env_;
+  std::uint32_t per_chunk_;     ///< HBM blocks
+  std::uint32_t chunk_tokens_;  ///< of such a chunk
   std::unique_ptr<OffloadTier> tier_;
   std::unique_ptr<WriteAdmissionPolicy> admission_;
   bool counts_lookups_;
@@ -73,9 +82,9 @@ class OffloadConnector final : public KvConnector {
   std::uint32_t stores_in_flight_ = 0;
   Bytes stored_bytes_in_flight_{0};
 
-  std::vector<SlotId> offered_;          ///< scratch: offered blocks that are present
-  std::vector<BlockId> fresh_;           ///< scratch: offered blocks that are absent
-  std::vector<std::uint32_t> fresh_at_;  ///< where these stand in the request
+  std::vector<SlotId> offered_;          ///< scratch: offered chunks that are present
+  std::vector<BlockId> fresh_;           ///< scratch: offered chunks that are absent
+  std::vector<std::uint32_t> fresh_at_;  ///< where these stand in the request, in chunks
   std::vector<WriteVerdict> verdicts_;   ///< scratch: on these
   std::vector<SlotId> touched_;          ///< scratch
   struct Run {

@@ -1,5 +1,6 @@
 // The tier below HBM as the OffloadingConnector keeps it: residency, pins and eviction
-// (vllm/v1/kv_offload/cpu/manager.py, cpu/policies/lru.py).
+// (vllm/v1/kv_offload/cpu/manager.py, cpu/policies/lru.py). A block here is what one slot holds: a
+// chunk of HBM blocks, named by the last of them.
 //
 // A slot is being written (not readable, not evictable), ready and idle (evictable), or ready and
 // read by one or more loads (pinned).

@@ -13,10 +13,10 @@ VllmScheduler::VllmScheduler(const Environment& environment)
           std::floor(environment.config.watermark * environment.config.num_gpu_blocks))) {
   running_.reserve(env_.config.max_num_seqs);
   found_.hits.reserve(env_.pool.usable());
-  if (env_.pool.policy().wants_chains()) listeners_.push_back(&env_.pool.policy());
+  if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
   if (env_.connector != nullptr && env_.connector->policy() != nullptr &&
       env_.connector->policy()->wants_chains()) {
-    listeners_.push_back(env_.connector->policy());
+    listeners_.push_back({env_.connector->policy(), env_.config.blocks_per_chunk});
   }
   if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
 }
@@ -380,18 +380,29 @@ void VllmScheduler::collect_chain(const ActiveRequest& r, std::uint32_t blocks) 
   });
 }
 
+/// chain_ as a tier of chunks knows it: by the last block of each.
+BlockSpan VllmScheduler::keys_of(const Listener& listener) {
+  if (listener.blocks_per_key == 1) return chain_;
+  keys_.clear();
+  for (std::size_t i = listener.blocks_per_key - 1; i < chain_.size();
+       i += listener.blocks_per_key) {
+    keys_.push_back(chain_[i]);
+  }
+  return keys_;
+}
+
 /// Policies that want chains hear of a request once each time it is to be admitted.
 void VllmScheduler::tell_lookup(ActiveRequest& r, const Access& access) {
   r.announced = true;
   if (listeners_.empty()) return;
   collect_chain(r, r.tokens() / env_.config.block_tokens);
-  for (EvictionPolicy* policy : listeners_) policy->on_lookup(chain_, access);
+  for (const Listener& l : listeners_) l.policy->on_lookup(keys_of(l), access);
 }
 
 void VllmScheduler::tell_release(const ActiveRequest& r, Time now) {
   if (listeners_.empty()) return;
   collect_chain(r, r.registered);
-  for (EvictionPolicy* policy : listeners_) policy->on_release(chain_, {now, r.id});
+  for (const Listener& l : listeners_) l.policy->on_release(keys_of(l), {now, r.id});
 }
 
 void VllmScheduler::set_prefilling(Handle h, bool on) {

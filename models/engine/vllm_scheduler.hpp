@@ -75,6 +75,12 @@ class VllmScheduler final : public Scheduler {
   };
   enum class Verdict : std::uint8_t { kAdmitted, kSetAside, kStop };
 
+  /// A policy that wants chains, and how many blocks its tier keeps as one.
+  struct Listener {
+    EvictionPolicy* policy;
+    std::uint32_t blocks_per_key;
+  };
+
   void schedule_running(Time now, StepPlan& plan);
   void schedule_waiting(Time now, StepPlan& plan);
   Verdict consider(Handle h, Time now, StepPlan& plan);
@@ -99,6 +105,7 @@ class VllmScheduler final : public Scheduler {
   std::uint32_t reserved_blocks() const;
   void register_full(ActiveRequest& r, std::uint32_t tokens);
   void collect_chain(const ActiveRequest& r, std::uint32_t blocks);
+  BlockSpan keys_of(const Listener& listener);
   void tell_lookup(ActiveRequest& r, const Access& access);
   void tell_release(const ActiveRequest& r, Time now);
   void set_prefilling(Handle h, bool on);
@@ -113,8 +120,9 @@ class VllmScheduler final : public Scheduler {
   Found found_;                     ///< of the request being considered
   BlockedHead blocked_;             ///< when valid, found_ is its look-up
   std::uint32_t budget_ = 0;
-  std::vector<EvictionPolicy*> listeners_;  ///< policies that want chains
-  std::vector<BlockId> chain_;              ///< scratch: what they are told
+  std::vector<Listener> listeners_;
+  std::vector<BlockId> chain_;  ///< scratch: what they are told
+  std::vector<BlockId> keys_;   ///< scratch: the same of a tier of chunks
   PrefixCacheCounters counters_;
 };
 
