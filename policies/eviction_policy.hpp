@@ -106,6 +106,12 @@ class EvictionPolicy {
   /// A slot may be named again for a later newcomer, which pushes out the earlier.
   virtual bool pops_ahead() const { return false; }
 
+  /// True where the policy can tell its order of victims without changing it, through after().
+  virtual bool tells_order() const { return false; }
+  /// The slot that would leave after `slot`, an evictable one (kNoSlot: the first to leave);
+  /// kNoSlot behind the last.
+  virtual SlotId after(SlotId /*slot*/) const { return kNoSlot; }
+
   SlotId pop_victim(const Access& access) {
     SlotId victim{};
     pop_victims({&victim, 1}, {}, access);

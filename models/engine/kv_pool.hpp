@@ -35,6 +35,8 @@ class KvPool {
   /// Where it wants_chains(), the policy is told them before the slots change hands.
   EvictionPolicy& policy() { return *policy_; }
   bool in_use(SlotId slot) const { return slots_[raw(slot)].references > 0; }
+  /// kNoBlock where the slot holds no registered block.
+  BlockId block_in(SlotId slot) const { return contents_[slot]; }
 
   /// A free slot for one request. Precondition: free() > 0.
   SlotId take(const Access& access);
@@ -62,6 +64,12 @@ class KvPool {
   /// is registered; until then the same look-up finds the same. One look-up is watched at a time.
   void watch(SlotSpan hits, BlockId missed);
   bool watched_changed() const { return watched_changed_; }
+
+  /// Calls visit(slot) for the free slots in the order in which they would be handed out, from the
+  /// one behind `after` (a free slot; kNoSlot: from the first), until it returns false. Cached ones
+  /// are among them where the policy tells its order.
+  template <class Visit>
+  void walk_free(SlotId after, Visit visit) const;
 
   /// Always-on invariants that are too slow for every step; called when a run ends.
   void check_drained() const;
@@ -100,5 +108,32 @@ class KvPool {
   BlockId watched_miss_ = kNoBlock;
   bool watched_changed_ = true;
 };
+
+template <class Visit>
+void KvPool::walk_free(SlotId after, Visit visit) const {
+  std::size_t stack = unhashed_.size();
+  std::uint32_t unused = never_used_;
+  SlotId cached = kNoSlot;
+  if (after != kNoSlot && raw(after) >= never_used_) {
+    stack = 0;
+    unused = raw(after) + 1;
+  } else if (after != kNoSlot && unhashed_front_ && contents_[after] == kNoBlock) {
+    while (unhashed_[--stack] != after) {
+    }
+  } else if (after != kNoSlot) {
+    stack = 0;
+    unused = usable_ + 1;
+    cached = after;
+  }
+  while (stack > 0) {
+    if (!visit(unhashed_[--stack])) return;
+  }
+  for (; unused <= usable_; ++unused) {
+    if (!visit(SlotId{unused})) return;
+  }
+  while ((cached = policy_->after(cached)) != kNoSlot) {
+    if (!visit(cached)) return;
+  }
+}
 
 }  // namespace spillway

@@ -22,6 +22,8 @@ class IndexList {
   std::uint32_t back() const { return nodes_[0].previous - 1; }
   /// The id before `id`. Precondition: `id` is in the list and not its front.
   std::uint32_t before(std::uint32_t id) const { return nodes_[id + 1].previous - 1; }
+  /// The id after `id`, which is in the list or ~0, that is before the front; ~0 behind the back.
+  std::uint32_t after(std::uint32_t id) const { return nodes_[id + 1].next - 1; }
 
   /// Precondition: `id` is not in the list.
   void push_back(std::uint32_t id) {

@@ -26,6 +26,8 @@ class Lru final : public EvictionPolicy {
   }
   void grow(std::uint32_t slots, std::uint32_t) override { order_.grow(slots); }
   bool pops_ahead() const override { return true; }
+  bool tells_order() const override { return true; }
+  SlotId after(SlotId slot) const override { return SlotId{order_.after(raw(slot))}; }
 
  private:
   IndexList order_;
