@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/engine/offload_connector.hpp"
+#include "models/engine/simple_connector.hpp"
 #include "models/tier/storage_path.hpp"
 #include "sim/error.hpp"
 
@@ -93,7 +94,11 @@ std::unique_ptr<LoadChoice> Engine::load_choice_of(EngineParts& parts) const {
 void Engine::build_full(const EngineParts& parts) {
   pool_ = std::make_unique<KvPool>(config_.num_gpu_blocks, residency_, parts.eviction,
                                    policy_context(), config_.unhashed_front);
-  if (parts.lower != nullptr) {
+  if (parts.lower != nullptr && config_.simple_offload) {
+    connector_ = std::make_unique<SimpleConnector>(
+        SimpleConnector::Environment{config_, chains_, requests_, *pool_, *this},
+        parts.lower->capacity_blocks);
+  } else if (parts.lower != nullptr) {
     connector_ = std::make_unique<OffloadConnector>(
         OffloadConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
         offload_tier(*parts.lower), write_admission(*parts.lower));
@@ -192,6 +197,7 @@ void Engine::reject_waiting() {
   while (gate_->take_expired(queue_.now(), h)) {
     any = true;
     scheduler_->withdraw(h);
+    if (connector_ != nullptr) connector_->on_withdrawn(requests_[h], queue_.now());
     end_request(h, RequestStatus::kRejected, Reason::kQueueTimeout);
   }
   watch_waits();

@@ -62,6 +62,8 @@ class KvConnector : public TransferListener {
   virtual void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) = 0;
   /// The request has emitted its last token; `held` tells whether it held its blocks until then.
   virtual void on_finished(Handle h, bool held) = 0;
+  /// The request leaves the queue without having run: what a look-up pinned for it is let go.
+  virtual void on_withdrawn(const ActiveRequest& /*r*/, Time /*now*/) {}
 
   /// Takes note of ended transfers, stores first; true when there was one.
   virtual bool poll(Time now) = 0;
