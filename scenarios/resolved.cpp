@@ -100,15 +100,12 @@ void add_connector(const EngineConfig& e, json& out) {
   if (e.blocks_per_chunk > 1) out["blocks_per_chunk"] = e.blocks_per_chunk;
   if (e.store_threshold > 1) {
     out["store_threshold"] = e.store_threshold;
-    out["threshold_counts_offers"] = e.threshold_counts_offers;
     out["max_tracker_size"] = e.max_tracker_size;
   }
   if (e.simple_offload) {
     out["offload_connector"] = "simple";
     out["lazy_offload"] = e.lazy_offload;
   }
-  if (!e.small_page_kernel) out["small_page_kernel"] = false;
-  if (!e.mla_single_copy) out["mla_single_copy"] = false;
 }
 
 json engine_json(const Scenario& s) {
