@@ -64,6 +64,12 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
     case Capacity::Kind::kBytes:
       break;
   }
+  // A block pool has whole blocks, one of which it never uses
+  // (vllm/v1/simple_kv_offload/manager.py, _derive_cpu_config; vllm/v1/core/block_pool.py).
+  if (engine.simple_offload) {
+    const std::int64_t blocks = capacity.count / engine.block_bytes.count();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(1, blocks) - 1);
+  }
   return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;
 }
 
@@ -93,6 +99,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_engine(top, s);
   read_compute(top, s);
   read_tiers(top, s);
+  check_simple(top, s);
   read_links(top, s);
   read_streaming(top, s);
   check_interference(top, s);

@@ -12,6 +12,8 @@ Residency read_residency(const ObjectReader& engine);
 void read_connector(const ObjectReader& engine, Scenario& s);
 /// The rest of what streaming needs; after tiers and links.
 void read_streaming(const ObjectReader& top, Scenario& s);
+/// After the tiers: what SimpleCPUOffloadConnector goes with.
+void check_simple(const ObjectReader& top, const Scenario& s);
 /// After the links: what copies take from steps must leave something.
 void check_interference(const ObjectReader& top, const Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
