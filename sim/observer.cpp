@@ -28,6 +28,8 @@ std::string_view name_of(Reason reason) {
       return "exceeds_pool";
     case Reason::kDeadlock:
       return "deadlock";
+    case Reason::kEngineDead:
+      return "engine_dead";
     case Reason::kHorizon:
       return "horizon";
     case Reason::kGpuFull:

@@ -27,6 +27,7 @@ enum class Reason : std::uint8_t {
   kTooLong,      ///< prompt + output exceed max_model_len
   kExceedsPool,  ///< its blocks exceed the whole HBM pool
   kDeadlock,     ///< nothing ran, nothing was in flight and nothing could be admitted
+  kEngineDead,   ///< the engine had died of an error, or died under it
   kHorizon,      ///< due after the workload's horizon, or a later turn of such a session
   // Refused by an admission policy.
   kGpuFull,         ///< the sequences admitted would exceed HBM

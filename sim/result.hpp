@@ -94,7 +94,7 @@ struct LoadWaitResult {
   double stall_s = 0;
 };
 
-/// v0's swapping.
+/// v0's swapping. A swap that the engine died of does not count.
 struct SwapResult {
   std::uint64_t swapped_out = 0;  ///< requests
   std::uint64_t swapped_in = 0;

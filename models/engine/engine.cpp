@@ -48,12 +48,14 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       depth_(config_.async_scheduling ? 2 : 1) {
   if (config_.residency == Residency::kStreaming) {
     build_streaming(parts);
+  } else if (config_.family == EngineFamily::kVllmV0) {
+    build_v0(parts);
   } else {
     build_full(parts);
   }
   load_wait_ = std::make_unique<LoadWait>(config_.load, config_.layers,
                                           connector_ == nullptr ? nullptr : &connector_->jobs());
-  gate_ = gate_of(parts, config_.num_gpu_blocks - 1, requests_);
+  gate_ = gate_of(parts, config_.usable_blocks(), requests_);
   if (parts.lower != nullptr && parts.lower->interference.any()) {
     KV_ASSERT(config_.load != LoadSemantics::kLayerwise && cold_ == nullptr,
               "neither layers nor streamed steps are slowed by copies");
@@ -134,6 +136,18 @@ void Engine::build_streaming(const EngineParts& parts) {
   scheduler_ = std::move(scheduler);
 }
 
+void Engine::build_v0(EngineParts& parts) {
+  KV_ASSERT(!config_.async_scheduling && parts.lower == nullptr,
+            "v0 with asynchronous scheduling, or with a tier below");
+  auto scheduler =
+      std::make_unique<V0Scheduler>(V0Scheduler::Environment{config_, requests_, observer_});
+  v0_ = scheduler.get();
+  scheduler_ = std::move(scheduler);
+  if (parts.swap == nullptr) return;
+  swap_ = std::make_unique<SwapCopies>(std::move(parts.swap->down), std::move(parts.swap->up),
+                                       config_.block_bytes, config_.copies_per_block, observer_);
+}
+
 EvictionContext Engine::policy_context() const {
   EvictionContext context;
   context.blocks = chains_.block_count();
@@ -164,6 +178,7 @@ void Engine::submit(RequestId request, Time due) {
   if (config_.max_model_len > 0 && length > config_.max_model_len) {
     return end_request(h, RequestStatus::kFailed, Reason::kTooLong);
   }
+  if (dead_) return end_request(h, RequestStatus::kFailed, Reason::kEngineDead);
   if (!scheduler_->can_hold(r)) {
     return end_request(h, RequestStatus::kRejected, Reason::kExceedsPool);
   }
@@ -240,8 +255,10 @@ void Engine::schedule_steps() {
   state_ = State::kBusy;
   while (in_flight_.size() < depth_) {
     Step& step = schedule_one();
-    const bool empty = step.plan.items.empty();
-    const bool changed = !step.plan.preempted.empty() || step.plan.load_started;
+    if (v0_ != nullptr && v0_->fatal()) return die(step);
+    const bool empty = !step.plan.has_work();
+    const bool changed =
+        !step.plan.preempted.empty() || step.plan.load_started || !step.plan.refused.empty();
     if (!empty) in_flight_.push_back(&step);
     workers_.push_back(&step);
     start_workers();
@@ -278,6 +295,7 @@ Engine::Step& Engine::schedule_one() {
     if (peak > item.computed) step.recomputed += std::min(peak - item.computed, item.tokens);
   }
   scheduler_->apply(step.plan);
+  if (!step.plan.refused.empty()) end_refused(step.plan);
   return step;
 }
 
@@ -341,8 +359,13 @@ void Engine::begin_forward() {
   Step& step = *worker_;
   step.forward_start = queue_.now();
   step.end_known = false;
-  if (!step.plan.items.empty()) {
-    step.compute = forward_time(step.plan);
+  if (step.plan.has_work()) {
+    step.compute = step.plan.items.empty() ? Duration(0) : forward_time(step.plan);
+    if (swap_ != nullptr) {
+      const Duration copies = swap_->copy(step.plan, step.forward_start);
+      step.forward_start += copies;
+      step.flushed += copies;
+    }
     cold_awaited_ = cold_ != nullptr && cold_->begin_step(step.plan);
     if (cold_awaited_) return;  // its end is known once the blocks it reads are there
     load_wait_->begin_forward(step.forward_start, step.compute);
@@ -464,9 +487,11 @@ void Engine::finish_step() {
   std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
   copy_harm_ += now - step.undisturbed;
-  observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
-                     step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
-                     scheduler_->waiting(), step.plan.starved});
+  if (tokens > 0) {  // else v0 only copied
+    observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
+                       step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
+                       scheduler_->waiting(), step.plan.starved});
+  }
   tell_tiers();
   last_step_end_ = now;
   free_steps_.push_back(&step);
@@ -537,6 +562,27 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   if (listener_ != nullptr && status != RequestStatus::kStuck) listener_->on_request_end(id);
 }
 
+/// v0 gives a request up that it can never hold: before it ran, or in the middle of its answer.
+void Engine::end_refused(const StepPlan& plan) {
+  for (const RefusedRequest& refused : plan.refused) {
+    const bool rejected =
+        refused.reason == Reason::kExceedsPool && requests_[refused.request].generated == 0;
+    end_request(refused.request, rejected ? RequestStatus::kRejected : RequestStatus::kFailed,
+                refused.reason);
+  }
+}
+
+/// The step could not be scheduled, and the process ends with it.
+void Engine::die(Step& step) {
+  dead_ = true;
+  free_steps_.push_back(&step);
+  state_ = State::kAsleep;
+  for (const Handle h : v0_->abandon()) {
+    end_request(h, RequestStatus::kFailed, Reason::kEngineDead);
+  }
+  tell_tiers();
+}
+
 std::uint32_t Engine::finish_run() {
   const std::vector<Handle> stuck = scheduler_->queued();
   for (const Handle h : stuck) end_request(h, RequestStatus::kStuck, Reason::kDeadlock);
@@ -546,6 +592,7 @@ std::uint32_t Engine::finish_run() {
   KV_ASSERT(path_ == nullptr || path_->idle(), "a transfer was never finished");
   if (pool_ != nullptr) pool_->check_drained();
   if (store_ != nullptr) store_->check_drained();
+  if (v0_ != nullptr) v0_->blocks().check_drained();
   if (connector_ != nullptr) {
     KV_ASSERT(connector_->idle(), "a transfer was never polled");
     connector_->check_drained();
@@ -570,6 +617,13 @@ void Engine::tell_tiers() {
     const StreamingStore::Level lower = store_->lower_level();
     if (path_ != nullptr) tell(1, {lower.stored, lower.evicted, lower.used, lower.resident});
     return tell_needed();
+  }
+  if (v0_ != nullptr) {
+    tell(0, {0, 0, v0_->blocks().gpu().used(), 0});
+    const std::uint32_t cpu = v0_->blocks().cpu().used();
+    const std::uint64_t out = v0_->swaps().blocks_out;
+    if (swap_ != nullptr) tell(1, {out, out - cpu, cpu, cpu});
+    return;
   }
   tell(0, {pool_->registered(), pool_->evictions(), pool_->used(), pool_->cached()});
   if (connector_ != nullptr) {

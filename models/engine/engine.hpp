@@ -12,6 +12,8 @@
 // With engine.residency streaming the block pool and the connector give way to a store in which
 // running requests may have blocks below HBM (streaming_store.hpp, streaming_scheduler.hpp), and a
 // step that reads such blocks ends with compute and transfer (step_overlap.hpp).
+//
+// vLLM v0 (v0_scheduler.hpp) has pools of plain blocks instead, and copies that a step waits for.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +29,8 @@
 #include "models/engine/kv_connector.hpp"
 #include "models/engine/load_wait.hpp"
 #include "models/engine/streaming_scheduler.hpp"
+#include "models/engine/swap_copies.hpp"
+#include "models/engine/v0_scheduler.hpp"
 #include "models/engine/vllm_scheduler.hpp"
 #include "models/link/copy_path.hpp"
 #include "models/tier/storage_device.hpp"
@@ -56,6 +60,12 @@ struct LowerTierConfig {
   CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
 };
 
+/// What vLLM v0 swaps over: both ways run on the compute stream, never at once.
+struct SwapLanes {
+  LaneSpec down;  ///< HBM to the CPU pool
+  LaneSpec up;
+};
+
 struct EngineParts {
   EngineConfig config;
   AdmissionChoice admission;  ///< of requests
@@ -64,6 +74,7 @@ struct EngineParts {
   std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
   std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
+  std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
 };
 
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
@@ -79,9 +90,11 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   /// leaks. Returns how many were stuck.
   std::uint32_t finish_run();
 
-  const KvPool* pool() const { return pool_.get(); }  ///< null when streaming
+  const KvPool* pool() const { return pool_.get(); }  ///< null when streaming, and of v0
   const Scheduler& scheduler() const { return *scheduler_; }
   const StreamingScheduler* streaming() const { return streaming_; }  ///< null unless streaming
+  const V0Scheduler* v0() const { return v0_; }                       ///< null unless it is v0
+  const SwapCopies* swap() const { return swap_.get(); }
   const KvConnector* connector() const { return connector_.get(); }
   const LoadChoice* load_choice() const { return load_choice_.get(); }  ///< null: always loads
   const ChainMap& chains() const { return chains_; }
@@ -121,6 +134,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void build_full(const EngineParts& parts);
   void build_streaming(const EngineParts& parts);
+  void build_v0(EngineParts& parts);
   void watch_waits();
   void reject_waiting();
   void on_transfer_progress() override;
@@ -142,6 +156,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void emit_tokens(const StepPlan& plan);
   Duration forward_time(const StepPlan& plan);
   void end_request(Handle h, RequestStatus status, Reason reason);
+  void end_refused(const StepPlan& plan);
+  void die(Step& step);
   void tell_tiers();
   void tell_needed();
 
@@ -166,6 +182,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<LoadWait> load_wait_;
   StreamingScheduler* streaming_ = nullptr;  ///< scheduler_, where it is one
+  V0Scheduler* v0_ = nullptr;                ///< scheduler_, where it is one
+  std::unique_ptr<SwapCopies> swap_;         ///< v0 that swaps
+  bool dead_ = false;                        ///< v0 ran out of CPU blocks
   std::unique_ptr<AdmissionGate> gate_;      ///< null: every request enters
   bool waits_watched_ = false;               ///< an event is pending for the next deadline
   std::optional<StepClock> clock_;           ///< where copies slow steps

@@ -44,7 +44,7 @@ enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0 };
 /// change. A preset fills them in (scenarios/presets).
 struct EngineConfig {
   std::uint32_t block_tokens = 16;
-  std::uint32_t num_gpu_blocks = 0;  ///< the null block included, as vLLM counts
+  std::uint32_t num_gpu_blocks = 0;  ///< v1's null block included, as vLLM counts
   std::uint32_t max_num_seqs = 256;
   std::uint32_t max_num_batched_tokens = 2048;
   std::uint32_t max_model_len = 0;                 ///< prompt + output; 0: no limit
@@ -88,6 +88,11 @@ struct EngineConfig {
   Residency residency = Residency::kFull;
   ColdDecode cold;                 ///< streaming only
   std::uint32_t token_budget = 0;  ///< streaming only: tokens a sequence keeps KV for; 0: all
+
+  /// Blocks that requests can have: all but v1's null block.
+  std::uint32_t usable_blocks() const {
+    return family == EngineFamily::kVllmV0 ? num_gpu_blocks : num_gpu_blocks - 1;
+  }
 };
 
 }  // namespace spillway

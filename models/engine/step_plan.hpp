@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
+#include "sim/observer.hpp"
 
 namespace spillway {
 
@@ -14,6 +15,12 @@ struct ScheduledTokens {
   std::uint32_t computed;  ///< C before the step
   bool samples = false;    ///< all its tokens are computed then, so it emits the next one
   std::uint32_t cold = 0;  ///< streaming: blocks of its chain below HBM when it read them
+};
+
+/// A request that the scheduler took out of its queue for good, and why.
+struct RefusedRequest {
+  Handle request;
+  Reason reason;
 };
 
 struct StepPlan {
@@ -27,10 +34,19 @@ struct StepPlan {
   std::uint64_t cold_prefill = 0;
   std::uint64_t cold_decode = 0;
   std::uint64_t moved_down = 0;
+  // v0: blocks that are copied before the forward, on its stream, and requests that never run.
+  std::uint32_t swapped_out = 0;
+  std::uint32_t swapped_in = 0;
+  std::vector<RefusedRequest> refused;
+
+  /// The GPU has something to do: tokens, or copies on the compute stream.
+  bool has_work() const { return !items.empty() || swapped_out + swapped_in > 0; }
 
   void clear() {
     items.clear();
     preempted.clear();
+    swapped_out = swapped_in = 0;
+    refused.clear();
     load_started = false;
     starved = false;
     deferrals = 0;
