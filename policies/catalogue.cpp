@@ -7,6 +7,7 @@ Made make_lru(const EvictionContext&, const Params&, const SourceRef&);
 Made make_fifo(const EvictionContext&, const Params&, const SourceRef&);
 Made make_belady(const EvictionContext&, const Params&, const SourceRef&);
 Made make_arc(const EvictionContext&, const Params&, const SourceRef&);
+Made make_vllm_arc(const EvictionContext&, const Params&, const SourceRef&);
 Made make_wtinylfu(const EvictionContext&, const Params&, const SourceRef&);
 extern const ParamSpec kWtinylfuParams[3];
 
@@ -53,6 +54,9 @@ constexpr EvictionEntry kEviction[] = {
      {.future = true}},
     {"arc", "Shares room between blocks used once and used again as returning victims teach it.",
      make_arc},
+    {"vllm-arc",
+     "ARC as vLLM's CPU tier has it, which is what arc means below an OffloadingConnector.",
+     make_vllm_arc},
 
     {"clock", "First in, first out, with another round for what was used since the hand passed.",
      make_clock, kClockParams},

@@ -111,6 +111,22 @@ class EvictionPolicy {
   /// The slot that would leave after `slot`, an evictable one (kNoSlot: the first to leave);
   /// kNoSlot behind the last.
   virtual SlotId after(SlotId /*slot*/) const { return kNoSlot; }
+  /// True where the policy orders all that the tier holds, what is being written or read too, and
+  /// is asked for more than the tier holds; asked once. The tier then calls insert() and
+  /// touch_all(), and touch() never; add() says of a slot once more that it is evictable, and
+  /// remove(kPinned) that it is not, without a change of its place. In a tier that knows nothing of
+  /// this the policy still answers the calls above.
+  virtual bool orders_all() const { return false; }
+  /// `slot` holds a block that is being written from now on.
+  virtual void insert(SlotId /*slot*/) {}
+  /// A request looked for `blocks`, the first to count as used first; slots[i] is where blocks[i]
+  /// is, or kNoSlot. True where the same call once more would change something again.
+  virtual bool touch_all(BlockSpan /*blocks*/, SlotSpan /*slots*/) { return false; }
+  /// pop_victims(), or false with nothing changed where the policy names fewer than are evictable.
+  virtual bool try_pop_victims(std::span<SlotId> out, BlockSpan incoming, const Access& access) {
+    pop_victims(out, incoming, access);
+    return true;
+  }
 
   SlotId pop_victim(const Access& access) {
     SlotId victim{};

@@ -109,6 +109,11 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   out.capacity = parse_capacity(capacity, out.where);
   checked_tier_blocks(s, out.capacity, capacity, out.where);
   out.eviction = read_eviction(tier);
+  // What upstream calls arc is not the paper's (vllm/v1/kv_offload/cpu/policies/arc.py).
+  const bool connector = s.engine.residency == Residency::kFull && !s.engine.simple_offload;
+  if (connector && out.eviction.text() == "arc") {
+    out.eviction = parse_eviction("vllm-arc", tier.where("eviction"));
+  }
   out.write_admission = read_write_admission(tier);
   s.tier = std::move(out);
 }

@@ -91,6 +91,7 @@ void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access)
     return true;
   });
   touched_.clear();
+  if (tier_->orders_all()) return touch_all();
   for (std::size_t i = runs_.size(); i-- > 0;) {
     const BlockResidency* block =
         env_.residency.from(runs_[i].first) + std::size_t{runs_[i].count} * per_chunk_;
@@ -100,6 +101,20 @@ void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access)
     }
   }
   tier_->touch(touched_, access);
+}
+
+/// The same of all chunks in runs_, wherever they are.
+void OffloadConnector::touch_all() {
+  keys_.clear();
+  for (std::size_t i = runs_.size(); i-- > 0;) {
+    for (std::uint32_t k = runs_[i].count; k-- > 0;) {
+      const std::uint32_t key = runs_[i].first + k * per_chunk_;
+      const BlockResidency& block = *env_.residency.from(key);
+      keys_.push_back(BlockId{key});
+      touched_.push_back(block.below_state == 0 ? kNoSlot : SlotId{block.below()});
+    }
+  }
+  tier_->touch_all(keys_, touched_);
 }
 
 /// The slots of those of the chunks [from, to) that the tier holds.
@@ -147,6 +162,7 @@ void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
 
 void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
   jobs_.begin_plan(transfers);
+  tier_->end_lookups();
   for (const Handle h : plan.preempted) {
     for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
   }

@@ -63,6 +63,7 @@ class OffloadConnector final : public KvConnector {
   template <class Visit>
   void for_keys(RequestId id, std::uint32_t from, std::uint32_t to, Visit visit) const;
   void touch_chain(const ActiveRequest& r, const Access& access);
+  void touch_all();
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence_given_blocks();
   void complete_store(std::uint32_t job, Time now);
@@ -87,6 +88,7 @@ class OffloadConnector final : public KvConnector {
   std::vector<std::uint32_t> fresh_at_;  ///< where these stand in the request, in chunks
   std::vector<WriteVerdict> verdicts_;   ///< scratch: on these
   std::vector<SlotId> touched_;          ///< scratch
+  std::vector<BlockId> keys_;            ///< scratch
   struct Run {
     std::uint32_t first;
     std::uint32_t count;

@@ -15,6 +15,7 @@ OffloadTier::OffloadTier(std::uint64_t capacity, std::uint32_t distinct_blocks,
   context.contents = &contents_;
   contents_.resize(context.slots);
   policy_ = eviction.make(context);
+  orders_all_ = policy_->orders_all();
 }
 
 bool OffloadTier::make_room(BlockSpan fresh, SlotSpan offered, const Access& access) {
@@ -28,7 +29,10 @@ bool OffloadTier::make_room(BlockSpan fresh, SlotSpan offered, const Access& acc
   if (victims > evictable_ - scratch_.size()) return false;
   if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
   victims_.resize(victims);
-  policy_->pop_victims(victims_, fresh.last(victims), access);
+  if (!policy_->try_pop_victims(victims_, fresh.last(victims), access)) {
+    if (!scratch_.empty()) policy_->add(scratch_, access);
+    return false;
+  }
   for (const SlotId victim : victims_) {
     KV_ASSERT(pins_[raw(victim)] == 0, "evicted a pinned block");
     residency_[contents_[victim]].below_state = 0;
@@ -55,6 +59,7 @@ SlotId OffloadTier::begin_write(BlockId block) {
   contents_[SlotId{index}] = block;
   pins_[index] = kWriting;
   set_busy(SlotId{index}, true);
+  if (orders_all_) policy_->insert(SlotId{index});
   ++used_;
   ++stored_;
   return SlotId{index};
@@ -102,6 +107,11 @@ void OffloadTier::end_read(SlotSpan slots, const Access& access) {
 void OffloadTier::touch(SlotSpan idle, const Access& access) {
   ++version_;
   if (!idle.empty()) policy_->touch(idle, access);
+}
+
+void OffloadTier::touch_all(BlockSpan blocks, SlotSpan slots) {
+  ++version_;
+  if (policy_->touch_all(blocks, slots)) restless_ = true;
 }
 
 void OffloadTier::check_drained() const {

@@ -1,5 +1,5 @@
 // The tier below HBM as the OffloadingConnector keeps it: residency, pins and eviction
-// (vllm/v1/kv_offload/cpu/manager.py, cpu/policies/lru.py). A block here is what one slot holds: a
+// (vllm/v1/kv_offload/cpu/manager.py, cpu/policies/). A block here is what one slot holds: a
 // chunk of HBM blocks, named by the last of them.
 //
 // A slot is being written (not readable, not evictable), ready and idle (evictable), or ready and
@@ -51,10 +51,20 @@ class OffloadTier {
   void end_read(SlotSpan slots, const Access& access);
   /// A request looked for these slots, all of them idle: they count as used, the first the oldest.
   void touch(SlotSpan idle, const Access& access);
+  /// True where the policy wants the next instead, of every block that a request looked for:
+  /// slots[i] is where blocks[i] is, whatever happens to it there, or kNoSlot.
+  bool orders_all() const { return orders_all_; }
+  void touch_all(BlockSpan blocks, SlotSpan slots);
 
   /// Changes with every change of content, pins or eviction order: between two equal versions a
   /// repeated look-up finds the same, and a repeated touch changes nothing.
   std::uint64_t version() const { return version_; }
+  /// A step's look-ups are over: those of the next find a new version where repeating them would
+  /// change something.
+  void end_lookups() {
+    if (restless_) ++version_;
+    restless_ = false;
+  }
 
   void check_drained() const;
 
@@ -78,6 +88,8 @@ class OffloadTier {
   std::vector<std::int32_t> pins_;  ///< by slot
   std::vector<std::uint32_t> free_;
   std::uint64_t version_ = 0;
+  bool orders_all_ = false;
+  bool restless_ = false;  ///< some touch would change something again if repeated
   std::vector<SlotId> scratch_;
   std::vector<SlotId> victims_;
 };

@@ -19,6 +19,11 @@ class IndexLists {
   std::uint32_t lists() const { return lists_; }
   bool empty(std::uint32_t list) const { return nodes_[list].next == list; }
   bool contains(std::uint32_t id) const { return nodes_[lists_ + id].next != kOut; }
+  /// From front to back; kEnd behind the last.
+  static constexpr std::uint32_t kEnd = ~std::uint32_t{0};
+  std::uint32_t first(std::uint32_t list) const { return id_at(nodes_[list].next); }
+  /// Precondition: `id` is in a list.
+  std::uint32_t next(std::uint32_t id) const { return id_at(nodes_[lists_ + id].next); }
   /// Precondition: the list is not empty.
   std::uint32_t front(std::uint32_t list) const { return nodes_[list].next - lists_; }
 
@@ -40,6 +45,7 @@ class IndexLists {
 
  private:
   static constexpr std::uint32_t kOut = ~std::uint32_t{0};
+  std::uint32_t id_at(std::uint32_t node) const { return node < lists_ ? kEnd : node - lists_; }
   struct Node {
     std::uint32_t previous = 0;
     std::uint32_t next = kOut;

@@ -28,6 +28,12 @@ class TaggedLists {
   /// Precondition: the list is not empty.
   std::uint32_t front(std::uint8_t list) const { return lists_.front(list); }
 
+  /// From front to back; kEnd behind the last.
+  static constexpr std::uint32_t kEnd = IndexLists::kEnd;
+  std::uint32_t first(std::uint8_t list) const { return lists_.first(list); }
+  /// Precondition: some list holds `id`.
+  std::uint32_t next(std::uint32_t id) const { return lists_.next(id); }
+
   /// Precondition: no list holds `id`.
   void push_back(std::uint8_t list, std::uint32_t id) {
     list_[id] = list;

@@ -111,7 +111,7 @@ TEST_CASE("room below is counted in whole chunks", "[models]") {
   CHECK(evicted == 4);
 }
 
-TEST_CASE("runs in chunks end whole, whatever meets", "[models]") {
+TEST_CASE("runs end whole, whatever the chunks, whatever meets", "[models]") {
   // Prompts that share prefixes of odd lengths, in a pool and a tier that are far too small: the
   // engine's own assertions watch pins, slots and jobs.
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -126,10 +126,11 @@ TEST_CASE("runs in chunks end whole, whatever meets", "[models]") {
           (depth - 1) * kTraceBlock + 1 + static_cast<std::uint32_t>(random.below(kTraceBlock));
       rows.push_back(row);
     }
-    for (const std::uint32_t k : {2U, 3U, 5U}) {
+    for (const std::uint32_t k : {1U, 2U, 3U, 5U}) {
       Setup setup = chunked(40, 33);
       setup.config.blocks_per_chunk = k;
       setup.config.max_num_batched_tokens = 100;
+      setup.eviction = random.chance(0.5) ? "vllm-arc" : "lru";
       setup.config.offload_prompt_only = random.chance(0.5);
       setup.config.async_scheduling = random.chance(0.5);
       setup.bytes_per_second = 1'000'000'000;
