@@ -44,7 +44,9 @@ struct ActiveRequest {
   std::uint32_t preemptions = 0;
   std::uint32_t loads = 0;          ///< in flight: 0 or 1
   std::int32_t priority = 0;        ///< a smaller value goes first, where priorities count
-  std::uint32_t store_limit = ~0U;  ///< tokens that may go below; 0: offload is off for it
+  bool offload = true;              ///< off: nothing is loaded for it, nothing of it goes below
+  std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below
+  std::uint64_t last_step = 0;      ///< number of the last step that computed for it
   std::array<std::uint32_t, kMaxTiers> cached_tokens{};  ///< HBM, below; at the first admission
   Time due{};
   Time arrival{};
@@ -90,12 +92,14 @@ class RequestPool {
       r.slots.reserve(longest_chain_);  // address space; memory only as it is used
     }
   }
+  /// Takes a block list that was lent back, whoever has it now.
+  void take_back(std::vector<SlotId> slots) {
+    slots.clear();
+    spare_.push_back(std::move(slots));
+  }
   void recycle(Handle h) {
     ActiveRequest& r = (*this)[h];
-    if (r.slots.capacity() > 0) {
-      r.slots.clear();
-      spare_.push_back(std::move(r.slots));
-    }
+    if (r.slots.capacity() > 0) take_back(std::move(r.slots));
     std::vector<std::uint32_t> stores = std::move(r.stores);  // empty; its memory is used again
     r = ActiveRequest{};
     r.stores = std::move(stores);

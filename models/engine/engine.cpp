@@ -39,6 +39,7 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       config_(parts.config),
       observer_(observer),
       measure_from_(parts.measure_from),
+      classes_(std::move(parts.classes)),
       cost_(std::move(parts.cost)),
       chains_(workload, config_.block_tokens),
       residency_(chains_.block_count()),
@@ -174,6 +175,13 @@ void Engine::submit(RequestId request, Time due) {
   r.output = workload_.output_tokens(request);
   r.due = due;
   r.arrival = queue_.now();
+  r.store_limit = config_.max_offload_tokens;
+  if (!classes_.empty()) {
+    const RequestClass& asks = classes_[workload_.columns().tenant[raw(request)]];
+    r.priority = asks.priority;
+    r.offload = asks.offload;
+    r.store_limit = asks.offload ? asks.store_limit : 0;
+  }
   const std::uint64_t length = std::uint64_t{r.prompt} + r.output;
   if (config_.max_model_len > 0 && length > config_.max_model_len) {
     return end_request(h, RequestStatus::kFailed, Reason::kTooLong);
@@ -477,7 +485,11 @@ void Engine::finish_step() {
   in_flight_.pop_front();
   worker_ = nullptr;
   if (gate_ != nullptr) gate_->on_step_end(step.plan, now);
-  if (streaming_ != nullptr) end_streamed_step(step.plan);
+  if (streaming_ != nullptr) {
+    end_streamed_step(step.plan);
+  } else {
+    scheduler_->on_step_end(step.plan, now);
+  }
   emit_tokens(step.plan);
   completion_seen_ = false;
   if (connector_ != nullptr) {
@@ -585,6 +597,7 @@ void Engine::die(Step& step) {
 
 std::uint32_t Engine::finish_run() {
   const std::vector<Handle> stuck = scheduler_->queued();
+  if (!stuck.empty()) standstill_ = scheduler_->standstill();
   for (const Handle h : stuck) end_request(h, RequestStatus::kStuck, Reason::kDeadlock);
   KV_ASSERT(scheduler_->running() == 0, "{} requests still running without an event",
             scheduler_->running());

@@ -89,6 +89,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   /// After the last event: reports every request still here as stuck, and checks that nothing
   /// leaks. Returns how many were stuck.
   std::uint32_t finish_run();
+  /// After finish_run(): why requests were stuck, where any was.
+  const std::optional<Standstill>& standstill() const { return standstill_; }
 
   const KvPool* pool() const { return pool_.get(); }  ///< null when streaming, and of v0
   const Scheduler& scheduler() const { return *scheduler_; }
@@ -166,6 +168,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   EngineConfig config_;
   Observer& observer_;
   Time measure_from_;
+  std::vector<RequestClass> classes_;  ///< by tenant; empty: all alike
   RequestEndListener* listener_ = nullptr;
   std::unique_ptr<StepCost> cost_;
   ChainMap chains_;
@@ -209,6 +212,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::uint64_t load_stalls_ = 0;
   Duration load_stall_{};
   Duration copy_harm_{};
+  std::optional<Standstill> standstill_;
   struct Told {
     std::uint64_t stored = 0;
     std::uint64_t evicted = 0;

@@ -29,7 +29,8 @@ struct ColdDecode {
 /// What requests of one kind (a tenant of the trace) ask for.
 struct RequestClass {
   std::int32_t priority = 0;        ///< a smaller value goes first; vLLM's `priority`
-  std::uint32_t store_limit = ~0U;  ///< tokens that may go below HBM; 0: offload is off for it
+  bool offload = true;              ///< off: nothing is loaded for it, nothing of it goes below
+  std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below HBM
 };
 
 /// vLLM v0's swapping (vllm/core/scheduler.py, block_manager.py @ db66e018ea).
@@ -57,7 +58,8 @@ struct EngineConfig {
   std::uint32_t max_num_scheduled_tokens = 0;  ///< of one step; 0: max_num_batched_tokens
   bool chunked_prefill = true;                 ///< off: a prompt is computed in one step, or waits
   bool priority_scheduling = false;            ///< by (priority, arrival); else first come
-  bool defer_block_free = false;  ///< blocks of preempted requests return with the step in flight
+  bool defer_block_free = false;  ///< #45357: blocks of preempted requests return with the step
+                                  ///< in flight
   std::uint32_t tensor_parallel = 1;
   std::uint32_t pipeline_parallel = 1;
   std::uint32_t data_parallel = 1;
@@ -77,6 +79,7 @@ struct EngineConfig {
   std::uint32_t store_threshold = 0;       ///< times that a chunk is seen before it is stored
   bool threshold_counts_offers = true;     ///< #52227: offers count; before, look-ups
   std::uint32_t max_tracker_size = 64000;  ///< chunks whose sightings are remembered
+  std::uint32_t max_offload_tokens = ~0U;  ///< leading tokens of a request that may go below
   bool small_page_kernel = true;  ///< loads of many small pages are copied by SMs, not by DMA
   bool mla_single_copy = true;    ///< 7eca0e1a64: ranks of an MLA model share one copy below
   bool simple_offload = false;    ///< SimpleCPUOffloadConnector instead

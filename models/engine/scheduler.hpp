@@ -1,13 +1,15 @@
 // What an engine asks of its scheduler: which requests compute how many tokens in the next step.
 //
-// Per step, in this order: schedule(), apply(), and when the step has ended on_step_end(), then
-// collect() for each request that emits a token, finish() where that was its last.
+// Per step that computes, in this order: schedule(), apply(), and when the step has ended
+// on_step_end(), then collect() for each request that emits a token, finish() where that was its
+// last.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "models/engine/active_request.hpp"
+#include "models/engine/standstill.hpp"
 #include "models/engine/step_plan.hpp"
 
 namespace spillway {
@@ -45,6 +47,8 @@ class Scheduler {
   virtual const PrefixCacheCounters& counters() const = 0;
   /// Every request that is not running, in queue order, for the report of a deadlock.
   virtual std::vector<Handle> queued() const = 0;
+  /// Why none of these gets on, when nothing runs and nothing is in flight.
+  virtual Standstill standstill() const { return {}; }
 };
 
 }  // namespace spillway

@@ -10,7 +10,12 @@ namespace spillway {
 VllmScheduler::VllmScheduler(const Environment& environment)
     : env_(environment),
       watermark_blocks_(static_cast<std::uint32_t>(
-          std::floor(environment.config.watermark * environment.config.num_gpu_blocks))) {
+          std::floor(environment.config.watermark * environment.config.num_gpu_blocks))),
+      waiting_(environment.requests, environment.config.priority_scheduling),
+      skipped_(environment.requests, environment.config.priority_scheduling),
+      step_budget_(environment.config.max_num_scheduled_tokens > 0
+                       ? environment.config.max_num_scheduled_tokens
+                       : environment.config.max_num_batched_tokens) {
   running_.reserve(env_.config.max_num_seqs);
   found_.hits.reserve(env_.pool.usable());
   if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
@@ -30,20 +35,35 @@ std::uint64_t VllmScheduler::blocks_of(const ActiveRequest& r) const {
 void VllmScheduler::schedule(Time now, StepPlan& plan) {
   plan.clear();
   env_.pool.begin_step();
-  budget_ = env_.config.max_num_batched_tokens;
+  budget_ = step_budget_;
+  refusal_.valid = false;
   schedule_running(now, plan);
   if (plan.preempted.empty()) return schedule_waiting(now, plan);
   plan.starved = true;
 }
 
 void VllmScheduler::apply(StepPlan& plan) {
+  if (!plan.items.empty()) ++steps_scheduled_;
   for (ScheduledTokens& item : plan.items) {
     ActiveRequest& r = env_.requests[item.request];
+    r.last_step = steps_scheduled_;
     r.computed += item.tokens;
     item.samples = r.computed == r.tokens() + r.placeholders;
     if (!item.samples) continue;
     ++r.placeholders;
     if (r.prefilling) set_prefilling(item.request, false);
+  }
+}
+
+/// Nothing writes any longer what the step wrote: blocks held back for it become free, before those
+/// of the requests that end with it.
+void VllmScheduler::on_step_end(const StepPlan& /*plan*/, Time now) {
+  ++steps_ended_;
+  while (!held_back_.empty() && held_back_.front().step <= steps_ended_) {
+    HeldBack& freed = held_back_.front();
+    env_.pool.release(freed.slots, {now, freed.request});
+    env_.requests.take_back(std::move(freed.slots));
+    held_back_.pop_front();
   }
 }
 
@@ -69,9 +89,13 @@ void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
     if (tokens == 0) continue;
     const Access access{now, r.id};
     while (!grow(r, tokens, access)) {
-      const Handle victim = running_.back();
-      preempt(victim, now, plan);
-      if (victim == h) return;
+      const std::size_t at = victim();
+      const Handle chosen = running_[at];
+      preempt(at, now, plan);
+      if (chosen == h) return;
+      if (at > i) continue;
+      --i;  // the walk had passed it
+      take_from(plan, chosen);
     }
     budget_ -= tokens;
     plan.items.push_back({h, tokens, r.computed});
@@ -90,14 +114,51 @@ bool VllmScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& a
   return true;
 }
 
-void VllmScheduler::preempt(Handle h, Time now, StepPlan& plan) {
-  ActiveRequest& r = env_.requests[h];
-  KV_ASSERT(running_.back() == h, "a victim that is not the last running request");
-  running_.pop_back();
-  tell_release(r, now);
-  r.announced = false;
+/// Where in running_ the next request to preempt stands: the last one; by priority the one with the
+/// largest (priority, arrival), of equals the first admitted.
+std::size_t VllmScheduler::victim() const {
+  if (!env_.config.priority_scheduling) return running_.size() - 1;
+  const auto key = [&](std::size_t i) {
+    const ActiveRequest& r = env_.requests[running_[i]];
+    return std::pair{r.priority, r.arrival};
+  };
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < running_.size(); ++i) {
+    if (key(worst) < key(i)) worst = i;
+  }
+  return worst;
+}
+
+/// A request preempted after this step gave it tokens: they are there for others again. Blocks that
+/// these tokens would have filled stay in the prefix cache as if they had, as upstream.
+void VllmScheduler::take_from(StepPlan& plan, Handle h) {
+  const auto it = std::find_if(plan.items.begin(), plan.items.end(),
+                               [h](const ScheduledTokens& item) { return item.request == h; });
+  if (it == plan.items.end()) return;
+  budget_ += it->tokens;
+  plan.items.erase(it);
+}
+
+/// Its blocks become free: at once, or where a step in flight may write them and they could be
+/// loaded into meanwhile, when that step ends. The caller then gains nothing by this victim and
+/// takes the next one, down to the request that wanted the blocks (vLLM issue 49674).
+void VllmScheduler::free_blocks(ActiveRequest& r, Time now) {
+  if (env_.config.defer_block_free && env_.connector != nullptr && r.last_step > steps_ended_) {
+    held_back_.push_back({steps_scheduled_, r.id, std::move(r.slots)});
+    r.slots = {};
+    return;
+  }
   env_.pool.release(r.slots, {now, r.id});
   r.slots.clear();
+}
+
+void VllmScheduler::preempt(std::size_t at, Time now, StepPlan& plan) {
+  const Handle h = running_[at];
+  ActiveRequest& r = env_.requests[h];
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
+  tell_release(r, now);
+  r.announced = false;
+  free_blocks(r, now);
   r.computed_peak = std::max(r.computed_peak, r.computed);
   r.computed = 0;
   r.placeholders = 0;
@@ -117,7 +178,7 @@ void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
   set_aside_.clear();
   while ((!skipped_.empty() || !waiting_.empty()) && budget_ > 0 &&
          running_.size() < env_.config.max_num_seqs) {
-    RingQueue<Handle>& queue = skipped_.empty() ? waiting_ : skipped_;
+    RequestQueue& queue = next_queue();
     const Handle h = queue.front();
     const Verdict verdict = consider(h, now, plan);
     if (verdict == Verdict::kStop) {
@@ -128,6 +189,14 @@ void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
     if (verdict == Verdict::kSetAside) set_aside_.push_back(h);
   }
   for (std::size_t i = set_aside_.size(); i-- > 0;) skipped_.push_front(set_aside_[i]);
+}
+
+/// Where the next request to consider stands: first come, first served, those set aside go first;
+/// by priority, whoever is first.
+RequestQueue& VllmScheduler::next_queue() {
+  if (skipped_.empty()) return waiting_;
+  if (!env_.config.priority_scheduling || waiting_.empty()) return skipped_;
+  return waiting_.precedes(skipped_) ? waiting_ : skipped_;
 }
 
 VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& plan) {
@@ -149,15 +218,22 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
   }
   if (!r.announced) {
     tell_lookup(r, access);
-    if (env_.connector != nullptr) env_.connector->note_lookup(r, found_.local());
+    if (env_.connector != nullptr && r.offload) {
+      env_.connector->note_lookup(r, found_.local());
+    }
   }
   const bool loads = found_.external > 0;
   const bool parks = loads && !runs_with_load(env_.config.load);
   std::uint32_t before =
       resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
   if (!parks) before = std::min(before, r.tokens() - 1);  // at least one token is computed
-  const std::uint32_t tokens = parks ? 0 : std::min(capped(r.tokens() - before), budget_);
-  if (!admit(r, {before, tokens, parks}, access)) {
+  const std::uint32_t wanted = parks ? 0 : capped(r.tokens() - before);
+  const std::uint32_t tokens = std::min(wanted, budget_);
+  const bool cut = tokens < wanted && !env_.config.chunked_prefill;
+  if (cut || !admit(r, {before, tokens, parks}, access)) {
+    refusal_.valid = true;
+    refusal_.request = h;
+    refusal_.budget = cut;
     if (!resumed) remember_blocked(h);
     return Verdict::kStop;
   }
@@ -192,7 +268,7 @@ void VllmScheduler::look_up(Handle h, const Access& access) {
   forget_found();
   const ActiveRequest& r = env_.requests[h];
   find_local(r);
-  if (env_.connector != nullptr) {
+  if (env_.connector != nullptr && r.offload) {
     const auto below = env_.connector->look_up(r, found_.local(), access);
     found_.external = below.blocks;
     found_.known = below.known;
@@ -251,7 +327,7 @@ void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
     counters_.queries += r.tokens() / env_.config.block_tokens;
     counters_.hits += found_.local();
   }
-  if (env_.connector != nullptr) {
+  if (env_.connector != nullptr && r.offload) {
     env_.connector->count_admission(r, found_.local(), found_.external);
   }
   if (env_.load_choice != nullptr) {
@@ -276,9 +352,15 @@ bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& ac
     return (blocks > held ? blocks - held : 0) + found_.idle + watermark;
   };
   const std::uint32_t free = env_.pool.free();
-  if (config.reserve_full_isl && needed(r.tokens()) > free) return false;
+  const auto refuse = [&](std::uint32_t blocks, std::uint32_t reserved) {
+    refusal_.needed = blocks;
+    refusal_.reserved = reserved;
+    return false;
+  };
+  if (config.reserve_full_isl && needed(r.tokens()) > free) return refuse(needed(r.tokens()), 0);
+  const std::uint32_t now_needed = needed(a.known + a.tokens);
   const std::uint32_t reserved = a.parks && config.async_load_reservation ? reserved_blocks() : 0;
-  if (std::uint64_t{needed(a.known + a.tokens)} + reserved > free) return false;
+  if (std::uint64_t{now_needed} + reserved > free) return refuse(now_needed, reserved);
 
   env_.requests.lend_slots(r);
   env_.pool.note_given(r.slots);  // what a promoted request holds is handed to the worker now
@@ -310,9 +392,8 @@ bool VllmScheduler::finish(Handle h, Time now) {
     tell_release(r, now);
     env_.pool.release(r.slots, {now, r.id});
   } else {
-    std::size_t i = 0;
-    while (waiting_[i] != h) ++i;
-    waiting_.erase(i);
+    const bool there = waiting_.erase(h);
+    KV_ASSERT(there, "request {} ended and is nowhere", raw(r.id));
   }
   r.state = RequestState::kFinished;
   return ran;
@@ -321,13 +402,8 @@ bool VllmScheduler::finish(Handle h, Time now) {
 void VllmScheduler::withdraw(Handle h) {
   KV_ASSERT(env_.requests[h].slots.empty(), "a request leaves the queue with its blocks");
   if (blocked_.request == h) blocked_.valid = false;
-  for (RingQueue<Handle>* queue : {&skipped_, &waiting_}) {
-    for (std::size_t i = 0; i < queue->size(); ++i) {
-      if ((*queue)[i] != h) continue;
-      return queue->erase(i);
-    }
-  }
-  KV_ASSERT(false, "request {} is not in the queue", raw(env_.requests[h].id));
+  const bool there = skipped_.erase(h) || waiting_.erase(h);
+  KV_ASSERT(there, "request {} is not in the queue", raw(env_.requests[h].id));
 }
 
 // ---- small parts
@@ -418,8 +494,47 @@ void VllmScheduler::set_prefilling(Handle h, bool on) {
 
 std::vector<Handle> VllmScheduler::queued() const {
   std::vector<Handle> out;
-  for (std::size_t i = 0; i < skipped_.size(); ++i) out.push_back(skipped_[i]);
-  for (std::size_t i = 0; i < waiting_.size(); ++i) out.push_back(waiting_[i]);
+  skipped_.list(out);
+  waiting_.list(out);
+  if (env_.config.priority_scheduling) {
+    std::sort(out.begin(), out.end(), [&](Handle a, Handle b) {
+      return rank_of(env_.requests[a]) < rank_of(env_.requests[b]);
+    });
+  }
+  return out;
+}
+
+/// The last walk stopped at its head or, where it found no such, put off every look-up.
+Standstill VllmScheduler::standstill() const {
+  Standstill out;
+  const std::vector<Handle> queue = queued();
+  const bool stopped = refusal_.valid;
+  const Handle head = stopped ? refusal_.request : queue.front();
+  const ActiveRequest& r = env_.requests[head];
+  out.head = r.id;
+  out.tokens = r.tokens();
+  out.holds = static_cast<std::uint32_t>(r.slots.size());
+  out.free = env_.pool.free();
+  out.usable = env_.pool.usable();
+  out.budget = step_budget_;
+  for (const Handle h : queue) {
+    const ActiveRequest& other = env_.requests[h];
+    if (h == head || other.slots.empty()) continue;
+    out.others.push_back({other.id, static_cast<std::uint32_t>(other.slots.size())});
+  }
+  if (!stopped) {
+    out.kind = Standstill::Kind::kUnansweredLookup;
+    return out;
+  }
+  out.needs = refusal_.needed;
+  out.reserved = refusal_.reserved;
+  if (refusal_.budget) {
+    out.kind = Standstill::Kind::kOverBudget;
+  } else if (out.others.empty()) {
+    out.kind = Standstill::Kind::kNeverFits;
+  } else {
+    out.kind = out.holds > 0 ? Standstill::Kind::kMutualLoads : Standstill::Kind::kStrandedLoads;
+  }
   return out;
 }
 

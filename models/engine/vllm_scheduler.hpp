@@ -4,7 +4,9 @@
 // schedule() walks the running requests in order of admission, preempting from the back when blocks
 // run out; then, if nothing was preempted, the waiting ones, first those set aside earlier. The
 // first that cannot be allocated stops the walk (head-of-line blocking). Preempted requests return
-// to the front of the queue and compute everything again, less what the caches still hold.
+// to the front of the queue and compute everything again, less what the caches still hold. By
+// priority, the least important request is preempted, and of the two queues the one goes first
+// whose front does.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include "models/engine/kv_connector.hpp"
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/load_choice.hpp"
+#include "models/engine/request_queue.hpp"
 #include "models/engine/scheduler.hpp"
 #include "models/engine/step_plan.hpp"
 #include "sim/observer.hpp"
@@ -44,6 +47,7 @@ class VllmScheduler final : public Scheduler {
   void enqueue(Handle h) override { waiting_.push_back(h); }
   void schedule(Time now, StepPlan& plan) override;
   void apply(StepPlan& plan) override;
+  void on_step_end(const StepPlan& plan, Time now) override;
   void collect(ActiveRequest& r) override;
   bool finish(Handle h, Time now) override;
 
@@ -54,6 +58,7 @@ class VllmScheduler final : public Scheduler {
   const PrefixCacheCounters& counters() const override { return counters_; }
   void withdraw(Handle h) override;
   std::vector<Handle> queued() const override;
+  Standstill standstill() const override;
 
  private:
   /// What a look-up found for a request about to be admitted.
@@ -72,6 +77,20 @@ class VllmScheduler final : public Scheduler {
     bool valid = false;
     Handle request{};
     std::uint64_t below_version = 0;
+  };
+  /// What the request that stopped the walk lacked.
+  struct Refusal {
+    bool valid = false;
+    Handle request{};
+    bool budget = false;         ///< tokens of the step; else blocks:
+    std::uint32_t needed = 0;    ///< free blocks asked for, the watermark included
+    std::uint32_t reserved = 0;  ///< kept from it
+  };
+  /// Blocks of a preempted request that a step in flight may still write.
+  struct HeldBack {
+    std::uint64_t step = 0;  ///< they become free when it ends
+    RequestId request{};
+    std::vector<SlotId> slots;
   };
   enum class Verdict : std::uint8_t { kAdmitted, kSetAside, kStop };
 
@@ -92,7 +111,11 @@ class VllmScheduler final : public Scheduler {
     bool parks;            ///< it waits for its load and computes nothing yet
   };
   bool admit(ActiveRequest& r, const Admission& a, const Access& access);
-  void preempt(Handle h, Time now, StepPlan& plan);
+  std::size_t victim() const;
+  void preempt(std::size_t at, Time now, StepPlan& plan);
+  void free_blocks(ActiveRequest& r, Time now);
+  void take_from(StepPlan& plan, Handle h);
+  RequestQueue& next_queue();
   void promote(ActiveRequest& r);
   void look_up(Handle h, const Access& access);
   void find_local(const ActiveRequest& r);
@@ -112,14 +135,19 @@ class VllmScheduler final : public Scheduler {
 
   Environment env_;
   std::uint32_t watermark_blocks_;
-  RingQueue<Handle> waiting_;
-  RingQueue<Handle> skipped_;
+  RequestQueue waiting_;
+  RequestQueue skipped_;
   std::vector<Handle> running_;
-  std::vector<Handle> set_aside_;   ///< scratch of one walk
-  std::vector<Handle> prefilling_;  ///< prefills and loads under way, in no order
-  Found found_;                     ///< of the request being considered
-  BlockedHead blocked_;             ///< when valid, found_ is its look-up
-  std::uint32_t budget_ = 0;
+  std::vector<Handle> set_aside_;      ///< scratch of one walk
+  std::vector<Handle> prefilling_;     ///< prefills and loads under way, in no order
+  Found found_;                        ///< of the request being considered
+  BlockedHead blocked_;                ///< when valid, found_ is its look-up
+  Refusal refusal_;                    ///< of the last walk
+  std::uint32_t step_budget_;          ///< tokens of a step
+  std::uint32_t budget_ = 0;           ///< what is left of them
+  std::uint64_t steps_scheduled_ = 0;  ///< that compute
+  std::uint64_t steps_ended_ = 0;
+  RingQueue<HeldBack> held_back_;           ///< in the order of their steps
   std::vector<Listener> listeners_;
   std::vector<BlockId> chain_;  ///< scratch: what they are told
   std::vector<BlockId> keys_;   ///< scratch: the same of a tier of chunks

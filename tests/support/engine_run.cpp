@@ -13,6 +13,7 @@ Workload workload_of(const std::vector<Row>& rows, std::uint32_t block_tokens) {
     out.input_tokens = row.input_tokens;
     out.output_tokens = row.output_tokens;
     out.blocks = row.blocks;
+    out.tenant = row.tenant;
     builder.add(out);
   }
   return builder.build({"test", "test", {}});
@@ -30,6 +31,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
                      Observer* observer) {
   EngineParts parts;
   parts.config = setup.config;
+  parts.classes = setup.classes;
   parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
   parts.eviction = parse_eviction(setup.hbm_eviction, {});
   parts.admission = parse_admission(setup.admission, {});
@@ -55,6 +57,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   while (queue.step()) {
   }
   run.stuck = engine.finish_run();
+  run.standstill = engine.standstill();
   run.prefix = engine.scheduler().counters();
   if (engine.streaming() != nullptr) run.lower = engine.streaming()->lower_counters();
   if (engine.connector() != nullptr) run.offload = engine.connector()->counters();

@@ -19,6 +19,7 @@ struct Row {
   std::uint32_t input_tokens;
   std::uint32_t output_tokens;
   std::vector<std::uint64_t> blocks;  ///< ids of trace blocks
+  std::string tenant{};               ///< tenants get ids in the order of their first rows
 };
 
 /// `block_tokens`: size of a trace block.
@@ -58,6 +59,7 @@ struct Setup {
   std::string write_admission = "always";
   bool load_at_break_even = false;
   CopyInterference interference;
+  std::vector<RequestClass> classes{};  ///< by tenant
 
   Setup();
 };
@@ -69,6 +71,7 @@ struct EngineRun {
   PrefixCacheCounters lower;  ///< when streaming
   std::uint64_t hbm_evictions = 0;
   std::uint32_t stuck = 0;
+  std::optional<Standstill> standstill{};
   Duration flush_stall{};
   std::uint64_t load_stalls = 0;
   Duration load_stall{};
