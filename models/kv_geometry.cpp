@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "sim/catalogue.hpp"
@@ -81,6 +82,32 @@ Bytes kv_bytes_per_token(const ModelSpec& model, KvDtype dtype) {
   return Bytes(elements_per_token(model) * bits_of(dtype) / 8);
 }
 
+std::int64_t stage_layers(std::int64_t layers, const ModelShards& shards) {
+  return ceil_div(layers, shards.stages);
+}
+
+std::int64_t rank_kv_elements(const ModelSpec& model, const ModelShards& shards) {
+  if (model.is_mla() || shards.tensor == 1) return model.kv_elements_per_token_layer;
+  const std::int64_t heads = std::max<std::int64_t>(1, model.kv_heads / shards.tensor);
+  return model.kv_elements_per_token_layer / model.kv_heads * heads;
+}
+
+Bytes rank_kv_bytes(Bytes total, const ModelSpec* model, std::int64_t layers,
+                    const ModelShards& shards) {
+  if (shards.ranks() == 1) return total;
+  const std::int64_t of = layers > 0 ? layers : shards.stages;
+  std::int64_t share = stage_layers(of, shards);
+  std::int64_t whole = of;
+  if (model == nullptr) {
+    whole *= shards.tensor;
+  } else {
+    share *= rank_kv_elements(*model, shards);
+    whole *= model->kv_elements_per_token_layer;
+  }
+  const std::int64_t common = std::gcd(share, whole);
+  return Bytes(ceil_div(total.count() * (share / common), whole / common));
+}
+
 Bytes kv_bytes_per_token_mha(const ModelSpec& model, KvDtype dtype) {
   return Bytes(std::int64_t{2} * model.q_heads * model.head_dim * model.kv_layers * bits_of(dtype) /
                8);
@@ -102,13 +129,19 @@ HbmBudget hbm_budget(const ModelSpec& model, const GpuSpec& gpu, const EngineMem
   const double rows =
       static_cast<double>(std::min(engine.max_num_seqs, engine.max_num_batched_tokens));
   const double sampler = static_cast<double>(kSamplerBytes) * rows * model.vocab + hidden;
-  const double feed_forward = kFeedForwardBuffers * tokens * model.intermediate * 2 + hidden;
+  const double feed_forward =
+      kFeedForwardBuffers * tokens * model.intermediate * 2 / engine.shards.tensor + hidden;
 
   HbmBudget out;
   out.visible = Bytes(gpu.memory_bytes) - kDriverReserve;
   out.requested =
       whole_bytes(static_cast<double>(out.visible.count()) * engine.gpu_memory_utilization);
-  out.weights = Bytes(model.weight_bytes);
+  const double stage = static_cast<double>(stage_layers(model.layers, engine.shards)) /
+                       static_cast<double>(model.layers);
+  out.weights =
+      engine.shards.ranks() == 1
+          ? Bytes(model.weight_bytes)
+          : whole_bytes(static_cast<double>(model.weight_bytes) * stage / engine.shards.tensor);
   out.activations = whole_bytes(std::max(sampler, feed_forward));
   out.other = kOther;
   out.cuda_graphs = engine.cuda_graphs;

@@ -69,6 +69,7 @@ struct StepRecord {
   std::uint32_t running = 0;
   std::uint32_t waiting = 0;  ///< queued, deferred or loading
   bool starved = false;       ///< blocks ran out: a request was preempted or had to wait
+  std::uint32_t engine = 0;   ///< which of several
 };
 
 /// How far a link's model can be trusted for one transfer.

@@ -33,7 +33,10 @@ void Recorder::on_step(const StepRecord& r) {
   ++steps_;
   recomputed_tokens_ += r.recomputed_tokens;
   running_.add_level(r.start, r.end, r.running);
-  waiting_.add_level(r.start, r.end, r.waiting);
+  // Steps of one engine may overlap; what waits for it waits once.
+  if (r.engine >= step_ends_.size()) step_ends_.resize(r.engine + 1);
+  waiting_.add_level(std::max(r.start, step_ends_[r.engine]), r.end, r.waiting);
+  step_ends_[r.engine] = r.end;
   tokens_.add_amount(r.start, r.end, r.scheduled_tokens);
   last_event_ = std::max(last_event_, r.end);
 }

@@ -84,6 +84,7 @@ class Recorder final : public Observer {
   BinnedSeries waiting_;
   BinnedSeries tokens_;
   BinnedSeries preempted_;
+  std::vector<Time> step_ends_;  ///< of the last step of each engine
   Time first_arrival_ = Time::max();   ///< of any request
   Time first_measured_ = Time::max();  ///< of those behind the warm-up
   Time last_finish_{};

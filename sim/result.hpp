@@ -77,6 +77,7 @@ struct LinkResult {
   bool medium = false;        ///< shared by links: its bytes are theirs
   ReachCount extrapolated{};  ///< beyond what its model was measured at
   ReachCount across_step{};   ///< between measured rates that differ by more than 2x
+  std::uint32_t ranks = 1;    ///< alike, whose bytes and rates this row sums
 };
 
 /// Loads from below against computing the same again.

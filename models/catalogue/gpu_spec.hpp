@@ -22,6 +22,7 @@ struct GpuSpec {
   double fp8_tflops;  ///< 0: none
   std::int32_t sm_count;
   HostLink host_link;
+  double peer_gbs;  ///< to other GPUs of the node, each way; 0: by way of the host
 
   BytesPerSecond memory_bandwidth() const { return BytesPerSecond(memory_gbs * 1e9); }
 };

@@ -13,6 +13,13 @@
 // Model: one token of an MLA model costs its low-rank projections; attention over the latent is
 // charged by bytes only. Mixture of experts reads each expert that some token picked, with tokens
 // spread evenly. Neither is fitted to measurements yet.
+//
+// Ranks of tensor parallelism divide heads, the feed-forward width (of every expert, too) and the
+// vocabulary; what they do not divide (norms, an MLA model's way into its latents) each computes
+// whole. Two all-reduces a layer sum hidden states of 2 bytes. Stages of pipeline parallelism
+// divide the layers; the step is that of all stages, one after another, each as long as the one
+// with most layers.
+// Model: each stage costs the whole host overhead; the all-gather of the logits costs nothing.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -27,6 +34,7 @@ namespace spillway {
 namespace {
 
 constexpr std::int64_t kTileQueries = 64;
+constexpr double kReducesPerLayer = 2;  // behind attention, and behind the feed-forward layer
 
 /// A weight matrix: `count` products of tokens x inputs by inputs x outputs in each layer.
 struct Product {
@@ -35,21 +43,22 @@ struct Product {
   double count;
 };
 
-std::vector<Product> attention_products(const ModelSpec& m) {
+/// On one of `ranks` ranks.
+std::vector<Product> attention_products(const ModelSpec& m, double ranks) {
   const double h = m.hidden;
   if (m.is_mla()) {
     // Head widths of the published MLA models: 128 without position, 128 for values.
     constexpr double kNope = 128;
     constexpr double kValue = 128;
-    const double heads = m.q_heads;
+    const double heads = m.q_heads / ranks;
     return {{h, double(m.q_lora_rank), 1},
             {double(m.q_lora_rank), heads * (kNope + m.qk_rope_dim), 1},
             {h, double(m.kv_lora_rank + m.qk_rope_dim), 1},
             {double(m.kv_lora_rank), heads * (kNope + kValue), 1},
             {heads * kValue, h, 1}};
   }
-  const double q = double(m.q_heads) * m.head_dim;
-  const double kv = double(m.kv_heads) * m.head_dim;
+  const double q = m.q_heads / ranks * m.head_dim;
+  const double kv = std::max(1.0, m.kv_heads / ranks) * m.head_dim;
   return {{h, q + 2 * kv, 1}, {q, h, 1}};
 }
 
@@ -60,24 +69,43 @@ class Components final : public StepCost {
         flops_(p.gpu->bf16_tflops * 1e12),
         bandwidth_(p.gpu->memory_gbs * 1e9),
         bytes_per_weight_(double(p.model->weight_bytes) / double(p.model->params_total)),
-        attention_(attention_products(*p.model)) {
+        ranks_(p.shards.tensor),
+        stages_(p.shards.stages),
+        attention_(attention_products(*p.model, ranks_)) {
+    KV_ASSERT(p.shards.tensor == 1 || p.reduce, "ranks without an all-reduce");
     if (bytes_per_weight_ < 1.5 && p.gpu->fp8_tflops > 0) flops_ = p.gpu->fp8_tflops * 1e12;
     const ModelSpec& m = *p.model;
-    kv_bytes_per_token_layer_ = double(m.kv_elements_per_token_layer) * p.kv_bits / 8;
-    gqa_ratio_ = m.is_mla() ? 1 : double(m.q_heads) / m.kv_heads;
+    kv_bytes_per_token_layer_ = double(rank_kv_elements(m, p.shards)) * p.kv_bits / 8;
+    gqa_ratio_ = m.is_mla() ? 1 : m.q_heads / ranks_ / std::max(1.0, m.kv_heads / ranks_);
+    q_heads_ = ceil_div(m.q_heads, p.shards.tensor);
+    const auto layers = [&](std::int64_t of) {
+      return stages_ * double(stage_layers(of, p.shards));
+    };
+    layers_ = layers(m.layers);
+    kv_layers_ = layers(m.kv_layers);
   }
 
   Duration step_time(const StepShape& shape) override {
     std::uint64_t tokens = shape.decodes;
     for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
     KV_ASSERT(tokens > 0, "a step of no tokens");
-    const double seconds = p_.host_overhead_us * 1e-6 + dense_seconds(tokens) +
-                           p_.model->kv_layers * attention_seconds(shape) +
-                           head_seconds(shape.sampled);
+    const double seconds = stages_ * p_.host_overhead_us * 1e-6 + dense_seconds(tokens) +
+                           kv_layers_ * attention_seconds(shape) + head_seconds(shape.sampled);
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 
+  Duration collective_time(std::uint64_t tokens) override {
+    return Duration(static_cast<std::int64_t>(std::ceil(reduce_seconds(tokens) * 1e9)));
+  }
+
  private:
+  /// All all-reduces of a batch of `tokens`.
+  double reduce_seconds(std::uint64_t tokens) const {
+    if (!p_.reduce) return 0;
+    const double bytes = static_cast<double>(tokens) * p_.model->hidden * 2;
+    return layers_ * kReducesPerLayer * p_.reduce->seconds(bytes);
+  }
+
   /// All matrix products and element-wise passes of a batch of `tokens`.
   double dense_seconds(std::uint64_t tokens) {
     if (tokens >= dense_.size()) dense_.resize(tokens + 1, 0);
@@ -88,10 +116,10 @@ class Components final : public StepCost {
     double attention = 0;
     for (const Product& product : attention_) attention += product_seconds(t, product);
     const double elementwise = p_.kernels.elementwise_passes * t * m.hidden * 2 / bandwidth_;
-    const int dense_layers = m.is_moe() ? m.first_dense_layers : m.layers;
-    double feed_forward = dense_layers * mlp_seconds(t, m.intermediate);
-    if (m.is_moe()) feed_forward += (m.layers - dense_layers) * experts_seconds(t);
-    known = m.layers * (attention + elementwise) + feed_forward;
+    const double dense_layers = m.is_moe() ? m.first_dense_layers : layers_;
+    double feed_forward = dense_layers * mlp_seconds(t, m.intermediate / ranks_);
+    if (m.is_moe()) feed_forward += (layers_ - dense_layers) * experts_seconds(t);
+    known = layers_ * (attention + elementwise) + feed_forward + reduce_seconds(tokens);
     return known;
   }
 
@@ -108,11 +136,10 @@ class Components final : public StepCost {
     const double touched =
         m.experts * (1 - det::exp2(tokens * det::log2(1 - std::min(share, 0.999999))));
     const double rows = tokens * m.experts_per_token / touched;
-    double seconds = grouped_seconds(rows, touched, m.hidden, 2.0 * m.expert_intermediate) +
-                     grouped_seconds(rows, touched, m.expert_intermediate, m.hidden);
-    if (m.shared_experts > 0) {
-      seconds += mlp_seconds(tokens, double(m.shared_experts) * m.expert_intermediate);
-    }
+    const double width = m.expert_intermediate / ranks_;
+    double seconds = grouped_seconds(rows, touched, m.hidden, 2.0 * width) +
+                     grouped_seconds(rows, touched, width, m.hidden);
+    if (m.shared_experts > 0) seconds += mlp_seconds(tokens, m.shared_experts * width);
     return seconds;
   }
 
@@ -135,7 +162,7 @@ class Components final : public StepCost {
     const KernelCoefficients& k = p_.kernels;
     double prefill = 0;
     for (const PrefillChunk& chunk : shape.prefills) {
-      const std::int64_t tiles = p_.model->q_heads * ceil_div(chunk.tokens, kTileQueries);
+      const std::int64_t tiles = q_heads_ * ceil_div(chunk.tokens, kTileQueries);
       const auto waves = static_cast<double>(ceil_div(tiles, p_.gpu->sm_count));
       const double keys = chunk.cached + chunk.tokens / 2.0 + k.prefill_lead_keys;
       prefill += waves * keys * k.prefill_key_ns * 1e-9;
@@ -156,7 +183,7 @@ class Components final : public StepCost {
     if (sampled >= head_.size()) head_.resize(sampled + 1, 0);
     double& known = head_[sampled];
     if (known > 0) return known;
-    known = product_seconds(sampled, {double(p_.model->hidden), double(p_.model->vocab), 1}) +
+    known = product_seconds(sampled, {double(p_.model->hidden), p_.model->vocab / ranks_, 1}) +
             sampled * p_.sequence_us * 1e-6;
     return known;
   }
@@ -165,7 +192,12 @@ class Components final : public StepCost {
   double flops_;
   double bandwidth_;
   double bytes_per_weight_;
+  double ranks_;
+  double stages_;
   std::vector<Product> attention_;
+  std::int64_t q_heads_ = 0;  ///< on one rank
+  double layers_ = 0;         ///< over all stages, each as many as the fullest
+  double kv_layers_ = 0;
   double kv_bytes_per_token_layer_ = 0;
   double gqa_ratio_ = 1;
   std::vector<double> dense_;  ///< by number of tokens; 0: not computed yet

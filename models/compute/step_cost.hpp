@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/model_spec.hpp"
+#include "models/compute/collective.hpp"
+#include "models/kv_geometry.hpp"
 #include "sim/decimal.hpp"
 #include "sim/units.hpp"
 
@@ -32,6 +35,8 @@ class StepCost {
   virtual ~StepCost() = default;
   /// Duration of the step; at least one token is computed. Not const: results may be cached.
   virtual Duration step_time(const StepShape& shape) = 0;
+  /// What of that a step of so many tokens spends in collectives of its ranks.
+  virtual Duration collective_time(std::uint64_t /*tokens*/) { return Duration(0); }
 };
 
 /// step + token x sum(n) + kv_token x sum(c + n), rounded up to a nanosecond; exact for the
@@ -68,6 +73,8 @@ struct ComponentsCost {
   double host_overhead_us = 0;  ///< per step
   double sequence_us = 0;       ///< per sampled sequence (sampler)
   std::int32_t kv_bits = 16;
+  ModelShards shards{};               ///< the step is that of all stages, one after another
+  std::optional<AllReduce> reduce{};  ///< among the ranks of a stage, where there are several
 };
 
 /// The coefficients for `gpu` and where they come from; generic ones, with `measured` false, for a

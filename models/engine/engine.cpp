@@ -31,6 +31,14 @@ std::unique_ptr<AdmissionGate> gate_of(const EngineParts& parts, std::uint32_t g
   return std::make_unique<AdmissionGate>(std::move(policy), requests);
 }
 
+/// vLLM keeps as many batches in flight as there are stages (vllm/config/vllm.py,
+/// max_concurrent_batches @ 017e9f4448), or two where it schedules ahead.
+std::uint32_t depth_of(const EngineConfig& config) {
+  KV_ASSERT(config.pipeline_parallel == 1 || !config.async_scheduling,
+            "a pipeline with asynchronous scheduling");
+  return config.async_scheduling ? 2 : config.pipeline_parallel;
+}
+
 }  // namespace
 
 Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer)
@@ -46,7 +54,8 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       requests_(chains_.longest_chain()),
       facts_(needed_facts(parts, workload)),
       load_choice_(load_choice_of(parts)),
-      depth_(config_.async_scheduling ? 2 : 1) {
+      depth_(depth_of(config_)) {
+  if (config_.pipeline_parallel > 1) pipeline_.emplace(config_.pipeline_parallel);
   if (config_.residency == Residency::kStreaming) {
     build_streaming(parts);
   } else if (config_.family == EngineFamily::kVllmV0) {
@@ -62,10 +71,13 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
               "neither layers nor streamed steps are slowed by copies");
     clock_.emplace(parts.lower->interference);
   }
-  if (parts.lower == nullptr) return;
+  if (parts.lower != nullptr) attach_path(*parts.lower);
+}
+
+void Engine::attach_path(LowerTierConfig& lower) {
   TransferListener& listener =
       cold_ != nullptr ? static_cast<TransferListener&>(*cold_) : *connector_;
-  path_ = make_path(*parts.lower, listener);
+  path_ = make_path(lower, listener);
   if (cold_ != nullptr) {
     cold_->attach(*path_);
   } else {
@@ -75,6 +87,11 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
 
 std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower,
                                                 TransferListener& listener) {
+  if (!lower.ranks.empty()) {
+    KV_ASSERT(!lower.storage, "ranks of their own before storage");
+    return std::make_unique<RankPath>(queue_, std::move(lower.ranks), lower.stored_once, observer_,
+                                      listener, lower.media);
+  }
   if (!lower.storage) {
     return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
                                       listener, lower.media);
@@ -246,6 +263,8 @@ void Engine::on_event(EventPayload payload) {
       return payload.subject == end_epoch_ ? finish_step() : void();
     case Kind::kWaitedTooLong:
       return reject_waiting();
+    case Kind::kStageDone:
+      return leave_first_stage();
     case Kind::kStepStart:
       break;
   }
@@ -369,6 +388,7 @@ void Engine::begin_forward() {
   step.end_known = false;
   if (step.plan.has_work()) {
     step.compute = step.plan.items.empty() ? Duration(0) : forward_time(step.plan);
+    if (pipeline_) step.compute = pipeline_->stage_time(step.compute);
     if (swap_ != nullptr) {
       const Duration copies = swap_->copy(step.plan, step.forward_start);
       step.forward_start += copies;
@@ -400,6 +420,11 @@ void Engine::watch_forward() {
   load_stalls_ += late.count() > 0 ? 1 : 0;
   load_stall_ += late;
   step.undisturbed = *end;
+  if (pipeline_) {
+    queue_.schedule(*end, Phase::kStepDone, *this,
+                    {static_cast<std::uint16_t>(Kind::kStageDone), 0, 0});
+    return;
+  }
   const bool slowed = clock_ && step.compute.count() > 0;
   schedule_end(slowed ? clock_->start(queue_.now(), work_of(step), connector_->jobs().busy())
                       : *end);
@@ -475,15 +500,30 @@ Duration Engine::forward_time(const StepPlan& plan) {
     shape.sampled += item.samples ? 1 : 0;
   }
   shape.prefills = chunks_;
+  if (config_.tensor_parallel > 1) {
+    std::uint64_t tokens = shape.decodes;
+    for (const PrefillChunk& chunk : chunks_) tokens += chunk.tokens;
+    collective_ += cost_->collective_time(tokens);
+  }
   return cost_->step_time(shape);
+}
+
+/// The batch goes on through the other stages, and the worker is free for the next one.
+void Engine::leave_first_stage() {
+  Step& step = *worker_;
+  worker_ = nullptr;
+  step.undisturbed = pipeline_->enter(queue_.now(), step.compute);
+  queue_.schedule(step.undisturbed, Phase::kStepDone, *this,
+                  {static_cast<std::uint16_t>(Kind::kStepDone), 0, end_epoch_});
+  start_workers();
 }
 
 void Engine::finish_step() {
   const Time now = queue_.now();
-  Step& step = *worker_;
-  KV_ASSERT(in_flight_.front() == &step, "steps end out of order");
+  Step& step = *in_flight_.front();
+  KV_ASSERT(pipeline_ || worker_ == &step, "steps end out of order");
   in_flight_.pop_front();
-  worker_ = nullptr;
+  if (!pipeline_) worker_ = nullptr;
   if (gate_ != nullptr) gate_->on_step_end(step.plan, now);
   if (streaming_ != nullptr) {
     end_streamed_step(step.plan);
@@ -499,10 +539,12 @@ void Engine::finish_step() {
   std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
   copy_harm_ += now - step.undisturbed;
+  const Duration stall =
+      pipeline_ ? step.forward_start - step.worker_start : now - step.worker_start - step.compute;
   if (tokens > 0) {  // else v0 only copied
-    observer_.on_step({step.worker_start, now, now - step.worker_start - step.compute, tokens,
-                       step.recomputed, static_cast<std::uint32_t>(step.plan.items.size()),
-                       scheduler_->waiting(), step.plan.starved});
+    observer_.on_step({step.worker_start, now, stall, tokens, step.recomputed,
+                       static_cast<std::uint32_t>(step.plan.items.size()), scheduler_->waiting(),
+                       step.plan.starved});
   }
   tell_tiers();
   last_step_end_ = now;

@@ -28,6 +28,8 @@
 #include "models/engine/copy_interference.hpp"
 #include "models/engine/kv_connector.hpp"
 #include "models/engine/load_wait.hpp"
+#include "models/engine/rank_path.hpp"
+#include "models/engine/stage_pipeline.hpp"
 #include "models/engine/streaming_scheduler.hpp"
 #include "models/engine/swap_copies.hpp"
 #include "models/engine/v0_scheduler.hpp"
@@ -58,6 +60,10 @@ struct LowerTierConfig {
   /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
   std::unique_ptr<LinkModel> load_estimate;
   CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
+  /// Where ranks differ or share media, the lanes of each (rank_path.hpp); empty: all are alike,
+  /// and `down` and `up` are those of any one.
+  std::vector<RankLanes> ranks;
+  bool stored_once = false;  ///< ranks hold the same: the first stores for all
 };
 
 /// What vLLM v0 swaps over: both ways run on the compute stream, never at once.
@@ -109,9 +115,11 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Duration load_stall() const { return load_stall_; }
   /// What copies added to the time of steps.
   Duration copy_harm() const { return copy_harm_; }
+  /// Spent in collectives of ranks.
+  Duration collective() const { return collective_; }
 
  private:
-  enum class Kind : std::uint16_t { kStepStart, kStepDone, kWaitedTooLong };
+  enum class Kind : std::uint16_t { kStepStart, kStepDone, kWaitedTooLong, kStageDone };
   enum class State : std::uint8_t {
     kAsleep,
     kWoken,  ///< a schedule is due at this instant
@@ -129,6 +137,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
   };
 
+  void attach_path(LowerTierConfig& lower);
   std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower, TransferListener& listener);
   EvictionContext policy_context() const;
   std::unique_ptr<OffloadTier> offload_tier(const LowerTierConfig& lower);
@@ -154,6 +163,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void end_empty_step(bool changed);
   void on_cold_progress();
   void end_streamed_step(const StepPlan& plan);
+  void leave_first_stage();
   void finish_step();
   void emit_tokens(const StepPlan& plan);
   Duration forward_time(const StepPlan& plan);
@@ -194,12 +204,13 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::uint32_t end_epoch_ = 0;  ///< tells the scheduled end from those that no longer hold
 
   State state_ = State::kAsleep;
-  std::uint32_t depth_;  ///< steps that may be in flight: 1, or 2
+  std::uint32_t depth_;  ///< steps that may be in flight: 1, 2, or one a stage
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<Step*> free_steps_;
-  RingQueue<Step*> in_flight_;     ///< scheduled with tokens, not collected
-  RingQueue<Step*> workers_;       ///< worker parts that have not begun, empty steps included
-  Step* worker_ = nullptr;         ///< the one that waits for fences or computes
+  RingQueue<Step*> in_flight_;  ///< scheduled with tokens, not collected
+  RingQueue<Step*> workers_;    ///< worker parts that have not begun, empty steps included
+  Step* worker_ = nullptr;      ///< the one that waits for fences or computes
+  std::optional<StagePipeline> pipeline_;  ///< where layers are spread over stages
   const Step* awaited_ = nullptr;  ///< an empty step whose fences must end before the next schedule
   bool awaited_changed_ = false;   ///< it preempted a request or started a load
   std::vector<PrefillChunk> chunks_;  ///< scratch
@@ -213,6 +224,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Duration load_stall_{};
   Duration copy_harm_{};
   std::optional<Standstill> standstill_;
+  Duration collective_{};
   struct Told {
     std::uint64_t stored = 0;
     std::uint64_t evicted = 0;

@@ -51,7 +51,7 @@ struct EngineConfig {
   std::uint32_t max_model_len = 0;                 ///< prompt + output; 0: no limit
   std::uint32_t long_prefill_token_threshold = 0;  ///< 0: off
   double watermark = 0;                            ///< share of blocks kept free when admitting
-  Bytes block_bytes{0};                            ///< KV bytes of one block over all layers
+  Bytes block_bytes{0};                            ///< KV bytes of one block on one rank
   std::uint32_t copies_per_block = 1;              ///< contiguous pieces one block is copied in
 
   EngineFamily family = EngineFamily::kVllmV1;

@@ -82,7 +82,8 @@ void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
     const Handle h = running_[i];
     ActiveRequest& r = env_.requests[h];
     if (r.last_token_in_flight()) continue;
-    std::uint32_t tokens = std::min(capped(r.tokens() + r.placeholders - r.computed), budget_);
+    const std::uint32_t ahead = env_.config.async_scheduling ? r.placeholders : 0;
+    std::uint32_t tokens = std::min(capped(r.tokens() + ahead - r.computed), budget_);
     if (env_.config.max_model_len > 0) {
       tokens = std::min(tokens, env_.config.max_model_len - 1 - r.computed);
     }

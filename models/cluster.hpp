@@ -1,0 +1,66 @@
+// The engines behind one endpoint: one, or several cores of data parallelism, each with a
+// scheduler, a pool, a tier and links of its own, on one clock.
+//
+// Several get their requests as vLLM's internal load balancer deals them out: to the least of
+// 4 x waiting + running, the first among equals, by counts that each core publishes and that are up
+// to 100 ms old; a request dealt out counts as waiting until then (vllm/v1/engine/core_client.py,
+// DPLBAsyncMPClient; coordinator.py). One front end deals them out.
+// Model: counts are taken anew with the first request of every 100 ms. Cores of a mixture of
+// experts step by themselves; upstream they step together, idle ones with a dummy batch.
+//
+// Observers see one system: blocks of a tier are summed over engines, links follow one another,
+// engine by engine, and steps name their engine. One engine is observed as it is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "models/engine/engine.hpp"
+#include "sim/result.hpp"
+
+namespace spillway {
+
+class Cluster final : public RequestSink {
+ public:
+  static constexpr Duration kCountsAge = std::chrono::milliseconds(100);
+
+  /// `parts(i)` are those of engine i; `links`: how many each has.
+  Cluster(EventQueue& queue, const Workload& workload, std::uint32_t engines,
+          const std::function<EngineParts(std::uint32_t)>& parts, std::uint32_t links,
+          Observer& observer);
+  ~Cluster();
+
+  void set_listener(RequestEndListener& listener);
+  void submit(RequestId request, Time due) override;
+  /// Where requests go: this, or the only engine itself.
+  RequestSink& sink() {
+    return engines_.size() == 1 ? *engines_[0] : static_cast<RequestSink&>(*this);
+  }
+
+  /// As Engine::finish_run(), over all.
+  std::uint32_t finish_run();
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(engines_.size()); }
+  const Engine& operator[](std::uint32_t i) const { return *engines_[i]; }
+  /// What each did; empty where there is one.
+  std::vector<EngineShare> shares() const;
+
+ private:
+  class View;
+  struct Counts {
+    std::uint64_t waiting = 0;
+    std::uint64_t running = 0;
+  };
+  std::uint32_t choose(Time now);
+
+  EventQueue& queue_;
+  std::vector<TierChange> tiers_;  ///< as told last, over all engines
+  std::vector<std::unique_ptr<View>> views_;
+  std::vector<std::unique_ptr<Engine>> engines_;
+  std::vector<Counts> counts_;  ///< as the front end knows them
+  std::int64_t counted_ = -1;   ///< in which 100 ms these were taken
+};
+
+}  // namespace spillway
