@@ -120,6 +120,12 @@ json tier_json(const TierResult& t) {
   if (!t.write_refusals.empty()) out["write_refusals"] = reasons_json(t.write_refusals);
   if (!t.kind.empty()) out["kind"] = t.kind;
   if (t.device) out["device"] = device_json(*t.device);
+  if (t.tiering) {
+    out["tiering"] = {{"promotions", t.tiering->promotions},
+                      {"cascades", t.tiering->cascades},
+                      {"promotion_failures", t.tiering->promotion_failures},
+                      {"peak_pinned_share", t.tiering->peak_pinned_share}};
+  }
   return out;
 }
 
@@ -142,6 +148,11 @@ TierResult tier_from(const json& j) {
   if (j.contains("write_refusals")) t.write_refusals = reasons_from(j["write_refusals"]);
   t.kind = j.value("kind", "");
   if (j.contains("device")) t.device = device_from(j["device"]);
+  if (j.contains("tiering")) {
+    const json& from = j["tiering"];
+    t.tiering = {from.at("promotions"), from.at("cascades"), from.at("promotion_failures"),
+                 from.at("peak_pinned_share")};
+  }
   return t;
 }
 

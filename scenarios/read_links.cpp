@@ -207,6 +207,11 @@ void read_links(const ObjectReader& top, Scenario& s) {
                                    "host, and tiers[].device describes the way from there",
                                    end));
       }
+      for (const TierChoice& behind : s.behind) {
+        if (end != behind.name) continue;
+        link.fail(key, fmt::format("expected hbm or {}: tiers[].device describes the way to {}",
+                                   s.tier->name, end));
+      }
       link.fail(key, fmt::format("unknown tier \"{}\"; known: hbm, {}", end, s.tier->host_end()));
     };
     is_end("from", choice.from);

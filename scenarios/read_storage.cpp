@@ -28,6 +28,10 @@ constexpr Names kDeviceKeys[] = {"read_bandwidth",
                                  "queue_depth",
                                  "threads",
                                  "connections",
+                                 "n_read_threads",
+                                 "n_write_threads",
+                                 "io_threads",
+                                 "lookup_us",
                                  "read_preferring",
                                  "single_threaded",
                                  "chunk_tokens",
@@ -57,6 +61,9 @@ const KindKeys kOnly[] = {
     {"queue_depth", {kNvme}},
     {"threads", {kFs}},
     {"connections", {kObject, kKv}},
+    {"n_read_threads", {kFs, kNvme}},
+    {"n_write_threads", {kFs, kNvme}},
+    {"io_threads", {kObject, kKv}},
     {"read_preferring", {kFs}},
     {"single_threaded", {kKv}},
     {"write_cache", {kNvme}},
@@ -81,11 +88,24 @@ void refuse_other_kinds(const ObjectReader& device, StorageKind kind) {
   }
 }
 
+// vLLM's threads (vllm/v1/kv_offload/tiering/fs/manager.py, obj/manager.py).
+constexpr std::uint32_t kFileThreads = 16;  // of each sort
+constexpr std::uint32_t kObjectThreads = 4;
+
+/// Keys that a tier behind another says in other words, or not at all.
+constexpr Names kNotBehind[] = {"queue_depth", "threads",      "connections",
+                                "direct",      "chunk_tokens", "read_preferring"};
+
 /// Reads one tier's device, and notes the defaults that it takes.
 class DeviceReader {
  public:
-  DeviceReader(const ObjectReader& tier, const std::string& name, StorageKind kind, Scenario& s)
-      : tier_(tier), device_(tier.object("device", ScenarioKeys::kDevice)), name_(name), s_(s) {
+  DeviceReader(const ObjectReader& tier, const StorageTier& which, Scenario& s)
+      : tier_(tier),
+        device_(tier.object("device", ScenarioKeys::kDevice)),
+        name_(which.name),
+        behind_(which.behind),
+        s_(s) {
+    const StorageKind kind = which.kind;
     out_.spec = default_storage(kind);
     out_.chunk_tokens = default_chunk_tokens(kind);
     // What calibrate measures is a local drive.
@@ -95,7 +115,7 @@ class DeviceReader {
         s.notes.push_back(
             fmt::format("hardware {} holds no storage; the drive of tier {} is not "
                         "from it",
-                        s.hardware->name, name));
+                        s.hardware->name, name_));
       }
     }
   }
@@ -104,10 +124,11 @@ class DeviceReader {
     StorageSpec& spec = out_.spec;
     if (device_) {
       refuse_other_kinds(*device_, spec.kind);
+      refuse_other_places();
       read_rates();
       read_latency("read_latency_us", "read_tail", spec.read.latency);
       read_latency("write_latency_us", "write_tail", spec.write.latency);
-      read_slots();
+      if (!behind_) read_slots();
       read_drive();
       out_.clients =
           static_cast<std::uint32_t>(device_->integer("clients", 0, 100'000).value_or(0));
@@ -115,9 +136,15 @@ class DeviceReader {
       spec.one_at_a_time = device_->boolean("single_threaded").value_or(spec.one_at_a_time);
       assign(out_.chunk_tokens, device_->integer("chunk_tokens", 1, 1 << 20));
     }
-    spec.operation_bytes = out_.chunk_tokens == 0
-                               ? s_.engine.block_bytes * std::int64_t{s_.engine.blocks_per_chunk}
-                               : s_.model.kv_bytes_per_token * out_.chunk_tokens;
+    const Bytes chunk = s_.engine.block_bytes * std::int64_t{s_.engine.blocks_per_chunk};
+    if (behind_) {
+      read_threads();
+      out_.chunk_tokens = s_.engine.block_tokens * s_.engine.blocks_per_chunk;
+      spec.operation_bytes = chunk;
+    } else {
+      spec.operation_bytes =
+          out_.chunk_tokens == 0 ? chunk : s_.model.kv_bytes_per_token * out_.chunk_tokens;
+    }
     note_defaults();
     if (out_.clients > 0) {
       s_.notes.push_back(fmt::format(
@@ -129,6 +156,39 @@ class DeviceReader {
   }
 
  private:
+  void refuse_other_places() const {
+    if (behind_) {
+      for (const Names key : kNotBehind) {
+        device_->refuse({key},
+                        "expected only with the tier next to HBM; behind host memory jobs are done "
+                        "by n_read_threads and n_write_threads (nvme, fs) or io_threads (object, "
+                        "kv), in files of one chunk");
+      }
+    } else {
+      device_->refuse({"n_read_threads", "n_write_threads", "io_threads", "lookup_us"},
+                      "expected only with a tier behind one of kind dram");
+    }
+  }
+
+  /// Behind host memory a thread does one job at a time, its files one after the other.
+  void read_threads() {
+    StorageSpec& spec = out_.spec;
+    const bool files = spec.kind == kFs || spec.kind == kNvme;
+    const auto threads = [&](Names key, std::uint32_t otherwise) {
+      const auto given = device_ ? device_->integer(key, 1, 1 << 16) : std::nullopt;
+      if (given) return static_cast<std::uint32_t>(*given);
+      s_.notes.push_back(fmt::format("tier {}: {} {} (default; vLLM {} tier)", name_, key,
+                                     otherwise, files ? "fs" : "obj"));
+      return otherwise;
+    };
+    spec.whole_jobs = true;
+    spec.read_first =
+        threads(files ? "n_read_threads" : "io_threads", files ? kFileThreads : kObjectThreads);
+    spec.slots = spec.read_first + (files ? threads("n_write_threads", kFileThreads) : 0);
+    if (!device_) return;
+    if (const auto us = device_->number("lookup_us", 0, 1e9)) out_.lookup = duration_of(*us);
+  }
+
   void read_rate(Names key, std::initializer_list<std::int64_t*> targets) {
     const auto text = device_->text(key, ObjectReader::kRate);
     if (!text) return;
@@ -273,6 +333,10 @@ class DeviceReader {
 
   void note_defaults() {
     for (const StorageSource& row : storage_sources(out_.spec.kind)) {
+      if (behind_ && std::find(std::begin(kNotBehind), std::end(kNotBehind), row.key) !=
+                         std::end(kNotBehind)) {
+        continue;
+      }
       const bool measured =
           std::find(measured_.begin(), measured_.end(), row.key) != measured_.end();
       if (given(row.key)) {
@@ -298,6 +362,7 @@ class DeviceReader {
   const ObjectReader& tier_;
   std::optional<ObjectReader> device_;
   std::string name_;
+  bool behind_;
   Scenario& s_;
   StorageChoice out_;
   std::vector<std::string_view> measured_;  ///< keys whose figure the hardware profile gives
@@ -308,9 +373,8 @@ class DeviceReader {
 const KeyTable ScenarioKeys::kDevice = kDeviceKeys;
 const KeyTable ScenarioKeys::kTail = kTailKeys;
 
-StorageChoice read_storage(const ObjectReader& tier, const std::string& name, StorageKind kind,
-                           Scenario& s) {
-  return DeviceReader(tier, name, kind, s).read();
+StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s) {
+  return DeviceReader(tier, which, s).read();
 }
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 
 #include "scenarios/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
+#include "sim/observer.hpp"
 
 namespace spillway {
 
@@ -54,8 +55,10 @@ EvictionChoice read_eviction(const ObjectReader& object) {
 
 namespace {
 
-/// The kind, and what is behind it where that is storage.
-void read_kind(const ObjectReader& tier, TierChoice& out, Scenario& s) {
+constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
+
+/// The kind, and the storage where it is one. `behind`: the tier stands behind another.
+void read_kind(const ObjectReader& tier, bool behind, TierChoice& out, Scenario& s) {
   const std::string kind = tier.require_text("kind");
   if (kind == "dram") {
     tier.refuse({"device"}, "expected only with a tier of kind nvme, fs, object or kv");
@@ -67,11 +70,10 @@ void read_kind(const ObjectReader& tier, TierChoice& out, Scenario& s) {
     if (out.name == TierChoice::kHost) {
       tier.fail("name", "\"host\" is taken; it is the memory between HBM and storage");
     }
-    out.storage = read_storage(tier, out.name, storage, s);
+    out.storage = read_storage(tier, {out.name, storage, behind}, s);
     return;
   }
-  constexpr std::string_view kKnown[] = {"dram", "fs", "kv", "nvme", "object"};
-  tier.fail("kind", unknown_name("kind of tier", kind, kKnown));
+  tier.fail("kind", unknown_name("kind of tier", kind, kTierKinds));
 }
 
 /// Who shares the tier. One engine runs, so that only the names that fit the kind matter.
@@ -88,23 +90,78 @@ void read_scope(const ObjectReader& tier, const TierChoice& t) {
 
 }  // namespace
 
-void read_tiers(const ObjectReader& top, Scenario& s) {
-  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
-  if (tiers.size() > 1) {
-    tiers[1].fail("",
-                  "expected at most one tier below HBM in this release, of any kind: dram, nvme, "
-                  "fs, object or kv");
-  }
-  if (tiers.empty()) return;
-  const ObjectReader& tier = tiers.front();
+namespace {
+
+TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
   TierChoice out;
   out.name = tier.require_text("name");
   if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
     tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
   }
-  read_kind(tier, out, s);
+  read_kind(tier, behind, out, s);
   read_scope(tier, out);
   out.where = tier.where("capacity");
+  return out;
+}
+
+/// A tier behind host memory: whatever is stored there is written to it, and nothing leaves it.
+TierChoice read_behind(const ObjectReader& tier, Scenario& s) {
+  if (tier.require_text("kind") == "dram") {
+    tier.fail("kind",
+              "expected nvme, fs, object or kv behind the first tier: one tier is host memory");
+  }
+  TierChoice out = begin_tier(tier, true, s);
+  tier.refuse({"eviction", "write_admission"},
+              "expected only with the first tier: all that it stores is written to those behind "
+              "it, and nothing leaves them");
+  out.capacity.kind = Capacity::Kind::kUnbounded;
+  const std::string capacity = tier.text("capacity", ObjectReader::kSize).value_or("inf");
+  if (parse_capacity(capacity, out.where).kind != Capacity::Kind::kUnbounded) {
+    tier.fail("capacity", fmt::format("expected inf (or nothing) behind the first tier: vLLM "
+                                      "limits and evicts nothing there, found \"{}\"",
+                                      capacity));
+  }
+  return out;
+}
+
+/// What vLLM's tiers behind host memory (TieringOffloadingSpec) do not go with.
+void check_behind(const ObjectReader& top, const Scenario& s) {
+  const EngineConfig& c = s.engine;
+  const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
+  const std::string many = fmt::format("with {} behind {}", s.behind.front().name, s.tier->name);
+  if (c.residency == Residency::kStreaming) {
+    engine.fail("residency", "expected full " + many + ": steps read from one tier only");
+  }
+  if (c.load != LoadSemantics::kAsync) {
+    engine.fail("load", fmt::format("expected async {}, found {}", many, name_of(c.load)));
+  }
+  if (c.store_threshold >= 2) {
+    engine.fail("store_threshold",
+                fmt::format("expected at most 1 {} (vLLM refuses it too), found {}", many,
+                            c.store_threshold));
+  }
+  if (c.simple_offload) {
+    engine.fail("offload_connector", "expected native " + many + ", found simple");
+  }
+}
+
+}  // namespace
+
+void read_tiers(const ObjectReader& top, Scenario& s) {
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  if (tiers.empty()) return;
+  if (tiers.size() >= kMaxTiers) {
+    tiers[kMaxTiers - 1].fail("", fmt::format("expected at most {} tiers below hbm, found {}",
+                                              kMaxTiers - 1, tiers.size()));
+  }
+  const ObjectReader& tier = tiers.front();
+  TierChoice out = begin_tier(tier, false, s);
+  if (out.storage && tiers.size() > 1) {
+    tier.fail("kind",
+              fmt::format("expected dram as the first of {} tiers: storage behind it (nvme, fs, "
+                          "object or kv) is reached by way of host memory, found {}",
+                          tiers.size(), out.kind()));
+  }
   const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
   out.capacity = parse_capacity(capacity, out.where);
   checked_tier_blocks(s, out.capacity, capacity, out.where);
@@ -116,6 +173,17 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   }
   out.write_admission = read_write_admission(tier);
   s.tier = std::move(out);
+  for (std::size_t i = 1; i < tiers.size(); ++i) {
+    TierChoice behind = read_behind(tiers[i], s);
+    bool taken = behind.name == s.tier->name;
+    for (const TierChoice& other : s.behind) taken = taken || behind.name == other.name;
+    if (taken) {
+      tiers[i].fail("name", fmt::format("two tiers are called \"{}\"; expected different names",
+                                        behind.name));
+    }
+    s.behind.push_back(std::move(behind));
+  }
+  if (!s.behind.empty()) check_behind(top, s);
 }
 
 }  // namespace spillway

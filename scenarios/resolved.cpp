@@ -85,6 +85,10 @@ json device_json(const StorageChoice& c) {
               {"single_threaded", spec.one_at_a_time},
               {"clients", c.clients},
               {"direct", c.direct}};
+  if (spec.whole_jobs) {
+    out["whole_jobs"] = true;
+    out["lookup_ns"] = c.lookup.count();
+  }
   if (spec.write_cache) {
     out["write_cache"] = {{"bytes", spec.write_cache->capacity.count()},
                           {"sustained_bytes_per_second", spec.write_cache->sustained_rate},
@@ -257,6 +261,12 @@ json resolved_configuration(const Scenario& s) {
                             {"eviction", s.tier->eviction.text()},
                             {"write_admission", s.tier->write_admission.text()}});
     if (s.tier->storage) out["tiers"].back()["device"] = device_json(*s.tier->storage);
+    for (const TierChoice& tier : s.behind) {
+      out["tiers"].push_back({{"name", tier.name},
+                              {"kind", tier.kind()},
+                              {"capacity", capacity_json(tier.capacity)},
+                              {"device", device_json(*tier.storage)}});
+    }
   }
   out["links"] = json::array();
   if (s.down) out["links"].push_back(link_json(*s.down));

@@ -36,10 +36,23 @@ std::uint32_t RunWiring::read_link() const {
   return direct() ? kUpLink : after_media() + 1;
 }
 
-/// Those between the tiers, then the media behind them, then those between host and storage.
+std::uint32_t RunWiring::write_link(std::size_t index) const {
+  return after_media() + 2 * static_cast<std::uint32_t>(index);
+}
+std::uint32_t RunWiring::read_link(std::size_t index) const {
+  return write_link(index) + 1;
+}
+
 std::uint32_t RunWiring::links() const {
   if (tiers() == 1) return 0;
-  return after_media() + (has_storage() && !direct() ? 2 : 0);
+  return after_media() + (has_storage() && !direct() ? 2 : 0) +
+         2 * static_cast<std::uint32_t>(s_.behind.size());
+}
+
+std::vector<std::uint64_t> RunWiring::capacities() const {
+  std::vector<std::uint64_t> out = {s_.engine.num_gpu_blocks - 1, tier_blocks_};
+  for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
+  return out;
 }
 
 LaneSpec RunWiring::lane(std::uint32_t link, const LinkChoice& choice) const {
@@ -65,6 +78,12 @@ StorageDeviceConfig RunWiring::device() const {
   out.read_link = read_link();
   out.write_link = write_link();
   return out;
+}
+
+StorageDeviceConfig RunWiring::device_behind(std::size_t index) const {
+  const StorageChoice& choice = *s_.behind[index].storage;
+  // Each draws its own latencies.
+  return {choice.spec, choice.clients, s_.seed + index, read_link(index), write_link(index)};
 }
 
 std::unique_ptr<LinkModel> RunWiring::load_link() const {
@@ -96,6 +115,9 @@ EngineParts RunWiring::parts() const {
     out.lower->storage = device();
     out.lower->direct = direct();
   }
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
+    out.lower->behind.push_back({device_behind(i), s_.behind[i].storage->lookup});
+  }
   if (s_.load_at_break_even) out.lower->load_estimate = load_link();
   out.lower->interference = s_.copy_interference();
   return out;
@@ -124,6 +146,9 @@ RunResult RunWiring::gather(const Engine& engine, RunResult r) const {
   if (tiers() == 1) return r;
 
   name_tier(1, s_.tier->name, tier_blocks_);
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
+    name_tier(i + 2, s_.behind[i].name, s_.tier_blocks(s_.behind[i].capacity));
+  }
   if (engine.streaming() != nullptr) {
     r.tiers[1].queries = engine.streaming()->lower_counters().queries;
     r.tiers[1].hits = engine.streaming()->lower_counters().hits;
@@ -156,34 +181,54 @@ RunResult RunWiring::gather(const Engine& engine, RunResult r) const {
     link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
     r.series[first + kFirstMedium + i].name = link.name;
   }
-  if (has_storage()) gather_storage(r, *engine.storage(), first);
+  if (has_storage()) {
+    const std::string near(direct() ? "hbm" : TierChoice::kHost);
+    gather_storage(r, *engine.storage(), *s_.tier->storage, device(), {1, near, first});
+  }
+  if (const Tiering* tiering = engine.tiering()) gather_behind(r, *tiering, first);
   return r;
+}
+
+/// What the tiers behind the first did. Each was asked for what the nearer ones did not supply.
+void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, std::size_t first) const {
+  const std::uint64_t capacity = r.tiers[1].capacity_blocks / s_.engine.blocks_per_chunk;
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
+    gather_storage(r, tiering.device(i), *s_.behind[i].storage, device_behind(i),
+                   {i + 2, s_.tier->name, first});
+    const SecondaryCounters& c = tiering.counters(i);
+    TierResult& t = r.tiers[i + 2];
+    t.queries = c.queries;
+    t.hits = c.hits;
+    t.tiering = {c.promotions, c.cascades, c.promotion_failures, 0};
+    if (capacity > 0) {
+      t.tiering->peak_pinned_share =
+          static_cast<double>(c.peak_pinned) / static_cast<double>(capacity);
+    }
+  }
 }
 
 /// The links to the device, and what the device did.
 void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
-                               std::size_t first) const {
-  const StorageDeviceConfig config = device();
+                               const StorageChoice& choice, const StorageDeviceConfig& config,
+                               const StorageAt& at) const {
   const StorageSpec& spec = config.spec;
-  const std::string& tier = s_.tier->name;
-  const std::string near(direct() ? "hbm" : TierChoice::kHost);
+  TierResult& t = r.tiers[at.tier];
   const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
                              const std::string& to, const StorageLane& lane) {
     LinkResult& l = r.links[link];
-    l.name = fmt::format("{}-{}", tier, way);
+    l.name = fmt::format("{}-{}", t.name, way);
     l.from = from;
     l.to = to;
     l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
     // A job's bytes are told as if spread evenly over its time, which a bin may see as too many.
     l.peak_bytes_per_s = std::min(l.peak_bytes_per_s, l.capacity_bytes_per_s);
-    l.model = fmt::format("{}, {} operations in flight{}", name_of(spec.kind), spec.slots,
-                          direct() ? ", direct" : "");
-    r.series[first + link].name = l.name;
+    l.model = fmt::format("{}, {} {} in flight{}", name_of(spec.kind), spec.slots,
+                          spec.whole_jobs ? "jobs" : "operations", choice.direct ? ", direct" : "");
+    r.series[at.first_series + link].name = l.name;
   };
-  name_link(write_link(), "write", near, tier, spec.write);
-  name_link(read_link(), "read", tier, near, spec.read);
+  name_link(config.write_link, "write", at.near, t.name, spec.write);
+  name_link(config.read_link, "read", t.name, at.near, spec.read);
 
-  TierResult& t = r.tiers[1];
   t.kind = name_of(spec.kind);
   DeviceResult& d = t.device.emplace();
   d.bytes_read = storage.wear().read.count();
@@ -197,7 +242,7 @@ void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
   if (spec.rated_writes > Bytes(0)) {
     d.endurance_share = storage.wear().endurance_share(spec.rated_writes);
   }
-  Bytes drive = s_.tier->storage->drive_bytes;
+  Bytes drive = choice.drive_bytes;
   if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
   if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
     d.drive_writes = storage.wear().drive_writes(drive);

@@ -1,8 +1,8 @@
 // A scenario as the parts that an engine is built from, and an engine's counts under the scenario's
 // names.
 //
-// Links are numbered: those between the tiers, the media behind them, those between host memory and
-// a storage device.
+// Links are numbered: those between HBM and host memory, the media behind them, those between host
+// memory and each storage device.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,45 @@ class RunWiring {
       : s_(scenario),
         tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0) {}
 
-  /// HBM, and the tier below where the scenario gives it any room.
-  std::uint32_t tiers() const { return tier_blocks_ > 0 ? 2 : 1; }
+  /// HBM, and the tiers below where the scenario gives the nearest any room.
+  std::uint32_t tiers() const {
+    return tier_blocks_ > 0 ? 2 + static_cast<std::uint32_t>(s_.behind.size()) : 1;
+  }
+  /// In blocks, of all tiers.
+  std::vector<std::uint64_t> capacities() const;
   std::uint64_t tier_blocks() const { return tier_blocks_; }
   std::uint32_t links() const;
   /// To and from a storage device. Precondition: the tier is one.
   std::uint32_t write_link() const;
   std::uint32_t read_link() const;
+  /// The same of the tier that is `index`-th behind the first.
+  std::uint32_t write_link(std::size_t index) const;
+  std::uint32_t read_link(std::size_t index) const;
   EngineParts parts() const;
   /// `r` is what observers recorded.
   RunResult gather(const Engine& engine, RunResult r) const;
 
  private:
-  bool has_storage() const { return tiers() == 2 && s_.tier->storage.has_value(); }
+  /// The first tier is storage.
+  bool has_storage() const { return tiers() > 1 && s_.tier->storage.has_value(); }
   bool direct() const { return s_.tier->storage->direct; }
   std::uint32_t after_media() const {
     return kFirstMedium + static_cast<std::uint32_t>(s_.media.size());
   }
   LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const;
+  StorageDeviceConfig device_behind(std::size_t index) const;
   /// The device, bounded by the GPU's link too where it reaches the GPU itself.
   StorageDeviceConfig device() const;
   /// The way of a load, nothing else on it.
   std::unique_ptr<LinkModel> load_link() const;
-  void gather_storage(RunResult& r, const StorageDevice& storage, std::size_t first) const;
+  struct StorageAt {
+    std::size_t tier;  ///< of the result
+    std::string near;  ///< the place at the other end of its links
+    std::size_t first_series;
+  };
+  void gather_storage(RunResult& r, const StorageDevice& storage, const StorageChoice& choice,
+                      const StorageDeviceConfig& config, const StorageAt& at) const;
+  void gather_behind(RunResult& r, const Tiering& tiering, std::size_t first_series) const;
   LoadChoiceResult load_choice(const Engine& engine) const;
 
   const Scenario& s_;

@@ -59,6 +59,7 @@ struct StorageChoice {
   std::uint32_t clients = 0;       ///< others that do what this one does
   bool direct = false;             ///< between device and GPU without a copy in host memory
   Bytes drive_bytes{0};            ///< of the drive, where it is not the tier's capacity
+  Duration lookup{0};              ///< behind another tier: to find out whether one chunk is there
 };
 
 struct TierChoice {

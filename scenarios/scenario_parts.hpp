@@ -28,9 +28,13 @@ void read_profile_link(const ObjectReader& link, const Scenario& s, LinkChoice& 
 /// Links that the scenario does not give, where its profile holds copies; a note where it does not.
 void fill_from_profile(Scenario& s);
 void read_tiers(const ObjectReader& top, Scenario& s);
-/// The key `device` of a storage tier called `name`.
-StorageChoice read_storage(const ObjectReader& tier, const std::string& name, StorageKind kind,
-                           Scenario& s);
+struct StorageTier {
+  std::string name;
+  StorageKind kind;
+  bool behind;  ///< another tier, with which it exchanges whole chunks
+};
+/// The key `device` of a storage tier.
+StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
 void read_workload(const ObjectReader& top, Scenario& s);
 void read_slo(const ObjectReader& top, Scenario& s);

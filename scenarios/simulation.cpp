@@ -12,6 +12,7 @@
 #include "scenarios/conservation.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/run_wiring.hpp"
+#include "scenarios/tiering_warnings.hpp"
 #include "sim/decimal.hpp"
 #include "sim/recorder.hpp"
 
@@ -164,8 +165,12 @@ class Run {
         options_(options),
         wiring_(scenario),
         recorder_(wiring_.tiers(), wiring_.links(), goodput_targets(scenario.slo)),
+<<<<<<< HEAD
         binding_(scenario.engine.max_num_seqs, 1),
         conservation_(workload.size(), capacities()) {
+=======
+        conservation_(workload.size(), wiring_.capacities()) {
+>>>>>>> 1f0d357 (Storage tiers stand behind the CPU tier)
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
       const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
       recorder_.set_medium(RunWiring::kFirstMedium + i, BytesPerSecond(rate));
@@ -203,6 +208,13 @@ class Run {
       recorder_.set_busy(wiring_.write_link(), device->busy(StorageOp::kWrite));
       recorder_.set_busy(wiring_.read_link(), device->busy(StorageOp::kRead));
     }
+    if (const Tiering* tiering = engine.tiering()) {
+      for (std::size_t i = 0; i < tiering->size(); ++i) {
+        const StorageDevice& device = tiering->device(i);
+        recorder_.set_busy(wiring_.write_link(i), device.busy(StorageOp::kWrite));
+        recorder_.set_busy(wiring_.read_link(i), device.busy(StorageOp::kRead));
+      }
+    }
     SimulationOutcome out{wiring_.gather(engine, recorder_.result(s_.engine.block_bytes.count())),
                           s_.notes};
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
@@ -219,10 +231,6 @@ class Run {
   }
 
  private:
-  std::vector<std::uint64_t> capacities() const {
-    return {s_.engine.num_gpu_blocks - 1, wiring_.tier_blocks()};
-  }
-
   /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
   void tell_unsent(const std::vector<Arrivals::Fate>& fates, bool deadlock) {
     for (std::uint32_t i = 0; i < fates.size(); ++i) {
@@ -248,6 +256,7 @@ class Run {
       r.slo.push_back({target.name, target.at_least, target.target, value, passed});
     }
     warn_of_reach(out);
+    warn_of_tiering(s_, engine, out);
     if (stuck > 0) {
       out.warnings.push_back(fmt::format(
           "deadlock: {} requests are stuck. The request at the head of the queue cannot be "

@@ -119,9 +119,18 @@ void Engine::build_full(const EngineParts& parts) {
         SimpleConnector::Environment{config_, chains_, requests_, *pool_, *this},
         parts.lower->capacity_blocks);
   } else if (parts.lower != nullptr) {
-    connector_ = std::make_unique<OffloadConnector>(
+    auto tier = offload_tier(*parts.lower);
+    OffloadTier& first = *tier;
+    auto connector = std::make_unique<OffloadConnector>(
         OffloadConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
-        offload_tier(*parts.lower), write_admission(*parts.lower));
+        std::move(tier), write_admission(*parts.lower));
+    if (!parts.lower->behind.empty()) {
+      const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
+      connector->attach_tiering(std::make_unique<Tiering>(
+          Tiering::Environment{queue_, observer_, first, *this, chunk, chains_.block_count()},
+          parts.lower->behind));
+    }
+    connector_ = std::move(connector);
   }
   scheduler_ = std::make_unique<VllmScheduler>(
       VllmScheduler::Environment{config_, chains_, residency_, requests_, *pool_, connector_.get(),
@@ -611,6 +620,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
       requests_.recycle(h);
     }
   } else {
+    if (connector_ != nullptr) connector_->on_withdrawn(requests_[h]);
     requests_.recycle(h);
   }
   if (listener_ != nullptr && status != RequestStatus::kStuck) listener_->on_request_end(id);

@@ -32,6 +32,7 @@
 #include "models/engine/stage_pipeline.hpp"
 #include "models/engine/streaming_scheduler.hpp"
 #include "models/engine/swap_copies.hpp"
+#include "models/engine/tiering.hpp"
 #include "models/engine/v0_scheduler.hpp"
 #include "models/engine/vllm_scheduler.hpp"
 #include "models/link/copy_path.hpp"
@@ -57,6 +58,8 @@ struct LowerTierConfig {
   /// Where the tier is storage: the lanes above then end at host memory, unless `direct`.
   std::optional<StorageDeviceConfig> storage;
   bool direct = false;
+  /// The tiers behind it, in the order of look-ups; only where it is memory.
+  std::vector<SecondaryTierConfig> behind;
   /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
   std::unique_ptr<LinkModel> load_estimate;
   CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
@@ -106,6 +109,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const KvConnector* connector() const { return connector_.get(); }
   const LoadChoice* load_choice() const { return load_choice_.get(); }  ///< null: always loads
   const ChainMap& chains() const { return chains_; }
+  /// The tiers behind the first; null where there are none.
+  const Tiering* tiering() const { return connector_ == nullptr ? nullptr : connector_->tiering(); }
   /// Null where the tier below is memory.
   const StorageDevice* storage() const { return storage_; }
   std::uint64_t deferrals() const { return deferrals_; }

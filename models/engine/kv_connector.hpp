@@ -17,6 +17,8 @@
 
 namespace spillway {
 
+class Tiering;
+
 struct OffloadCounters {
   std::uint64_t queries = 0;       ///< full blocks asked for beyond HBM's hits, at first admissions
   std::uint64_t hits = 0;          ///< of these, loaded
@@ -70,6 +72,15 @@ class KvConnector : public TransferListener {
   /// Something waits for a step even if nothing can run.
   virtual bool wants_step() const = 0;
   virtual bool idle() const { return jobs_.in_flight() == 0 && !wants_step(); }
+
+  /// The request left the queue without having run to its end.
+  virtual void on_withdrawn(const ActiveRequest& /*r*/) {}
+  /// At the first admission, with all that is loaded under the nearest tier's name: moves what came
+  /// from tiers behind it to theirs.
+  virtual void attribute(ActiveRequest& /*r*/, std::uint32_t /*local*/,
+                         std::uint32_t /*external*/) {}
+  /// The tiers behind the nearest one; null where it is the last.
+  virtual const Tiering* tiering() const { return nullptr; }
 
   /// Tiers below HBM, the nearest first.
   virtual std::uint32_t tiers() const { return 1; }

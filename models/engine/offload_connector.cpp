@@ -50,7 +50,11 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
     for_keys(r.id, start, full, [&](std::uint32_t first, std::uint32_t count) {
       const BlockResidency* block = env_.residency.from(first);
       for (std::uint32_t i = 0; i < count; ++i, block += per_chunk_) {
-        const LookupState state = tier_->state(*block);
+        LookupState state = tier_->state(*block);
+        if (tiering_ != nullptr) {
+          const BlockId key{first + i * per_chunk_};
+          state = look_behind(state, *block, {start + hits, key}, access);
+        }
         if (state == LookupState::kMiss) return false;
         pending = pending || state == LookupState::kPending;
         reading = reading || state == LookupState::kReading;
@@ -65,6 +69,18 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   if (end < local + per_chunk_) return {true, 0};
   const bool convoy = env_.config.convoy && env_.config.enable_prefix_caching && reading;
   return convoy ? Lookup{false, 0} : Lookup{true, end - local};
+}
+
+/// What the tiers behind make of a block's state. A write to them is no load for others to wait
+/// for, and what they hold, or may hold, defers the request.
+LookupState OffloadConnector::look_behind(LookupState state, const BlockResidency& block,
+                                          const ChunkAt& chunk, const Access& access) {
+  if (state == LookupState::kReading && !tiering_->loading(SlotId{block.below()})) {
+    return LookupState::kReady;
+  }
+  if (state != LookupState::kMiss) return state;
+  const Tiering::Verdict verdict = tiering_->look_up(chunk, access);
+  return verdict == Tiering::Verdict::kMiss ? LookupState::kMiss : LookupState::kPending;
 }
 
 void OffloadConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) {
@@ -140,6 +156,25 @@ void OffloadConnector::count_admission(const ActiveRequest& r, std::uint32_t loc
   counters_.hits += external;
 }
 
+/// Blocks [local, local + external) are loaded: those promoted for this request count for the tier
+/// they came from, and each tier was asked for what the nearer ones did not supply.
+void OffloadConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) {
+  if (tiering_ == nullptr) return;
+  std::uint64_t left = r.tokens() / env_.config.block_tokens - local - external;
+  for (std::uint32_t i = local; i < local + external; ++i) {
+    if (const std::uint32_t tier = tiering_->source(r.id, i / per_chunk_)) {
+      r.cached_tokens[1 + tier] += env_.config.block_tokens;
+      r.cached_tokens[1] -= env_.config.block_tokens;
+    }
+  }
+  for (std::size_t tier = tiering_->size(); tier-- > 0;) {
+    const std::uint64_t hits = r.cached_tokens[2 + tier] / env_.config.block_tokens;
+    left += hits;
+    tiering_->count(tier, left, hits);
+    counters_.hits -= hits;
+  }
+}
+
 // ---- planning
 // ------------------------------------------------------------------------------------
 
@@ -158,11 +193,13 @@ void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
   r.load_done = false;
   jobs_.plan_load(job);
   ++counters_.load_jobs;
+  if (tiering_ != nullptr) tiering_->on_load(r.id);
 }
 
 void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
   jobs_.begin_plan(transfers);
   tier_->end_lookups();
+  if (tiering_ != nullptr) tiering_->begin_step(now);
   for (const Handle h : plan.preempted) {
     for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
   }
@@ -183,6 +220,7 @@ void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   }
   unoffered_.clear();
 
+  if (tiering_ != nullptr) tiering_->end_step(now);
   jobs_.end_plan();
   if (transfers.fences_pending > 0) ++counters_.flushes;
 }
@@ -258,6 +296,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   if (fresh_.empty()) return settle(r, storable);
   if (!tier_->make_room(fresh_, offered_, access)) {
     ++counters_.store_failures;
+    if (tiering_ != nullptr) tiering_->on_store_refused(fresh_.size());
     return;
   }
   const std::uint32_t job = jobs_.make(h);
@@ -320,7 +359,8 @@ void OffloadConnector::fence_given_blocks() {
 bool OffloadConnector::poll(Time now) {
   auto& stores = jobs_.ended(Direction::kDown);
   auto& loads = jobs_.ended(Direction::kUp);
-  const bool any = !stores.empty() || !loads.empty();
+  const bool any =
+      !stores.empty() || !loads.empty() || (tiering_ != nullptr && tiering_->any_ended());
   for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
   for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
   return any;
@@ -330,6 +370,7 @@ void OffloadConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
   tier_->end_write(jobs_[job].below, {now, r.id});
+  if (tiering_ != nullptr) tiering_->cascade(jobs_[job].below, r.id);
   r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
   if (r.state == RequestState::kFinished) {
     finished_jobs_.erase(std::find(finished_jobs_.begin(), finished_jobs_.end(), job));
@@ -350,14 +391,21 @@ void OffloadConnector::complete_load(std::uint32_t job, Time now) {
   jobs_.release(job);
 }
 
-TierLevel OffloadConnector::level(std::uint32_t) const {
+TierLevel OffloadConnector::level(std::uint32_t tier) const {
+  if (tier > 0) {
+    const std::uint64_t stored = tiering_->counters(tier - 1).stored * per_chunk_;
+    const auto blocks = static_cast<std::uint32_t>(stored);
+    return {stored, 0, blocks, blocks};
+  }
   const std::uint32_t held = tier_->used() * per_chunk_;
   return {tier_->stored() * per_chunk_, tier_->evictions() * per_chunk_, held, held};
 }
 
 void OffloadConnector::recycle_if_gone(Handle h) {
   const ActiveRequest& r = env_.requests[h];
-  if (r.offered && !r.transfers_in_flight()) env_.requests.recycle(h);
+  if (!r.offered || r.transfers_in_flight()) return;
+  if (tiering_ != nullptr) tiering_->forget(r.id);
+  env_.requests.recycle(h);
 }
 
 }  // namespace spillway

@@ -21,6 +21,7 @@
 #include "models/engine/kv_connector.hpp"
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/offload_tier.hpp"
+#include "models/engine/tiering.hpp"
 #include "policies/write_admission_policy.hpp"
 
 namespace spillway {
@@ -38,9 +39,13 @@ class OffloadConnector final : public KvConnector {
   /// `admission` is null where every block is written.
   OffloadConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
                    std::unique_ptr<WriteAdmissionPolicy> admission);
+  /// Tiers behind this one. Before the first request.
+  void attach_tiering(std::unique_ptr<Tiering> tiering) { tiering_ = std::move(tiering); }
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
-  std::uint64_t version() const override { return tier_->version(); }
+  std::uint64_t version() const override {
+    return tier_->version() + (tiering_ == nullptr ? 0 : tiering_->version());
+  }
   void note_lookup(const ActiveRequest& r, std::uint32_t local) override;
   void count_admission(const ActiveRequest& r, std::uint32_t local,
                        std::uint32_t external) override;
@@ -48,8 +53,22 @@ class OffloadConnector final : public KvConnector {
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
   void on_finished(Handle h, bool held) override;
   bool poll(Time now) override;
-  bool wants_step() const override { return jobs_.any_deferred() || !unoffered_.empty(); }
+  bool wants_step() const override {
+    return jobs_.any_deferred() || !unoffered_.empty() ||
+           (tiering_ != nullptr && tiering_->any_ended());
+  }
+  bool idle() const override {
+    return KvConnector::idle() && (tiering_ == nullptr || tiering_->idle());
+  }
+  void on_withdrawn(const ActiveRequest& r) override {
+    if (tiering_ != nullptr) tiering_->forget(r.id);
+  }
+  void attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) override;
+  const Tiering* tiering() const override { return tiering_.get(); }
 
+  std::uint32_t tiers() const override {
+    return 1 + static_cast<std::uint32_t>(tiering_ == nullptr ? 0 : tiering_->size());
+  }
   TierLevel level(std::uint32_t tier) const override;
   EvictionPolicy* policy() override { return &tier_->policy(); }
   const OffloadCounters& counters() const override { return counters_; }
@@ -69,12 +88,15 @@ class OffloadConnector final : public KvConnector {
   void complete_store(std::uint32_t job, Time now);
   void complete_load(std::uint32_t job, Time now);
   void recycle_if_gone(Handle h);
+  LookupState look_behind(LookupState state, const BlockResidency& block, const ChunkAt& chunk,
+                          const Access& access);
 
   Environment env_;
   std::uint32_t per_chunk_;     ///< HBM blocks
   std::uint32_t chunk_tokens_;  ///< of such a chunk
   std::unique_ptr<OffloadTier> tier_;
   std::unique_ptr<WriteAdmissionPolicy> admission_;
+  std::unique_ptr<Tiering> tiering_;  ///< null: no tier behind this one
   bool counts_lookups_;
   OffloadCounters counters_;
 

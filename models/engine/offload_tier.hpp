@@ -39,6 +39,12 @@ class OffloadTier {
 
   EvictionPolicy& policy() { return *policy_; }
 
+  BlockId content(SlotId slot) const { return contents_[slot]; }
+  /// Reads under way; -1: being written.
+  std::int32_t pins(SlotId slot) const { return pins_[raw(slot)]; }
+  std::uint32_t slots() const { return static_cast<std::uint32_t>(pins_.size()); }
+  std::uint32_t room() const { return static_cast<std::uint32_t>(capacity_ - used_); }
+
   /// Makes room for the blocks `fresh` without evicting any of `offered` (slots of this tier that
   /// the same batch offers again). All or nothing: false leaves everything as it was.
   bool make_room(BlockSpan fresh, SlotSpan offered, const Access& access);
@@ -70,7 +76,6 @@ class OffloadTier {
 
  private:
   static constexpr std::int32_t kWriting = -1;
-  std::uint32_t room() const { return static_cast<std::uint32_t>(capacity_ - used_); }
   void set_busy(SlotId slot, bool busy) {
     const std::uint32_t mark = busy ? BlockResidency::kBusy : 0;
     residency_[contents_[slot]].below_state = raw(slot) | mark;

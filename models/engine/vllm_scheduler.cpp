@@ -339,6 +339,9 @@ void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
   r.admitted_before = true;
   r.cached_tokens[0] = found_.local() * env_.config.block_tokens;
   r.cached_tokens[1] = found_.external * env_.config.block_tokens;
+  if (env_.connector != nullptr) {
+    env_.connector->attribute(r, found_.local(), found_.external);
+  }
 }
 
 /// Slots for a waiting request: its local hit, room for the blocks to load, and its new tokens.

@@ -113,7 +113,9 @@ void StorageDevice::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
   j.op = op;
   j.bytes = bytes;
   j.operations = static_cast<std::uint32_t>(ceil_div(bytes.count(), spec_.operation_bytes.count()));
-  j.tasks = std::min(j.operations, std::max(kMostTasks, spec_.slots * kTasksPerSlot));
+  j.tasks = spec_.whole_jobs
+                ? 1
+                : std::min(j.operations, std::max(kMostTasks, spec_.slots * kTasksPerSlot));
   j.submitted = queue_.now();
   (op == StorageOp::kRead ? wear_.read : wear_.written) += bytes;
   Busy& busy = busy_[index_of(op)];

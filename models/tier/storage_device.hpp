@@ -3,7 +3,8 @@
 // A job is cut into whole operations (files, objects, values), and these into tasks, each of which
 // one slot does from beginning to end: first the latencies, then the bytes. A slot that becomes
 // free takes the oldest waiting task of the kind it prefers, else of the other: `read_first` slots
-// prefer reads, the rest writes. A job is done with its last task.
+// prefer reads, the rest writes. A job is done with its last task. With whole_jobs a job is one
+// task, as in vLLM's fs tier (vllm/v1/kv_offload/tiering/fs/thread_pool.py).
 //
 // The bytes of a drive go one task after another at its rate, whatever the depth; those of other
 // kinds flow side by side, and share what the client and the server allow.

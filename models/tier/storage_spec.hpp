@@ -49,6 +49,7 @@ struct StorageSpec {
   std::uint32_t read_first = 1;
   Bytes operation_bytes{0};    ///< what one operation moves
   bool one_at_a_time = false;  ///< the server works on one operation, whatever its clients send
+  bool whole_jobs = false;     ///< one slot does all of a job, one operation after the other
   std::optional<WriteCacheSpec> write_cache;
   Bytes rated_writes{0};  ///< that the drive is sold to endure; 0: not known
 };

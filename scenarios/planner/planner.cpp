@@ -230,6 +230,11 @@ class Judge {
           "Those flags do not cover the admission of requests ({}): it has to stand before vLLM",
           scenario_.admission.text()));
     }
+    if (!scenario_.behind.empty()) {
+      plan_.notes.push_back(
+          "Those flags do not set the tiers behind: vLLM takes them as secondary_tiers in "
+          "kv_connector_extra_config, with spec_name TieringOffloadingSpec");
+    }
     if (scenario_.tier->write_admission.name() != "always") {
       plan_.notes.push_back(fmt::format(
           "Those flags do not set write admission ({}); vLLM's own is store_threshold in "

@@ -47,7 +47,7 @@ TEST_CASE("malformed tiers", "[scenarios]") {
        {kTierLine,
         R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "1GiB"},)"
         R"( {"name": "ssd", "kind": "nvme", "capacity": "1TiB"}],)",
-        "tiers.1: expected at most one tier below HBM in this release"}});
+        "tiers.1.capacity: expected inf (or nothing) behind the first tier"}});
 }
 
 TEST_CASE("a tier that holds no block, or more bytes than can be counted", "[scenarios]") {
