@@ -165,12 +165,8 @@ class Run {
         options_(options),
         wiring_(scenario),
         recorder_(wiring_.tiers(), wiring_.links(), goodput_targets(scenario.slo)),
-<<<<<<< HEAD
         binding_(scenario.engine.max_num_seqs, 1),
-        conservation_(workload.size(), capacities()) {
-=======
         conservation_(workload.size(), wiring_.capacities()) {
->>>>>>> 1f0d357 (Storage tiers stand behind the CPU tier)
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
       const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
       recorder_.set_medium(RunWiring::kFirstMedium + i, BytesPerSecond(rate));
