@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compares `spillway run` with the oracle on random reference scenarios, row by row and to the nanosecond.
 
-    python3 compare.py --spillway BINARY [--seeds 1-60] [--keep DIR] [--case DIR ...]
+    python3 compare.py --spillway BINARY [--seeds 1-60] [--classic] [--keep DIR] [--case DIR ...]
 
+--classic leaves out the keys of gen_features.py. A scenario that the binary refuses differs.
 --case compares with the expected.csv of a folder that holds scenario.json and requests.jsonl.
 Exit status 1 when anything differs; the first differing rows are printed.
 """
@@ -20,12 +21,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOTALS = {
     "completed": ["completed"], "rejected": ["rejected"], "stuck": ["stuck"], "failed": ["failed"],
     "steps": ["engine_steps"], "preemptions": ["preemptions"], "deferrals": ["deferrals"],
-    "flushes": ["flushes"], "gpu_evictions": ["tiers", 0, "evictions"],
+    "recomputed_tokens": ["recomputed_tokens"], "flushes": ["flushes"],
+    "gpu_evictions": ["tiers", 0, "evictions"], "gpu_stores": ["tiers", 0, "stores"],
+    "gpu_queries": ["tiers", 0, "queries"], "gpu_hits": ["tiers", 0, "hits"],
+    "gpu_hits_resumed": ["tiers", 0, "hits_resumed"],
     "dram_stored_blocks": ["tiers", 1, "stores"], "dram_evictions": ["tiers", 1, "evictions"],
-    "dram_store_failures": ["tiers", 1, "store_failures"],
+    "dram_store_failures": ["tiers", 1, "store_failures"], "dram_stores_skipped": ["tiers", 1, "stores_skipped"],
+    "dram_queries": ["tiers", 1, "queries"], "dram_hits": ["tiers", 1, "hits"],
+    "dram_hits_resumed": ["tiers", 1, "hits_resumed"], "dram_peak_bytes": ["tiers", 1, "peak_bytes"],
+    "dram_slots": ["tiers", 1, "capacity_blocks"],
     "store_jobs": ["links", 0, "transfers"], "load_jobs": ["links", 1, "transfers"],
     "d2h_bytes": ["links", 0, "bytes"], "h2d_bytes": ["links", 1, "bytes"],
 }
+ONLY_WHERE_IT_HAPPENS = ("dram_stores_skipped",)       # keys that a result leaves out when they mean nothing
 
 
 def rows_of(path):
@@ -52,24 +60,35 @@ def different_totals(expected, results):
             continue
         value = results
         for part in path:
-            value = value[part]
+            value = value[part] if isinstance(part, int) else value.get(part, "missing")
+        if value == "missing" and name in ONLY_WHERE_IT_HAPPENS and not expected[name]:
+            continue
         if value != expected[name]:
             out.append(f"{name}: expected {expected[name]}, found {value}")
+    if "flush_stall_ns" in expected and expected["flush_stall_ns"] != round(results["flush_stall_s"] * 10**9):
+        out.append(f"flush stall: expected {expected['flush_stall_ns']} ns, found {results['flush_stall_s']} s")
     return out
+
+
+class Refused(Exception):
+    """The binary did not simulate a scenario."""
 
 
 def run_spillway(binary, scenario, folder):
     rows, document = os.path.join(folder, "spillway.csv"), os.path.join(folder, "spillway.json")
-    subprocess.run([binary, "run", scenario, "--quiet", "--json", document, "--output",
-                    f"kind=requests,path={rows}"], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([binary, "run", scenario, "--quiet", "--json", document, "--output",
+                           f"kind=requests,path={rows}"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refused(f"exit {done.returncode}: {done.stderr.strip()}")
     with open(document) as f:
         return rows_of(rows), json.load(f)["results"]
 
 
-def check_seed(binary, seed, folder):
+def check_seed(binary, seed, folder, classic):
     os.makedirs(folder, exist_ok=True)
     scenario, rows, totals = (os.path.join(folder, n) for n in ("scenario.json", "oracle.csv", "oracle.json"))
-    subprocess.run([sys.executable, os.path.join(HERE, "gen.py"), str(seed), folder], check=True)
+    subprocess.run([sys.executable, os.path.join(HERE, "gen.py"), str(seed), folder] + ["--classic"] * classic,
+                   check=True)
     subprocess.run([sys.executable, os.path.join(HERE, "oracle.py"), scenario, "--requests", rows,
                     "--totals", totals], check=True)
     found, results = run_spillway(binary, scenario, folder)
@@ -77,7 +96,7 @@ def check_seed(binary, seed, folder):
         return different_rows(rows_of(rows), found) + different_totals(json.load(f), results)
 
 
-def check_case(binary, case, folder):
+def check_case(binary, case, folder, _classic):
     os.makedirs(folder, exist_ok=True)
     found, results = run_spillway(binary, os.path.join(case, "scenario.json"), folder)
     out = different_rows(rows_of(os.path.join(case, "expected.csv")), found)
@@ -90,6 +109,7 @@ def main():
     p.add_argument("--spillway", required=True)
     p.add_argument("--seeds", default="")
     p.add_argument("--case", action="append", default=[])
+    p.add_argument("--classic", action="store_true", help="scenarios without the newer keys")
     p.add_argument("--keep", help="leave every scenario and result in this folder")
     a = p.parse_args()
     first, _, last = a.seeds.partition("-")
@@ -98,7 +118,11 @@ def main():
     failures = 0
     with tempfile.TemporaryDirectory() as scratch:
         for number, (name, check, what) in enumerate(jobs):
-            differences = check(a.spillway, what, os.path.join(a.keep or scratch, str(number)))
+            folder = os.path.join(a.keep or scratch, str(what if check is check_seed else number))
+            try:
+                differences = check(a.spillway, what, folder, a.classic)
+            except Refused as refusal:
+                differences = [str(refusal)]
             if differences:
                 failures += 1
                 print(f"{name}: {len(differences)} differences")

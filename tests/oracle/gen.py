@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
-"""Write a random small reference scenario: python3 gen.py SEED OUTDIR (scenario.json, requests.jsonl)."""
+"""Write a random small reference scenario: python3 gen.py SEED OUTDIR [--classic]
+
+OUTDIR gets scenario.json and requests.jsonl. About half of the seeds use a key of gen_features.py;
+--classic leaves those out, and what a seed draws besides them never depends on the option.
+"""
 import json
 import os
 import random
 import sys
+
+from gen_features import extend
 
 
 def tree_ids(rng):
@@ -67,7 +73,14 @@ def make_requests(rng, trace_block, count, max_prompt, max_output):
     return rows
 
 
-def make(seed):
+def make(seed, classic=False):
+    scenario, rows = make_classic(seed)
+    if not classic:
+        extend(random.Random(f"{seed}-6"), scenario, rows)
+    return scenario, rows
+
+
+def make_classic(seed):
     rng = random.Random(seed)
     block = rng.choice([8, 16, 16, 32])
     trace_block = rng.choice([512, 512, 512, 128, 64])
@@ -135,7 +148,7 @@ def make(seed):
 
 def main():
     seed, out = int(sys.argv[1]), sys.argv[2]
-    scenario, rows = make(seed)
+    scenario, rows = make(seed, "--classic" in sys.argv[3:])
     os.makedirs(out, exist_ok=True)
     with open(os.path.join(out, "scenario.json"), "w") as f:
         f.write(json.dumps(scenario, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""The passive parts of the oracle: requests, GPU block pool, DRAM tier, links, jobs, steps.
+"""The passive parts of the oracle: requests, GPU block pool, waiting queues, links, jobs, steps.
 
 A "§" in a comment is a section of engines/vllm-lmcache-llmd.md, "cli" is cli.md, "A7" is item 7 of
 AMBIGUITIES.md beside this file. Times are integer nanoseconds; durations are exact fractions rounded up.
@@ -42,11 +42,14 @@ class Request:
         self.load_state = None           # None, "loading" or "loaded"
         self.in_flight_steps = 0         # steps not yet collected that hold tokens of this request
         self.jobs = set()                # transfers planned and not yet reported
-        self.next_idx = 0                # first full block never offered for storing (§2)
+        self.next_idx = 0                # first full chunk never offered for storing (§2)
+        self.priority, self.store_limit = 0, None              # scenario.py sets them
+        self.last_step = -1              # number of the last step that holds tokens of this request
         # --- results
         self.arrival = self.scheduled = self.first_token = self.finish = None
         self.cached_hbm = self.cached_dram = 0
         self.admitted_before = False
+        self.lost = 0                    # tokens computed before the last preemption
         self.preemptions = 0
         self.status, self.reason = None, ""
 
@@ -58,8 +61,13 @@ class Request:
             return (self.ids[trace_block], offset // self.B)
         return ("output", self.id, i)
 
-    def full_keys(self):
-        return [self.key(i) for i in range(self.tokens // self.B)]
+    def chunk_keys(self, k):
+        """Identities of the full chunks of k blocks: each is named by its last block (§2 Capacity)."""
+        return [self.key((j + 1) * k - 1) for j in range(self.tokens // (self.B * k))]
+
+    def rank(self):
+        """Order of a priority queue: smaller values first, then the earlier one."""
+        return (self.priority, self.arrival, self.id)
 
 
 class GpuPool:
@@ -71,7 +79,8 @@ class GpuPool:
         self.ref = [0] * num_blocks
         self.hash = [None] * num_blocks
         self.map = {}                      # key -> {block: None}; the first entry wins, duplicates kept
-        self.evictions = 0
+        self.evictions = self.registered = 0
+        self.peak = 0                      # most blocks ever in use
 
     def lookup(self, keys):
         """Walk from block 0 and stop at the first miss."""
@@ -101,12 +110,14 @@ class GpuPool:
                 self.evictions += 1
             self.ref[b] = 1
             taken.append(b)
+        self.peak = max(self.peak, len(self.ref) - 1 - len(self.free))
         return taken
 
     def register(self, block, key):
         assert self.hash[block] is None
         self.hash[block] = key
         self.map.setdefault(key, {})[block] = None
+        self.registered += 1
 
     def release(self, blocks):
         """Free a request's blocks, walked in reverse (§1 Free queue, §10.9)."""
@@ -125,59 +136,37 @@ class GpuPool:
             self.free.move_to_end(b, last=False)
 
 
-class DramTier:
-    """CPU tier of the OffloadingConnector with LRU. §2, §10.1"""
+class Queue:
+    """A waiting queue: arrival order, or a heap's order by priority value, arrival and number. §1"""
 
-    def __init__(self, slots):
-        self.slots = slots
-        self.ref = {}                      # key -> -1 being written, 0 evictable, >0 pinned by loads
-        self.lru = OrderedDict()           # the ref-0 keys, front = next victim
-        self.peak = self.stored = self.evictions = self.failures = 0
+    def __init__(self, by_priority):
+        self.by_priority = by_priority
+        self.requests = []
 
-    def touch(self, keys):
-        for key in reversed(keys):         # in reverse, so that the sequence head is most recent
-            if key in self.lru:
-                self.lru.move_to_end(key)
+    def __bool__(self):
+        return bool(self.requests)
 
-    def prepare_store(self, offered):
-        """Keys that get a slot now (ref -1), or None when the whole batch is refused."""
-        new = [k for k in offered if k not in self.ref]
-        need = len(new) - (self.slots - len(self.ref))
-        if need > 0:
-            protected = set(offered)
-            victims = [k for k in self.lru if k not in protected][:need]
-            if len(victims) < need:
-                self.failures += 1
-                return None
-            for k in victims:
-                del self.lru[k], self.ref[k]
-                self.evictions += 1
-        for k in new:
-            self.ref[k] = -1
-        assert len(self.ref) <= self.slots
-        self.peak = max(self.peak, len(self.ref))
-        return new
+    def head(self):
+        return self.requests[0]
 
-    def complete_store(self, keys):
-        for k in keys:                     # §10.1: job order, sequence head oldest
-            assert self.ref[k] == -1
-            self.ref[k] = 0
-            self.lru[k] = None
-            self.stored += 1
+    def pop(self):
+        return self.requests.pop(0)
 
-    def prepare_load(self, keys):
-        for k in keys:
-            assert self.ref[k] >= 0
-            if self.ref[k] == 0:
-                del self.lru[k]
-            self.ref[k] += 1
+    def remove(self, r):
+        self.requests.remove(r)
 
-    def complete_load(self, keys):
-        for k in keys:
-            assert self.ref[k] > 0
-            self.ref[k] -= 1
-            if self.ref[k] == 0:
-                self.lru[k] = None
+    def append(self, r):
+        self.requests.append(r)
+        self.order()
+
+    def put_back(self, rs):
+        """In front, in the given order; a heap has no front."""
+        self.requests = rs + self.requests
+        self.order()
+
+    def order(self):
+        if self.by_priority:
+            self.requests.sort(key=Request.rank)
 
 
 class Link:
@@ -214,6 +203,6 @@ class Step:
     def __init__(self):
         self.plan = []                     # (request, C before, n, samples a token), in schedule order
         self.preempted = []
-        self.given = set()                 # blocks handed out in this step, for the fences (§10.8)
+        self.given = {}                    # request -> blocks handed to it in this step, for the fences (§10.8)
         self.loads = []                    # load jobs
         self.end = None

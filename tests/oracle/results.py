@@ -33,24 +33,32 @@ def totals_of(engine):
     t["gpu_evictions"] = engine.gpu.evictions
     for k in ("dram_hit_tokens", "dram_hit_tokens_resumed"):
         t[k] = engine.totals[k]
-    if engine.dram:
-        t.update(dram_slots=engine.dram.slots, dram_peak_blocks=engine.dram.peak,
-                 dram_stored_blocks=engine.dram.stored, dram_evictions=engine.dram.evictions,
-                 dram_store_failures=engine.dram.failures, deferrals=engine.totals["deferrals"],
-                 store_jobs=engine.d2h.jobs, load_jobs=engine.h2d.jobs,
-                 d2h_bytes=engine.d2h.bytes, h2d_bytes=engine.h2d.bytes,
-                 flushes=engine.totals["flushes"], flush_stall_ns=engine.totals["flush_stall_ns"])
+    t["gpu_queries"], t["gpu_stores"] = engine.totals["gpu_queries"], engine.gpu.registered
+    t["gpu_peak_blocks"] = engine.gpu.peak
+    for tier in ("gpu", "dram"):
+        for kind in ("", "_resumed"):
+            t[f"{tier}_hits{kind}"] = engine.totals[f"{tier}_hit_tokens{kind}"] // engine.cfg.B
+    if engine.connector:
+        c, k = engine.connector, engine.connector.k            # counts are in engine blocks (cli)
+        t.update(dram_slots=c.tier.slots * k, dram_peak_blocks=c.tier.peak * k,
+                 dram_peak_bytes=c.tier.peak * k * engine.cfg.block_bytes,
+                 dram_stored_blocks=c.tier.stored * k, dram_evictions=c.tier.evictions * k,
+                 dram_store_failures=c.tier.failures, dram_stores_skipped=c.tier.skipped * k,
+                 dram_queries=engine.totals["dram_queries"], deferrals=engine.totals["deferrals"],
+                 store_jobs=c.d2h.jobs, load_jobs=c.h2d.jobs, d2h_bytes=c.d2h.bytes, h2d_bytes=c.h2d.bytes,
+                 flushes=c.flushes, flush_stall_ns=c.flush_stall_ns)
     t["failed"] = sum(r.status == "failed" for r in engine.requests)
     t["empty_steps"] = engine.totals["empty_steps"]
     t["recomputed_tokens"] = engine.totals["recomputed_tokens"]
     return t
 
 
-HEADER = ("request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens,"
-          "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason")
+def header():
+    return ("request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens,"
+            "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason,due_s")
 
 
 def row_of(r):
     return ",".join(str(x) for x in (
         r.id, seconds(r.arrival), seconds(r.scheduled), seconds(r.first_token), seconds(r.finish), r.prompt,
-        r.output, r.cached_hbm, r.cached_dram, r.preemptions, r.status, r.reason))
+        r.output, r.cached_hbm, r.cached_dram, r.preemptions, r.status, r.reason, seconds(r.arrival)))   # due_s: no sessions to wait for
