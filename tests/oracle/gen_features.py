@@ -13,6 +13,21 @@ def blocks_of(capacity, block_bytes):
 def add_priority(rng, scenario, rows):
     scenario["engine"]["scheduling_policy"] = "priority"
     add_classes(rng, scenario, rows, priorities=True)
+    if rng.random() < 0.5:
+        crowd(rng, scenario, rows)
+
+
+def crowd(rng, scenario, rows):
+    """Several prefills in flight in a pool too small for them: victims that the step has already served."""
+    shrink_pool(rng, scenario, rows)
+    engine = scenario["engine"]
+    engine["reserve_full_isl"] = False
+    engine["max_num_seqs"] = rng.choice([4, 8, 16, 64])
+    engine["max_num_batched_tokens"] = rng.choice([40, 64, 100, 200, 512])
+    if rng.random() < 0.7:
+        engine["long_prefill_token_threshold"] = rng.choice([8, 16, 30, 64])
+    if rng.random() < 0.4:
+        engine["async_scheduling"] = True
 
 
 def add_classes(rng, scenario, rows, priorities=False):
@@ -82,8 +97,8 @@ def add_threshold(rng, scenario, rows):
     engine["store_threshold"] = rng.choice([1, 2, 2, 3, 5])
     if rng.random() < 0.8:
         engine["threshold_counts_offers"] = rng.random() < 0.5
-    if rng.random() < 0.4:
-        engine["max_tracker_size"] = rng.choice([1, 5, 20, 100, 1000])
+    if rng.random() < 0.6:
+        engine["max_tracker_size"] = rng.choice([1, 5, 20, 60, 200])
 
 
 def add_deferred_frees(rng, scenario, rows):
@@ -117,7 +132,7 @@ def add_deadlock(rng, scenario, rows):
 FEATURES = [  # (draw, needs a tier, weight)
     (add_priority, False, 4), (add_classes, True, 2), (add_limit, True, 2), (add_whole_prefills, False, 2),
     (add_budget, False, 1), (add_chunks, True, 4), (add_arc, True, 4), (add_threshold, True, 3),
-    (add_deferred_frees, True, 2), (add_deadlock, True, 2),
+    (add_deferred_frees, True, 3), (add_deadlock, True, 3),
 ]
 EXTRAS = [(shrink_pool, 0.3), (add_async, 0.15)]               # beside a new key: what makes it matter
 

@@ -61,4 +61,5 @@ def header():
 def row_of(r):
     return ",".join(str(x) for x in (
         r.id, seconds(r.arrival), seconds(r.scheduled), seconds(r.first_token), seconds(r.finish), r.prompt,
-        r.output, r.cached_hbm, r.cached_dram, r.preemptions, r.status, r.reason, seconds(r.arrival)))   # due_s: no sessions to wait for
+        r.output, r.cached_hbm, r.cached_dram, r.preemptions, r.status, r.reason,
+        seconds(r.arrival)))                                   # due_s: there are no sessions to wait for
