@@ -15,7 +15,12 @@ OffloadConnector::OffloadConnector(const Environment& environment,
       chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
       tier_(std::move(tier)),
       admission_(std::move(admission)),
-      counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {}
+      counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {
+  const EngineConfig& c = env_.config;
+  if (c.store_threshold < 2) return;
+  threshold_ = std::make_unique<StoreThreshold>(c.store_threshold, c.threshold_counts_offers,
+                                                c.max_tracker_size, env_.chains.block_count());
+}
 
 // ---- look-up
 // -------------------------------------------------------------------------------------
@@ -46,7 +51,8 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   std::uint32_t hits = 0;
   bool pending = false;
   bool reading = false;
-  if (full * per_chunk_ >= local + per_chunk_) {
+  const bool asks = full * per_chunk_ >= local + per_chunk_;
+  if (asks) {
     for_keys(r.id, start, full, [&](std::uint32_t first, std::uint32_t count) {
       const BlockResidency* block = env_.residency.from(first);
       for (std::uint32_t i = 0; i < count; ++i, block += per_chunk_) {
@@ -62,6 +68,10 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
       }
       return true;
     });
+  }
+  if (asks && threshold_counts_lookups()) {
+    collect_keys(r.id, start, std::min(start + hits + 1, full));
+    for (const BlockId key : keys_) threshold_->see_lookup(key);
   }
   touch_chain(r, access);
   if (pending) return {false, 0};
@@ -95,6 +105,15 @@ void OffloadConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) 
     return true;
   });
   if (!fresh_.empty()) admission_->on_lookup(fresh_);
+}
+
+/// The keys of the chunks [from, to), into keys_.
+void OffloadConnector::collect_keys(RequestId id, std::uint32_t from, std::uint32_t to) {
+  keys_.clear();
+  for_keys(id, from, to, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) keys_.push_back(BlockId{first + i * per_chunk_});
+    return true;
+  });
 }
 
 /// All of the request's full chunks that lie idle below, the head of the sequence last (most
@@ -198,7 +217,7 @@ void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
 
 void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
   jobs_.begin_plan(transfers);
-  tier_->end_lookups();
+  tier_->end_lookups(threshold_counts_lookups());
   if (tiering_ != nullptr) tiering_->begin_step(now);
   for (const Handle h : plan.preempted) {
     for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
@@ -276,13 +295,20 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   offered_.clear();
   fresh_.clear();
   fresh_at_.clear();
+  if (threshold_ != nullptr && threshold_->counts_offers()) {
+    collect_keys(r.id, position, storable);
+    threshold_->see_offer(keys_);
+  }
   for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
     for (std::uint32_t i = 0; i < count; ++i, ++position, block += per_chunk_) {
-      if (block->below_state != 0) {
+      const BlockId key{first + i * per_chunk_};
+      if (threshold_ != nullptr && !threshold_->passes(key)) {
+        counters_.stores_skipped += per_chunk_;  // nor is it spared, if it is below
+      } else if (block->below_state != 0) {
         offered_.push_back(SlotId{block->below()});
       } else {
-        fresh_.push_back(BlockId{first + i * per_chunk_});
+        fresh_.push_back(key);
         fresh_at_.push_back(position);
       }
     }

@@ -21,6 +21,7 @@
 #include "models/engine/kv_connector.hpp"
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/offload_tier.hpp"
+#include "models/engine/store_threshold.hpp"
 #include "models/engine/tiering.hpp"
 #include "policies/write_admission_policy.hpp"
 
@@ -81,6 +82,10 @@ class OffloadConnector final : public KvConnector {
   std::uint32_t storable_tokens(const ActiveRequest& r) const;
   template <class Visit>
   void for_keys(RequestId id, std::uint32_t from, std::uint32_t to, Visit visit) const;
+  bool threshold_counts_lookups() const {
+    return threshold_ != nullptr && !threshold_->counts_offers();
+  }
+  void collect_keys(RequestId id, std::uint32_t from, std::uint32_t to);
   void touch_chain(const ActiveRequest& r, const Access& access);
   void touch_all();
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
@@ -97,7 +102,8 @@ class OffloadConnector final : public KvConnector {
   std::unique_ptr<OffloadTier> tier_;
   std::unique_ptr<WriteAdmissionPolicy> admission_;
   std::unique_ptr<Tiering> tiering_;  ///< null: no tier behind this one
-  bool counts_lookups_;
+  std::unique_ptr<StoreThreshold> threshold_;  ///< null: chunks are stored at first sight
+  bool counts_lookups_;                        ///< write admission does
   OffloadCounters counters_;
 
   std::vector<std::uint32_t> finished_jobs_;  ///< pending stores of finished requests

@@ -66,9 +66,9 @@ class OffloadTier {
   /// repeated look-up finds the same, and a repeated touch changes nothing.
   std::uint64_t version() const { return version_; }
   /// A step's look-ups are over: those of the next find a new version where repeating them would
-  /// change something.
-  void end_lookups() {
-    if (restless_) ++version_;
+  /// change something, here or (`counted`) with whoever counts them.
+  void end_lookups(bool counted) {
+    if (restless_ || counted) ++version_;
     restless_ = false;
   }
 

@@ -111,6 +111,85 @@ TEST_CASE("room below is counted in whole chunks", "[models]") {
   CHECK(evicted == 4);
 }
 
+/// The same prompt every 100 ms, on an engine that forgets it in between.
+EngineRun repeated(std::uint32_t tokens, std::uint32_t times, const Setup& setup) {
+  std::vector<Row> rows;
+  for (std::int64_t i = 0; i < times; ++i) rows.push_back({100 * i, tokens, 1, {1}});
+  return run_engine(workload_of(rows, kTraceBlock), setup);
+}
+
+Setup with_threshold(bool counts_offers) {
+  Setup setup;
+  setup.dram_blocks = 100;
+  setup.config.store_threshold = 2;
+  setup.config.threshold_counts_offers = counts_offers;
+  setup.config.enable_prefix_caching = false;
+  return setup;
+}
+
+TEST_CASE("with a threshold of 2, what is offered twice is stored", "[models]") {
+  // 3 blocks: the first offer is skipped, the second stored, the third request finds all.
+  const EngineRun run = repeated(48, 3, with_threshold(true));
+  CHECK(run.offload.stores_skipped == 3);
+  CHECK(run.offload.store_jobs == 1);
+  CHECK(run.journal.requests[1].cached_tokens[1] == 0);
+  CHECK(run.journal.requests[2].cached_tokens[1] == 48);
+}
+
+TEST_CASE("counted by look-ups, a cold prefix of N blocks takes 2N + 1 repetitions", "[models]") {
+  // A look-up counts what it finds and the first miss. Of 3 blocks, the first is missed twice and
+  // stored with request 1; requests 2 and 3 find it and miss the second; 4 and 5 the third; request
+  // 6, the 7th repetition, finds all.
+  const EngineRun run = repeated(48, 7, with_threshold(false));
+  std::vector<std::uint32_t> found;
+  for (const RequestRecord& r : run.journal.requests) found.push_back(r.cached_tokens[1]);
+  CHECK(found == std::vector<std::uint32_t>{0, 0, 16, 16, 32, 32, 48});
+  // Offered behind what was found, and not yet known: 3, 2, 2, 1, 1, 0, 0.
+  CHECK(run.offload.stores_skipped == 3 + 2 + 2 + 1 + 1);
+}
+
+TEST_CASE("counted by look-ups, what HBM holds is never stored", "[models]") {
+  // 50 tokens: from the second time on HBM has all 3 full blocks, and nothing is looked up below.
+  Setup setup = with_threshold(false);
+  setup.config.enable_prefix_caching = true;
+  CHECK(repeated(50, 10, setup).offload.store_jobs == 0);
+  setup.config.threshold_counts_offers = true;
+  CHECK(repeated(50, 10, setup).offload.store_jobs == 1);
+}
+
+TEST_CASE("look-ups of a head that waits count at every step", "[models]") {
+  // 20 blocks of HBM, held by request 0 for 200 tokens. Request 1 cannot be allocated and looks
+  // again at every step, so its first block passes the threshold before it has run once: the store
+  // with its prefill takes that block.
+  Setup setup = with_threshold(false);
+  setup.config.num_gpu_blocks = 21;
+  const EngineRun run = run_engine(
+      workload_of({{0, 64, 200, {1}}, {10, 300, 1, {5, 6, 7, 8, 9}}}, kTraceBlock), setup);
+  CHECK(run.offload.store_jobs == 1);
+  CHECK(bytes_of(run, 0) == std::vector{kBlockBytes});
+}
+
+TEST_CASE("section 9, case 5: a refused batch is offered again, larger, until it is taken",
+          "[models]") {
+  // DRAM has 8 slots. Request 0's 8 blocks take 168 ms to be written, and nothing may leave.
+  // Request 1 computes 64 tokens a step and offers 4 blocks, refused; then 8, refused at every step
+  // of its decode until request 0's are there to be evicted; then all 8 go in one job.
+  Setup setup;
+  setup.dram_blocks = 8;
+  setup.bytes_per_second = 100'000'000;
+  setup.config.max_num_batched_tokens = 64;
+  const EngineRun run =
+      run_engine(workload_of({{0, 128, 1, {1, 2}}, {10, 128, 100, {3, 4}}}, kTraceBlock), setup);
+  // Request 0's blocks go in two jobs, as they are computed.
+  CHECK(bytes_of(run, 0) == std::vector{4 * kBlockBytes, 4 * kBlockBytes, 8 * kBlockBytes});
+  const Time written = run.journal.transfers[1].ended;
+  const auto refused = std::count_if(run.journal.steps.begin() + 2, run.journal.steps.end(),
+                                     [&](const StepRecord& s) { return s.start < written; });
+  CHECK(refused > 50);
+  CHECK(run.offload.store_failures == static_cast<std::uint64_t>(refused));
+  CHECK(stored_blocks(run) == 16);
+}
+
 TEST_CASE("runs end whole, whatever the chunks, whatever meets", "[models]") {
   // Prompts that share prefixes of odd lengths, in a pool and a tier that are far too small: the
   // engine's own assertions watch pins, slots and jobs.
