@@ -48,6 +48,12 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
       parts.lower->load_estimate = make_affine_link(latency, setup.bytes_per_second);
     }
   }
+  if (setup.config.swap.cpu_blocks > 0) {
+    const Duration latency = std::chrono::microseconds(10);
+    parts.swap = std::make_unique<SwapLanes>();
+    parts.swap->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
+    parts.swap->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
+  }
   EngineRun run;
   EventQueue queue;
   Engine engine(queue, workload, std::move(parts), observer != nullptr ? *observer : run.journal);
@@ -69,6 +75,11 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   if (engine.load_choice() != nullptr) {
     run.chosen_loads = engine.load_choice()->loaded();
     run.chosen_recomputes = engine.load_choice()->recomputed();
+  }
+  if (engine.v0() != nullptr) {
+    run.swaps = engine.v0()->swaps();
+    run.fatal = engine.v0()->fatal();
+    if (engine.swap() != nullptr) run.swap_stall = engine.swap()->stall();
   }
   run.end = queue.now();
   return run;

@@ -78,6 +78,9 @@ struct EngineRun {
   Duration copy_harm{};
   std::uint64_t chosen_loads = 0;  ///< where loads compete with recomputation
   std::uint64_t chosen_recomputes = 0;
+  V0Scheduler::SwapCounters swaps;  ///< of v0
+  Duration swap_stall{};
+  std::optional<V0Scheduler::Fatal> fatal;
   Time end{};
 };
 
