@@ -43,6 +43,7 @@ struct ActiveRequest {
   std::uint32_t prefill_left = 0;   ///< prompt tokens that admission counts as queued
   std::uint32_t preemptions = 0;
   std::uint32_t loads = 0;          ///< in flight: 0 or 1
+  std::uint32_t in_flight = 0;      ///< tokens of steps that have not ended; with KV groups only
   std::int32_t priority = 0;        ///< a smaller value goes first, where priorities count
   bool offload = true;              ///< off: nothing is loaded for it, nothing of it goes below
   std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below
@@ -53,7 +54,7 @@ struct ActiveRequest {
   Time scheduled = kNever;
   Time first_token = kNever;
   Time last_token = kNever;
-  std::vector<SlotId> slots;          ///< HBM blocks held, root first
+  std::vector<SlotId> slots;          ///< HBM blocks held, root first; with groups: places
   std::vector<std::uint32_t> stores;  ///< store jobs not yet reported complete
 
   std::uint32_t tokens() const { return prompt + generated; }  ///< T

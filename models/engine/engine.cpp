@@ -20,6 +20,20 @@ std::unique_ptr<RequestFacts> needed_facts(const EngineParts& parts, const Workl
   return needed ? std::make_unique<RequestFacts>(request_facts(workload)) : nullptr;
 }
 
+/// Names of blocks as pool and tiers see them: one for each KV group. Throws InputError (exit 7)
+/// when they do not fit.
+std::uint32_t page_names(const ChainMap& chains, const EngineConfig& config) {
+  constexpr std::uint64_t kMostNames = (std::uint64_t{1} << 31) - 2;
+  const std::uint64_t names = std::uint64_t{chains.block_count()} * config.groups.count();
+  if (names > kMostNames) {
+    throw InputError(Fault::kIo, {"hybrid_kv_cache", 0, ""},
+                     fmt::format("{} distinct blocks in {} KV groups; expected at most {} in all, "
+                                 "with larger blocks or fewer requests",
+                                 chains.block_count(), config.groups.count(), kMostNames));
+  }
+  return static_cast<std::uint32_t>(names);
+}
+
 /// Null where every request enters.
 std::unique_ptr<AdmissionGate> gate_of(const EngineParts& parts, std::uint32_t gpu_blocks,
                                        RequestPool& requests) {
@@ -50,8 +64,8 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       classes_(std::move(parts.classes)),
       cost_(std::move(parts.cost)),
       chains_(workload, config_.block_tokens),
-      residency_(chains_.block_count()),
-      requests_(chains_.longest_chain()),
+      residency_(page_names(chains_, config_)),
+      requests_(chains_.longest_chain() * config_.groups.count()),
       facts_(needed_facts(parts, workload)),
       load_choice_(load_choice_of(parts)),
       depth_(depth_of(config_)) {
@@ -127,7 +141,8 @@ void Engine::build_full(const EngineParts& parts) {
     if (!parts.lower->behind.empty()) {
       const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
       connector->attach_tiering(std::make_unique<Tiering>(
-          Tiering::Environment{queue_, observer_, first, *this, chunk, chains_.block_count()},
+          Tiering::Environment{queue_, observer_, first, *this, chunk,
+                               page_names(chains_, config_)},
           parts.lower->behind));
     }
     connector_ = std::move(connector);
@@ -145,8 +160,8 @@ std::unique_ptr<OffloadTier> Engine::offload_tier(const LowerTierConfig& lower) 
   const std::uint64_t chunks = lower.capacity_blocks == kUnbounded
                                    ? kUnbounded
                                    : lower.capacity_blocks / config_.blocks_per_chunk;
-  return std::make_unique<OffloadTier>(chunks, chains_.block_count(), residency_, lower.eviction,
-                                       context);
+  return std::make_unique<OffloadTier>(chunks, page_names(chains_, config_), residency_,
+                                       lower.eviction, context);
 }
 
 void Engine::build_streaming(const EngineParts& parts) {
@@ -177,7 +192,7 @@ void Engine::build_v0(EngineParts& parts) {
 
 EvictionContext Engine::policy_context() const {
   EvictionContext context;
-  context.blocks = chains_.block_count();
+  context.blocks = page_names(chains_, config_);
   context.block_tokens = config_.block_tokens;
   context.requests = facts_.get();
   return context;

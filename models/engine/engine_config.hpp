@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/engine/kv_groups.hpp"
 #include "models/engine/load_semantics.hpp"
 #include "models/engine/step_overlap.hpp"
 #include "sim/units.hpp"
@@ -51,7 +52,7 @@ struct EngineConfig {
   std::uint32_t max_model_len = 0;                 ///< prompt + output; 0: no limit
   std::uint32_t long_prefill_token_threshold = 0;  ///< 0: off
   double watermark = 0;                            ///< share of blocks kept free when admitting
-  Bytes block_bytes{0};                            ///< KV bytes of one block on one rank
+  Bytes block_bytes{0};                            ///< KV of one block on one rank, its layers
   std::uint32_t copies_per_block = 1;              ///< contiguous pieces one block is copied in
 
   EngineFamily family = EngineFamily::kVllmV1;
@@ -85,6 +86,9 @@ struct EngineConfig {
   bool simple_offload = false;    ///< SimpleCPUOffloadConnector instead
   bool lazy_offload = false;      ///< it stores what HBM is about to lose, not what is computed
   SwapConfig swap;                ///< v0 only
+
+  bool hybrid_kv_cache = false;  ///< sliding layers keep their window; off: all are charged in full
+  KvGroups groups;               ///< several only with it; block_bytes is then one group's page
 
   LoadSemantics load = LoadSemantics::kAsync;  ///< who waits for a load from below
   std::uint32_t layers = 1;                    ///< that have KV; pieces of a layer-wise load

@@ -7,8 +7,9 @@
 namespace spillway {
 
 Duration LoadEstimate::load(std::uint32_t blocks) const {
-  const Bytes bytes = config_.block_bytes * std::int64_t{blocks};
-  return up_.service_time(bytes, blocks * config_.copies_per_block);
+  const std::uint32_t pages = config_.groups.loaded(blocks, config_.block_tokens);
+  const Bytes bytes = config_.block_bytes * std::int64_t{pages};
+  return up_.service_time(bytes, pages * config_.copies_per_block);
 }
 
 Duration LoadEstimate::compute(std::uint32_t from, std::uint32_t to) {

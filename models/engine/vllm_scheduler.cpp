@@ -18,6 +18,10 @@ VllmScheduler::VllmScheduler(const Environment& environment)
                        : environment.config.max_num_batched_tokens) {
   running_.reserve(env_.config.max_num_seqs);
   found_.hits.reserve(env_.pool.usable());
+  if (env_.config.groups.hybrid()) {
+    groups_ = std::make_unique<GroupedBlocks>(GroupedBlocks::Environment{
+        env_.config, env_.chains, env_.residency, env_.requests, env_.pool});
+  }
   if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
   if (env_.connector != nullptr && env_.connector->policy() != nullptr &&
       env_.connector->policy()->wants_chains()) {
@@ -28,8 +32,7 @@ VllmScheduler::VllmScheduler(const Environment& environment)
 
 /// The last token's KV is never stored, so P + O - 1 tokens have to fit.
 std::uint64_t VllmScheduler::blocks_of(const ActiveRequest& r) const {
-  const std::uint64_t length = std::uint64_t{r.prompt} + r.output;
-  return (length - 1 + env_.config.block_tokens - 1) / env_.config.block_tokens;
+  return most_pages(env_.config, std::uint64_t{r.prompt} + r.output - 1);
 }
 
 void VllmScheduler::schedule(Time now, StepPlan& plan) {
@@ -48,6 +51,7 @@ void VllmScheduler::apply(StepPlan& plan) {
     ActiveRequest& r = env_.requests[item.request];
     r.last_step = steps_scheduled_;
     r.computed += item.tokens;
+    if (groups_ != nullptr) r.in_flight += item.tokens;
     item.samples = r.computed == r.tokens() + r.placeholders;
     if (!item.samples) continue;
     ++r.placeholders;
@@ -57,11 +61,16 @@ void VllmScheduler::apply(StepPlan& plan) {
 
 /// Nothing writes any longer what the step wrote: blocks held back for it become free, before those
 /// of the requests that end with it.
-void VllmScheduler::on_step_end(const StepPlan& /*plan*/, Time now) {
+void VllmScheduler::on_step_end(const StepPlan& plan, Time now) {
   ++steps_ended_;
+  if (groups_ != nullptr) {  // their pages may be given back up to here
+    for (const ScheduledTokens& item : plan.items) {
+      env_.requests[item.request].in_flight -= item.tokens;
+    }
+  }
   while (!held_back_.empty() && held_back_.front().step <= steps_ended_) {
     HeldBack& freed = held_back_.front();
-    env_.pool.release(freed.slots, {now, freed.request});
+    release(freed.slots, {now, freed.request});
     env_.requests.take_back(std::move(freed.slots));
     held_back_.pop_front();
   }
@@ -105,6 +114,7 @@ void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
 
 /// Slots for `tokens` more tokens of a running request; false when too few are free.
 bool VllmScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& access) {
+  if (groups_ != nullptr) return groups_->grow(r, tokens, access);
   const std::uint32_t wanted = blocks_for(r.computed + tokens);
   const auto held = static_cast<std::uint32_t>(r.slots.size());
   if (wanted > held) {
@@ -149,7 +159,7 @@ void VllmScheduler::free_blocks(ActiveRequest& r, Time now) {
     r.slots = {};
     return;
   }
-  env_.pool.release(r.slots, {now, r.id});
+  release(r.slots, {now, r.id});
   r.slots.clear();
 }
 
@@ -288,6 +298,7 @@ void VllmScheduler::choose(const ActiveRequest& r, Time now) {
 void VllmScheduler::forget_found() {
   blocked_.valid = false;
   found_.hits.clear();
+  found_.hit_blocks = 0;
   found_.idle = 0;
   found_.missed = kNoBlock;
   found_.external = 0;
@@ -296,7 +307,7 @@ void VllmScheduler::forget_found() {
 }
 
 void VllmScheduler::remember_blocked(Handle h) {
-  if (blocked_.valid) return;
+  if (blocked_.valid || groups_ != nullptr) return;  // with groups, every step looks again
   env_.pool.watch(found_.hits, found_.missed);
   blocked_ = {true, h, env_.connector == nullptr ? 0 : env_.connector->version()};
 }
@@ -304,6 +315,10 @@ void VllmScheduler::remember_blocked(Handle h) {
 /// Walks the chain from its root to the first block that HBM does not hold. The last token is
 /// always computed, so an aligned prompt that is fully cached recomputes its whole last block.
 void VllmScheduler::find_local(const ActiveRequest& r) {
+  if (groups_ != nullptr) {
+    found_.hit_blocks = groups_->find_local(r, found_.hits);
+    return;
+  }
   if (!env_.config.enable_prefix_caching) return;
   const std::uint32_t limit = (r.tokens() - 1) / env_.config.block_tokens;
   env_.chains.for_runs(r.id, 0, limit, [&](std::uint32_t first, std::uint32_t count) {
@@ -318,6 +333,7 @@ void VllmScheduler::find_local(const ActiveRequest& r) {
     }
     return true;
   });
+  found_.hit_blocks = static_cast<std::uint32_t>(found_.hits.size());
 }
 
 /// Hits count when a request is admitted, once: those of preempted ones separately.
@@ -347,6 +363,7 @@ void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
 /// Slots for a waiting request: its local hit, room for the blocks to load, and its new tokens.
 /// False when it does not fit, with nothing changed.
 bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& access) {
+  if (groups_ != nullptr) return admit_grouped(r, a, access);
   const EngineConfig& config = env_.config;
   const std::uint32_t local = found_.local();
   const auto held = static_cast<std::uint32_t>(r.slots.size()) + local;
@@ -379,6 +396,14 @@ bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& ac
   return true;
 }
 
+bool VllmScheduler::admit_grouped(ActiveRequest& r, const Admission& a, const Access& access) {
+  const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
+  const std::uint32_t reserved =
+      a.parks && env_.config.async_load_reservation ? reserved_blocks() : 0;
+  return groups_->admit(r, {a.known, a.tokens, found_.external, watermark, reserved, a.parks},
+                        found_.hits, access);
+}
+
 /// Its load has ended: the loaded blocks enter the prefix cache, and at least one token is
 /// computed.
 void VllmScheduler::promote(ActiveRequest& r) {
@@ -394,7 +419,7 @@ bool VllmScheduler::finish(Handle h, Time now) {
   if (ran) {
     running_.erase(std::find(running_.begin(), running_.end(), h));
     tell_release(r, now);
-    env_.pool.release(r.slots, {now, r.id});
+    release(r.slots, {now, r.id});
   } else {
     const bool there = waiting_.erase(h);
     KV_ASSERT(there, "request {} ended and is nowhere", raw(r.id));
@@ -430,6 +455,10 @@ std::uint32_t VllmScheduler::reserved_blocks() const {
   std::uint32_t sum = 0;
   for (const Handle h : prefilling_) {
     const ActiveRequest& r = env_.requests[h];
+    if (groups_ != nullptr) {
+      sum += groups_->outstanding(r);
+      continue;
+    }
     const std::uint32_t whole = blocks_for(r.tokens());
     sum += whole - std::min(whole, static_cast<std::uint32_t>(r.slots.size()));
   }
@@ -438,6 +467,7 @@ std::uint32_t VllmScheduler::reserved_blocks() const {
 
 /// The blocks that `tokens` tokens fill enter the prefix cache (tokens not yet known do not count).
 void VllmScheduler::register_full(ActiveRequest& r, std::uint32_t tokens) {
+  if (groups_ != nullptr) return groups_->register_full(r, tokens);
   if (!env_.config.enable_prefix_caching) return;
   const std::uint32_t full = std::min(tokens, r.tokens()) / env_.config.block_tokens;
   if (full <= r.registered) return;
@@ -449,6 +479,12 @@ void VllmScheduler::register_full(ActiveRequest& r, std::uint32_t tokens) {
     return true;
   });
   r.registered = full;
+}
+
+/// One user less of a request's blocks.
+void VllmScheduler::release(const std::vector<SlotId>& slots, const Access& access) {
+  if (groups_ != nullptr) return groups_->release(slots, access);
+  env_.pool.release(slots, access);
 }
 
 /// The request's first `blocks` full blocks, into chain_.

@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/engine/active_request.hpp"
 #include "models/engine/chain_map.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/grouped_blocks.hpp"
 #include "models/engine/kv_connector.hpp"
 #include "models/engine/kv_pool.hpp"
 #include "models/engine/load_choice.hpp"
@@ -49,6 +51,7 @@ class VllmScheduler final : public Scheduler {
   void apply(StepPlan& plan) override;
   void on_step_end(const StepPlan& plan, Time now) override;
   void collect(ActiveRequest& r) override;
+  void on_step_end(const StepPlan& plan, Time now) override;
   bool finish(Handle h, Time now) override;
 
   std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
@@ -63,13 +66,14 @@ class VllmScheduler final : public Scheduler {
  private:
   /// What a look-up found for a request about to be admitted.
   struct Found {
-    std::vector<SlotId> hits;    ///< its leading blocks that HBM holds
+    std::vector<SlotId> hits;  ///< its leading blocks that HBM holds; with groups: places
+    std::uint32_t hit_blocks = 0;
     std::uint32_t idle = 0;      ///< of these, without users: taking them uses up free blocks
     BlockId missed = kNoBlock;   ///< the block that ended the walk
     std::uint32_t external = 0;  ///< blocks to load from below, behind the hits
     std::uint32_t declined = 0;  ///< blocks that could be loaded, and are computed sooner
     bool known = true;           ///< false: the tier below cannot tell yet
-    std::uint32_t local() const { return static_cast<std::uint32_t>(hits.size()); }
+    std::uint32_t local() const { return hit_blocks; }
   };
   /// The head that could not be allocated. Its look-up holds until something it depends on changes,
   /// so that a queue that waits for many steps costs one comparison a step, not one walk.
@@ -126,7 +130,9 @@ class VllmScheduler final : public Scheduler {
   std::uint32_t capped(std::uint32_t tokens) const;
   std::uint32_t blocks_for(std::uint32_t tokens) const;
   std::uint32_t reserved_blocks() const;
+  bool admit_grouped(ActiveRequest& r, const Admission& a, const Access& access);
   void register_full(ActiveRequest& r, std::uint32_t tokens);
+  void release(const std::vector<SlotId>& slots, const Access& access);
   void collect_chain(const ActiveRequest& r, std::uint32_t blocks);
   BlockSpan keys_of(const Listener& listener);
   void tell_lookup(ActiveRequest& r, const Access& access);
@@ -134,6 +140,7 @@ class VllmScheduler final : public Scheduler {
   void set_prefilling(Handle h, bool on);
 
   Environment env_;
+  std::unique_ptr<GroupedBlocks> groups_;  ///< null with one KV group: the code here then
   std::uint32_t watermark_blocks_;
   RequestQueue waiting_;
   RequestQueue skipped_;
