@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/engine/grouped_blocks.hpp"
 #include "reports/format.hpp"
 #include "scenarios/presets.hpp"
 #include "sim/catalogue.hpp"
@@ -48,6 +49,7 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "small_page_kernel",
                                  "mla_single_copy",
                                  "prompt_only_default",
+                                 "hybrid_kv_cache",
                                  "load",
                                  "load_or_recompute",
                                  "residency",
@@ -136,7 +138,10 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   if (c.max_model_len == 0) return;
   const std::int64_t usable = std::int64_t{c.num_gpu_blocks} - 1;
-  const std::int64_t needed = ceil_div(c.max_model_len, c.block_tokens);
+  const auto pages = [&](std::uint32_t tokens) {
+    return static_cast<std::int64_t>(startup_pages(c, tokens));
+  };
+  const std::int64_t needed = pages(c.max_model_len);
   if (needed <= usable) return;
   if (engine.has("max_model_len") && s.pool_given) return;
   if (engine.has("max_model_len")) {
@@ -146,12 +151,45 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
                     "lower max_model_len or give the pool more",
                     c.max_model_len, needed, usable, c.num_gpu_blocks));
   }
-  const auto fitting = static_cast<std::uint32_t>(usable * c.block_tokens);
+  std::uint32_t fitting = 0;  // the largest that fits; pages grow with the length
+  for (std::uint32_t bit = std::uint32_t{1} << 26; bit > 0; bit >>= 1) {
+    if (pages(fitting | bit) <= usable) fitting |= bit;
+  }
+  if (fitting == 0) {
+    engine.fail("num_gpu_blocks", fmt::format("{} blocks beside the null block do not hold one "
+                                              "token; expected at least {}",
+                                              usable, pages(1)));
+  }
   s.notes.push_back(fmt::format(
       "max_model_len lowered from the model's {} to the {} tokens that fit the pool; vLLM itself "
       "would refuse to start without --max-model-len {}",
       c.max_model_len, fitting, fitting));
   c.max_model_len = fitting;
+}
+
+/// hybrid_kv_cache: sliding layers keep their window only. Where the model has such layers, a block
+/// is then a page of one group of layers.
+void read_groups(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  c.hybrid_kv_cache = engine.boolean("hybrid_kv_cache").value_or(c.hybrid_kv_cache);
+  c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
+  if (!c.hybrid_kv_cache || s.model.spec == nullptr) return;
+  const KvGroups groups = kv_groups_of(*s.model.spec);
+  if (!groups.hybrid()) return;
+  c.groups = groups;
+  c.block_bytes =
+      Bytes(ceil_div(c.block_bytes.count() * std::int64_t{groups.layers}, s.model.spec->kv_layers));
+  const auto refuse = [&](std::string_view key, std::string_view expected) {
+    engine.fail(key, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
+                                 expected, s.model.spec->name, groups.count()));
+  };
+  // A policy that follows chains would take a group's page for the whole block.
+  if (engine.text("eviction").value_or("lru") != "lru") refuse("eviction", "lru");
+  if (engine.text("residency").value_or("full") != "full") refuse("residency", "full");
+  if (engine.text("load") == "layerwise") refuse("load", "async, blocking or barrier");
+  if (engine.text("kv_layout").value_or("per_layer") != "per_layer") {
+    refuse("kv_layout", "per_layer");
+  }
 }
 
 /// Who waits for a load from below, and whether there is one.
@@ -260,18 +298,21 @@ void read_engine(const ObjectReader& top, Scenario& s) {
     target = engine->boolean(choice.name).value_or(target);
   }
 
-  const std::string layout = engine->text("kv_layout").value_or("contiguous");
+  read_groups(*engine, s);
+  const bool hybrid = c.groups.hybrid();  // vLLM lays only a single group out across layers
+  const std::string layout =
+      engine->text("kv_layout").value_or(hybrid ? "per_layer" : "contiguous");
   if (layout == "per_layer") {
     if (s.model.spec == nullptr) {
       engine->fail("kv_layout", "per_layer needs a named model, whose layers it counts");
     }
     const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
-    c.copies_per_block = static_cast<std::uint32_t>(parts * s.model.spec->kv_layers);
+    const int layers = hybrid ? static_cast<int>(c.groups.layers) : s.model.spec->kv_layers;
+    c.copies_per_block = static_cast<std::uint32_t>(parts * layers);
   } else if (layout != "contiguous") {
     engine->fail("kv_layout",
                  fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
   }
-  c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
   if (c.block_bytes > kMostBlockBytes) {
     engine->fail("block_tokens",
                  fmt::format("a block of {} tokens has {}; expected at most {}", c.block_tokens,
@@ -287,6 +328,14 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   c.residency = read_residency(*engine);
   read_connector(*engine, s);
   if (c.residency == Residency::kFull) fit_max_model_len(*engine, s);
+}
+
+void check_groups(const ObjectReader& top, const Scenario& s) {
+  if (!s.engine.groups.hybrid() || !s.tier) return;
+  top.fail("engine",
+           fmt::format("hybrid_kv_cache: {} has {} KV groups, and a tier below such a pool is not "
+                       "modelled; expected no tier, or hybrid_kv_cache false",
+                       s.model.spec->name, s.engine.groups.count()));
 }
 
 void check_interference(const ObjectReader& top, const Scenario& s) {
@@ -360,7 +409,12 @@ void read_compute(const ObjectReader& top, Scenario& s) {
         "compute: {} is {}; step times of such models are not checked against measurements yet",
         s.model.spec->name, s.model.spec->is_mla() ? "MLA" : "a mixture of experts"));
   }
-  if (s.model.spec->sliding_layers > 0) {
+  if (s.engine.groups.hybrid()) {
+    s.notes.push_back(fmt::format(
+        "compute: attention of the {} sliding-window layers of {} is charged over the whole "
+        "context, which overstates step times of long contexts",
+        s.model.spec->sliding_layers, s.model.spec->name));
+  } else if (s.model.spec->sliding_layers > 0) {
     s.notes.push_back(fmt::format(
         "{} has {} sliding-window layers; all layers are charged as full attention, which "
         "overstates KV bytes of long contexts",

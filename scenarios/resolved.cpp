@@ -131,6 +131,13 @@ json engine_json(const Scenario& s) {
   }
   if (e.load == LoadSemantics::kLayerwise) out["layers"] = e.layers;
   add_connector(e, out);
+  if (e.hybrid_kv_cache) out["hybrid_kv_cache"] = true;
+  if (e.groups.hybrid()) {
+    out["kv_groups"] = {{"sliding", e.groups.sliding},
+                        {"full", e.groups.full},
+                        {"window", e.groups.window},
+                        {"layers", e.groups.layers}};
+  }
   if (e.residency == Residency::kStreaming) {
     out["residency"] = "streaming";
     out["cold"] = {{"selected_ppm", e.cold.selected_ppm},

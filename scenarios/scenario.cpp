@@ -103,6 +103,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_links(top, s);
   read_streaming(top, s);
   check_interference(top, s);
+  check_groups(top, s);
   read_policies(top, s);
   read_workload(top, s);
   read_slo(top, s);

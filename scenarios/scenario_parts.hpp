@@ -16,6 +16,8 @@ void read_streaming(const ObjectReader& top, Scenario& s);
 void check_simple(const ObjectReader& top, const Scenario& s);
 /// After the links: what copies take from steps must leave something.
 void check_interference(const ObjectReader& top, const Scenario& s);
+/// After the tiers: what several KV groups do not go together with.
+void check_groups(const ObjectReader& top, const Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "models/engine/engine.hpp"
+#include "models/engine/grouped_blocks.hpp"
 #include "reports/format.hpp"
 #include "scenarios/binding.hpp"
 #include "scenarios/conservation.hpp"
@@ -48,7 +49,7 @@ void check_pool(const Scenario& s, std::uint64_t lower, const Workload& workload
     const RequestId r{i};
     std::uint64_t tokens = std::uint64_t{workload.input_tokens(r)} + workload.output_tokens(r) - 1;
     if (s.engine.token_budget > 0) tokens = std::min<std::uint64_t>(tokens, s.engine.token_budget);
-    least = std::min(least, (tokens + s.engine.block_tokens - 1) / s.engine.block_tokens);
+    least = std::min(least, most_pages(s.engine, tokens));
     if (least <= usable) return;
   }
   throw InputError(Fault::kUsage, s.pool_where,

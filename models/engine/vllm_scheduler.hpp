@@ -51,7 +51,6 @@ class VllmScheduler final : public Scheduler {
   void apply(StepPlan& plan) override;
   void on_step_end(const StepPlan& plan, Time now) override;
   void collect(ActiveRequest& r) override;
-  void on_step_end(const StepPlan& plan, Time now) override;
   bool finish(Handle h, Time now) override;
 
   std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
