@@ -332,10 +332,16 @@ void read_engine(const ObjectReader& top, Scenario& s) {
 
 void check_groups(const ObjectReader& top, const Scenario& s) {
   if (!s.engine.groups.hybrid() || !s.tier) return;
-  top.fail("engine",
-           fmt::format("hybrid_kv_cache: {} has {} KV groups, and a tier below such a pool is not "
-                       "modelled; expected no tier, or hybrid_kv_cache false",
-                       s.model.spec->name, s.engine.groups.count()));
+  const auto refuse = [&](std::string_view section, std::string_view expected) {
+    top.fail(section, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
+                                  expected, s.model.spec->name, s.engine.groups.count()));
+  };
+  if (s.tier->eviction.text() != "lru") refuse("tiers", "eviction lru");
+  if (s.tier->write_admission.text() != "always") refuse("tiers", "write_admission always");
+  if (!s.behind.empty()) refuse("tiers", "one tier below HBM");
+  if (s.engine.simple_offload) refuse("engine", "offload_connector native");
+  if (s.engine.blocks_per_chunk > 1) refuse("engine", "blocks_per_chunk 1");
+  if (s.engine.store_threshold > 1) refuse("engine", "store_threshold below 2");
 }
 
 void check_interference(const ObjectReader& top, const Scenario& s) {

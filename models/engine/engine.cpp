@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/engine/grouped_connector.hpp"
 #include "models/engine/offload_connector.hpp"
 #include "models/engine/simple_connector.hpp"
 #include "models/tier/storage_path.hpp"
@@ -128,7 +129,9 @@ std::unique_ptr<LoadChoice> Engine::load_choice_of(EngineParts& parts) const {
 void Engine::build_full(const EngineParts& parts) {
   pool_ = std::make_unique<KvPool>(config_.num_gpu_blocks, residency_, parts.eviction,
                                    policy_context(), config_.unhashed_front);
-  if (parts.lower != nullptr && config_.simple_offload) {
+  if (parts.lower != nullptr && config_.groups.hybrid()) {
+    connector_ = grouped_connector(*parts.lower);
+  } else if (parts.lower != nullptr && config_.simple_offload) {
     connector_ = std::make_unique<SimpleConnector>(
         SimpleConnector::Environment{config_, chains_, requests_, *pool_, *this},
         parts.lower->capacity_blocks);
@@ -162,6 +165,13 @@ std::unique_ptr<OffloadTier> Engine::offload_tier(const LowerTierConfig& lower) 
                                    : lower.capacity_blocks / config_.blocks_per_chunk;
   return std::make_unique<OffloadTier>(chunks, page_names(chains_, config_), residency_,
                                        lower.eviction, context);
+}
+
+/// Its tier keeps pages of groups.
+std::unique_ptr<KvConnector> Engine::grouped_connector(const LowerTierConfig& lower) {
+  return std::make_unique<GroupedConnector>(
+      GroupedConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
+      offload_tier(lower), workload_.size());
 }
 
 void Engine::build_streaming(const EngineParts& parts) {

@@ -149,6 +149,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void build_full(const EngineParts& parts);
+  std::unique_ptr<KvConnector> grouped_connector(const LowerTierConfig& lower);
   void build_streaming(const EngineParts& parts);
   void build_v0(EngineParts& parts);
   void watch_waits();

@@ -81,10 +81,48 @@ TEST_CASE("what does not go with groups is refused by name", "[scenarios]") {
           {{kEngineLine, with("eviction", "priority"),
             "engine.eviction: expected lru beside hybrid_kv_cache: openai/gpt-oss-20b has "
             "2 KV groups"},
-           {kEngineLine, with("load", "layerwise"), "engine.load: expected async, blocking or barrier beside"},
+           {kEngineLine, with("load", "layerwise"),
+            "engine.load: expected async, blocking or barrier beside"},
            {kEngineLine, with("residency", "streaming"), "engine.residency: expected full beside"},
            {kEngineLine, with("kv_layout", "contiguous"),
             "engine.kv_layout: expected per_layer beside"}});
+}
+
+TEST_CASE("a tier below groups keeps pages, and only what upstream has there", "[scenarios]") {
+  const auto tier = [](std::string_view more) {
+    return fmt::format(R"("tiers": [{{"name": "dram", "kind": "dram", "capacity": "4GiB"{}}}],)",
+                       more);
+  };
+  std::vector<std::string> lines = sliding_lines();
+  lines[kTierLine - 1] = tier("");
+  const Scenario s = scenario_of(joined(lines));
+  CHECK(s.tier_blocks(s.tier->capacity) == (std::uint64_t{4} << 30) / 393'216);
+  refused(lines, {{kTierLine, tier(R"(, "eviction": "fifo")"),
+                   "tiers: expected eviction lru beside hybrid_kv_cache"},
+                  {kTierLine, tier(R"(, "write_admission": "second-hit")"),
+                   "tiers: expected write_admission always beside hybrid_kv_cache"}});
+}
+
+TEST_CASE("a run with groups completes and holds fewer bytes than the same in full",
+          "[scenarios]") {
+  // Four prompts of 8,192 tokens: in full 512 blocks of 24 layers each, with groups 512 of 12 and a
+  // window of the others.
+  std::vector<Row> rows;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    std::vector<std::uint64_t> chain;
+    for (std::uint64_t k = 0; k < 16; ++k) chain.push_back(100 * i + k);
+    rows.push_back({static_cast<std::int64_t>(3000 * i), 8192, 8, chain});
+  }
+  const Workload w = workload_of(rows, 512);
+  const auto peak = [&](std::string_view engine) {
+    const Scenario s = scenario_of(joined(sliding_lines("gpt-oss-20b", engine)));
+    const json result = to_json(simulate(s, w).result);
+    CHECK(result["requests"]["completed"] == 4);
+    return result;
+  };
+  const json full = peak(R"("kv_layout": "per_layer")");
+  const json groups = peak(R"("hybrid_kv_cache": true)");
+  CHECK(full["requests"] == groups["requests"]);
 }
 
 }  // namespace
