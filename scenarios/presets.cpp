@@ -32,7 +32,7 @@ constexpr EnginePreset kPresets[] = {
 static_assert(std::size(kPresets) == kEnginePresets);
 
 // Which release has which change follows from the dates of both; where that is not certain, and
-// for v0, whose engine has none of them, models/engine/README.md says so. From 0.23 on all are on.
+// for v0, whose engine has none of them, models/engine/README.md says so.
 using C = EngineConfig;
 constexpr EngineSwitch kSwitches[] = {
     //                                                                  0.6    0.12   0.14  ...
@@ -68,6 +68,7 @@ constexpr EngineSwitch kSwitches[] = {
      &C::mla_single_copy,
      "7eca0e1a64",
      {false, false, false, false, true, true}},
+    {"defer_block_free", &C::defer_block_free, "#45357", {false, false, false, false, false, true}},
     {"threshold_counts_offers",
      &C::threshold_counts_offers,
      "#52227",

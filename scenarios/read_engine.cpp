@@ -55,7 +55,11 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "residency",
                                  "cold",
                                  "token_budget",
-                                 "interference"};
+                                 "interference",
+                                 "scheduling_policy",
+                                 "max_num_scheduled_tokens",
+                                 "defer_block_free",
+                                 "max_offload_tokens"};
 constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
@@ -297,6 +301,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
     bool& target = c.*choice.member;
     target = engine->boolean(choice.name).value_or(target);
   }
+  read_scheduler(top, *engine, s);
 
   read_groups(*engine, s);
   const bool hybrid = c.groups.hybrid();  // vLLM lays only a single group out across layers

@@ -15,10 +15,21 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kWorkloadKeys[] = {"trace",    "synthetic",  "block_tokens",       "arrival",
-                                   "speed",    "rate_per_s", "concurrency",        "limit",
-                                   "lenient",  "reuse",      "session_interval_s", "sessions",
-                                   "warmup_s", "horizon_s"};
+constexpr Names kWorkloadKeys[] = {"trace",
+                                   "synthetic",
+                                   "block_tokens",
+                                   "arrival",
+                                   "speed",
+                                   "rate_per_s",
+                                   "concurrency",
+                                   "limit",
+                                   "lenient",
+                                   "reuse",
+                                   "session_interval_s",
+                                   "sessions",
+                                   "warmup_s",
+                                   "horizon_s",
+                                   "classes"};
 constexpr Names kSloKeys[] = {"metric", "max", "min"};
 constexpr Names kPlanKeys[] = {"tier", "sizes"};
 
@@ -152,6 +163,7 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   }
   assign(w.arrival.concurrency, workload->integer("concurrency", 1, 1 << 30));
   read_measured(*workload, w);
+  read_classes(*workload, s);
 }
 
 void read_slo(const ObjectReader& top, Scenario& s) {

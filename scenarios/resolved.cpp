@@ -151,6 +151,11 @@ json engine_json(const Scenario& s) {
     out["interference"] = {{"hbm_bytes_per_second", s.interference->hbm_bytes_per_s},
                            {"factor", s.interference->memory_factor}};
   }
+  if (e.priority_scheduling) out["scheduling_policy"] = "priority";
+  if (e.max_num_scheduled_tokens > 0) out["max_num_scheduled_tokens"] = e.max_num_scheduled_tokens;
+  if (e.max_offload_tokens != EngineConfig{}.max_offload_tokens) {
+    out["max_offload_tokens"] = e.max_offload_tokens;
+  }
   if (e.max_model_len > 0) out["max_model_len"] = e.max_model_len;
   if (s.budget) {
     out["memory"] = {{"visible_bytes", s.budget->visible.count()},
@@ -219,6 +224,14 @@ json synthetic_json(const SyntheticConfig& c) {
   return out;
 }
 
+json class_json(const ClassChoice& c) {
+  json out = {{"tenant", c.tenant}, {"priority", c.value.priority}, {"offload", c.value.offload}};
+  if (c.value.store_limit != RequestClass{}.store_limit) {
+    out["max_offload_tokens"] = c.value.store_limit;
+  }
+  return out;
+}
+
 json workload_json(const WorkloadChoice& w) {
   json out = {{"speed", to_double(w.arrival.speed)}};
   if (w.synthetic) {
@@ -246,6 +259,7 @@ json workload_json(const WorkloadChoice& w) {
   out["sessions"] = w.arrival.wait ? "wait" : "ignore";
   if (w.warmup > Time{}) out["warmup_s"] = seconds_of(w.warmup);
   if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
+  for (const ClassChoice& c : w.classes) out["classes"].push_back(class_json(c));
   return out;
 }
 

@@ -34,7 +34,7 @@ namespace spillway {
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
   static const KeyTable kTop, kModel, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
-      kTail, kLink, kMedium, kWorkload, kSynthetic, kSlo, kPlan, kPolicies;
+      kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kSlo, kPlan, kPolicies;
 };
 
 struct ModelChoice {
@@ -204,5 +204,9 @@ void check_hardware(Scenario& scenario, const MachineFacts& here, bool strict);
 /// The scenario's workload. Throws InputError: exit 3 for trace content, exit 7 where it cannot be
 /// read.
 Workload open_workload(const Scenario& scenario, const ReadProgress& progress);
+
+/// What the requests of each of the workload's tenants ask for; empty where no class is given.
+/// Throws InputError (exit 2) for a class of a tenant that the workload does not have.
+std::vector<RequestClass> classes_of(const Scenario& scenario, const Workload& workload);
 
 }  // namespace spillway

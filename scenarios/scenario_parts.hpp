@@ -7,6 +7,8 @@ namespace spillway {
 
 ModelChoice read_model(const ObjectReader& top);
 void read_engine(const ObjectReader& top, Scenario& s);
+/// What the scheduler is told beyond its batch sizes; before the pool is sized.
+void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenario& s);
 Residency read_residency(const ObjectReader& engine);
 /// The keys of the connector below HBM; after block size and residency.
 void read_connector(const ObjectReader& engine, Scenario& s);
@@ -39,6 +41,8 @@ struct StorageTier {
 StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
 void read_workload(const ObjectReader& top, Scenario& s);
+/// The key `classes` of the workload.
+void read_classes(const ObjectReader& workload, Scenario& s);
 void read_slo(const ObjectReader& top, Scenario& s);
 void read_plan(const ObjectReader& top, Scenario& s);
 

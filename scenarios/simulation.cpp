@@ -182,7 +182,9 @@ class Run {
     const auto started = std::chrono::steady_clock::now();
     check_pool(s_, wiring_.tier_blocks(), workload_);
     check_span(s_, workload_);
-    Engine engine(queue_, workload_, wiring_.parts(), observers_);
+    EngineParts parts = wiring_.parts();
+    parts.classes = classes_of(s_, workload_);
+    Engine engine(queue_, workload_, std::move(parts), observers_);
     Arrivals arrivals(queue_, workload_, s_.workload.arrival, engine);
     engine.set_listener(arrivals);
     std::uint32_t stuck = 0;
@@ -255,12 +257,9 @@ class Run {
     warn_of_reach(out);
     warn_of_tiering(s_, engine, out);
     if (stuck > 0) {
-      out.warnings.push_back(fmt::format(
-          "deadlock: {} requests are stuck. The request at the head of the queue cannot be "
-          "allocated, "
-          "nothing runs, and the blocks it needs are held by finished loads behind it (vLLM issues "
-          "45388, 57841)",
-          stuck));
+      const Standstill& why = *engine.standstill();
+      out.warnings.push_back(fmt::format("deadlock ({}): {} requests are stuck. Nothing runs: {}",
+                                         name_of(why.kind), stuck, explain(why)));
     }
     if (r.requests == 0) {
       out.warnings.push_back(

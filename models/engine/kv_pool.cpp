@@ -110,6 +110,10 @@ void KvPool::note_given(SlotSpan slots) {
   for (const SlotId slot : slots) give(slots_[raw(slot)]);
 }
 
+void KvPool::forget_given(SlotSpan slots) {
+  for (const SlotId slot : slots) slots_[raw(slot)].given = step_ - 1;
+}
+
 void KvPool::watch(SlotSpan hits, BlockId missed) {
   for (const SlotId slot : watched_) slots_[raw(slot)].watched = false;
   watched_.assign(hits.begin(), hits.end());

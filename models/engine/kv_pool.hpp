@@ -56,6 +56,8 @@ class KvPool {
   void guard(SlotId slot) { ++slots_[raw(slot)].guards; }
   void unguard(SlotId slot);
   void note_given(SlotSpan slots);
+  /// The request that holds these slots leaves the step: none of them was given to it.
+  void forget_given(SlotSpan slots);
   bool guarded_given() const { return guarded_given_; }
   bool given_this_step(SlotId slot) const { return slots_[raw(slot)].given == step_; }
 

@@ -101,11 +101,12 @@ void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
     while (!grow(r, tokens, access)) {
       const std::size_t at = victim();
       const Handle chosen = running_[at];
+      if (at < i) {  // the walk has passed it
+        take_from(plan, chosen);
+        --i;
+      }
       preempt(at, now, plan);
       if (chosen == h) return;
-      if (at > i) continue;
-      --i;  // the walk had passed it
-      take_from(plan, chosen);
     }
     budget_ -= tokens;
     plan.items.push_back({h, tokens, r.computed});
@@ -148,6 +149,7 @@ void VllmScheduler::take_from(StepPlan& plan, Handle h) {
   if (it == plan.items.end()) return;
   budget_ += it->tokens;
   plan.items.erase(it);
+  env_.pool.forget_given(env_.requests[h].slots);
 }
 
 /// Its blocks become free: at once, or where a step in flight may write them and they could be

@@ -1,6 +1,8 @@
 // The conformance cases of the engine specification that concern the scheduler, the prefix cache
-// and the CPU tier. Each tells a history of a few requests; times follow the reference scenario's
-// step of 2 ms + 20 us a token + 5 ns a token of context.
+// and the CPU tier, and what else of them one would ask. Those that its section 9 numbers have that
+// number. Each tells a history of a few requests; times follow the reference scenario's step of 2
+// ms
+// + 20 us a token + 5 ns a token of context.
 #include "tests/support/engine_run.hpp"
 
 namespace spillway::test {
@@ -12,7 +14,8 @@ std::int64_t ns(Time t) {
   return nanoseconds_of(t);
 }
 
-TEST_CASE("an aligned prompt that HBM holds entirely recomputes its last block", "[models]") {
+TEST_CASE("9 (1): an aligned prompt that HBM holds entirely recomputes its last block",
+          "[models]") {
   // 128 tokens = 8 blocks. The second request may hit floor(127 / 16) = 7 of them and computes 16
   // tokens, not one.
   const Workload workload = workload_of({{0, 128, 1, {1, 2}}, {100, 128, 1, {1, 2}}}, kTraceBlock);
@@ -23,7 +26,7 @@ TEST_CASE("an aligned prompt that HBM holds entirely recomputes its last block",
   CHECK(ns(run.journal.requests[1].first_token) == 100'000'000 + step_ns(16, 128));
 }
 
-TEST_CASE("after a load from below, an aligned prompt recomputes one token", "[models]") {
+TEST_CASE("9 (1): after a load from below, an aligned prompt recomputes one token", "[models]") {
   // Request 0's blocks reach DRAM; requests 1 to 3 push them out of the pool of 20 blocks; request
   // 4 repeats request 0. HBM has none of its 8 blocks, DRAM all 8 (the external limit is floor(T /
   // 16)), so all 128 tokens are loaded and one is computed.
@@ -48,7 +51,7 @@ TEST_CASE("after a load from below, an aligned prompt recomputes one token", "[m
   CHECK(ns(last.first_token) == 400'000'000 + load + step_ns(1, 128));
 }
 
-TEST_CASE("within a request the tail is evicted first", "[models]") {
+TEST_CASE("9 (2): within a request the tail is evicted first", "[models]") {
   // The pool has 12 blocks. Request 0 leaves 8 cached, request 1 needs 6 with 4 free, so two of
   // request 0's blocks go: the last two. Request 2 then finds its first six.
   Setup setup;
@@ -59,7 +62,7 @@ TEST_CASE("within a request the tail is evicted first", "[models]") {
   CHECK(run.journal.requests[2].cached_tokens[0] == 6 * 16);
 }
 
-TEST_CASE("a request hits the blocks of another one admitted in the same step", "[models]") {
+TEST_CASE("9 (3): a request hits the blocks of another one admitted in the same step", "[models]") {
   // Both arrive at 0. Blocks enter the cache when they are allocated, so the second one computes
   // only what the first does not: 128 - 64 tokens.
   const Workload workload = workload_of({{0, 128, 1, {1, 2}}, {0, 128, 1, {1, 3}}}, kTraceBlock);
@@ -67,6 +70,31 @@ TEST_CASE("a request hits the blocks of another one admitted in the same step", 
   REQUIRE(run.journal.steps.size() == 1);
   CHECK(run.journal.steps[0].scheduled_tokens == 128 + 64);
   CHECK(run.journal.requests[1].cached_tokens[0] == 64);
+}
+
+TEST_CASE("9 (3): of a chunk admitted in the same step only its own blocks are hit", "[models]") {
+  // 104 tokens a step: request 0 takes 96, the cap of a long prefill, so 6 of its 8 blocks are
+  // allocated. Request 1 hits these 6, and 8 tokens are left for it.
+  Setup setup;
+  setup.config.max_num_batched_tokens = 104;
+  setup.config.long_prefill_token_threshold = 96;
+  const Workload workload = workload_of({{0, 128, 1, {1, 2}}, {0, 128, 1, {1, 2}}}, kTraceBlock);
+  const EngineRun run = run_engine(workload, setup);
+  CHECK(run.journal.steps[0].scheduled_tokens == 96 + 8);
+  CHECK(run.journal.requests[1].cached_tokens[0] == 96);
+}
+
+TEST_CASE("9 (2): a decode's blocks leave before the prompt they continue", "[models]") {
+  // 128 + 40 tokens: 10 full blocks are hashed, an eleventh is not. The pool has 12; request 1
+  // needs 4: the block never used, the unhashed one, then the last two of the answer. Request 2
+  // finds the prompt whole, but for the last block, which it computes.
+  Setup setup;
+  setup.config.num_gpu_blocks = 13;
+  const Workload workload =
+      workload_of({{0, 128, 40, {1, 2}}, {1000, 64, 1, {3}}, {2000, 128, 1, {1, 2}}}, kTraceBlock);
+  const EngineRun run = run_engine(workload, setup);
+  CHECK(run.journal.requests[2].cached_tokens[0] == 112);
+  CHECK(run.hbm_evictions == 2 + 1);
 }
 
 TEST_CASE("a refused batch of stores is offered again, larger", "[models]") {
@@ -84,7 +112,8 @@ TEST_CASE("a refused batch of stores is offered again, larger", "[models]") {
   CHECK(run.offload.store_jobs == 1);
 }
 
-TEST_CASE("a store that reads a reallocated block is flushed, and the step waits", "[models]") {
+TEST_CASE("9 (6): a store that reads a reallocated block is flushed, and the step waits",
+          "[models]") {
   // The pool has 8 blocks. Request 0 fills them and ends; its store of 8 blocks (16 MiB over 1
   // GB/s) is submitted at the next step. Request 1 arrives meanwhile and needs the same 8 slots:
   // its step waits until the store has read them.
@@ -169,7 +198,7 @@ TEST_CASE("head-of-line blocking: nothing behind a head that does not fit is tri
   CHECK(run.journal.requests[2].scheduled >= run.journal.requests[1].scheduled);
 }
 
-TEST_CASE("the known deadlock ends as stuck requests, never as a hang", "[models]") {
+TEST_CASE("9 (11): the known deadlock ends as stuck requests, never as a hang", "[models]") {
   // vLLM issue 45388: the head cannot be allocated, finished loads behind it hold the blocks it
   // needs. Requests 0 to 2 leave three chains in DRAM. Then 3 and 4 start to load, and a longer
   // head of the queue takes the walk before they are promoted. Without the reservation for async
@@ -192,6 +221,8 @@ TEST_CASE("the known deadlock ends as stuck requests, never as a hang", "[models
   CHECK(run.stuck == 2);
   CHECK(run.journal.requests[3].status == RequestStatus::kStuck);
   CHECK(run.journal.requests[4].reason == Reason::kDeadlock);
+  REQUIRE(run.standstill.has_value());
+  CHECK(run.standstill->kind == Standstill::Kind::kMutualLoads);
   setup.config.async_load_reservation = true;
   CHECK(run_engine(workload, setup).stuck == 0);
 }

@@ -145,7 +145,7 @@ TEST_CASE("issues 49176, 49829: a write that never ends defers whoever needs it"
 }
 
 TEST_CASE("an unchunked prompt longer than a step's budget is named", "[models]") {
-  // Scenarios refuse this; an engine that is told so must not hang.
+  // Where max_model_len is given, a scenario refuses this, as vLLM does.
   Setup setup;
   setup.config.max_num_batched_tokens = 100;
   setup.config.chunked_prefill = false;
