@@ -1,6 +1,8 @@
 // What goes with vLLM's SimpleCPUOffloadConnector, and what does not.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/scenario_parts.hpp"
 
 namespace spillway {
@@ -56,6 +58,15 @@ void check_simple(const ObjectReader& top, const Scenario& s) {
     tiers[1].fail("", "expected one tier below HBM with \"offload_connector\": \"simple\"");
   }
   if (s.tier) check_tier(tiers.front(), *s.tier);
+}
+
+/// Ranks share the bytes alike (simple_cpu_offload_connector.py); each has whole blocks, at least
+/// one, and never uses the first (vllm/v1/simple_kv_offload/manager.py, _derive_cpu_config;
+/// vllm/v1/core/block_pool.py).
+std::uint64_t block_pool_blocks(const EngineConfig& engine, std::int64_t bytes) {
+  const std::int64_t ranks = std::int64_t{engine.tensor_parallel} * engine.pipeline_parallel;
+  const std::int64_t blocks = bytes / ranks / engine.block_bytes.count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(1, blocks) - 1);
 }
 
 }  // namespace spillway

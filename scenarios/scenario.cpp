@@ -62,13 +62,8 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
     case Capacity::Kind::kBlocks:
       return static_cast<std::uint64_t>(capacity.count) / k * k;
     case Capacity::Kind::kBytes:
+      if (engine.simple_offload) return block_pool_blocks(engine, capacity.count);
       break;
-  }
-  // A block pool has whole blocks, one of which it never uses
-  // (vllm/v1/simple_kv_offload/manager.py, _derive_cpu_config; vllm/v1/core/block_pool.py).
-  if (engine.simple_offload) {
-    const std::int64_t blocks = capacity.count / engine.block_bytes.count();
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(1, blocks) - 1);
   }
   return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;
 }

@@ -16,6 +16,8 @@ void read_connector(const ObjectReader& engine, Scenario& s);
 void read_streaming(const ObjectReader& top, Scenario& s);
 /// After the tiers: what SimpleCPUOffloadConnector goes with.
 void check_simple(const ObjectReader& top, const Scenario& s);
+/// Blocks that its pool can use of so many bytes.
+std::uint64_t block_pool_blocks(const EngineConfig& engine, std::int64_t bytes);
 /// After the links: what copies take from steps must leave something.
 void check_interference(const ObjectReader& top, const Scenario& s);
 /// After the tiers: what several KV groups do not go together with.
