@@ -45,6 +45,7 @@ void OffloadConnector::for_keys(RequestId id, std::uint32_t from, std::uint32_t 
 /// _lookup).
 OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::uint32_t local,
                                                    const Access& access) {
+  if (tiering_ != nullptr) tiering_->begin_step(access.now);
   if (r.transfers_in_flight()) return {false, 0};
   const std::uint32_t full = r.tokens() / chunk_tokens_;
   const std::uint32_t start = local / per_chunk_;
@@ -385,8 +386,7 @@ void OffloadConnector::fence_given_blocks() {
 bool OffloadConnector::poll(Time now) {
   auto& stores = jobs_.ended(Direction::kDown);
   auto& loads = jobs_.ended(Direction::kUp);
-  const bool any =
-      !stores.empty() || !loads.empty() || (tiering_ != nullptr && tiering_->any_ended());
+  const bool any = !stores.empty() || !loads.empty();
   for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
   for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
   return any;

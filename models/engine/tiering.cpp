@@ -7,13 +7,6 @@
 
 namespace spillway {
 
-namespace {
-
-/// What is known of a chunk that was asked for.
-enum class Answer : std::uint8_t { kUnasked, kNoted, kAsked, kYes, kNo };
-
-}  // namespace
-
 struct Tiering::Tier final : private StorageListener {
   struct Result {
     BlockId chunk;
@@ -99,7 +92,6 @@ Tiering::Asker& Tiering::asker(RequestId request) {
 /// All tiers are asked in turn, even behind one whose answer is awaited, as upstream does.
 Tiering::Verdict Tiering::look_up(const ChunkAt& at, const Access& access) {
   const auto [position, chunk] = at;
-  begin_step(access.now);
   Asker& who = asker(access.request);
   if (who.livelocked) return Verdict::kRetry;
   if (who.marks.size() <= position) who.marks.resize(position + 1);

@@ -69,7 +69,7 @@ class Tiering final : private EventHandler {
     kPending,  ///< on its way to host memory
     kRetry,    ///< not known yet
   };
-  /// `access.request` looks for a chunk that host memory lacks.
+  /// `access.request` looks for a chunk that host memory lacks. The step has begun.
   Verdict look_up(const ChunkAt& at, const Access& access);
   /// Blocks in these slots have come down from HBM.
   void cascade(SlotSpan slots, RequestId request);
@@ -108,6 +108,8 @@ class Tiering final : private EventHandler {
   std::uint32_t livelocked() const { return livelocked_; }
 
  private:
+  /// What is known of a chunk that was asked for.
+  enum class Answer : std::uint8_t { kUnasked, kNoted, kAsked, kYes, kNo };
   struct Tier;
   struct Job {
     std::uint32_t tier = 0;

@@ -222,7 +222,7 @@ TEST_CASE("malformed tiers behind host memory", "[scenarios]") {
   const auto error = [](const std::vector<std::string>& assignments) {
     return std::string(error_of([&] { tiered(40, 40, fs_tier("1GB/s"), assignments); }).what());
   };
-  CHECK_THAT(error({"engine.load=layerwise", "engine.layers=2"}),
+  CHECK_THAT(error({"engine.load=blocking"}),
              ContainsSubstring("engine.load: expected async with fs behind dram"));
   CHECK_THAT(error({"engine.residency=streaming"}),
              ContainsSubstring("engine.residency: expected full with fs behind dram"));

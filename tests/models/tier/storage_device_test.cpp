@@ -102,6 +102,25 @@ TEST_CASE("one read alone takes its latency and its bytes", "[models]") {
   CHECK(alone(spec, kWrite, Bytes(2 << 20)) == Duration(80'000 + 419'431));
 }
 
+TEST_CASE("a job that is one task keeps one thread, whatever the depth", "[models]") {
+  // vLLM's fs tier: 5 files of 1 MB one after the other, each 1 ms, then 5 MB at 1 GB/s.
+  StorageSpec spec = shared(32);
+  spec.whole_jobs = true;
+  CHECK(alone(spec, kRead, kMB * 5) == milliseconds(5 + 5));
+  // Two jobs on two threads, of which one prefers writes: it takes the second read, as nothing is
+  // to be written. Their latencies pass together, and their bytes share the rate.
+  spec.slots = 2;
+  spec.read_first = 1;
+  Rig rig(spec);
+  rig.add(Duration(0), kRead, kMB * 5);
+  rig.add(Duration(0), kRead, kMB * 5);
+  rig.add(Duration(0), kWrite, kMB);  // waits for a thread
+  rig.run();
+  CHECK(rig.took(0) == milliseconds(5 + 10));
+  CHECK(rig.took(1) == milliseconds(5 + 10));
+  CHECK(rig.took(2) == milliseconds(15 + 1 + 1));
+}
+
 TEST_CASE("equal reads at a depth of their number pay the latency once", "[models]") {
   // 5 operations of 1 MB, together: 800 us, then 5 x 200 us.
   CHECK(alone(drive(5), kRead, kMB * 5) == microseconds(1800));
