@@ -205,6 +205,29 @@ LoadChoiceResult load_choice_from(const json& j) {
   return out;
 }
 
+json swap_json(const SwapResult& s) {
+  json out = {{"swapped_out", s.swapped_out},
+              {"swapped_in", s.swapped_in},
+              {"blocks_out", s.blocks_out},
+              {"blocks_in", s.blocks_in},
+              {"stall_s", s.stall_s},
+              {"peak_requests_swapped", s.peak_swapped},
+              {"peak_cpu_cache_usage", s.peak_cpu_usage}};
+  if (!s.fatal.empty()) out["fatal"] = s.fatal;
+  return out;
+}
+
+SwapResult swap_from(const json& j) {
+  return {j.at("swapped_out"),
+          j.at("swapped_in"),
+          j.at("blocks_out"),
+          j.at("blocks_in"),
+          j.at("stall_s"),
+          j.at("peak_requests_swapped"),
+          j.at("peak_cpu_cache_usage"),
+          j.value("fatal", "")};
+}
+
 json slo_json(const SloResult& s) {
   return {{"name", s.name},
           {"bound", s.at_least ? "min" : "max"},
@@ -256,6 +279,7 @@ json to_json(const RunResult& run) {
   if (run.binding) {
     out["binding"] = {{"resource", run.binding->resource}, {"why", run.binding->why}};
   }
+  if (run.swap) out["swap"] = swap_json(*run.swap);
   out["slo"] = json::array();
   for (const SloResult& slo : run.slo) out["slo"].push_back(slo_json(slo));
   out["reasons"] = {{"rejected", reasons_json(run.rejected_reasons)},
@@ -306,6 +330,7 @@ RunResult run_from_json(const json& j) {
   if (j.contains("load_wait")) {
     run.load_wait = {j["load_wait"].at("steps"), j["load_wait"].at("stall_s")};
   }
+  if (j.contains("swap")) run.swap = swap_from(j["swap"]);
   if (j.contains("copy_harm_s")) run.copy_harm_s = j["copy_harm_s"].get<double>();
   if (j.contains("binding")) {
     run.binding = {j["binding"].at("resource"), j["binding"].at("why")};

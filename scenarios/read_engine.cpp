@@ -59,7 +59,9 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "scheduling_policy",
                                  "max_num_scheduled_tokens",
                                  "defer_block_free",
-                                 "max_offload_tokens"};
+                                 "max_offload_tokens",
+                                 "swap_space",
+                                 "preemption_mode"};
 constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
@@ -141,7 +143,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
 void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   if (c.max_model_len == 0) return;
-  const std::int64_t usable = std::int64_t{c.num_gpu_blocks} - 1;
+  const std::int64_t usable = c.usable_blocks();
   const auto pages = [&](std::uint32_t tokens) {
     return static_cast<std::int64_t>(startup_pages(c, tokens));
   };
@@ -301,7 +303,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
     bool& target = c.*choice.member;
     target = engine->boolean(choice.name).value_or(target);
   }
-  read_scheduler(top, *engine, s);
+  if (c.family == EngineFamily::kVllmV1) read_scheduler(top, *engine, s);
 
   read_groups(*engine, s);
   const bool hybrid = c.groups.hybrid();  // vLLM lays only a single group out across layers
@@ -324,6 +326,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
                              format_bytes(static_cast<double>(c.block_bytes.count())),
                              format_bytes(static_cast<double>(kMostBlockBytes.count()))));
   }
+  read_v0(*engine, s);
   read_load(*engine, s);
   read_interference(*engine, s);
   s.hbm_eviction = read_eviction(*engine);

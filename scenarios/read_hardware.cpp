@@ -80,6 +80,9 @@ void fill_from_profile(Scenario& s) {
         fmt::format("hardware {} holds no copies; its links are not from it", s.hardware->name));
     return;
   }
+  const bool v0 = s.engine.family == EngineFamily::kVllmV0;
+  ProfileCopy copy;
+  if (v0) copy.method = "dma";  // a loop of cudaMemcpyAsync
   const auto fill = [&](std::optional<LinkChoice>& lane, std::string name, std::string from,
                         std::string to) {
     if (lane) return;
@@ -87,11 +90,11 @@ void fill_from_profile(Scenario& s) {
     lane->name = std::move(name);
     lane->from = std::move(from);
     lane->to = std::move(to);
-    use(profile_link(*s.hardware, direction_of(*lane), ProfileCopy(), s.hardware->where), *lane);
+    use(profile_link(*s.hardware, direction_of(*lane), copy, s.hardware->where), *lane);
   };
   const std::string host(s.tier->host_end());
-  fill(s.down, "d2h", "hbm", host);
-  fill(s.up, "h2d", host, "hbm");
+  fill(s.down, v0 ? "swap-out" : "d2h", "hbm", host);
+  fill(s.up, v0 ? "swap-in" : "h2d", host, "hbm");
 }
 
 void check_hardware(Scenario& s, const MachineFacts& here, bool strict) {

@@ -239,7 +239,10 @@ void read_links(const ObjectReader& top, Scenario& s) {
                                      s.down ? fmt::format("{} to hbm", s.tier->host_end())
                                             : fmt::format("hbm to {}", s.tier->host_end())));
   }
-  const HostLinkDefault defaults = default_host_link(*s.gpu);
+  // v0 copies block by block, in a loop of cudaMemcpyAsync.
+  const bool v0 = s.engine.family == EngineFamily::kVllmV0;
+  const HostLinkDefault defaults =
+      default_host_link(*s.gpu, v0 ? CopyMethod::kDma : CopyMethod::kBatch);
   const auto fill = [&](std::optional<LinkChoice>& lane, std::string name, std::string from,
                         std::string to, const RateTable& table, double duplex) {
     if (lane) return;
@@ -250,14 +253,15 @@ void read_links(const ObjectReader& top, Scenario& s) {
     choice.affine = false;
     choice.table = table;
     choice.duplex_factor = duplex;
+    choice.submit = defaults.submit;
     choice.source = table.source;
     s.notes.push_back(
         fmt::format("link {} to {}: default, {}", choice.from, choice.to, table.source));
     lane = std::move(choice);
   };
   const std::string host(s.tier->host_end());
-  fill(s.down, "d2h", "hbm", host, defaults.down, defaults.down_duplex);
-  fill(s.up, "h2d", host, "hbm", defaults.up, defaults.up_duplex);
+  fill(s.down, v0 ? "swap-out" : "d2h", "hbm", host, defaults.down, defaults.down_duplex);
+  fill(s.up, v0 ? "swap-in" : "h2d", host, "hbm", defaults.up, defaults.up_duplex);
 }
 
 }  // namespace spillway

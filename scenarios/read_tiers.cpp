@@ -148,6 +148,7 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
 }  // namespace
 
 void read_tiers(const ObjectReader& top, Scenario& s) {
+  if (read_v0_tier(top, s)) return;
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return;
   if (tiers.size() >= kMaxTiers) {

@@ -147,6 +147,11 @@ json engine_json(const Scenario& s) {
                    {"copies_per_block", e.cold.copies_per_block}};
     if (e.token_budget > 0) out["token_budget"] = e.token_budget;
   }
+  if (e.family == EngineFamily::kVllmV0) {
+    out["enable_chunked_prefill"] = e.chunked_prefill;
+    out["preemption_mode"] = e.swap.swap ? "swap" : "recompute";
+    out["swap_space"] = fmt::format("{}B", s.swap_space.count());
+  }
   if (s.interference) {
     out["interference"] = {{"hbm_bytes_per_second", s.interference->hbm_bytes_per_s},
                            {"factor", s.interference->memory_factor}};

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kDownLink = 0;
 constexpr std::uint32_t kUpLink = 1;
+constexpr std::uint64_t kMostCpuBlocks = std::uint64_t{1} << 31;  // the engine's counters
 
 void gather_offload(const OffloadCounters& offload, RunResult& r) {
   TierResult& tier = r.tiers[1];
@@ -50,7 +51,7 @@ std::uint32_t RunWiring::links() const {
 }
 
 std::vector<std::uint64_t> RunWiring::capacities() const {
-  std::vector<std::uint64_t> out = {s_.engine.num_gpu_blocks - 1, tier_blocks_};
+  std::vector<std::uint64_t> out = {s_.engine.usable_blocks(), tier_blocks_};
   for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
   return out;
 }
@@ -99,6 +100,14 @@ EngineParts RunWiring::parts() const {
   out.eviction = s_.hbm_eviction;
   out.cost = s_.make_cost();
   out.measure_from = s_.workload.warmup;
+  if (v0()) {
+    out.config.swap.cpu_blocks = static_cast<std::uint32_t>(std::min(tier_blocks_, kMostCpuBlocks));
+    if (tiers() == 1) return out;
+    out.swap = std::make_unique<SwapLanes>();
+    out.swap->down = lane(kDownLink, *s_.down);
+    out.swap->up = lane(kUpLink, *s_.up);
+    return out;
+  }
   if (tiers() == 1) return out;
   out.lower = std::make_unique<LowerTierConfig>();
   out.lower->capacity_blocks = tier_blocks_;
@@ -138,24 +147,27 @@ RunResult RunWiring::gather(const Engine& engine, RunResult r) const {
     r.prompt_tokens_by_source[i + 1].first = name;
     r.series[series++].name = name;
   };
-  name_tier(0, "hbm", s_.engine.num_gpu_blocks - 1);
+  name_tier(0, "hbm", s_.engine.usable_blocks());
   const PrefixCacheCounters& prefix = engine.scheduler().counters();
   r.tiers[0].queries = prefix.queries;
   r.tiers[0].hits = prefix.hits;
   r.tiers[0].hits_resumed = prefix.hits_resumed;
+  if (v0()) r.swap = swap_result(engine);
   if (tiers() == 1) return r;
 
   name_tier(1, s_.tier->name, tier_blocks_);
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
     name_tier(i + 2, s_.behind[i].name, s_.tier_blocks(s_.behind[i].capacity));
   }
-  if (engine.streaming() != nullptr) {
+  if (v0()) {
+    r.tiers[1].evictions = 0;  // what left was swapped in, or ended
+  } else if (engine.streaming() != nullptr) {
     r.tiers[1].queries = engine.streaming()->lower_counters().queries;
     r.tiers[1].hits = engine.streaming()->lower_counters().hits;
   } else {
     gather_offload(engine.connector()->counters(), r);
   }
-  r.load_choice = load_choice(engine);
+  if (!v0()) r.load_choice = load_choice(engine);
   if (s_.copy_interference().any()) r.copy_harm_s = seconds_of(engine.copy_harm());
   if (s_.engine.load != LoadSemantics::kAsync) {
     r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
@@ -207,6 +219,26 @@ void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, std::size_t 
   }
 }
 
+SwapResult RunWiring::swap_result(const Engine& engine) const {
+  const V0Scheduler& v0 = *engine.v0();
+  SwapResult out;
+  out.swapped_out = v0.swaps().requests_out;
+  out.swapped_in = v0.swaps().requests_in;
+  out.blocks_out = v0.swaps().blocks_out;
+  out.blocks_in = v0.swaps().blocks_in;
+  if (engine.swap() != nullptr) out.stall_s = seconds_of(engine.swap()->stall());
+  out.peak_swapped = v0.swaps().peak_requests;
+  if (tier_blocks_ > 0) {
+    out.peak_cpu_usage = v0.swaps().peak_blocks / static_cast<double>(tier_blocks_);
+  }
+  if (const auto& fatal = v0.fatal()) {
+    out.fatal = fmt::format(
+        "lack of CPU swap space: to swap request {} out takes {} blocks, and {} of {} are free",
+        raw(fatal->request), fatal->needed, fatal->free, tier_blocks_);
+  }
+  return out;
+}
+
 /// The links to the device, and what the device did.
 void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
                                const StorageChoice& choice, const StorageDeviceConfig& config,
@@ -254,7 +286,7 @@ LoadChoiceResult RunWiring::load_choice(const Engine& engine) const {
   LoadChoiceResult out;
   const auto cost = s_.make_cost();
   const auto up = load_link();
-  const std::uint32_t pool = (s_.engine.num_gpu_blocks - 1) * s_.engine.block_tokens;
+  const std::uint32_t pool = s_.engine.usable_blocks() * s_.engine.block_tokens;
   const std::uint32_t most = s_.engine.max_model_len;
   LoadEstimate estimate(s_.engine, *cost, *up);
   out.break_even_tokens =

@@ -41,6 +41,7 @@ class RunWiring {
   RunResult gather(const Engine& engine, RunResult r) const;
 
  private:
+  bool v0() const { return s_.engine.family == EngineFamily::kVllmV0; }
   /// The first tier is storage.
   bool has_storage() const { return tiers() > 1 && s_.tier->storage.has_value(); }
   bool direct() const { return s_.tier->storage->direct; }
@@ -61,6 +62,7 @@ class RunWiring {
   void gather_storage(RunResult& r, const StorageDevice& storage, const StorageChoice& choice,
                       const StorageDeviceConfig& config, const StorageAt& at) const;
   void gather_behind(RunResult& r, const Tiering& tiering, std::size_t first_series) const;
+  SwapResult swap_result(const Engine& engine) const;
   LoadChoiceResult load_choice(const Engine& engine) const;
 
   const Scenario& s_;

@@ -68,16 +68,17 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
   return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;
 }
 
-/// Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py). Ranks of an MLA model hold the
-/// same latents, of which one copy is enough where they share the layers too (7eca0e1a64).
+/// Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py); v0's are not
+/// (vllm/worker/worker.py @ db66e018ea). Ranks of an MLA model hold the same latents, of which one
+/// copy is enough where they share the layers too (7eca0e1a64).
 Bytes Scenario::tier_slot() const {
-  constexpr std::int64_t kPage = 4096;
+  const std::int64_t page = engine.family == EngineFamily::kVllmV0 ? 1 : 4096;
   const bool mla = model.spec != nullptr && model.spec->is_mla();
   const bool one_copy = mla && engine.mla_single_copy && engine.pipeline_parallel == 1;
   const std::int64_t copies =
       one_copy ? 1 : std::int64_t{engine.tensor_parallel} * engine.pipeline_parallel;
   const Bytes chunk = engine.block_bytes * copies * std::int64_t{engine.blocks_per_chunk};
-  return Bytes(ceil_div(chunk.count(), kPage) * kPage);
+  return Bytes(ceil_div(chunk.count(), page) * page);
 }
 
 Scenario load_scenario(const JsonSource& source) {
@@ -97,6 +98,7 @@ Scenario load_scenario(const JsonSource& source) {
   check_simple(top, s);
   read_links(top, s);
   read_streaming(top, s);
+  check_v0(top, s);
   check_interference(top, s);
   check_groups(top, s);
   read_policies(top, s);

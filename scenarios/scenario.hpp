@@ -173,6 +173,7 @@ struct Scenario {
   std::optional<TierChoice> tier;  ///< below HBM
   std::vector<TierChoice> behind;  ///< the tiers behind that one, in the order of look-ups
   std::optional<HostChoice> host;
+  Bytes swap_space{0};             ///< v0, on each GPU's share of the host
   std::optional<LinkChoice> down;  ///< HBM to the tier
   std::optional<LinkChoice> up;
   std::vector<LinkChoice> rank_links;  ///< where links are given by rank: down and up of each

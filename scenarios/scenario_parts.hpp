@@ -12,6 +12,12 @@ void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenari
 Residency read_residency(const ObjectReader& engine);
 /// The keys of the connector below HBM; after block size and residency.
 void read_connector(const ObjectReader& engine, Scenario& s);
+/// The v0 engine's keys, where the preset is one; else none of them may be there.
+void read_v0(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is v0: then its CPU pool, if it swaps, is the tier.
+bool read_v0_tier(const ObjectReader& top, Scenario& s);
+/// After links and host: what v0 does not have, and whether the host has room.
+void check_v0(const ObjectReader& top, Scenario& s);
 /// The rest of what streaming needs; after tiers and links.
 void read_streaming(const ObjectReader& top, Scenario& s);
 /// After the tiers: what SimpleCPUOffloadConnector goes with.

@@ -42,7 +42,7 @@ GoodputTargets goodput_targets(const std::vector<SloTarget>& slo) {
 /// A pool that no request of the workload fits is a mistake in the scenario, not an outcome.
 /// `lower` blocks count too where running requests may hold them.
 void check_pool(const Scenario& s, std::uint64_t lower, const Workload& workload) {
-  std::uint64_t usable = s.engine.num_gpu_blocks - 1;
+  std::uint64_t usable = s.engine.usable_blocks();
   if (s.engine.residency == Residency::kStreaming) usable += std::min(lower, kMostBlocks);
   std::uint64_t least = ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
@@ -117,12 +117,38 @@ std::int64_t peak_rss_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Requests rejected because no admission could help them.
-std::uint64_t exceeding(const RunResult& r) {
-  for (const ReasonCount& reason : r.rejected_reasons) {
-    if (reason.reason == name_of(Reason::kExceedsPool)) return reason.count;
+std::uint64_t count_of(const std::vector<ReasonCount>& reasons, Reason which) {
+  for (const ReasonCount& reason : reasons) {
+    if (reason.reason == name_of(which)) return reason.count;
   }
   return 0;
+}
+
+/// Requests rejected because no admission could help them.
+std::uint64_t exceeding(const RunResult& r) {
+  return count_of(r.rejected_reasons, Reason::kExceedsPool);
+}
+
+/// v0 that ran out of CPU blocks ends there, as upstream's does; one too large request that was
+/// swapped out blocks everybody.
+void warn_of_swapping(const RunResult& r, std::uint32_t stuck, std::vector<std::string>& warnings) {
+  if (!r.swap) return;
+  if (!r.swap->fatal.empty()) {
+    warnings.push_back(
+        fmt::format("the engine died: {}. {} requests failed with it. More engine.swap_space, or "
+                    "\"preemption_mode\": \"recompute\", avoids that",
+                    r.swap->fatal, count_of(r.failed_reasons, Reason::kEngineDead)));
+  }
+  if (const std::uint64_t cut = count_of(r.failed_reasons, Reason::kExceedsPool); cut > 0) {
+    warnings.push_back(fmt::format(
+        "{} requests outgrew the pool in the middle of their answer; v0 ends them there", cut));
+  }
+  if (stuck > 0) {
+    warnings.push_back(fmt::format(
+        "deadlock: {} requests are stuck. The request that v0 would resume next does not fit "
+        "even an empty pool and its watermark, and nothing starts before it",
+        stuck));
+  }
 }
 
 /// Transfers that no measurement stands behind.
@@ -256,7 +282,8 @@ class Run {
     }
     warn_of_reach(out);
     warn_of_tiering(s_, engine, out);
-    if (stuck > 0) {
+    warn_of_swapping(r, stuck, out.warnings);
+    if (stuck > 0 && !r.swap) {
       const Standstill& why = *engine.standstill();
       out.warnings.push_back(fmt::format("deadlock ({}): {} requests are stuck. Nothing runs: {}",
                                          name_of(why.kind), stuck, explain(why)));
@@ -266,12 +293,13 @@ class Run {
           "no request was measured: all arrived before warmup_s or were due after horizon_s");
     }
     const std::uint64_t too_large = exceeding(r);
-    if (r.failed + too_large > 0) {
+    const std::uint64_t too_long = count_of(r.failed_reasons, Reason::kTooLong);
+    if (too_long + too_large > 0) {
       out.warnings.push_back(fmt::format(
           "{} of {} requests did not enter: {} too long for "
           "max_model_len ({} tokens; engine.max_model_len sets it), {} larger than "
           "the whole pool. Latencies are of the others",
-          r.failed + too_large, r.requests, r.failed, s_.engine.max_model_len, too_large));
+          too_long + too_large, r.requests, too_long, s_.engine.max_model_len, too_large));
     }
     if (r.rejected > too_large) {
       out.warnings.push_back(fmt::format(
