@@ -43,7 +43,6 @@ struct ActiveRequest {
   std::uint32_t prefill_left = 0;   ///< prompt tokens that admission counts as queued
   std::uint32_t preemptions = 0;
   std::uint32_t loads = 0;          ///< in flight: 0 or 1
-  std::uint32_t in_flight = 0;      ///< tokens of steps that have not ended; with KV groups only
   std::int32_t priority = 0;        ///< a smaller value goes first, where priorities count
   bool offload = true;              ///< off: nothing is loaded for it, nothing of it goes below
   std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below

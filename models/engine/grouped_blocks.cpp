@@ -198,7 +198,8 @@ bool GroupedBlocks::grow(ActiveRequest& r, std::uint32_t tokens, const Access& a
 /// Sliding groups give back what lies before the window of the first token that is not computed.
 /// Steps in flight may still read behind their own, earlier window.
 void GroupedBlocks::free_skipped(ActiveRequest& r, const Access& access) {
-  const std::uint32_t settled = r.computed > r.in_flight ? r.computed - r.in_flight : 0;
+  const std::uint32_t open = raw(r.id) < in_flight_.size() ? in_flight_[raw(r.id)] : 0;
+  const std::uint32_t settled = r.computed > open ? r.computed - open : 0;
   const std::uint32_t end = std::min(groups_.skipped(settled, env_.config.block_tokens), held(r));
   std::uint32_t first = end;
   while (first > 0 && r.slots[std::size_t{first - 1} * count_] != kNullSlot) --first;
@@ -208,6 +209,11 @@ void GroupedBlocks::free_skipped(ActiveRequest& r, const Access& access) {
     for (std::uint32_t i = first; i < end; ++i) r.slots[std::size_t{i} * count_ + g] = kNullSlot;
     env_.pool.release(pages_, access);
   }
+}
+
+void GroupedBlocks::tokens_begin(RequestId request, std::uint32_t tokens) {
+  if (in_flight_.size() <= raw(request)) in_flight_.resize(std::size_t{raw(request)} + 1);
+  in_flight_[raw(request)] += tokens;
 }
 
 void GroupedBlocks::register_full(ActiveRequest& r, std::uint32_t tokens) {

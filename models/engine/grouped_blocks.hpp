@@ -59,6 +59,9 @@ class GroupedBlocks {
   void register_full(ActiveRequest& r, std::uint32_t tokens);
   /// One user less of the pages of a list.
   void release(const std::vector<SlotId>& places, const Access& access);
+  /// Tokens of a request were scheduled, or their step has ended.
+  void tokens_begin(RequestId request, std::uint32_t tokens);
+  void tokens_end(RequestId request, std::uint32_t tokens) { in_flight_[raw(request)] -= tokens; }
   /// What a request under way still needs until its whole sequence is held.
   std::uint32_t outstanding(const ActiveRequest& r) const;
 
@@ -81,8 +84,9 @@ class GroupedBlocks {
   Environment env_;
   KvGroups groups_;
   std::uint32_t count_;
-  std::uint32_t most_sliding_;  ///< pages of one request in one sliding group
-  std::vector<SlotId> pages_;   ///< scratch
+  std::uint32_t most_sliding_;            ///< pages of one request in one sliding group
+  std::vector<std::uint32_t> in_flight_;  ///< by request: tokens of steps that have not ended
+  std::vector<SlotId> pages_;             ///< scratch
 };
 
 }  // namespace spillway

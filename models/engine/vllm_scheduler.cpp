@@ -51,11 +51,14 @@ void VllmScheduler::apply(StepPlan& plan) {
     ActiveRequest& r = env_.requests[item.request];
     r.last_step = steps_scheduled_;
     r.computed += item.tokens;
-    if (groups_ != nullptr) r.in_flight += item.tokens;
     item.samples = r.computed == r.tokens() + r.placeholders;
     if (!item.samples) continue;
     ++r.placeholders;
     if (r.prefilling) set_prefilling(item.request, false);
+  }
+  if (groups_ == nullptr) return;
+  for (const ScheduledTokens& item : plan.items) {
+    groups_->tokens_begin(env_.requests[item.request].id, item.tokens);
   }
 }
 
@@ -65,7 +68,7 @@ void VllmScheduler::on_step_end(const StepPlan& plan, Time now) {
   ++steps_ended_;
   if (groups_ != nullptr) {  // their pages may be given back up to here
     for (const ScheduledTokens& item : plan.items) {
-      env_.requests[item.request].in_flight -= item.tokens;
+      groups_->tokens_end(env_.requests[item.request].id, item.tokens);
     }
   }
   while (!held_back_.empty() && held_back_.front().step <= steps_ended_) {
@@ -469,10 +472,10 @@ std::uint32_t VllmScheduler::reserved_blocks() const {
 
 /// The blocks that `tokens` tokens fill enter the prefix cache (tokens not yet known do not count).
 void VllmScheduler::register_full(ActiveRequest& r, std::uint32_t tokens) {
-  if (groups_ != nullptr) return groups_->register_full(r, tokens);
   if (!env_.config.enable_prefix_caching) return;
   const std::uint32_t full = std::min(tokens, r.tokens()) / env_.config.block_tokens;
   if (full <= r.registered) return;
+  if (groups_ != nullptr) return groups_->register_full(r, tokens);
   std::uint32_t at = r.registered;
   env_.chains.for_runs(r.id, at, full, [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {

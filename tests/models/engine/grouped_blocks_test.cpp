@@ -127,10 +127,11 @@ TEST_CASE("steps in flight keep the window that they still read", "[models]") {
   Rig rig({{0, 200, 1, ids(0, 50)}}, {1, 1, 10, 3}, 400);
   REQUIRE(rig.admit(0, 8));
   REQUIRE(rig.grow(0, 32));
-  rig.request(0).in_flight = 32;
+  rig.blocks.tokens_begin(RequestId{0}, 32);
   REQUIRE(rig.grow(0, 4));
   CHECK(rig.pages(0, 0) == 11);
-  rig.request(0).in_flight = 4;
+  rig.blocks.tokens_begin(RequestId{0}, 4);
+  rig.blocks.tokens_end(RequestId{0}, 32);
   REQUIRE(rig.grow(0, 4));
   CHECK(rig.pages(0, 0) == 12 - 7);
 }
