@@ -103,26 +103,25 @@ TEST_CASE("a tier below groups keeps pages, and only what upstream has there", "
                    "tiers: expected write_admission always beside hybrid_kv_cache"}});
 }
 
-TEST_CASE("a run with groups completes and holds fewer bytes than the same in full",
-          "[scenarios]") {
-  // Four prompts of 8,192 tokens: in full 512 blocks of 24 layers each, with groups 512 of 12 and a
-  // window of the others.
+TEST_CASE("a pool too small in full runs its workload with groups", "[scenarios]") {
+  // Prompts of 8,192 tokens and 8 more: 513 blocks of 24 layers, or 513 pages of 12 layers and of
+  // the sliding group ceil((127 + 2,048) / 16) + 1 = 137. The same bytes are 500 blocks or 1,000
+  // pages.
   std::vector<Row> rows;
   for (std::uint64_t i = 0; i < 4; ++i) {
     std::vector<std::uint64_t> chain;
     for (std::uint64_t k = 0; k < 16; ++k) chain.push_back(100 * i + k);
-    rows.push_back({static_cast<std::int64_t>(3000 * i), 8192, 8, chain});
+    rows.push_back({static_cast<std::int64_t>(100 * i), 8192, 8, chain});
   }
   const Workload w = workload_of(rows, 512);
-  const auto peak = [&](std::string_view engine) {
-    const Scenario s = scenario_of(joined(sliding_lines("gpt-oss-20b", engine)));
-    const json result = to_json(simulate(s, w).result);
-    CHECK(result["requests"]["completed"] == 4);
-    return result;
+  const auto scenario = [](std::string_view pool) {
+    return scenario_of(joined(
+        sliding_lines("gpt-oss-20b", fmt::format(R"("max_num_batched_tokens": 2048, {})", pool))));
   };
-  const json full = peak(R"("kv_layout": "per_layer")");
-  const json groups = peak(R"("hybrid_kv_cache": true)");
-  CHECK(full["requests"] == groups["requests"]);
+  const json result =
+      to_json(simulate(scenario(R"("hybrid_kv_cache": true, "num_gpu_blocks": 1000)"), w).result);
+  CHECK(result["completed"] == 4);
+  CHECK_THROWS_AS(simulate(scenario(R"("num_gpu_blocks": 500)"), w), InputError);
 }
 
 }  // namespace
