@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "models/engine/kv_groups.hpp"
 #include "models/kv_geometry.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
@@ -26,6 +27,33 @@ struct KvSizeOptions {
 
 std::string gib(Bytes bytes) {
   return fmt::format("{:.4g} GiB", static_cast<double>(bytes.count()) / (1 << 30));
+}
+
+/// What the sequence holds where sliding layers keep their window (engine.hybrid_kv_cache), when
+/// its last token is computed.
+void add_groups(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
+                nlohmann::json& results, Section& section) {
+  const KvGroups groups = kv_groups_of(model);
+  if (!groups.hybrid()) return;
+  const std::int64_t block =
+      engine_defaults(find_preset(o.preset, {"--preset", 0, ""}), nullptr).block_tokens;
+  const Bytes page(ceil_div((kv_bytes_per_token(model, dtype) * block).count() * groups.layers,
+                            model.kv_layers));
+  const std::int64_t whole = ceil_div(o.tokens, block);
+  const std::int64_t skipped = std::max<std::int64_t>(0, o.tokens - groups.window) / block;
+  const std::int64_t pages = groups.full * whole + groups.sliding * (whole - skipped);
+  const Bytes total = page * pages;
+  results["groups"] = {{"sliding", groups.sliding},  {"full", groups.full},
+                       {"layers", groups.layers},    {"window", groups.window},
+                       {"page_bytes", page.count()}, {"pages", pages},
+                       {"bytes", total.count()}};
+  section.paragraphs.push_back(fmt::format(
+      "With sliding layers held to their window of {} tokens (engine.hybrid_kv_cache; vLLM's "
+      "default): {} in {} pages of {} layers, {} of full attention and {} in each of {} sliding "
+      "groups.",
+      groups.window, gib(total), format_count(static_cast<std::uint64_t>(pages)), groups.layers,
+      format_count(static_cast<std::uint64_t>(groups.full * whole)),
+      format_count(static_cast<std::uint64_t>(whole - skipped)), groups.sliding));
 }
 
 /// Blocks and tokens that a GPU holds beside the weights, as `run` would size its pool.
@@ -114,6 +142,7 @@ int run(const KvSizeOptions& o) {
         fmt::format("With {} KV heads, one per query head, it would be {}; {} has {} (GQA).",
                     model.q_heads, gib(mha), model.name, model.kv_heads));
   }
+  add_groups(o, model, dtype, document.results, section);
   if (!model.note.empty()) {
     document.warnings.emplace_back(model.note);
     section.paragraphs.push_back(fmt::format("Note: {}.", model.note));

@@ -34,6 +34,21 @@ TEST_CASE("kvsize of Llama-3.1-70B at 8,192 tokens", "[cli]") {
   CHECK_THAT(r["formula"].get<std::string>(), ContainsSubstring("= 2684354560 bytes"));
 }
 
+TEST_CASE("kvsize of a model with sliding layers tells what their window leaves", "[cli]") {
+  // Pages of 12 layers x 1,024 elements x 2 bytes x 16 tokens; 2,048 of full attention and 8 of the
+  // window of the last token.
+  const Args call = {"kvsize", "--model", "gpt-oss-20b", "--tokens", "32768"};
+  const json r = test::document_of(call)["results"];
+  CHECK(r["bytes"] == 2 * 2048 * 393'216LL);
+  CHECK(r["groups"]["page_bytes"] == 393'216);
+  CHECK(r["groups"]["pages"] == 2048 + 8);
+  CHECK(r["groups"]["bytes"] == 2056 * 393'216LL);
+  CHECK_THAT(test::spillway(call).out,
+             ContainsSubstring("held to their window of 128 tokens (engine.hybrid_kv_cache"));
+  CHECK_FALSE(
+      test::document_of({"kvsize", "--model", "Llama-3.1-8B"})["results"].contains("groups"));
+}
+
 TEST_CASE("kvsize without --tokens is of one token", "[cli]") {
   const json r = test::document_of({"kvsize", "--model", "llama-3.1-8b"})["results"];
   CHECK(r["tokens"] == 1);
