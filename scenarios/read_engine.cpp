@@ -174,17 +174,18 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
 }
 
 /// hybrid_kv_cache: sliding layers keep their window only. Where the model has such layers, a block
-/// is then a page of one group of layers.
+/// is then a page of one group of layers. After the bytes of a block over all layers.
 void read_groups(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   c.hybrid_kv_cache = engine.boolean("hybrid_kv_cache").value_or(c.hybrid_kv_cache);
-  c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
   if (!c.hybrid_kv_cache || s.model.spec == nullptr) return;
   const KvGroups groups = kv_groups_of(*s.model.spec);
   if (!groups.hybrid()) return;
   c.groups = groups;
   c.block_bytes =
       Bytes(ceil_div(c.block_bytes.count() * std::int64_t{groups.layers}, s.model.spec->kv_layers));
+  // vLLM lays only a single group out across layers. Keys and values apart, of one stage's layers.
+  c.copies_per_block = 2 * static_cast<std::uint32_t>(ceil_div(groups.layers, c.pipeline_parallel));
   const auto refuse = [&](std::string_view key, std::string_view expected) {
     engine.fail(key, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
                                  expected, s.model.spec->name, groups.count()));
@@ -192,6 +193,7 @@ void read_groups(const ObjectReader& engine, Scenario& s) {
   // A policy that follows chains would take a group's page for the whole block.
   if (engine.text("eviction").value_or("lru") != "lru") refuse("eviction", "lru");
   if (engine.text("residency").value_or("full") != "full") refuse("residency", "full");
+  if (c.family == EngineFamily::kVllmV0) refuse("preset", "one of vLLM v1");
   if (engine.text("load") == "layerwise") refuse("load", "async, blocking or barrier");
   if (engine.text("kv_layout").value_or("per_layer") != "per_layer") {
     refuse("kv_layout", "per_layer");
@@ -305,21 +307,19 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   }
   if (c.family == EngineFamily::kVllmV1) read_scheduler(top, *engine, s);
 
-  read_groups(*engine, s);
-  const bool hybrid = c.groups.hybrid();  // vLLM lays only a single group out across layers
-  const std::string layout =
-      engine->text("kv_layout").value_or(hybrid ? "per_layer" : "contiguous");
+  const std::string layout = engine->text("kv_layout").value_or("contiguous");
   if (layout == "per_layer") {
     if (s.model.spec == nullptr) {
       engine->fail("kv_layout", "per_layer needs a named model, whose layers it counts");
     }
     const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
-    const int layers = hybrid ? static_cast<int>(c.groups.layers) : s.model.spec->kv_layers;
-    c.copies_per_block = static_cast<std::uint32_t>(parts * layers);
+    c.copies_per_block = static_cast<std::uint32_t>(parts * s.model.spec->kv_layers);
   } else if (layout != "contiguous") {
     engine->fail("kv_layout",
                  fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
   }
+  c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
+  read_groups(*engine, s);
   if (c.block_bytes > kMostBlockBytes) {
     engine->fail("block_tokens",
                  fmt::format("a block of {} tokens has {}; expected at most {}", c.block_tokens,

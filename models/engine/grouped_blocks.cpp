@@ -8,7 +8,9 @@ namespace {
 
 /// Tokens that may be scheduled beyond those whose step has ended: one batch per step in flight.
 std::uint64_t in_flight_tokens(const EngineConfig& config) {
-  return std::uint64_t{config.max_num_batched_tokens} * (config.async_scheduling ? 2 : 1);
+  const std::uint32_t batches =
+      std::max(config.async_scheduling ? 2U : 1U, config.pipeline_parallel);
+  return std::uint64_t{config.max_num_batched_tokens} * batches;
 }
 
 std::uint64_t pages_within(const EngineConfig& config, std::uint64_t tokens, std::uint64_t bound) {
@@ -137,11 +139,11 @@ bool GroupedBlocks::admit(ActiveRequest& r, const Admission& a, const std::vecto
   const auto needed = [&](std::uint32_t blocks, bool bounded) {
     return pages_needed(blocks, full_held, sliding_held, bounded) + others;
   };
-  if (env_.config.reserve_full_isl && needed(blocks_for(r.tokens()), true) > env_.pool.free()) {
-    return false;
-  }
+  asked_ = needed(blocks_for(r.tokens()), true);
+  if (env_.config.reserve_full_isl && asked_ > env_.pool.free()) return false;
   if (resumed) free_skipped(r, access);
-  if (std::uint64_t{needed(wanted, false)} + a.reserved > env_.pool.free()) return false;
+  asked_ = needed(wanted, false);
+  if (std::uint64_t{asked_} + a.reserved > env_.pool.free()) return false;
 
   env_.requests.lend_slots(r);
   env_.pool.note_given(r.slots);  // what a promoted request holds is handed to the worker now
@@ -239,6 +241,11 @@ void GroupedBlocks::release(const std::vector<SlotId>& places, const Access& acc
     collect(places, g, 0, blocks);
     env_.pool.release(pages_, access);
   }
+}
+
+std::uint32_t GroupedBlocks::pages_in(const std::vector<SlotId>& places) {
+  const auto none = std::count(places.begin(), places.end(), kNullSlot);
+  return static_cast<std::uint32_t>(places.size()) - static_cast<std::uint32_t>(none);
 }
 
 std::uint32_t GroupedBlocks::outstanding(const ActiveRequest& r) const {

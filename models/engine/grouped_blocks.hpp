@@ -62,6 +62,9 @@ class GroupedBlocks {
   /// Tokens of a request were scheduled, or their step has ended.
   void tokens_begin(RequestId request, std::uint32_t tokens);
   void tokens_end(RequestId request, std::uint32_t tokens) { in_flight_[raw(request)] -= tokens; }
+  /// Free pages that the last admission asked for, the watermark included.
+  std::uint32_t asked() const { return asked_; }
+  static std::uint32_t pages_in(const std::vector<SlotId>& places);
   /// What a request under way still needs until its whole sequence is held.
   std::uint32_t outstanding(const ActiveRequest& r) const;
 
@@ -84,7 +87,8 @@ class GroupedBlocks {
   Environment env_;
   KvGroups groups_;
   std::uint32_t count_;
-  std::uint32_t most_sliding_;            ///< pages of one request in one sliding group
+  std::uint32_t most_sliding_;  ///< pages of one request in one sliding group
+  std::uint32_t asked_ = 0;
   std::vector<std::uint32_t> in_flight_;  ///< by request: tokens of steps that have not ended
   std::vector<SlotId> pages_;             ///< scratch
 };

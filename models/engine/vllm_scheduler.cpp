@@ -405,8 +405,12 @@ bool VllmScheduler::admit_grouped(ActiveRequest& r, const Admission& a, const Ac
   const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
   const std::uint32_t reserved =
       a.parks && env_.config.async_load_reservation ? reserved_blocks() : 0;
-  return groups_->admit(r, {a.known, a.tokens, found_.external, watermark, reserved, a.parks},
-                        found_.hits, access);
+  const GroupedBlocks::Admission wanted{a.known,   a.tokens, found_.external,
+                                        watermark, reserved, a.parks};
+  if (groups_->admit(r, wanted, found_.hits, access)) return true;
+  refusal_.needed = groups_->asked();
+  refusal_.reserved = reserved;
+  return false;
 }
 
 /// Its load has ended: the loaded blocks enter the prefix cache, and at least one token is
@@ -558,14 +562,14 @@ Standstill VllmScheduler::standstill() const {
   const ActiveRequest& r = env_.requests[head];
   out.head = r.id;
   out.tokens = r.tokens();
-  out.holds = static_cast<std::uint32_t>(r.slots.size());
+  out.holds = GroupedBlocks::pages_in(r.slots);
   out.free = env_.pool.free();
   out.usable = env_.pool.usable();
   out.budget = step_budget_;
   for (const Handle h : queue) {
     const ActiveRequest& other = env_.requests[h];
     if (h == head || other.slots.empty()) continue;
-    out.others.push_back({other.id, static_cast<std::uint32_t>(other.slots.size())});
+    out.others.push_back({other.id, GroupedBlocks::pages_in(other.slots)});
   }
   if (!stopped) {
     out.kind = Standstill::Kind::kUnansweredLookup;
