@@ -275,7 +275,10 @@ TEST_CASE("with a window longer than any prompt groups load what one group loads
 
 TEST_CASE("random traffic over groups and a small tier ends, and nothing leaks", "[models]") {
   // run_engine checks pages, pins and guards at the end of each run.
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  std::uint64_t preempted = 0;
+  std::uint64_t flushes = 0;
+  std::uint64_t loaded = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
     Stream rng(seed, "traffic");
     const auto draw = [&](std::uint32_t n) { return static_cast<std::uint32_t>(rng.below(n)); };
@@ -297,15 +300,24 @@ TEST_CASE("random traffic over groups and a small tier ends, and nothing leaks",
     s.config.async_scheduling = draw(2) == 1;
     s.config.offload_prompt_only = draw(2) == 1;
     s.config.convoy = draw(2) == 1;
+    s.config.defer_block_free = draw(2) == 1;
+    s.config.priority_scheduling = draw(2) == 1;
+    s.config.max_num_scheduled_tokens = draw(2) * 100;
     s.config.block_bytes = Bytes(1 << 20);
     s.dram_blocks = 100 + draw(1000);
     s.bytes_per_second = 2'000'000'000 + draw(1'000'000'000);
     const EngineRun run = run_engine(workload_of(rows, 16), s);
+    preempted += run.journal.preempted.size();
+    flushes += run.offload.flushes;
+    loaded += run.offload.hits + run.offload.hits_resumed;
     for (const RequestRecord& r : run.journal.requests) {
       CHECK((r.status == RequestStatus::kCompleted || r.status == RequestStatus::kRejected ||
              run.stuck > 0));
     }
   }
+  CHECK(preempted > 20);
+  CHECK(flushes > 100);
+  CHECK(loaded > 1000);
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+// Look-ups of pages below, beside the definition: the longest prefix of which every full group has
+// all pages behind the local hit, and every sliding one those of the last window.
+#include "models/engine/grouped_connector.hpp"
+
+#include "sim/rng.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/engine_run.hpp"
+
+namespace spillway::test {
+namespace {
+
+struct Nobody final : TransferWaiter {
+  void on_transfer_progress() override {}
+};
+
+/// One request of `tokens` tokens over a tier that the test fills by hand.
+struct Below {
+  Below(std::uint32_t tokens, KvGroups groups)
+      : workload(workload_of({{0, tokens, 1, ids(tokens / 4)}}, 4)),
+        config(config_of(groups)),
+        chains(workload, 4),
+        names(chains.block_count() * groups.count()),
+        residency(names),
+        requests(chains.longest_chain() * groups.count()),
+        pool(config.num_gpu_blocks, residency, EvictionChoice(), context(), true) {
+    auto made = std::make_unique<OffloadTier>(1000, names, residency, EvictionChoice(), context());
+    tier = made.get();
+    connector = std::make_unique<GroupedConnector>(
+        GroupedConnector::Environment{config, chains, residency, requests, pool, nobody},
+        std::move(made), workload.size());
+    request.prompt = tokens;
+    request.output = 1;
+  }
+  static std::vector<std::uint64_t> ids(std::uint32_t count) {
+    std::vector<std::uint64_t> out;
+    for (std::uint32_t i = 0; i < count; ++i) out.push_back(i);
+    return out;
+  }
+  static EngineConfig config_of(KvGroups groups) {
+    EngineConfig c;
+    c.block_tokens = 4;
+    c.num_gpu_blocks = 100;
+    c.groups = groups;
+    return c;
+  }
+  EvictionContext context() const {
+    EvictionContext out;
+    out.blocks = names;
+    return out;
+  }
+  /// The page is below; `ready` unless its write is under way.
+  void put(std::uint32_t block, std::uint32_t group, bool ready = true) {
+    const SlotId slot = tier->begin_write(BlockId{block * config.groups.count() + group});
+    if (ready) tier->end_write({&slot, 1}, {});
+  }
+  bool has(std::uint32_t block, std::uint32_t group) {
+    return residency[BlockId{block * config.groups.count() + group}].below_state != 0;
+  }
+  KvConnector::Lookup look_up(std::uint32_t local) {
+    return connector->look_up(request, local, {});
+  }
+
+  Workload workload;
+  EngineConfig config;
+  ChainMap chains;
+  std::uint32_t names;
+  ResidencyTable residency;
+  RequestPool requests;
+  KvPool pool;
+  Nobody nobody;
+  OffloadTier* tier = nullptr;
+  std::unique_ptr<GroupedConnector> connector;
+  ActiveRequest request;
+};
+
+/// Blocks to load behind `local`, by trying every length.
+std::uint32_t longest(Below& b, std::uint32_t local) {
+  const KvGroups& g = b.config.groups;
+  const std::uint32_t window = (g.window + 3) / 4;
+  const std::uint32_t most = std::min(b.request.prompt / 4, (b.request.prompt - 1 + 3) / 4);
+  for (std::uint32_t end = most; end > local; --end) {
+    // The last token is computed: what that leaves has to be a whole block.
+    if (std::min(end * 4, b.request.prompt - 1) < local * 4 + 4) return 0;
+    bool all = true;
+    for (std::uint32_t group = 0; group < g.count(); ++group) {
+      const bool slides = group < g.sliding && end > window;
+      for (std::uint32_t i = slides ? std::max(local, end - window) : local; i < end; ++i) {
+        all = all && b.has(i, group);
+      }
+    }
+    if (all) return end - local;
+  }
+  return 0;
+}
+
+TEST_CASE("a look-up over groups finds the longest prefix that all of them have", "[models]") {
+  std::uint32_t found = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    Stream rng(seed, "below");
+    const auto draw = [&](std::uint32_t n) { return static_cast<std::uint32_t>(rng.below(n)); };
+    Below b(20 + draw(60), {1 + draw(2), 1 + draw(3), 2 + draw(24), 4});
+    const std::uint32_t blocks = b.request.prompt / 4;
+    const double share = 0.7 + 0.3 * rng.uniform();
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+      for (std::uint32_t g = 0; g < b.config.groups.count(); ++g) {
+        const bool full = g >= b.config.groups.sliding;
+        if (rng.chance(full ? 0.99 : share)) b.put(i, g);
+      }
+    }
+    const std::uint32_t local = draw(blocks);
+    CAPTURE(seed, local, blocks, b.config.groups.window);
+    const KvConnector::Lookup hit = b.look_up(local);
+    CHECK(hit.known);
+    CHECK(hit.blocks == longest(b, local));
+    found += hit.blocks > 0 ? 1 : 0;
+  }
+  CHECK(found > 500);
+}
+
+TEST_CASE("a page being written defers where the answer rests on it, one being read as a convoy",
+          "[models]") {
+  // Six blocks and one more token; a window of 8 tokens, two blocks.
+  Below b(25, {1, 1, 8, 4});
+  for (std::uint32_t i = 0; i < 6; ++i) b.put(i, 1);
+  b.put(4, 0);
+  b.put(5, 0, false);
+  CHECK_FALSE(b.look_up(0).known);
+  // Once it is written the last window is there; what lies before it may be missing.
+  const SlotId slot{b.residency[BlockId{10}].below()};
+  b.tier->end_write({&slot, 1}, {});
+  CHECK(b.look_up(0).known);
+  CHECK(b.look_up(0).blocks == 6);
+  // Another request loads a page of that window.
+  b.tier->begin_read({&slot, 1});
+  CHECK_FALSE(b.look_up(0).known);
+  b.config.convoy = false;
+  CHECK(b.look_up(0).blocks == 6);
+  b.tier->end_read({&slot, 1}, {});
+}
+
+}  // namespace
+}  // namespace spillway::test
