@@ -47,7 +47,7 @@ def make(seed):
     if swap or rng.random() < 0.5:
         engine["preemption_mode"] = "swap" if swap else "recompute"
     if swap:
-        blocks = rng.choice([largest, largest * 3, sum(need), sum(need), sum(need), sum(need)])
+        blocks = rng.choice([typical, largest, largest * 2, sum(need), sum(need), sum(need), sum(need)])
         engine["swap_space"] = f"{blocks * block * kv_bytes + rng.randint(0, block * kv_bytes - 1)}B"
         rates = ["0.2GB/s", "1GB/s", "3.7GB/s", "25GB/s", "64GB/s"]
         submit = rng.choice([0, 0, 0, 3, 6])
