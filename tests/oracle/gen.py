@@ -146,14 +146,21 @@ def make_classic(seed):
     return scenario, rows
 
 
-def main():
-    seed, out = int(sys.argv[1]), sys.argv[2]
-    scenario, rows = make(seed, "--classic" in sys.argv[3:])
+def write(scenario, rows, out):
+    """Rows with tenants need the header that tells such a trace from Mooncake's plain one."""
     os.makedirs(out, exist_ok=True)
     with open(os.path.join(out, "scenario.json"), "w") as f:
         f.write(json.dumps(scenario, indent=1) + "\n")
+    head = []
+    if any("tenant" in r for r in rows):
+        head = [{"spillway_trace": 1, "block_tokens": scenario["workload"].get("block_tokens", 512)}]
     with open(os.path.join(out, "requests.jsonl"), "w") as f:
-        f.writelines(json.dumps(r) + "\n" for r in rows)
+        f.writelines(json.dumps(r) + "\n" for r in head + rows)
+
+
+def main():
+    scenario, rows = make(int(sys.argv[1]), "--classic" in sys.argv[3:])
+    write(scenario, rows, sys.argv[2])
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Request:
         self.arrival = self.scheduled = self.first_token = self.finish = None
         self.cached_hbm = self.cached_dram = 0
         self.admitted_before = False
-        self.lost = 0                    # tokens computed before the last preemption
+        self.lost = 0                    # most tokens ever computed before a preemption
         self.preemptions = 0
         self.status, self.reason = None, ""
 

@@ -90,6 +90,7 @@ def load(path):
     w = scenario["workload"]
     with open(os.path.join(os.path.dirname(os.path.abspath(path)), w["trace"])) as f:
         rows = [json.loads(line, parse_float=str) for line in f if line.strip()]
+    rows = [row for row in rows if "spillway_trace" not in row]          # a header names the block size again
     rows = rows[:w.get("limit", len(rows))]
     cfg = Config(scenario)
     requests = [Request(i, row, cfg.B, w.get("block_tokens", 512)) for i, row in enumerate(rows)]

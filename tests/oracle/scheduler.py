@@ -30,6 +30,7 @@ class Scheduler:
                 r.scheduled = now                              # §10.16
         stores = self.connector.plan_stores(step) if self.connector else []   # uses C before and n
         for i, (r, c, n, _) in enumerate(step.plan):           # C += n right after scheduling
+            self.totals["recomputed_tokens"] += max(0, min(c + n, r.lost) - c)
             r.computed = c + n
             samples = r.computed == r.tokens + r.placeholders
             step.plan[i] = (r, c, n, samples)
@@ -94,7 +95,7 @@ class Scheduler:
     def preempt(self, r):
         self.free(r)
         self.totals["preemptions"] += 1
-        r.lost = r.computed
+        r.lost = max(r.lost, r.computed)
         r.blocks, r.registered, r.computed, r.placeholders, r.prefilling = [], 0, 0, 0, False
         r.preemptions += 1
         self.waiting.put_back([r])                             # front of waiting, behind skipped; or the heap
@@ -173,7 +174,6 @@ class Scheduler:
         step.given[r] = list(r.blocks)                         # §10.8: prefix hits included
         if r.computed == 0:                                    # not a promoted load: hits count now
             self.count_hits(r, len(hits), external)
-            self.totals["recomputed_tokens"] += max(0, r.lost - total)
         r.computed = total
         if external:
             step.loads.append(self.connector.start_load(r, len(hits), external))
