@@ -51,9 +51,13 @@ void warn_of_break_even(const Scenario& s, const Tiering& tiering, std::size_t i
   const StorageChoice& choice = *s.behind[i].storage;
   StorageSpec one_thread = choice.spec;  // that does all of a job
   one_thread.slots = 1;
-  const auto blocks = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(1, c.promoted_chunks / c.promotions) * s.engine.blocks_per_chunk);
-  const std::uint32_t tokens = blocks * s.engine.block_tokens;
+  const auto tokens_of = [&](std::uint64_t chunks) {
+    const std::uint64_t mean = (chunks + c.promotions / 2) / c.promotions;
+    return static_cast<std::uint32_t>(mean) * s.engine.blocks_per_chunk * s.engine.block_tokens;
+  };
+  const std::uint32_t before = tokens_of(c.promoted_behind);
+  const std::uint32_t tokens = std::max(tokens_of(c.promoted_chunks), s.engine.block_tokens);
+  const std::uint32_t blocks = tokens / s.engine.block_tokens;
   const auto cost = s.make_cost();
   const auto up = s.up->make();
   const auto storage = make_storage_read_link(one_thread, choice.clients, nullptr);
@@ -61,14 +65,15 @@ void warn_of_break_even(const Scenario& s, const Tiering& tiering, std::size_t i
   LoadEstimate read(s.engine, *cost, *storage);
   const Duration reading = read.load(blocks);
   const Duration climbing = hop.load(blocks);
-  const Duration computing = hop.compute(0, tokens);
+  const Duration computing = hop.compute(before, before + tokens);
   if (reading + climbing <= computing) return;
   const auto bytes = static_cast<double>(blocks * s.engine.block_bytes.count());
   std::string text = fmt::format(
       "{}: a first token that waits for it comes later than without it. The mean promotion ({} "
-      "tokens, {}) takes {:.1f} ms to read at {} and {:.1f} ms to go up, but {:.1f} ms to compute "
+      "tokens behind {}, {}) takes {:.1f} ms to read at {} and {:.1f} ms to go up, but {:.1f} ms "
+      "to compute "
       "again",
-      out.result.tiers[i + 2].name, format_count(tokens), format_bytes(bytes),
+      out.result.tiers[i + 2].name, format_count(tokens), format_count(before), format_bytes(bytes),
       milliseconds_of(reading), rate_text(bytes / seconds_of(reading)), milliseconds_of(climbing),
       milliseconds_of(computing));
   if (computing > climbing) {

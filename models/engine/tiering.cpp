@@ -110,7 +110,7 @@ Tiering::Verdict Tiering::look_up(const ChunkAt& at, const Access& access) {
       ++tier.askers[raw(chunk)];
     }
     if (answer == Answer::kYes) {
-      return promote(i, who, mark, access) ? Verdict::kPending : Verdict::kMiss;
+      return promote(i, who, position, access) ? Verdict::kPending : Verdict::kMiss;
     }
     retry = retry || answer != Answer::kNo;
   }
@@ -118,8 +118,10 @@ Tiering::Verdict Tiering::look_up(const ChunkAt& at, const Access& access) {
 }
 
 /// A slot of host memory for the chunk, whatever had to leave for it; false where none can be had.
-bool Tiering::promote(std::uint32_t tier, Asker& who, Mark& mark, const Access& access) {
+bool Tiering::promote(std::uint32_t tier, Asker& who, std::uint32_t position,
+                      const Access& access) {
   Tier& t = *tiers_[tier];
+  Mark& mark = who.marks[position];
   if (!first_.make_room({&mark.chunk, 1}, {}, access)) {
     ++t.counters.promotion_failures;
     if (pinned_slots_ > 0) ++promotions_refused_;
@@ -135,7 +137,10 @@ bool Tiering::promote(std::uint32_t tier, Asker& who, Mark& mark, const Access& 
   // One job for each request and tier in a step.
   const bool open = !t.to_submit.empty() && jobs_[t.to_submit.back()].request == access.request;
   const std::uint32_t job = open ? t.to_submit.back() : make_job(tier, true, access.request);
-  if (!open) t.to_submit.push_back(job);
+  if (!open) {
+    t.to_submit.push_back(job);
+    t.counters.promoted_behind += position;
+  }
   jobs_[job].slots.push_back(first_.begin_write(mark.chunk));
   return true;
 }

@@ -38,6 +38,7 @@ struct SecondaryCounters {
   std::uint64_t hits = 0;     ///< of these, promoted from here for the request
   std::uint64_t promotions = 0;
   std::uint64_t promoted_chunks = 0;
+  std::uint64_t promoted_behind = 0;  ///< chunks of the request before its promotion's first
   std::uint64_t cascades = 0;
   std::uint64_t promotion_failures = 0;  ///< chunks found that host memory had no room for
   std::uint32_t pinned = 0;              ///< slots of host memory, by writes to here
@@ -133,7 +134,7 @@ class Tiering final : private EventHandler {
   static constexpr std::uint8_t kMostPromotions = 32;
 
   Asker& asker(RequestId request);
-  bool promote(std::uint32_t tier, Asker& who, Mark& mark, const Access& access);
+  bool promote(std::uint32_t tier, Asker& who, std::uint32_t position, const Access& access);
   std::uint32_t make_job(std::uint32_t tier, bool promotion, RequestId request);
   void end_job(std::uint32_t job, Time now);
   void job_ended(Tier& tier, std::uint32_t job);
