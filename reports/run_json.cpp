@@ -167,6 +167,7 @@ json link_json(const LinkResult& l) {
               {"capacity_bytes_per_s", l.capacity_bytes_per_s},
               {"model", l.model}};
   if (l.medium) out["kind"] = "medium";
+  if (l.ranks > 1) out["ranks"] = l.ranks;
   if (l.extrapolated.transfers > 0) out["extrapolated_transfers"] = l.extrapolated.transfers;
   if (l.across_step.transfers > 0) out["across_step_transfers"] = l.across_step.transfers;
   return out;
@@ -184,7 +185,8 @@ LinkResult link_from(const json& j) {
           j.at("model"),
           j.value("kind", "") == "medium",
           {j.value("extrapolated_transfers", std::uint64_t{0})},
-          {j.value("across_step_transfers", std::uint64_t{0})}};
+          {j.value("across_step_transfers", std::uint64_t{0})},
+          j.value("ranks", std::uint32_t{1})};
 }
 
 json load_choice_json(const LoadChoiceResult& c) {
@@ -280,6 +282,13 @@ json to_json(const RunResult& run) {
     out["binding"] = {{"resource", run.binding->resource}, {"why", run.binding->why}};
   }
   if (run.swap) out["swap"] = swap_json(*run.swap);
+  if (run.collective_s) out["collective_s"] = *run.collective_s;
+  for (const EngineShare& e : run.engines) {
+    out["engines"].push_back({{"requests", e.requests},
+                              {"preemptions", e.preemptions},
+                              {"steps", e.steps},
+                              {"busy_fraction", e.busy_fraction}});
+  }
   out["slo"] = json::array();
   for (const SloResult& slo : run.slo) out["slo"].push_back(slo_json(slo));
   out["reasons"] = {{"rejected", reasons_json(run.rejected_reasons)},
@@ -334,6 +343,11 @@ RunResult run_from_json(const json& j) {
   if (j.contains("copy_harm_s")) run.copy_harm_s = j["copy_harm_s"].get<double>();
   if (j.contains("binding")) {
     run.binding = {j["binding"].at("resource"), j["binding"].at("why")};
+  }
+  if (j.contains("collective_s")) run.collective_s = j["collective_s"].get<double>();
+  for (const json& e : j.value("engines", json::array())) {
+    run.engines.push_back(
+        {e.at("requests"), e.at("preemptions"), e.at("steps"), e.at("busy_fraction")});
   }
   for (const json& slo : j.at("slo")) run.slo.push_back(slo_from(slo));
   run.rejected_reasons = reasons_from(j.at("reasons").at("rejected"));

@@ -13,16 +13,22 @@ namespace spillway {
 
 class Conservation final : public Observer {
  public:
-  Conservation(std::uint32_t requests, std::vector<std::uint64_t> capacity_blocks)
-      : ended_(requests, 0),
+  /// `pipelined`: steps of one engine overlap, in order.
+  Conservation(std::uint32_t requests, std::vector<std::uint64_t> capacity_blocks,
+               bool pipelined = false)
+      : pipelined_(pipelined),
+        ended_(requests, 0),
         capacity_blocks_(std::move(capacity_blocks)),
         tiers_(capacity_blocks_.size()) {}
 
   void on_step(const StepRecord& r) override {
-    KV_ASSERT(r.start <= r.end && r.start >= last_step_end_, "steps overlap");
+    if (r.engine >= last_steps_.size()) last_steps_.resize(r.engine + 1);
+    LastStep& last = last_steps_[r.engine];
+    KV_ASSERT(r.start <= r.end && r.start >= (pipelined_ ? last.start : last.end), "steps overlap");
+    KV_ASSERT(r.end >= last.end, "a step overtakes the one before it");
     KV_ASSERT(r.scheduled_tokens > 0 && r.recomputed_tokens <= r.scheduled_tokens,
               "a step of {} tokens, {} of them repeated", r.scheduled_tokens, r.recomputed_tokens);
-    last_step_end_ = r.end;
+    last = {r.start, r.end};
   }
   void on_request(const RequestRecord& r) override {
     KV_ASSERT(raw(r.request) < ended_.size(), "request {} was never sent", raw(r.request));
@@ -82,11 +88,16 @@ class Conservation final : public Observer {
     std::uint64_t out = 0;
     std::uint64_t used = 0;
   };
+  struct LastStep {
+    Time start{};
+    Time end{};
+  };
+  bool pipelined_;
   std::vector<std::uint8_t> ended_;
   std::vector<std::uint64_t> capacity_blocks_;
   std::vector<Tier> tiers_;
   std::uint64_t ended_requests_ = 0;
-  Time last_step_end_{};
+  std::vector<LastStep> last_steps_;  ///< by engine
 };
 
 }  // namespace spillway

@@ -61,7 +61,10 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "defer_block_free",
                                  "max_offload_tokens",
                                  "swap_space",
-                                 "preemption_mode"};
+                                 "preemption_mode",
+                                 "tensor_parallel_size",
+                                 "pipeline_parallel_size",
+                                 "data_parallel_size"};
 constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
@@ -88,6 +91,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
     memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
     memory.max_num_seqs = s.engine.max_num_seqs;
     memory.cuda_graphs = cuda_graphs;
+    memory.shards = s.shards();
     s.budget = hbm_budget(*s.model.spec, *s.gpu, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
@@ -113,13 +117,14 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
         "gpu_memory_utilization",
         fmt::format("no room for KV: {} of {} go to the weights of {} ({}), activations ({}), CUDA "
                     "graphs ({}) and other ({}); expected a smaller model, a larger gpu or more "
-                    "utilization (one GPU; tensor parallelism is not modelled)",
+                    "utilization, or more tensor_parallel_size ({})",
                     format_bytes(static_cast<double>(s.budget->requested.count())), s.gpu->name,
                     s.model.spec->name,
                     format_bytes(static_cast<double>(s.budget->weights.count())),
                     format_bytes(static_cast<double>(s.budget->activations.count())),
                     format_bytes(static_cast<double>(s.budget->cuda_graphs.count())),
-                    format_bytes(static_cast<double>(s.budget->other.count()))));
+                    format_bytes(static_cast<double>(s.budget->other.count())),
+                    s.world() == 1 ? "one GPU" : fmt::format("each of {} ranks", s.world())));
   }
   if (estimate > kMostGpuBlocks) {
     engine.fail(
@@ -203,7 +208,8 @@ void read_groups(const ObjectReader& engine, Scenario& s) {
 /// Who waits for a load from below, and whether there is one.
 void read_load(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
-  c.layers = std::max(1U, s.model.layers);
+  const std::uint32_t layers = std::max(1U, s.model.layers);
+  c.layers = static_cast<std::uint32_t>(stage_layers(layers, s.shards()));
   const std::string choice = engine.text("load_or_recompute").value_or("always_load");
   s.load_at_break_even = choice == "break_even";
   if (choice != "always_load" && !s.load_at_break_even) {
@@ -224,6 +230,19 @@ void read_load(const ObjectReader& engine, Scenario& s) {
                                     "expected at least one byte a layer",
                                     c.layers, c.block_bytes.count()));
   }
+}
+
+/// Where the times of collectives come from.
+void note_collectives(const ObjectReader& top, Scenario& s) {
+  const std::uint32_t ranks = s.engine.tensor_parallel;
+  if (ranks == 1) return;
+  if (ranks > kMostCollectiveRanks) {
+    top.fail("engine", fmt::format("tensor_parallel_size {}: collectives of more than one node are "
+                                   "not modelled; expected at most {}, or compute of kind linear",
+                                   ranks, kMostCollectiveRanks));
+  }
+  s.notes.push_back(
+      fmt::format("compute: {} ranks, {}", ranks, all_reduce_of(*s.gpu, ranks).source));
 }
 
 void read_interference(const ObjectReader& engine, Scenario& s) {
@@ -285,6 +304,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   const EnginePreset& preset = find_preset(preset_name, engine->where("preset"));
   s.preset = std::string(preset.name);
   EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
+  read_ranks(*engine, s);
 
   assign(c.block_tokens, engine->integer("block_tokens", 1, 65536));
   assign(c.max_num_seqs, engine->integer("max_num_seqs", 1, 1 << 20));
@@ -305,6 +325,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
     bool& target = c.*choice.member;
     target = engine->boolean(choice.name).value_or(target);
   }
+  if (c.pipeline_parallel > 1) c.async_scheduling = false;
   if (c.family == EngineFamily::kVllmV1) read_scheduler(top, *engine, s);
 
   const std::string layout = engine->text("kv_layout").value_or("contiguous");
@@ -313,12 +334,15 @@ void read_engine(const ObjectReader& top, Scenario& s) {
       engine->fail("kv_layout", "per_layer needs a named model, whose layers it counts");
     }
     const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
-    c.copies_per_block = static_cast<std::uint32_t>(parts * s.model.spec->kv_layers);
+    const std::int64_t layers = stage_layers(s.model.spec->kv_layers, s.shards());
+    c.copies_per_block = static_cast<std::uint32_t>(parts * layers);
   } else if (layout != "contiguous") {
     engine->fail("kv_layout",
                  fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
   }
-  c.block_bytes = s.model.kv_bytes_per_token * c.block_tokens;
+  const Bytes rank_bytes =
+      rank_kv_bytes(s.model.kv_bytes_per_token, s.model.spec, s.model.layers, s.shards());
+  c.block_bytes = rank_bytes * c.block_tokens;
   read_groups(*engine, s);
   if (c.block_bytes > kMostBlockBytes) {
     engine->fail("block_tokens",
@@ -404,6 +428,7 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   }
   if (!shaped) compute->fail("kind", "components needs a named model and a gpu");
   s.compute.kind = ComputeChoice::Kind::kComponents;
+  note_collectives(top, s);
   if (compute) {
     compute->refuse({"step_us", "token_ns", "kv_token_ns"}, "expected only with kind linear");
     s.compute.host_overhead_us =

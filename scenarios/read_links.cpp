@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "models/link/defaults.hpp"
 #include "scenarios/scenario_parts.hpp"
@@ -19,7 +20,7 @@ constexpr Names kLinkKeys[] = {
     "name",          "from",        "to",         "kind",         "latency_us",
     "bandwidth",     "per_copy_us", "copy_bytes", "copies",       "gbs",
     "duplex_factor", "method",      "submit_us",  "numa_penalty", "through",
-    "shared_by",     "sm_share",    "mem",        "pattern"};
+    "shared_by",     "sm_share",    "mem",        "pattern",      "rank"};
 constexpr Names kMediumKeys[] = {"name", "bandwidth", "discipline"};
 constexpr std::uint32_t kMostClients = 1024;
 
@@ -151,6 +152,14 @@ LinkChoice read_link(const ObjectReader& link, Scenario& s) {
   const CopyMethod method = read_method(link, out);
   out.submit = microseconds_up(link.number("submit_us", 0, 1e6).value_or(0));
   out.numa_penalty = link.number("numa_penalty", 0.01, 1).value_or(1);
+  if (const auto rank = link.integer("rank", 0)) {
+    if (*rank >= std::int64_t{s.world()}) {
+      link.fail("rank", fmt::format("expected a rank below {} (tensor_parallel_size x "
+                                    "pipeline_parallel_size), found {}",
+                                    s.world(), *rank));
+    }
+    out.rank = static_cast<std::uint32_t>(*rank);
+  }
   const std::string kind = link.require_text("kind");
   if (kind != "profile") link.refuse({"mem", "pattern"}, "expected only with kind profile");
   if (kind == "affine" || kind == "constant") {
@@ -180,13 +189,65 @@ LinkChoice read_link(const ObjectReader& link, Scenario& s) {
 }
 
 /// Both directions submit through one thread, at one price.
-void check_submission(const ObjectReader& top, const Scenario& s) {
-  if (!s.down || !s.up || s.down->submit == s.up->submit) return;
-  if (s.down->submit == Duration(0) || s.up->submit == Duration(0)) return;
+void check_submission(const ObjectReader& top, const LinkChoice& down, const LinkChoice& up) {
+  if (down.submit == up.submit) return;
+  if (down.submit == Duration(0) || up.submit == Duration(0)) return;
   top.fail("links", fmt::format("expected one submit_us for both directions, found {} and {}",
-                                static_cast<double>(s.down->submit.count()) / 1000,
-                                static_cast<double>(s.up->submit.count()) / 1000));
+                                static_cast<double>(down.submit.count()) / 1000,
+                                static_cast<double>(up.submit.count()) / 1000));
 }
+
+/// Links by rank, in any order: each rank has one down and one up, in this order, in `rank_links`.
+class RankLinks {
+ public:
+  void add(const ObjectReader& link, const LinkChoice& choice) {
+    for (const auto& [key, other] : links_) {
+      if (other.name == choice.name) {
+        link.fail("name", fmt::format("two links are called \"{}\"; expected different names",
+                                      choice.name));
+      }
+    }
+    if (!links_.emplace(std::pair(*choice.rank, choice.from != "hbm"), choice).second) {
+      link.fail("rank", fmt::format("a second link from {} to {} of rank {}", choice.from,
+                                    choice.to, *choice.rank));
+    }
+  }
+
+  bool empty() const { return links_.empty(); }
+
+  void take_over(const ObjectReader& top, Scenario& s) const {
+    if (links_.empty()) return;
+    const std::string host(s.tier->host_end());
+    for (std::uint32_t rank = 0; rank < s.world(); ++rank) {
+      for (const bool up : {false, true}) {
+        const auto found = links_.find({rank, up});
+        if (found == links_.end()) {
+          top.fail("links", fmt::format("rank {} has no link {}; expected both directions for "
+                                        "each of {} ranks, or links without rank, of which every "
+                                        "rank has one",
+                                        rank, up ? host + " to hbm" : "hbm to " + host, s.world()));
+        }
+        s.rank_links.push_back(found->second);
+      }
+      check_submission(top, s.rank_links[2 * rank], s.rank_links[2 * rank + 1]);
+    }
+    // One rank is the engine; else what is asked of any one is asked of the slowest.
+    s.down = slowest(s.rank_links, 0);
+    s.up = slowest(s.rank_links, 1);
+    if (s.world() == 1) s.rank_links.clear();
+  }
+
+ private:
+  static LinkChoice slowest(const std::vector<LinkChoice>& links, std::size_t direction) {
+    std::size_t least = direction;
+    for (std::size_t i = direction; i < links.size(); i += 2) {
+      if (links[i].make()->capacity().value() < links[least].make()->capacity().value()) least = i;
+    }
+    return links[least];
+  }
+
+  std::map<std::pair<std::uint32_t, bool>, LinkChoice> links_;
+};
 
 }  // namespace
 
@@ -195,6 +256,8 @@ const KeyTable ScenarioKeys::kMedium = kMediumKeys;
 
 void read_links(const ObjectReader& top, Scenario& s) {
   read_media(top, s);
+  RankLinks by_rank;
+  bool any_alike = false;
   for (const ObjectReader& link : top.objects("links", ScenarioKeys::kLink)) {
     const LinkChoice choice = read_link(link, s);
     if (!s.tier) {
@@ -221,7 +284,14 @@ void read_links(const ObjectReader& top, Scenario& s) {
       link.refuse({"through", "shared_by", "submit_us"},
                   "expected only where data goes by way of the host, not with device.direct");
     }
+    any_alike = any_alike || !choice.rank;
+    if (choice.rank) {
+      if (any_alike) link.fail("rank", "expected on every link or on none");
+      by_rank.add(link, choice);
+      continue;
+    }
     const bool down = choice.from == "hbm";
+    if (!by_rank.empty()) link.fail("name", "expected a rank, as the links before it have");
     auto& lane = down ? s.down : s.up;
     const auto& other = down ? s.up : s.down;
     if (lane) link.fail("name", fmt::format("a second link from {} to {}", choice.from, choice.to));
@@ -231,8 +301,9 @@ void read_links(const ObjectReader& top, Scenario& s) {
     }
     lane = choice;
   }
+  by_rank.take_over(top, s);
   fill_from_profile(s);
-  check_submission(top, s);
+  if (s.down && s.up) check_submission(top, *s.down, *s.up);
   if (!s.tier || (s.down && s.up)) return;
   if (s.gpu == nullptr) {
     top.missing("links", fmt::format("a link {} (no gpu to take a default from)",

@@ -22,7 +22,7 @@ std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
                                   std::string_view text, const SourceRef& where) {
   const std::uint64_t blocks = s.tier_blocks(capacity);
   if (capacity.kind == Capacity::Kind::kUnbounded) return blocks;
-  const std::int64_t block = s.engine.block_bytes.count();
+  const std::int64_t block = s.tier_block_bytes().count();
   if (blocks == 0 && capacity.count > 0) {
     const std::uint32_t k = s.engine.blocks_per_chunk;
     const std::string chunk = k == 1 ? fmt::format("block of {} bytes", block)
@@ -40,6 +40,11 @@ std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
                                  text, block));
   }
   return blocks;
+}
+
+Capacity instance_capacity(const Scenario& s, const TierChoice& tier, Capacity capacity) {
+  if (tier.per_rank && capacity.kind == Capacity::Kind::kBytes) capacity.count *= s.world();
+  return capacity;
 }
 
 EvictionChoice read_eviction(const ObjectReader& object) {
@@ -76,15 +81,17 @@ void read_kind(const ObjectReader& tier, bool behind, TierChoice& out, Scenario&
   tier.fail("kind", unknown_name("kind of tier", kind, kTierKinds));
 }
 
-/// Who shares the tier. One engine runs, so that only the names that fit the kind matter.
-void read_scope(const ObjectReader& tier, const TierChoice& t) {
+/// Who shares the tier. Engines of data parallelism have one each; else one engine runs, so that
+/// only the names that fit the kind matter.
+void read_scope(const ObjectReader& tier, TierChoice& t) {
   const std::string scope = tier.text("scope").value_or("instance");
+  t.per_rank = scope == "rank";
   if (scope == "instance" || scope == "rank") return;
   const bool wide = scope == "node" || scope == "cluster";
   const bool shared = t.storage && t.storage->spec.kind != StorageKind::kNvme;
   if (wide && shared) return;
   tier.fail("scope",
-            fmt::format("expected {} (one engine on one GPU), found \"{}\"",
+            fmt::format("expected {} (one engine, or each for itself), found \"{}\"",
                         shared ? "rank, instance, node or cluster" : "instance or rank", scope));
 }
 
@@ -164,7 +171,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
                           tiers.size(), out.kind()));
   }
   const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
-  out.capacity = parse_capacity(capacity, out.where);
+  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
   checked_tier_blocks(s, out.capacity, capacity, out.where);
   out.eviction = read_eviction(tier);
   // What upstream calls arc is not the paper's (vllm/v1/kv_offload/cpu/policies/arc.py).

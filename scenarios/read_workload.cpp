@@ -198,7 +198,8 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   if (!sizes || sizes->empty()) plan->missing("sizes", "sizes to try, e.g. [\"0GiB\", \"64GiB\"]");
   std::uint64_t previous = 0;
   for (const std::string& size : *sizes) {
-    const Capacity capacity = parse_capacity(size, plan->where("sizes"));
+    const Capacity capacity =
+        instance_capacity(s, *s.tier, parse_capacity(size, plan->where("sizes")));
     const std::uint64_t blocks = checked_tier_blocks(s, capacity, size, plan->where("sizes"));
     if (!out.sizes.empty() && blocks <= previous) {
       plan->fail("sizes", fmt::format("expected ascending sizes, found {} after {}", size,

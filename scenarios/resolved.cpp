@@ -46,6 +46,7 @@ json link_json(const LinkChoice& l) {
   if (l.numa_penalty != 1) out["numa_penalty"] = l.numa_penalty;
   if (!l.through.empty()) out["through"] = l.through;
   if (l.shared_by > 1) out["shared_by"] = l.shared_by;
+  if (l.rank) out["rank"] = *l.rank;
   return out;
 }
 
@@ -152,6 +153,9 @@ json engine_json(const Scenario& s) {
     out["preemption_mode"] = e.swap.swap ? "swap" : "recompute";
     out["swap_space"] = fmt::format("{}B", s.swap_space.count());
   }
+  if (e.tensor_parallel > 1) out["tensor_parallel_size"] = e.tensor_parallel;
+  if (e.pipeline_parallel > 1) out["pipeline_parallel_size"] = e.pipeline_parallel;
+  if (e.data_parallel > 1) out["data_parallel_size"] = e.data_parallel;
   if (s.interference) {
     out["interference"] = {{"hbm_bytes_per_second", s.interference->hbm_bytes_per_s},
                            {"factor", s.interference->memory_factor}};
@@ -295,9 +299,16 @@ json resolved_configuration(const Scenario& s) {
     }
   }
   out["links"] = json::array();
-  if (s.down) out["links"].push_back(link_json(*s.down));
-  if (s.up) out["links"].push_back(link_json(*s.up));
+  for (const LinkChoice& link : s.rank_links) out["links"].push_back(link_json(link));
+  if (s.down && s.rank_links.empty()) out["links"].push_back(link_json(*s.down));
+  if (s.up && s.rank_links.empty()) out["links"].push_back(link_json(*s.up));
   if (!s.media.empty()) out["media"] = media_json(s.media);
+  if (s.host) {
+    out["host"] = {{"memory_bytes", s.host->memory.count()},
+                   {"reserved_bytes", s.host->reserved.count()},
+                   {"instances", s.host->instances},
+                   {"numa_nodes", s.host->numa_nodes}};
+  }
   out["slo"] = json::array();
   for (const SloTarget& target : s.slo) {
     out["slo"].push_back(

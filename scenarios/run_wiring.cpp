@@ -1,7 +1,5 @@
 #include "scenarios/run_wiring.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "models/tier/storage_link.hpp"
@@ -10,23 +8,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kDownLink = 0;
-constexpr std::uint32_t kUpLink = 1;
 constexpr std::uint64_t kMostCpuBlocks = std::uint64_t{1} << 31;  // the engine's counters
-
-void gather_offload(const OffloadCounters& offload, RunResult& r) {
-  TierResult& tier = r.tiers[1];
-  tier.queries = offload.queries;
-  tier.hits = offload.hits;
-  tier.hits_resumed = offload.hits_resumed;
-  tier.store_failures = offload.store_failures;
-  for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
-    if (offload.refused[i] == 0) continue;
-    const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
-    tier.write_refusals.push_back({std::string(reason), offload.refused[i]});
-  }
-  r.flushes = offload.flushes;
-}
 
 }  // namespace
 
@@ -53,7 +35,15 @@ std::uint32_t RunWiring::links() const {
 std::vector<std::uint64_t> RunWiring::capacities() const {
   std::vector<std::uint64_t> out = {s_.engine.usable_blocks(), tier_blocks_};
   for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
+  for (std::uint64_t& blocks : out) {
+    if (blocks != kUnboundedBlocks) blocks *= s_.engine.data_parallel;
+  }
   return out;
+}
+
+const LinkChoice& RunWiring::rank_link(std::uint32_t rank, bool down) const {
+  if (!s_.rank_links.empty()) return s_.rank_links[2 * rank + (down ? 0 : 1)];
+  return down ? *s_.down : *s_.up;
 }
 
 LaneSpec RunWiring::lane(std::uint32_t link, const LinkChoice& choice) const {
@@ -118,8 +108,13 @@ EngineParts RunWiring::parts() const {
   out.lower->media.seed = s_.seed;
   for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
     out.lower->media.media.push_back(
-        {s_.media[i].bytes_per_second, kFirstMedium + i, s_.media[i].fifo});
+        {s_.media[i].bytes_per_second, first_medium() + i, s_.media[i].fifo});
   }
+  for (std::uint32_t rank = 0; rank < lane_pairs() && lane_pairs() > 1; ++rank) {
+    out.lower->ranks.push_back({lane(2 * rank + kDownLink, rank_link(rank, true)),
+                                lane(2 * rank + kUpLink, rank_link(rank, false))});
+  }
+  out.lower->stored_once = s_.tier_copies() < s_.world();
   if (has_storage()) {
     out.lower->storage = device();
     out.lower->direct = direct();
@@ -129,173 +124,6 @@ EngineParts RunWiring::parts() const {
   }
   if (s_.load_at_break_even) out.lower->load_estimate = load_link();
   out.lower->interference = s_.copy_interference();
-  return out;
-}
-
-RunResult RunWiring::gather(const Engine& engine, RunResult r) const {
-  r.deferrals = engine.deferrals();
-  r.flush_stall_s = seconds_of(engine.flush_stall());
-  std::size_t series = r.series.size() - r.tiers.size() - r.links.size();
-
-  const auto name_tier = [&](std::size_t i, const std::string& name, std::uint64_t blocks) {
-    TierResult& tier = r.tiers[i];
-    tier.name = name;
-    tier.unbounded = blocks == ~std::uint64_t{0};
-    tier.capacity_blocks = tier.unbounded ? 0 : blocks;
-    tier.capacity_bytes =
-        static_cast<std::int64_t>(tier.capacity_blocks) * s_.engine.block_bytes.count();
-    r.prompt_tokens_by_source[i + 1].first = name;
-    r.series[series++].name = name;
-  };
-  name_tier(0, "hbm", s_.engine.usable_blocks());
-  const PrefixCacheCounters& prefix = engine.scheduler().counters();
-  r.tiers[0].queries = prefix.queries;
-  r.tiers[0].hits = prefix.hits;
-  r.tiers[0].hits_resumed = prefix.hits_resumed;
-  if (v0()) r.swap = swap_result(engine);
-  if (tiers() == 1) return r;
-
-  name_tier(1, s_.tier->name, tier_blocks_);
-  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
-    name_tier(i + 2, s_.behind[i].name, s_.tier_blocks(s_.behind[i].capacity));
-  }
-  if (v0()) {
-    r.tiers[1].evictions = 0;  // what left was swapped in, or ended
-  } else if (engine.streaming() != nullptr) {
-    r.tiers[1].queries = engine.streaming()->lower_counters().queries;
-    r.tiers[1].hits = engine.streaming()->lower_counters().hits;
-  } else {
-    gather_offload(engine.connector()->counters(), r);
-  }
-  if (!v0()) r.load_choice = load_choice(engine);
-  if (s_.copy_interference().any()) r.copy_harm_s = seconds_of(engine.copy_harm());
-  if (s_.engine.load != LoadSemantics::kAsync) {
-    r.load_wait = {engine.load_stalls(), seconds_of(engine.load_stall())};
-  }
-  const std::size_t first = series;  // of the links, in their order
-  const auto name_link = [&](std::size_t i, const LinkChoice& choice) {
-    r.links[i].name = choice.name;
-    r.links[i].from = choice.from;
-    r.links[i].to = choice.to;
-    r.links[i].capacity_bytes_per_s = choice.make()->capacity().value();
-    r.links[i].model = choice.source;
-    r.series[first + i].name = choice.name;
-  };
-  if (!has_storage() || !direct()) {
-    name_link(kDownLink, *s_.down);
-    name_link(kUpLink, *s_.up);
-  }
-  for (std::size_t i = 0; i < s_.media.size(); ++i) {
-    LinkResult& link = r.links[kFirstMedium + i];
-    link.name = s_.media[i].name;
-    link.model = s_.media[i].fifo ? "scenario, first come first served" : "scenario, fair shares";
-    link.medium = true;
-    link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
-    r.series[first + kFirstMedium + i].name = link.name;
-  }
-  if (has_storage()) {
-    const std::string near(direct() ? "hbm" : TierChoice::kHost);
-    gather_storage(r, *engine.storage(), *s_.tier->storage, device(), {1, near, first});
-  }
-  if (const Tiering* tiering = engine.tiering()) gather_behind(r, *tiering, first);
-  return r;
-}
-
-/// What the tiers behind the first did. Each was asked for what the nearer ones did not supply.
-void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, std::size_t first) const {
-  const std::uint64_t capacity = r.tiers[1].capacity_blocks / s_.engine.blocks_per_chunk;
-  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
-    gather_storage(r, tiering.device(i), *s_.behind[i].storage, device_behind(i),
-                   {i + 2, s_.tier->name, first});
-    const SecondaryCounters& c = tiering.counters(i);
-    TierResult& t = r.tiers[i + 2];
-    t.queries = c.queries;
-    t.hits = c.hits;
-    t.tiering = {c.promotions, c.cascades, c.promotion_failures, 0};
-    if (capacity > 0) {
-      t.tiering->peak_pinned_share =
-          static_cast<double>(c.peak_pinned) / static_cast<double>(capacity);
-    }
-  }
-}
-
-SwapResult RunWiring::swap_result(const Engine& engine) const {
-  const V0Scheduler& v0 = *engine.v0();
-  SwapResult out;
-  out.swapped_out = v0.swaps().requests_out;
-  out.swapped_in = v0.swaps().requests_in;
-  out.blocks_out = v0.swaps().blocks_out;
-  out.blocks_in = v0.swaps().blocks_in;
-  if (engine.swap() != nullptr) out.stall_s = seconds_of(engine.swap()->stall());
-  out.peak_swapped = v0.swaps().peak_requests;
-  if (tier_blocks_ > 0) {
-    out.peak_cpu_usage = v0.swaps().peak_blocks / static_cast<double>(tier_blocks_);
-  }
-  if (const auto& fatal = v0.fatal()) {
-    out.fatal = fmt::format(
-        "lack of CPU swap space: to swap request {} out takes {} blocks, and {} of {} are free",
-        raw(fatal->request), fatal->needed, fatal->free, tier_blocks_);
-  }
-  return out;
-}
-
-/// The links to the device, and what the device did.
-void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
-                               const StorageChoice& choice, const StorageDeviceConfig& config,
-                               const StorageAt& at) const {
-  const StorageSpec& spec = config.spec;
-  TierResult& t = r.tiers[at.tier];
-  const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
-                             const std::string& to, const StorageLane& lane) {
-    LinkResult& l = r.links[link];
-    l.name = fmt::format("{}-{}", t.name, way);
-    l.from = from;
-    l.to = to;
-    l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
-    // A job's bytes are told as if spread evenly over its time, which a bin may see as too many.
-    l.peak_bytes_per_s = std::min(l.peak_bytes_per_s, l.capacity_bytes_per_s);
-    l.model = fmt::format("{}, {} {} in flight{}", name_of(spec.kind), spec.slots,
-                          spec.whole_jobs ? "jobs" : "operations", choice.direct ? ", direct" : "");
-    r.series[at.first_series + link].name = l.name;
-  };
-  name_link(config.write_link, "write", at.near, t.name, spec.write);
-  name_link(config.read_link, "read", t.name, at.near, spec.read);
-
-  t.kind = name_of(spec.kind);
-  DeviceResult& d = t.device.emplace();
-  d.bytes_read = storage.wear().read.count();
-  d.bytes_written = storage.wear().written.count();
-  const LatencySamples& loads = storage.latency(StorageOp::kRead);
-  if (loads.count() > 0) {
-    d.latency_p50_ms = loads.stats().median_ms;
-    d.latency_p99_ms = loads.stats().p99_ms;
-  }
-  if (spec.write_cache) d.slow_write_seconds = seconds_of(storage.slow_writes());
-  if (spec.rated_writes > Bytes(0)) {
-    d.endurance_share = storage.wear().endurance_share(spec.rated_writes);
-  }
-  Bytes drive = choice.drive_bytes;
-  if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
-  if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
-    d.drive_writes = storage.wear().drive_writes(drive);
-  }
-}
-
-/// Where loading begins to pay, and what was decided of each load.
-LoadChoiceResult RunWiring::load_choice(const Engine& engine) const {
-  LoadChoiceResult out;
-  const auto cost = s_.make_cost();
-  const auto up = load_link();
-  const std::uint32_t pool = s_.engine.usable_blocks() * s_.engine.block_tokens;
-  const std::uint32_t most = s_.engine.max_model_len;
-  LoadEstimate estimate(s_.engine, *cost, *up);
-  out.break_even_tokens =
-      estimate.break_even_tokens(most > 0 ? std::min(most, pool) : pool).value_or(0);
-  if (const LoadChoice* choice = engine.load_choice()) {
-    out.decided = true;
-    out.loaded = choice->loaded();
-    out.recomputed = choice->recomputed();
-  }
   return out;
 }
 

@@ -1,14 +1,15 @@
-// A scenario as the parts that an engine is built from, and an engine's counts under the scenario's
-// names.
+// A scenario as the parts that an engine is built from (run_wiring.cpp), and engines' counts under
+// the scenario's names (run_gather.cpp).
 //
-// Links are numbered: those between HBM and host memory, the media behind them, those between host
-// memory and each storage device.
+// Links of one engine are numbered: those between HBM and host memory, of each rank where ranks
+// differ, the media behind them, those between host memory and each storage device. Those of
+// several engines follow one another.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "models/engine/engine.hpp"
+#include "models/cluster.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/result.hpp"
 
@@ -16,17 +17,18 @@ namespace spillway {
 
 class RunWiring {
  public:
-  static constexpr std::uint32_t kFirstMedium = 2;
-
   explicit RunWiring(const Scenario& scenario)
       : s_(scenario),
         tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0) {}
+
+  /// Of one engine, as the links below.
+  std::uint32_t first_medium() const { return 2 * lane_pairs(); }
 
   /// HBM, and the tiers below where the scenario gives the nearest any room.
   std::uint32_t tiers() const {
     return tier_blocks_ > 0 ? 2 + static_cast<std::uint32_t>(s_.behind.size()) : 1;
   }
-  /// In blocks, of all tiers.
+  /// In blocks, of all tiers of all engines.
   std::vector<std::uint64_t> capacities() const;
   std::uint64_t tier_blocks() const { return tier_blocks_; }
   std::uint32_t links() const;
@@ -37,33 +39,45 @@ class RunWiring {
   std::uint32_t write_link(std::size_t index) const;
   std::uint32_t read_link(std::size_t index) const;
   EngineParts parts() const;
-  /// `r` is what observers recorded.
-  RunResult gather(const Engine& engine, RunResult r) const;
+  /// `r` is what observers recorded, the links of several engines one after another.
+  RunResult gather(const Cluster& cluster, RunResult r) const;
 
  private:
+  static constexpr std::uint32_t kDownLink = 0;
+  static constexpr std::uint32_t kUpLink = 1;
+  static constexpr std::uint64_t kUnboundedBlocks = ~std::uint64_t{0};
+
   bool v0() const { return s_.engine.family == EngineFamily::kVllmV0; }
   /// The first tier is storage.
   bool has_storage() const { return tiers() > 1 && s_.tier->storage.has_value(); }
   bool direct() const { return s_.tier->storage->direct; }
   std::uint32_t after_media() const {
-    return kFirstMedium + static_cast<std::uint32_t>(s_.media.size());
+    return first_medium() + static_cast<std::uint32_t>(s_.media.size());
   }
+  /// Down and up: one pair where all ranks are alike, else one of each rank.
+  std::uint32_t lane_pairs() const { return s_.ranks_apart() ? s_.world() : 1; }
+  const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
   LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const;
   StorageDeviceConfig device_behind(std::size_t index) const;
   /// The device, bounded by the GPU's link too where it reaches the GPU itself.
   StorageDeviceConfig device() const;
   /// The way of a load, nothing else on it.
   std::unique_ptr<LinkModel> load_link() const;
+  void gather_engine(const Engine& engine, RunResult& r) const;
+  void name_links(const Engine& engine, const std::string& suffix, std::uint32_t first_link,
+                  std::size_t first_series, RunResult& r) const;
   struct StorageAt {
-    std::size_t tier;  ///< of the result
-    std::string near;  ///< the place at the other end of its links
+    std::size_t tier;    ///< of the result
+    std::string near;    ///< the place at the other end of its links
+    std::string suffix;  ///< of their names, where there are several engines
+    std::uint32_t first_link;
     std::size_t first_series;
   };
   void gather_storage(RunResult& r, const StorageDevice& storage, const StorageChoice& choice,
                       const StorageDeviceConfig& config, const StorageAt& at) const;
-  void gather_behind(RunResult& r, const Tiering& tiering, std::size_t first_series) const;
+  void gather_behind(RunResult& r, const Tiering& tiering, StorageAt at) const;
   SwapResult swap_result(const Engine& engine) const;
-  LoadChoiceResult load_choice(const Engine& engine) const;
+  LoadChoiceResult load_choice(const Cluster& cluster) const;
 
   const Scenario& s_;
   std::uint64_t tier_blocks_;

@@ -12,8 +12,8 @@ namespace spillway {
 namespace {
 
 constexpr std::string_view kTopKeys[] = {
-    "name",     "description", "model", "gpu",  "engine",   "tiers", "links",   "compute",
-    "workload", "slo",         "plan",  "seed", "policies", "media", "hardware"};
+    "name",     "description", "model", "gpu",  "engine",   "tiers", "links",    "compute",
+    "workload", "slo",         "plan",  "seed", "policies", "media", "hardware", "host"};
 
 }  // namespace
 
@@ -39,7 +39,18 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   parameters.host_overhead_us = compute.host_overhead_us;
   parameters.sequence_us = compute.sequence_us;
   parameters.kv_bits = bits_of(model.kv_dtype);
+  parameters.shards = shards();
+  if (engine.tensor_parallel > 1) {
+    parameters.reduce = all_reduce_of(*gpu, engine.tensor_parallel).reduce;
+  }
   return make_components_cost(parameters);
+}
+
+std::uint32_t Scenario::tier_copies() const {
+  // Ranks of an MLA model hold the same latents, of which one copy is enough where they share the
+  // layers too (7eca0e1a64).
+  const bool mla = model.spec != nullptr && model.spec->is_mla();
+  return mla && engine.mla_single_copy && engine.pipeline_parallel == 1 ? 1 : world();
 }
 
 CopyInterference Scenario::copy_interference() const {
@@ -69,15 +80,10 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
 }
 
 /// Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py); v0's are not
-/// (vllm/worker/worker.py @ db66e018ea). Ranks of an MLA model hold the same latents, of which one
-/// copy is enough where they share the layers too (7eca0e1a64).
+/// (vllm/worker/worker.py @ db66e018ea).
 Bytes Scenario::tier_slot() const {
   const std::int64_t page = engine.family == EngineFamily::kVllmV0 ? 1 : 4096;
-  const bool mla = model.spec != nullptr && model.spec->is_mla();
-  const bool one_copy = mla && engine.mla_single_copy && engine.pipeline_parallel == 1;
-  const std::int64_t copies =
-      one_copy ? 1 : std::int64_t{engine.tensor_parallel} * engine.pipeline_parallel;
-  const Bytes chunk = engine.block_bytes * copies * std::int64_t{engine.blocks_per_chunk};
+  const Bytes chunk = tier_block_bytes() * std::int64_t{engine.blocks_per_chunk};
   return Bytes(ceil_div(chunk.count(), page) * page);
 }
 
@@ -97,6 +103,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_tiers(top, s);
   check_simple(top, s);
   read_links(top, s);
+  check_ranks(top, s);
   read_streaming(top, s);
   check_v0(top, s);
   check_interference(top, s);
@@ -105,6 +112,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_workload(top, s);
   read_slo(top, s);
   read_plan(top, s);
+  read_host(top, s);
   return s;
 }
 

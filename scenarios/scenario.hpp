@@ -34,7 +34,7 @@ namespace spillway {
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
   static const KeyTable kTop, kModel, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
-      kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kSlo, kPlan, kPolicies;
+      kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kSlo, kPlan, kPolicies;
 };
 
 struct ModelChoice {
@@ -68,6 +68,7 @@ struct TierChoice {
   Capacity capacity;
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
+  bool per_rank = false;  ///< capacity is of each rank, not of the engine
   SourceRef where;
 
   std::string_view kind() const { return storage ? name_of(storage->spec.kind) : "dram"; }
@@ -185,6 +186,18 @@ struct Scenario {
   std::optional<PlanChoice> plan;
   std::uint64_t seed = 1;
   std::vector<std::string> notes;
+
+  ModelShards shards() const { return {engine.tensor_parallel, engine.pipeline_parallel}; }
+  /// Ranks of one engine: GPUs that hold a part of every block each.
+  std::uint32_t world() const { return shards().ranks(); }
+  /// KV bytes of a block on one rank, on all, and in a tier below.
+  Bytes rank_block_bytes() const { return engine.block_bytes; }
+  Bytes pool_block_bytes() const { return engine.block_bytes * std::int64_t{world()}; }
+  Bytes tier_block_bytes() const { return engine.block_bytes * std::int64_t{tier_copies()}; }
+  /// Ranks whose part of a block a tier below keeps: all, or one where all hold the same.
+  std::uint32_t tier_copies() const;
+  /// Ranks that are not alike, or get in each other's way: each has lanes of its own in a run.
+  bool ranks_apart() const { return world() > 1 && (!media.empty() || !rank_links.empty()); }
 
   std::unique_ptr<StepCost> make_cost() const;
   /// What copies between HBM and the tier take from steps.

@@ -9,6 +9,13 @@ ModelChoice read_model(const ObjectReader& top);
 void read_engine(const ObjectReader& top, Scenario& s);
 /// What the scheduler is told beyond its batch sizes; before the pool is sized.
 void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenario& s);
+/// The keys *_parallel_size of the engine: before anything is sized.
+void read_ranks(const ObjectReader& engine, Scenario& s);
+/// What several ranks or engines cannot be combined with; after the links.
+void check_ranks(const ObjectReader& top, const Scenario& s);
+/// The key `host`, and whether its memory holds what the scenario asks of it; after everything
+/// that asks.
+void read_host(const ObjectReader& top, Scenario& s);
 Residency read_residency(const ObjectReader& engine);
 /// The keys of the connector below HBM; after block size and residency.
 void read_connector(const ObjectReader& engine, Scenario& s);
@@ -58,6 +65,9 @@ void read_plan(const ObjectReader& top, Scenario& s);
 /// holds not even one block without being 0, or more bytes than can be counted.
 std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
                                   std::string_view text, const SourceRef& where);
+
+/// A size of `tier` as what all ranks of an engine have together.
+Capacity instance_capacity(const Scenario& s, const TierChoice& tier, Capacity capacity);
 
 /// What was typed on the command line may lie where the user stands.
 bool lies_here(const SourceRef& where, const std::string& path);

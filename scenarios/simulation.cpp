@@ -6,7 +6,7 @@
 #include <chrono>
 #include <optional>
 
-#include "models/engine/engine.hpp"
+#include "models/cluster.hpp"
 #include "models/engine/grouped_blocks.hpp"
 #include "reports/format.hpp"
 #include "scenarios/binding.hpp"
@@ -191,12 +191,14 @@ class Run {
         workload_(workload),
         options_(options),
         wiring_(scenario),
-        recorder_(wiring_.tiers(), wiring_.links(), goodput_targets(scenario.slo)),
-        binding_(scenario.engine.max_num_seqs, 1),
-        conservation_(workload.size(), wiring_.capacities()) {
+        recorder_(wiring_.tiers(), wiring_.links() * scenario.engine.data_parallel,
+                  goodput_targets(scenario.slo)),
+        binding_(scenario.engine.max_num_seqs, scenario.engine.data_parallel),
+        conservation_(workload.size(), wiring_.capacities(),
+                      scenario.engine.pipeline_parallel > 1) {
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
       const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
-      recorder_.set_medium(RunWiring::kFirstMedium + i, BytesPerSecond(rate));
+      recorder_.set_medium(wiring_.first_medium() + i, BytesPerSecond(rate));
     }
     observers_.add(recorder_);
     observers_.add(conservation_);
@@ -208,11 +210,15 @@ class Run {
     const auto started = std::chrono::steady_clock::now();
     check_pool(s_, wiring_.tier_blocks(), workload_);
     check_span(s_, workload_);
-    EngineParts parts = wiring_.parts();
-    parts.classes = classes_of(s_, workload_);
-    Engine engine(queue_, workload_, std::move(parts), observers_);
-    Arrivals arrivals(queue_, workload_, s_.workload.arrival, engine);
-    engine.set_listener(arrivals);
+    const std::vector<RequestClass> classes = classes_of(s_, workload_);
+    const auto parts = [&](std::uint32_t) {
+      EngineParts out = wiring_.parts();
+      out.classes = classes;
+      return out;
+    };
+    Cluster cluster(queue_, workload_, s_.engine.data_parallel, parts, wiring_.links(), observers_);
+    Arrivals arrivals(queue_, workload_, s_.workload.arrival, cluster.sink());
+    cluster.set_listener(arrivals);
     std::uint32_t stuck = 0;
     try {
       arrivals.start();
@@ -221,7 +227,7 @@ class Run {
           options_.progress(conservation_.ended_requests(), workload_.size());
         }
       }
-      stuck = engine.finish_run();
+      stuck = cluster.finish_run();
       tell_unsent(arrivals.fates(), stuck > 0);
       conservation_.on_end(stuck);
     } catch (const InternalError& error) {
@@ -229,22 +235,12 @@ class Run {
                                       error.what(), seconds_of(queue_.now()), queue_.executed(),
                                       s_.seed));
     }
-    if (const StorageDevice* device = engine.storage()) {
-      recorder_.set_busy(wiring_.write_link(), device->busy(StorageOp::kWrite));
-      recorder_.set_busy(wiring_.read_link(), device->busy(StorageOp::kRead));
-    }
-    if (const Tiering* tiering = engine.tiering()) {
-      for (std::size_t i = 0; i < tiering->size(); ++i) {
-        const StorageDevice& device = tiering->device(i);
-        recorder_.set_busy(wiring_.write_link(i), device.busy(StorageOp::kWrite));
-        recorder_.set_busy(wiring_.read_link(i), device.busy(StorageOp::kRead));
-      }
-    }
-    SimulationOutcome out{wiring_.gather(engine, recorder_.result(s_.engine.block_bytes.count())),
+    for (std::uint32_t i = 0; i < cluster.size(); ++i) tell_busy(cluster[i], i * wiring_.links());
+    SimulationOutcome out{wiring_.gather(cluster, recorder_.result(s_.pool_block_bytes().count())),
                           s_.notes};
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
     out.result.binding = binding_.find(out.result);
-    warn(out, engine, stuck);
+    warn(out, cluster, stuck);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     out.result.sim.events = queue_.executed();
@@ -256,6 +252,22 @@ class Run {
   }
 
  private:
+  /// Devices of one engine, where several jobs run side by side.
+  void tell_busy(const Engine& engine, std::uint32_t first_link) {
+    const auto tell = [&](const StorageDevice& device, std::uint32_t write, std::uint32_t read) {
+      recorder_.set_busy(first_link + write, device.busy(StorageOp::kWrite));
+      recorder_.set_busy(first_link + read, device.busy(StorageOp::kRead));
+    };
+    if (const StorageDevice* device = engine.storage()) {
+      tell(*device, wiring_.write_link(), wiring_.read_link());
+    }
+    if (const Tiering* tiering = engine.tiering()) {
+      for (std::size_t i = 0; i < tiering->size(); ++i) {
+        tell(tiering->device(i), wiring_.write_link(i), wiring_.read_link(i));
+      }
+    }
+  }
+
   /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
   void tell_unsent(const std::vector<Arrivals::Fate>& fates, bool deadlock) {
     for (std::uint32_t i = 0; i < fates.size(); ++i) {
@@ -272,7 +284,7 @@ class Run {
     }
   }
 
-  void warn(SimulationOutcome& out, const Engine& engine, std::uint32_t stuck) const {
+  void warn(SimulationOutcome& out, const Cluster& cluster, std::uint32_t stuck) const {
     RunResult& r = out.result;
     for (const SloTarget& target : s_.slo) {
       const double value = find_metric(slo_metrics(), target.name)->value(r);
@@ -281,10 +293,12 @@ class Run {
       r.slo.push_back({target.name, target.at_least, target.target, value, passed});
     }
     warn_of_reach(out);
-    warn_of_tiering(s_, engine, out);
+    for (std::uint32_t i = 0; i < cluster.size(); ++i) warn_of_tiering(s_, cluster[i], out);
     warn_of_swapping(r, stuck, out.warnings);
     if (stuck > 0 && !r.swap) {
-      const Standstill& why = *engine.standstill();
+      std::uint32_t at = 0;
+      while (!cluster[at].standstill()) ++at;
+      const Standstill& why = *cluster[at].standstill();
       out.warnings.push_back(fmt::format("deadlock ({}): {} requests are stuck. Nothing runs: {}",
                                          name_of(why.kind), stuck, explain(why)));
     }
@@ -316,7 +330,7 @@ class Run {
         "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a "
         "lower "
         "bound");
-    if (const std::uint32_t joined = engine.chains().joined(); joined > 0) {
+    if (const std::uint32_t joined = cluster[0].chains().joined(); joined > 0) {
       out.warnings.push_back(fmt::format(
           "where the session's next prompt begins with a request's prompt and has room for its "
           "answer, it is taken to contain that answer ({} of {} requests)",

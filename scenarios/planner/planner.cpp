@@ -276,7 +276,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
     point.capacity = choice.sizes[i];
     point.unbounded = choice.capacities[i].kind == Capacity::Kind::kUnbounded;
     if (!point.unbounded) {
-      point.capacity_bytes = static_cast<std::int64_t>(blocks) * one.engine.block_bytes.count();
+      point.capacity_bytes = static_cast<std::int64_t>(blocks) * one.tier_block_bytes().count();
     }
     point.feasible = is_feasible(run.result);
     point.digest = digest_of(to_json(run.result));
