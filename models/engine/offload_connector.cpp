@@ -31,12 +31,16 @@ template <class Visit>
 void OffloadConnector::for_keys(RequestId id, std::uint32_t from, std::uint32_t to,
                                 Visit visit) const {
   const std::uint32_t k = per_chunk_;
-  if (k == 1) return env_.chains.for_runs(id, from, to, visit);
   std::uint32_t at = from * k;
   env_.chains.for_runs(id, at, to * k, [&](std::uint32_t first, std::uint32_t count) {
-    const std::uint32_t lead = k - 1 - at % k;
-    at += count;
-    return lead >= count || visit(first + lead, (count - 1 - lead) / k + 1);
+    if (k > 1) {
+      const std::uint32_t lead = k - 1 - at % k;
+      at += count;
+      if (lead >= count) return true;
+      first += lead;
+      count = (count - 1 - lead) / k + 1;
+    }
+    return visit(first, count);
   });
 }
 
@@ -49,6 +53,7 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   if (r.transfers_in_flight()) return {false, 0};
   const std::uint32_t full = r.tokens() / chunk_tokens_;
   const std::uint32_t start = local / per_chunk_;
+  const std::uint32_t stride = per_chunk_;
   std::uint32_t hits = 0;
   bool pending = false;
   bool reading = false;
@@ -56,7 +61,7 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   if (asks) {
     for_keys(r.id, start, full, [&](std::uint32_t first, std::uint32_t count) {
       const BlockResidency* block = env_.residency.from(first);
-      for (std::uint32_t i = 0; i < count; ++i, block += per_chunk_) {
+      for (std::uint32_t i = 0; i < count; ++i, block += stride) {
         LookupState state = tier_->state(*block);
         if (tiering_ != nullptr) {
           const BlockId key{first + i * per_chunk_};
@@ -128,12 +133,12 @@ void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access)
   });
   touched_.clear();
   if (tier_->orders_all()) return touch_all();
+  const std::size_t stride = per_chunk_;
   for (std::size_t i = runs_.size(); i-- > 0;) {
-    const BlockResidency* block =
-        env_.residency.from(runs_[i].first) + std::size_t{runs_[i].count} * per_chunk_;
-    for (std::uint32_t k = runs_[i].count; k-- > 0;) {
-      block -= per_chunk_;
-      if (block->idle_below()) touched_.push_back(SlotId{block->below_state});
+    const BlockResidency* block = env_.residency.from(runs_[i].first);
+    for (std::size_t at = runs_[i].count * stride; at > 0;) {
+      at -= stride;
+      if (block[at].idle_below()) touched_.push_back(SlotId{block[at].below_state});
     }
   }
   tier_->touch(touched_, access);
@@ -300,11 +305,13 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     collect_keys(r.id, position, storable);
     threshold_->see_offer(keys_);
   }
+  const std::uint32_t stride = per_chunk_;
+  const StoreThreshold* const threshold = threshold_.get();
   for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
-    for (std::uint32_t i = 0; i < count; ++i, ++position, block += per_chunk_) {
-      const BlockId key{first + i * per_chunk_};
-      if (threshold_ != nullptr && !threshold_->passes(key)) {
+    for (std::uint32_t i = 0; i < count; ++i, ++position, first += stride, block += stride) {
+      const BlockId key{first};
+      if (threshold != nullptr && !threshold->passes(key)) {
         counters_.stores_skipped += per_chunk_;  // nor is it spared, if it is below
       } else if (block->below_state != 0) {
         offered_.push_back(SlotId{block->below()});
@@ -327,12 +334,13 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     return;
   }
   const std::uint32_t job = jobs_.make(h);
+  TransferJob& store = jobs_[job];
   for (std::size_t i = 0; i < fresh_.size(); ++i) {
-    jobs_[job].below.push_back(tier_->begin_write(fresh_[i]));
-    const auto first = r.slots.begin() + std::ptrdiff_t{fresh_at_[i]} * per_chunk_;
-    jobs_[job].hbm.insert(jobs_[job].hbm.end(), first, first + per_chunk_);
+    store.below.push_back(tier_->begin_write(fresh_[i]));
+    const SlotId* slot = r.slots.data() + std::size_t{fresh_at_[i]} * stride;
+    for (std::uint32_t k = 0; k < stride; ++k) store.hbm.push_back(slot[k]);
   }
-  jobs_[job].blocks = static_cast<std::uint32_t>(jobs_[job].hbm.size());
+  store.blocks = static_cast<std::uint32_t>(store.hbm.size());
   touch_chain(r, access);
   settle(r, storable);
   ++stores_in_flight_;

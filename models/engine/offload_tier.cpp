@@ -58,7 +58,7 @@ SlotId OffloadTier::begin_write(BlockId block) {
   }
   contents_[SlotId{index}] = block;
   pins_[index] = kWriting;
-  set_busy(SlotId{index}, true);
+  residency_[block].below_state = index | BlockResidency::kBusy;
   if (orders_all_) policy_->insert(SlotId{index});
   ++used_;
   ++stored_;
