@@ -80,4 +80,13 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   assign(c.max_tracker_size, engine.integer("max_tracker_size", 1, kMostTracked));
 }
 
+void check_connector(const ObjectReader& top, const Scenario& s) {
+  if (s.behind.empty() || s.engine.store_threshold < 2) return;
+  top.object("engine", ScenarioKeys::kEngine)
+      ->fail("store_threshold",
+             fmt::format("expected 0 or 1 beside tier {} behind {}, as vLLM's tiering refuses "
+                         "more; found {}",
+                         s.behind.front().name, s.tier->name, s.engine.store_threshold));
+}
+
 }  // namespace spillway

@@ -41,6 +41,9 @@ json link_json(const LinkChoice& l) {
     out["copies"] = l.table.copies;
     out["gbs"] = l.table.gbs;
   }
+  if (l.kernel_table) {
+    out["kernel"] = {{"source", l.kernel_table->source}, {"gbs", l.kernel_table->gbs}};
+  }
   if (!l.method.empty()) out["method"] = l.method;
   if (l.submit > Duration(0)) out["submit_ns"] = l.submit.count();
   if (l.numa_penalty != 1) out["numa_penalty"] = l.numa_penalty;

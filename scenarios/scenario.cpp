@@ -25,9 +25,13 @@ std::unique_ptr<LinkModel> LinkChoice::make() const {
         static_cast<std::int64_t>(static_cast<double>(bytes_per_second) * numa_penalty);
     return make_affine_link(latency, numa_penalty == 1 ? bytes_per_second : rate);
   }
-  RateTable rates = table;
-  for (double& rate : rates.gbs) rate *= numa_penalty;
-  return make_table_link(std::move(rates));
+  const auto at_penalty = [&](RateTable rates) {
+    for (double& rate : rates.gbs) rate *= numa_penalty;
+    return rates;
+  };
+  auto link = make_table_link(at_penalty(table));
+  return kernel_table ? link_with_kernel(std::move(link), at_penalty(*kernel_table))
+                      : std::move(link);
 }
 
 std::unique_ptr<StepCost> Scenario::make_cost() const {
@@ -102,7 +106,9 @@ Scenario load_scenario(const JsonSource& source) {
   read_compute(top, s);
   read_tiers(top, s);
   check_simple(top, s);
+  check_connector(top, s);
   read_links(top, s);
+  use_small_page_kernel(s);
   check_ranks(top, s);
   read_streaming(top, s);
   check_v0(top, s);

@@ -95,7 +95,8 @@ struct LinkChoice {
   std::vector<std::string> through;  ///< names of media
   std::uint32_t shared_by = 1;       ///< clients that use those media alike
   double sm_share = 0;               ///< of the SMs, while a kernel copies
-  std::optional<std::uint32_t> rank;  ///< whose link it is; none: every rank has one like it
+  std::optional<RateTable> kernel_table;  ///< where it copies only jobs of many pieces: its rates
+  std::optional<std::uint32_t> rank;      ///< whose link it is; none: every rank has one like it
 
   std::unique_ptr<LinkModel> make() const;
 };

@@ -25,6 +25,8 @@ void read_v0(const ObjectReader& engine, Scenario& s);
 bool read_v0_tier(const ObjectReader& top, Scenario& s);
 /// After links and host: what v0 does not have, and whether the host has room.
 void check_v0(const ObjectReader& top, Scenario& s);
+/// After the tiers: what of these does not go with them.
+void check_connector(const ObjectReader& top, const Scenario& s);
 /// The rest of what streaming needs; after tiers and links.
 void read_streaming(const ObjectReader& top, Scenario& s);
 /// After the tiers: what SimpleCPUOffloadConnector goes with.
@@ -55,6 +57,10 @@ struct StorageTier {
 /// The key `device` of a storage tier.
 StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
+/// After the links: whether loads are copied by a kernel, and at what rates.
+void use_small_page_kernel(Scenario& s);
+std::unique_ptr<LinkModel> link_with_kernel(std::unique_ptr<LinkModel> link,
+                                            const RateTable& kernel);
 void read_workload(const ObjectReader& top, Scenario& s);
 /// The key `classes` of the workload.
 void read_classes(const ObjectReader& workload, Scenario& s);
