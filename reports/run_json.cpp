@@ -117,6 +117,7 @@ json tier_json(const TierResult& t) {
       {"stores", t.stores},
       {"evictions", t.evictions},
       {"store_failures", t.store_failures}};
+  if (t.stores_skipped > 0) out["stores_skipped"] = t.stores_skipped;
   if (!t.write_refusals.empty()) out["write_refusals"] = reasons_json(t.write_refusals);
   if (!t.kind.empty()) out["kind"] = t.kind;
   if (t.device) out["device"] = device_json(*t.device);
@@ -145,6 +146,7 @@ TierResult tier_from(const json& j) {
   t.stores = j.at("stores");
   t.evictions = j.at("evictions");
   t.store_failures = j.at("store_failures");
+  t.stores_skipped = j.value("stores_skipped", std::uint64_t{0});
   if (j.contains("write_refusals")) t.write_refusals = reasons_from(j["write_refusals"]);
   t.kind = j.value("kind", "");
   if (j.contains("device")) t.device = device_from(j["device"]);

@@ -140,6 +140,9 @@ Table refusal_table(const RunResult& run) {
   table.title = "Blocks that write admission kept out";
   table.header = {"tier", "reason", "blocks"};
   for (const TierResult& t : run.tiers) {
+    if (t.stores_skipped > 0) {
+      table.rows.push_back({t.name, "store_threshold", format_count(t.stores_skipped)});
+    }
     for (const ReasonCount& refusal : t.write_refusals) {
       table.rows.push_back({t.name, refusal.reason, format_count(refusal.count)});
     }

@@ -16,6 +16,7 @@ void gather_offload(const OffloadCounters& offload, RunResult& r) {
   tier.hits += offload.hits;
   tier.hits_resumed += offload.hits_resumed;
   tier.store_failures += offload.store_failures;
+  tier.stores_skipped += offload.stores_skipped;
   for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
     if (offload.refused[i] == 0) continue;
     const std::string_view reason = name_of(static_cast<WriteVerdict>(i));

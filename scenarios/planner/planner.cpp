@@ -1,6 +1,7 @@
 #include "scenarios/planner/planner.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -235,12 +236,31 @@ class Judge {
           "Those flags do not set the tiers behind: vLLM takes them as secondary_tiers in "
           "kv_connector_extra_config, with spec_name TieringOffloadingSpec");
     }
+    if (const std::string extra = connector_extra(); !extra.empty()) {
+      plan_.notes.push_back(
+          fmt::format("Nor do they set the connector; in kv_connector_extra_config: {}", extra));
+    }
     if (scenario_.tier->write_admission.name() != "always") {
       plan_.notes.push_back(fmt::format(
           "Those flags do not set write admission ({}); vLLM's own is store_threshold in "
           "kv_connector_extra_config",
           scenario_.tier->write_admission.text()));
     }
+  }
+
+  /// What of the connector the scenario has otherwise than vLLM; empty: nothing.
+  std::string connector_extra() const {
+    const EngineConfig& e = scenario_.engine;
+    std::vector<std::string> parts;
+    if (e.blocks_per_chunk > 1) {
+      parts.push_back(fmt::format("blocks_per_chunk {}", e.blocks_per_chunk));
+    }
+    if (scenario_.tier->eviction.name() == "vllm-arc") parts.push_back("eviction_policy arc");
+    if (e.store_threshold > 1) {
+      parts.push_back(fmt::format("store_threshold {}, max_tracker_size {}", e.store_threshold,
+                                  e.max_tracker_size));
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
   }
 
   PlanResult& plan_;
