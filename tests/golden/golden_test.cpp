@@ -192,6 +192,9 @@ TEST_CASE("the golden scenarios reach what they are for", "[golden]") {
   CHECK(all["dram evictions"].get<int>() > 0);
   CHECK_FALSE(committed("no-tiers").contains("dram stores"));
   CHECK(committed("no-tiers")["prompt_tokens_by_source"]["hbm"].get<int>() > 0);
+  CHECK(committed("swap-space")["preemptions"].get<int>() > 10);
+  CHECK(committed("swap-space")["recomputed_tokens"] == 0);
+  CHECK(committed("swap-space")["swap-in bytes"].get<std::int64_t>() > 0);
   // Asynchronous scheduling alone sets the twins apart.
   CHECK(committed("async-on")["duration_s"] != committed("async-off")["duration_s"]);
   for (const char* name :
