@@ -210,8 +210,13 @@ class Judge {
     const PlanPoint& chosen = point(plan_.recommended);
     if (chosen.unbounded) return;
     std::string flags;
+    const bool v0 = scenario_.engine.family == EngineFamily::kVllmV0;
+    if (v0 && chosen.run.tiers.size() > 1) {
+      flags += fmt::format(" --preemption-mode swap --swap-space {:.6g}",
+                           static_cast<double>(chosen.capacity_bytes) / (1 << 30));
+    }
     // Its native offload keeps blocks in host memory only.
-    if (chosen.run.tiers.size() > 1 && !scenario_.tier->storage) {
+    if (!v0 && chosen.run.tiers.size() > 1 && !scenario_.tier->storage) {
       flags += fmt::format(" --kv-offloading-backend native --kv-offloading-size {:.6g}",
                            static_cast<double>(chosen.capacity_bytes) / (1 << 30));
     }
