@@ -152,3 +152,6 @@ def extend(rng, scenario, rows):
         usable = [(f, w) for f, w in usable if f is not feature
                   and (feature, f) not in ((add_priority, add_classes), (add_classes, add_priority))]
         feature(rng, scenario, rows)
+    engine = scenario["engine"]
+    if not engine.get("enable_chunked_prefill", True):        # else the engine refuses to start, as vLLM does
+        engine["max_num_batched_tokens"] = max(engine["max_num_batched_tokens"], engine.get("max_model_len", 0))

@@ -43,7 +43,7 @@ class Request:
         self.in_flight_steps = 0         # steps not yet collected that hold tokens of this request
         self.jobs = set()                # transfers planned and not yet reported
         self.next_idx = 0                # first full chunk never offered for storing (§2)
-        self.priority, self.store_limit = 0, None              # scenario.py sets them
+        self.priority, self.store_limit, self.never_asks = 0, None, False      # scenario.py sets them
         self.last_step = -1              # number of the last step that holds tokens of this request
         # --- results
         self.arrival = self.scheduled = self.first_token = self.finish = None

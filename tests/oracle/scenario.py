@@ -14,6 +14,9 @@ from parts import Request, ceil_div, size_of
 SWITCHES = ("unhashed_front", "reserve_full_isl", "async_load_reservation", "convoy",
             "store_defer_next_step", "threshold_counts_offers")                    # §9, §10.7
 
+# A31: does a class with "offload": false only store nothing, or does it never ask the connector at all?
+OFFLOAD_FALSE_NEVER_ASKS = False
+
 
 class Config:
     def __init__(self, scenario):
@@ -79,6 +82,7 @@ class Config:
         limits = [self.max_offload_tokens, own.get("max_offload_tokens"),
                   None if own.get("offload", True) else 0]                         # A31, A32
         limits = [x for x in limits if x is not None]
+        r.never_asks = OFFLOAD_FALSE_NEVER_ASKS and not own.get("offload", True)
         r.store_limit = min(limits) if limits else None
 
 

@@ -123,7 +123,7 @@ class Scheduler:
             if r.computed == 0:
                 assert r.in_flight_steps == 0
                 hits = self.gpu.lookup([r.key(i) for i in range((r.tokens - 1) // cfg.B)])   # §10.12
-                if self.connector:
+                if self.connector and not r.never_asks:
                     external = self.connector.lookup(r, len(hits))
                     if external is None:
                         self.totals["deferrals"] += 1
@@ -190,7 +190,7 @@ class Scheduler:
         self.totals["dram_hit_tokens" + resumed] += external * self.cfg.B
         if not r.preemptions:                                  # A39
             self.totals["gpu_queries"] += r.tokens // self.cfg.B
-            self.totals["dram_queries"] += r.tokens // self.cfg.B - local
+            self.totals["dram_queries"] += (not r.never_asks) * (r.tokens // self.cfg.B - local)
         if not r.admitted_before:                              # §10.16
             r.cached_hbm, r.cached_dram = local * self.cfg.B, external * self.cfg.B
             r.admitted_before = True
