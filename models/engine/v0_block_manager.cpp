@@ -13,13 +13,10 @@ V0BlockManager::V0BlockManager(std::uint32_t block_tokens, std::uint32_t gpu_blo
       gpu_{gpu_blocks, gpu_blocks},
       cpu_{cpu_blocks, cpu_blocks} {}
 
-const V0BlockManager::Table& V0BlockManager::table(Handle h) const {
+std::size_t V0BlockManager::place_of(Handle h) const {
   const auto i = static_cast<std::size_t>(h);
   KV_ASSERT(i < tables_.size() && tables_[i].tokens > 0, "request {} has no block table", i);
-  return tables_[i];
-}
-V0BlockManager::Table& V0BlockManager::table(Handle h) {
-  return const_cast<Table&>(static_cast<const V0BlockManager&>(*this).table(h));
+  return i;
 }
 
 AllocStatus V0BlockManager::can_allocate(std::uint32_t tokens) const {

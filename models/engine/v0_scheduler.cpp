@@ -261,8 +261,8 @@ std::uint32_t V0Scheduler::new_tokens(Handle h, const Budget& budget) const {
 }
 
 /// Model: upstream admits a prompt that takes several steps and the whole pool. With room left in
-/// its last block it wants a free one to go on, preempts itself, and begins again, without end. Here
-/// it stays at the head of the queue, where it blocks what it blocks upstream.
+/// its last block it wants a free one to go on, preempts itself, and begins again, without end.
+/// Here it stays at the head of the queue, where it blocks what it blocks upstream.
 bool V0Scheduler::restarts_for_ever(std::uint32_t tokens) const {
   const EngineConfig& c = env_.config;
   return c.chunked_prefill && !c.swap.swap && tokens > c.max_num_batched_tokens &&

@@ -1,3 +1,4 @@
+// Queues of waiting requests: by arrival, and by priority.
 #include "models/engine/request_queue.hpp"
 
 #include "tests/support/catch.hpp"
