@@ -113,6 +113,22 @@ TEST_CASE("an fs hit takes four passes", "[scenarios]") {
   }
 }
 
+TEST_CASE("a file holds a chunk, and counts are in blocks", "[scenarios]") {
+  // Chunks of four blocks: 8 files a document.
+  const Told run =
+      told(tiered(39, 40, fs_tier("1GB/s"), {"engine.blocks_per_chunk=4"}), three_then_the_first());
+  const std::int64_t load = 10'000 + (kDocument + 24) / 25;
+  CHECK(run.ttft_ns(3) == 8 * 100'000 + kDocument + load + step_ns(1, 512));
+  const RunResult read_back = run_from_json(to_json(run.result()));
+  const TierResult& fs = read_back.tiers[2];
+  CHECK(fs.hits == 32);
+  CHECK(fs.stores == 3 * 32);
+  CHECK(fs.peak_bytes == 3 * kDocument);
+  REQUIRE(fs.tiering);
+  CHECK(fs.tiering->promotions == 1);
+  CHECK(fs.tiering->peak_pinned_share == 8 / 10.0);  // of 10 slots, one document
+}
+
 TEST_CASE("tiers behind are asked in order", "[scenarios]") {
   const std::string object =
       R"({"name": "s3", "kind": "object", "device": {"client_limit": "2GB/s",)"
