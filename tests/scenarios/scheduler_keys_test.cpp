@@ -30,8 +30,7 @@ TEST_CASE("a scenario that says nothing of them is scheduled as ever", "[scenari
   CHECK(s.engine.max_num_scheduled_tokens == 0);
   CHECK(s.workload.classes.empty());
   const json resolved = resolved_configuration(s);
-  for (const char* key : {"scheduling_policy", "enable_chunked_prefill", "max_num_scheduled_tokens",
-                          "defer_block_free", "max_offload_tokens"}) {
+  for (const char* key : {"scheduling_policy", "max_num_scheduled_tokens", "max_offload_tokens"}) {
     CHECK_FALSE(resolved["engine"].contains(key));
   }
   CHECK_FALSE(resolved["workload"].contains("classes"));
