@@ -55,7 +55,7 @@ BASES = [
      "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"]}},
     {"name": "shaped", "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8"}, "gpu": "H100",
      "engine": {"preset": "vllm", "load": "barrier", "load_or_recompute": "break_even",
-                "tensor_parallel_size": 2, "data_parallel_size": 1,
+                "tensor_parallel_size": 1, "data_parallel_size": 1,
                 "interference": {"factor": 1}},
      "host": {"memory": "512GiB", "reserved": "32GiB", "instances": 2, "numa_nodes": 2},
      "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1},
