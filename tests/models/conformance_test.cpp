@@ -14,7 +14,7 @@ std::int64_t ns(Time t) {
   return nanoseconds_of(t);
 }
 
-TEST_CASE("9 (1): an aligned prompt that HBM holds entirely recomputes its last block",
+TEST_CASE("section 9 (1): an aligned prompt that HBM holds entirely recomputes its last block",
           "[models]") {
   // 128 tokens = 8 blocks. The second request may hit floor(127 / 16) = 7 of them and computes 16
   // tokens, not one.
@@ -26,7 +26,8 @@ TEST_CASE("9 (1): an aligned prompt that HBM holds entirely recomputes its last 
   CHECK(ns(run.journal.requests[1].first_token) == 100'000'000 + step_ns(16, 128));
 }
 
-TEST_CASE("9 (1): after a load from below, an aligned prompt recomputes one token", "[models]") {
+TEST_CASE("section 9 (1): after a load from below, an aligned prompt recomputes one token",
+          "[models]") {
   // Request 0's blocks reach DRAM; requests 1 to 3 push them out of the pool of 20 blocks; request
   // 4 repeats request 0. HBM has none of its 8 blocks, DRAM all 8 (the external limit is floor(T /
   // 16)), so all 128 tokens are loaded and one is computed.
@@ -51,7 +52,7 @@ TEST_CASE("9 (1): after a load from below, an aligned prompt recomputes one toke
   CHECK(ns(last.first_token) == 400'000'000 + load + step_ns(1, 128));
 }
 
-TEST_CASE("9 (2): within a request the tail is evicted first", "[models]") {
+TEST_CASE("section 9 (2): within a request the tail is evicted first", "[models]") {
   // The pool has 12 blocks. Request 0 leaves 8 cached, request 1 needs 6 with 4 free, so two of
   // request 0's blocks go: the last two. Request 2 then finds its first six.
   Setup setup;
@@ -62,7 +63,8 @@ TEST_CASE("9 (2): within a request the tail is evicted first", "[models]") {
   CHECK(run.journal.requests[2].cached_tokens[0] == 6 * 16);
 }
 
-TEST_CASE("9 (3): a request hits the blocks of another one admitted in the same step", "[models]") {
+TEST_CASE("section 9 (3): a request hits the blocks of another one admitted in the same step",
+          "[models]") {
   // Both arrive at 0. Blocks enter the cache when they are allocated, so the second one computes
   // only what the first does not: 128 - 64 tokens.
   const Workload workload = workload_of({{0, 128, 1, {1, 2}}, {0, 128, 1, {1, 3}}}, kTraceBlock);
@@ -72,7 +74,8 @@ TEST_CASE("9 (3): a request hits the blocks of another one admitted in the same 
   CHECK(run.journal.requests[1].cached_tokens[0] == 64);
 }
 
-TEST_CASE("9 (3): of a chunk admitted in the same step only its own blocks are hit", "[models]") {
+TEST_CASE("section 9 (3): of a chunk admitted in the same step only its own blocks are hit",
+          "[models]") {
   // 104 tokens a step: request 0 takes 96, the cap of a long prefill, so 6 of its 8 blocks are
   // allocated. Request 1 hits these 6, and 8 tokens are left for it.
   Setup setup;
@@ -84,7 +87,7 @@ TEST_CASE("9 (3): of a chunk admitted in the same step only its own blocks are h
   CHECK(run.journal.requests[1].cached_tokens[0] == 96);
 }
 
-TEST_CASE("9 (2): a decode's blocks leave before the prompt they continue", "[models]") {
+TEST_CASE("section 9 (2): a decode's blocks leave before the prompt they continue", "[models]") {
   // 128 + 40 tokens: 10 full blocks are hashed, an eleventh is not. The pool has 12; request 1
   // needs 4: the block never used, the unhashed one, then the last two of the answer. Request 2
   // finds the prompt whole, but for the last block, which it computes.
@@ -112,7 +115,7 @@ TEST_CASE("a refused batch of stores is offered again, larger", "[models]") {
   CHECK(run.offload.store_jobs == 1);
 }
 
-TEST_CASE("9 (6): a store that reads a reallocated block is flushed, and the step waits",
+TEST_CASE("section 9 (6): a store that reads a reallocated block is flushed, and the step waits",
           "[models]") {
   // The pool has 8 blocks. Request 0 fills them and ends; its store of 8 blocks (16 MiB over 1
   // GB/s) is submitted at the next step. Request 1 arrives meanwhile and needs the same 8 slots:
@@ -148,7 +151,7 @@ TEST_CASE("a prefix being written defers the request that needs it", "[models]")
   CHECK(run.journal.requests[2].scheduled > stores.front().ended);
 }
 
-TEST_CASE("two requests that need the same load form a convoy", "[models]") {
+TEST_CASE("issue 44294: two requests that need the same load form a convoy", "[models]") {
   // Requests 4 and 5 share all 8 blocks, which only DRAM holds. The first loads them; the second
   // waits for that load instead of loading again, and then finds them in HBM.
   const auto run_with = [](bool convoy) {
@@ -198,7 +201,8 @@ TEST_CASE("head-of-line blocking: nothing behind a head that does not fit is tri
   CHECK(run.journal.requests[2].scheduled >= run.journal.requests[1].scheduled);
 }
 
-TEST_CASE("9 (11): the known deadlock ends as stuck requests, never as a hang", "[models]") {
+TEST_CASE("section 9 (11): the known deadlock ends as stuck requests, never as a hang",
+          "[models]") {
   // vLLM issue 45388: the head cannot be allocated, finished loads behind it hold the blocks it
   // needs. Requests 0 to 2 leave three chains in DRAM. Then 3 and 4 start to load, and a longer
   // head of the queue takes the walk before they are promoted. Without the reservation for async
@@ -265,7 +269,7 @@ TEST_CASE("with two batches in flight a request waits one step more below satura
   CHECK(async.journal.requests[0].finish >= sync.journal.requests[0].finish);
 }
 
-TEST_CASE("a tier no larger than HBM adds nothing while HBM is never full", "[models]") {
+TEST_CASE("PR 43946: a tier no larger than HBM adds nothing while HBM is never full", "[models]") {
   // One-token outputs and a pool that holds every block: whatever DRAM holds, HBM holds as well, so
   // not one block comes from below and every time is unchanged.
   std::vector<Row> rows;

@@ -205,7 +205,8 @@ TEST_CASE("a pipeline runs, and its steps overlap in order", "[scenarios]") {
             .find("scheduling ahead in a pipeline is not modelled") != std::string::npos);
 }
 
-TEST_CASE("pools that exceed the host's memory are refused with the sum", "[scenarios]") {
+TEST_CASE("issue 53042: pools that exceed the host's memory are refused with the sum",
+          "[scenarios]") {
   // Four engines of 128 GiB and 32 GiB reserved: 544 GiB on a host of 512 GiB.
   const auto host = [](const std::string& capacity, const std::string& memory) {
     return std::vector<std::string>{

@@ -57,7 +57,7 @@ Workload three_then_the_first() {
       {{0, 512, 1, {0}}, {500, 512, 1, {1}}, {1000, 512, 1, {2}}, {1500, 512, 1, {0}}}, 512);
 }
 
-TEST_CASE("§9 (7) fs full miss costs one deferral", "[scenarios]") {
+TEST_CASE("section 9 (7): fs full miss costs one deferral", "[scenarios]") {
   // #45765: a request of which nothing lies anywhere asks, and is told at the next step.
   const Workload alone = workload_of({{0, 512, 1, {0}}}, 512);
   CHECK(told(tiered(40, 40, ""), alone).result().deferrals == 0);
@@ -78,7 +78,7 @@ TEST_CASE("§9 (7) fs full miss costs one deferral", "[scenarios]") {
   CHECK(later.count() == step_ns(1, 514));
 }
 
-TEST_CASE("an fs hit takes four passes", "[scenarios]") {
+TEST_CASE("issue 45765: an fs hit takes four passes", "[scenarios]") {
   // Ask, promote, load, run: two deferrals, then a load, then the last token computed again.
   const Workload workload = three_then_the_first();
   const Told run = told(tiered(39, 40, fs_tier("1GB/s")), workload);
@@ -146,7 +146,7 @@ TEST_CASE("tiers behind are asked in order", "[scenarios]") {
   CHECK(late.result().tiers[3].hits == 32);
 }
 
-TEST_CASE("§9 (8) slow tier pins CPU until stores fail", "[scenarios]") {
+TEST_CASE("section 9 (8): slow tier pins CPU until stores fail", "[scenarios]") {
   // Four documents, one each 100 ms, into a dram of two, behind it a drive of 10 MB/s: a document
   // takes 6.7 s to write, and until then the dram has nothing that could leave.
   const Workload workload = repeating(4, 4, 100, 1);
@@ -181,7 +181,7 @@ TEST_CASE("an fs tier at a tenth of the break-even rate does harm, and the resul
   CHECK_FALSE(fast.warns("comes later than without it"));
 }
 
-TEST_CASE("fs grows without bound and writes each file once", "[scenarios]") {
+TEST_CASE("PRs 52784, 54327: fs grows without bound and writes each file once", "[scenarios]") {
   // vLLM PRs 52784, 54327: nothing leaves. Ten documents come three times each through a dram of
   // four: all are stored again and again, but a file that exists is skipped.
   const Told run = told(tiered(40, 128, fs_tier("100GB/s")), repeating(30, 10, 200, 1));
@@ -193,7 +193,8 @@ TEST_CASE("fs grows without bound and writes each file once", "[scenarios]") {
   CHECK(run.warns("fs: nothing is ever deleted there (vLLM PRs 52784, 54327): 640.00 MiB written"));
 }
 
-TEST_CASE("a prefix that dram cannot hold at once is promoted for ever", "[scenarios]") {
+TEST_CASE("issue 49829: a prefix that dram cannot hold at once is promoted for ever",
+          "[scenarios]") {
   // vLLM issues 49176, 49829: of a prefix of 32 blocks, 16 find a place; the next one evicts the
   // first. Steps of 128 tokens store 8 blocks at a time, so that fs has all of it.
   const Workload workload =

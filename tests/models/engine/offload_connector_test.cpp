@@ -169,7 +169,7 @@ TEST_CASE("look-ups of a head that waits count at every step", "[models]") {
   CHECK(bytes_of(run, 0) == std::vector{kBlockBytes});
 }
 
-TEST_CASE("section 9, case 5: a refused batch is offered again, larger, until it is taken",
+TEST_CASE("section 9 (5): a refused batch is offered again, larger, until it is taken",
           "[models]") {
   // DRAM has 8 slots. Request 0's 8 blocks take 168 ms to be written, and nothing may leave.
   // Request 1 computes 64 tokens a step and offers 4 blocks, refused; then 8, refused at every step

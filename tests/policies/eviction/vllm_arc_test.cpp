@@ -118,7 +118,7 @@ TEST_CASE("a ghost of T2 lowers the target again", "[policies]") {
   CHECK(tier.evict(1) == Ids{1});
 }
 
-TEST_CASE("section 9, case 4: an eviction fails with candidates in T1", "[policies]") {
+TEST_CASE("section 9 (4): an eviction fails with candidates in T1", "[policies]") {
   // Target 2 and one block in T1: it is T2's turn, and T2 has only what is being read.
   Tier tier(4);
   tier.store({0, 1, 2});
