@@ -133,12 +133,16 @@ void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access)
   });
   touched_.clear();
   if (tier_->orders_all()) return touch_all();
+  const auto take = [&](const BlockResidency& block) {
+    if (block.idle_below()) touched_.push_back(SlotId{block.below_state});
+  };
   const std::size_t stride = per_chunk_;
   for (std::size_t i = runs_.size(); i-- > 0;) {
     const BlockResidency* block = env_.residency.from(runs_[i].first);
-    for (std::size_t at = runs_[i].count * stride; at > 0;) {
-      at -= stride;
-      if (block[at].idle_below()) touched_.push_back(SlotId{block[at].below_state});
+    if (stride == 1) {  // nearly always, and walked for every look-up and store
+      for (std::uint32_t k = runs_[i].count; k-- > 0;) take(block[k]);
+    } else {
+      for (std::uint32_t k = runs_[i].count; k-- > 0;) take(block[k * stride]);
     }
   }
   tier_->touch(touched_, access);
@@ -281,6 +285,21 @@ std::uint32_t OffloadConnector::storable_tokens(const ActiveRequest& r) const {
   return std::min(env_.config.offload_prompt_only ? r.prompt : r.tokens(), r.store_limit);
 }
 
+/// What was not seen often enough leaves the offer, and is not spared if it is below.
+void OffloadConnector::drop_unseen() {
+  const std::size_t before = offered_.size() + fresh_.size();
+  std::erase_if(offered_, [&](SlotId at) { return !threshold_->passes(tier_->block_in(at)); });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < fresh_.size(); ++i) {
+    if (!threshold_->passes(fresh_[i])) continue;
+    fresh_[kept] = fresh_[i];
+    fresh_at_[kept++] = fresh_at_[i];
+  }
+  fresh_.resize(kept);
+  fresh_at_.resize(kept);
+  counters_.stores_skipped += (before - offered_.size() - kept) * per_chunk_;
+}
+
 /// Chunks before `storable` have been offered: what was refused of them stays out.
 void OffloadConnector::settle(ActiveRequest& r, std::uint32_t storable) {
   r.next_store = storable * per_chunk_;
@@ -306,22 +325,19 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     threshold_->see_offer(keys_);
   }
   const std::uint32_t stride = per_chunk_;
-  const StoreThreshold* const threshold = threshold_.get();
   for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
     for (std::uint32_t i = 0; i < count; ++i, ++position, first += stride, block += stride) {
-      const BlockId key{first};
-      if (threshold != nullptr && !threshold->passes(key)) {
-        counters_.stores_skipped += per_chunk_;  // nor is it spared, if it is below
-      } else if (block->below_state != 0) {
+      if (block->below_state != 0) {
         offered_.push_back(SlotId{block->below()});
       } else {
-        fresh_.push_back(key);
+        fresh_.push_back(BlockId{first});
         fresh_at_.push_back(position);
       }
     }
     return true;
   });
+  if (threshold_ != nullptr) drop_unseen();
   verdicts_.clear();
   if (admission_ != nullptr && !fresh_.empty()) {
     ask_admission(r, access.now);
@@ -337,8 +353,9 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   TransferJob& store = jobs_[job];
   for (std::size_t i = 0; i < fresh_.size(); ++i) {
     store.below.push_back(tier_->begin_write(fresh_[i]));
-    const SlotId* slot = r.slots.data() + std::size_t{fresh_at_[i]} * stride;
-    for (std::uint32_t k = 0; k < stride; ++k) store.hbm.push_back(slot[k]);
+    const std::size_t first = std::size_t{fresh_at_[i]} * stride;
+    store.hbm.push_back(r.slots[first]);
+    for (std::uint32_t k = 1; k < stride; ++k) store.hbm.push_back(r.slots[first + k]);
   }
   store.blocks = static_cast<std::uint32_t>(store.hbm.size());
   touch_chain(r, access);

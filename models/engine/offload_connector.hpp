@@ -78,6 +78,7 @@ class OffloadConnector final : public KvConnector {
  private:
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void ask_admission(const ActiveRequest& r, Time now);
+  void drop_unseen();
   void settle(ActiveRequest& r, std::uint32_t storable);
   std::uint32_t storable_tokens(const ActiveRequest& r) const;
   template <class Visit>

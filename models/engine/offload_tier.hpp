@@ -37,6 +37,7 @@ class OffloadTier {
     return pins_[block.below()] < 0 ? LookupState::kPending : LookupState::kReading;
   }
 
+  BlockId block_in(SlotId slot) const { return contents_[slot]; }
   EvictionPolicy& policy() { return *policy_; }
 
   BlockId content(SlotId slot) const { return contents_[slot]; }
