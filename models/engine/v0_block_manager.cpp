@@ -13,7 +13,7 @@ V0BlockManager::V0BlockManager(std::uint32_t block_tokens, std::uint32_t gpu_blo
       gpu_{gpu_blocks, gpu_blocks},
       cpu_{cpu_blocks, cpu_blocks} {}
 
-std::size_t V0BlockManager::place_of(Handle h) const {
+std::size_t V0BlockManager::index_of_table(Handle h) const {
   const auto i = static_cast<std::size_t>(h);
   KV_ASSERT(i < tables_.size() && tables_[i].tokens > 0, "request {} has no block table", i);
   return i;

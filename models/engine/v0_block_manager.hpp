@@ -76,9 +76,9 @@ class V0BlockManager {
     return (tokens + block_tokens_ - 1) / block_tokens_;
   }
   std::uint32_t touched(const Table& t, std::uint32_t known) const;
-  std::size_t place_of(Handle h) const;
-  const Table& table(Handle h) const { return tables_[place_of(h)]; }
-  Table& table(Handle h) { return tables_[place_of(h)]; }
+  std::size_t index_of_table(Handle h) const;
+  const Table& table(Handle h) const { return tables_[index_of_table(h)]; }
+  Table& table(Handle h) { return tables_[index_of_table(h)]; }
 
   std::uint32_t block_tokens_;
   std::uint32_t watermark_blocks_;

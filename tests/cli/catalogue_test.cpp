@@ -205,9 +205,12 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
   for (const std::string& policy : admission) takes("policies.admission", policy);
   for (const std::string& policy : writes) takes("tiers.0.write_admission", policy);
   for (const std::string& preset : names("engines", "preset")) {
-    std::vector<std::string> run{"run", scene.scenario, "--set", "engine.preset=" + preset};
-    // v0 has swap space instead of tiers.
-    if (preset == "vllm@0.6") run.insert(run.end(), {"--set", "tiers=[]", "--set", "links=[]"});
+    std::vector<std::string> run = {"run", scene.scenario, "--set", "engine.preset=" + preset};
+    if (preset == "vllm@0.6") {  // the v0 engine has no tiers
+      for (const char* none : {"tiers=null", "links=null", "plan=null"}) {
+        run.insert(run.end(), {"--set", none});
+      }
+    }
     CHECK(test::spillway(run).code == 0);
   }
   for (const std::string& gpu : names("gpus", "GPU")) {
