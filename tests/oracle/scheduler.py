@@ -4,7 +4,7 @@ Sections and items are named as in oracle.py. The connector is asked; it never d
 """
 from collections import deque
 
-from parts import GpuPool, Queue, Step, ceil_div
+from parts import GpuPool, Queue, Request, Step, ceil_div
 
 
 class Scheduler:
@@ -78,10 +78,10 @@ class Scheduler:
         return budget
 
     def victim(self):
-        """FCFS: last element of running. Priority: largest (value, arrival), the first of equals (A37)."""
+        """FCFS: last element of running. Priority: the last in the order of the queues (A37)."""
         if not self.cfg.priority:
             return self.running[-1]
-        return max(self.running, key=lambda r: (r.priority, r.arrival))
+        return max(self.running, key=Request.rank)
 
     def withdraw(self, step, victim):
         """A victim that this step has already scheduled computes nothing; its budget comes back."""
