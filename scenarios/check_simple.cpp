@@ -11,7 +11,7 @@ namespace {
 
 void check_engine(const ObjectReader& engine, const Scenario& s) {
   const EngineConfig& c = s.engine;
-  engine.refuse({"offload_prompt_only", "convoy", "store_defer_next_step"},
+  engine.refuse({"offload_prompt_only", "prompt_only_default", "convoy", "store_defer_next_step"},
                 "expected only with \"offload_connector\": \"native\"");
   if (c.residency == Residency::kStreaming) {
     engine.fail("offload_connector", "expected native with \"residency\": \"streaming\"");

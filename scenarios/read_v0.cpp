@@ -139,11 +139,12 @@ void check_v0(const ObjectReader& top, Scenario& s) {
                                   link->name));
   }
   if (!s.host || s.host->memory == Bytes(0)) return;
+  const Bytes swap = s.swap_space * std::int64_t{s.host->instances};
   const double share =
-      static_cast<double>(s.swap_space.count()) / static_cast<double>(s.host->memory.count());
+      static_cast<double>(swap.count()) / static_cast<double>(s.host->memory.count());
   const std::string text =
       fmt::format("{} of {} host memory ({:.0f}%) is allocated for the swap space",
-                  format_bytes(static_cast<double>(s.swap_space.count())),
+                  format_bytes(static_cast<double>(swap.count())),
                   format_bytes(static_cast<double>(s.host->memory.count())), 100 * share);
   if (share > kMostHostShare) {
     throw InputError(Fault::kUsage,

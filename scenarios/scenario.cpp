@@ -111,7 +111,6 @@ Scenario load_scenario(const JsonSource& source) {
   use_small_page_kernel(s);
   check_ranks(top, s);
   read_streaming(top, s);
-  check_v0(top, s);
   check_interference(top, s);
   check_groups(top, s);
   read_policies(top, s);
@@ -119,6 +118,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_slo(top, s);
   read_plan(top, s);
   read_host(top, s);
+  check_v0(top, s);
   return s;
 }
 

@@ -129,17 +129,16 @@ bool VllmScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& a
   return true;
 }
 
-/// Where in running_ the next request to preempt stands: the last one; by priority the one with the
-/// largest (priority, arrival), of equals the first admitted.
+/// Where in running_ the next request to preempt stands: the last one; by priority the one that
+/// would be served last. Upstream compares (priority, arrival) alone, of wall-clock arrivals that
+/// are never equal; here requests may arrive together, and taking the first of equals could preempt
+/// whoever is furthest along for ever.
 std::size_t VllmScheduler::victim() const {
   if (!env_.config.priority_scheduling) return running_.size() - 1;
-  const auto key = [&](std::size_t i) {
-    const ActiveRequest& r = env_.requests[running_[i]];
-    return std::pair{r.priority, r.arrival};
-  };
+  const auto rank = [&](std::size_t i) { return rank_of(env_.requests[running_[i]]); };
   std::size_t worst = 0;
   for (std::size_t i = 1; i < running_.size(); ++i) {
-    if (key(worst) < key(i)) worst = i;
+    if (rank(worst) < rank(i)) worst = i;
   }
   return worst;
 }

@@ -15,7 +15,7 @@ SWITCHES = ("unhashed_front", "reserve_full_isl", "async_load_reservation", "con
             "store_defer_next_step", "threshold_counts_offers")                    # §9, §10.7
 
 # A31: does a class with "offload": false only store nothing, or does it never ask the connector at all?
-OFFLOAD_FALSE_NEVER_ASKS = False
+OFFLOAD_FALSE_NEVER_ASKS = True
 
 
 class Config:
