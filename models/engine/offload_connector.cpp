@@ -327,11 +327,11 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   const std::uint32_t stride = per_chunk_;
   for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockResidency* block = env_.residency.from(first);
-    for (std::uint32_t i = 0; i < count; ++i, ++position, first += stride, block += stride) {
-      if (block->below_state != 0) {
-        offered_.push_back(SlotId{block->below()});
+    for (std::uint32_t at = 0; at < count * stride; at += stride, ++position) {
+      if (block[at].below_state != 0) {
+        offered_.push_back(SlotId{block[at].below()});
       } else {
-        fresh_.push_back(BlockId{first});
+        fresh_.push_back(BlockId{first + at});
         fresh_at_.push_back(position);
       }
     }
@@ -351,11 +351,14 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   }
   const std::uint32_t job = jobs_.make(h);
   TransferJob& store = jobs_[job];
-  for (std::size_t i = 0; i < fresh_.size(); ++i) {
-    store.below.push_back(tier_->begin_write(fresh_[i]));
-    const std::size_t first = std::size_t{fresh_at_[i]} * stride;
-    store.hbm.push_back(r.slots[first]);
-    for (std::uint32_t k = 1; k < stride; ++k) store.hbm.push_back(r.slots[first + k]);
+  for (const BlockId key : fresh_) store.below.push_back(tier_->begin_write(key));
+  for (const std::uint32_t at : fresh_at_) {
+    const auto first = r.slots.begin() + std::ptrdiff_t{at} * stride;
+    if (stride == 1) {
+      store.hbm.push_back(*first);
+    } else {
+      store.hbm.insert(store.hbm.end(), first, first + stride);
+    }
   }
   store.blocks = static_cast<std::uint32_t>(store.hbm.size());
   touch_chain(r, access);
