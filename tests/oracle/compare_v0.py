@@ -14,7 +14,7 @@ import tempfile
 import gen_v0
 import v0
 from compare import different_rows, rows_of, run_spillway
-from results import HEADER, row_of
+from results import header, row_of
 
 # Total of v0.py -> where it stands in a result document (links by index).
 TOTALS = {
@@ -57,7 +57,7 @@ def check_seed(binary, seed, folder, reached):
     engine.run()
     expected = os.path.join(folder, "oracle.csv")
     with open(expected, "w") as f:
-        f.write("\n".join([HEADER] + [row_of(r) for r in engine.requests]) + "\n")
+        f.write("\n".join([header()] + [row_of(r) for r in engine.requests]) + "\n")
     totals = v0.totals_of(engine)
     for what in ("swapped_out", "preemptions", "stuck", "dead", "rejected", "recomputed_tokens"):
         reached[what] = reached.get(what, 0) + (totals[what] > 0)

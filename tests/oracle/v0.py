@@ -15,7 +15,7 @@ from collections import deque
 from fractions import Fraction
 
 from parts import Request, ceil_div, size_of
-from results import HEADER, row_of
+from results import header, row_of
 
 
 class EngineDead(Exception):
@@ -422,7 +422,7 @@ def main():
     engine.run()
     if a.requests:
         with open(a.requests, "w") as f:
-            f.write("\n".join([HEADER] + [row_of(r) for r in engine.requests]) + "\n")
+            f.write("\n".join([header()] + [row_of(r) for r in engine.requests]) + "\n")
     if a.totals:
         with open(a.totals, "w") as f:
             json.dump(totals_of(engine), f, indent=1)

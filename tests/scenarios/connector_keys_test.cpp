@@ -177,8 +177,7 @@ TEST_CASE("the connector's switches are written out where they are not the defau
   const auto engine = [](const std::vector<std::string>& assignments) {
     return resolved_configuration(reference_with(assignments))["engine"];
   };
-  for (const char* key : {"blocks_per_chunk", "store_threshold", "small_page_kernel",
-                          "mla_single_copy", "offload_connector"}) {
+  for (const char* key : {"blocks_per_chunk", "store_threshold", "offload_connector"}) {
     CHECK_FALSE(engine({}).contains(key));
   }
   CHECK(engine({"engine.blocks_per_chunk=2"})["blocks_per_chunk"] == 2);

@@ -135,9 +135,10 @@ def objects_of(schema, path=()):
 
 
 def at(document, path):
-    for part in path:
+    for part, following in zip(path, path[1:] + (None,)):
         if isinstance(part, str):
-            document.setdefault(part, {})  # an object that only some scenarios may have
+            # An object, or a list of one, that only some scenarios may have.
+            document.setdefault(part, [{}] if following == 0 else {})
         document = document[part]
     return document
 
