@@ -302,6 +302,15 @@ class Run {
       out.warnings.push_back(fmt::format("deadlock ({}): {} requests are stuck. Nothing runs: {}",
                                          name_of(why.kind), stuck, explain(why)));
     }
+    if (r.preemptions > 0 && s_.engine.defer_block_free && wiring_.tiers() > 1) {
+      out.warnings.push_back(fmt::format(
+          "{} preemptions: with asynchronous scheduling beside a tier this release keeps the "
+          "blocks "
+          "of preempted requests until the step in flight has ended, so that one shortage preempts "
+          "several (vLLM 45357, 49674); most of their blocks are still cached when they return. "
+          "engine.defer_block_free=false shows the run without",
+          format_count(r.preemptions)));
+    }
     if (r.requests == 0) {
       out.warnings.push_back(
           "no request was measured: all arrived before warmup_s or were due after horizon_s");

@@ -155,3 +155,7 @@ def extend(rng, scenario, rows):
     engine = scenario["engine"]
     if not engine.get("enable_chunked_prefill", True):        # else the engine refuses to start, as vLLM does
         engine["max_num_batched_tokens"] = max(engine["max_num_batched_tokens"], engine.get("max_model_len", 0))
+        if engine.get("max_num_scheduled_tokens", 0) < engine.get("max_model_len", 0):
+            engine.pop("max_num_scheduled_tokens", None)
+    if "max_num_scheduled_tokens" in engine:                  # refused above the batch
+        engine["max_num_scheduled_tokens"] = min(engine["max_num_scheduled_tokens"], engine["max_num_batched_tokens"])
