@@ -32,7 +32,10 @@ void BindingWatch::on_step(const StepRecord& record) {
   if (record.waiting == 0) return;
   queued_ += lasted;
   starved_ += record.starved ? lasted : Duration(0);
-  crowded_ += record.running >= max_num_seqs_ ? lasted : Duration(0);
+  const bool crowded = record.running >= max_num_seqs_;
+  crowded_ += crowded ? lasted : Duration(0);
+  const bool spare = !record.starved && !crowded && record.scheduled_tokens < step_tokens_;
+  loading_ += spare ? lasted : Duration(0);
 }
 
 void BindingWatch::on_request(const RequestRecord& record) {
@@ -50,35 +53,40 @@ BindingResource BindingWatch::find(const RunResult& run) const {
     return {link.name,
             fmt::format("it is busy {} of the time", format_percent(link.busy_fraction))};
   }
+  const auto busiest = std::max_element(
+      run.links.begin(), run.links.end(),
+      [](const LinkResult& a, const LinkResult& b) { return a.busy_fraction < b.busy_fraction; });
   if (const double stalled = ratio(stalled_, computing_); stalled >= kMuchStalled) {
-    const auto busiest = std::max_element(
-        run.links.begin(), run.links.end(),
-        [](const LinkResult& a, const LinkResult& b) { return a.busy_fraction < b.busy_fraction; });
     return {
         busiest == run.links.end() ? "transfers" : busiest->name,
         fmt::format("steps stand still for transfers {} of their time", format_percent(stalled))};
   }
   const double queued = share(queued_);
+  const double busy = share(computing_);
   if (queued >= kMuchQueued) {
+    const std::string waits = fmt::format("requests wait {} of the time", format_percent(queued));
     const double starved = ratio(starved_, queued_);
     const double crowded = ratio(crowded_, queued_);
+    const double loading = ratio(loading_, queued_);
     if (starved >= kMostly && starved >= crowded) {
-      return {"hbm",
-              fmt::format("requests wait {} of the time, {} of that because its blocks run out",
-                          format_percent(queued), format_percent(starved))};
+      return {"hbm", fmt::format("{}, {} of that because its blocks run out", waits,
+                                 format_percent(starved))};
     }
     if (crowded >= kMostly) {
-      return {
-          "max_num_seqs",
-          fmt::format("requests wait {} of the time, and {} of that every place in the batch is "
-                      "taken",
-                      format_percent(queued), format_percent(crowded))};
+      return {"max_num_seqs", fmt::format("{}, and {} of that every place in the batch is taken",
+                                          waits, format_percent(crowded))};
     }
-  }
-  const double busy = share(computing_);
-  if (busy >= kBusyGpu) {
-    return {"compute",
-            fmt::format("steps run {} of the time, beside room in HBM", format_percent(busy))};
+    if (loading >= kMostly && !run.swap && busiest != run.links.end()) {
+      return {
+          busiest->name,
+          fmt::format("{}, {} of that for look-ups and loads, with room in HBM, batch and step; "
+                      "this link, the busiest, is busy {}",
+                      waits, format_percent(loading), format_percent(busiest->busy_fraction))};
+    }
+    if (busy >= kBusyGpu) {
+      return {"compute", fmt::format("{}, and steps run {} of it, with room in HBM", waits,
+                                     format_percent(busy))};
+    }
   }
   for (std::size_t i = 1; i < run.tiers.size(); ++i) {
     if (run.tiers[i].store_failures == 0) continue;

@@ -2,9 +2,9 @@
 // that say so.
 //
 // Asked in this order, the first that holds names it: a link or a device that hardly ever rests;
-// steps that stand still for transfers; HBM blocks that run out, or a batch without a free place,
-// for most of the time in which requests wait; a GPU that hardly ever rests; a lower tier whose
-// blocks are pinned. Else nothing binds: what requests wait for is their own work.
+// steps that stand still for transfers; where requests wait for much of the time, what most of that
+// goes with: HBM blocks that run out, a batch without a free place, loads beside room for all, or
+// else a GPU that hardly ever rests; a lower tier whose blocks are pinned. Else nothing binds.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace spillway {
 
-/// Watches a run of `engines` engines of `max_num_seqs` places each.
+/// Watches a run of `engines` engines of `max_num_seqs` places and `step_tokens` a step each.
 class BindingWatch final : public Observer {
  public:
-  BindingWatch(std::uint32_t max_num_seqs, std::uint32_t engines)
-      : max_num_seqs_(max_num_seqs), engines_(engines) {}
+  BindingWatch(std::uint32_t max_num_seqs, std::uint32_t step_tokens, std::uint32_t engines)
+      : max_num_seqs_(max_num_seqs), step_tokens_(step_tokens), engines_(engines) {}
 
   void on_step(const StepRecord& record) override;
   void on_request(const RequestRecord& record) override;
@@ -30,6 +30,7 @@ class BindingWatch final : public Observer {
   double share(Duration part) const;
 
   std::uint32_t max_num_seqs_;
+  std::uint32_t step_tokens_;
   std::uint32_t engines_;
   Time first_ = Time::max();
   Time last_{};
@@ -37,6 +38,7 @@ class BindingWatch final : public Observer {
   Duration stalled_{};
   Duration queued_{};   ///< steps beside which requests waited
   Duration starved_{};  ///< of these, as HBM had too few blocks for one of them
+  Duration loading_{};  ///< of these, with blocks, places and tokens of the step to spare
   Duration crowded_{};  ///< of these, with every place in the batch taken
 };
 

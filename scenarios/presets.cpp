@@ -27,7 +27,8 @@ constexpr EnginePreset kPresets[] = {
      false, false},
     {"vllm@0.23", "vLLM 0.23: prompt-only offload, load reservation, unhashed blocks first.", kV1,
      0.92, 0, true, true},
-    {"vllm@0.25", "vLLM 0.25: as 0.23 where this model can tell.", kV1, 0.92, 0, true, true},
+    {"vllm@0.25", "vLLM 0.25: as 0.23, and frees of preempted requests deferred.", kV1, 0.92, 0,
+     true, true},
 };
 static_assert(std::size(kPresets) == kEnginePresets);
 

@@ -141,9 +141,8 @@ std::optional<std::string> memory_fault(const Scenario& s, const HostChoice& h, 
   return std::nullopt;
 }
 
-/// The largest size that the scenario asks for.
-std::optional<Capacity> largest_tier(const Scenario& s) {
-  if (s.plan) return s.plan->capacities.back();
+/// The size that a run asks for.
+std::optional<Capacity> tier_in_memory(const Scenario& s) {
   if (s.tier && !s.tier->storage) return s.tier->capacity;
   if (s.engine.swap.cpu_blocks > 0) return Capacity{Capacity::Kind::kBytes, 0};
   return std::nullopt;
@@ -170,7 +169,7 @@ void read_host(const ObjectReader& top, Scenario& s) {
     out.where = host->where("memory");
     s.host = out;
   }
-  const std::optional<Capacity> most = largest_tier(s);
+  const std::optional<Capacity> most = tier_in_memory(s);
   if (!most || out.memory <= Bytes(0)) return;
   if (most->kind == Capacity::Kind::kUnbounded) {
     if (host) s.notes.push_back("host: a tier of size inf is not held against its memory");
@@ -184,6 +183,21 @@ void read_host(const ObjectReader& top, Scenario& s) {
                              "pool is pinned whole at the start: vLLM 53042, LMCache 3767)");
   }
   s.notes.push_back(*fault + " (of the hardware profile)");
+}
+
+void check_plan_on_host(const Scenario& s) {
+  if (!s.host || !s.plan || (s.tier && s.tier->storage)) return;
+  for (std::size_t i = 0; i < s.plan->capacities.size(); ++i) {
+    if (s.plan->capacities[i].kind == Capacity::Kind::kUnbounded) continue;
+    std::vector<std::string> notes;
+    const auto fault = memory_fault(s, *s.host, pinned_by_engine(s, s.plan->capacities[i]), notes);
+    if (!fault) continue;
+    throw InputError(
+        Fault::kUsage, s.host->where,
+        fmt::format("{}, for the size {} of plan.sizes; expected sizes that fit, fewer "
+                    "instances or more memory",
+                    *fault, s.plan->sizes[i]));
+  }
 }
 
 }  // namespace spillway

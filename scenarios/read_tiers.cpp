@@ -1,6 +1,7 @@
 // The tiers below HBM: names, kinds, capacities and policies.
 #include <fmt/format.h>
 
+#include "scenarios/presets.hpp"
 #include "scenarios/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/observer.hpp"
@@ -191,7 +192,14 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
     }
     s.behind.push_back(std::move(behind));
   }
-  if (!s.behind.empty()) check_behind(top, s);
+  if (s.behind.empty()) return;
+  check_behind(top, s);
+  if (!find_preset(s.preset, {}).has_tiering) {
+    s.notes.push_back(fmt::format(
+        "{} has no tiers behind host memory yet (vLLM 11f6b545d4 brought them); they are simulated "
+        "as later releases have them",
+        s.preset));
+  }
 }
 
 }  // namespace spillway

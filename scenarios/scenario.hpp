@@ -212,6 +212,10 @@ struct Scenario {
 /// Throws InputError (exit 2) naming file, line, field and what was expected.
 Scenario load_scenario(const JsonSource& source);
 
+/// Throws InputError (exit 2) where a size that the plan would try does not fit the scenario's
+/// host.
+void check_plan_on_host(const Scenario& scenario);
+
 /// Compares the machine of the scenario's hardware profile with `here` and with the scenario's GPU.
 /// What differs becomes a note, or, under `strict`, an InputError (exit 2).
 void check_hardware(Scenario& scenario, const MachineFacts& here, bool strict);

@@ -193,7 +193,8 @@ class Run {
         wiring_(scenario),
         recorder_(wiring_.tiers(), wiring_.links() * scenario.engine.data_parallel,
                   goodput_targets(scenario.slo)),
-        binding_(scenario.engine.max_num_seqs, scenario.engine.data_parallel),
+        binding_(scenario.engine.max_num_seqs, scenario.engine.max_num_batched_tokens,
+                 scenario.engine.data_parallel),
         conservation_(workload.size(), wiring_.capacities(),
                       scenario.engine.pipeline_parallel > 1) {
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
@@ -240,6 +241,9 @@ class Run {
                           s_.notes};
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
     out.result.binding = binding_.find(out.result);
+    if (const auto& swap = out.result.swap; swap && !swap->fatal.empty()) {
+      out.result.binding = {"swap_space", "the engine died: " + swap->fatal};
+    }
     warn(out, cluster, stuck);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -288,8 +292,9 @@ class Run {
     RunResult& r = out.result;
     for (const SloTarget& target : s_.slo) {
       const double value = find_metric(slo_metrics(), target.name)->value(r);
-      const bool passed =
-          r.completed > 0 && (target.at_least ? value >= target.target : value <= target.target);
+      const bool died = r.swap && !r.swap->fatal.empty();  // what it had answered proves nothing
+      const bool passed = !died && r.completed > 0 &&
+                          (target.at_least ? value >= target.target : value <= target.target);
       r.slo.push_back({target.name, target.at_least, target.target, value, passed});
     }
     warn_of_reach(out);
@@ -299,8 +304,10 @@ class Run {
       std::uint32_t at = 0;
       while (!cluster[at].standstill()) ++at;
       const Standstill& why = *cluster[at].standstill();
-      out.warnings.push_back(fmt::format("deadlock ({}): {} requests are stuck. Nothing runs: {}",
-                                         name_of(why.kind), stuck, explain(why)));
+      const bool loop = why.kind == Standstill::Kind::kPreemptionLoop;
+      out.warnings.push_back(fmt::format("{} ({}): {} requests are stuck. {}{}",
+                                         loop ? "livelock" : "deadlock", name_of(why.kind), stuck,
+                                         loop ? "" : "Nothing runs: ", explain(why)));
     }
     if (r.preemptions > 0 && s_.engine.defer_block_free && wiring_.tiers() > 1) {
       out.warnings.push_back(fmt::format(

@@ -11,6 +11,9 @@ namespace {
 // More empty steps at one instant than any rule of the specification can cause: a defect of ours.
 constexpr std::uint32_t kMaxEmptySteps = 100'000;
 
+// Steps that only compute again what preemptions took: beyond any such stretch that ends.
+constexpr std::uint32_t kMostRepeating = 100'000;
+
 }  // namespace
 
 // ---- arrivals and wake-ups
@@ -77,7 +80,7 @@ void Engine::reject_waiting() {
 }
 
 void Engine::wake() {
-  if (state_ != State::kAsleep) return;
+  if (state_ != State::kAsleep || looping_) return;
   state_ = State::kWoken;
   queue_.schedule(queue_.now(), Phase::kStepStart, *this,
                   {static_cast<std::uint16_t>(Kind::kStepStart), 0, 0});
@@ -111,6 +114,10 @@ void Engine::on_event(EventPayload payload) {
 
 /// Schedules until as many steps are in flight as may be, or nothing more can run.
 void Engine::schedule_steps() {
+  if (looping_) {
+    state_ = State::kAsleep;
+    return;
+  }
   state_ = State::kBusy;
   while (in_flight_.size() < depth_) {
     Step& step = schedule_one();
@@ -149,10 +156,14 @@ Engine::Step& Engine::schedule_one() {
   step.transfers.clear();
   if (connector_ != nullptr) connector_->plan_stores(step.plan, now, step.transfers);
   step.recomputed = 0;
+  std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) {
+    tokens += item.tokens;
     const std::uint32_t peak = requests_[item.request].computed_peak;
     if (peak > item.computed) step.recomputed += std::min(peak - item.computed, item.tokens);
   }
+  repeating_ = tokens > step.recomputed ? 0 : repeating_ + (tokens > 0 ? 1 : 0);
+  looping_ = repeating_ >= kMostRepeating;
   scheduler_->apply(step.plan);
   if (!step.plan.refused.empty()) end_refused(step.plan);
   return step;
@@ -471,10 +482,19 @@ void Engine::die(Step& step) {
 }
 
 std::uint32_t Engine::finish_run() {
-  const std::vector<Handle> stuck = scheduler_->queued();
-  if (!stuck.empty()) standstill_ = scheduler_->standstill();
+  std::vector<Handle> stuck = scheduler_->queued();
+  if (looping_) {
+    const std::vector<Handle> served = scheduler_->served();
+    standstill_.emplace();
+    standstill_->kind = Standstill::Kind::kPreemptionLoop;
+    standstill_->steps = repeating_;
+    if (!served.empty()) standstill_->head = requests_[served.front()].id;
+    stuck.insert(stuck.begin(), served.begin(), served.end());
+  } else if (!stuck.empty()) {
+    standstill_ = scheduler_->standstill();
+  }
   for (const Handle h : stuck) end_request(h, RequestStatus::kStuck, Reason::kDeadlock);
-  KV_ASSERT(scheduler_->running() == 0, "{} requests still running without an event",
+  KV_ASSERT(looping_ || scheduler_->running() == 0, "{} requests still running without an event",
             scheduler_->running());
   if (!stuck.empty()) return static_cast<std::uint32_t>(stuck.size());
   KV_ASSERT(path_ == nullptr || path_->idle(), "a transfer was never finished");

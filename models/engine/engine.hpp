@@ -230,6 +230,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Duration load_stall_{};
   Duration copy_harm_{};
   std::optional<Standstill> standstill_;
+  std::uint32_t repeating_ = 0;  ///< steps in a row that computed nothing new
+  bool looping_ = false;         ///< too many: nothing is scheduled any more
   Duration collective_{};
   struct Told {
     std::uint64_t stored = 0;

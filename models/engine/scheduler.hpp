@@ -49,6 +49,8 @@ class Scheduler {
   virtual std::vector<Handle> queued() const = 0;
   /// Why none of these gets on, when nothing runs and nothing is in flight.
   virtual Standstill standstill() const { return {}; }
+  /// Every request that is running, in order of admission, for the same report.
+  virtual std::vector<Handle> served() const { return {}; }
 };
 
 }  // namespace spillway

@@ -53,6 +53,8 @@ std::string_view name_of(Standstill::Kind kind) {
       return "never_fits";
     case Standstill::Kind::kOverBudget:
       return "over_budget";
+    case Standstill::Kind::kPreemptionLoop:
+      return "preemption_loop";
     case Standstill::Kind::kUnknown:
       break;
   }
@@ -85,6 +87,12 @@ std::string explain(const Standstill& s) {
           "request {} at the head of the queue has {} tokens, a step takes {}, and prompts are not "
           "computed in chunks (engine.enable_chunked_prefill)",
           raw(s.head), s.tokens, s.budget);
+    case Standstill::Kind::kPreemptionLoop:
+      return fmt::format(
+          "{} steps in a row only computed again what preemptions had taken, request {} first: "
+          "whoever is served takes the blocks of the others (vLLM issue 49674; "
+          "engine.reserve_full_isl or defer_block_free=false avoids it)",
+          s.steps, raw(s.head));
     case Standstill::Kind::kUnknown:
       break;
   }

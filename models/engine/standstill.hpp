@@ -1,6 +1,7 @@
 // Why a run ends with requests that nothing will ever serve: vLLM's known deadlocks, told apart.
 //
-// The scheduler names the kind when nothing runs and nothing is in flight; a result repeats it with
+// The scheduler names the kind when nothing runs and nothing is in flight (the engine one: that
+// steps follow each other without end and without a new token); a result repeats it with
 // its figures, so that a user finds the upstream report.
 #pragma once
 
@@ -21,6 +22,7 @@ struct Standstill {
     kUnansweredLookup,  ///< the tier below never says whether it has the blocks (#49176, #49829)
     kNeverFits,         ///< the head alone needs more than the pool has
     kOverBudget,        ///< unchunked, and longer than a step's budget
+    kPreemptionLoop,    ///< running requests preempt each other and only compute again (#49674)
   };
   struct Holder {
     RequestId request{};
@@ -36,6 +38,7 @@ struct Standstill {
   std::uint32_t free = 0;
   std::uint32_t usable = 0;
   std::uint32_t budget = 0;      ///< tokens of a step
+  std::uint32_t steps = 0;       ///< in a row, that computed only what had been computed before
   std::vector<Holder> others{};  ///< queued requests that hold blocks, in queue order
 };
 

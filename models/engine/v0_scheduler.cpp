@@ -110,6 +110,7 @@ void V0Scheduler::schedule_swapped(Time now, StepPlan& plan, Budget& budget) {
     const Handle h = swapped_.front();
     const std::uint32_t known = env_.requests[h].tokens();
     const AllocStatus status = blocks_.can_swap_in(h, known);
+    plan.starved = plan.starved || status == AllocStatus::kLater;
     if (status == AllocStatus::kLater) return;
     if (status == AllocStatus::kNeverFits) {
       swapped_.pop_front();
@@ -143,6 +144,7 @@ void V0Scheduler::schedule_waiting(Time now, StepPlan& plan, Budget& budget) {
       continue;
     }
     const AllocStatus status = blocks_.can_allocate(known);
+    plan.starved = plan.starved || status == AllocStatus::kLater;
     if (status == AllocStatus::kLater) return;
     if (status == AllocStatus::kNeverFits) {
       waiting_.pop_front();
@@ -177,6 +179,7 @@ void V0Scheduler::preempt(Handle victim, Time now, StepPlan& plan) {
     r.computed = 0;
     plan.preempted.push_back(victim);
   }
+  plan.starved = true;
   r.state = RequestState::kPreempted;
   ++r.preemptions;
   env_.observer.on_preemption(now, r.id);

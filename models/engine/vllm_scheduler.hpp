@@ -61,6 +61,7 @@ class VllmScheduler final : public Scheduler {
   void withdraw(Handle h) override;
   std::vector<Handle> queued() const override;
   Standstill standstill() const override;
+  std::vector<Handle> served() const override { return running_; }
 
  private:
   /// What a look-up found for a request about to be admitted.

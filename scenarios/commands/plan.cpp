@@ -44,6 +44,7 @@ int run(const PlanOptions& options) {
   const JsonSource source = open_scenario_source(options.scenario, common);
   Scenario scenario = load_scenario(source);
   check_hardware_here(scenario, options.strict);
+  check_plan_on_host(scenario);
   refuse_own_inputs(common, {options.scenario, scenario.workload.trace});
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());

@@ -100,11 +100,21 @@ class Judge {
     for (const PlanPoint& p : plan_.points) most = std::max(most, cached_share(p.run));
     const double least = cached_share(plan_.points.front().run);
     if (most - least < kWorthwhile) {
+      const bool alike = std::all_of(
+          plan_.points.begin(), plan_.points.end(),
+          [&](const PlanPoint& p) { return p.feasible == plan_.points.front().feasible; });
+      if (!alike) {
+        plan_.notes.push_back(fmt::format(
+            "Caches supply {} to {} of prompt tokens: little more with size, yet enough "
+            "to decide the SLO",
+            format_percent(least), format_percent(most)));
+        return;
+      }
       plan_.notes.push_back(fmt::format(
-          "{} adds nothing: caches supply {} of prompt tokens at every size",
+          "{} adds hardly anything: caches supply {} to {} of prompt tokens",
           plan_.points.front().run.tiers.size() < 2 ? "the tier"
                                                     : "more than " + plan_.points.front().capacity,
-          format_percent(most)));
+          format_percent(least), format_percent(most)));
       return;
     }
     for (int i = count() - 1; i >= 0; --i) {
@@ -221,6 +231,13 @@ class Judge {
                            static_cast<double>(chosen.capacity_bytes) / (1 << 30));
     }
     const EngineConfig& e = scenario_.engine;
+    const auto above_one = [&](const char* flag, std::uint32_t value) {
+      if (value > 1) flags += fmt::format(" --{}-parallel-size {}", flag, value);
+    };
+    above_one("tensor", e.tensor_parallel);
+    above_one("pipeline", e.pipeline_parallel);
+    above_one("data", e.data_parallel);
+    if (e.priority_scheduling) flags += " --scheduling-policy priority";
     if (scenario_.pool_given) {
       flags += fmt::format(" --num-gpu-blocks-override {}", e.num_gpu_blocks);
     } else {
@@ -236,7 +253,19 @@ class Judge {
           "Those flags do not cover the admission of requests ({}): it has to stand before vLLM",
           scenario_.admission.text()));
     }
-    if (!scenario_.behind.empty()) {
+    if (e.simple_offload && chosen.run.tiers.size() > 1) {
+      plan_.notes.push_back(
+          fmt::format("They start the native connector; the one simulated takes "
+                      "VLLM_USE_SIMPLE_KV_OFFLOAD=1 in "
+                      "the environment{}",
+                      e.lazy_offload ? ", with lazy_offload in kv_connector_extra_config" : ""));
+    }
+    if (!scenario_.workload.classes.empty()) {
+      plan_.notes.push_back(
+          "Nor do they set classes: priority and max_offload_tokens go with each request "
+          "(kv_transfer_params)");
+    }
+    if (!scenario_.behind.empty() && chosen.run.tiers.size() > 1) {
       plan_.notes.push_back(
           "Those flags do not set the tiers behind: vLLM takes them as secondary_tiers in "
           "kv_connector_extra_config, with spec_name TieringOffloadingSpec");

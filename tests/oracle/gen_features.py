@@ -152,6 +152,11 @@ def extend(rng, scenario, rows):
         usable = [(f, w) for f, w in usable if f is not feature
                   and (feature, f) not in ((add_priority, add_classes), (add_classes, add_priority))]
         feature(rng, scenario, rows)
+    if "classes" in scenario["workload"]:                     # a class of a tenant that no row names is refused
+        seen = {row.get("tenant") for row in rows[:scenario["workload"].get("limit", len(rows))]}
+        scenario["workload"]["classes"] = [c for c in scenario["workload"]["classes"] if c["tenant"] in seen]
+        if not scenario["workload"]["classes"]:
+            del scenario["workload"]["classes"]
     engine = scenario["engine"]
     if not engine.get("enable_chunked_prefill", True):        # else the engine refuses to start, as vLLM does
         engine["max_num_batched_tokens"] = max(engine["max_num_batched_tokens"], engine.get("max_model_len", 0))

@@ -21,6 +21,9 @@ from scenario import load
 from scheduler import Scheduler
 
 
+MOST_REPEATING = 100_000      # steps in a row that only compute again what preemptions took
+
+
 class Engine(Scheduler):
     def __init__(self, cfg, requests):
         super().__init__(cfg, requests, Connector(cfg) if cfg.tier else None)
@@ -53,6 +56,12 @@ class Engine(Scheduler):
             if step.plan:
                 self.totals["steps"] += 1                      # A19: empty steps are not counted
                 self.in_flight.append(step)
+                if self.repeating >= MOST_REPEATING:           # A45: a livelock ends the run
+                    while self.in_flight:
+                        now = self.in_flight[0].end
+                        self.collect(self.in_flight.popleft(), now)
+                    self.arrive(float("inf"))
+                    break
                 if len(self.in_flight) == depth:
                     now = self.in_flight[0].end
                 continue                                       # §10.17: else fill the second place at once

@@ -14,6 +14,7 @@ class Scheduler:
         self.running = []
         self.waiting, self.skipped = Queue(cfg.priority), Queue(cfg.priority)
         self.scheduled_steps = self.collected_steps = 0        # steps with tokens
+        self.repeating = 0                                     # of these in a row, without a new token (A45)
         self.deferred_frees = deque()                          # (last step that may write, blocks), A24
         self.totals = dict.fromkeys(
             ("steps", "preemptions", "recomputed_tokens", "gpu_hit_tokens", "gpu_hit_tokens_resumed",
@@ -29,6 +30,9 @@ class Scheduler:
             if r.scheduled is None:
                 r.scheduled = now                              # §10.16
         stores = self.connector.plan_stores(step) if self.connector else []   # uses C before and n
+        if step.plan:
+            new = any(c + n > max(c, r.lost) for r, c, n, _ in step.plan)
+            self.repeating = 0 if new else self.repeating + 1
         for i, (r, c, n, _) in enumerate(step.plan):           # C += n right after scheduling
             self.totals["recomputed_tokens"] += max(0, min(c + n, r.lost) - c)
             r.computed = c + n

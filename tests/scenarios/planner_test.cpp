@@ -214,9 +214,9 @@ TEST_CASE("a tier that adds nothing is said to add nothing", "[scenarios]") {
     REQUIRE(plan.notes.size() >= 1);
     CHECK_THAT(plan.notes[0], ContainsSubstring(text));
   };
-  says(kGrid, "the tier adds nothing: caches supply 0");
+  says(kGrid, "the tier adds hardly anything: caches supply 0");
   // Without a size of zero to compare with, only the rest of the grid is judged.
-  says(R"(["96blocks", "192blocks"])", "more than 96blocks adds nothing: caches supply 0");
+  says(R"(["96blocks", "192blocks"])", "more than 96blocks adds hardly anything: caches supply 0");
 }
 
 TEST_CASE("the flags to set are those of the recommended size", "[scenarios]") {

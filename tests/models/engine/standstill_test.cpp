@@ -184,6 +184,7 @@ TEST_CASE("each kind has a name", "[models]") {
   CHECK(name_of(Kind::kUnansweredLookup) == "unanswered_lookup");
   CHECK(name_of(Kind::kNeverFits) == "never_fits");
   CHECK(name_of(Kind::kOverBudget) == "over_budget");
+  CHECK(name_of(Kind::kPreemptionLoop) == "preemption_loop");
   Standstill many;
   many.kind = Kind::kStrandedLoads;
   for (std::uint32_t i = 1; i < 6; ++i) many.others.push_back({RequestId{i}, 10 * i});
