@@ -178,6 +178,35 @@ TEST_CASE("a request alone always gets its blocks back", "[models]") {
   }
 }
 
+TEST_CASE("issue 49674: deferred frees let requests preempt each other for ever", "[models]") {
+  // Four prompts of 16, 44, 22 and 46 blocks of 32 tokens in a pool of 53, all at once, 30 tokens
+  // of each in a step of 40, nothing kept for whole prompts. Two are served at a time; the one
+  // short of a block preempts the other, whose blocks return too late for it, and then itself.
+  const Workload workload = workload_of(
+      {{0, 488, 4, {0}}, {0, 1407, 20, {1, 2, 3}}, {0, 696, 60, {4, 5}}, {0, 1472, 4, {6, 7, 8}}},
+      512);
+  Setup setup;
+  setup.dram_blocks = 8;
+  setup.config.block_tokens = 32;
+  setup.config.block_bytes = Bytes(32 * 40960);
+  setup.config.num_gpu_blocks = 54;
+  setup.config.max_num_seqs = 16;
+  setup.config.max_num_batched_tokens = 40;
+  setup.config.long_prefill_token_threshold = 30;
+  setup.config.async_scheduling = true;
+  setup.config.priority_scheduling = true;
+  setup.config.reserve_full_isl = false;
+  setup.config.defer_block_free = true;
+  const EngineRun run = run_engine(workload, setup);
+  REQUIRE(run.standstill);
+  CHECK(run.standstill->kind == Kind::kPreemptionLoop);
+  CHECK(run.standstill->steps == 100'000);
+  CHECK(run.stuck == 3);
+  // One switch back, and all end: the first request is served alone until it has all its blocks.
+  setup.config.reserve_full_isl = true;
+  CHECK(run_engine(workload, setup).stuck == 0);
+}
+
 TEST_CASE("each kind has a name", "[models]") {
   CHECK(name_of(Kind::kMutualLoads) == "mutual_loads");
   CHECK(name_of(Kind::kStrandedLoads) == "stranded_loads");
