@@ -119,7 +119,7 @@ void Engine::schedule_steps() {
     return;
   }
   state_ = State::kBusy;
-  while (in_flight_.size() < depth_) {
+  while (in_flight_.size() < depth_ && !looping_) {
     Step& step = schedule_one();
     if (v0_ != nullptr && v0_->fatal()) return die(step);
     const bool empty = !step.plan.has_work();

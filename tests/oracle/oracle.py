@@ -164,6 +164,8 @@ class Engine(Scheduler):
         assert len(self.gpu.free) + sum(c > 0 for c in count) == self.cfg.N - 1
         assert all(self.gpu.ref[b] == 0 for b in self.gpu.free)
         assert all(r.status is not None for r in self.requests)
+        if self.repeating >= MOST_REPEATING:                   # stopped in the middle of things
+            return
         assert not self.running and not self.in_flight and not self.deferred_frees
         assert self.scheduled_steps == self.collected_steps == self.totals["steps"]
         assert not any(r.jobs for r in self.requests)
