@@ -9,13 +9,11 @@ namespace spillway {
 
 GroupedConnector::GroupedConnector(const Environment& environment,
                                    std::unique_ptr<OffloadTier> tier, std::uint32_t requests)
-    : KvConnector(environment.config, environment.waiter),
-      env_(environment),
+    : TierConnector(environment, std::move(tier)),
       groups_(environment.config.groups),
       count_(groups_.count()),
       window_((groups_.window + environment.config.block_tokens - 1) /
               environment.config.block_tokens),
-      tier_(std::move(tier)),
       hit_blocks_(requests, 0) {
   for (std::uint32_t g = groups_.sliding; g < count_; ++g) order_.push_back(g);
   for (std::uint32_t g = 0; g < groups_.sliding; ++g) order_.push_back(g);
@@ -142,16 +140,6 @@ void GroupedConnector::touch(const ActiveRequest& r, const Access& access) {
   tier_->touch(touched_, access);
 }
 
-void GroupedConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
-                                       std::uint32_t external) {
-  if (r.preemptions > 0) {
-    counters_.hits_resumed += external;
-    return;
-  }
-  counters_.queries += blocks_of(r.tokens()) - local;
-  counters_.hits += external;
-}
-
 // ---- planning
 // ------------------------------------------------------------------------------------
 
@@ -200,10 +188,6 @@ void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
 
 // ---- offers
 // --------------------------------------------------------------------------------------
-
-std::uint32_t GroupedConnector::storable_tokens(const ActiveRequest& r) const {
-  return std::min(env_.config.offload_prompt_only ? r.prompt : r.tokens(), r.store_limit);
-}
 
 /// The pages of the blocks from next_store on, group by group. A sliding group's that are gone are
 /// left out; so are a finished request's that this step gave to others.
@@ -308,15 +292,6 @@ void GroupedConnector::fence_given_pages() {
 // ---- completions
 // ---------------------------------------------------------------------------------
 
-bool GroupedConnector::poll(Time now) {
-  auto& stores = jobs_.ended(Direction::kDown);
-  auto& loads = jobs_.ended(Direction::kUp);
-  const bool any = !stores.empty() || !loads.empty();
-  for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
-  for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
-  return any;
-}
-
 void GroupedConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
@@ -331,22 +306,8 @@ void GroupedConnector::complete_store(std::uint32_t job, Time now) {
   jobs_.release(job);
 }
 
-void GroupedConnector::complete_load(std::uint32_t job, Time now) {
-  ActiveRequest& r = env_.requests[jobs_[job].request];
-  tier_->end_read(jobs_[job].below, {now, r.id});
-  r.loads = 0;
-  r.load_done = r.state == RequestState::kLoading;
-  recycle_if_gone(jobs_[job].request);
-  jobs_.release(job);
-}
-
 TierLevel GroupedConnector::level(std::uint32_t) const {
   return {tier_->stored(), tier_->evictions(), tier_->used(), tier_->used()};
-}
-
-void GroupedConnector::recycle_if_gone(Handle h) {
-  const ActiveRequest& r = env_.requests[h];
-  if (r.offered && !r.transfers_in_flight()) env_.requests.recycle(h);
 }
 
 }  // namespace spillway

@@ -14,43 +14,22 @@
 #include <optional>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
-#include "models/engine/chain_map.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/kv_connector.hpp"
-#include "models/engine/kv_pool.hpp"
-#include "models/engine/offload_tier.hpp"
+#include "models/engine/tier_connector.hpp"
 
 namespace spillway {
 
-class GroupedConnector final : public KvConnector {
+class GroupedConnector final : public TierConnector {
  public:
-  struct Environment {
-    const EngineConfig& config;
-    const ChainMap& chains;
-    ResidencyTable& residency;
-    RequestPool& requests;
-    KvPool& pool;
-    TransferWaiter& waiter;
-  };
   /// `requests`: of the workload.
   GroupedConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
                    std::uint32_t requests);
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
-  std::uint64_t version() const override { return tier_->version(); }
-  void count_admission(const ActiveRequest& r, std::uint32_t local,
-                       std::uint32_t external) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
   void on_finished(Handle h, bool held) override;
-  bool poll(Time now) override;
-  bool wants_step() const override { return jobs_.any_deferred() || !unoffered_.empty(); }
 
   TierLevel level(std::uint32_t tier) const override;
-  EvictionPolicy* policy() override { return &tier_->policy(); }
-  const OffloadCounters& counters() const override { return counters_; }
-  void check_drained() const override { tier_->check_drained(); }
 
  private:
   /// What one group has below of a range of blocks.
@@ -69,29 +48,22 @@ class GroupedConnector final : public KvConnector {
   std::optional<std::uint32_t> reach(const ActiveRequest& r, std::uint32_t local) const;
   bool convoy(std::uint32_t local, std::uint32_t end) const;
   void touch(const ActiveRequest& r, const Access& access);
-  std::uint32_t storable_tokens(const ActiveRequest& r) const;
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void collect_offers(const ActiveRequest& r, std::uint32_t storable, bool finished);
   void make_job(Handle h, bool finished);
   SlotSpan watched(std::uint32_t job) const;
   SlotSpan unwatched(std::uint32_t job) const;
   void fence_given_pages();
-  void complete_store(std::uint32_t job, Time now);
-  void complete_load(std::uint32_t job, Time now);
-  void recycle_if_gone(Handle h);
+  void complete_store(std::uint32_t job, Time now) override;
 
-  Environment env_;
   KvGroups groups_;
   std::uint32_t count_;
-  std::uint32_t window_;  ///< blocks that a look-up wants in a row of a sliding group
-  std::unique_ptr<OffloadTier> tier_;
-  OffloadCounters counters_;
-  std::vector<std::uint32_t> order_;               ///< of look-ups: full groups first
+  std::uint32_t window_;              ///< blocks that a look-up wants in a row of a sliding group
+  std::vector<std::uint32_t> order_;  ///< of look-ups: full groups first
   IdVector<RequestId, std::uint32_t> hit_blocks_;  ///< of each request's last look-up, above too
 
   std::vector<std::uint32_t> pending_;        ///< store jobs under way, in order
   std::vector<std::uint32_t> sliding_pages_;  ///< by job: the first of its pages
-  std::vector<Handle> unoffered_;             ///< finished, not offered yet, in order
 
   std::vector<std::uint32_t> names_;  ///< scratch: ids of a request's full blocks
   std::vector<SlotId> offered_;       ///< scratch: offered pages that are below

@@ -9,11 +9,9 @@ namespace spillway {
 OffloadConnector::OffloadConnector(const Environment& environment,
                                    std::unique_ptr<OffloadTier> tier,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
-    : KvConnector(environment.config, environment.waiter),
-      env_(environment),
+    : TierConnector(environment, std::move(tier)),
       per_chunk_(environment.config.blocks_per_chunk),
       chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
-      tier_(std::move(tier)),
       admission_(std::move(admission)),
       counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {
   const EngineConfig& c = env_.config;
@@ -175,16 +173,6 @@ void OffloadConnector::collect_below(RequestId id, std::uint32_t from, std::uint
   });
 }
 
-void OffloadConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
-                                       std::uint32_t external) {
-  if (r.preemptions > 0) {
-    counters_.hits_resumed += external;
-    return;
-  }
-  counters_.queries += r.tokens() / env_.config.block_tokens - local;
-  counters_.hits += external;
-}
-
 /// Blocks [local, local + external) are loaded: those promoted for this request count for the tier
 /// they came from, and each tier was asked for what the nearer ones did not supply.
 void OffloadConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) {
@@ -278,11 +266,6 @@ void OffloadConnector::ask_admission(const ActiveRequest& r, Time now) {
   }
   fresh_.resize(kept);
   fresh_at_.resize(kept);
-}
-
-/// What of the request may go below.
-std::uint32_t OffloadConnector::storable_tokens(const ActiveRequest& r) const {
-  return std::min(env_.config.offload_prompt_only ? r.prompt : r.tokens(), r.store_limit);
 }
 
 /// What was not seen often enough leaves the offer, and is not spared if it is below.
@@ -411,15 +394,6 @@ void OffloadConnector::fence_given_blocks() {
 // ---- completions
 // ---------------------------------------------------------------------------------
 
-bool OffloadConnector::poll(Time now) {
-  auto& stores = jobs_.ended(Direction::kDown);
-  auto& loads = jobs_.ended(Direction::kUp);
-  const bool any = !stores.empty() || !loads.empty();
-  for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
-  for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
-  return any;
-}
-
 void OffloadConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
@@ -436,15 +410,6 @@ void OffloadConnector::complete_store(std::uint32_t job, Time now) {
   jobs_.release(job);
 }
 
-void OffloadConnector::complete_load(std::uint32_t job, Time now) {
-  ActiveRequest& r = env_.requests[jobs_[job].request];
-  tier_->end_read(jobs_[job].below, {now, r.id});
-  r.loads = 0;
-  r.load_done = r.state == RequestState::kLoading;
-  recycle_if_gone(jobs_[job].request);
-  jobs_.release(job);
-}
-
 TierLevel OffloadConnector::level(std::uint32_t tier) const {
   if (tier > 0) {
     const std::uint64_t stored = tiering_->counters(tier - 1).stored * per_chunk_;
@@ -453,13 +418,6 @@ TierLevel OffloadConnector::level(std::uint32_t tier) const {
   }
   const std::uint32_t held = tier_->used() * per_chunk_;
   return {tier_->stored() * per_chunk_, tier_->evictions() * per_chunk_, held, held};
-}
-
-void OffloadConnector::recycle_if_gone(Handle h) {
-  const ActiveRequest& r = env_.requests[h];
-  if (!r.offered || r.transfers_in_flight()) return;
-  if (tiering_ != nullptr) tiering_->forget(r.id);
-  env_.requests.recycle(h);
 }
 
 }  // namespace spillway

@@ -15,28 +15,15 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
-#include "models/engine/chain_map.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/kv_connector.hpp"
-#include "models/engine/kv_pool.hpp"
-#include "models/engine/offload_tier.hpp"
 #include "models/engine/store_threshold.hpp"
+#include "models/engine/tier_connector.hpp"
 #include "models/engine/tiering.hpp"
 #include "policies/write_admission_policy.hpp"
 
 namespace spillway {
 
-class OffloadConnector final : public KvConnector {
+class OffloadConnector final : public TierConnector {
  public:
-  struct Environment {
-    const EngineConfig& config;
-    const ChainMap& chains;
-    ResidencyTable& residency;
-    RequestPool& requests;
-    KvPool& pool;
-    TransferWaiter& waiter;
-  };
   /// `admission` is null where every block is written.
   OffloadConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
                    std::unique_ptr<WriteAdmissionPolicy> admission);
@@ -45,18 +32,14 @@ class OffloadConnector final : public KvConnector {
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
   std::uint64_t version() const override {
-    return tier_->version() + (tiering_ == nullptr ? 0 : tiering_->version());
+    return TierConnector::version() + (tiering_ == nullptr ? 0 : tiering_->version());
   }
   void note_lookup(const ActiveRequest& r, std::uint32_t local) override;
-  void count_admission(const ActiveRequest& r, std::uint32_t local,
-                       std::uint32_t external) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
   void on_finished(Handle h, bool held) override;
-  bool poll(Time now) override;
   bool wants_step() const override {
-    return jobs_.any_deferred() || !unoffered_.empty() ||
-           (tiering_ != nullptr && tiering_->any_ended());
+    return TierConnector::wants_step() || (tiering_ != nullptr && tiering_->any_ended());
   }
   bool idle() const override {
     return KvConnector::idle() && (tiering_ == nullptr || tiering_->idle());
@@ -71,16 +54,12 @@ class OffloadConnector final : public KvConnector {
     return 1 + static_cast<std::uint32_t>(tiering_ == nullptr ? 0 : tiering_->size());
   }
   TierLevel level(std::uint32_t tier) const override;
-  EvictionPolicy* policy() override { return &tier_->policy(); }
-  const OffloadCounters& counters() const override { return counters_; }
-  void check_drained() const override { tier_->check_drained(); }
 
  private:
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void ask_admission(const ActiveRequest& r, Time now);
   void drop_unseen();
   void settle(ActiveRequest& r, std::uint32_t storable);
-  std::uint32_t storable_tokens(const ActiveRequest& r) const;
   template <class Visit>
   void for_keys(RequestId id, std::uint32_t from, std::uint32_t to, Visit visit) const;
   bool threshold_counts_lookups() const {
@@ -91,24 +70,18 @@ class OffloadConnector final : public KvConnector {
   void touch_all();
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence_given_blocks();
-  void complete_store(std::uint32_t job, Time now);
-  void complete_load(std::uint32_t job, Time now);
-  void recycle_if_gone(Handle h);
+  void complete_store(std::uint32_t job, Time now) override;
   LookupState look_behind(LookupState state, const BlockResidency& block, const ChunkAt& chunk,
                           const Access& access);
 
-  Environment env_;
   std::uint32_t per_chunk_;     ///< HBM blocks
   std::uint32_t chunk_tokens_;  ///< of such a chunk
-  std::unique_ptr<OffloadTier> tier_;
   std::unique_ptr<WriteAdmissionPolicy> admission_;
-  std::unique_ptr<Tiering> tiering_;  ///< null: no tier behind this one
+  std::unique_ptr<Tiering> tiering_;           ///< null: no tier behind this one
   std::unique_ptr<StoreThreshold> threshold_;  ///< null: chunks are stored at first sight
   bool counts_lookups_;                        ///< write admission does
-  OffloadCounters counters_;
 
   std::vector<std::uint32_t> finished_jobs_;  ///< pending stores of finished requests
-  std::vector<Handle> unoffered_;             ///< finished, not offered yet, in order
   std::uint32_t stores_in_flight_ = 0;
   Bytes stored_bytes_in_flight_{0};
 
