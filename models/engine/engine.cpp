@@ -72,7 +72,6 @@ void Engine::reject_waiting() {
   while (gate_->take_expired(queue_.now(), h)) {
     any = true;
     scheduler_->withdraw(h);
-    if (connector_ != nullptr) connector_->on_withdrawn(requests_[h], queue_.now());
     end_request(h, RequestStatus::kRejected, Reason::kQueueTimeout);
   }
   watch_waits();
@@ -454,7 +453,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
       requests_.recycle(h);
     }
   } else {
-    if (connector_ != nullptr) connector_->on_withdrawn(requests_[h]);
+    if (connector_ != nullptr) connector_->on_withdrawn(requests_[h], queue_.now());
     requests_.recycle(h);
   }
   if (listener_ != nullptr && status != RequestStatus::kStuck) listener_->on_request_end(id);

@@ -64,7 +64,7 @@ class KvConnector : public TransferListener {
   virtual void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) = 0;
   /// The request has emitted its last token; `held` tells whether it held its blocks until then.
   virtual void on_finished(Handle h, bool held) = 0;
-  /// The request leaves the queue without having run: what a look-up pinned for it is let go.
+  /// The request ends without having completed: what look-ups pinned or keep for it is let go.
   virtual void on_withdrawn(const ActiveRequest& /*r*/, Time /*now*/) {}
 
   /// Takes note of ended transfers, stores first; true when there was one.
@@ -73,8 +73,6 @@ class KvConnector : public TransferListener {
   virtual bool wants_step() const = 0;
   virtual bool idle() const { return jobs_.in_flight() == 0 && !wants_step(); }
 
-  /// The request left the queue without having run to its end.
-  virtual void on_withdrawn(const ActiveRequest& /*r*/) {}
   /// At the first admission, with all that is loaded under the nearest tier's name: moves what came
   /// from tiers behind it to theirs.
   virtual void attribute(ActiveRequest& /*r*/, std::uint32_t /*local*/,

@@ -44,9 +44,6 @@ class OffloadConnector final : public TierConnector {
   bool idle() const override {
     return KvConnector::idle() && (tiering_ == nullptr || tiering_->idle());
   }
-  void on_withdrawn(const ActiveRequest& r) override {
-    if (tiering_ != nullptr) tiering_->forget(r.id);
-  }
   void attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) override;
   const Tiering* tiering() const override { return tiering_.get(); }
 
@@ -56,6 +53,9 @@ class OffloadConnector final : public TierConnector {
   TierLevel level(std::uint32_t tier) const override;
 
  private:
+  void forget(RequestId request) override {
+    if (tiering_ != nullptr) tiering_->forget(request);
+  }
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void ask_admission(const ActiveRequest& r, Time now);
   void drop_unseen();

@@ -33,7 +33,7 @@ void TierConnector::complete_load(std::uint32_t job, Time now) {
 void TierConnector::recycle_if_gone(Handle h) {
   const ActiveRequest& r = env_.requests[h];
   if (!r.offered || r.transfers_in_flight()) return;
-  on_withdrawn(r);
+  forget(r.id);
   env_.requests.recycle(h);
 }
 

@@ -31,6 +31,7 @@ class TierConnector : public KvConnector {
   void count_admission(const ActiveRequest& r, std::uint32_t local,
                        std::uint32_t external) override;
   bool poll(Time now) override;
+  void on_withdrawn(const ActiveRequest& r, Time) override { forget(r.id); }
   bool wants_step() const override { return jobs_.any_deferred() || !unoffered_.empty(); }
   EvictionPolicy* policy() override { return &tier_->policy(); }
   const OffloadCounters& counters() const override { return counters_; }
@@ -46,6 +47,8 @@ class TierConnector : public KvConnector {
   std::uint32_t storable_tokens(const ActiveRequest& r) const {
     return std::min(env_.config.offload_prompt_only ? r.prompt : r.tokens(), r.store_limit);
   }
+  /// The request is about to be let go.
+  virtual void forget(RequestId /*request*/) {}
   virtual void complete_store(std::uint32_t job, Time now) = 0;
   /// A finished request is let go once its last blocks were offered and its transfers ended.
   void recycle_if_gone(Handle h);
