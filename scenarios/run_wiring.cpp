@@ -88,7 +88,7 @@ EngineParts RunWiring::parts() const {
   out.config = s_.engine;
   out.admission = s_.admission;
   out.eviction = s_.hbm_eviction;
-  out.cost = s_.make_cost();
+  out.cost = cost_ ? cost_() : s_.make_cost();
   out.measure_from = s_.workload.warmup;
   if (v0()) {
     out.config.swap.cpu_blocks = static_cast<std::uint32_t>(std::min(tier_blocks_, kMostCpuBlocks));

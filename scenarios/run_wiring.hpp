@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "models/cluster.hpp"
@@ -17,8 +18,10 @@ namespace spillway {
 
 class RunWiring {
  public:
-  explicit RunWiring(const Scenario& scenario)
+  /// `cost`, where given, makes the step cost in place of the scenario's.
+  explicit RunWiring(const Scenario& scenario, std::function<std::unique_ptr<StepCost>()> cost = {})
       : s_(scenario),
+        cost_(std::move(cost)),
         tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0) {}
 
   /// Of one engine, as the links below.
@@ -80,6 +83,7 @@ class RunWiring {
   LoadChoiceResult load_choice(const Cluster& cluster) const;
 
   const Scenario& s_;
+  std::function<std::unique_ptr<StepCost>()> cost_;
   std::uint64_t tier_blocks_;
 };
 

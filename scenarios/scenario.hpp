@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/compute/compute_profile.hpp"
 #include "models/compute/step_cost.hpp"
 #include "models/engine/arrivals.hpp"
 #include "models/engine/copy_interference.hpp"
@@ -25,6 +26,7 @@
 #include "scenarios/config/object_reader.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "scenarios/hardware.hpp"
+#include "scenarios/measured/measured_facts.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -45,11 +47,15 @@ struct ModelChoice {
 };
 
 struct ComputeChoice {
-  enum class Kind : std::uint8_t { kLinear, kComponents };
+  enum class Kind : std::uint8_t { kLinear, kComponents, kProfile };
   Kind kind = Kind::kLinear;
   LinearCost linear{};
   double host_overhead_us = kDefaultHostOverheadUs;
   double sequence_us = kDefaultSequenceUs;
+  double eager_overhead_us = 0;                   ///< more, per step that replays no captured graph
+  std::shared_ptr<const ComputeProfile> profile;  ///< of kind profile
+  std::string path;                               ///< of its document
+  std::string digest;                             ///< of that document's results
 };
 
 /// tiers[].device: the storage behind a tier that is not DRAM.
@@ -181,6 +187,7 @@ struct Scenario {
   std::vector<LinkChoice> rank_links;  ///< where links are given by rank: down and up of each
   std::vector<MediumChoice> media;     ///< that links go through
   std::optional<HardwareChoice> hardware;
+  std::optional<MeasuredFacts> measured;     ///< of a run of this system, which override estimates
   std::vector<std::string> hardware_doubts;  ///< why it may not fit; --strict refuses them
   WorkloadChoice workload;
   std::vector<SloTarget> slo;

@@ -190,7 +190,7 @@ class Run {
       : s_(scenario),
         workload_(workload),
         options_(options),
-        wiring_(scenario),
+        wiring_(scenario, options.cost),
         recorder_(wiring_.tiers(), wiring_.links() * scenario.engine.data_parallel,
                   goodput_targets(scenario.slo)),
         binding_(scenario.engine.max_num_seqs, scenario.engine.max_num_batched_tokens,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "scenarios/scenario.hpp"
@@ -14,6 +15,8 @@ namespace spillway {
 struct SimulationOptions {
   /// Further observers, told after the recorder.
   std::vector<Observer*> observers;
+  /// In place of the scenario's own step cost, where a fit tries parameters.
+  std::function<std::unique_ptr<StepCost>()> cost;
   /// Called now and then with (requests ended, requests in all).
   std::function<void(std::uint64_t, std::uint64_t)> progress;
 };

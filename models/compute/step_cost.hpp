@@ -49,6 +49,8 @@ struct LinearCost {
 /// Throws std::out_of_range when a parameter is beyond 10^9 or finer than 10^-9.
 std::unique_ptr<StepCost> make_linear_cost(const LinearCost& parameters);
 
+struct ComputeProfile;
+
 /// Efficiencies of one GPU's kernels, for `components`.
 struct KernelCoefficients {
   double gemm_overhead_us;    ///< per matrix product
@@ -70,11 +72,15 @@ struct ComponentsCost {
   const ModelSpec* model = nullptr;
   const GpuSpec* gpu = nullptr;
   KernelCoefficients kernels{};
-  double host_overhead_us = 0;  ///< per step
-  double sequence_us = 0;       ///< per sampled sequence (sampler)
+  double host_overhead_us = 0;       ///< per step
+  double eager_overhead_us = 0;      ///< more, per step that replays no captured graph
+  std::uint32_t graph_tokens = 512;  ///< largest batch that replays one
+  double sequence_us = 0;            ///< per sampled sequence (sampler)
   std::int32_t kv_bits = 16;
   ModelShards shards{};               ///< the step is that of all stages, one after another
   std::optional<AllReduce> reduce{};  ///< among the ranks of a stage, where there are several
+  /// Measured kernels, in place of `kernels`; null: none.
+  std::shared_ptr<const ComputeProfile> profile{};
 };
 
 /// The coefficients for `gpu` and where they come from; generic ones, with `measured` false, for a

@@ -1,0 +1,26 @@
+// What a measured run tells about the system it ran on: facts that are better than estimates.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace spillway {
+
+/// What the engine said about itself; absent where it did not.
+struct MeasuredFacts {
+  std::optional<std::string> engine;  ///< vllm
+  std::optional<std::string> version;
+  std::optional<std::string> model;
+  std::optional<std::uint32_t> num_gpu_blocks;
+  std::optional<std::uint32_t> max_num_seqs;
+  std::optional<std::uint32_t> max_num_batched_tokens;
+  std::optional<std::uint32_t> max_model_len;
+  std::optional<std::uint32_t> tensor_parallel_size;
+  std::optional<double> host_overhead_us;  ///< per step
+  std::optional<double> d2h_gbs;           ///< that copies reached in the run
+  std::optional<double> h2d_gbs;
+  std::string source;  ///< file, for messages
+};
+
+}  // namespace spillway
