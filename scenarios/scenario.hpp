@@ -52,10 +52,10 @@ struct ComputeChoice {
   LinearCost linear{};
   double host_overhead_us = kDefaultHostOverheadUs;
   double sequence_us = kDefaultSequenceUs;
-  double eager_overhead_us = 0;                   ///< more, per step that replays no captured graph
-  std::shared_ptr<const ComputeProfile> profile;  ///< of kind profile
-  std::string path;                               ///< of its document
-  std::string digest;                             ///< of that document's results
+  double eager_overhead_us = 0;           ///< more, per step that replays no captured graph
+  std::optional<ComputeProfile> profile;  ///< of kind profile
+  std::string path;                       ///< of its document
+  std::string digest;                     ///< of that document's results
 };
 
 /// tiers[].device: the storage behind a tier that is not DRAM.

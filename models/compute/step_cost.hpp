@@ -79,8 +79,8 @@ struct ComponentsCost {
   std::int32_t kv_bits = 16;
   ModelShards shards{};               ///< the step is that of all stages, one after another
   std::optional<AllReduce> reduce{};  ///< among the ranks of a stage, where there are several
-  /// Measured kernels, in place of `kernels`; null: none.
-  std::shared_ptr<const ComputeProfile> profile{};
+  /// Measured kernels, in place of `kernels`; null: none. Outlives the cost.
+  const ComputeProfile* profile = nullptr;
 };
 
 /// The coefficients for `gpu` and where they come from; generic ones, with `measured` false, for a
