@@ -1,0 +1,142 @@
+// The forms that kernel times follow, each in one place: what `components` computes with and what
+// fits invert.
+//
+//   product   overhead + (compute^norm + memory^norm)^(1/norm)
+//   prefill   fixed + waves x (keys + lead) x key time; a wave has one tile of 64 queries x one
+//   head
+//             on each SM
+//   decode    hypot(fixed, bytes read) + sequences x sequence time
+//   mixed     what decodes take beside a prefill: the decode's time x max(1, factor x GQA ratio)
+//   elementwise   passes over the hidden states
+//
+// A ratio of a compute profile (compute_profile.hpp) is measured time over these. Times in seconds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/catalogue/gpu_spec.hpp"
+#include "models/compute/compute_profile.hpp"
+#include "models/compute/step_cost.hpp"
+#include "sim/det_math.hpp"
+
+namespace spillway {
+
+inline constexpr double kActivationBytes = 2;
+inline constexpr double kTileQueries = 64;
+
+/// What the hardware could do at most.
+struct PeakRates {
+  double flops = 0;   ///< per second, of the type that is multiplied
+  double memory = 0;  ///< bytes per second
+  int sm_count = 0;
+};
+
+/// Of products with weights of that type. A GPU without FP8 units multiplies FP8 weights as BF16.
+inline PeakRates product_peaks(const GpuSpec& gpu, bool fp8_weights) {
+  const double tflops = fp8_weights && gpu.fp8_tflops > 0 ? gpu.fp8_tflops : gpu.bf16_tflops;
+  return {tflops * 1e12, gpu.memory_gbs * 1e9, gpu.sm_count};
+}
+
+struct ProductForm {
+  double overhead_us = 0;
+  double flop_efficiency = 1;
+  double byte_efficiency = 1;
+  double norm = 2;
+};
+
+/// One kernel that multiplies `groups` weight matrices, inputs x outputs, by `rows` rows each.
+struct ProductShape {
+  double rows = 0;
+  double inputs = 0;
+  double outputs = 0;
+  double groups = 1;
+};
+
+inline double product_seconds(const ProductForm& form, const ProductShape& s,
+                              const PeakRates& peaks, double weight_bytes) {
+  const double compute =
+      2 * s.rows * s.groups * s.inputs * s.outputs / (form.flop_efficiency * peaks.flops);
+  const double bytes = s.groups * (s.inputs * s.outputs * weight_bytes +
+                                   s.rows * (s.inputs + s.outputs) * kActivationBytes);
+  const double memory = bytes / (form.byte_efficiency * peaks.memory);
+  return form.overhead_us * 1e-6 + det::norm(compute, memory, form.norm);
+}
+
+struct PrefillForm {
+  double fixed_us = 0;
+  double key_ns = 0;  ///< per key, wave and layer
+  double lead_keys = 0;
+};
+
+/// Prefill chunks that one call computes, with means weighted by tiles.
+class PrefillCall {
+ public:
+  explicit PrefillCall(double q_heads) : heads_(q_heads) {}
+
+  /// `count` chunks of `tokens` new tokens behind `cached` ones.
+  void add(double tokens, double cached, double count = 1) {
+    const double tiles = count * heads_ * std::ceil(tokens / kTileQueries);
+    chunks_ += count;
+    tiles_ += tiles;
+    tokens_ += tiles * tokens;
+    cached_ += tiles * cached;
+  }
+  double tiles() const { return tiles_; }
+  double head_chunks() const { return heads_ * chunks_; }  ///< query heads x chunks
+  double tokens() const { return tokens_ / tiles_; }
+  double cached() const { return cached_ / tiles_; }
+  double keys() const { return (cached_ + tokens_ / 2) / tiles_; }
+
+ private:
+  double heads_;
+  double chunks_ = 0;
+  double tiles_ = 0;
+  double tokens_ = 0;
+  double cached_ = 0;
+};
+
+/// Without the fixed part.
+inline double wave_seconds(const PrefillForm& form, double tiles, double keys, double sm_count) {
+  return std::ceil(tiles / sm_count) * (keys + form.lead_keys) * form.key_ns * 1e-9;
+}
+
+/// Precondition: a chunk was added.
+inline double prefill_seconds(const PrefillForm& form, const PrefillCall& call, double sm_count) {
+  return form.fixed_us * 1e-6 + wave_seconds(form, call.tiles(), call.keys(), sm_count);
+}
+
+struct DecodeForm {
+  double fixed_us = 0;
+  double efficiency = 1;
+  double sequence_us = 0;
+};
+
+/// `bytes`: the KV of one layer that all sequences hold together, the new token included.
+inline double decode_seconds(const DecodeForm& form, double sequences, double bytes,
+                             double memory_rate) {
+  const double read = bytes / (form.efficiency * memory_rate);
+  const double fixed = form.fixed_us * 1e-6;
+  return std::sqrt(fixed * fixed + read * read) + sequences * form.sequence_us * 1e-6;
+}
+
+inline double mixed_slowdown(double mixed_factor, double gqa_ratio) {
+  return std::max(1.0, mixed_factor * gqa_ratio);
+}
+
+/// Of one layer.
+inline double elementwise_seconds(double passes, double tokens, double hidden, double memory_rate) {
+  return passes * tokens * hidden * 2 / memory_rate;
+}
+
+inline ProductForm form_of(const ProductKernels& k) {
+  return {k.overhead_us, k.flop_efficiency, k.byte_efficiency, k.norm};
+}
+inline PrefillForm prefill_form(const AttentionKernels& k) {
+  return {k.prefill_us, k.prefill_key_ns, k.prefill_lead_keys};
+}
+inline DecodeForm decode_form(const AttentionKernels& k) {
+  return {k.decode_us, k.decode_efficiency, k.decode_sequence_us};
+}
+
+}  // namespace spillway
