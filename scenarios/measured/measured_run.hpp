@@ -48,12 +48,18 @@ struct MeasuredRun {
   std::vector<std::string> notes;  ///< what deserves a word: warm-up left out, columns not read
 };
 
+struct MeasuredOptions {
+  bool skip_warmup = false;    ///< leave out the requests that a note would call warm-up
+  bool allow_missing = false;  ///< note what the log lacks instead of refusing it
+};
+
 /// Reads any of: a request log (CSV or JSONL), 1 s counters (CSV), a result of `vllm bench serve`,
 /// engine arguments (JSON), a measured-run document; each recognised by its content. Throws
 /// InputError: 7 where a file cannot be read, 3 for content with file, line, field and what was
 /// expected; clocks that run backwards, times off by a factor of 1000 and missing requests are
 /// named as such.
-MeasuredRun load_measured(const std::vector<std::string>& files);
+MeasuredRun load_measured(const std::vector<std::string>& files,
+                          const MeasuredOptions& options = {});
 
 /// Its requests as a workload: nothing is shared between them. `first`: the earliest so many only,
 /// 0 for all.
