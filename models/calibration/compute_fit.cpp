@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <set>
 
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/least_squares.hpp"
-#include "sim/det_math.hpp"
 
 namespace spillway {
 
 namespace {
-
-constexpr double kActivationBytes = 2;
-constexpr double kTileQueries = 64;
 
 double weight_bytes(const std::string& dtype) {
   if (dtype.starts_with("fp8") || dtype.starts_with("e4m3") || dtype.starts_with("int8")) return 1;
@@ -77,24 +72,18 @@ FitRecord fit_gemm(const std::vector<GemmCell>& cells, const PeakRates& peaks,
                                        {"gemm_norm", 2, 1, 8}};
   std::vector<double> measured;
   std::vector<double> group;
-  std::vector<double> compute_us;
-  std::vector<double> memory_us;
   for (const GemmCell& cell : cells) {
-    const auto m = static_cast<double>(cell.m);
-    const auto n = static_cast<double>(cell.n);
-    const auto k = static_cast<double>(cell.k);
     measured.push_back(cell.time.med_us);
-    group.push_back(n);
-    compute_us.push_back(2 * m * n * k / peaks.flops * 1e6);
-    memory_us.push_back((n * k * weight_bytes(cell.dtype) + m * (n + k) * kActivationBytes) /
-                        peaks.memory * 1e6);
+    group.push_back(static_cast<double>(cell.n));
   }
   return fit_and_score(
       "roofline", kParameters, measured, group,
       [&](std::span<const double> p, std::size_t i) {
-        const double compute = compute_us[i] / p[1];
-        const double memory = memory_us[i] / p[2];
-        return p[0] + det::norm(compute, memory, p[3]);
+        const GemmCell& cell = cells[i];
+        const ProductShape shape = {static_cast<double>(cell.m), static_cast<double>(cell.k),
+                                    static_cast<double>(cell.n)};
+        return 1e6 *
+               product_seconds({p[0], p[1], p[2], p[3]}, shape, peaks, weight_bytes(cell.dtype));
       },
       warnings);
 }
@@ -106,19 +95,16 @@ FitRecord fit_prefill(const std::vector<AttentionCell>& cells, const PeakRates& 
                                        {"prefill_lead_keys", 100, 0, 2000}};
   std::vector<double> measured;
   std::vector<double> group;
-  std::vector<double> waves;
-  std::vector<double> keys;
+  std::vector<PrefillCall> calls;
   for (const AttentionCell& cell : cells) {
     measured.push_back(cell.time.med_us);
     group.push_back(cell.q_tokens);
-    const double tiles = cell.q_heads * cell.sequences * std::ceil(cell.q_tokens / kTileQueries);
-    waves.push_back(std::ceil(tiles / peaks.sm_count));
-    keys.push_back(cell.cached + cell.q_tokens / 2.0);
+    calls.emplace_back(cell.q_heads).add(cell.q_tokens, cell.cached, cell.sequences);
   }
   return fit_and_score(
       "waves", kParameters, measured, group,
       [&](std::span<const double> p, std::size_t i) {
-        return p[0] + waves[i] * (keys[i] + p[2]) * p[1] * 1e-3;
+        return 1e6 * prefill_seconds({p[0], p[1], p[2]}, calls[i], peaks.sm_count);
       },
       warnings);
 }
@@ -130,19 +116,17 @@ FitRecord fit_decode(const std::vector<AttentionCell>& cells, const PeakRates& p
                                        {"decode_sequence_us", 0.1, 0, 10}};
   std::vector<double> measured;
   std::vector<double> group;
-  std::vector<double> read_us;
+  std::vector<double> bytes;
   for (const AttentionCell& cell : cells) {
     measured.push_back(cell.time.med_us);
     group.push_back(cell.cached);
     const double keys = static_cast<double>(cell.sequences) * (cell.cached + cell.q_tokens);
-    const double bytes = keys * 2 * cell.kv_heads * cell.head_dim * kActivationBytes;
-    read_us.push_back(bytes / peaks.memory * 1e6);
+    bytes.push_back(keys * 2 * cell.kv_heads * cell.head_dim * kActivationBytes);
   }
   return fit_and_score(
       "bytes", kParameters, measured, group,
       [&](std::span<const double> p, std::size_t i) {
-        const double read = read_us[i] / p[1];
-        return std::sqrt(p[0] * p[0] + read * read) + cells[i].sequences * p[2];
+        return 1e6 * decode_seconds({p[0], p[1], p[2]}, cells[i].sequences, bytes[i], peaks.memory);
       },
       warnings);
 }

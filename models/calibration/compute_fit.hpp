@@ -1,6 +1,6 @@
 // Kernel efficiencies from measured matrix products and attention calls, in the forms that
-// models/compute/components.cpp uses. Parameters stay within what is physically possible; one that
-// ends on a bound is a warning. The pieces trade off against each other, so judge a fit by its
+// models/compute/kernel_forms.hpp holds. Parameters stay within what is physically possible; one
+// that ends on a bound is a warning. The pieces trade off against each other, so judge a fit by its
 // errors, not by its parameters.
 #pragma once
 
@@ -8,15 +8,9 @@
 #include <vector>
 
 #include "models/calibration/profile.hpp"
+#include "models/compute/kernel_forms.hpp"
 
 namespace spillway {
-
-/// What the hardware could do at most.
-struct PeakRates {
-  double flops = 0;   ///< per second, of the cells' type
-  double memory = 0;  ///< bytes per second
-  int sm_count = 0;
-};
 
 /// All of one type (and so of one peak). Held out: every third width n. Params: gemm_overhead_us,
 /// flop_efficiency, byte_efficiency, gemm_norm.
