@@ -4,15 +4,17 @@
 //        + layers x (matrix products + element-wise passes + attention)
 //        + output head over the sampled rows + sampler
 //
-// Matrix products follow (compute^p + memory^p)^(1/p); prefill attention runs in waves of 64-query
-// tiles over the SMs, each wave linear in the keys it reads, so that a short suffix on a long
-// cached prefix costs what it costs; decode attention reads its KV at a share of peak bandwidth. In
-// a mixed batch decode attention runs slower than alone. A product's time depends only on the
-// number of tokens, so it is computed once per number and kept.
+// Matrix products and attention follow the forms of kernel_forms.hpp, by the ratios of a compute
+// profile where there is one. A product's time depends only on the number of tokens, so it is
+// computed once per number and kept.
+//
+// Batches up to the largest that vLLM captured as a CUDA graph are padded to the next captured size
+// and replayed; others are launched kernel by kernel, for eager_overhead_us more.
 //
 // Model: one token of an MLA model costs its low-rank projections; attention over the latent is
 // charged by bytes only. Mixture of experts reads each expert that some token picked, with tokens
-// spread evenly. Neither is fitted to measurements yet.
+// spread evenly. Neither is fitted to measurements yet; a profile's curves are used at the rows of
+// one expert.
 //
 // Ranks of tensor parallelism divide heads, the feed-forward width (of every expert, too) and the
 // vocabulary; what they do not divide (norms, an MLA model's way into its latents) each computes
@@ -25,6 +27,11 @@
 #include <memory>
 #include <vector>
 
+#include "models/catalogue/weights.hpp"
+#include "models/compute/attention_time.hpp"
+#include "models/compute/graph_sizes.hpp"
+#include "models/compute/kernel_choice.hpp"
+#include "models/compute/product_time.hpp"
 #include "models/compute/step_cost.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
@@ -33,68 +40,89 @@ namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kTileQueries = 64;
 constexpr double kReducesPerLayer = 2;  // behind attention, and behind the feed-forward layer
+constexpr double kBf16Bytes = 2;
 
-/// A weight matrix: `count` products of tokens x inputs by inputs x outputs in each layer.
-struct Product {
-  double inputs;
-  double outputs;
-  double count;
+using Matrix = ProductTime::Matrix;
+
+/// Into the feed-forward layer (gate and up together) and out of it.
+struct FeedForward {
+  Matrix in;
+  Matrix out;
 };
 
 /// On one of `ranks` ranks.
-std::vector<Product> attention_products(const ModelSpec& m, double ranks) {
+std::vector<Matrix> attention_matrices(const ModelSpec& m, double ranks, const ProductTime& of) {
   const double h = m.hidden;
   if (m.is_mla()) {
     // Head widths of the published MLA models: 128 without position, 128 for values.
     constexpr double kNope = 128;
     constexpr double kValue = 128;
     const double heads = m.q_heads / ranks;
-    return {{h, double(m.q_lora_rank), 1},
-            {double(m.q_lora_rank), heads * (kNope + m.qk_rope_dim), 1},
-            {h, double(m.kv_lora_rank + m.qk_rope_dim), 1},
-            {double(m.kv_lora_rank), heads * (kNope + kValue), 1},
-            {heads * kValue, h, 1}};
+    return {of.matrix(h, m.q_lora_rank), of.matrix(m.q_lora_rank, heads * (kNope + m.qk_rope_dim)),
+            of.matrix(h, m.kv_lora_rank + m.qk_rope_dim),
+            of.matrix(m.kv_lora_rank, heads * (kNope + kValue)), of.matrix(heads * kValue, h)};
   }
   const double q = m.q_heads / ranks * m.head_dim;
   const double kv = std::max(1.0, m.kv_heads / ranks) * m.head_dim;
-  return {{h, q + 2 * kv, 1}, {q, h, 1}};
+  return {of.matrix(h, q + 2 * kv), of.matrix(q, h)};
+}
+
+FeedForward feed_forward(double hidden, double width, const ProductTime& of) {
+  return {of.matrix(hidden, 2 * width), of.matrix(width, hidden)};
+}
+
+/// The output head stays BF16 where the layers' weights were narrowed.
+double head_weight_bytes(const ComponentsCost& p) {
+  const bool known = p.profile != nullptr || p.weight_bytes > 0;
+  return known ? kBf16Bytes : published_weight_bytes(*p.model);
 }
 
 class Components final : public StepCost {
  public:
   explicit Components(const ComponentsCost& p)
       : p_(p),
-        flops_(p.gpu->bf16_tflops * 1e12),
-        bandwidth_(p.gpu->memory_gbs * 1e9),
-        bytes_per_weight_(double(p.model->weight_bytes) / double(p.model->params_total)),
         ranks_(p.shards.tensor),
         stages_(p.shards.stages),
-        attention_(attention_products(*p.model, ranks_)) {
+        products_(p, p.weight_bytes > 0 ? p.weight_bytes : published_weight_bytes(*p.model)),
+        head_products_(p, head_weight_bytes(p)),
+        attention_time_(p),
+        attention_(attention_matrices(*p.model, ranks_, products_)),
+        dense_width_(feed_forward(p.model->hidden, p.model->intermediate / ranks_, products_)),
+        expert_width_(expert_layer(p.model->is_moe() ? 1 : 0)),
+        shared_width_(expert_layer(p.model->shared_experts)),
+        head_matrix_(head_products_.matrix(p.model->hidden, p.model->vocab / ranks_)) {
     KV_ASSERT(p.shards.tensor == 1 || p.reduce, "ranks without an all-reduce");
-    if (bytes_per_weight_ < 1.5 && p.gpu->fp8_tflops > 0) flops_ = p.gpu->fp8_tflops * 1e12;
     const ModelSpec& m = *p.model;
-    kv_bytes_per_token_layer_ = double(rank_kv_elements(m, p.shards)) * p.kv_bits / 8;
-    gqa_ratio_ = m.is_mla() ? 1 : m.q_heads / ranks_ / std::max(1.0, m.kv_heads / ranks_);
-    q_heads_ = ceil_div(m.q_heads, p.shards.tensor);
     const auto layers = [&](std::int64_t of) {
       return stages_ * double(stage_layers(of, p.shards));
     };
     layers_ = layers(m.layers);
     kv_layers_ = layers(m.kv_layers);
+    graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0;
+    if (p.profile == nullptr) return;
+    p_.kernels.elementwise_passes = p.profile->elementwise_passes;
+    elementwise_ratio_ = RatioTable(p.profile->elementwise);
+    sampler_us_ = p.profile->sampler_us;
   }
 
   Duration step_time(const StepShape& shape) override {
     std::uint64_t tokens = shape.decodes;
     for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
     KV_ASSERT(tokens > 0, "a step of no tokens");
-    const double seconds = stages_ * p_.host_overhead_us * 1e-6 + dense_seconds(tokens) +
-                           kv_layers_ * attention_seconds(shape) + head_seconds(shape.sampled);
+    double host_us = p_.host_overhead_us;
+    if (graphs_matter_) {
+      if (tokens > p_.graph_tokens) host_us += p_.eager_overhead_us;
+      tokens = graph_padded(tokens, p_.graph_tokens);
+    }
+    const double seconds = stages_ * host_us * 1e-6 + dense_seconds(tokens) +
+                           kv_layers_ * attention_time_.seconds(shape) +
+                           head_seconds(shape.sampled);
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 
   Duration collective_time(std::uint64_t tokens) override {
+    if (graphs_matter_) tokens = graph_padded(tokens, p_.graph_tokens);
     return Duration(static_cast<std::int64_t>(std::ceil(reduce_seconds(tokens) * 1e9)));
   }
 
@@ -114,19 +142,25 @@ class Components final : public StepCost {
     const ModelSpec& m = *p_.model;
     const auto t = static_cast<double>(tokens);
     double attention = 0;
-    for (const Product& product : attention_) attention += product_seconds(t, product);
-    const double elementwise = p_.kernels.elementwise_passes * t * m.hidden * 2 / bandwidth_;
+    for (const Matrix& matrix : attention_) attention += products_.seconds(matrix, t);
+    const double elementwise =
+        elementwise_seconds(p_.kernels.elementwise_passes, t, m.hidden, p_.gpu->memory_gbs * 1e9) *
+        elementwise_ratio_.at({t});
     const double dense_layers = m.is_moe() ? m.first_dense_layers : layers_;
-    double feed_forward = dense_layers * mlp_seconds(t, m.intermediate / ranks_);
+    double feed_forward = dense_layers * mlp_seconds(dense_width_, t);
     if (m.is_moe()) feed_forward += (layers_ - dense_layers) * experts_seconds(t);
     known = layers_ * (attention + elementwise) + feed_forward + reduce_seconds(tokens);
     return known;
   }
 
-  double mlp_seconds(double tokens, double intermediate) const {
-    const double h = p_.model->hidden;
-    return product_seconds(tokens, {h, 2 * intermediate, 1}) +
-           product_seconds(tokens, {intermediate, h, 1});
+  FeedForward expert_layer(int experts) const {
+    const double width = p_.model->expert_intermediate / ranks_;
+    if (experts == 0) return {};
+    return feed_forward(p_.model->hidden, experts * width, products_);
+  }
+
+  double mlp_seconds(const FeedForward& layer, double rows, double groups = 1) const {
+    return products_.seconds(layer.in, rows, groups) + products_.seconds(layer.out, rows, groups);
   }
 
   double experts_seconds(double tokens) const {
@@ -136,46 +170,9 @@ class Components final : public StepCost {
     const double touched =
         m.experts * (1 - det::exp2(tokens * det::log2(1 - std::min(share, 0.999999))));
     const double rows = tokens * m.experts_per_token / touched;
-    const double width = m.expert_intermediate / ranks_;
-    double seconds = grouped_seconds(rows, touched, m.hidden, 2.0 * width) +
-                     grouped_seconds(rows, touched, width, m.hidden);
-    if (m.shared_experts > 0) seconds += mlp_seconds(tokens, m.shared_experts * width);
+    double seconds = mlp_seconds(expert_width_, rows, touched);
+    if (m.shared_experts > 0) seconds += mlp_seconds(shared_width_, tokens);
     return seconds;
-  }
-
-  double product_seconds(double tokens, const Product& product) const {
-    return grouped_seconds(tokens, product.count, product.inputs, product.outputs);
-  }
-
-  /// One kernel that multiplies `groups` weight matrices by `rows` rows each.
-  double grouped_seconds(double rows, double groups, double inputs, double outputs) const {
-    const KernelCoefficients& k = p_.kernels;
-    const double compute = 2 * rows * groups * inputs * outputs / (k.flop_efficiency * flops_);
-    const double bytes =
-        groups * (inputs * outputs * bytes_per_weight_ + rows * (inputs + outputs) * 2);
-    const double memory = bytes / (k.byte_efficiency * bandwidth_);
-    return k.gemm_overhead_us * 1e-6 + det::norm(compute, memory, k.gemm_norm);
-  }
-
-  /// Attention of one layer.
-  double attention_seconds(const StepShape& shape) const {
-    const KernelCoefficients& k = p_.kernels;
-    double prefill = 0;
-    for (const PrefillChunk& chunk : shape.prefills) {
-      const std::int64_t tiles = q_heads_ * ceil_div(chunk.tokens, kTileQueries);
-      const auto waves = static_cast<double>(ceil_div(tiles, p_.gpu->sm_count));
-      const double keys = chunk.cached + chunk.tokens / 2.0 + k.prefill_lead_keys;
-      prefill += waves * keys * k.prefill_key_ns * 1e-9;
-    }
-    if (!shape.prefills.empty()) prefill += k.prefill_us * 1e-6;
-    if (shape.decodes == 0) return prefill;
-    const double bytes = static_cast<double>(shape.decode_context) * kv_bytes_per_token_layer_;
-    const double read = bytes / (k.decode_efficiency * bandwidth_);
-    const double fixed = k.decode_us * 1e-6;
-    double decode =
-        std::sqrt(fixed * fixed + read * read) + shape.decodes * k.decode_sequence_us * 1e-6;
-    if (!shape.prefills.empty()) decode *= std::max(1.0, k.mixed_factor * gqa_ratio_);
-    return prefill + decode;
   }
 
   double head_seconds(std::uint32_t sampled) {
@@ -183,23 +180,27 @@ class Components final : public StepCost {
     if (sampled >= head_.size()) head_.resize(sampled + 1, 0);
     double& known = head_[sampled];
     if (known > 0) return known;
-    known = product_seconds(sampled, {double(p_.model->hidden), p_.model->vocab / ranks_, 1}) +
-            sampled * p_.sequence_us * 1e-6;
+    known = head_products_.seconds(head_matrix_, sampled) + sampled * p_.sequence_us * 1e-6;
+    if (sampler_us_ > 0) known += sampler_us_ * 1e-6;
     return known;
   }
 
   ComponentsCost p_;
-  double flops_;
-  double bandwidth_;
-  double bytes_per_weight_;
   double ranks_;
   double stages_;
-  std::vector<Product> attention_;
-  std::int64_t q_heads_ = 0;  ///< on one rank
-  double layers_ = 0;         ///< over all stages, each as many as the fullest
+  ProductTime products_;
+  ProductTime head_products_;
+  AttentionTime attention_time_;
+  std::vector<Matrix> attention_;
+  FeedForward dense_width_;
+  FeedForward expert_width_;  ///< of one expert
+  FeedForward shared_width_;  ///< of the shared ones together
+  Matrix head_matrix_;
+  RatioTable elementwise_ratio_;
+  double sampler_us_ = 0;
+  double layers_ = 0;  ///< over all stages, each as many as the fullest
   double kv_layers_ = 0;
-  double kv_bytes_per_token_layer_ = 0;
-  double gqa_ratio_ = 1;
+  bool graphs_matter_ = false;
   std::vector<double> dense_;  ///< by number of tokens; 0: not computed yet
   std::vector<double> head_;   ///< by number of sampled rows; 0: not computed yet
 };

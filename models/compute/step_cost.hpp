@@ -74,7 +74,8 @@ struct ComponentsCost {
   KernelCoefficients kernels{};
   double host_overhead_us = 0;       ///< per step
   double eager_overhead_us = 0;      ///< more, per step that replays no captured graph
-  std::uint32_t graph_tokens = 512;  ///< largest batch that replays one
+  std::uint32_t graph_tokens = 512;  ///< largest batch that replays one (graph_sizes.hpp)
+  double weight_bytes = 0;           ///< of one weight of a layer; 0: as published
   double sequence_us = 0;            ///< per sampled sequence (sampler)
   std::int32_t kv_bits = 16;
   ModelShards shards{};               ///< the step is that of all stages, one after another

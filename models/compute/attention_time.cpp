@@ -1,0 +1,84 @@
+#include "models/compute/attention_time.hpp"
+
+#include "models/compute/kernel_choice.hpp"
+
+namespace spillway {
+
+AttentionTime::AttentionTime(const ComponentsCost& p)
+    : q_heads_(double(ceil_div(p.model->q_heads, p.shards.tensor))),
+      kv_heads_(std::max(1.0, p.model->kv_heads / double(p.shards.tensor))),
+      sm_count_(p.gpu->sm_count),
+      memory_rate_(p.gpu->memory_gbs * 1e9),
+      bytes_per_token_(double(rank_kv_elements(*p.model, p.shards)) * p.kv_bits / 8),
+      prefill_form_{p.kernels.prefill_us, p.kernels.prefill_key_ns, p.kernels.prefill_lead_keys},
+      decode_form_{p.kernels.decode_us, p.kernels.decode_efficiency, p.kernels.decode_sequence_us} {
+  const ModelSpec& m = *p.model;
+  const double gqa_ratio = m.is_mla() ? 1 : m.q_heads / double(p.shards.tensor) / kv_heads_;
+  slowdown_ = mixed_slowdown(p.kernels.mixed_factor, gqa_ratio);
+  const AttentionKernels* k =
+      p.profile == nullptr ? nullptr : choose_attention(*p.profile, p.kv_bits, m.head_dim);
+  if (k == nullptr) return;
+  measured_ = true;
+  prefill_form_ = prefill_form(*k);
+  // Model: a key of another width than the measured takes time in proportion.
+  if (m.head_dim > 0) prefill_form_.key_ns *= double(m.head_dim) / k->head_dim;
+  decode_form_ = decode_form(*k);
+  slowdown_ = mixed_slowdown(k->mixed_factor, gqa_ratio);
+  const auto either = [&](const RatioGrid& gqa, const RatioGrid& mha) {
+    const RatioGrid& first = is_mha(m) ? mha : gqa;
+    return RatioTable(first.empty() ? (is_mha(m) ? gqa : mha) : first);
+  };
+  prefill_ratio_ = either(k->prefill, k->prefill_mha);
+  decode_ratio_ = either(k->decode, k->decode_mha).fixed(2, kv_heads_);
+  mixed_ratio_ = RatioTable(k->mixed);
+}
+
+double AttentionTime::seconds(const StepShape& shape) const {
+  if (measured_) return measured_seconds(shape);
+  const double before = shape.prefills.empty() ? 0 : prefill(shape.prefills);
+  if (shape.decodes == 0) return before;
+  const double decode = decode_form_seconds(shape);
+  return before + (shape.prefills.empty() ? decode : decode * slowdown_);
+}
+
+/// Model: each chunk fills waves of its own.
+double AttentionTime::prefill(std::span<const PrefillChunk> chunks) const {
+  double out = 0;
+  for (const PrefillChunk& chunk : chunks) {
+    const double tiles = q_heads_ * std::ceil(chunk.tokens / kTileQueries);
+    out += wave_seconds(prefill_form_, tiles, chunk.cached + chunk.tokens / 2.0, sm_count_);
+  }
+  return out + prefill_form_.fixed_us * 1e-6;
+}
+
+double AttentionTime::decode_form_seconds(const StepShape& shape) const {
+  const double bytes = static_cast<double>(shape.decode_context) * bytes_per_token_;
+  return decode_seconds(decode_form_, shape.decodes, bytes, memory_rate_);
+}
+
+/// With a profile, the tiles of all chunks fill waves together, as one call of the kernel does.
+double AttentionTime::measured_seconds(const StepShape& shape) const {
+  double out = 0;
+  double tokens = 0;
+  if (!shape.prefills.empty()) {
+    PrefillCall call(q_heads_);
+    for (const PrefillChunk& chunk : shape.prefills) {
+      call.add(chunk.tokens, chunk.cached);
+      tokens += chunk.tokens;
+    }
+    out = prefill_seconds(prefill_form_, call, sm_count_) *
+          prefill_ratio_.at({call.head_chunks(), call.tokens(), call.cached()});
+  }
+  if (shape.decodes == 0) return out;
+  const double sequences = kv_heads_ * shape.decodes;
+  const double held = static_cast<double>(shape.decode_context) / shape.decodes;
+  double ratio = decode_ratio_.log2_at({sequences, held});
+  double decode = decode_form_seconds(shape);
+  if (!shape.prefills.empty()) {
+    decode *= slowdown_;
+    ratio += mixed_ratio_.log2_at({sequences, held, tokens});
+  }
+  return out + (ratio == 0 ? decode : decode * det::exp2(ratio));
+}
+
+}  // namespace spillway

@@ -1,0 +1,32 @@
+// Matrix products of one model on one rank: the form, by a profile's ratios where there is one.
+#pragma once
+
+#include "models/compute/kernel_forms.hpp"
+#include "models/compute/ratio_grid.hpp"
+
+namespace spillway {
+
+class ProductTime {
+ public:
+  /// A weight matrix, with what was measured of its shape.
+  struct Matrix {
+    double inputs;
+    double outputs;
+    ProductRatio ratio;
+  };
+
+  /// `weight_bytes` of one weight, by which kernels and peak rate are chosen.
+  ProductTime(const ComponentsCost& p, double weight_bytes);
+
+  Matrix matrix(double inputs, double outputs) const;
+  /// One kernel that multiplies `groups` matrices like it by `rows` rows each.
+  double seconds(const Matrix& matrix, double rows, double groups = 1) const;
+
+ private:
+  double weight_bytes_;
+  PeakRates peaks_;
+  ProductForm form_;
+  const ProductKernels* measured_ = nullptr;
+};
+
+}  // namespace spillway
