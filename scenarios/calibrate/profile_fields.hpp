@@ -1,36 +1,22 @@
 // The members of each row of a profile, by name: one table that writing, reading and tests walk.
 //
-// Fields<Row>::visit(row, f) calls f(name, member, rule) for each, in the document's order. A new
-// member is a line here and a property in scenarios/schema/profile.schema.json.
+// A new member is a line here and a property in scenarios/schema/profile.schema.json.
 #pragma once
 
 #include <array>
-#include <span>
 #include <string_view>
 
 #include "models/calibration/profile.hpp"
+#include "scenarios/config/fields.hpp"
 
 namespace spillway {
 
-/// What a document may say of a member.
-struct FieldRule {
-  bool required = false;
-  double least = 0;
-  double most = 1e18;
-  std::span<const std::string_view> choices = {};  ///< of a text; empty: any
-};
-
-inline constexpr FieldRule kNeeded = {.required = true};
-inline constexpr FieldRule kCount = {.required = true, .least = 1};
 inline constexpr FieldRule kOrMinusOne = {.least = -1};
 inline constexpr FieldRule kPercent = {.most = 1e9};
 inline constexpr std::array<std::string_view, 2> kDirections = {"h2d", "d2h"};
 inline constexpr FieldRule kDirection = {.required = true, .choices = kDirections};
 inline constexpr std::array<std::string_view, 3> kStorageOps = {"read", "write", "sustained_write"};
 inline constexpr FieldRule kStorageOp = {.required = true, .choices = kStorageOps};
-
-template <class Row>
-struct Fields;
 
 template <>
 struct Fields<Spread> {
@@ -218,6 +204,9 @@ struct Fields<FitTable> {
     f("values", r.values, kNeeded);
     f("measured", r.measured, FieldRule{});
   }
+  /// A fit without a table has none to show.
+  static bool absent(const FitTable& table) { return table.x.empty(); }
+  static void check(const ObjectReader& in, const FitTable& table);
 };
 
 template <>

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "scenarios/calibrate/profile_fields.hpp"
-#include "scenarios/config/object_reader.hpp"
+#include "scenarios/config/field_json.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -17,176 +17,6 @@ namespace spillway {
 namespace {
 
 using nlohmann::json;
-
-// ---- writing
-
-template <class Row>
-concept HasFields = requires {
-  sizeof(Fields<Row>);
-};
-
-template <HasFields Row>
-json written(const Row& row);
-
-template <class T>
-json member(const T& value) {
-  if constexpr (HasFields<T>) {
-    return written(value);
-  } else {
-    return value;
-  }
-}
-template <class T>
-json member(const std::vector<T>& values) {
-  json out = json::array();
-  for (const auto& value : values) out.push_back(member<T>(value));
-  return out;
-}
-
-template <HasFields Row>
-json written(const Row& row) {
-  json out = json::object();
-  Fields<Row>::visit(row, [&](std::string_view name, const auto& value, const FieldRule&) {
-    // A fit without a table has none to show.
-    if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, FitTable>) {
-      if (value.x.empty()) return;
-    }
-    out[std::string(name)] = member(value);
-  });
-  return out;
-}
-
-// ---- reading
-
-/// Members that nobody asked for, by the place where they stand, without array positions.
-using Unknown = std::set<std::string>;
-
-template <class Row>
-Row read_row(const ObjectReader& in, const std::string& place, Unknown& unknown);
-
-class FieldReader {
- public:
-  FieldReader(const ObjectReader& in, std::string place, Unknown& unknown)
-      : in_(in), place_(std::move(place)), unknown_(unknown) {}
-
-  template <class T>
-  void operator()(std::string_view key, T& value, const FieldRule& rule) {
-    seen_.insert(std::string(key));
-    if (!in_.has(key)) {
-      if (rule.required) in_.missing(key, expectation(value, rule));
-      return;
-    }
-    read(key, value, rule);
-  }
-
-  void note_unknown() {
-    for (const std::string& key : in_.keys()) {
-      if (!seen_.contains(key)) unknown_.insert(place_.empty() ? key : place_ + "." + key);
-    }
-  }
-
- private:
-  template <class T>
-  static std::string expectation(const T&, const FieldRule& rule) {
-    if constexpr (std::same_as<T, std::string>) {
-      return rule.choices.empty() ? std::string(ObjectReader::kString)
-                                  : fmt::format("one of {}", fmt::join(rule.choices, ", "));
-    } else if constexpr (std::same_as<T, bool>) {
-      return "true or false";
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      return fmt::format("a number from {} to {}", rule.least, rule.most);
-    } else if constexpr (requires(T t) { t.push_back({}); }) {
-      return "an array";
-    } else {
-      return "an object";
-    }
-  }
-
-  void read(std::string_view key, std::string& value, const FieldRule& rule) {
-    value = *in_.text(key);
-    if (rule.choices.empty()) return;
-    if (std::find(rule.choices.begin(), rule.choices.end(), value) == rule.choices.end()) {
-      in_.fail(key, unknown_name("name", value, rule.choices));
-    }
-  }
-  void read(std::string_view key, bool& value, const FieldRule&) { value = *in_.boolean(key); }
-  void read(std::string_view key, double& value, const FieldRule& rule) {
-    value = *in_.number(key, rule.least, rule.most);
-  }
-  template <std::integral T>
-  void read(std::string_view key, T& value, const FieldRule& rule) {
-    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-    constexpr auto kLimit =
-        std::min<std::uint64_t>(kMost, std::numeric_limits<std::int64_t>::max());
-    value = static_cast<T>(*in_.integer(key, static_cast<std::int64_t>(rule.least),
-                                        static_cast<std::int64_t>(kLimit)));
-  }
-  void read(std::string_view key, std::vector<double>& value, const FieldRule& rule) {
-    value = *in_.numbers(key, rule.least, rule.most);
-  }
-  void read(std::string_view key, std::vector<bool>& value, const FieldRule&) {
-    const json& array = in_.value(key);
-    const auto flag = [](const json& item) { return item.is_boolean(); };
-    if (!array.is_array() || !std::all_of(array.begin(), array.end(), flag)) {
-      in_.fail(key, "expected an array, each item true or false");
-    }
-    for (const json& item : array) value.push_back(item.get<bool>());
-  }
-  void read(std::string_view key, std::map<std::string, double>& value, const FieldRule& rule) {
-    const ObjectReader map = *in_.open_object(key);
-    for (const std::string& name : map.keys()) {
-      value[name] = map.require_number(name, rule.least, rule.most);
-    }
-  }
-  template <class Row>
-  void read(std::string_view key, std::vector<Row>& value, const FieldRule&) {
-    for (const ObjectReader& item : in_.open_objects(key)) {
-      value.push_back(read_row<Row>(item, fmt::format("{}[]", below(key)), unknown_));
-    }
-  }
-  template <class Row>
-  requires requires { sizeof(Fields<Row>); }
-  void read(std::string_view key, Row& value, const FieldRule&) {
-    value = read_row<Row>(*in_.open_object(key), below(key), unknown_);
-  }
-
-  std::string below(std::string_view key) const {
-    return place_.empty() ? std::string(key) : fmt::format("{}.{}", place_, key);
-  }
-
-  const ObjectReader& in_;
-  std::string place_;
-  Unknown& unknown_;
-  std::set<std::string> seen_;
-};
-
-/// A table is a full grid over ascending arguments.
-void check(const ObjectReader& in, const FitTable& table) {
-  const auto ascending = [](const std::vector<double>& v) {
-    return !v.empty() && std::adjacent_find(v.begin(), v.end(), std::greater_equal<>()) == v.end();
-  };
-  if (!ascending(table.x)) in.fail("x", "expected ascending numbers");
-  if (!ascending(table.y)) in.fail("y", "expected ascending numbers");
-  const std::size_t cells = table.x.size() * table.y.size();
-  if (table.values.size() != cells) {
-    in.fail("values", fmt::format("expected {} x {} numbers, found {}", table.y.size(),
-                                  table.x.size(), table.values.size()));
-  }
-  if (!table.measured.empty() && table.measured.size() != cells) {
-    in.fail("measured", fmt::format("expected {} x {} flags, found {}", table.y.size(),
-                                    table.x.size(), table.measured.size()));
-  }
-}
-
-template <class Row>
-Row read_row(const ObjectReader& in, const std::string& place, Unknown& unknown) {
-  Row row;
-  FieldReader reader(in, place, unknown);
-  Fields<Row>::visit(row, reader);
-  reader.note_unknown();
-  if constexpr (std::same_as<Row, FitTable>) check(in, row);
-  return row;
-}
 
 /// Calls f(name, rows) for each section.
 template <class Profile, class F>
@@ -208,7 +38,7 @@ bool is_compute(std::string_view section) {
 
 template <class Rows>
 void read_rows(const ObjectReader& in, std::string_view key, Rows& rows, const std::string& place,
-               Unknown& unknown) {
+               UnknownMembers& unknown) {
   for (const ObjectReader& item : in.open_objects(key)) {
     rows.push_back(
         read_row<typename Rows::value_type>(item, fmt::format("{}{}[]", place, key), unknown));
@@ -236,6 +66,24 @@ void check_envelope(const ObjectReader& top) {
 }  // namespace
 
 // ---- the interface
+
+/// A table is a full grid over ascending arguments.
+void Fields<FitTable>::check(const ObjectReader& in, const FitTable& table) {
+  const auto ascending = [](const std::vector<double>& v) {
+    return !v.empty() && std::adjacent_find(v.begin(), v.end(), std::greater_equal<>()) == v.end();
+  };
+  if (!ascending(table.x)) in.fail("x", "expected ascending numbers");
+  if (!ascending(table.y)) in.fail("y", "expected ascending numbers");
+  const std::size_t cells = table.x.size() * table.y.size();
+  if (table.values.size() != cells) {
+    in.fail("values", fmt::format("expected {} x {} numbers, found {}", table.y.size(),
+                                  table.x.size(), table.values.size()));
+  }
+  if (!table.measured.empty() && table.measured.size() != cells) {
+    in.fail("measured", fmt::format("expected {} x {} flags, found {}", table.y.size(),
+                                    table.x.size(), table.measured.size()));
+  }
+}
 
 template <class Row>
 json to_row(const Row& row) {
@@ -306,7 +154,7 @@ std::vector<std::string> add_row(HardwareProfile& profile, std::string_view sect
                                  const json& row, const std::string& name) {
   const JsonSource source = JsonSource::from_text(name, row.dump());
   const ObjectReader in(source, "", fmt::format("a row of {}", section));
-  Unknown unknown;
+  UnknownMembers unknown;
   bool known = false;
   visit_sections(profile, [&](const char* at, auto& rows) {
     if (section != at) return;
@@ -328,7 +176,7 @@ HardwareProfile read_profile(const JsonSource& source, std::vector<std::string>&
   if (!results) top.missing("results", "an object");
 
   HardwareProfile p;
-  Unknown unknown;
+  UnknownMembers unknown;
   p.warnings = top.texts("warnings").value_or(std::vector<std::string>());
   p.name = results->text("name").value_or("");
   p.created = results->text("created").value_or("");
