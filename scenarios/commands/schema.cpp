@@ -37,7 +37,8 @@ void add_schema(CLI::App& app, CommandList& commands) {
   CLI::App* command = add_command(app, commands, "schema", "Print a JSON Schema",
                                   "  spillway schema scenario\n  spillway schema profile\n",
                                   options->common, [options] { return run(*options); });
-  command->add_option("KIND", options->what, "scenario, result or profile")->required();
+  command->add_option("KIND", options->what, "scenario, result, profile or compute-profile")
+      ->required();
 }
 
 }  // namespace spillway
