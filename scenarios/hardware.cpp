@@ -129,7 +129,7 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
 }  // namespace
 
 std::string find_hardware(const std::string& named, const std::string& folder,
-                          const SourceRef& where) {
+                          const SourceRef& where, std::string_view what, std::string_view advice) {
   const fs::path beside = folder;
   if (named.find('/') != std::string::npos || named.ends_with(".json") ||
       (lies_here(where, named) && fs::is_regular_file(named))) {
@@ -153,8 +153,8 @@ std::string find_hardware(const std::string& named, const std::string& folder,
   throw InputError(
       Fault::kUsage, where,
       fmt::format("{}; a profile is a name in scenarios/hardware/ or beside the scenario, or a "
-                  "path. Measure one with: spillway calibrate --out my-machine.json",
-                  unknown_name("hardware profile", named, known)));
+                  "path. {}",
+                  unknown_name(what, named, known), advice));
 }
 
 HardwareChoice load_hardware(const std::string& path, const SourceRef& where,

@@ -25,9 +25,12 @@ struct HardwareChoice {
 };
 
 /// `named` is a path (with a "/" or ".json"), as seen from `folder`, the scenario's, or a name: in
-/// scenarios/hardware/, then in `folder`. Throws InputError (exit 2) with the nearest known name.
-std::string find_hardware(const std::string& named, const std::string& folder,
-                          const SourceRef& where);
+/// scenarios/hardware/, then in `folder`. Throws InputError (exit 2) with the nearest known name,
+/// calling it `what`, and with `advice`.
+std::string find_hardware(
+    const std::string& named, const std::string& folder, const SourceRef& where,
+    std::string_view what = "hardware profile",
+    std::string_view advice = "Measure one with: spillway calibrate --out my-machine.json");
 
 /// Reads and checks. Throws InputError: exit 7 where the file cannot be read, 2 where it is no
 /// profile, or holds cells that no machine can have measured. What deserves a word goes to `notes`.

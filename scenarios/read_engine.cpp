@@ -17,7 +17,7 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kModelKeys[] = {"name", "kv_bytes_per_token", "kv_dtype", "layers"};
+constexpr Names kModelKeys[] = {"name", "kv_bytes_per_token", "kv_dtype", "layers", "weight_dtype"};
 constexpr Names kEngineKeys[] = {"preset",
                                  "block_tokens",
                                  "num_gpu_blocks",
@@ -64,15 +64,14 @@ constexpr Names kEngineKeys[] = {"preset",
                                  "preemption_mode",
                                  "tensor_parallel_size",
                                  "pipeline_parallel_size",
-                                 "data_parallel_size"};
+                                 "data_parallel_size",
+                                 "enforce_eager",
+                                 "max_cudagraph_capture_size"};
 constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
 constexpr Bytes kMostBlockBytes = 4_GiB;
 constexpr std::int64_t kMostLayers = 1024;
-
-constexpr Names kComputeKeys[] = {"kind",        "step_us",          "token_ns",
-                                  "kv_token_ns", "host_overhead_us", "sequence_us"};
 
 // --------------------------------------------------------------------------
 
@@ -92,7 +91,9 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
     memory.max_num_seqs = s.engine.max_num_seqs;
     memory.cuda_graphs = cuda_graphs;
     memory.shards = s.shards();
-    s.budget = hbm_budget(*s.model.spec, *s.gpu, memory);
+    ModelSpec held = *s.model.spec;
+    if (s.model.weights) held.weight_bytes = s.model.weights->total.count();
+    s.budget = hbm_budget(held, *s.gpu, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
   if (const auto given = engine.integer("num_gpu_blocks", 2, kMostGpuBlocks)) {
@@ -232,19 +233,6 @@ void read_load(const ObjectReader& engine, Scenario& s) {
   }
 }
 
-/// Where the times of collectives come from.
-void note_collectives(const ObjectReader& top, Scenario& s) {
-  const std::uint32_t ranks = s.engine.tensor_parallel;
-  if (ranks == 1) return;
-  if (ranks > kMostCollectiveRanks) {
-    top.fail("engine", fmt::format("tensor_parallel_size {}: collectives of more than one node are "
-                                   "not modelled; expected at most {}, or compute of kind linear",
-                                   ranks, kMostCollectiveRanks));
-  }
-  s.notes.push_back(
-      fmt::format("compute: {} ranks, {}", ranks, all_reduce_of(*s.gpu, ranks).source));
-}
-
 void read_interference(const ObjectReader& engine, Scenario& s) {
   const auto interference = engine.object("interference", ScenarioKeys::kInterference);
   if (!interference) return;
@@ -266,7 +254,6 @@ void read_interference(const ObjectReader& engine, Scenario& s) {
 const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;
 const KeyTable ScenarioKeys::kModel = kModelKeys;
 const KeyTable ScenarioKeys::kEngine = kEngineKeys;
-const KeyTable ScenarioKeys::kCompute = kComputeKeys;
 
 ModelChoice read_model(const ObjectReader& top) {
   ModelChoice out;
@@ -287,6 +274,9 @@ ModelChoice read_model(const ObjectReader& top) {
     out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
     out.layers = static_cast<std::uint32_t>(out.spec->kv_layers);
     model->refuse({"layers"}, "expected only without a name: a named model has its own");
+    out.weights = read_weights(*model, *out.spec);
+  } else {
+    model->refuse({"weight_dtype"}, "expected only with a named model");
   }
   assign(out.layers, model->integer("layers", 1, kMostLayers));
   if (const auto bytes = model->integer("kv_bytes_per_token", 1, std::int64_t{1} << 40)) {
@@ -400,64 +390,6 @@ void check_interference(const ObjectReader& top, const Scenario& s) {
     top.fail("engine",
              "load: layerwise beside interference or a link's sm_share is not modelled; "
              "expected one of the two");
-  }
-}
-
-void read_compute(const ObjectReader& top, Scenario& s) {
-  const auto compute = top.object("compute", ScenarioKeys::kCompute);
-  const bool shaped = s.model.spec != nullptr && s.gpu != nullptr;
-  if (!compute && !shaped) {
-    top.missing("compute", "a compute model, or a named model and a gpu to derive one from");
-  }
-  const std::string kind = compute ? compute->require_text("kind") : std::string("components");
-  if (kind == "linear") {
-    s.compute.kind = ComputeChoice::Kind::kLinear;
-    compute->refuse({"host_overhead_us", "sequence_us"}, "expected only with kind components");
-    s.compute.linear = {decimal_of(compute->require_number("step_us", 0, 1e9)),
-                        decimal_of(compute->require_number("token_ns", 0, 1e9)),
-                        decimal_of(compute->require_number("kv_token_ns", 0, 1e9))};
-    try {
-      make_linear_cost(s.compute.linear);
-    } catch (const std::out_of_range&) {
-      compute->fail("kind", "expected times of at most nine decimals of a nanosecond");
-    }
-    return;
-  }
-  if (kind != "components") {
-    compute->fail("kind", fmt::format("expected linear or components, found \"{}\"", kind));
-  }
-  if (!shaped) compute->fail("kind", "components needs a named model and a gpu");
-  s.compute.kind = ComputeChoice::Kind::kComponents;
-  note_collectives(top, s);
-  if (compute) {
-    compute->refuse({"step_us", "token_ns", "kv_token_ns"}, "expected only with kind linear");
-    s.compute.host_overhead_us =
-        compute->number("host_overhead_us", 0, 1e6).value_or(kDefaultHostOverheadUs);
-    s.compute.sequence_us = compute->number("sequence_us", 0, 1e6).value_or(kDefaultSequenceUs);
-  }
-  if (!compute || !compute->has("host_overhead_us")) {
-    s.notes.push_back(fmt::format("compute: host overhead {} us per step (default; {})",
-                                  kDefaultHostOverheadUs, host_overhead_source()));
-  }
-  const KernelSource kernels = kernel_coefficients(*s.gpu);
-  s.notes.push_back(fmt::format("compute: kernel efficiencies of {}: {}{}", s.gpu->name,
-                                kernels.source,
-                                kernels.measured ? "" : "; not measured on this GPU"));
-  if (s.model.spec->is_moe() || s.model.spec->is_mla()) {
-    s.notes.push_back(fmt::format(
-        "compute: {} is {}; step times of such models are not checked against measurements yet",
-        s.model.spec->name, s.model.spec->is_mla() ? "MLA" : "a mixture of experts"));
-  }
-  if (s.engine.groups.hybrid()) {
-    s.notes.push_back(fmt::format(
-        "compute: attention of the {} sliding-window layers of {} is charged over the whole "
-        "context, which overstates step times of long contexts",
-        s.model.spec->sliding_layers, s.model.spec->name));
-  } else if (s.model.spec->sliding_layers > 0) {
-    s.notes.push_back(fmt::format(
-        "{} has {} sliding-window layers; all layers are charged as full attention, which "
-        "overstates KV bytes of long contexts",
-        s.model.spec->name, s.model.spec->sliding_layers));
   }
 }
 

@@ -188,25 +188,36 @@ json compute_json(const Scenario& s) {
             {"token_ns", to_double(s.compute.linear.token_ns)},
             {"kv_token_ns", to_double(s.compute.linear.kv_token_ns)}};
   }
+  const ComputeChoice& c = s.compute;
+  json out = {{"kind", c.profile ? "profile" : "components"},
+              {"host_overhead_us", c.host_overhead_us},
+              {"sequence_us", c.sequence_us}};
+  if (c.profile || c.eager_overhead_us > 0) {
+    out["eager_overhead_us"] = c.eager_overhead_us;
+    out["graph_tokens"] = c.graph_tokens;
+  }
+  if (c.profile) {
+    out["profile"] = c.profile->name;
+    out["content_hash"] = c.digest;
+    out["source"] = c.profile->source;
+    return out;
+  }
   const KernelSource source = kernel_coefficients(*s.gpu);
   const KernelCoefficients& k = source.kernels;
-  return {{"kind", "components"},
-          {"host_overhead_us", s.compute.host_overhead_us},
-          {"sequence_us", s.compute.sequence_us},
-          {"source", source.source},
-          {"kernels",
-           {{"gemm_overhead_us", k.gemm_overhead_us},
-            {"flop_efficiency", k.flop_efficiency},
-            {"byte_efficiency", k.byte_efficiency},
-            {"gemm_norm", k.gemm_norm},
-            {"prefill_us", k.prefill_us},
-            {"prefill_key_ns", k.prefill_key_ns},
-            {"prefill_lead_keys", k.prefill_lead_keys},
-            {"decode_us", k.decode_us},
-            {"decode_efficiency", k.decode_efficiency},
-            {"decode_sequence_us", k.decode_sequence_us},
-            {"mixed_factor", k.mixed_factor},
-            {"elementwise_passes", k.elementwise_passes}}}};
+  out["source"] = source.source;
+  out["kernels"] = {{"gemm_overhead_us", k.gemm_overhead_us},
+                    {"flop_efficiency", k.flop_efficiency},
+                    {"byte_efficiency", k.byte_efficiency},
+                    {"gemm_norm", k.gemm_norm},
+                    {"prefill_us", k.prefill_us},
+                    {"prefill_key_ns", k.prefill_key_ns},
+                    {"prefill_lead_keys", k.prefill_lead_keys},
+                    {"decode_us", k.decode_us},
+                    {"decode_efficiency", k.decode_efficiency},
+                    {"decode_sequence_us", k.decode_sequence_us},
+                    {"mixed_factor", k.mixed_factor},
+                    {"elementwise_passes", k.elementwise_passes}};
+  return out;
 }
 
 json hardware_json(const HardwareChoice& h) {
@@ -284,6 +295,7 @@ json resolved_configuration(const Scenario& s) {
   out["model"] = {{"kv_bytes_per_token", s.model.kv_bytes_per_token.count()},
                   {"kv_bits", bits_of(s.model.kv_dtype)}};
   if (s.model.spec != nullptr) out["model"]["name"] = s.model.spec->name;
+  if (s.model.weights) out["model"]["weight_dtype"] = s.model.weights->dtype;
   if (s.gpu != nullptr) out["gpu"] = s.gpu->name;
   out["policies"] = {{"admission", s.admission.text()}};
   out["tiers"] = json::array();

@@ -41,7 +41,11 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   parameters.gpu = gpu;
   parameters.kernels = kernel_coefficients(*gpu).kernels;
   parameters.host_overhead_us = compute.host_overhead_us;
+  parameters.eager_overhead_us = compute.eager_overhead_us;
+  parameters.graph_tokens = compute.graph_tokens;
   parameters.sequence_us = compute.sequence_us;
+  if (compute.profile) parameters.profile = &*compute.profile;
+  if (model.weights) parameters.weight_bytes = model.weights->bytes;
   parameters.kv_bits = bits_of(model.kv_dtype);
   parameters.shards = shards();
   if (engine.tensor_parallel > 1) {

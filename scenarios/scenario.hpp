@@ -39,9 +39,17 @@ struct ScenarioKeys {
       kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kSlo, kPlan, kPolicies;
 };
 
+/// Weights of another type than the published ones.
+struct WeightChoice {
+  std::string dtype;  ///< bf16, fp8
+  double bytes = 2;   ///< of one weight of a layer; embeddings and output head stay BF16
+  Bytes total{0};     ///< of all weights
+};
+
 struct ModelChoice {
   const ModelSpec* spec = nullptr;  ///< null: only kv_bytes_per_token is known
   KvDtype kv_dtype = KvDtype::kBf16;
+  std::optional<WeightChoice> weights;  ///< none: as published
   Bytes kv_bytes_per_token{0};
   std::uint32_t layers = 0;  ///< that have KV; 0: not known
 };
@@ -53,6 +61,7 @@ struct ComputeChoice {
   double host_overhead_us = kDefaultHostOverheadUs;
   double sequence_us = kDefaultSequenceUs;
   double eager_overhead_us = 0;           ///< more, per step that replays no captured graph
+  std::uint32_t graph_tokens = 512;       ///< largest batch that replays one
   std::optional<ComputeProfile> profile;  ///< of kind profile
   std::string path;                       ///< of its document
   std::string digest;                     ///< of that document's results

@@ -37,7 +37,10 @@ std::uint64_t block_pool_blocks(const EngineConfig& engine, std::int64_t bytes);
 void check_interference(const ObjectReader& top, const Scenario& s);
 /// After the tiers: what several KV groups do not go together with.
 void check_groups(const ObjectReader& top, const Scenario& s);
+/// After the engine.
 void read_compute(const ObjectReader& top, Scenario& s);
+/// The key `weight_dtype` of a model; nothing where it is as published.
+std::optional<WeightChoice> read_weights(const ObjectReader& model, const ModelSpec& spec);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);
 /// The key `write_admission` of a tier.

@@ -154,7 +154,7 @@ TEST_CASE("malformed compute models", "[scenarios]") {
             "compute: expected an object for compute, found \"linear\""},
            {kComputeLine, compute(""), "compute.kind: missing; expected a string"},
            {kComputeLine, compute(R"("kind": "linaer")"),
-            "compute.kind: expected linear or components, found \"linaer\""},
+            "compute.kind: expected linear, components or profile, found \"linaer\""},
            {kComputeLine, compute(R"("kind": "components")"),
             "compute.kind: components needs a named model and a gpu"},
            {kComputeLine, compute(R"("kind": "linear", "step_us": 1, "token_ns": 1)"),

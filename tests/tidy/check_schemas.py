@@ -53,12 +53,15 @@ BASES = [
                   "rate_per_s": 2},
      "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
      "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"]}},
-    {"name": "shaped", "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8"}, "gpu": "H100",
+    {"name": "shaped",
+     "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8", "weight_dtype": "fp8"}, "gpu": "H100",
      "engine": {"preset": "vllm", "load": "barrier", "load_or_recompute": "break_even",
-                "tensor_parallel_size": 1, "data_parallel_size": 1,
+                "tensor_parallel_size": 1, "data_parallel_size": 1, "enforce_eager": False,
+                "max_cudagraph_capture_size": 256,
                 "interference": {"factor": 1}},
      "host": {"memory": "512GiB", "reserved": "32GiB", "instances": 2, "numa_nodes": 2},
-     "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1},
+     "compute": {"kind": "components", "host_overhead_us": 500, "sequence_us": 1,
+                 "eager_overhead_us": 900},
      "tiers": [{"name": "dram", "kind": "dram", "capacity": "1000blocks", "scope": "instance"}],
      "policies": {"admission": "all-tiers:share=0.9"},
      "links": LINKS[::-1], "media": MEDIA,
@@ -250,7 +253,7 @@ def main():
     p.add_argument("--source", required=True)
     a = p.parse_args()
     tool = Tool(a.spillway)
-    schemas = {name: tool.schema(name) for name in ("scenario", "result", "profile")}
+    schemas = {name: tool.schema(name) for name in ("scenario", "result", "profile", "compute-profile")}
     for name, schema in schemas.items():
         try:
             Draft202012Validator.check_schema(schema)
@@ -258,6 +261,8 @@ def main():
             sys.exit(f"schema {name}: {error.message}")
     scenario, result = (Draft202012Validator(schemas[n]) for n in ("scenario", "result"))
     profile = Draft202012Validator(schemas["profile"])
+    by_kind = {"hardware-profile": profile,
+               "compute-profile": Draft202012Validator(schemas["compute-profile"])}
 
     library = sorted(glob.glob(os.path.join(a.source, "scenarios/library/*.json")))
     check(library, "scenarios/library holds no scenario")
@@ -266,7 +271,9 @@ def main():
             complain(scenario, json.loads(without_comments(f.read())), os.path.basename(path))
     for path in sorted(glob.glob(os.path.join(a.source, "scenarios/hardware/*.json"))):
         with open(path) as f:
-            complain(profile, json.load(f), os.path.basename(path))
+            document = json.load(f)
+        if check(document.get("kind") in by_kind, f"{os.path.basename(path)}: no known kind"):
+            complain(by_kind[document["kind"]], document, os.path.basename(path))
     with tempfile.TemporaryDirectory() as folder:
         for base in BASES:
             complain(scenario, base, base["name"])
