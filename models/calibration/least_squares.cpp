@@ -13,6 +13,18 @@ namespace {
 constexpr double kOutlier = 0.1;
 constexpr int kMostSteps = 200;
 constexpr double kLeastGain = 1e-9;
+constexpr double kSlopeStep = 1e-6;     // of a parameter's range
+constexpr double kNormal95 = 1.959964;  // of the normal distribution: two-sided 95%
+
+/// Inwards of the bounds.
+double slope_step(const Parameter& parameter, double at) {
+  const double h = kSlopeStep * (parameter.high - parameter.low);
+  return at + h <= parameter.high ? h : -h;
+}
+
+double huber_weight(double error) {
+  return std::min(1.0, kOutlier / std::max(std::abs(error), 1e-12));
+}
 
 }  // namespace
 
@@ -42,13 +54,13 @@ std::vector<double> fit_bounded(
     std::vector<double> moved = at;
     for (std::size_t i = 0; i < measured.size(); ++i) {
       const double e = off(at, i);
-      const double weight = std::min(1.0, kOutlier / std::max(std::abs(e), 1e-12));
+      const double weight = huber_weight(e);
       Eigen::VectorXd slope(count);
       for (Eigen::Index k = 0; k < count; ++k) {
         const auto j = static_cast<std::size_t>(k);
-        // A step inwards of the bounds, in units of the parameter's range.
+        // In units of the parameter's range.
         const double range = parameters[j].high - parameters[j].low;
-        const double h = (at[j] + 1e-6 * range <= parameters[j].high ? 1e-6 : -1e-6) * range;
+        const double h = slope_step(parameters[j], at[j]);
         moved[j] = at[j] + h;
         slope(k) = (off(moved, i) - e) / h * range;
         moved[j] = at[j];
@@ -76,6 +88,49 @@ std::vector<double> fit_bounded(
     }
   }
   return at;
+}
+
+std::vector<ParameterInterval> parameter_intervals(
+    std::span<const Parameter> parameters, std::span<const double> at,
+    std::span<const double> measured,
+    const std::function<double(std::span<const double>, std::size_t)>& predict) {
+  std::vector<std::size_t> inside;  // the bounds
+  std::vector<ParameterInterval> out;
+  for (std::size_t j = 0; j < parameters.size(); ++j) {
+    out.push_back({at[j], at[j]});
+    if (!parameters[j].on_bound(at[j])) inside.push_back(j);
+  }
+  const auto count = static_cast<Eigen::Index>(inside.size());
+  if (count == 0 || measured.size() <= inside.size()) return out;
+  Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(count, count);
+  std::vector<double> moved(at.begin(), at.end());
+  double squares = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double e = det::ln(predict(at, i) / measured[i]);
+    const double weight = huber_weight(e);
+    squares += weight * e * e;
+    Eigen::VectorXd slope(count);
+    for (Eigen::Index k = 0; k < count; ++k) {
+      const std::size_t j = inside[static_cast<std::size_t>(k)];
+      const double h = slope_step(parameters[j], at[j]);
+      moved[j] = at[j] + h;
+      slope(k) = (det::ln(predict(moved, i) / measured[i]) - e) / h *
+                 (parameters[j].high - parameters[j].low);
+      moved[j] = at[j];
+    }
+    normal += weight * slope * slope.transpose();
+  }
+  // The pseudo-inverse: what no value depends on has no slope to divide by.
+  const Eigen::MatrixXd inverse = normal.completeOrthogonalDecomposition().pseudoInverse();
+  const double variance = squares / static_cast<double>(measured.size() - inside.size());
+  for (Eigen::Index k = 0; k < count; ++k) {
+    const std::size_t j = inside[static_cast<std::size_t>(k)];
+    const double half = kNormal95 * std::sqrt(std::max(0.0, variance * inverse(k, k))) *
+                        (parameters[j].high - parameters[j].low);
+    out[j] = {std::max(parameters[j].low, at[j] - half),
+              std::min(parameters[j].high, at[j] + half)};
+  }
+  return out;
 }
 
 }  // namespace spillway

@@ -27,4 +27,20 @@ std::vector<double> fit_bounded(
     std::span<const Parameter> parameters, std::span<const double> measured,
     const std::function<double(std::span<const double>, std::size_t)>& predict);
 
+/// What the data says about one parameter around the optimum `at` of fit_bounded.
+struct ParameterInterval {
+  double low;
+  double high;
+};
+
+/// 95% intervals from the Gauss-Newton covariance: residual variance times the inverse of the
+/// squared slopes, both under the weights of fit_bounded; within the bounds. A parameter on a bound
+/// is held there, so its interval is the value itself, and so is that of one that no value depends
+/// on. Model: residuals are taken as independent noise; where the form itself is what is off,
+/// intervals are too narrow.
+std::vector<ParameterInterval> parameter_intervals(
+    std::span<const Parameter> parameters, std::span<const double> at,
+    std::span<const double> measured,
+    const std::function<double(std::span<const double>, std::size_t)>& predict);
+
 }  // namespace spillway
