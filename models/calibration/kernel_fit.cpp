@@ -1,0 +1,485 @@
+#include "models/calibration/kernel_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "models/calibration/fit_errors.hpp"
+#include "models/calibration/kernel_predictor.hpp"
+#include "models/calibration/least_squares.hpp"
+#include "models/calibration/ratio_fit.hpp"
+#include "models/calibration/shape_hash.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+// Parameters of four numbers do not become better known by more rows than this.
+constexpr std::size_t kMostFitted = 4000;
+// Rows of a product, and heads x sequences, closer than this are one point of an axis.
+constexpr double kSpacing = 1.18;
+constexpr double kAllDistinct = 1.02;
+
+/// A parameter, the member it ends in, and what it means that the data asked for more.
+template <class Kernels>
+struct FormParameter {
+  Parameter parameter;
+  double Kernels::*member;
+  const char* at_low;
+  const char* at_high;
+};
+
+using ProductParameter = FormParameter<ProductKernels>;
+constexpr ProductParameter kProductParameters[] = {
+    {{"overhead_us", 3, 0, 50},
+     &ProductKernels::overhead_us,
+     "small products take no longer than their bytes and operations",
+     "products take a fixed time that no launch explains"},
+    {{"flop_efficiency", 0.7, 0.001, 1},
+     &ProductKernels::flop_efficiency,
+     "large products reach next to nothing of the peak rate: is the data type the right one?",
+     "large products reach the data sheet's rate or more: the clock is above the data sheet's"},
+    {{"byte_efficiency", 0.8, 0.001, 1},
+     &ProductKernels::byte_efficiency,
+     "thin products reach next to nothing of the bandwidth",
+     "thin products read faster than memory: weights stay in the L2 cache between calls"},
+    {{"norm", 2, 1, 8},
+     &ProductKernels::norm,
+     "computing and reading add up instead of overlapping, or mid-sized products are slower than "
+     "any overlap explains",
+     "computing and reading overlap fully"}};
+
+using AttentionParameter = FormParameter<AttentionKernels>;
+constexpr AttentionParameter kPrefillParameters[] = {
+    {{"prefill_us", 8, 0, 100},
+     &AttentionKernels::prefill_us,
+     "a call costs no more than its waves",
+     "a call takes a fixed time that no launch explains"},
+    {{"prefill_key_ns", 15, 0.1, 2000},
+     &AttentionKernels::prefill_key_ns,
+     "keys cost next to nothing",
+     "keys are slower than on any GPU known"},
+    {{"prefill_lead_keys", 100, 0, 2000},
+     &AttentionKernels::prefill_lead_keys,
+     "a wave has no start-up",
+     "waves take longer to start than 2,000 keys would"}};
+constexpr AttentionParameter kDecodeParameters[] = {
+    {{"decode_us", 10, 0.1, 100},
+     &AttentionKernels::decode_us,
+     "a call costs no more than the bytes it reads",
+     "a call takes a fixed time that no launch explains"},
+    {{"decode_efficiency", 0.7, 0.001, 1},
+     &AttentionKernels::decode_efficiency,
+     "KV is read at next to nothing of the bandwidth",
+     "KV is read faster than memory: it stays in the L2 cache between calls"},
+    {{"decode_sequence_us", 0.1, 0, 10},
+     &AttentionKernels::decode_sequence_us,
+     "sequences cost no more than the bytes they hold",
+     "sequences cost more than 10 us each, whatever they hold"}};
+constexpr AttentionParameter kMixedParameters[] = {
+    {{"mixed_factor", 0.45, 0, 4},
+     &AttentionKernels::mixed_factor,
+     "decodes beside a prefill are no slower than alone",
+     "decodes beside a prefill are slower than their query heads explain"}};
+
+template <class Row>
+std::vector<const Row*> spread(const std::vector<Row>& rows) {
+  const std::size_t every = (rows.size() + kMostFitted - 1) / kMostFitted;
+  std::vector<const Row*> out;
+  for (const Row& row : rows) {
+    if (every <= 1 || shape_hash(row) % every == 0) out.push_back(&row);
+  }
+  return out;
+}
+
+/// Fits `parameters` of `kernels` to `rows`; `us(kernels, row)` is what they predict.
+template <class Kernels, class Row, class Us>
+void fit_part(Kernels& kernels, std::span<const FormParameter<Kernels>> parameters,
+              const std::vector<Row>& rows, const Kernels* start, FitScore* score,
+              std::vector<std::string>& warnings, Us&& us) {
+  std::vector<Parameter> bounded;
+  for (const FormParameter<Kernels>& p : parameters) {
+    bounded.push_back(p.parameter);
+    if (start != nullptr) bounded.back().start = start->*p.member;
+  }
+  const std::vector<const Row*> seen = spread(rows);
+  std::vector<double> measured;
+  for (const Row* row : seen) measured.push_back(row->us);
+  Kernels trial = kernels;
+  const auto predict = [&](std::span<const double> p, std::size_t i) {
+    for (std::size_t k = 0; k < p.size(); ++k) trial.*(parameters[k].member) = p[k];
+    return us(trial, *seen[i]);
+  };
+  const std::vector<double> at = fit_bounded(bounded, measured, predict);
+  for (std::size_t k = 0; k < at.size(); ++k) kernels.*(parameters[k].member) = rounded(at[k]);
+  if (score == nullptr) return;
+  const auto intervals = parameter_intervals(bounded, at, measured, predict);
+  for (std::size_t k = 0; k < at.size(); ++k) {
+    const Parameter& p = bounded[k];
+    const bool on_bound = p.on_bound(at[k]);
+    score->parameters[std::string(p.name)] = {rounded(at[k]), rounded(intervals[k].low),
+                                              rounded(intervals[k].high), on_bound};
+    if (!on_bound) continue;
+    const bool low = at[k] - p.low < p.high - at[k];
+    warnings.push_back(fmt::format("{}: {} ends on the bound {:.4g} of what is possible: {}",
+                                   score->part, p.name, low ? p.low : p.high,
+                                   low ? parameters[k].at_low : parameters[k].at_high));
+  }
+}
+
+/// Errors over the rows that were fitted.
+template <class Row, class Form, class Us>
+void score_rows(FitScore& score, const std::vector<Row>& rows, Form&& form_us, Us&& us) {
+  double off = 0;
+  double form_off = 0;
+  double bias = 0;
+  for (const Row& row : rows) {
+    const double predicted = us(row);
+    off += percent_off(predicted, row.us);
+    form_off += percent_off(form_us(row), row.us);
+    bias += 100 * (predicted - row.us) / row.us;
+  }
+  const auto count = static_cast<double>(rows.size());
+  score.points = static_cast<std::uint32_t>(rows.size());
+  score.mape = off / count;
+  score.form_mape = form_off / count;
+  score.bias = bias / count;
+}
+
+class KernelFitter {
+ public:
+  KernelFitter(const KernelTables& tables, const KernelFitOptions& options)
+      : tables_(tables), options_(options), usual_(kernel_coefficients(*tables.gpu)) {}
+
+  ComputeProfile fit() {
+    out_.gpu = std::string(tables_.gpu->name);
+    if (tables_.model != nullptr) out_.model = std::string(tables_.model->name);
+    out_.tensor_parallel = tables_.tensor_parallel;
+    for (const auto& [dtype, rows] : tables_.products) {
+      if (!rows.empty()) fit_products(dtype, rows);
+    }
+    for (const auto& [key, rows] : tables_.attention) fit_attention(key, rows);
+    fit_elementwise();
+    fit_sampler();
+    fill_absent();
+    return std::move(out_);
+  }
+
+ private:
+  FitScore* begin_score(const std::string& part) {
+    if (!options_.scores) return nullptr;
+    out_.scores.push_back({});
+    out_.scores.back().part = part;
+    return &out_.scores.back();
+  }
+
+  /// Whether a part has rows enough; where it matters, refuses one that has not.
+  bool enough(const std::string& part, std::size_t rows, std::size_t parameters, RowSource from) {
+    const std::size_t needed = least_rows(parameters);
+    if (rows >= needed || !options_.scores) return rows >= needed;
+    throw InputError(
+        Fault::kTrace, {tables_.files.at(from.file), 0, ""},
+        fmt::format("{}: {} points are too few to fit; expected at least {}", part, rows, needed));
+  }
+
+  void warn(std::string text) {
+    if (options_.scores) out_.warnings.push_back(std::move(text));
+  }
+
+  void fit_products(const std::string& dtype, const std::vector<ProductRow>& rows);
+  void fit_attention(const std::pair<std::string, std::uint32_t>& key, const AttentionRows& rows);
+  void fit_prefill(AttentionKernels& kernels, const std::string& part,
+                   const std::vector<PrefillRow>& rows, const AttentionKernels* start);
+  void fit_decode(AttentionKernels& kernels, const std::string& part,
+                  const std::vector<DecodeRow>& rows, const AttentionKernels* start);
+  void fit_mixed(AttentionKernels& kernels, const std::string& part,
+                 const std::vector<MixedRow>& rows, const AttentionKernels* start);
+  void fit_elementwise();
+  void fit_sampler();
+  void fill_absent();
+  AttentionKernels usual_attention(const std::string& kv_dtype, std::uint32_t head_dim) const;
+
+  const KernelTables& tables_;
+  const KernelFitOptions& options_;
+  KernelSource usual_;
+  ComputeProfile out_;
+};
+
+void KernelFitter::fit_products(const std::string& dtype, const std::vector<ProductRow>& rows) {
+  const std::string part = "products/" + dtype;
+  if (!enough(part, rows.size(), std::size(kProductParameters), rows.front().from)) return;
+  ProductKernels kernels;
+  kernels.dtype = dtype;
+  const ProductKernels* start = nullptr;
+  if (options_.start != nullptr) {
+    for (const ProductKernels& k : options_.start->products) {
+      if (k.dtype == dtype) start = &k;
+    }
+  }
+  FitScore* score = begin_score(part);
+  const PeakRates peaks = product_peaks(*tables_.gpu, dtype == "fp8");
+  const double weight_bytes = weight_bytes_of(dtype);
+  fit_part(kernels, std::span<const ProductParameter>(kProductParameters), rows, start, score,
+           out_.warnings, [&](const ProductKernels& k, const ProductRow& row) {
+             return 1e6 * product_seconds(form_of(k), {row.rows, row.inputs, row.outputs}, peaks,
+                                          weight_bytes);
+           });
+  const ProductPredictor form(kernels, *tables_.gpu);
+  std::map<std::pair<double, double>, std::map<double, double>> curves;  // ratio by rows, by shape
+  for (const ProductRow& row : rows) {
+    curves[{row.inputs, row.outputs}][row.rows] = row.us / form.form_us(row);
+  }
+  for (const auto& [shape, ratios] : curves) {
+    ProductCurve curve{shape.first, shape.second, {}, {}};
+    for (const auto& [count, ratio] : ratios) {
+      if (!curve.rows.empty() && count < kSpacing * curve.rows.back()) continue;
+      curve.rows.push_back(count);
+      curve.ratios.push_back(kept_ratio(ratio));
+    }
+    kernels.curves.push_back(std::move(curve));
+  }
+  if (score != nullptr) {
+    ProductPredictor fitted(kernels, *tables_.gpu);
+    score_rows(
+        *score, rows, [&](const ProductRow& row) { return form.form_us(row); },
+        [&](const ProductRow& row) { return fitted.us(row); });
+  }
+  out_.products.push_back(std::move(kernels));
+}
+
+AttentionKernels KernelFitter::usual_attention(const std::string& kv_dtype,
+                                               std::uint32_t head_dim) const {
+  const KernelCoefficients& usual = usual_.kernels;
+  AttentionKernels out;
+  out.kv_dtype = kv_dtype;
+  out.head_dim = head_dim;
+  out.prefill_us = usual.prefill_us;
+  out.prefill_key_ns = usual.prefill_key_ns;
+  out.prefill_lead_keys = usual.prefill_lead_keys;
+  out.decode_us = usual.decode_us;
+  out.decode_efficiency = usual.decode_efficiency;
+  out.decode_sequence_us = usual.decode_sequence_us;
+  out.mixed_factor = usual.mixed_factor;
+  return out;
+}
+
+void KernelFitter::fit_attention(const std::pair<std::string, std::uint32_t>& key,
+                                 const AttentionRows& rows) {
+  if (rows.prefill.empty() && rows.decode.empty()) return;
+  AttentionKernels kernels = usual_attention(key.first, key.second);
+  const AttentionKernels* start = nullptr;
+  if (options_.start != nullptr) {
+    for (const AttentionKernels& k : options_.start->attention) {
+      if (k.kv_dtype == key.first && k.head_dim == key.second) start = &k;
+    }
+  }
+  const std::string part = fmt::format("attention/{}/{}", key.first, key.second);
+  fit_prefill(kernels, part + "/prefill", rows.prefill, start);
+  fit_decode(kernels, part + "/decode", rows.decode, start);
+  fit_mixed(kernels, part + "/mixed", rows.mixed, start);
+  out_.attention.push_back(std::move(kernels));
+}
+
+/// Apart for heads one to one, whose kernels pack no query heads of a group together.
+template <class Row>
+std::array<std::vector<RatioPoint>, 2> by_kind(const std::vector<Row>& rows,
+                                               const AttentionPredictor& form,
+                                               std::array<double, 3> (*at)(const Row&)) {
+  std::array<std::vector<RatioPoint>, 2> out;
+  for (const Row& row : rows) {
+    out[row.q_heads == row.kv_heads ? 1 : 0].push_back({at(row), row.us / form.form_us(row), 1});
+  }
+  return out;
+}
+
+void KernelFitter::fit_prefill(AttentionKernels& kernels, const std::string& part,
+                               const std::vector<PrefillRow>& rows, const AttentionKernels* start) {
+  if (rows.empty()) {
+    warn(fmt::format("{}: not measured; as {}", part, usual_.source));
+    return;
+  }
+  if (!enough(part, rows.size(), std::size(kPrefillParameters), rows.front().from)) return;
+  FitScore* score = begin_score(part);
+  const double sms = tables_.gpu->sm_count;
+  fit_part(kernels, std::span<const AttentionParameter>(kPrefillParameters), rows, start, score,
+           out_.warnings, [&](const AttentionKernels& k, const PrefillRow& row) {
+             PrefillCall call(row.q_heads);
+             call.add(row.tokens, row.cached, row.chunks);
+             return 1e6 * prefill_seconds(prefill_form(k), call, sms);
+           });
+  const AttentionPredictor form(kernels, *tables_.gpu);
+  const auto points = by_kind<PrefillRow>(rows, form, [](const PrefillRow& row) {
+    return std::array{row.q_heads * row.chunks, row.tokens, row.cached};
+  });
+  constexpr std::array kAxes = {kSpacing, kAllDistinct, kAllDistinct};
+  constexpr std::array<std::size_t, 3> kFill = {0, 2, 1};
+  kernels.prefill = fit_grid(points[0], kAxes, kFill);
+  kernels.prefill_mha = fit_grid(points[1], kAxes, kFill);
+  if (score == nullptr) return;
+  const AttentionPredictor fitted(kernels, *tables_.gpu);
+  score_rows(
+      *score, rows, [&](const PrefillRow& row) { return fitted.form_us(row); },
+      [&](const PrefillRow& row) { return fitted.us(row); });
+}
+
+void KernelFitter::fit_decode(AttentionKernels& kernels, const std::string& part,
+                              const std::vector<DecodeRow>& rows, const AttentionKernels* start) {
+  if (rows.empty()) {
+    warn(fmt::format("{}: not measured; as {}", part, usual_.source));
+    return;
+  }
+  if (!enough(part, rows.size(), std::size(kDecodeParameters), rows.front().from)) return;
+  FitScore* score = begin_score(part);
+  const double memory = tables_.gpu->memory_gbs * 1e9;
+  const double token_bytes = 2 * kernels.head_dim * weight_bytes_of(kernels.kv_dtype);
+  fit_part(kernels, std::span<const AttentionParameter>(kDecodeParameters), rows, start, score,
+           out_.warnings, [&](const AttentionKernels& k, const DecodeRow& row) {
+             const double bytes = row.sequences * row.held * row.kv_heads * token_bytes;
+             return 1e6 * decode_seconds(decode_form(k), row.sequences, bytes, memory);
+           });
+  const AttentionPredictor form(kernels, *tables_.gpu);
+  auto points = by_kind<DecodeRow>(rows, form, [](const DecodeRow& row) {
+    return std::array{row.kv_heads * row.sequences, row.held, row.kv_heads};
+  });
+  // One to one, KV heads decide nothing that heads x sequences do not.
+  for (RatioPoint& point : points[1]) point.at[2] = 1;
+  constexpr std::array kAxes = {kSpacing, kAllDistinct, kAllDistinct};
+  constexpr std::array<std::size_t, 3> kFill = {2, 0, 1};
+  kernels.decode = fit_grid(points[0], kAxes, kFill);
+  kernels.decode_mha = fit_grid(points[1], kAxes, kFill);
+  if (score == nullptr) return;
+  const AttentionPredictor fitted(kernels, *tables_.gpu);
+  score_rows(
+      *score, rows, [&](const DecodeRow& row) { return fitted.form_us(row); },
+      [&](const DecodeRow& row) { return fitted.us(row); });
+}
+
+void KernelFitter::fit_mixed(AttentionKernels& kernels, const std::string& part,
+                             const std::vector<MixedRow>& rows, const AttentionKernels* start) {
+  if (rows.empty()) return;
+  if (!enough(part, rows.size(), std::size(kMixedParameters), rows.front().from)) return;
+  FitScore* score = begin_score(part);
+  kernels.mixed_measured = true;
+  const AttentionPredictor pure(kernels, *tables_.gpu);
+  std::vector<double> prefill;
+  std::vector<double> decode;
+  for (const MixedRow& row : rows) {
+    prefill.push_back(pure.us(prefill_part(row)));
+    decode.push_back(pure.us(decode_part(row)));
+  }
+  fit_part(kernels, std::span<const AttentionParameter>(kMixedParameters), rows, start, score,
+           out_.warnings, [&](const AttentionKernels& k, const MixedRow& row) {
+             const auto i = static_cast<std::size_t>(&row - rows.data());
+             return prefill[i] +
+                    decode[i] * mixed_slowdown(k.mixed_factor, row.q_heads / row.kv_heads);
+           });
+  const AttentionPredictor form(kernels, *tables_.gpu);
+  std::vector<RatioPoint> points;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const MixedRow& row = rows[i];
+    const double added = form.mixed_decode_us(row);
+    // What decodes add is a difference: where the prefill is most of the call, it says little.
+    points.push_back({{row.kv_heads * row.decodes, row.held, row.tokens},
+                      std::max(row.us - prefill[i], 0.0) / added,
+                      added / row.us});
+  }
+  kernels.mixed = fit_grid(points, {kSpacing, kAllDistinct, kAllDistinct}, {2, 0, 1});
+  if (score == nullptr) return;
+  const AttentionPredictor fitted(kernels, *tables_.gpu);
+  score_rows(
+      *score, rows, [&](const MixedRow& row) { return fitted.form_us(row); },
+      [&](const MixedRow& row) { return fitted.us(row); });
+}
+
+/// The passes that the largest batches show, and how much more smaller ones take.
+void KernelFitter::fit_elementwise() {
+  const std::vector<CountRow>& rows = tables_.elementwise;
+  if (rows.empty()) return;
+  if (!enough("elementwise", rows.size(), 1, rows.front().from)) return;
+  const double memory = tables_.gpu->memory_gbs * 1e9;
+  const double hidden = tables_.model->hidden;
+  const CountRow& largest =
+      *std::max_element(rows.begin(), rows.end(),
+                        [](const CountRow& a, const CountRow& b) { return a.count < b.count; });
+  out_.elementwise_passes =
+      rounded(largest.us * 1e-6 / elementwise_seconds(1, largest.count, hidden, memory));
+  const auto form_us = [&](const CountRow& row) {
+    return 1e6 * elementwise_seconds(out_.elementwise_passes, row.count, hidden, memory);
+  };
+  constexpr double kTokenSpacing = 1.1;
+  std::vector<RatioPoint> points;
+  for (const CountRow& row : rows) points.push_back({{row.count, 1, 1}, row.us / form_us(row), 1});
+  const RatioGrid grid = fit_grid(points, {kTokenSpacing, 1, 1}, {0, 1, 2});
+  out_.elementwise = {{grid.axes[0]}, grid.ratios};
+  if (FitScore* score = begin_score("elementwise")) {
+    const RatioTable ratio(out_.elementwise);
+    score->parameters["elementwise_passes"] = {out_.elementwise_passes, out_.elementwise_passes,
+                                               out_.elementwise_passes, false};
+    score_rows(*score, rows, form_us,
+               [&](const CountRow& row) { return form_us(row) * ratio.at({row.count}); });
+  }
+}
+
+void KernelFitter::fit_sampler() {
+  const std::vector<CountRow>& rows = tables_.sampler;
+  if (rows.empty()) return;
+  constexpr FormParameter<ComputeProfile> kParameters[] = {
+      {{"sampler_us", 20, 0, 1000},
+       &ComputeProfile::sampler_us,
+       "sampling has no fixed part",
+       "sampling takes a fixed time that no launch explains"},
+      {{"sequence_us", 1, 0, 100},
+       &ComputeProfile::sequence_us,
+       "sequences cost nothing to sample",
+       "sequences cost more to sample than on any GPU known"}};
+  if (!enough("sampler", rows.size(), std::size(kParameters), rows.front().from)) return;
+  FitScore* score = begin_score("sampler");
+  const auto us = [](const ComputeProfile& p, const CountRow& row) {
+    return p.sampler_us + p.sequence_us * row.count;
+  };
+  ComputeProfile sampled;
+  fit_part(sampled, std::span<const FormParameter<ComputeProfile>>(kParameters), rows,
+           options_.start, score, out_.warnings, us);
+  out_.sampler_us = sampled.sampler_us;
+  out_.sequence_us = sampled.sequence_us;
+  const auto fitted = [&](const CountRow& row) { return us(out_, row); };
+  if (score != nullptr) score_rows(*score, rows, fitted, fitted);
+}
+
+/// What no table told is the GPU's published coefficients, and said so.
+void KernelFitter::fill_absent() {
+  const KernelCoefficients& usual = usual_.kernels;
+  if (out_.products.empty()) {
+    ProductKernels kernels;
+    kernels.dtype = "bf16";
+    kernels.overhead_us = usual.gemm_overhead_us;
+    kernels.flop_efficiency = usual.flop_efficiency;
+    kernels.byte_efficiency = usual.byte_efficiency;
+    kernels.norm = usual.gemm_norm;
+    out_.products.push_back(std::move(kernels));
+    warn(fmt::format("products: not measured; as {}", usual_.source));
+  }
+  if (out_.attention.empty()) {
+    constexpr std::uint32_t kUsualWidth = 128;
+    out_.attention.push_back(usual_attention("bf16", kUsualWidth));
+    warn(fmt::format("attention: not measured; as {}", usual_.source));
+  }
+  if (tables_.elementwise.empty()) {
+    out_.elementwise_passes = usual.elementwise_passes;
+    warn(
+        "norms, rotary and activation: not measured; assumed to pass over the hidden state as "
+        "often as on the GPU's published coefficients");
+  }
+}
+
+}  // namespace
+
+ComputeProfile fit_kernels(const KernelTables& tables, const KernelFitOptions& options) {
+  KV_ASSERT(tables.gpu != nullptr, "kernel tables of no GPU");
+  return KernelFitter(tables, options).fit();
+}
+
+}  // namespace spillway
