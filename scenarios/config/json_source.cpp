@@ -254,6 +254,23 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
   overridden_.push_back({created.empty() ? pointer : created, from});
 }
 
+JsonSource JsonSource::part(const std::string& pointer) const {
+  JsonSource out(name_, fault_);
+  out.root_ = root_.at(json::json_pointer(pointer));
+  const auto inside = [&](const std::string& at) {
+    return at.starts_with(pointer) && (at.size() == pointer.size() || at[pointer.size()] == '/');
+  };
+  for (const auto& [at, line] : lines_) {
+    if (inside(at)) out.lines_[at.substr(pointer.size())] = line;
+  }
+  for (const Override& change : overridden_) {
+    if (inside(change.pointer)) {
+      out.overridden_.push_back({change.pointer.substr(pointer.size()), change.option});
+    }
+  }
+  return out;
+}
+
 SourceRef JsonSource::where(const std::string& pointer) const {
   const std::string field = dotted(pointer);
   for (const auto& [set, option] : std::views::reverse(overridden_)) {  // the last one counts

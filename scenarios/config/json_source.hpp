@@ -28,6 +28,10 @@ class JsonSource {
   /// errors about it, now and when the value is read, name as its place.
   void set(std::string_view assignment, std::string_view option = "--set");
 
+  /// The value at a JSON pointer as a source of its own, with its lines: a scenario inside another
+  /// document. Precondition: there is one.
+  JsonSource part(const std::string& pointer) const;
+
   const nlohmann::json& root() const { return root_; }
   const std::string& name() const { return name_; }
   Fault fault() const { return fault_; }
