@@ -6,6 +6,7 @@
 #include "reports/format.hpp"
 #include "reports/renderer.hpp"
 #include "reports/run_json.hpp"
+#include "reports/validation_report.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/commands/command.hpp"
 #include "sim/output_file.hpp"
@@ -52,6 +53,7 @@ Report build(const JsonSource& source) {
     if (kind == "compare") return compare_report(compare_from_json(root.at("results")), p);
     if (kind == "trace-stats") return trace_report(root.at("results"), p);
     if (kind == "mrc") return mrc_report(root.at("results"), p);
+    if (kind == "validation") return validation_report(root.at("results"));
     if (kind == kProfileKind) {
       std::vector<std::string> notes;
       read_profile(source, notes);  // in full, so that a report is of a sound profile
@@ -63,7 +65,7 @@ Report build(const JsonSource& source) {
     }
     fail(fmt::format(
         "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats, mrc, "
-        "hardware-profile",
+        "hardware-profile, validation",
         kind));
   } catch (const nlohmann::json::exception& error) {
     fail(fmt::format("not a complete result document ({})", error.what()));

@@ -59,6 +59,38 @@ inline std::string small_scenario() {
 )";
 }
 
+/// Six requests as an engine might have logged them, and counters of these seconds.
+inline std::string small_request_log() {
+  std::string out =
+      "input_toks,output_toks,arrival_s,queued_s,scheduled_s,first_token_s,last_token_s\n";
+  for (int i = 0; i < 6; ++i) {
+    const double at = 0.1 * i;
+    out += fmt::format("600,5,{:.3f},{:.3f},{:.3f},{:.3f},{:.3f}\n", at, at, at + 0.001, at + 0.017,
+                       at + 0.039);
+  }
+  return out;
+}
+
+/// The small scenario's engine beside that log, with a tolerance that holds.
+inline std::string small_case() {
+  return R"({
+  "name": "small case",
+  "measured": ["m.csv"],
+  "scenario": "s.json",
+  "tolerance": {"means": 90},
+  "parameters": [
+    {"name": "model", "from": "what is served"},
+    {"name": "engine", "from": "the engine's arguments"},
+    {"name": "compute", "from": "a fit"},
+    {"name": "tiers", "from": "the engine's arguments"},
+    {"name": "links", "from": "calibrate"},
+    {"name": "slo", "from": "the service's targets"},
+    {"name": "plan", "from": "what may be bought"}
+  ]
+}
+)";
+}
+
 /// A directory with `s.json` and `t.jsonl`.
 class Scene {
  public:
@@ -71,6 +103,11 @@ class Scene {
     return scratch.file(name, content);
   }
   std::string listing() const { return scratch.listing(); }
+  /// A validation case beside its measured run, in `v.json`.
+  std::string validation_case() const {
+    file("m.csv", small_request_log());
+    return file("v.json", small_case());
+  }
   /// The result document of a run, in `r.json`.
   std::string result() const {
     REQUIRE(spillway({"run", scenario, "--json", path("r.json"), "--quiet"}).code == 0);
@@ -106,6 +143,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"calibrate",
        {"calibrate", "--dry-run", "--host-only", "--only", "dram,registration", "--memory",
         "64MiB"}},
+      {"validate", {"validate", scene.validation_case()}},
       {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
       {"list", {"list", "policies"}},
       {"schema", {"schema", "result"}},
@@ -116,7 +154,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
 /// There --out names what else to write: a trace, a profile.
 inline bool out_is_file(const Verb& verb) {
   return verb.name == "trace generate" || verb.name == "trace sample" ||
-         verb.name == "trace merge" || verb.name == "calibrate";
+         verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "validate";
 }
 
 /// No null anywhere; the dump of a NaN or an Infinity would be one.

@@ -44,7 +44,7 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
   CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "kvsize", "list", "mrc",
                                        "plan", "replay", "run", "trace-check", "trace-convert",
                                        "trace-generate", "trace-merge", "trace-sample",
-                                       "trace-stats"});
+                                       "trace-stats", "validation"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {

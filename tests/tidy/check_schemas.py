@@ -185,6 +185,22 @@ def check_refusals(tool, schema, validator, folder):
                 check(set(codes) <= {0, 2, 4}, f"{where}: {value!r} ends in exit codes {codes}")
 
 
+def write_case(folder, scenario):
+    """A validation case beside its measured run, whose limits are exceeded."""
+    with open(os.path.join(folder, "measured.csv"), "w") as f:
+        f.write("input_toks,output_toks,arrival_s,queued_s,scheduled_s,first_token_s,last_token_s\n")
+        for i in range(6):
+            at = 0.1 * i
+            f.write(f"600,5,{at:.3f},{at:.3f},{at + 0.001:.3f},{at + 0.017:.3f},{at + 0.039:.3f}\n")
+    os.makedirs(os.path.join(folder, "cases"), exist_ok=True)
+    path = os.path.join(folder, "cases", "case.json")
+    with open(path, "w") as f:
+        json.dump({"measured": ["../measured.csv"], "scenario": scenario,
+                   "repeats": [["../measured.csv"]], "bar": {"means": 1},
+                   "tolerance": {"percentiles": 1}}, f)
+    return path
+
+
 def check_documents(tool, validator, profile, source, folder):
     paths = []
     for base in BASES + [STREAMING]:
@@ -221,6 +237,7 @@ def check_documents(tool, validator, profile, source, folder):
         ["calibrate", "--dry-run", "--host-only", "--scratch", folder],
         ["calibrate", "--host-only", "--budget", "1s", "--memory", "32MiB", "--scratch", folder],
         ["calibrate", "--verify", measured, "--host-only", "--memory", "32MiB", "--scratch", folder],
+        ["validate", write_case(folder, paths[0])],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in
               ("policies", "parameters", "engines", "models", "gpus", "formats", "links", "scenarios")]
@@ -240,7 +257,7 @@ def check_documents(tool, validator, profile, source, folder):
                 f.write(out)
         check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
         if isinstance(document["results"], dict) and document["kind"] in (
-                "run", "plan", "compare", "mrc", "trace-stats"):
+                "run", "plan", "compare", "mrc", "trace-stats", "validation"):
             planted = changed(document, ("results",), PLANTED, 1)
             check(not validator.is_valid(planted), f"{name}: takes an unknown result")
     untried = set(validator.schema["properties"]["kind"]["enum"]) - kinds

@@ -1,0 +1,163 @@
+// `spillway validate`: measured runs beside their simulations, and how far apart they are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "reports/renderer.hpp"
+#include "reports/validation_report.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/commands/outputs.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/validate/validation_json.hpp"
+
+namespace spillway {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kGateFailed = 99;
+
+struct Options {
+  std::string target;
+  ValidationOptions validation;
+  bool gate = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// Case files of a folder, by name.
+std::vector<std::string> case_files(const std::string& folder) {
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") out.push_back(entry.path().string());
+  }
+  std::sort(out.begin(), out.end());
+  if (out.empty()) {
+    throw InputError(Fault::kUsage, {folder, 0, ""},
+                     "holds no case; expected files *.json, each a validation case");
+  }
+  return out;
+}
+
+ValidationOutcome carry_out(const Options& options, Progress& progress) {
+  std::error_code unknown;  // where it cannot be told, reading the file says why
+  const bool folder = fs::is_directory(options.target, unknown);
+  std::vector<ValidationCase> cases;
+  for (const std::string& path :
+       folder ? case_files(options.target) : std::vector<std::string>{options.target}) {
+    cases.push_back(read_case(path));
+  }
+  ValidationOutcome out;
+  std::uint64_t done = 0;
+  for (const ValidationCase& c : cases) {
+    progress.update(done++, cases.size());
+    const auto missing = missing_file(c, options.validation.data);
+    if (missing && !folder) {
+      throw InputError(Fault::kIo, {c.path, 0, "measured"},
+                       fmt::format("{} is neither beside the case nor under --data", *missing));
+    }
+    if (missing) {
+      out.skipped.push_back({c.name, *missing});
+    } else {
+      out.cases.push_back(validate_case(c, options.validation));
+    }
+  }
+  progress.finish();
+  return out;
+}
+
+nlohmann::json inputs_json(const Options& options, const ValidationOutcome& outcome) {
+  nlohmann::json out = {{"cases", nlohmann::json::array()}, {"set", options.common->set}};
+  for (const CaseResult& c : outcome.cases) {
+    out["cases"].push_back({{"name", c.input.name}, {"path", c.input.path}});
+  }
+  return out;
+}
+
+std::vector<std::string> warnings_of(const ValidationOutcome& outcome) {
+  std::vector<std::string> out;
+  for (const SkippedCase& skipped : outcome.skipped) {
+    out.push_back(fmt::format("{}: skipped: {} is neither beside the case nor under --data",
+                              skipped.name, skipped.file));
+  }
+  for (const CaseResult& c : outcome.cases) {
+    for (const std::string& name : c.unexplained) {
+      out.push_back(fmt::format("{}: parameters: no entry says where a user would get {} from",
+                                c.input.name, name));
+    }
+    for (const CheckedFigure& figure : c.checked()) {
+      if (!figure.exceeds(figure.tolerance)) continue;
+      out.push_back(fmt::format("{}: {} is off by {:+.1f}%, more than its tolerance of {:g}%",
+                                c.input.name, figure.name, figure.error_percent,
+                                *figure.tolerance));
+    }
+  }
+  return out;
+}
+
+/// The kind of report that the name of a file asks for.
+std::string format_of(const std::string& path) {
+  return path.ends_with(".html") ? "html" : "md";
+}
+
+int run(Options options) {
+  const CommonOptions& common = *options.common;
+  CommonOptions documents = common;  // --out is a file here
+  documents.out.clear();
+  std::vector<std::string> outputs;
+  if (!common.out.empty()) outputs.push_back(common.out);
+  if (common.json_only() && common.out == "-") {
+    throw InputError(
+        Fault::kUsage, {"--out", 0, ""},
+        "standard output already takes the JSON document of --json -; expected a file");
+  }
+  check_writable(documents, outputs);
+  refuse_own_inputs(common, {options.target}, outputs);
+  options.validation.set = common.set;
+  if (const auto seed = seed_of(common)) {
+    options.validation.set.push_back(fmt::format("seed={}", *seed));
+  }
+  Progress progress("validating", "cases", !common.quiet);
+  const ValidationOutcome outcome = carry_out(options, progress);
+
+  Document document;
+  document.kind = "validation";
+  document.inputs = inputs_json(options, outcome);
+  document.results = to_json(outcome);
+  document.warnings = warnings_of(outcome);
+  if (!common.out.empty()) {
+    write_report(validation_report(document.results), format_of(common.out), common.out, common);
+  }
+  write_document(document, documents, "validation");
+  if (common.out != "-") print_report(validation_summary(document.results), common);
+  print_notes(document.warnings, common);
+  const bool exceeded =
+      std::any_of(outcome.cases.begin(), outcome.cases.end(), [](const CaseResult& c) {
+        const auto checked = c.checked();
+        return std::any_of(checked.begin(), checked.end(), [](const CheckedFigure& figure) {
+          return figure.exceeds(figure.tolerance);
+        });
+      });
+  return options.gate && exceeded ? kGateFailed : 0;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      add_command(app, commands, "validate", "Set measured runs beside their simulations",
+                  "  spillway validate scenarios/validation --data profiles\n"
+                  "  spillway validate case.json --out RESULTS.md --gate\n",
+                  options->common, [options] { return run(*options); });
+  command->add_option("CASE", options->target, "Validation case, or a folder of them")->required();
+  command->add_option("--data", options->validation.data,
+                      "Folder of measured files that do not lie beside their case");
+  command->add_flag("--gate", options->gate, "Exit with 99 when an error exceeds its tolerance");
+  command->get_option("--out")->description("File for the report: Markdown, or HTML (*.html)");
+}
+
+}  // namespace spillway

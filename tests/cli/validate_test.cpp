@@ -1,0 +1,103 @@
+// `spillway validate`: measured beside simulated, limits, and data that is not there.
+#include "tests/cli/scene.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::json;
+using test::refused;
+using test::Scene;
+
+TEST_CASE("validate sets a measured run beside its simulation", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.validation_case();
+  const json results = test::document_of({"validate", path})["results"];
+  REQUIRE(results["cases"].size() == 1);
+  const json& c = results["cases"][0];
+  CHECK(c["name"] == "small case");
+  CHECK(c["requests"] == 6);
+  CHECK(c["unexplained"].empty());
+  // TTFT was 17 ms. Simulated: a step of 2 ms + 600 x 20 us + 600 x 5 ns = 14.003 ms.
+  CHECK(c["metrics"][0]["name"] == "mean_ttft_ms");
+  CHECK(c["metrics"][0]["measured"] == Approx(17));
+  CHECK(c["metrics"][0]["simulated"] == Approx(14.003));
+  CHECK(c["metrics"][0]["error_percent"] == Approx(100 * (14.003 / 17 - 1)).epsilon(1e-4));
+  CHECK(c["regime"]["name"] == "idle");
+  const auto text = test::spillway({"validate", path}).out;
+  CHECK_THAT(text, ContainsSubstring("mean_ttft_ms") && ContainsSubstring("-17.6%"));
+}
+
+TEST_CASE("validate --gate exits with 99 where a tolerance is exceeded", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.validation_case();
+  CHECK(test::spillway({"validate", path, "--gate"}).code == 0);
+  std::string text = test::small_case();
+  text.replace(text.find("\"means\": 90"), 11, "\"means\": 3");
+  const std::string strict = scene.file("strict.json", text);
+  const auto without = test::spillway({"validate", strict});
+  CHECK(without.code == 0);  // said all the same
+  CHECK_THAT(without.err, ContainsSubstring("mean_ttft_ms is off by -17.6%, more than its "
+                                            "tolerance of 3%"));
+  CHECK(test::spillway({"validate", strict, "--gate"}).code == 99);
+}
+
+TEST_CASE("validate finds measured files under --data, and skips a case without", "[cli]") {
+  const Scene scene;
+  const std::string cases = scene.path("cases");
+  const std::string data = scene.path("data");
+  std::filesystem::create_directory(cases);
+  std::filesystem::create_directory(data);
+  std::string text = test::small_case();
+  text.replace(text.find("\"s.json\""), 8, "\"../s.json\"");
+  const std::string path = scene.file("cases/c.json", text);
+  // Named alone it is an error; among others it is skipped by name.
+  refused({"validate", path}, 7, "m.csv is neither beside the case nor under --data");
+  const auto skipped = test::spillway({"validate", cases});
+  CHECK(skipped.code == 0);
+  CHECK_THAT(skipped.err, ContainsSubstring("small case: skipped: m.csv is neither"));
+  scene.file("data/m.csv", test::small_request_log());
+  CHECK(test::document_of({"validate", cases, "--data", data})["results"]["cases"].size() == 1);
+  CHECK(test::spillway({"validate", path, "--data", data}).code == 0);
+  const auto empty = scene.path("empty");
+  std::filesystem::create_directory(empty);
+  refused({"validate", empty}, 2, "holds no case");
+}
+
+TEST_CASE("validate --out writes the whole report, and never over its case", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.validation_case();
+  const std::string report = scene.path("RESULTS.md");
+  CHECK(test::spillway({"validate", path, "--out", report}).code == 0);
+  const std::string text = test::read_file(report);
+  CHECK_THAT(text, ContainsSubstring("# Accuracy against measured runs") &&
+                       ContainsSubstring("## small case") && ContainsSubstring("Regime: idle.") &&
+                       ContainsSubstring("No case has: ") &&
+                       ContainsSubstring("| compute.step_us | 2000 | a fit |"));
+  // A document that was kept renders to the same text.
+  const std::string kept = scene.path("v.result.json");
+  CHECK(test::spillway({"validate", path, "--json", kept}).code == 0);
+  CHECK(test::spillway({"report", kept, "--format", "md"}).out == text);
+  refused({"validate", path, "--out", path}, 2, "is the input itself");
+  refused({"validate", path, "--out", "-", "--json", "-"}, 2, "expected a file");
+}
+
+TEST_CASE("validate --set changes every scenario, for a look at what a parameter does", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.validation_case();
+  const json c =
+      test::document_of({"validate", path, "--set", "compute.step_us=5000"})["results"]["cases"][0];
+  CHECK(c["metrics"][0]["simulated"] == Approx(17.003));
+}
+
+TEST_CASE("a parameter that no entry accounts for is named", "[cli]") {
+  const Scene scene;
+  scene.validation_case();
+  const std::string path =
+      scene.file("bare.json", "{\"measured\": [\"m.csv\"], \"scenario\": \"s.json\"}");
+  CHECK_THAT(test::spillway({"validate", path}).err,
+             ContainsSubstring("no entry says where a user would get compute.step_us from"));
+}
+
+}  // namespace
+}  // namespace spillway
