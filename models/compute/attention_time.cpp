@@ -1,5 +1,7 @@
 #include "models/compute/attention_time.hpp"
 
+#include <array>
+
 #include "models/compute/kernel_choice.hpp"
 
 namespace spillway {
@@ -70,13 +72,14 @@ double AttentionTime::measured_seconds(const StepShape& shape) const {
           prefill_ratio_.at({call.head_chunks(), call.tokens(), call.cached()});
   }
   if (shape.decodes == 0) return out;
-  const double sequences = kv_heads_ * shape.decodes;
   const double held = static_cast<double>(shape.decode_context) / shape.decodes;
-  double ratio = decode_ratio_.log2_at({sequences, held});
+  const std::array logs = {RatioTable::log_of(kv_heads_ * shape.decodes), RatioTable::log_of(held),
+                           RatioTable::log_of(tokens)};
+  double ratio = decode_ratio_.log2_at(std::span(logs).first(2));
   double decode = decode_form_seconds(shape);
   if (!shape.prefills.empty()) {
     decode *= slowdown_;
-    ratio += mixed_ratio_.log2_at({sequences, held, tokens});
+    ratio += mixed_ratio_.log2_at(logs);
   }
   return out + (ratio == 0 ? decode : decode * det::exp2(ratio));
 }

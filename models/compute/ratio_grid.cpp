@@ -14,11 +14,6 @@ namespace {
 constexpr std::size_t kNeighbours = 6;
 constexpr double kLn2 = 0.69314718055994530942;
 
-/// An argument of 0 counts as 1.
-double log2_of(double argument) {
-  return argument > 0 ? det::log2(argument) : 0;
-}
-
 std::vector<double> logs(const std::vector<double>& values) {
   std::vector<double> out;
   out.reserve(values.size());
@@ -50,9 +45,13 @@ RatioTable::RatioTable(const RatioGrid& grid) {
   values_ = logs(grid.ratios);
 }
 
-RatioTable::Cell RatioTable::cell_of(const Axis& axis, double argument) {
-  if (axis.at.size() == 1) return {0, 0};
-  const auto [index, share] = locate(axis.at, log2_of(argument));
+/// An argument of 0 counts as 1.
+double RatioTable::log_of(double argument) {
+  return argument > 0 ? det::log2(argument) : 0;
+}
+
+RatioTable::Cell RatioTable::cell_of(const Axis& axis, double log) {
+  const auto [index, share] = locate(axis.at, log);
   return {index, share};
 }
 
@@ -60,7 +59,7 @@ RatioTable RatioTable::fixed(std::size_t axis, double value) const {
   if (empty()) return {};
   KV_ASSERT(axis < axes_.size(), "axis {} of {}", axis, axes_.size());
   const Axis& gone = axes_[axis];
-  const Cell cell = cell_of(gone, value);
+  const Cell cell = cell_of(gone, log_of(value));
   const std::size_t step = cell.share > 0 ? gone.stride : 0;
   RatioTable out;
   const std::size_t block = gone.stride * gone.at.size();
@@ -76,18 +75,17 @@ RatioTable RatioTable::fixed(std::size_t axis, double value) const {
   return out;
 }
 
-double RatioTable::log2_at(std::initializer_list<double> arguments) const {
+double RatioTable::log2_at(std::span<const double> logs) const {
   if (empty()) return 0;
-  KV_ASSERT(arguments.size() == axes_.size(), "{} arguments for {} axes", arguments.size(),
-            axes_.size());
+  KV_ASSERT(logs.size() == axes_.size(), "{} arguments for {} axes", logs.size(), axes_.size());
   // Corners of the cell, doubled by each axis along which the argument lies between two values.
   std::array<std::size_t, std::size_t{1} << kMostAxes> at{};
   std::array<double, std::size_t{1} << kMostAxes> weight{};
   weight[0] = 1;
   std::size_t corners = 1;
-  const double* argument = arguments.begin();
+  const double* log = logs.data();
   for (const Axis& axis : axes_) {
-    const Cell cell = cell_of(axis, *argument++);
+    const Cell cell = cell_of(axis, *log++);
     for (std::size_t c = 0; c < corners; ++c) at[c] += cell.index * axis.stride;
     if (cell.share == 0) continue;
     for (std::size_t c = 0; c < corners; ++c) {
@@ -103,7 +101,12 @@ double RatioTable::log2_at(std::initializer_list<double> arguments) const {
 }
 
 double RatioTable::at(std::initializer_list<double> arguments) const {
-  return empty() ? 1 : det::exp2(log2_at(arguments));
+  if (empty()) return 1;
+  KV_ASSERT(arguments.size() == axes_.size(), "{} arguments for {} axes", arguments.size(),
+            axes_.size());
+  std::array<double, kMostAxes> l{};
+  std::transform(arguments.begin(), arguments.end(), l.begin(), log_of);
+  return det::exp2(log2_at(std::span(l.data(), arguments.size())));
 }
 
 ProductRatio::ProductRatio(std::span<const ProductCurve> curves, double inputs, double outputs) {
@@ -134,7 +137,7 @@ ProductRatio::ProductRatio(std::span<const ProductCurve> curves, double inputs, 
 
 double ProductRatio::at(double rows) const {
   if (parts_.empty()) return 1;
-  const double x = log2_of(rows);
+  const double x = RatioTable::log_of(rows);
   double sum = 0;
   for (const Part& part : parts_) {
     const auto [index, share] = locate(part.rows, x);

@@ -25,9 +25,12 @@ class RatioTable {
   bool empty() const { return values_.empty(); }
   /// With the argument `axis` fixed at `value`: a table over the others.
   RatioTable fixed(std::size_t axis, double value) const;
-  /// log2 of the ratio; 0 where empty. Precondition: as many arguments as axes.
-  double log2_at(std::initializer_list<double> arguments) const;
+  /// Precondition: as many arguments as axes.
   double at(std::initializer_list<double> arguments) const;
+  /// log2 of the ratio, 0 where empty, from arguments through log_of(): for callers who look one up
+  /// in several tables.
+  double log2_at(std::span<const double> logs) const;
+  static double log_of(double argument);
 
  private:
   struct Axis {
@@ -38,7 +41,7 @@ class RatioTable {
     std::size_t index;  ///< of the value at or before it
     double share;       ///< of the next one
   };
-  static Cell cell_of(const Axis& axis, double argument);
+  static Cell cell_of(const Axis& axis, double log);
 
   std::vector<Axis> axes_;
   std::vector<double> values_;  ///< log2
