@@ -7,7 +7,7 @@
 namespace spillway {
 
 AttentionTime::AttentionTime(const ComponentsCost& p)
-    : q_heads_(double(ceil_div(p.model->q_heads, p.shards.tensor))),
+    : q_heads_(ceil_div(p.model->q_heads, p.shards.tensor)),
       kv_heads_(std::max(1.0, p.model->kv_heads / double(p.shards.tensor))),
       sm_count_(p.gpu->sm_count),
       memory_rate_(p.gpu->memory_gbs * 1e9),
@@ -47,8 +47,9 @@ double AttentionTime::seconds(const StepShape& shape) const {
 double AttentionTime::prefill(std::span<const PrefillChunk> chunks) const {
   double out = 0;
   for (const PrefillChunk& chunk : chunks) {
-    const double tiles = q_heads_ * std::ceil(chunk.tokens / kTileQueries);
-    out += wave_seconds(prefill_form_, tiles, chunk.cached + chunk.tokens / 2.0, sm_count_);
+    const std::int64_t tiles = q_heads_ * ceil_div(chunk.tokens, std::int64_t{kTileQueries});
+    const auto waves = static_cast<double>(ceil_div(tiles, sm_count_));
+    out += wave_seconds(prefill_form_, waves, chunk.cached + chunk.tokens / 2.0);
   }
   return out + prefill_form_.fixed_us * 1e-6;
 }
@@ -63,12 +64,12 @@ double AttentionTime::measured_seconds(const StepShape& shape) const {
   double out = 0;
   double tokens = 0;
   if (!shape.prefills.empty()) {
-    PrefillCall call(q_heads_);
+    PrefillCall call(static_cast<double>(q_heads_));
     for (const PrefillChunk& chunk : shape.prefills) {
       call.add(chunk.tokens, chunk.cached);
       tokens += chunk.tokens;
     }
-    out = prefill_seconds(prefill_form_, call, sm_count_) *
+    out = prefill_seconds(prefill_form_, call, static_cast<double>(sm_count_)) *
           prefill_ratio_.at({call.head_chunks(), call.tokens(), call.cached()});
   }
   if (shape.decodes == 0) return out;

@@ -21,9 +21,9 @@ class AttentionTime {
   double decode_form_seconds(const StepShape& shape) const;
   double measured_seconds(const StepShape& shape) const;
 
-  double q_heads_;
+  std::int64_t q_heads_;
   double kv_heads_;
-  double sm_count_;
+  std::int64_t sm_count_;
   double memory_rate_;
   double bytes_per_token_;  ///< of one layer's KV
   PrefillForm prefill_form_;

@@ -23,7 +23,7 @@
 namespace spillway {
 
 inline constexpr double kActivationBytes = 2;
-inline constexpr double kTileQueries = 64;
+inline constexpr int kTileQueries = 64;
 
 /// What the hardware could do at most.
 struct PeakRates {
@@ -97,13 +97,14 @@ class PrefillCall {
 };
 
 /// Without the fixed part.
-inline double wave_seconds(const PrefillForm& form, double tiles, double keys, double sm_count) {
-  return std::ceil(tiles / sm_count) * (keys + form.lead_keys) * form.key_ns * 1e-9;
+inline double wave_seconds(const PrefillForm& form, double waves, double keys) {
+  return waves * (keys + form.lead_keys) * form.key_ns * 1e-9;
 }
 
 /// Precondition: a chunk was added.
 inline double prefill_seconds(const PrefillForm& form, const PrefillCall& call, double sm_count) {
-  return form.fixed_us * 1e-6 + wave_seconds(form, call.tiles(), call.keys(), sm_count);
+  const double waves = std::ceil(call.tiles() / sm_count);
+  return form.fixed_us * 1e-6 + wave_seconds(form, waves, call.keys());
 }
 
 struct DecodeForm {
