@@ -10,6 +10,7 @@
 #include "models/catalogue/weights.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
+#include "models/compute/small_reduce.hpp"
 #include "reports/document.hpp"
 #include "scenarios/compute_profile_json.hpp"
 #include "scenarios/scenario_parts.hpp"
@@ -40,7 +41,7 @@ void read_linear(const ObjectReader& compute, Scenario& s) {
 }
 
 /// Where the times of collectives come from.
-void note_collectives(const ObjectReader& top, Scenario& s) {
+void note_collectives(const ObjectReader& top, bool profiled, Scenario& s) {
   const std::uint32_t ranks = s.engine.tensor_parallel;
   if (ranks == 1) return;
   if (ranks > kMostCollectiveRanks) {
@@ -48,8 +49,9 @@ void note_collectives(const ObjectReader& top, Scenario& s) {
                                    "not modelled; expected at most {}, or compute of kind linear",
                                    ranks, kMostCollectiveRanks));
   }
-  s.notes.push_back(
-      fmt::format("compute: {} ranks, {}", ranks, all_reduce_of(*s.gpu, ranks).source));
+  std::string source = all_reduce_of(*s.gpu, ranks).source;
+  if (profiled && s.gpu->peer_gbs > 0) source += "; " + SmallReduce(*s.gpu, ranks).source();
+  s.notes.push_back(fmt::format("compute: {} ranks, {}", ranks, source));
 }
 
 /// Which batches replay a captured graph; a note where nothing depends on it.
@@ -253,7 +255,7 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   }
   if (!shaped) compute->fail("kind", kind + " needs a named model and a gpu");
   s.compute.kind = ComputeChoice::Kind::kComponents;
-  note_collectives(top, s);
+  note_collectives(top, kind == "profile", s);
   if (kind == "profile") read_profile_compute(*compute, s);
   if (compute) {
     ComputeChoice& c = s.compute;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/compute/small_reduce.hpp"
 #include "scenarios/scenario_parts.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/reshape/session_inference.hpp"
@@ -51,7 +52,9 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   if (engine.tensor_parallel > 1) {
     parameters.reduce = all_reduce_of(*gpu, engine.tensor_parallel).reduce;
   }
-  return make_components_cost(parameters);
+  auto cost = make_components_cost(parameters);
+  // Profiles are fitted with the engine's own collectives (scenarios/fit).
+  return compute.profile ? with_small_reduces(std::move(cost), parameters) : std::move(cost);
 }
 
 std::uint32_t Scenario::tier_copies() const {
