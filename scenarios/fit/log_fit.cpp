@@ -163,7 +163,7 @@ class LogFit {
       const StepShape shape = trail.shape(i);
       std::uint64_t tokens = shape.decodes;
       for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
-      replayed += tokens <= model.base().graph_tokens ? 1 : 0;
+      replayed += tokens <= model.graph_tokens() ? 1 : 0;
     }
     return varied_parameters(kernels() != nullptr, replayed, trail.steps() - replayed);
   }

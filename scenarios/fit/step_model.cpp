@@ -2,6 +2,9 @@
 
 #include <array>
 
+#include "models/catalogue/weights.hpp"
+#include "models/compute/kernel_choice.hpp"
+#include "models/compute/small_reduce.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -53,6 +56,21 @@ KernelCoefficients generic(const GpuSpec& gpu) {
   return kernel_coefficients(unnamed).kernels;
 }
 
+/// What a scenario with that profile would take: the fit and its use have one form.
+class ProfiledCost final : public StepCost {
+ public:
+  ProfiledCost(ComponentsCost parameters, ComputeProfile profile) : profile_(std::move(profile)) {
+    parameters.profile = &profile_;
+    cost_ = with_small_reduces(make_components_cost(parameters), parameters);
+  }
+  Duration step_time(const StepShape& shape) override { return cost_->step_time(shape); }
+  Duration collective_time(std::uint64_t tokens) override { return cost_->collective_time(tokens); }
+
+ private:
+  ComputeProfile profile_;
+  std::unique_ptr<StepCost> cost_;
+};
+
 }  // namespace
 
 std::vector<StepParameter> varied_parameters(bool kernels_known, std::size_t replayed,
@@ -86,11 +104,12 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
   base_.host_overhead_us = kernels != nullptr ? kernels->host_overhead_us : kDefaultHostOverheadUs;
   base_.eager_overhead_us = kernels != nullptr ? kernels->eager_overhead_us : 0;
   base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute.sequence_us;
+  base_.graph_tokens = s.compute.graph_tokens;
+  if (s.model.weights) base_.weight_bytes = s.model.weights->bytes;
   base_.kv_bits = bits_of(s.model.kv_dtype);
   base_.shards = s.shards();
-  base_.profile = kernels;
   if (s.engine.tensor_parallel > 1) {
-    base_.reduce = vllm_all_reduce_of(*s.gpu, s.engine.tensor_parallel).reduce;
+    base_.reduce = all_reduce_of(*s.gpu, s.engine.tensor_parallel).reduce;
   }
   for (const StepParameter which : varied_) {
     const Row& row = kRows[static_cast<std::size_t>(which)];
@@ -113,7 +132,7 @@ ComponentsCost StepModel::with(std::span<const double> values) const {
 }
 
 std::unique_ptr<StepCost> StepModel::cost(std::span<const double> values) const {
-  return make_components_cost(with(values));
+  return std::make_unique<ProfiledCost>(with(values), profile(values));
 }
 
 ComputeProfile StepModel::profile(std::span<const double> values) const {
@@ -129,8 +148,9 @@ ComputeProfile StepModel::profile(std::span<const double> values) const {
   const KernelCoefficients& k = cost.kernels;
   out.model = cost.model->name;
   out.tensor_parallel = cost.shards.tensor;
-  const bool fp8 = double(cost.model->weight_bytes) < 1.5 * double(cost.model->params_total);
-  out.products.push_back({.dtype = fp8 ? "fp8" : "bf16",
+  const double bytes =
+      cost.weight_bytes > 0 ? cost.weight_bytes : published_weight_bytes(*cost.model);
+  out.products.push_back({.dtype = bytes < kFp8WeightBytes ? "fp8" : "bf16",
                           .overhead_us = k.gemm_overhead_us,
                           .flop_efficiency = k.flop_efficiency,
                           .byte_efficiency = k.byte_efficiency,
@@ -138,7 +158,9 @@ ComputeProfile StepModel::profile(std::span<const double> values) const {
                           .curves = {}});
   AttentionKernels attention;
   attention.kv_dtype = cost.kv_bits == 8 ? "fp8" : "bf16";
-  attention.head_dim = static_cast<std::uint32_t>(cost.model->head_dim);
+  if (cost.model->head_dim > 0) {
+    attention.head_dim = static_cast<std::uint32_t>(cost.model->head_dim);
+  }
   attention.prefill_us = k.prefill_us;
   attention.prefill_key_ns = k.prefill_key_ns;
   attention.prefill_lead_keys = k.prefill_lead_keys;

@@ -42,14 +42,14 @@ class StepModel {
   const std::vector<double>& priors() const { return priors_; }
   std::vector<double> start() const;
 
-  ComponentsCost with(std::span<const double> values) const;
+  /// The largest batch that replays a captured graph.
+  std::uint32_t graph_tokens() const { return base_.graph_tokens; }
   std::unique_ptr<StepCost> cost(std::span<const double> values) const;
-  /// The base of the step cost, for a change of what the scenario says (weights, collectives).
-  ComponentsCost& base() { return base_; }
-  const ComponentsCost& base() const { return base_; }
   ComputeProfile profile(std::span<const double> values) const;
 
  private:
+  ComponentsCost with(std::span<const double> values) const;
+
   std::vector<StepParameter> varied_;
   std::vector<Parameter> parameters_;
   std::vector<double> priors_;

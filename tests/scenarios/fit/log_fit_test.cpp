@@ -16,7 +16,7 @@ namespace {
 
 using enum StepParameter;
 const std::vector<StepParameter> kAll = {kFlopEfficiency, kByteEfficiency, kDecodeEfficiency,
-                                         kHostOverhead};
+                                         kHostOverhead, kEagerOverhead};
 
 Scenario h100(const std::string& engine = R"("num_gpu_blocks": 4000)") {
   return scenario_of(fmt::format(R"({{"name": "s", "model": "Llama-3.1-8B", "gpu": "H100",
@@ -55,18 +55,18 @@ double value(const FitResult& fit, const std::string& name) {
 
 TEST_CASE("the parameters behind a log come back out of it", "[scenarios]") {
   const Scenario scenario = h100();
-  // Away from what a fit starts from: 0.78, 0.82, 0.77 and 700 us.
-  const MeasuredRun run = logged(scenario, {0.60, 0.75, 0.70, 1500}, 150, 0.08);
+  // Away from what a fit starts from: 0.78, 0.82, 0.77, 700 and 0 us.
+  const MeasuredRun run = logged(scenario, {0.60, 0.75, 0.70, 1500, 800}, 150, 0.08);
   const FitResult fit = fit_log(run, scenario, {});
-  // What one cannot tell from the other (weights are read once a step, as the host's time is spent
-  // once) stays near where it began: 5%, and 300 us of the overhead. Times are right within 1%.
+  // What a log cannot tell apart stays near where it began (weights are read once a step, as the
+  // host's time is spent once): 5%, and 300 us of the overhead. Times are right within 2%.
   CHECK(value(fit, "flop_efficiency") == Approx(0.60).epsilon(0.05));
   CHECK(value(fit, "byte_efficiency") == Approx(0.75).epsilon(0.05));
   CHECK(value(fit, "decode_efficiency") == Approx(0.70).epsilon(0.1));
   CHECK(value(fit, "host_overhead_us") == Approx(1500).margin(300));
   const FitScore& score = fit.profile.scores.front();
-  CHECK(score.mape < 1);
-  CHECK(score.held_out_mape < 1);
+  CHECK(score.mape < 2);
+  CHECK(score.held_out_mape < 2);
   CHECK(score.held_out + 1 >= score.points / 3);
   CHECK(fit.profile.overhead_fitted);
 }
@@ -74,18 +74,19 @@ TEST_CASE("the parameters behind a log come back out of it", "[scenarios]") {
 TEST_CASE("with known kernels only the overhead is fitted", "[scenarios]") {
   const Scenario scenario = h100();
   const StepModel model(scenario, kAll);
-  const std::vector<double> values = {0.60, 0.75, 0.70, 1500};
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
   const MeasuredRun run = logged(scenario, values, 60, 0.08);
   LogFitOptions options;
-  options.kernels = model.profile(std::vector<double>{0.60, 0.75, 0.70, 700});
+  options.kernels = model.profile(std::vector<double>{0.60, 0.75, 0.70, 700, 0});
   const FitResult fit = fit_log(run, scenario, options);
-  CHECK(fit.profile.scores.front().parameters.size() == 1);
+  CHECK(fit.profile.scores.front().parameters.size() == 2);
   CHECK(value(fit, "host_overhead_us") == Approx(1500).margin(30));
+  CHECK(value(fit, "eager_overhead_us") == Approx(800).margin(300));
 }
 
 TEST_CASE("a log that says too little, or is another engine's, is refused", "[scenarios]") {
   const Scenario scenario = h100();
-  const std::vector<double> values = {0.60, 0.75, 0.70, 1500};
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
   const InputError few =
       error_of([&] { fit_log(logged(scenario, values, 10, 0.08), scenario, {}); });
   CHECK(few.fault() == Fault::kTrace);
@@ -117,7 +118,7 @@ TEST_CASE("a model fitted on 100 requests of a saturated RTX 4090 predicts 200",
   options.first = 100;
   const FitResult fit = fit_log(run, scenario, options);
   std::vector<double> values;
-  const StepModel model(scenario, kAll);
+  const StepModel model(scenario, kAll);  // all five, for prompts fill steps beyond any graph
   for (const Parameter& p : model.parameters()) values.push_back(value(fit, std::string(p.name)));
   const StepTrail trail(scenario, workload_of(run, 16), *model.cost(values));
 
