@@ -68,7 +68,7 @@ class StepFit {
  private:
   static std::vector<StepParameter> varied(const StepTimes& times, const Scenario& scenario,
                                            const LogFitOptions& options) {
-    const std::uint32_t graphs = StepModel(scenario, {}).base().graph_tokens;
+    const std::uint32_t graphs = StepModel(scenario, {}).graph_tokens();
     const auto replayed = static_cast<std::size_t>(
         std::count_if(times.steps.begin(), times.steps.end(),
                       [&](const TimedStep& step) { return replays(step, graphs); }));
@@ -80,14 +80,14 @@ class StepFit {
   std::vector<double> predict(std::span<const double> values, std::size_t first,
                               std::size_t stride) {
     const auto cost = model_.cost(values);
-    const ComponentsCost parameters = model_.with(values);
+    const std::uint32_t graphs = model_.graph_tokens();
+    const double eager = 1e-6 * model_.profile(values).eager_overhead_us;
     std::vector<double> out;
     for (std::size_t i = first; i < times_.steps.size(); i += stride) {
       const TimedStep& step = times_.steps[i];
       double seconds = seconds_of(cost->step_time(shape_of(step)));
-      const bool by_size = step.tokens() <= parameters.graph_tokens;
-      const double eager = 1e-6 * parameters.eager_overhead_us;
-      if (replays(step, parameters.graph_tokens) != by_size) seconds += by_size ? eager : -eager;
+      const bool by_size = step.tokens() <= graphs;
+      if (replays(step, graphs) != by_size) seconds += by_size ? eager : -eager;
       out.push_back(std::max(1e-9, seconds));
     }
     return out;
