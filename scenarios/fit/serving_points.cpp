@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "models/kv_geometry.hpp"
 #include "scenarios/fit/interval_fit.hpp"
 #include "scenarios/fit/step_trail.hpp"
 #include "scenarios/parallel.hpp"
@@ -53,7 +52,6 @@ class Served {
   Served(const ServingPoint& point, const JsonSource& base, const ServingOptions& options)
       : point_(point), scenario_(engine_of(point, base)) {
     model_.emplace(scenario_, options.varied);
-    if (fp8_) model_->base().model = &*fp8_;
     workload_.emplace(workload_of(point, options, scenario_.engine.block_tokens));
   }
   Served(const Served&) = delete;
@@ -104,14 +102,9 @@ class Served {
     StepTrail::Instant finish;
   };
 
-  Scenario engine_of(const ServingPoint& point, JsonSource base) {
+  static Scenario engine_of(const ServingPoint& point, JsonSource base) {
     base.set(fmt::format("engine.tensor_parallel_size={}", point.tensor_parallel));
     Scenario s = load_scenario(base);
-    if (point.precision == "fp8" && s.model.spec != nullptr) {
-      fp8_ = *s.model.spec;
-      fp8_->weight_bytes = std::min(fp8_->weight_bytes, fp8_->params_total);
-      if (!s.pool_given && s.gpu != nullptr) size_pool(s);
-    }
     s.workload.arrival = {};
     s.workload.arrival.kind = ArrivalConfig::Kind::kClosedLoop;
     s.workload.arrival.concurrency = point.concurrency;
@@ -121,19 +114,7 @@ class Served {
     return s;
   }
 
-  void size_pool(Scenario& s) const {
-    EngineMemory memory;
-    memory.gpu_memory_utilization = s.gpu_memory_utilization;
-    memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
-    memory.max_num_seqs = s.engine.max_num_seqs;
-    memory.shards = s.shards();
-    const HbmBudget budget = hbm_budget(*fp8_, *s.gpu, memory);
-    s.engine.num_gpu_blocks =
-        static_cast<std::uint32_t>(std::max<std::int64_t>(2, budget.kv / s.engine.block_bytes));
-  }
-
   const ServingPoint& point_;
-  std::optional<ModelSpec> fp8_;
   Scenario scenario_;
   std::optional<StepModel> model_;
   std::optional<Workload> workload_;
@@ -254,14 +235,14 @@ JsonSource serving_scenario(const ServingPoints& points, const ServingOptions& o
   // the memory.
   const std::string gpu = p.system.substr(0, p.system.find('_'));
   const std::string model = p.model.substr(p.model.find('/') + 1);  // all of it where there is none
-  return JsonSource::from_text(
-      points.path, fmt::format(R"({{"name": "serving points", "gpu": "{}",
-        "model": {{"name": "{}", "kv_dtype": "{}"}},
+  const std::string_view type = options.precision == "fp8" ? "fp8" : "bf16";
+  return JsonSource::from_text(points.path, fmt::format(R"({{"name": "serving points", "gpu": "{}",
+        "model": {{"name": "{}", "kv_dtype": "{}", "weight_dtype": "{}"}},
         "engine": {{"preset": "vllm@0.14", "max_num_batched_tokens": 8192,
                    "async_scheduling": true, "enable_prefix_caching": false,
                    "gpu_memory_utilization": 0.9}},
         "workload": {{"trace": "none"}}}})",
-                               gpu, model, options.precision == "fp8" ? "fp8" : "bf16"));
+                                                        gpu, model, type, type));
 }
 
 FitResult fit_serving(const ServingPoints& points, const JsonSource& scenario,
