@@ -1,3 +1,4 @@
+// Serving points from a CSV, columns by name.
 #include <array>
 #include <charconv>
 #include <cmath>

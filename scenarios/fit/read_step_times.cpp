@@ -1,3 +1,4 @@
+// Step times from a CSV, columns by name.
 #include <array>
 #include <charconv>
 
