@@ -2,10 +2,11 @@
 //
 // Sizes are 1, 2, 4, multiples of 8 below 256, of 16 from there to the largest, by default
 // min(2 x max_num_seqs, 512) (vllm/config/compilation.py @ 002284db4c) and never above
-// max_num_batched_tokens (vllm/config/vllm.py). A batch is padded to the next size. Pure decodes
-// replay one graph, batches with prefill the pieces between their attention calls; one beyond the
-// largest size is launched kernel by kernel (vllm/v1/cudagraph_dispatcher.py @ 009eec3b2b). With
-// enforce_eager nothing is captured.
+// max_num_batched_tokens (vllm/config/vllm.py, _set_cudagraph_sizes @ 000fc94b75). A batch is
+// padded to the next size. Pure decodes replay one graph, batches with prefill the pieces between
+// their attention calls; one beyond the largest size is launched kernel by kernel
+// (vllm/v1/cudagraph_dispatcher.py @ 009eec3b2b). With enforce_eager nothing is captured.
+// Releases since have a larger default on data-centre Blackwell, which is then to be given.
 // Model: both kinds of replay cost the host the same.
 #pragma once
 

@@ -270,7 +270,8 @@ def main():
     p.add_argument("--source", required=True)
     a = p.parse_args()
     tool = Tool(a.spillway)
-    schemas = {name: tool.schema(name) for name in ("scenario", "result", "profile", "compute-profile")}
+    schemas = {name: tool.schema(name)
+               for name in ("scenario", "result", "profile", "compute-profile")}
     for name, schema in schemas.items():
         try:
             Draft202012Validator.check_schema(schema)
