@@ -268,8 +268,10 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   read_graphs(top, s);
   const bool fitted = s.compute.profile && s.compute.profile->overhead_fitted;
   if ((!compute || !compute->has("host_overhead_us")) && !fitted) {
-    s.notes.push_back(fmt::format("compute: host overhead {} us per step (default; {})",
-                                  s.compute.host_overhead_us, host_overhead_source()));
+    const bool usual = s.compute.host_overhead_us == kDefaultHostOverheadUs;
+    s.notes.push_back(fmt::format(
+        "compute: host overhead {} us per step ({})", s.compute.host_overhead_us,
+        usual ? fmt::format("default; {}", host_overhead_source()) : "the profile's, not fitted"));
   }
   if (kind == "components") {
     const KernelSource kernels = kernel_coefficients(*s.gpu);

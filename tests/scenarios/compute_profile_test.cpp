@@ -274,6 +274,10 @@ TEST_CASE("a scenario outside what was measured is told so", "[scenarios][comput
   CHECK(noted(s, "it holds no products"));
   CHECK(noted(s, "it holds no attention"));
   CHECK(noted(s, "host overhead 700 us per step (default"));
+  bare.host_overhead_us = 650;
+  scratch.file("bare.json", text_of(bare));
+  CHECK(noted(scenario_with(scratch, R"("kind": "profile", "profile": "bare")"),
+              "host overhead 650 us per step (the profile's, not fitted)"));
   CHECK(s.make_cost() != nullptr);
 
   ComputeProfile narrow = full_profile();
