@@ -69,12 +69,13 @@ void fill_line(std::vector<double>& cells, std::size_t first, std::size_t stride
 
 }  // namespace
 
-double rounded(double value) {
-  constexpr double kLeast = 1e3;  // four digits before the point
+double rounded(double value, int digits) {
   if (value == 0) return 0;
+  double least = 1;  // that many digits before the point
+  for (int i = 1; i < digits; ++i) least *= 10;
   double scale = 1;
-  while (std::abs(value) * scale < kLeast) scale *= 10;
-  while (std::abs(value) * scale >= kLeast * 10) scale /= 10;
+  while (std::abs(value) * scale < least) scale *= 10;
+  while (std::abs(value) * scale >= least * 10) scale /= 10;
   return std::floor(value * scale + 0.5) / scale;
 }
 
@@ -128,8 +129,40 @@ RatioGrid fit_grid(std::span<const RatioPoint> points, const std::array<double, 
   return out;
 }
 
+std::vector<std::size_t> kept_points(std::span<const double> x, std::span<const double> y,
+                                     double tolerance) {
+  std::vector<bool> kept(x.size(), false);
+  std::vector<std::pair<std::size_t, std::size_t>> open;
+  if (!x.empty()) {
+    kept.front() = kept.back() = true;
+    open.push_back({0, x.size() - 1});
+  }
+  while (!open.empty()) {
+    const auto [first, last] = open.back();
+    open.pop_back();
+    double most = tolerance;
+    std::size_t furthest = first;
+    for (std::size_t i = first + 1; i < last; ++i) {
+      const double line =
+          y[first] + (y[last] - y[first]) * (x[i] - x[first]) / (x[last] - x[first]);
+      if (std::abs(y[i] - line) <= most) continue;
+      most = std::abs(y[i] - line);
+      furthest = i;
+    }
+    if (furthest == first) continue;
+    kept[furthest] = true;
+    open.push_back({first, furthest});
+    open.push_back({furthest, last});
+  }
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) out.push_back(i);
+  }
+  return out;
+}
+
 double kept_ratio(double ratio) {
-  return rounded(std::clamp(ratio, kLeastRatio, kMostRatio));
+  return rounded(std::clamp(ratio, kLeastRatio, kMostRatio), 3);
 }
 
 }  // namespace spillway

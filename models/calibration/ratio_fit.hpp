@@ -10,8 +10,8 @@
 
 namespace spillway {
 
-/// To four digits: further ones are noise of the measurement.
-double rounded(double value);
+/// To so many digits: further ones are noise of the measurement.
+double rounded(double value, int digits = 4);
 
 struct RatioPoint {
   std::array<double, 3> at{};
@@ -28,7 +28,12 @@ std::vector<double> thinned(std::vector<double> values, double spacing);
 /// Empty where there are no points.
 RatioGrid median_grid(std::span<const RatioPoint> points, const std::array<double, 3>& spacing,
                       const std::array<std::size_t, 3>& fill_order);
-/// The same as a profile keeps it: within a thousandth and a thousand, to four digits.
+/// Of the points of a curve, ascending in x, those that matter: the others are within `tolerance`
+/// of the line between their kept neighbours (Douglas and Peucker). Indices, ascending.
+std::vector<std::size_t> kept_points(std::span<const double> x, std::span<const double> y,
+                                     double tolerance);
+
+/// The same as a profile keeps it: within a thousandth and a thousand, to three digits.
 RatioGrid fit_grid(std::span<const RatioPoint> points, const std::array<double, 3>& spacing,
                    const std::array<std::size_t, 3>& fill_order);
 /// One ratio likewise.

@@ -104,6 +104,11 @@ void read_attention(const TableInput& in, std::span<const CsvColumn> columns, Ro
   for (std::string& note : table.notes()) in.out->notes.push_back(std::move(note));
 }
 
+bool wanted(const TableInput& in, const std::string& type) {
+  const std::vector<std::string>& types = in.options->weights;
+  return types.empty() || std::find(types.begin(), types.end(), type) != types.end();
+}
+
 /// FP8 keys may be multiplied at the FP8 rate.
 double attention_flops(const GpuSpec& gpu, const std::string& kv_type) {
   return product_peaks(gpu, kv_type == "fp8").flops;
@@ -138,6 +143,7 @@ void read_gemm(const TableInput& in) {
       left_out.type(table.cell(type));
       continue;
     }
+    if (!wanted(in, name)) continue;
     const KernelWork work = {2 * row.rows * row.inputs * row.outputs,
                              row.inputs * row.outputs * type_bytes(name) +
                                  row.rows * (row.inputs + row.outputs) * kActivationBytes};

@@ -38,6 +38,7 @@ struct KernelTableOptions {
   const GpuSpec* gpu = nullptr;
   const ModelSpec* model = nullptr;  ///< whose layers whole-layer tables are; may be null
   std::optional<std::uint32_t> tensor_parallel;  ///< else from the name ("..._tp2_..."), else 1
+  std::vector<std::string> weights;              ///< types of products to read; empty: all
 };
 
 /// Reads all of them into one set of rows; shapes measured more than once take the median. Throws
