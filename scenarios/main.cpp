@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
   spillway::add_trace(app, commands);
   spillway::add_calibrate(app, commands);
   spillway::add_validate(app, commands);
+  spillway::add_fit(app, commands);
   spillway::add_report(app, commands);
   spillway::add_kvsize(app, commands);
   spillway::add_list(app, commands);

@@ -52,6 +52,7 @@ void add_plan(CLI::App& app, CommandList& commands);
 void add_compare(CLI::App& app, CommandList& commands);
 void add_trace(CLI::App& app, CommandList& commands);
 void add_calibrate(CLI::App& app, CommandList& commands);
+void add_fit(CLI::App& app, CommandList& commands);
 void add_kvsize(CLI::App& app, CommandList& commands);
 void add_list(CLI::App& app, CommandList& commands);
 void add_schema(CLI::App& app, CommandList& commands);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -34,6 +35,21 @@ inline std::string small_trace() {
         "{{\"timestamp\": {}, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [0, "
         "{}]}}\n",
         100 * i, i + 1);
+  }
+  return out;
+}
+
+/// Matrix products of a GPU with half an H100's rate and bandwidth, 5 us each besides, in
+/// milliseconds: 5 shapes at 6 numbers of rows.
+inline std::string kernel_table() {
+  std::string out = "dtype,m,n,k,latency_ms\n";
+  for (const double width : {1024, 2048, 4096, 8192, 12288}) {
+    for (const double rows : {1, 16, 128, 512, 2048, 8192}) {
+      const double compute = 2 * rows * width * width / (0.5 * 989e12);
+      const double memory = 2 * (width * width + 2 * rows * width) / (0.5 * 3350e9);
+      out += fmt::format("bfloat16,{},{},{},{:.6f}\n", rows, width, width,
+                         5e-3 + 1e3 * std::sqrt(compute * compute + memory * memory));
+    }
   }
   return out;
 }
@@ -144,6 +160,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
        {"calibrate", "--dry-run", "--host-only", "--only", "dram,registration", "--memory",
         "64MiB"}},
       {"validate", {"validate", scene.validation_case()}},
+      {"fit", {"fit", scene.file("gemm.csv", kernel_table()), "--gpu", "H100"}},
       {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
       {"list", {"list", "policies"}},
       {"schema", {"schema", "result"}},
@@ -155,6 +172,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
 inline bool out_is_file(const Verb& verb) {
   return verb.name == "trace generate" || verb.name == "trace sample" ||
          verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "validate";
+         verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "fit";
 }
 
 /// No null anywhere; the dump of a NaN or an Infinity would be one.

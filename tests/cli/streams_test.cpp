@@ -41,10 +41,10 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "kvsize", "list", "mrc",
-                                       "plan", "replay", "run", "trace-check", "trace-convert",
-                                       "trace-generate", "trace-merge", "trace-sample",
-                                       "trace-stats", "validation"});
+  CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "fit", "kvsize", "list",
+                                       "mrc", "plan", "replay", "run", "trace-check",
+                                       "trace-convert", "trace-generate", "trace-merge",
+                                       "trace-sample", "trace-stats", "validation"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {

@@ -213,6 +213,12 @@ def check_documents(tool, validator, profile, source, folder):
     with open(rates, "w") as f:
         f.write("client,start_s,rate_rps,cv,dist,param1,param2\n0,0,1.5,1,Gamma,1,0.5\n")
     schedule = os.path.join(folder, "transfers.csv")
+    products = os.path.join(folder, "products.csv")
+    with open(products, "w") as f:
+        f.write("dtype,m,n,k,latency_ms\n")
+        for n in (1024, 2048, 4096, 8192):
+            for m in (1, 64, 256, 1024, 4096):
+                f.write(f"bfloat16,{m},{n},{n},{5e-3 + max(2 * m * n * n / 5e14, n * n / 1e12) * 1e3}\n")
     measured = os.path.join(folder, "profile.json")
     replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths[:2]] + [
@@ -238,6 +244,7 @@ def check_documents(tool, validator, profile, source, folder):
         ["calibrate", "--host-only", "--budget", "1s", "--memory", "32MiB", "--scratch", folder],
         ["calibrate", "--verify", measured, "--host-only", "--memory", "32MiB", "--scratch", folder],
         ["validate", write_case(folder, paths[0])],
+        ["fit", products, "--gpu", "H100"], ["fit", products, "--gpu", "H100", "--explain"],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"]]
     calls += [["list", catalogue] for catalogue in
               ("policies", "parameters", "engines", "models", "gpus", "formats", "links", "scenarios")]

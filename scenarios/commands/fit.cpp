@@ -1,0 +1,168 @@
+// `spillway fit`: a compute profile from what was measured: kernel tables.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "scenarios/calibrate/calibration.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/compute_profile_json.hpp"
+#include "scenarios/fit/fit_report.hpp"
+#include "scenarios/fit/fit_tables.hpp"
+#include "sim/digest.hpp"
+#include "sim/output_file.hpp"
+#include "traces/byte_source.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> data;
+  std::string gpu;
+  std::string model;
+  std::uint32_t tensor_parallel = 0;
+  std::vector<std::string> weights;
+  std::string name;
+  std::string source;
+  bool explain = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// Of the file's content once unpacked.
+std::string content_hash(const std::string& path) {
+  const std::unique_ptr<ByteSource> bytes = open_bytes(path);
+  std::vector<char> buffer(1 << 16);
+  Digest digest;
+  while (const std::size_t size = bytes->read(buffer.data(), buffer.size())) {
+    digest.bytes(buffer.data(), size);
+  }
+  return digest.hex();
+}
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+/// As it could be typed again beside the data: no folders, which are of this machine.
+std::string command_text(const Options& options) {
+  std::string out = "spillway fit";
+  for (const std::string& path : options.data) out += " " + file_name(path);
+  if (!options.gpu.empty()) out += " --gpu " + options.gpu;
+  if (!options.model.empty()) out += " --model " + options.model;
+  if (options.tensor_parallel > 0) out += fmt::format(" --tp {}", options.tensor_parallel);
+  if (!options.weights.empty())
+    out += fmt::format(" --weights {}", fmt::join(options.weights, ","));
+  return out;
+}
+
+nlohmann::json inputs_json(const Options& options) {
+  nlohmann::json out = {{"command", command_text(options)}, {"data", nlohmann::json::array()}};
+  for (const std::string& path : options.data) {
+    out["data"].push_back({{"name", file_name(path)}, {"content_hash", content_hash(path)}});
+  }
+  return out;
+}
+
+void refuse_twice(const std::vector<std::string>& data) {
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(data[i], data[j], ignored)) continue;
+      throw InputError(Fault::kUsage, {data[i], 0, ""}, "is named twice; expected each file once");
+    }
+  }
+}
+
+/// --out's file, where it is one.
+std::string profile_path(const CommonOptions& common) {
+  if (common.out.empty()) return "";
+  if (!std::filesystem::is_directory(common.out)) return common.out;
+  throw InputError(Fault::kIo, {common.out, 0, ""},
+                   "is a directory; expected a file for the profile");
+}
+
+FitResult fit_all(const Options& options) {
+  KernelTableOptions tables;
+  if (options.gpu.empty()) {
+    throw InputError(Fault::kUsage, {"--gpu", 0, ""},
+                     "kernel tables do not say of which GPU they are; expected its name");
+  }
+  tables.gpu = &find_gpu(options.gpu, {"--gpu", 0, ""});
+  if (!options.model.empty()) tables.model = &find_model(options.model, {"--model", 0, ""});
+  if (options.tensor_parallel > 0) tables.tensor_parallel = options.tensor_parallel;
+  tables.weights = options.weights;
+  return fit_tables(options.data, tables);
+}
+
+/// What a profile is called where nobody says: its file, else its GPU.
+std::string name_of(const Options& options, const std::string& path, const ComputeProfile& made) {
+  if (!options.name.empty()) return options.name;
+  return path.empty() ? made.gpu : std::filesystem::path(path).stem().string();
+}
+
+int run(const Options& options) {
+  const CommonOptions& common = *options.common;
+  const std::string path = profile_path(common);
+  const std::vector<std::string> outputs =
+      path.empty() ? std::vector<std::string>() : std::vector{path};
+  CommonOptions without_folder = common;
+  without_folder.out.clear();
+  check_writable(without_folder, outputs);
+  refuse_own_inputs(without_folder, options.data, outputs);
+  refuse_twice(options.data);
+
+  FitResult fit = fit_all(options);
+  fit.profile.name = name_of(options, path, fit.profile);
+  fit.profile.source = options.source;
+  if (options.source.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& file : options.data) names.push_back(file_name(file));
+    fit.profile.source = fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  const nlohmann::json inputs = inputs_json(options);
+  nlohmann::json dated = inputs;
+  dated["created"] = utc_now();  // beside the results, whose digest is the same on any day
+  const Document profile = compute_profile_document(fit.profile, std::move(dated));
+  Document document;
+  document.kind = "fit";
+  document.inputs = inputs;
+  document.results = fit_results(fit, digest_of(profile.results), options.explain);
+  document.warnings = fit.profile.warnings;
+  if (!path.empty()) write_file(path, render_compute_profile(profile));
+  write_document(document, without_folder, "fit");
+  print_report(fit_report(fit, path, options.explain), common);
+  print_notes(document.warnings, common);
+  return 0;
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      app, commands, "fit", "Make a compute profile from measured kernels",
+      "  spillway fit h100_gemm.csv.gz h100_attn_*.csv.gz --gpu H100 --out h100.json\n"
+      "  spillway fit RTX4090_tp1_*.csv.gz --gpu RTX4090 --model Llama-3.1-8B --out 4090.json\n",
+      options->common, [options] { return run(*options); });
+  command->get_option("--out")->description("File for the profile (default: none is written)");
+  command->add_option("DATA", options->data, "Kernel tables (CSV), one or more")->required();
+  command->add_option("--gpu", options->gpu, "GPU that the kernels ran on");
+  command->add_option("--model", options->model, "Model whose layers whole-layer tables are");
+  command
+      ->add_option("--tp", options->tensor_parallel,
+                   "Ranks that whole-layer tables were measured on (default: by name, else 1)")
+      ->check(CLI::Range(1U, 64U));
+  command
+      ->add_option("--weights", options->weights,
+                   "Types of weights whose products to fit: bf16,fp8 (default: all in the tables)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"bf16", "fp8"}));
+  command->add_option("--name", options->name, "Name of the profile (default: of its file)");
+  command->add_option("--source", options->source,
+                      "Where the data comes from, for the profile (default: the files' names)");
+  command->add_flag("--explain", options->explain, "Show the points furthest off, and why");
+}
+
+}  // namespace spillway

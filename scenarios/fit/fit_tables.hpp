@@ -1,0 +1,16 @@
+// Kernel tables fitted as every fit is handed over.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/fit/fit_result.hpp"
+#include "scenarios/fit/read_kernel_tables.hpp"
+
+namespace spillway {
+
+/// Reads, fits and scores. What was left out and what deserves a word is among the profile's
+/// warnings. Throws as read_kernel_tables() and fit_kernels() do.
+FitResult fit_tables(const std::vector<std::string>& files, const KernelTableOptions& options);
+
+}  // namespace spillway

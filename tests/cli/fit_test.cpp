@@ -1,0 +1,138 @@
+// spillway fit: from kernel tables to a profile that a scenario takes.
+#include "tests/cli/scene.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::json;
+using test::refused;
+using test::Scene;
+
+/// A layer's products of Llama-3.1-8B on two ranks, at 20% of an H100's rate.
+std::string layer_table() {
+  std::string out = "layer,tokens,time_us\n";
+  for (const double tokens : {1, 16, 64, 256, 1024}) {
+    const auto add = [&](const char* layer, double inputs, double outputs) {
+      out +=
+          fmt::format("{},{},{}\n", layer, tokens,
+                      5 + 2 * tokens * inputs * outputs / (0.2 * 989e6) + inputs * outputs / 1e6);
+    };
+    add("qkv_proj", 4096, 3072);
+    add("o_proj", 2048, 4096);
+    add("gate_up_proj", 4096, 14336);
+    add("down_proj", 7168, 4096);
+  }
+  return out;
+}
+
+TEST_CASE("fit makes a profile that a scenario takes", "[cli]") {
+  const Scene scene;
+  const std::string data = scene.file("gemm.csv", test::kernel_table());
+  const std::string out = scene.path("h100.json");
+  const auto made = test::spillway({"fit", data, "--gpu", "H100", "--out", out});
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  CHECK_THAT(made.out, ContainsSubstring("products/bf16"));
+  const json profile = json::parse(test::read_file(out));
+  CHECK(profile["kind"] == "compute-profile");
+  CHECK(profile["results"]["gpu"] == "H100-SXM5-80GB");
+  CHECK(profile["inputs"]["command"] == "spillway fit gemm.csv --gpu H100");
+  // The table is half an H100, with 5 us a product.
+  const json& products = profile["results"]["products"][0];
+  CHECK(products["flop_efficiency"].get<double>() == Approx(0.5).epsilon(0.05));
+  CHECK(products["byte_efficiency"].get<double>() == Approx(0.5).epsilon(0.05));
+  CHECK(products["overhead_us"].get<double>() == Approx(5).epsilon(0.1));
+
+  const std::string scenario =
+      scene.file("p.json", R"({"name": "p", "model": {"name": "Llama-3.1-8B"}, "gpu": "H100",
+                    "engine": {"preset": "vllm"},
+                    "compute": {"kind": "profile", "profile": "h100.json"},
+                    "workload": {"trace": "t.jsonl", "arrival": "trace"}})");
+  const auto ran = test::spillway({"run", scenario});
+  INFO(ran.err);
+  CHECK(ran.code == 0);
+}
+
+TEST_CASE("fit --model and --tp say whose layers a table is of", "[cli]") {
+  const Scene scene;
+  const std::string data = scene.file("dense.csv", layer_table());
+  refused({"fit", data, "--gpu", "H100"}, 2, "expected --model NAME");
+  const json document =
+      test::document_of({"fit", data, "--gpu", "H100", "--model", "llama-3.1-8b", "--tp", "2"});
+  CHECK(document["results"]["profile"]["model"] == "meta-llama/Meta-Llama-3.1-8B");
+  CHECK(document["results"]["profile"]["tensor_parallel"] == 2);
+  const std::string named = scene.file("dense_tp4_.csv", layer_table());
+  refused({"fit", named, "--gpu", "H100", "--model", "llama-3.1-8b", "--tp", "2"}, 2,
+          "is named as measured on 4 ranks");
+}
+
+TEST_CASE("fit --weights chooses the products to fit", "[cli]") {
+  const Scene scene;
+  const std::string both = test::kernel_table() + test::kernel_table().substr(23);
+  std::string text = test::kernel_table();
+  for (std::string_view rest = std::string_view(both).substr(text.size()); !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    text += "fp8" + std::string(rest.substr(8, end - 8)) + "\n";
+    rest.remove_prefix(end + 1);
+  }
+  const std::string data = scene.file("both.csv", text);
+  const auto parts = [&](const Args& more) {
+    std::string out;
+    const json document = test::document_of(Args{"fit", data, "--gpu", "H100"} + more);
+    for (const json& part : document["results"]["parts"]) {
+      const std::string name = part["part"];
+      if (name == "products/bf16" || name == "products/fp8") out += name + " ";
+    }
+    return out;
+  };
+  CHECK(parts({}) == "products/bf16 products/fp8 ");
+  CHECK(parts({"--weights", "fp8"}) == "products/fp8 ");
+  refused({"fit", data, "--gpu", "H100", "--weights", "int3"}, 2, "int3");
+}
+
+TEST_CASE("fit --name and --source are the profile's", "[cli]") {
+  const Scene scene;
+  const std::string data = scene.file("gemm.csv", test::kernel_table());
+  const std::string out = scene.path("h100.json");
+  const auto results = [&](const Args& more) {
+    REQUIRE(test::spillway(Args{"fit", data, "--gpu", "H100", "--out", out} + more).code == 0);
+    return json::parse(test::read_file(out))["results"];
+  };
+  CHECK(results({})["name"] == "h100");
+  CHECK(results({})["source"] == "gemm.csv");
+  const json named = results({"--name", "lab", "--source", "our lab, CC0"});
+  CHECK(named["name"] == "lab");
+  CHECK(named["source"] == "our lab, CC0");
+}
+
+TEST_CASE("fit --explain shows the points furthest off", "[cli]") {
+  const Scene scene;
+  const std::string data = scene.file("gemm.csv", test::kernel_table());
+  const Args call = {"fit", data, "--gpu", "H100"};
+  CHECK_FALSE(test::document_of(call)["results"].contains("worst"));
+  const json worst = test::document_of(call + Args{"--explain"})["results"]["worst"];
+  REQUIRE_FALSE(worst.empty());
+  CHECK_THAT(worst[0]["point"].get<std::string>(), ContainsSubstring("gemm.csv:"));
+  CHECK_THAT(test::spillway(call + Args{"--explain"}).out,
+             ContainsSubstring("Points furthest off"));
+}
+
+TEST_CASE("fit writes nothing where it fails, and never over its data", "[cli]") {
+  const Scene scene;
+  const std::string data = scene.file("gemm.csv", test::kernel_table());
+  const std::string few =
+      scene.file("few.csv", "dtype,m,n,k,latency_ms\nbfloat16,1,1024,1024,0.006\n");
+  const std::string before = scene.listing();
+  refused({"fit", few, "--gpu", "H100", "--out", scene.path("p.json")}, 3,
+          "1 points are too few to fit; expected at least 16");
+  refused({"fit", data, "--gpu", "H100", "--out", data}, 2, "is the input itself");
+  refused({"fit", data, data, "--gpu", "H100"}, 2, "is named twice");
+  refused({"fit", data, "--out", scene.path("p.json")}, 2, "expected its name");
+  refused({"fit", data, "--gpu", "H1000"}, 2, "unknown GPU \"H1000\"");
+  refused({"fit", scene.path("none.csv"), "--gpu", "H100"}, 7, "none.csv");
+  CHECK(scene.listing() == before);
+}
+
+}  // namespace
+}  // namespace spillway
