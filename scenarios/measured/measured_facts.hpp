@@ -12,11 +12,15 @@ struct MeasuredFacts {
   std::optional<std::string> engine;  ///< vllm
   std::optional<std::string> version;
   std::optional<std::string> model;
+  std::optional<std::string> gpu;  ///< as its driver calls it
   std::optional<std::uint32_t> num_gpu_blocks;
+  std::optional<std::uint32_t> block_tokens;
+  std::optional<std::uint64_t> kv_tokens;  ///< that the pool holds, where no blocks are told
   std::optional<std::uint32_t> max_num_seqs;
   std::optional<std::uint32_t> max_num_batched_tokens;
   std::optional<std::uint32_t> max_model_len;
   std::optional<std::uint32_t> tensor_parallel_size;
+  std::optional<bool> enforce_eager;
   std::optional<double> host_overhead_us;  ///< per step
   std::optional<double> d2h_gbs;           ///< that copies reached in the run
   std::optional<double> h2d_gbs;

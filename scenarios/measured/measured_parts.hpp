@@ -24,6 +24,7 @@ inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
 /// A row of a request log.
 struct LoggedRequest {
   std::int64_t line = 0;
+  std::size_t index = 0;  ///< among the rows
   std::string id;
   bool completed = true;
   std::optional<std::uint32_t> input_tokens;
@@ -31,12 +32,14 @@ struct LoggedRequest {
   /// From kArrival to kLastToken, in seconds on the file's clocks; kNoTime: not there.
   std::array<double, 5> at_s = {kNoTime, kNoTime, kNoTime, kNoTime, kNoTime};
 
-  double& at(RequestField field) { return at_s[index(field)]; }
-  double at(RequestField field) const { return at_s[index(field)]; }
+  double& at(RequestField field) { return at_s[place(field)]; }
+  double at(RequestField field) const { return at_s[place(field)]; }
   bool knows(RequestField field) const { return at(field) == at(field); }
+  /// Whether it can be sent again: what did not complete may lack anything.
+  bool usable() const { return input_tokens && knows(RequestField::kArrival); }
 
  private:
-  static std::size_t index(RequestField field) {
+  static std::size_t place(RequestField field) {
     return static_cast<std::size_t>(field) - static_cast<std::size_t>(RequestField::kArrival);
   }
 };
@@ -45,53 +48,72 @@ struct RequestLogFile {
   std::string path;
   std::vector<LoggedRequest> rows;
   /// How the file spells its fields, for errors.
-  std::array<std::string, kRequestFields> spelling;
+  std::array<std::string, kRequestFields> spelling{};
+  bool columns = false;  ///< a field is a list with one value per request
 
-  std::string field(RequestField f) const {
-    const std::string& spelt = spelling[static_cast<std::size_t>(f)];
-    return spelt.empty() ? std::string(name_of(f)) : spelt;
-  }
-  SourceRef where(const LoggedRequest& row, RequestField f) const {
-    return {path, row.line, field(f)};
-  }
+  std::string field(RequestField f) const;
+  SourceRef where(const LoggedRequest& row, RequestField f) const;
 };
 
-/// A count that one file gives and another one has to meet.
+/// A number of requests that one file gives and the log has to meet.
 struct ExpectedCount {
   SourceRef where;
   std::uint64_t requests = 0;
+  bool completed = false;  ///< counts those that completed only
+};
+
+/// Counters of one file.
+struct CounterFile {
+  std::string path;
+  std::vector<MeasuredCounters> rows;
+  bool wall_clock = false;  ///< of a time zone that is not known
 };
 
 struct MeasuredParts {
   std::vector<RequestLogFile> logs;
-  std::vector<MeasuredCounters> counters;
-  std::string counters_path;
+  std::vector<CounterFile> counters;
   std::vector<ExpectedCount> expected;
   std::map<std::string, double> metrics;
   MeasuredFacts facts;
+  std::string name;  ///< where a file gives one
   std::vector<std::string> notes;
 };
 
-/// What a file is, by its first bytes.
-enum class MeasuredForm : std::uint8_t {
-  kRequestCsv,
-  kRequestLines,  ///< JSON lines
-  kCounterCsv,
-  kJson,  ///< one document; its keys say which
+/// Where a log's times begin, for the counters that belong to them.
+struct LogClock {
+  double origin_s = 0;  ///< of arrivals, which now count from 0
+  double offset_s = 0;  ///< by which the engine's clock was ahead of the arrivals'
 };
-
-/// Throws InputError (exit 3) where it is none.
-MeasuredForm form_of(LineReader& lines);
 
 // One reader per form; all throw InputError (exit 3) with file, line, field and what was expected.
 void read_request_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 void read_request_lines(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 void read_counter_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
+/// One document: engine arguments, a result of `vllm bench serve`, an answer of Prometheus, or a
+/// measured-run document.
 void read_measured_json(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
+/// What a server printed: periodic counters and start-up lines.
+void read_server_log(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 
-/// Checks the rows of a log against each other and puts them on one clock, in order of arrival.
-/// Throws InputError (exit 3).
-std::vector<MeasuredRequest> requests_of(const RequestLogFile& log, const MeasuredOptions& options,
-                                         std::vector<std::string>& notes);
+// The checks, in this order; all throw InputError (exit 3), and note what they let pass.
+/// Lengths of 0, tokens without a time, rows that come twice, holes in the ids.
+void check_rows(const RequestLogFile& log, const MeasuredOptions& options,
+                std::vector<std::string>& notes);
+/// Times that are off by a factor of 1000.
+void check_units(const RequestLogFile& log);
+/// Puts all times on one clock, which begins at the first arrival unless the log's own begins
+/// before it.
+LogClock one_clock(RequestLogFile& log, std::vector<std::string>& notes);
+/// Requests that warmed the engine up; leaves them out where the options say so.
+void check_warmup(std::vector<MeasuredRequest>& requests, const MeasuredOptions& options,
+                  std::vector<std::string>& notes);
+/// What the counters saw and the log does not have, and counters that count nothing; puts them on
+/// the log's clock. `path` of the log.
+void check_counters(CounterFile& counters, const std::vector<MeasuredRequest>& requests,
+                    const LogClock& clock, const MeasuredOptions& options,
+                    std::vector<std::string>& notes);
+
+/// "3 requests", "1 request".
+std::string requests_text(std::uint64_t count);
 
 }  // namespace spillway

@@ -16,17 +16,50 @@ namespace spillway {
 
 namespace {
 
+enum class Form : std::uint8_t { kRequestCsv, kRequestLines, kCounterCsv, kJson, kServerLog };
+
+/// Whether a line of JSON is a row of a request log: it says when something arrived, and is whole.
+bool is_request_row(std::string_view line) {
+  bool arrives = false;
+  for (const std::string_view key :
+       {"arrival_time", "arrival_s", "arrival_ms", "arrival_us", "arrival_ns"}) {
+    arrives = arrives || has_json_key(line, key);
+  }
+  return arrives && !has_json_key(line, "requests");
+}
+
+/// By the first bytes.
+Form form_of(LineReader& lines) {
+  constexpr std::size_t kLook = 1 << 16;
+  std::string_view line = lines.peek_content();
+  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  if (is_csv_header(line, "running") && is_csv_header(line, "waiting")) return Form::kCounterCsv;
+  if (is_csv_header(line, "arrival")) return Form::kRequestCsv;
+  if (line.starts_with('{')) return is_request_row(line) ? Form::kRequestLines : Form::kJson;
+  const std::string_view text = lines.peek_bytes(kLook);
+  for (const std::string_view sign : {"Avg prompt throughput", "KV cache size: ", "GPU blocks: ",
+                                      "LLM engine (v", "vllm:", "vLLM", "vllm"}) {
+    if (text.find(sign) != std::string_view::npos) return Form::kServerLog;
+  }
+  throw InputError(Fault::kTrace, {lines.path(), 1, ""},
+                   "expected a request log (CSV or JSON lines with arrival_s), counters over time "
+                   "(CSV with running and waiting), a result of vllm bench serve, engine arguments "
+                   "or a measured-run document (JSON), or the log of a vLLM server");
+}
+
 void read_file(const std::string& path, MeasuredParts& parts) {
   auto lines = std::make_unique<LineReader>(path, open_bytes(path));
   switch (form_of(*lines)) {
-    case MeasuredForm::kRequestCsv:
+    case Form::kRequestCsv:
       return read_request_csv(std::move(lines), parts);
-    case MeasuredForm::kRequestLines:
+    case Form::kRequestLines:
       return read_request_lines(std::move(lines), parts);
-    case MeasuredForm::kCounterCsv:
+    case Form::kCounterCsv:
       return read_counter_csv(std::move(lines), parts);
-    case MeasuredForm::kJson:
+    case Form::kJson:
       return read_measured_json(std::move(lines), parts);
+    case Form::kServerLog:
+      return read_server_log(std::move(lines), parts);
   }
 }
 
@@ -59,39 +92,90 @@ std::vector<const MeasuredRequest*> completed_of(const MeasuredRun& run) {
   return out;
 }
 
-}  // namespace
-
-MeasuredForm form_of(LineReader& lines) {
-  std::string_view line = lines.peek_content();
-  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-  if (is_csv_header(line, "kv_cache") && is_csv_header(line, "running")) {
-    return MeasuredForm::kCounterCsv;
+/// A log's requests, checked, on one clock and in order of arrival; warm-up is still among them.
+std::vector<MeasuredRequest> requests_of(const RequestLogFile& log) {
+  const auto known = [](const LoggedRequest& row, RequestField field) {
+    return row.knows(field) ? row.at(field) : kUnknownTime;
+  };
+  std::vector<MeasuredRequest> requests;
+  for (const LoggedRequest& row : log.rows) {
+    if (!row.usable()) continue;
+    MeasuredRequest r;
+    r.line = row.line;
+    r.arrival_s = row.at(RequestField::kArrival);
+    r.queued_s = known(row, RequestField::kQueued);
+    r.scheduled_s = known(row, RequestField::kScheduled);
+    r.first_token_s = known(row, RequestField::kFirstToken);
+    r.last_token_s = known(row, RequestField::kLastToken);
+    r.input_tokens = *row.input_tokens;
+    r.output_tokens = row.output_tokens.value_or(0);
+    r.completed = row.completed;
+    requests.push_back(r);
   }
-  if (is_csv_header(line, "arrival")) return MeasuredForm::kRequestCsv;
-  if (line.starts_with('{')) {
-    const bool row = has_json_key(line, "arrival_time") || has_json_key(line, "arrival_s") ||
-                     has_json_key(line, "arrival_ms") || has_json_key(line, "arrival_ns");
-    return row ? MeasuredForm::kRequestLines : MeasuredForm::kJson;
-  }
-  throw InputError(Fault::kTrace, {lines.path(), 1, ""},
-                   "expected a request log (CSV or JSON lines), counters over time (CSV) or engine "
-                   "arguments (JSON)");
+  std::stable_sort(
+      requests.begin(), requests.end(),
+      [](const MeasuredRequest& a, const MeasuredRequest& b) { return a.arrival_s < b.arrival_s; });
+  return requests;
 }
+
+/// A log against what other files say that it holds.
+void check_count(const RequestLogFile& log, const ExpectedCount& expected,
+                 const MeasuredOptions& options, std::vector<std::string>& notes) {
+  const auto completed = std::count_if(log.rows.begin(), log.rows.end(),
+                                       [](const LoggedRequest& row) { return row.completed; });
+  const std::uint64_t found =
+      expected.completed ? static_cast<std::uint64_t>(completed) : log.rows.size();
+  if (found == expected.requests) return;
+  const std::string message =
+      fmt::format("expected as many {}requests as in {}, {}, found {}: {}",
+                  expected.completed ? "completed " : "", log.path, found, expected.requests,
+                  found < expected.requests ? "requests are missing from the log"
+                                            : "the two are not of the same run");
+  if (!options.allow_missing) throw InputError(Fault::kTrace, expected.where, message);
+  notes.push_back(expected.where.prefix() + message);
+}
+
+void refuse_second(const std::string& what, const std::string& first, const std::string& second) {
+  throw InputError(Fault::kTrace, {second, 0, ""},
+                   fmt::format("expected one {}, found also {}", what, first));
+}
+
+}  // namespace
 
 MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredOptions& options) {
   KV_ASSERT(!files.empty(), "a measured run needs a file");
   MeasuredParts parts;
   for (const std::string& path : files) read_file(path, parts);
+  // A client's view of requests gives way to the engine's.
+  if (parts.logs.size() == 2 && parts.logs[0].columns != parts.logs[1].columns) {
+    parts.logs.erase(parts.logs.begin() + (parts.logs[0].columns ? 0 : 1));
+  }
   if (parts.logs.size() > 1) {
-    throw InputError(Fault::kTrace, {parts.logs[1].path, 0, ""},
-                     fmt::format("expected one request log, found also {}", parts.logs[0].path));
+    refuse_second("request log", parts.logs[0].path, parts.logs[1].path);
+  }
+  if (parts.counters.size() > 1) {
+    refuse_second("file of counters", parts.counters[0].path, parts.counters[1].path);
   }
   MeasuredRun run;
-  run.name = std::filesystem::path(files[0]).filename().string();
+  run.name = !parts.name.empty() ? parts.name : std::filesystem::path(files[0]).filename().string();
   run.files = files;
   run.notes = std::move(parts.notes);
-  if (!parts.logs.empty()) run.requests = requests_of(parts.logs[0], options, run.notes);
-  run.counters = std::move(parts.counters);
+  LogClock clock;
+  if (!parts.logs.empty()) {
+    RequestLogFile& log = parts.logs[0];
+    check_rows(log, options, run.notes);
+    check_units(log);
+    clock = one_clock(log, run.notes);
+    for (const ExpectedCount& expected : parts.expected) {
+      check_count(log, expected, options, run.notes);
+    }
+    run.requests = requests_of(log);
+  }
+  if (!parts.counters.empty()) {
+    check_counters(parts.counters[0], run.requests, clock, options, run.notes);
+    run.counters = std::move(parts.counters[0].rows);
+  }
+  check_warmup(run.requests, options, run.notes);
   run.metrics = std::move(parts.metrics);
   run.facts = std::move(parts.facts);
   return run;

@@ -33,7 +33,7 @@ struct MeasuredCounters {
   double at_s = 0;
   double running = 0;
   double waiting = 0;
-  double kv_usage = 0;  ///< share of the blocks, 0 to 1
+  double kv_usage = kUnknownTime;  ///< share of the blocks, 0 to 1
   double prompt_tokens_per_s = 0;
   double output_tokens_per_s = 0;
 };

@@ -37,7 +37,8 @@ void read_counter_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts) {
   constexpr double kMost = 1e12;
   constexpr double kMostPercent = 100.01;  // vLLM rounds
   CsvTable table(std::move(lines), kColumns, OtherColumns::kIgnore);
-  parts.counters_path = table.path();
+  CounterFile counters;
+  counters.path = table.path();
   while (table.next()) {
     MeasuredCounters row;
     row.at_s = number(table, kTime, kMost);
@@ -47,13 +48,14 @@ void read_counter_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts) {
     if (table.has(kShare)) row.kv_usage = number(table, kShare, kMostPercent / 100);
     if (table.has(kPrompt)) row.prompt_tokens_per_s = number(table, kPrompt, kMost);
     if (table.has(kOutput)) row.output_tokens_per_s = number(table, kOutput, kMost);
-    if (!parts.counters.empty() && row.at_s <= parts.counters.back().at_s) {
-      table.fail(kTime, fmt::format("expected a time after {}, found {}",
-                                    parts.counters.back().at_s, row.at_s));
+    if (!counters.rows.empty() && row.at_s <= counters.rows.back().at_s) {
+      table.fail(kTime, fmt::format("expected a time after {}, found {}", counters.rows.back().at_s,
+                                    row.at_s));
     }
-    parts.counters.push_back(row);
+    counters.rows.push_back(row);
   }
   for (const std::string& note : table.notes()) parts.notes.push_back(note);
+  parts.counters.push_back(std::move(counters));
 }
 
 }  // namespace spillway

@@ -1,4 +1,5 @@
 // Request logs: CSV and JSON lines, columns by name.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,24 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kShown = 40;  // characters of a value in an error
+
+/// What engines and clients call a request that came to its end.
+bool is_success(std::string_view status) {
+  constexpr std::string_view kWords[] = {"",
+                                         "completed",
+                                         "success",
+                                         "succeeded",
+                                         "ok",
+                                         "stop",
+                                         "length",
+                                         "finished",
+                                         "true",
+                                         "True",
+                                         "200",
+                                         "FINISHED_STOPPED",
+                                         "FINISHED_LENGTH_CAPPED"};
+  return std::find(std::begin(kWords), std::end(kWords), status) != std::end(kWords);
+}
 
 /// Puts cells into a row, and says what is wrong with them.
 class RowFiller {
@@ -31,27 +50,18 @@ class RowFiller {
     if (column.field == RequestField::kId) {
       row_.id = text;
     } else if (column.field == RequestField::kStatus) {
-      row_.completed = text == "completed" || text == "success" || text == "ok" || text == "stop" ||
-                       text == "length" || text.empty();
+      row_.completed = is_success(text);
     } else if (!text.empty() && text != "null" && text != "nan" && text != "NaN") {
       put_number(column, number(column.field, text));
     }
   }
 
   void finish() {
-    if (!row_.completed && !(row_.input_tokens && row_.knows(RequestField::kArrival))) return;
-    for (const RequestField field : {RequestField::kInput, RequestField::kOutput}) {
-      const bool there =
-          (field == RequestField::kInput ? row_.input_tokens : row_.output_tokens).has_value();
-      if (!there) fail(field, "expected a number of tokens, found none");
-    }
-    if (!row_.knows(RequestField::kArrival)) {
-      fail(RequestField::kArrival, "expected a time, found none");
-    }
     const double arrival = row_.at(RequestField::kArrival);
     if (!row_.knows(RequestField::kFirstToken))
       row_.at(RequestField::kFirstToken) = arrival + ttft_;
     if (!row_.knows(RequestField::kLastToken)) row_.at(RequestField::kLastToken) = arrival + e2el_;
+    row_.index = log_->rows.size();
     log_->rows.push_back(row_);
   }
 
@@ -86,7 +96,12 @@ class RowFiller {
         row_.output_tokens = tokens(column.field, value, 0);
         return;
       default:
-        if (value < 0) fail(column.field, fmt::format("expected a time from 0, found {}", value));
+        break;
+    }
+    const bool duration =
+        column.field == RequestField::kTtft || column.field == RequestField::kE2el;
+    if (duration && value < 0) {
+      fail(column.field, fmt::format("expected a duration from 0, found {}", value));
     }
     const double seconds = value * column.seconds;
     if (column.field == RequestField::kTtft) {

@@ -110,6 +110,9 @@ const std::vector<Covered>& own_flags() {
        "trace sample writes a share and says how near its hit ratios are"},
       {"trace sample", "--limit", "trace sample reads its trace as other verbs do"},
       {"trace sample", "--block-tokens", "trace sample reads its trace as other verbs do"},
+      {"trace import", "MEASURED", "trace import writes a run's requests as a trace"},
+      {"trace import", "--skip-warmup", "trace import leaves warm-up out where it is asked to"},
+      {"trace import", "--allow-missing", "trace import notes missing requests instead"},
       {"trace merge", "TRACES", "trace merge makes each trace a tenant"},
       {"trace merge", "--tenant", "trace merge names tenants and moves them in time"},
       {"trace merge", "--offset", "trace merge names tenants and moves them in time"},
@@ -248,7 +251,7 @@ std::vector<std::pair<std::string, Args>> pages(const Scene& scene) {
 TEST_CASE("trace alone lists its verbs", "[cli]") {
   const auto help = test::spillway({"trace", "--help"});
   CHECK(help.code == 0);
-  for (const char* verb : {"stats", "check", "convert", "generate", "sample", "merge"}) {
+  for (const char* verb : {"stats", "check", "convert", "generate", "sample", "merge", "import"}) {
     CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
   }
 }

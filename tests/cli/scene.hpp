@@ -105,6 +105,12 @@ inline std::string small_case() {
   ]
 }
 )";
+/// A request log of three requests, a second apart.
+inline std::string small_log() {
+  return "input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s\n"
+         "100,3,0,0.01,0.05,0.09\n"
+         "200,5,1,1.01,1.06,1.14\n"
+         "300,2,2,2.01,2.07,2.09\n";
 }
 
 /// A directory with `s.json` and `t.jsonl`.
@@ -156,6 +162,8 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"trace sample",
        {"trace", "sample", scene.trace, "--share", "1", "--out", scene.path("sample.bin")}},
       {"trace merge", {"trace", "merge", scene.trace, "--out", scene.path("merged.bin")}},
+      {"trace import",
+       {"trace", "import", scene.file("log.csv", small_log()), "--out", scene.path("run.jsonl")}},
       {"calibrate",
        {"calibrate", "--dry-run", "--host-only", "--only", "dram,registration", "--memory",
         "64MiB"}},
@@ -173,6 +181,7 @@ inline bool out_is_file(const Verb& verb) {
   return verb.name == "trace generate" || verb.name == "trace sample" ||
          verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "validate";
          verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "fit";
+         verb.name == "trace merge" || verb.name == "trace import" || verb.name == "calibrate";
 }
 
 /// No null anywhere; the dump of a NaN or an Infinity would be one.

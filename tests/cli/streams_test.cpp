@@ -42,9 +42,10 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
     }
   }
   CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "fit", "kvsize", "list",
-                                       "mrc", "plan", "replay", "run", "trace-check",
-                                       "trace-convert", "trace-generate", "trace-merge",
-                                       "trace-sample", "trace-stats", "validation"});
+                                       "measured-run", "mrc", "plan", "replay", "run",
+                                       "trace-check", "trace-convert", "trace-generate",
+                                       "trace-merge", "trace-sample", "trace-stats",
+                                       "validation"});
 }
 
 TEST_CASE("--json FILE writes the same document and leaves the text on stdout", "[cli]") {
@@ -130,7 +131,8 @@ TEST_CASE("--color always marks the text, auto and never do not without a termin
   const Scene scene;
   for (const Verb& verb : verbs(scene)) {
     const bool table = !is_schema(verb) && verb.name != "trace convert" &&
-                       verb.name != "trace generate" && verb.name != "trace merge";
+                       verb.name != "trace generate" && verb.name != "trace merge" &&
+                       verb.name != "trace import";
     Args call = verb.call;
     if (verb.name == "report") call = call + Args{"--format", "text"};
     INFO(verb.name);

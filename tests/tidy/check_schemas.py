@@ -212,6 +212,14 @@ def check_documents(tool, validator, profile, source, folder):
     rates = os.path.join(folder, "rates.csv")
     with open(rates, "w") as f:
         f.write("client,start_s,rate_rps,cv,dist,param1,param2\n0,0,1.5,1,Gamma,1,0.5\n")
+    log = os.path.join(folder, "log.csv")
+    with open(log, "w") as f:
+        f.write("input_toks,output_toks,arrival_s,queued_s,scheduled_s,first_token_s,last_token_s\n"
+                "100,3,0,0,0.01,0.05,0.09\n200,5,1,1,1.01,1.06,1.14\n")
+    counters = os.path.join(folder, "counters.csv")
+    with open(counters, "w") as f:
+        f.write("t,prompt_throughput,gen_throughput,running,waiting,kv_cache_pct\n"
+                "1,100,3,1,0,2.5\n2,200,5,0,0,0\n")
     schedule = os.path.join(folder, "transfers.csv")
     products = os.path.join(folder, "products.csv")
     with open(products, "w") as f:
@@ -240,6 +248,7 @@ def check_documents(tool, validator, profile, source, folder):
         ["trace", "sample", trace, "--out", os.path.join(folder, "s.bin"), "--share", "0.5",
          "--max-difference", "1", "--infer-sessions"],
         ["trace", "merge", trace, "--out", os.path.join(folder, "merged.bin")],
+        ["trace", "import", log, counters, "--out", os.path.join(folder, "run.jsonl")],
         ["calibrate", "--dry-run", "--host-only", "--scratch", folder],
         ["calibrate", "--host-only", "--budget", "1s", "--memory", "32MiB", "--scratch", folder],
         ["calibrate", "--verify", measured, "--host-only", "--memory", "32MiB", "--scratch", folder],
@@ -264,7 +273,7 @@ def check_documents(tool, validator, profile, source, folder):
                 f.write(out)
         check(not validator.is_valid({**document, PLANTED: 1}), f"{name}: takes an unknown member")
         if isinstance(document["results"], dict) and document["kind"] in (
-                "run", "plan", "compare", "mrc", "trace-stats", "validation"):
+                "run", "plan", "compare", "mrc", "trace-stats", "validation", "measured-run"):
             planted = changed(document, ("results",), PLANTED, 1)
             check(not validator.is_valid(planted), f"{name}: takes an unknown result")
     untried = set(validator.schema["properties"]["kind"]["enum"]) - kinds

@@ -52,8 +52,8 @@ void say_written(const Workload& workload, const std::string& path, const std::s
 }
 
 void add_trace(CLI::App& app, CommandList& commands) {
-  CLI::App* trace =
-      app.add_subcommand("trace", "Look at, check, convert, generate, sample and merge traces");
+  CLI::App* trace = app.add_subcommand(
+      "trace", "Look at, check, convert, generate, sample, merge and import traces");
   trace->require_subcommand(1);
   add_trace_stats(*trace, commands);
   add_trace_check(*trace, commands);
@@ -61,6 +61,7 @@ void add_trace(CLI::App& app, CommandList& commands) {
   add_trace_generate(*trace, commands);
   add_trace_sample(*trace, commands);
   add_trace_merge(*trace, commands);
+  add_trace_import(*trace, commands);
 }
 
 }  // namespace spillway
