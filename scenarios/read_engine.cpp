@@ -75,8 +75,7 @@ constexpr std::int64_t kMostLayers = 1024;
 
 // --------------------------------------------------------------------------
 
-/// num_gpu_blocks: given, or what model, GPU and utilisation leave. A given count that is far from
-/// the estimate is a measured fact and wins, with a note.
+/// num_gpu_blocks: given, or measured, or what model, GPU and utilisation leave.
 void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
   const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
   s.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
@@ -99,15 +98,10 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   if (const auto given = engine.integer("num_gpu_blocks", 2, kMostGpuBlocks)) {
     s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
     s.pool_given = true;
-    if (s.budget && estimate > 0) {
-      const double off = static_cast<double>(*given - estimate) / static_cast<double>(estimate);
-      if (std::fabs(off) > 0.02) {
-        s.notes.push_back(fmt::format(
-            "num_gpu_blocks {} is {:+.1f}% off the estimate of {} from model and GPU; the given "
-            "count is used",
-            *given, 100 * off, estimate));
-      }
-    }
+    return;
+  }
+  if (const auto measured = measured_blocks(s)) {
+    s.engine.num_gpu_blocks = *measured;
     return;
   }
   if (!s.budget) {
@@ -295,6 +289,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   s.preset = std::string(preset.name);
   EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
   read_ranks(*engine, s);
+  use_measured_engine(s);
 
   assign(c.block_tokens, engine->integer("block_tokens", 1, 65536));
   assign(c.max_num_seqs, engine->integer("max_num_seqs", 1, 1 << 20));
@@ -303,6 +298,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
          engine->integer("long_prefill_token_threshold", 0, 1 << 24));
   if (s.model.spec != nullptr)
     c.max_model_len = static_cast<std::uint32_t>(s.model.spec->max_position);
+  if (s.measured && s.measured->max_model_len) c.max_model_len = *s.measured->max_model_len;
   assign(c.max_model_len, engine->integer("max_model_len", 1, 1 << 26));
   if (const auto watermark = engine->number("watermark", 0, 0.99)) {
     c.watermark = *watermark;

@@ -1,6 +1,7 @@
 #include "scenarios/resolved.hpp"
 
 #include "reports/document.hpp"
+#include "scenarios/measured/measured_document.hpp"
 #include "scenarios/presets.hpp"
 #include "sim/digest.hpp"
 
@@ -341,6 +342,9 @@ json scenario_inputs(const Scenario& s, const Workload& workload) {
               {"trace", trace_inputs(workload)},
               {"seed", s.seed}};
   if (s.hardware) out["hardware"] = hardware_json(*s.hardware);
+  if (s.measured) {
+    out["measured"] = {{"path", s.measured->source}, {"facts", to_json(*s.measured)}};
+  }
   return out;
 }
 

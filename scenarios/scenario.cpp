@@ -12,9 +12,10 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kTopKeys[] = {
-    "name",     "description", "model", "gpu",  "engine",   "tiers", "links",    "compute",
-    "workload", "slo",         "plan",  "seed", "policies", "media", "hardware", "host"};
+constexpr std::string_view kTopKeys[] = {"name",  "description", "model",    "gpu",      "engine",
+                                         "tiers", "links",       "compute",  "workload", "slo",
+                                         "plan",  "seed",        "policies", "media",    "hardware",
+                                         "host",  "measured"};
 
 }  // namespace
 
@@ -108,13 +109,16 @@ Scenario load_scenario(const JsonSource& source) {
       top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
   if (const auto gpu = top.text("gpu")) s.gpu = &find_gpu(*gpu, top.where("gpu"));
   read_hardware(top, s);
+  read_measured(top, s);
   s.model = read_model(top);
   read_engine(top, s);
   read_compute(top, s);
+  use_measured_overhead(top, s);
   read_tiers(top, s);
   check_simple(top, s);
   check_connector(top, s);
   read_links(top, s);
+  use_measured_copies(s);
   use_small_page_kernel(s);
   check_ranks(top, s);
   read_streaming(top, s);

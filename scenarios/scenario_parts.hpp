@@ -6,6 +6,16 @@
 namespace spillway {
 
 ModelChoice read_model(const ObjectReader& top);
+/// The key `measured`; before everything that it may decide.
+void read_measured(const ObjectReader& top, Scenario& s);
+/// The measured engine's settings, over the preset's; before those that the scenario gives.
+void use_measured_engine(Scenario& s);
+/// After the compute: the measured overhead, where the scenario gives none.
+void use_measured_overhead(const ObjectReader& top, Scenario& s);
+/// The blocks of the measured pool, in this scenario's block size.
+std::optional<std::uint32_t> measured_blocks(const Scenario& s);
+/// After the links: measured copy rates, where a link is only the GPU's default.
+void use_measured_copies(Scenario& s);
 void read_engine(const ObjectReader& top, Scenario& s);
 /// What the scheduler is told beyond its batch sizes; before the pool is sized.
 void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenario& s);

@@ -11,6 +11,7 @@
 #include "reports/format.hpp"
 #include "scenarios/binding.hpp"
 #include "scenarios/conservation.hpp"
+#include "scenarios/measured_warnings.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/run_wiring.hpp"
 #include "scenarios/tiering_warnings.hpp"
@@ -239,6 +240,9 @@ class Run {
     for (std::uint32_t i = 0; i < cluster.size(); ++i) tell_busy(cluster[i], i * wiring_.links());
     SimulationOutcome out{wiring_.gather(cluster, recorder_.result(s_.pool_block_bytes().count())),
                           s_.notes};
+    for (std::string& warning : measured_warnings(s_, workload_)) {
+      out.warnings.push_back(std::move(warning));
+    }
     for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
     out.result.binding = binding_.find(out.result);
     if (const auto& swap = out.result.swap; swap && !swap->fatal.empty()) {

@@ -1,5 +1,6 @@
 // How many KV blocks a GPU has left: against block counts that vLLM printed on real machines.
-#include "tests/scenarios/scenario_text.hpp"
+#include "scenarios/measured_warnings.hpp"
+#include "tests/scenarios/run_setup.hpp"
 
 namespace spillway::test {
 namespace {
@@ -38,18 +39,29 @@ TEST_CASE("the parts of the memory add up to what was requested", "[scenarios]")
   CHECK(s.engine.num_gpu_blocks == b.kv / s.engine.block_bytes);
 }
 
-TEST_CASE("a given block count wins, with a note when it is far from the estimate", "[scenarios]") {
+TEST_CASE("a given block count wins, with a warning when it is far from the estimate",
+          "[scenarios]") {
   const std::uint32_t estimate = sized("H100", R"("preset": "vllm")").engine.num_gpu_blocks;
   const auto given = [](std::uint32_t blocks) {
     return sized("H100", fmt::format(R"("preset": "vllm", "num_gpu_blocks": {})", blocks));
   };
+  const Workload workload = workload_of({{0, 900, 100, {1, 2}}}, 512);
   const Scenario near = given(estimate + estimate / 100);  // 1% more
   CHECK(near.engine.num_gpu_blocks == estimate + estimate / 100);
-  CHECK_FALSE(has_note(near, "off the estimate"));
+  CHECK(measured_warnings(near, workload).empty());
   const Scenario far = given(2 * estimate);
   CHECK(far.engine.num_gpu_blocks == 2 * estimate);
-  CHECK(has_note(far, fmt::format("num_gpu_blocks {} is +100.0% off the estimate of {}",
-                                  2 * estimate, estimate)));
+  const auto warnings = measured_warnings(far, workload);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0],
+             ContainsSubstring(fmt::format("num_gpu_blocks {} given, {} estimated from model and "
+                                           "GPU (+100.0%): the pool holds ",
+                                           2 * estimate, estimate)));
+  // The mean request has 900 + 100 tokens.
+  CHECK_THAT(warnings[0], ContainsSubstring(fmt::format("about {:.1f} requests of the workload's "
+                                                        "mean length (1,000 tokens) more at once; "
+                                                        "the given count is used",
+                                                        16.0 * estimate / 1000)));
 }
 
 TEST_CASE("a model that leaves no room for KV is refused with the sums", "[scenarios]") {
