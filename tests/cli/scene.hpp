@@ -105,6 +105,8 @@ inline std::string small_case() {
   ]
 }
 )";
+}
+
 /// A request log of three requests, a second apart.
 inline std::string small_log() {
   return "input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s\n"
@@ -163,7 +165,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
        {"trace", "sample", scene.trace, "--share", "1", "--out", scene.path("sample.bin")}},
       {"trace merge", {"trace", "merge", scene.trace, "--out", scene.path("merged.bin")}},
       {"trace import",
-       {"trace", "import", scene.file("log.csv", small_log()), "--out", scene.path("run.jsonl")}},
+       {"trace", "import", scene.file("log.csv", small_request_log()), "--out", scene.path("run.jsonl")}},
       {"calibrate",
        {"calibrate", "--dry-run", "--host-only", "--only", "dram,registration", "--memory",
         "64MiB"}},
