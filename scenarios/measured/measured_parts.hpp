@@ -88,6 +88,7 @@ struct LogClock {
 // One reader per form; all throw InputError (exit 3) with file, line, field and what was expected.
 void read_request_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 void read_request_lines(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
+void read_request_array(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 void read_counter_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 /// One document: engine arguments, a result of `vllm bench serve`, an answer of Prometheus, or a
 /// measured-run document.

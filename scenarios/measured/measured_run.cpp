@@ -16,7 +16,14 @@ namespace spillway {
 
 namespace {
 
-enum class Form : std::uint8_t { kRequestCsv, kRequestLines, kCounterCsv, kJson, kServerLog };
+enum class Form : std::uint8_t {
+  kRequestCsv,
+  kRequestLines,
+  kRequestArray,
+  kCounterCsv,
+  kJson,
+  kServerLog
+};
 
 /// Whether a line of JSON is a row of a request log: it says when something arrived, and is whole.
 bool is_request_row(std::string_view line) {
@@ -37,8 +44,10 @@ Form form_of(LineReader& lines) {
   if (is_csv_header(line, "arrival")) return Form::kRequestCsv;
   if (line.starts_with('{')) return is_request_row(line) ? Form::kRequestLines : Form::kJson;
   const std::string_view text = lines.peek_bytes(kLook);
-  for (const std::string_view sign : {"Avg prompt throughput", "KV cache size: ", "GPU blocks: ",
-                                      "LLM engine (v", "vllm:", "vLLM", "vllm"}) {
+  if (line.starts_with('[') && is_request_row(text)) return Form::kRequestArray;
+  for (const std::string_view sign :
+       {"Avg prompt throughput", "KV Transfer metrics: ", "KV cache size: ", "GPU blocks: ",
+        "LLM engine (v", "vllm:", "vLLM", "vllm"}) {
     if (text.find(sign) != std::string_view::npos) return Form::kServerLog;
   }
   throw InputError(Fault::kTrace, {lines.path(), 1, ""},
@@ -54,6 +63,8 @@ void read_file(const std::string& path, MeasuredParts& parts) {
       return read_request_csv(std::move(lines), parts);
     case Form::kRequestLines:
       return read_request_lines(std::move(lines), parts);
+    case Form::kRequestArray:
+      return read_request_array(std::move(lines), parts);
     case Form::kCounterCsv:
       return read_counter_csv(std::move(lines), parts);
     case Form::kJson:
@@ -135,6 +146,31 @@ void check_count(const RequestLogFile& log, const ExpectedCount& expected,
   notes.push_back(expected.where.prefix() + message);
 }
 
+/// Means that a file reports against those of its requests.
+void check_means(MeasuredRun& run) {
+  constexpr double kTolerance = 0.05;
+  constexpr double kUnits = 300;  // between honest differences and a factor of 1000
+  const auto computed = metrics_of(run);
+  for (const char* key : {"mean_ttft_ms", "mean_tpot_ms", "mean_e2el_ms"}) {
+    const auto reported = run.metrics.find(key);
+    const auto own = computed.find(key);
+    if (reported == run.metrics.end() || own == computed.end()) continue;
+    if (own->second <= 0 || reported->second <= 0) continue;
+    const double ratio = reported->second / own->second;
+    if (ratio > kUnits || ratio < 1 / kUnits) {
+      throw InputError(
+          Fault::kTrace, {run.facts.source, 0, key},
+          fmt::format("expected about the {:.4g} ms of the requests, found {:.4g}: one "
+                      "of the two is off by a factor of 1000",
+                      own->second, reported->second));
+    }
+    if (std::abs(ratio - 1) <= kTolerance) continue;
+    run.notes.push_back(fmt::format(
+        "{} is reported as {:.1f}, its requests have {:.1f} ({:+.1f}%); theirs is used", key,
+        reported->second, own->second, 100 * (own->second / reported->second - 1)));
+  }
+}
+
 void refuse_second(const std::string& what, const std::string& first, const std::string& second) {
   throw InputError(Fault::kTrace, {second, 0, ""},
                    fmt::format("expected one {}, found also {}", what, first));
@@ -178,6 +214,7 @@ MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredO
   check_warmup(run.requests, options, run.notes);
   run.metrics = std::move(parts.metrics);
   run.facts = std::move(parts.facts);
+  check_means(run);
   return run;
 }
 

@@ -50,6 +50,7 @@ void read_engine(const ObjectReader& top, MeasuredParts& parts) {
     take(facts.block_tokens, count(from, "block_size"));
     if (from.has("enforce_eager")) take(facts.enforce_eager, from.boolean("enforce_eager"));
   };
+  take_engine(top);
   if (const auto args = top.open_object("engine_kwargs")) take_engine(*args);
   if (const auto all = top.open_object("resolved_config")) {
     for (const std::string& key : all->keys()) {
@@ -264,7 +265,10 @@ void read_measured_json(std::unique_ptr<LineReader> lines, MeasuredParts& parts)
   while (lines->next(line)) text.append(line).push_back('\n');
   const JsonSource source = JsonSource::from_text(lines->path(), text, Fault::kTrace);
   const ObjectReader top(source, "", "a measured file");
-  if (top.has("engine_kwargs") || top.has("resolved_config")) return read_engine(top, parts);
+  for (const std::string_view key : {"engine_kwargs", "resolved_config", "kv_cache",
+                                     "num_gpu_blocks", "max_num_seqs", "vllm_version"}) {
+    if (top.has(key)) return read_engine(top, parts);
+  }
   if (top.has("kind")) return read_measured_document(top, parts);
   if (top.has("completed") || top.has("ttfts") || top.has("mean_ttft_ms")) {
     return read_bench(top, parts);

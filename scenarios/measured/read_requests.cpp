@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/config/json_source.hpp"
 #include "scenarios/measured/measured_parts.hpp"
 #include "sim/error.hpp"
 #include "traces/formats/csv_table.hpp"
@@ -155,6 +156,18 @@ std::string text_of(const nlohmann::json& value) {
   return value.is_null() ? std::string() : value.dump();
 }
 
+void add_object(const nlohmann::json& object, std::int64_t line, const RequestLogFile& log,
+                RowFiller& filler) {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : object.items()) names.push_back(key);
+  refuse_twice(names, log.path, line);
+  filler.start(line);
+  for (const auto& [key, value] : object.items()) {
+    if (const auto column = request_column(key)) filler.put(key, *column, text_of(value));
+  }
+  filler.finish();
+}
+
 }  // namespace
 
 void read_request_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts) {
@@ -196,14 +209,26 @@ void read_request_lines(std::unique_ptr<LineReader> lines, MeasuredParts& parts)
                        fmt::format("expected an object of JSON on a line of its own, found \"{}\"",
                                    line.substr(0, kShown)));
     }
-    std::vector<std::string> names;
-    for (const auto& [key, value] : object.items()) names.push_back(key);
-    refuse_twice(names, log.path, lines->line());
-    filler.start(lines->line());
-    for (const auto& [key, value] : object.items()) {
-      if (const auto column = request_column(key)) filler.put(key, *column, text_of(value));
+    add_object(object, lines->line(), log, filler);
+  }
+  parts.logs.push_back(std::move(log));
+}
+
+void read_request_array(std::unique_ptr<LineReader> lines, MeasuredParts& parts) {
+  RequestLogFile log;
+  log.path = lines->path();
+  std::string text;
+  std::string_view line;
+  while (lines->next(line)) text.append(line).push_back('\n');
+  const JsonSource source = JsonSource::from_text(log.path, text, Fault::kTrace);
+  RowFiller filler(log);
+  for (std::size_t i = 0; i < source.root().size(); ++i) {
+    const SourceRef where = source.where(fmt::format("/{}", i));
+    const nlohmann::json& object = source.root()[i];
+    if (!object.is_object()) {
+      throw InputError(Fault::kTrace, where, "expected an object with the request's columns");
     }
-    filler.finish();
+    add_object(object, where.line, log, filler);
   }
   parts.logs.push_back(std::move(log));
 }

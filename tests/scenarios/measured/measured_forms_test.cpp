@@ -52,6 +52,7 @@ TEST_CASE("a detailed result of vllm bench serve has requests and metrics", "[sc
   CHECK(metrics.at("mean_ttft_ms") == Approx(110));
   CHECK(metrics.at("mean_tpot_ms") ==
         Approx(17.5));  // (30 / 2 + 20 / 1) / 2, not what was reported
+  CHECK(noted(run, "mean_tpot_ms is reported as 15.0, its requests have 17.5 (+16.7%)"));
   CHECK(metrics.at("request_rate") == 2);
   CHECK(workload_of(run, 512).size() == 2);
 
@@ -81,6 +82,46 @@ TEST_CASE("a result without start times gives metrics only", "[scenarios]") {
   CHECK_THROWS_WITH(load_measured({scratch.file("s.json", R"({"completed": 9, "mean_ttft_ms": 0.08,
  "mean_tpot_ms": 0.012})")}),
                     ContainsSubstring("s.json:2: mean_tpot_ms: expected 0.3 to 2000 ms per token"));
+}
+
+TEST_CASE("engine arguments are facts, what the engine resolved above what it was given",
+          "[scenarios]") {
+  const test::Scratch scratch;
+  const auto facts = [&](const char* text) {
+    return load_measured({scratch.file("meta.json", text)}).facts;
+  };
+  const MeasuredFacts meta = facts(R"({"model": "m/x", "vllm_version": "0.28.0",
+ "engine_kwargs": {"max_num_seqs": 128, "max_model_len": null, "enforce_eager": false},
+ "kv_cache": {"num_gpu_blocks": 35913, "block_size": 16},
+ "hardware": {"device_name": "NVIDIA H100 80GB HBM3"},
+ "resolved_config": {"model_config": {"max_model_len": 131072}, "instance_id": "1"}})");
+  CHECK(meta.version == "0.28.0");
+  CHECK(meta.gpu == "NVIDIA H100 80GB HBM3");
+  CHECK(meta.num_gpu_blocks == 35913U);
+  CHECK(meta.max_num_seqs == 128U);
+  CHECK(meta.max_model_len == 131072U);
+  CHECK(meta.enforce_eager == false);
+  CHECK(facts(R"({"num_gpu_blocks": 2588})").num_gpu_blocks == 2588U);
+  CHECK(facts("# HELP vllm:cache_config_info Information of the LLMEngine CacheConfig\n"
+              "vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"2588\","
+              "num_gpu_blocks_override=\"None\"} 1.0\n")
+            .num_gpu_blocks == 2588U);
+}
+
+TEST_CASE("copy rates are those of the connector's own lines", "[scenarios]") {
+  const test::Scratch scratch;
+  const MeasuredFacts facts =
+      load_measured(
+          {scratch.file(
+              "server.log",
+              "INFO [metrics.py:1] KV Transfer metrics: GPU_to_CPU_total_bytes=2000000000, "
+              "GPU_to_CPU_total_time=0.15, CPU_to_GPU_total_bytes=1000000, "
+              "CPU_to_GPU_total_time=8e-05\n"
+              "INFO [metrics.py:1] KV Transfer metrics: GPU_to_CPU_total_bytes=1000000000, "
+              "GPU_to_CPU_total_time=0.05\n")})
+          .facts;
+  CHECK(*facts.d2h_gbs == Approx(15));    // 3 GB in 0.2 s
+  CHECK(*facts.h2d_gbs == Approx(12.5));  // 1 MB in 80 us
 }
 
 TEST_CASE("a server's log gives facts and counters", "[scenarios]") {

@@ -53,6 +53,20 @@ TEST_CASE("units of a request log are those of its columns", "[scenarios]") {
   CHECK(run.requests[0].scheduled_s == kUnknownTime);
 }
 
+TEST_CASE("a list of objects is a request log too, with lines", "[scenarios]") {
+  const test::Scratch scratch;
+  const auto load = [&](const char* output) {
+    return load_measured({scratch.file(
+        "log.json", fmt::format("[\n {{\"arrival_ms\": 0, \"input_len\": 5, \"output_len\": 2, "
+                                "\"first_token_ms\": 30, \"last_token_ms\": 50}},\n"
+                                " {{\"arrival_ms\": 500, \"input_len\": 5, \"output_len\": {}, "
+                                "\"first_token_ms\": 530, \"last_token_ms\": 550}}\n]\n",
+                                output))});
+  };
+  CHECK(load("2").requests.size() == 2);
+  CHECK_THROWS_WITH(load("0"), ContainsSubstring("log.json:3: output_len: expected at least 1"));
+}
+
 TEST_CASE("the measured RTX 4090 run reads whole", "[scenarios]") {
   const auto log = test::shared_path("profiles/llmss_e2e_RTX4090_Llama-3.1-8B_requests.csv.gz");
   const auto ticks = test::shared_path("profiles/llmss_e2e_RTX4090_Llama-3.1-8B_timeseries.csv.gz");
