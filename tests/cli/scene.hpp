@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -165,7 +166,8 @@ inline std::vector<Verb> verbs(const Scene& scene) {
        {"trace", "sample", scene.trace, "--share", "1", "--out", scene.path("sample.bin")}},
       {"trace merge", {"trace", "merge", scene.trace, "--out", scene.path("merged.bin")}},
       {"trace import",
-       {"trace", "import", scene.file("log.csv", small_request_log()), "--out", scene.path("run.jsonl")}},
+       {"trace", "import", scene.file("log.csv", small_request_log()), "--out",
+        scene.path("run.jsonl")}},
       {"calibrate",
        {"calibrate", "--dry-run", "--host-only", "--only", "dram,registration", "--memory",
         "64MiB"}},
@@ -180,10 +182,10 @@ inline std::vector<Verb> verbs(const Scene& scene) {
 
 /// There --out names what else to write: a trace, a profile.
 inline bool out_is_file(const Verb& verb) {
-  return verb.name == "trace generate" || verb.name == "trace sample" ||
-         verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "validate";
-         verb.name == "trace merge" || verb.name == "calibrate" || verb.name == "fit";
-         verb.name == "trace merge" || verb.name == "trace import" || verb.name == "calibrate";
+  static const std::set<std::string> kFiles = {"trace generate", "trace sample", "trace merge",
+                                               "trace import",   "calibrate",    "fit",
+                                               "validate"};
+  return kFiles.contains(verb.name);
 }
 
 /// No null anywhere; the dump of a NaN or an Infinity would be one.
