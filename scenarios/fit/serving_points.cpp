@@ -23,9 +23,18 @@ constexpr int kMostRounds = 4;
 constexpr double kSettled = 1e-3;  // of a parameter's range
 constexpr std::size_t kPointsPerParameter = 4;
 constexpr double kFar = 0.25;  // off by more: told why
+// A fit simulates some points again and again: of long answers, fewer of them.
+constexpr std::uint32_t kFitTokens = 16'384;  // answered by each client
+constexpr std::uint32_t kFitRequests = 3;     // by each client, at least
 
-/// As many requests as the benchmark's clients send; nothing is shared between them.
-Workload workload_of(const ServingPoint& point, const ServingOptions& options,
+/// What a fit simulates of it, by client.
+std::uint32_t fit_requests(const ServingPoint& point, const ServingOptions& options) {
+  return std::min(options.requests_per_client,
+                  std::max(kFitRequests, kFitTokens / point.output_tokens));
+}
+
+/// `each` requests of every client; nothing is shared between them.
+Workload workload_of(const ServingPoint& point, const ServingOptions& options, std::uint32_t each,
                      std::uint32_t block_tokens) {
   WorkloadBuilder builder("serving point", block_tokens);
   std::uint64_t block = 0;
@@ -34,7 +43,7 @@ Workload workload_of(const ServingPoint& point, const ServingOptions& options,
     return static_cast<std::int64_t>(least) +
            static_cast<std::int64_t>(stream.below(most - static_cast<std::uint64_t>(least) + 1));
   };
-  for (std::uint32_t i = 0; i < options.requests_per_client * point.concurrency; ++i) {
+  for (std::uint32_t i = 0; i < each * point.concurrency; ++i) {
     Stream stream(1, "serving point", i);
     TraceRow row;
     row.line = i + 1;
@@ -49,10 +58,11 @@ Workload workload_of(const ServingPoint& point, const ServingOptions& options,
 /// One point's engine, its step model and its simulation.
 class Served {
  public:
-  Served(const ServingPoint& point, const JsonSource& base, const ServingOptions& options)
+  Served(const ServingPoint& point, const JsonSource& base, const ServingOptions& options,
+         std::uint32_t each)
       : point_(point), scenario_(engine_of(point, base)) {
     model_.emplace(scenario_, options.varied);
-    workload_.emplace(workload_of(point, options, scenario_.engine.block_tokens));
+    workload_.emplace(workload_of(point, options, each, scenario_.engine.block_tokens));
   }
   Served(const Served&) = delete;
 
@@ -125,13 +135,14 @@ class Served {
 using ServedPoints = std::vector<std::unique_ptr<Served>>;
 
 ServedPoints matching(const ServingPoints& all, const JsonSource& base,
-                      const ServingOptions& options, bool one_gpu) {
+                      const ServingOptions& options, bool one_gpu, bool fit) {
   ServedPoints out;
   for (const ServingPoint& p : all.points) {
     if ((p.tensor_parallel == 1) != one_gpu) continue;
     if (!p.backend.empty() && p.backend != options.backend) continue;
     if (!p.precision.empty() && p.precision != options.precision) continue;
-    out.push_back(std::make_unique<Served>(p, base, options));
+    const std::uint32_t each = fit ? fit_requests(p, options) : options.requests_per_client;
+    out.push_back(std::make_unique<Served>(p, base, options, each));
   }
   return out;
 }
@@ -252,7 +263,7 @@ FitResult fit_serving(const ServingPoints& points, const JsonSource& scenario,
                      fmt::format("weights in {} are not modelled; expected fp8, bf16 or fp16",
                                  options.precision));
   }
-  const ServedPoints one = matching(points, scenario, options, true);
+  const ServedPoints one = matching(points, scenario, options, true, true);
   const std::size_t needed = kPointsPerParameter * options.varied.size();
   if (one.size() < needed) {
     throw InputError(
@@ -269,9 +280,10 @@ FitResult fit_serving(const ServingPoints& points, const JsonSource& scenario,
   out.profile.scores[0].part = "serving/tpot";
   out.profile.scores[0].parameters = fit.confidence;
   out.profile.scores[1].part = "serving/ttft";
-  score(one, fit.values, points, false, options, out);
-  const ServedPoints several = matching(points, scenario, options, false);
-  score(several, fit.values, points, true, options, out);
+  for (const bool held_out : {false, true}) {
+    const ServedPoints whole = matching(points, scenario, options, !held_out, false);
+    score(whole, fit.values, points, held_out, options, out);
+  }
   std::stable_sort(out.worst.begin(), out.worst.end(), [](const FitPoint& a, const FitPoint& b) {
     if (a.part != b.part) return a.part > b.part;
     return std::abs(det::ln(a.predicted / a.measured)) >
