@@ -5,12 +5,14 @@
 #include <array>
 
 #include "models/compute/compute_profile.hpp"
+#include "scenarios/compute_profile_json.hpp"
 #include "scenarios/config/fields.hpp"
 
 namespace spillway {
 
 // Far beyond any kernel, and what keeps a step within 63 bits of nanoseconds.
 inline constexpr FieldRule kKernelTime = {.most = 1e6};
+inline constexpr FieldRule kHostTime = {.least = -kMostHostSavingUs, .most = 1e6};
 inline constexpr FieldRule kShare = {.required = true, .least = 1e-6, .most = 1};
 inline constexpr FieldRule kRatio = {.required = true, .least = 1e-3, .most = 1e3};
 inline constexpr FieldRule kWidth = {.required = true, .least = 1, .most = 1e9};
@@ -118,7 +120,7 @@ struct Fields<ComputeProfile> {
     f("attention", r.attention, FieldRule{});
     f("elementwise_passes", r.elementwise_passes, FieldRule{.most = 1e4});
     f("elementwise", r.elementwise, FieldRule{});
-    f("host_overhead_us", r.host_overhead_us, kKernelTime);
+    f("host_overhead_us", r.host_overhead_us, kHostTime);
     f("eager_overhead_us", r.eager_overhead_us, kKernelTime);
     f("overhead_fitted", r.overhead_fitted, FieldRule{});
     f("sequence_us", r.sequence_us, kKernelTime);

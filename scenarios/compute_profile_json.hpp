@@ -18,6 +18,9 @@ namespace spillway {
 
 inline constexpr int kComputeProfileVersion = 1;
 inline constexpr std::string_view kComputeProfileKind = "compute-profile";
+/// A profile's host overhead may be below 0, down to this: kernels measured eager hold what the
+/// compiled ones of an engine save.
+inline constexpr double kMostHostSavingUs = 10'000;
 
 /// The whole document, with the profile's warnings; `inputs` is the caller's.
 Document compute_profile_document(const ComputeProfile& profile,

@@ -260,7 +260,9 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   if (compute) {
     ComputeChoice& c = s.compute;
     compute->refuse({"step_us", "token_ns", "kv_token_ns"}, "expected only with kind linear");
-    c.host_overhead_us = compute->number("host_overhead_us", 0, 1e6).value_or(c.host_overhead_us);
+    const double least = kind == "profile" ? -kMostHostSavingUs : 0;
+    c.host_overhead_us =
+        compute->number("host_overhead_us", least, 1e6).value_or(c.host_overhead_us);
     c.eager_overhead_us =
         compute->number("eager_overhead_us", 0, 1e6).value_or(c.eager_overhead_us);
     c.sequence_us = compute->number("sequence_us", 0, 1e6).value_or(c.sequence_us);

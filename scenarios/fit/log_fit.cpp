@@ -26,7 +26,7 @@ namespace {
 constexpr int kMostRounds = 12;
 constexpr int kRobustRounds = 2;  // before spans of other schedules are told apart
 constexpr int kFreeRounds = 4;
-constexpr double kSettled = 2e-4;  // of a parameter's range
+constexpr double kSettled = 1e-3;  // of a parameter's range
 constexpr std::size_t kSpansPerParameter = 8;
 constexpr double kDiffers = 0.25;         // spans off by more: their schedules disagree
 constexpr double kDifferentEngine = 1.5;  // concurrency off by more: refused
@@ -263,6 +263,12 @@ class LogFit {
     FitResult out;
     out.profile = model_->profile(values_);
     out.profile.warnings = fit.warnings;
+    if (out.profile.host_overhead_us < 0) {
+      out.profile.warnings.push_back(fmt::format(
+          "the overhead per step is {:.0f} us, less than nothing: the kernels were measured eager, "
+          "and the engine's compiled ones save more than its host costs",
+          out.profile.host_overhead_us));
+    }
     judge_engine(trail, out);
     add_scores(fit, predict, out);
     explain(trail, simulated(), out);

@@ -84,6 +84,28 @@ TEST_CASE("with known kernels only the overhead is fitted", "[scenarios]") {
   CHECK(value(fit, "eager_overhead_us") == Approx(800).margin(300));
 }
 
+TEST_CASE("kernels measured eager leave less than nothing for the host", "[scenarios]") {
+  const Scenario scenario = h100();
+  const StepModel model(scenario, kAll);
+  const std::vector<double> values = {0.60, 0.75, 0.70, 0, 0};
+  LogFitOptions options;
+  options.kernels = model.profile(values);
+  // The engine's products take 5 us less than those measured: 4 in each of 32 layers, 640 us.
+  options.kernels->products.front().overhead_us += 5;
+  const FitResult fit = fit_log(logged(scenario, values, 60, 0.08), scenario, options);
+  CHECK(value(fit, "host_overhead_us") == Approx(-640).margin(50));
+  CHECK(fit.profile.host_overhead_us == value(fit, "host_overhead_us"));
+  REQUIRE_FALSE(fit.profile.warnings.empty());
+  CHECK_THAT(fit.profile.warnings.front(), ContainsSubstring("less than nothing"));
+  // The smallest step of all: what the kernels of one decode take is never taken below its half.
+  const StepModel known(scenario, {kHostOverhead}, &*options.kernels);
+  StepShape one;
+  one.decodes = one.sampled = 1;
+  one.decode_context = 16;
+  const Duration kernels = known.cost(std::vector<double>{0})->step_time(one);
+  CHECK(known.cost(std::vector<double>{-10'000})->step_time(one) >= kernels / 2);
+}
+
 TEST_CASE("a log that says too little, or is another engine's, is refused", "[scenarios]") {
   const Scenario scenario = h100();
   const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
