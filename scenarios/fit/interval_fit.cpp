@@ -50,32 +50,38 @@ class Memo {
   std::vector<Entry> recent_;
 };
 
-/// A prior pulls for one standard deviation as one span does that is off by `noise`.
+/// A prior pulls for one standard deviation as one span of full weight does that is off by `noise`.
 double prior_residual(const StepModel& model, std::span<const double> values, std::size_t k,
                       double noise) {
   return noise * (values[k] - model.parameters()[k].start) / model.priors()[k];
 }
 
-/// The standard deviation of residuals, by their median, which no outlier moves.
-double noise_of(std::span<const double> measured, std::span<const double> predicted) {
-  std::vector<double> off;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    off.push_back(std::abs(det::ln(predicted[i] / measured[i])));
+/// The standard deviation of each kind's residuals, by their median, which no outlier moves.
+std::vector<double> noise_of(std::span<const double> measured, const SpanKinds& kinds,
+                             std::span<const double> predicted) {
+  std::vector<double> out;
+  for (std::size_t kind = 0; kind < kinds.overlap.size(); ++kind) {
+    std::vector<double> off;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      if (kinds.kind[i] == kind) off.push_back(std::abs(det::ln(predicted[i] / measured[i])));
+    }
+    if (off.empty()) {
+      out.push_back(kFirstNoise);
+      continue;
+    }
+    const auto middle = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
+    std::nth_element(off.begin(), middle, off.end());
+    out.push_back(std::clamp(1.48 * *middle, kLeastNoise, kOutlier));
   }
-  const auto middle = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
-  std::nth_element(off.begin(), middle, off.end());
-  return std::clamp(1.48 * *middle, kLeastNoise, kOutlier);
-}
-
-/// What is believed beforehand counts as often as the spans count an instant.
-std::size_t prior_copies(double overlap) {
-  return static_cast<std::size_t>(std::max(1.0, overlap + 0.5));
+  return out;
 }
 
 /// 95% intervals of what was fitted.
 std::vector<double> half_widths(const StepModel& model, std::span<const double> values,
-                                std::span<const double> measured, Memo& memo, double overlap) {
+                                std::span<const double> measured, const SpanKinds& kinds,
+                                Memo& memo) {
   const std::vector<double> here = memo.at(values);
+  const std::vector<double> noise = noise_of(measured, kinds, here);
   std::vector<std::vector<double>> slopes(measured.size(), std::vector<double>(values.size(), 0));
   for (std::size_t k = 0; k < values.size(); ++k) {
     const Parameter& p = model.parameters()[k];
@@ -84,18 +90,12 @@ std::vector<double> half_widths(const StepModel& model, std::span<const double> 
     moved[k] += h;
     const std::vector<double>& there = memo.at(moved);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      slopes[i][k] = det::ln(there[i] / here[i]) / h;
+      const std::size_t kind = kinds.kind[i];
+      const double alone = noise[kind] * std::sqrt(kinds.overlap[kind]);
+      slopes[i][k] = det::ln(there[i] / here[i]) / h / alone;
     }
   }
-  double square = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    const double e = std::min(kOutlier, std::abs(det::ln(here[i] / measured[i])));
-    square += e * e;
-  }
-  const double points = static_cast<double>(measured.size()) / overlap;
-  const double free = std::max(1.0, points - static_cast<double>(values.size()));
-  const double noise = std::sqrt(std::max(1e-12, square / free));
-  std::vector<double> out = deviations(slopes, noise, model.priors());
+  std::vector<double> out = deviations(slopes, 1, model.priors());
   for (double& width : out) width *= kTwoSided95;
   return out;
 }
@@ -103,30 +103,35 @@ std::vector<double> half_widths(const StepModel& model, std::span<const double> 
 }  // namespace
 
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
-                          const PredictSpans& predict, double overlap) {
+                          const SpanKinds& kinds, const PredictSpans& predict) {
   const std::vector<Parameter>& parameters = model.parameters();
   Memo memo(predict, parameters.size() + 3);
-  std::vector<double> targets(measured.begin(), measured.end());
-  targets.resize(measured.size() + prior_copies(overlap) * parameters.size(), 1.0);
-  const auto fit = [&](double noise) {
+  const std::vector<double> targets(measured.size() + parameters.size(), 1.0);
+  const auto fit = [&](const std::vector<double>& noise) {
+    // What is believed beforehand stands against spans that mostly say the same.
+    const auto best = std::min_element(noise.begin(), noise.end());
+    const double least = *best;
+    const double shared =
+        least * std::sqrt(kinds.overlap[static_cast<std::size_t>(best - noise.begin())]);
     return fit_bounded(parameters, targets, [&](std::span<const double> at, std::size_t i) {
-      if (i < measured.size()) return memo.at(at)[i];
-      const std::size_t k = (i - measured.size()) % parameters.size();
-      return det::exp(prior_residual(model, at, k, noise));
+      if (i < measured.size()) {
+        return det::pow(memo.at(at)[i] / measured[i], least / noise[kinds.kind[i]]);
+      }
+      return det::exp(prior_residual(model, at, i - measured.size(), shared));
     });
   };
-  const std::vector<double> first = fit(kFirstNoise);
-  const std::vector<double> values = fit(noise_of(measured, memo.at(first)));
-  return judge_intervals(model, values, measured, predict, overlap);
+  const std::vector<double> first = fit(std::vector<double>(kinds.overlap.size(), kFirstNoise));
+  const std::vector<double> values = fit(noise_of(measured, kinds, memo.at(first)));
+  return judge_intervals(model, values, measured, kinds, predict);
 }
 
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> measured, const PredictSpans& predict,
-                            double overlap) {
+                            std::span<const double> measured, const SpanKinds& kinds,
+                            const PredictSpans& predict) {
   Memo memo(predict, values.size() + 3);
   IntervalFit out;
   out.values.assign(values.begin(), values.end());
-  const std::vector<double> widths = half_widths(model, values, measured, memo, overlap);
+  const std::vector<double> widths = half_widths(model, values, measured, kinds, memo);
   for (std::size_t k = 0; k < values.size(); ++k) {
     const Parameter& p = model.parameters()[k];
     const double value = values[k];

@@ -21,16 +21,25 @@ struct IntervalFit {
   std::vector<std::string> warnings;                  ///< parameters on a bound
 };
 
-/// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Weak
-/// priors keep what the spans do not tell where it starts. `overlap`: how many of the spans hold
-/// the same instant, on average: so much less do they know than their number says.
+/// Spans of one kind have the same noise; so many of them hold one instant, on average.
+struct SpanKinds {
+  std::vector<std::size_t> kind;  ///< of each span, an index into `overlap`
+  std::vector<double> overlap = {1};
+
+  /// All of one kind, none within another.
+  static SpanKinds alike(std::size_t spans) { return {std::vector<std::size_t>(spans, 0), {1}}; }
+};
+
+/// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
+/// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
+/// tell; they, and intervals, allow for overlap: such spans know less than their number says.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
-                          const PredictSpans& predict, double overlap);
+                          const SpanKinds& kinds, const PredictSpans& predict);
 
 /// The same of `values` as they are, with nothing fitted.
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> measured, const PredictSpans& predict,
-                            double overlap);
+                            std::span<const double> measured, const SpanKinds& kinds,
+                            const PredictSpans& predict);
 
 /// Throws InputError (exit 3) at `where` where the measured spans are off their predictions by a
 /// factor that only a wrong unit explains.

@@ -98,7 +98,7 @@ double overlap_of(const std::vector<MeasuredRequest>& used, const std::vector<Sp
     covered += std::max(0.0, to - std::max(from, end));
     end = std::max(end, to);
   }
-  return std::max(1.0, sum / covered);
+  return covered > 0 ? std::max(1.0, sum / covered) : 1;
 }
 
 std::vector<double> pick(const std::vector<double>& of, const std::vector<std::size_t>& which) {
@@ -135,14 +135,12 @@ class LogFit {
     workload_.emplace(workload_of(run, engine_.engine.block_tokens, options.first));
     model_.emplace(engine_, varied(), kernels());
     for (const Span& s : spans_) measured_.push_back(s.measured_s);
-    overlap_ = overlap_of(used_, spans_);
   }
 
   FitResult fit() {
     values_ = model_->start();
     for (int round = 0; round < kMostRounds; ++round) {
-      const auto cost = model_->cost(values_);
-      const StepTrail trail(engine_, *workload_, *cost);
+      const StepTrail trail(engine_, *workload_, *model_->cost(values_));
       place(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
       const IntervalFit next = fit_of(agreeing(round), predictor(trail));
@@ -155,8 +153,7 @@ class LogFit {
       }
       if (moved < kSettled) break;
     }
-    const auto cost = model_->cost(values_);
-    const StepTrail trail(engine_, *workload_, *cost);
+    const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
     return result(trail);
   }
@@ -249,17 +246,28 @@ class LogFit {
 
   IntervalFit fit_of(const std::vector<std::size_t>& which, const PredictSpans& predict) const {
     return fit_intervals(
-        *model_, pick(measured_, which),
-        [&](std::span<const double> values) { return pick(predict(values), which); },
-        overlap_ * static_cast<double>(which.size()) / static_cast<double>(spans_.size()));
+        *model_, pick(measured_, which), kinds_of(which),
+        [&](std::span<const double> values) { return pick(predict(values), which); });
+  }
+
+  /// First tokens and answers.
+  SpanKinds kinds_of(const std::vector<std::size_t>& which) const {
+    SpanKinds out{{}, {}};
+    std::vector<Span> spans[2];
+    for (const std::size_t i : which) {
+      out.kind.push_back(spans_[i].first ? 0 : 1);
+      spans[out.kind.back()].push_back(spans_[i]);
+    }
+    for (const std::vector<Span>& kind : spans) out.overlap.push_back(overlap_of(used_, kind));
+    return out;
   }
 
   FitResult result(const StepTrail& trail) const {
     const PredictSpans predict = predictor(trail);
     const std::vector<std::size_t> told = agreeing(kMostRounds);
     const IntervalFit fit = judge_intervals(
-        *model_, values_, pick(measured_, told),
-        [&](std::span<const double> values) { return pick(predict(values), told); }, overlap_);
+        *model_, values_, pick(measured_, told), kinds_of(told),
+        [&](std::span<const double> values) { return pick(predict(values), told); });
     FitResult out;
     out.profile = model_->profile(values_);
     out.profile.warnings = fit.warnings;
@@ -380,8 +388,7 @@ class LogFit {
   std::optional<Workload> workload_;
   std::optional<StepModel> model_;
   std::vector<double> measured_;  ///< seconds, by span
-  double overlap_ = 1;
-  std::vector<Placed> placed_;  ///< by span
+  std::vector<Placed> placed_;    ///< by span
   std::vector<double> values_;
 };
 

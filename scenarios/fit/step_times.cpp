@@ -47,7 +47,8 @@ class StepFit {
   FitResult fit() {
     const PredictSpans all = [&](std::span<const double> v) { return predict(v, 0, 1); };
     refuse_scale({times_.path, 0, {}}, measured_, all(model_.start()));
-    const IntervalFit found = fit_intervals(model_, measured_, all, 1);
+    const IntervalFit found =
+        fit_intervals(model_, measured_, SpanKinds::alike(measured_.size()), all);
     const std::vector<double> predicted = all(found.values);
     FitResult out;
     out.profile = model_.profile(found.values);
@@ -100,8 +101,10 @@ class StepFit {
       for (std::size_t i = first; i < measured_.size(); i += 2) out.push_back(measured_[i]);
       return out;
     };
-    const IntervalFit found = fit_intervals(
-        model_, half(0), [&](std::span<const double> v) { return predict(v, 0, 2); }, 1);
+    const std::vector<double> seen = half(0);
+    const IntervalFit found =
+        fit_intervals(model_, seen, SpanKinds::alike(seen.size()),
+                      [&](std::span<const double> v) { return predict(v, 0, 2); });
     const SpanErrors errors = span_errors(half(1), predict(found.values, 1, 2));
     score.held_out = static_cast<std::uint32_t>(measured_.size() / 2);
     score.held_out_mape = errors.mape;
