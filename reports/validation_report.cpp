@@ -2,222 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "reports/format.hpp"
+#include "reports/validation_tables.hpp"
 
 namespace spillway {
 
 namespace {
 
 using nlohmann::json;
-
-std::string text_at(const json& object, const char* key) {
-  return object.value(key, std::string());
-}
-
-std::string figure(const std::string& name, double value) {
-  if (name.ends_with("_ms")) return format_ms(value);
-  return format_real(value) + (name.ends_with("_s") ? " s" : "");
-}
-
-std::string signed_percent(double percent) {
-  return fmt::format("{:+.1f}%", percent == 0 ? 0.0 : percent);
-}
-
-std::string size_percent(double percent) {
-  return fmt::format("{:.1f}%", percent);
-}
-
-const json* checked_of(const json& c, const std::string& name) {
-  for (const json& figure : c.at("checked")) {
-    if (figure.at("name") == name) return &figure;
-  }
-  return nullptr;
-}
-
-/// "within 3%", "misses 3%", "-": what a limit says of a figure.
-std::string limit_text(const json* checked, const char* limit, const char* broken,
-                       const char* verb) {
-  if (checked == nullptr || !checked->contains(limit)) return "-";
-  const double bound = checked->at(limit);
-  return fmt::format("{} {:g}%", checked->at(broken).get<bool>() ? verb : "within", bound);
-}
-
-/// Names of the figures of a case that break a limit.
-std::vector<std::string> broken(const json& c, const char* flag) {
-  std::vector<std::string> out;
-  for (const json& figure : c.at("checked")) {
-    if (figure.value(flag, false)) {
-      out.push_back(fmt::format("{} ({})", figure.at("name").get<std::string>(),
-                                signed_percent(figure.at("error_percent"))));
-    }
-  }
-  return out;
-}
-
-std::string joined(const std::vector<std::string>& parts, const char* between = ", ") {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : between) + part;
-  return out;
-}
-
-std::size_t count_with(const json& c, const char* limit) {
-  const json& checked = c.at("checked");
-  return static_cast<std::size_t>(std::count_if(
-      checked.begin(), checked.end(), [&](const json& figure) { return figure.contains(limit); }));
-}
-
-/// "9 of 12", "none set".
-std::string met(const json& c, const char* limit, const char* flag) {
-  const std::size_t all = count_with(c, limit);
-  if (all == 0) return "none set";
-  return fmt::format("{} of {}", all - broken(c, flag).size(), all);
-}
-
-/// The largest error among the metrics whose names `takes` accepts.
-template <class Takes>
-std::string worst_error(const json& c, Takes takes) {
-  const json* worst = nullptr;
-  for (const json& metric : c.at("metrics")) {
-    if (!takes(metric.at("name").get<std::string>())) continue;
-    const double error = metric.at("error_percent");
-    if (worst == nullptr ||
-        std::fabs(error) > std::fabs(worst->at("error_percent").get<double>())) {
-      worst = &metric;
-    }
-  }
-  return worst == nullptr ? "-" : signed_percent(worst->at("error_percent"));
-}
-
-bool is_latency(const std::string& name) {
-  return name.ends_with("_ttft_ms") || name.ends_with("_tpot_ms") || name.ends_with("_e2el_ms");
-}
-
-std::string worst_counter(const json& c) {
-  if (!c.contains("counters")) return "-";
-  double worst = 0;
-  for (const json& counter : c.at("counters").at("counters")) {
-    worst = std::max(worst, counter.at("percent_of_peak").get<double>());
-  }
-  return size_percent(worst);
-}
-
-Table summary_table(const json& results) {
-  Table table;
-  table.title = "Cases";
-  table.header = {"case",           "regime",   "requests", "worst mean",
-                  "worst quantile", "counters", "bars met", "within tolerance"};
-  for (const json& c : results.at("cases")) {
-    table.rows.push_back(
-        {text_at(c, "name"), text_at(c.at("regime"), "name"),
-         format_count(c.at("scored").get<std::uint64_t>()),
-         worst_error(c,
-                     [](const std::string& n) { return is_latency(n) && n.starts_with("mean"); }),
-         worst_error(c,
-                     [](const std::string& n) { return is_latency(n) && !n.starts_with("mean"); }),
-         worst_counter(c), met(c, "bar", "misses_bar"), met(c, "tolerance", "exceeds_tolerance")});
-  }
-  return table;
-}
-
-Table metrics_table(const json& c) {
-  Table table;
-  table.title = "Measured and simulated";
-  table.header = {"metric", "measured", "simulated", "error", "bar", "tolerance"};
-  for (const json& metric : c.at("metrics")) {
-    const std::string name = metric.at("name");
-    const json* checked = checked_of(c, name);
-    table.rows.push_back({name, figure(name, metric.at("measured")),
-                          figure(name, metric.at("simulated")),
-                          signed_percent(metric.at("error_percent")),
-                          limit_text(checked, "bar", "misses_bar", "misses"),
-                          limit_text(checked, "tolerance", "exceeds_tolerance", "exceeds")});
-  }
-  return table;
-}
-
-Table requests_table(const json& c) {
-  Table table;
-  table.title = "Errors request by request";
-  table.header = {"latency",   "requests",        "p5 error",       "median error",
-                  "p95 error", "mean abs. error", "p95 abs. error", "rank correlation"};
-  for (const json& e : c.at("request_errors")) {
-    table.rows.push_back({e.at("latency"), format_count(e.at("requests").get<std::uint64_t>()),
-                          signed_percent(e.at("p5_percent")), signed_percent(e.at("p50_percent")),
-                          signed_percent(e.at("p95_percent")), format_ms(e.at("mean_absolute_ms")),
-                          format_ms(e.at("p95_absolute_ms")),
-                          e.contains("rank_correlation")
-                              ? fmt::format("{:.3f}", e.at("rank_correlation").get<double>())
-                              : "-"});
-  }
-  return table;
-}
-
-Table counters_table(const json& c) {
-  Table table;
-  const json& errors = c.at("counters");
-  table.title = fmt::format(
-      "Counters at {} instants (their clock {:+.2f} s beside the request log's)",
-      errors.at("samples").get<std::uint64_t>(), errors.at("clock_offset_s").get<double>());
-  table.header = {"counter", "measured peak", "mean abs. error", "of the peak",
-                  "bias",    "bar",           "tolerance"};
-  for (const json& counter : errors.at("counters")) {
-    const std::string name = counter.at("name");
-    const bool share = name == "kv_usage";
-    const auto value = [&](double v) { return share ? format_percent(v) : format_real(v); };
-    const json* checked = checked_of(c, name);
-    table.rows.push_back({name, value(counter.at("peak")), value(counter.at("mean_absolute")),
-                          size_percent(counter.at("percent_of_peak")),
-                          signed_percent(counter.at("bias_percent_of_peak")),
-                          limit_text(checked, "bar", "misses_bar", "misses"),
-                          limit_text(checked, "tolerance", "exceeds_tolerance", "exceeds")});
-  }
-  return table;
-}
-
-Table worst_table(const json& c) {
-  Table table;
-  table.title = "The requests that are furthest off (end to end)";
-  table.header = {"request",       "line",           "input",        "output",
-                  "TTFT measured", "TTFT simulated", "E2E measured", "E2E simulated"};
-  for (const json& w : c.at("worst")) {
-    table.rows.push_back({std::to_string(w.at("number").get<std::uint64_t>()),
-                          std::to_string(w.at("line").get<std::int64_t>()),
-                          std::to_string(w.at("input_tokens").get<std::uint64_t>()),
-                          std::to_string(w.at("output_tokens").get<std::uint64_t>()),
-                          format_ms(w.at("measured_ttft_ms")), format_ms(w.at("simulated_ttft_ms")),
-                          format_ms(w.at("measured_e2el_ms")),
-                          format_ms(w.at("simulated_e2el_ms"))});
-  }
-  return table;
-}
-
-Table repeats_table(const json& c) {
-  Table table;
-  table.title = "Repeated measured runs of the same thing";
-  table.header = {"metric", "runs", "least", "most", "simulated lies between"};
-  for (const json& r : c.at("repeats")) {
-    const std::string name = r.at("metric");
-    table.rows.push_back({name, std::to_string(r.at("runs").get<std::uint64_t>()),
-                          figure(name, r.at("least")), figure(name, r.at("most")),
-                          r.at("within").get<bool>() ? "yes" : "no"});
-  }
-  return table;
-}
-
-Table parameters_table(const json& c) {
-  Table table;
-  table.title = "Every parameter, and where a user gets it from";
-  table.header = {"parameter", "value", "from"};
-  for (const json& p : c.at("parameters")) {
-    const std::string from = p.at("from");
-    table.rows.push_back({p.at("name"), p.at("value"), from.empty() ? "NOT SAID" : from});
-  }
-  return table;
-}
+using validation::broken;
+using validation::count_with;
+using validation::joined;
+using validation::regime_of;
+using validation::text_at;
 
 std::string source_text(const json& source) {
   std::vector<std::string> parts;
@@ -266,19 +65,16 @@ Section case_section(const json& c) {
   Section section;
   section.heading = text_at(c, "name");
   add_origin(c, section);
-  section.paragraphs.push_back(fmt::format("Regime: {}. {}", text_at(c.at("regime"), "name"),
-                                           text_at(c.at("regime"), "why")));
+  section.paragraphs.push_back(
+      c.contains("regime")
+          ? fmt::format("Regime: {}. {}", regime_of(c), text_at(c.at("regime"), "why"))
+          : "Regime: not decided; means alone do not tell.");
   const std::string verdict = verdict_text(c);
   if (!verdict.empty()) section.paragraphs.push_back(verdict);
   for (const auto& hides : c.at("hides")) {
     section.paragraphs.push_back("What the error hides: " + hides.get<std::string>());
   }
-  section.tables.push_back(metrics_table(c));
-  if (!c.at("request_errors").empty()) section.tables.push_back(requests_table(c));
-  if (c.contains("counters")) section.tables.push_back(counters_table(c));
-  if (!c.at("repeats").empty()) section.tables.push_back(repeats_table(c));
-  if (!c.at("worst").empty()) section.tables.push_back(worst_table(c));
-  section.tables.push_back(parameters_table(c));
+  section.tables = validation::case_tables(c, false);
   for (const auto& note : c.at("notes")) {
     section.paragraphs.push_back("Note: " + note.get<std::string>());
   }
@@ -327,7 +123,7 @@ Section limits_section(const json& results) {
     models.insert(text_at(coverage, "model"));
     gpus.insert(text_at(coverage, "gpu"));
     engines.insert(text_at(coverage, "engine"));
-    regimes.insert(text_at(c.at("regime"), "name"));
+    if (c.contains("regime")) regimes.insert(regime_of(c));
     tiers |= coverage.at("tiers").get<bool>();
     reuse |= coverage.at("reuse").get<bool>();
     ranks |= coverage.at("ranks").get<std::uint64_t>() > 1;
@@ -375,18 +171,7 @@ Section profiles_section(const json& profiles) {
       "own tables that a second fit did not see, and whole steps composed of such rows. "
       "MAPE, in percent; \"form\" is the parametric form without the measured ratios.");
   for (const json& profile : profiles) {
-    Table table;
-    table.title = fmt::format("{} ({})", text_at(profile, "name"), text_at(profile, "gpu"));
-    table.header = {"part", "points", "form", "fitted", "held out", "rows held out", "p95"};
-    for (const json& score : profile.at("scores")) {
-      const std::uint64_t held = score.at("held_out");
-      table.rows.push_back({score.at("part"), format_count(score.at("points").get<std::uint64_t>()),
-                            size_percent(score.at("form_mape")), size_percent(score.at("mape")),
-                            held > 0 ? size_percent(score.at("held_out_mape")) : "-",
-                            format_count(held),
-                            held > 0 ? size_percent(score.at("held_out_p95")) : "-"});
-    }
-    s.tables.push_back(std::move(table));
+    for (Table& table : validation::profile_tables(profile)) s.tables.push_back(std::move(table));
   }
   return s;
 }
@@ -427,7 +212,7 @@ Report validation_report(const json& results) {
   report.subtitle = "Written by spillway validate, not by hand. " + headline(results) + ".";
   Section first;
   first.heading = "Summary";
-  first.tables.push_back(summary_table(results));
+  first.tables = validation::summary_tables(results);
   report.sections.push_back(std::move(first));
   report.sections.push_back(method_section());
   for (const json& c : results.at("cases")) report.sections.push_back(case_section(c));
@@ -445,17 +230,18 @@ Report validation_summary(const json& results) {
   Report report;
   report.title = headline(results);
   Section first;
-  if (!results.at("cases").empty()) first.tables.push_back(summary_table(results));
+  first.tables = validation::summary_tables(results);
   report.sections.push_back(std::move(first));
   for (const json& c : results.at("cases")) {
     Section section;
     section.heading = text_at(c, "name");
-    section.paragraphs.push_back(
-        fmt::format("{}: {}", text_at(c.at("regime"), "name"), text_at(c.at("regime"), "why")));
+    if (c.contains("regime")) {
+      section.paragraphs.push_back(
+          fmt::format("{}: {}", regime_of(c), text_at(c.at("regime"), "why")));
+    }
     const std::string verdict = verdict_text(c);
     if (!verdict.empty()) section.paragraphs.push_back(verdict);
-    section.tables.push_back(metrics_table(c));
-    if (c.contains("counters")) section.tables.push_back(counters_table(c));
+    section.tables = validation::case_tables(c, true);
     report.sections.push_back(std::move(section));
   }
   if (!results.at("skipped").empty()) {

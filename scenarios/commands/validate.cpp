@@ -11,6 +11,7 @@
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/compute_profile_json.hpp"
 #include "scenarios/validate/validation_json.hpp"
 
 namespace spillway {
@@ -23,18 +24,42 @@ constexpr int kGateFailed = 99;
 
 struct Options {
   std::string target;
+  std::string profiles;
   ValidationOptions validation;
   bool gate = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-/// Case files of a folder, by name.
-std::vector<std::string> case_files(const std::string& folder) {
+/// JSON files of a folder, by name.
+std::vector<std::string> json_files(const std::string& folder) {
   std::vector<std::string> out;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".json") out.push_back(entry.path().string());
   }
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// The compute profiles among the documents of a folder.
+std::vector<ComputeProfile> profiles_in(const std::string& folder) {
+  std::vector<ComputeProfile> out;
+  std::error_code unknown;
+  if (!fs::is_directory(folder, unknown)) {
+    throw InputError(Fault::kIo, {folder, 0, ""}, "is no folder; expected one of profiles");
+  }
+  for (const std::string& path : json_files(folder)) {
+    const JsonSource source = JsonSource::from_file(path);
+    const nlohmann::json& root = source.root();
+    if (!root.is_object() || root.value("kind", nlohmann::json()) != kComputeProfileKind) continue;
+    std::vector<std::string> notes;
+    out.push_back(read_compute_profile(source, notes));
+    if (out.back().name.empty()) out.back().name = fs::path(path).stem().string();
+  }
+  return out;
+}
+
+std::vector<std::string> case_files(const std::string& folder) {
+  std::vector<std::string> out = json_files(folder);
   if (out.empty()) {
     throw InputError(Fault::kUsage, {folder, 0, ""},
                      "holds no case; expected files *.json, each a validation case");
@@ -66,6 +91,7 @@ ValidationOutcome carry_out(const Options& options, Progress& progress) {
     }
   }
   progress.finish();
+  if (!options.profiles.empty()) out.profiles = profiles_in(options.profiles);
   return out;
 }
 
@@ -156,6 +182,8 @@ void add_validate(CLI::App& app, CommandList& commands) {
   command->add_option("CASE", options->target, "Validation case, or a folder of them")->required();
   command->add_option("--data", options->validation.data,
                       "Folder of measured files that do not lie beside their case");
+  command->add_option("--profiles", options->profiles,
+                      "Also report the held-out scores of this folder's compute profiles");
   command->add_flag("--gate", options->gate, "Exit with 99 when an error exceeds its tolerance");
   command->get_option("--out")->description("File for the report: Markdown, or HTML (*.html)");
 }

@@ -67,26 +67,38 @@ Coverage coverage_of(const Scenario& s, bool reuse) {
   return out;
 }
 
+/// What a compute profile brings.
+void add_profile(const std::optional<ComputeProfile>& profile, std::vector<CaseParameter>& out) {
+  if (!profile) return;
+  bool overhead = false;
+  for (const FitScore& score : profile->scores) {
+    std::string part = score.part;
+    std::replace(part.begin(), part.end(), '.', '_');
+    for (const auto& [name, p] : score.parameters) {
+      std::string value = fmt::format("{:.4g}", p.value);
+      if (p.low != p.high) value += fmt::format(" ({:.4g} to {:.4g})", p.low, p.high);
+      out.push_back({fmt::format("compute.profile.{}.{}", part, name), value, ""});
+      overhead |= name == "host_overhead_us";
+    }
+  }
+  if (overhead || !profile->overhead_fitted) return;
+  out.push_back(
+      {"compute.profile.host_overhead_us", fmt::format("{:.4g}", profile->host_overhead_us), ""});
+}
+
+void explain(std::vector<CaseParameter>& parameters, const std::vector<CaseParameter>& given) {
+  for (CaseParameter& p : parameters) {
+    const CaseParameter* explained = explanation_of(p.name, given);
+    if (explained != nullptr) p.from = explained->from;
+  }
+}
+
 /// The scenario's parameters, those that a compute profile brings included.
 std::vector<CaseParameter> parameters_of(const Scenario& s, const nlohmann::json& source,
                                          const std::vector<CaseParameter>& given) {
   std::vector<CaseParameter> out = leaves_of(source);
-  if (s.compute.profile) {
-    const ComputeProfile& profile = *s.compute.profile;
-    for (const FitScore& score : profile.scores) {
-      for (const auto& [name, p] : score.parameters) {
-        std::string part = score.part;
-        std::replace(part.begin(), part.end(), '.', '_');
-        std::string value = fmt::format("{:.4g}", p.value);
-        if (p.low != p.high) value += fmt::format(" ({:.4g} to {:.4g})", p.low, p.high);
-        out.push_back({fmt::format("compute.profile.{}.{}", part, name), value, ""});
-      }
-    }
-  }
-  for (CaseParameter& p : out) {
-    const CaseParameter* explained = explanation_of(p.name, given);
-    if (explained != nullptr) p.from = explained->from;
-  }
+  add_profile(s.compute.profile, out);
+  explain(out, given);
   return out;
 }
 
@@ -154,6 +166,24 @@ void compare_requests(const MeasuredRun& measured, const MeasuredRun& simulated,
   for (WorstRequest& worst : result.worst) worst.number += result.input.from_request;
 }
 
+CaseResult validate_points(const ValidationCase& c, const ValidationOptions& options) {
+  CaseResult result;
+  result.input = c;
+  const JsonSource source = scenario_source(c, options.set);
+  const Scenario scenario = load_scenario(source);
+  result.serving = validate_serving(paths_of(c, c.measured, options.data).front(), source,
+                                    c.backend, c.precision);
+  result.coverage = coverage_of(scenario, false);
+  result.coverage.ranks = result.serving->most_ranks;
+  result.parameters = parameters_of(scenario, source.root(), c.parameters);
+  add_profile(result.serving->profile, result.parameters);
+  explain(result.parameters, c.parameters);
+  result.unexplained = unexplained(result.parameters, c.parameters);
+  result.requests = result.scored = static_cast<std::uint32_t>(result.serving->points.size());
+  result.notes = result.serving->profile.warnings;
+  return result;
+}
+
 }  // namespace
 
 bool CheckedFigure::exceeds(const std::optional<double>& limit) const {
@@ -168,8 +198,12 @@ std::vector<CheckedFigure> CaseResult::checked() const {
     if (tolerance || bar) out.push_back({name, error, tolerance, bar});
   };
   for (const MetricError& metric : metrics) add(metric.name, metric.error_percent());
-  if (!counters) return out;
-  for (const CounterError& c : counters->counters) add(c.counter, c.percent_of_peak);
+  if (counters) {
+    for (const CounterError& c : counters->counters) add(c.counter, c.percent_of_peak);
+  }
+  if (serving) {
+    for (const ServingScore& score : serving->scores) add(score.name, score.mape);
+  }
   return out;
 }
 
@@ -194,7 +228,13 @@ std::optional<std::string> missing_file(const ValidationCase& c, const std::stri
   return {};
 }
 
+std::vector<CaseParameter> case_parameters(const ValidationCase& c) {
+  const JsonSource source = scenario_source(c, {});
+  return parameters_of(load_scenario(source), source.root(), c.parameters);
+}
+
 CaseResult validate_case(const ValidationCase& c, const ValidationOptions& options) {
+  if (c.kind == CaseKind::kPoints) return validate_points(c, options);
   CaseResult result;
   result.input = c;
   const JsonSource source = scenario_source(c, options.set);

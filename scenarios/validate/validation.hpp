@@ -9,6 +9,7 @@
 
 #include "scenarios/validate/regime.hpp"
 #include "scenarios/validate/run_errors.hpp"
+#include "scenarios/validate/serving_case.hpp"
 #include "scenarios/validate/validation_case.hpp"
 
 namespace spillway {
@@ -53,12 +54,13 @@ struct CaseResult {
   ValidationCase input;
   std::uint32_t requests = 0;
   std::uint32_t scored = 0;
-  RegimeDecision regime;
+  std::optional<RegimeDecision> regime;  ///< nothing: the measured side does not tell
   std::vector<MetricError> metrics;
   std::vector<RequestErrors> request_errors;
   std::vector<WorstRequest> worst;
   std::optional<CounterErrors> counters;
   std::vector<RepeatSpread> repeats;
+  std::optional<ServingResult> serving;   ///< of a case of kind points
   std::vector<CaseParameter> parameters;  ///< all that the scenario gives, with their values
   std::vector<std::string> unexplained;   ///< of these, which no entry of the case accounts for
   Coverage coverage;
@@ -76,6 +78,10 @@ std::optional<std::string> find_measured(const ValidationCase& c, const std::str
                                          const std::string& data);
 /// The first measured file of the case that is nowhere; nothing where all are there.
 std::optional<std::string> missing_file(const ValidationCase& c, const std::string& data);
+
+/// All parameters of the case's scenario, those that its compute profile brings included, with
+/// where they come from; empty where nothing says so. Needs no measured file.
+std::vector<CaseParameter> case_parameters(const ValidationCase& c);
 
 /// Throws InputError where the scenario or a measured file is not what it should be. Precondition:
 /// no file is missing.

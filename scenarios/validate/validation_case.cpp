@@ -18,16 +18,18 @@ constexpr std::string_view kCaseKeys[] = {
 constexpr std::string_view kEvaluateKeys[] = {"from_request"};
 constexpr std::string_view kParameterKeys[] = {"name", "value", "from"};
 constexpr std::string_view kSourceKeys[] = {"measured", "origin", "commit", "licence"};
-constexpr std::string_view kPointKeys[] = {"rows", "fit_rows"};
+constexpr std::string_view kPointKeys[] = {"backend", "precision"};
 
-constexpr std::string_view kGroups[] = {"means", "percentiles", "counters", "mape"};
+constexpr std::string_view kGroups[] = {"means", "percentiles", "counters"};
 constexpr double kMostPercent = 1000;
 
 std::vector<std::string_view> known_limits() {
   std::vector<std::string_view> out(std::begin(kGroups), std::end(kGroups));
   for (const std::string& name : comparable_metrics()) out.push_back(name);
   for (const char* counter : {"running", "waiting", "kv_usage"}) out.push_back(counter);
-  for (const char* mape : {"ttft_mape", "tpot_mape"}) out.push_back(mape);
+  for (const char* mape : {"tpot_mape", "tpot_mape_held_out", "ttft_mape", "ttft_mape_held_out"}) {
+    out.push_back(mape);
+  }
   return out;
 }
 
@@ -93,14 +95,8 @@ void read_scenario_of(const ObjectReader& top, ValidationCase& c) {
 void read_points(const ObjectReader& top, ValidationCase& c) {
   const auto points = top.object("points", ValidationCase::kPoints);
   if (!points) return;
-  if (const auto rows = points->open_object("rows")) {
-    for (const std::string& column : rows->keys()) c.rows[column] = text_of(rows->value(column));
-  }
-  if (const auto rows = points->open_object("fit_rows")) {
-    for (const std::string& column : rows->keys()) {
-      c.fit_rows[column] = rows->require_number(column, 0, 1e9);
-    }
-  }
+  c.backend = points->require_text("backend");
+  c.precision = points->require_text("precision");
 }
 
 void add_leaves(const nlohmann::json& value, const std::string& name,
@@ -157,6 +153,9 @@ ValidationCase read_case(const std::string& path) {
   c.hides = top.texts("hides").value_or(std::vector<std::string>{});
   read_scenario_of(top, c);
   read_points(top, c);
+  if (c.kind == CaseKind::kPoints && c.backend.empty()) {
+    top.missing("points", "an object with backend and precision, for a case of kind points");
+  }
   return c;
 }
 
@@ -168,7 +167,6 @@ std::optional<double> limit_of(const std::map<std::string, double>& limits,
   };
   if (const auto own = entry(metric)) return own;
   if (metric == "running" || metric == "waiting" || metric == "kv_usage") return entry("counters");
-  if (metric.ends_with("_mape")) return entry("mape");
   const bool latency =
       metric.ends_with("_ttft_ms") || metric.ends_with("_tpot_ms") || metric.ends_with("_e2el_ms");
   if (!latency) return {};

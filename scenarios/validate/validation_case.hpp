@@ -32,7 +32,7 @@ struct CaseSource {
 
 enum class CaseKind : std::uint8_t {
   kRun,     ///< one measured run beside one simulation
-  kPoints,  ///< rows of a serving table, each a closed loop
+  kPoints,  ///< rows of a serving table, each a closed loop; two parameters fitted on some
 };
 
 struct ValidationCase {
@@ -54,8 +54,8 @@ struct ValidationCase {
   std::vector<std::string> hides;   ///< what an error as small or large as this does not show
   std::optional<JsonSource> inline_scenario;
   std::string scenario_path;
-  std::map<std::string, std::string> rows;  ///< of a serving table: column = value
-  std::map<std::string, double> fit_rows;   ///< of those: which the parameters were fitted on
+  std::string backend;    ///< of a serving table: whose rows
+  std::string precision;  ///< and in which
   SourceRef where;
 
   static const KeyTable kKeys, kEvaluate, kParameter, kSource, kPoints;

@@ -102,6 +102,8 @@ json to_json(const CheckedFigure& figure) {
 }
 
 json to_json(const CaseParameter& p);
+json to_json(const ServingError& e);
+json to_json(const ServingScore& s);
 json to_json(const CaseResult& r);
 json to_json(const ComputeProfile& profile);
 
@@ -114,6 +116,27 @@ json list_of(const std::vector<T>& items) {
 
 json to_json(const CaseParameter& p) {
   return {{"name", p.name}, {"value", p.value}, {"from", p.from}};
+}
+
+json to_json(const ServingError& e) {
+  return {{"what", e.what},
+          {"fitted", e.fitted},
+          {"measured_tpot_ms", rounded(e.measured_tpot_ms)},
+          {"simulated_tpot_ms", rounded(e.simulated_tpot_ms)},
+          {"measured_ttft_ms", rounded(e.measured_ttft_ms)},
+          {"simulated_ttft_ms", rounded(e.simulated_ttft_ms)}};
+}
+
+json to_json(const ServingScore& s) {
+  return {{"name", s.name},
+          {"points", s.points},
+          {"mape", rounded(s.mape)},
+          {"bias", rounded(s.bias)},
+          {"worst", rounded(s.worst)}};
+}
+
+json to_json(const ServingResult& s) {
+  return {{"scores", list_of(s.scores)}, {"points", list_of(s.points)}};
 }
 
 json to_json(const Coverage& c) {
@@ -137,7 +160,6 @@ json to_json(const CaseResult& r) {
               {"fitted", c.fitted},
               {"hides", c.hides},
               {"coverage", to_json(r.coverage)},
-              {"regime", to_json(r.regime)},
               {"metrics", list_of(r.metrics)},
               {"request_errors", list_of(r.request_errors)},
               {"worst", list_of(r.worst)},
@@ -150,7 +172,9 @@ json to_json(const CaseResult& r) {
                 {"recomputed_tokens", r.recomputed_tokens},
                 {"prompt_tokens", r.prompt_tokens}}},
               {"notes", r.notes}};
+  if (r.regime) out["regime"] = to_json(*r.regime);
   if (r.counters) out["counters"] = to_json(*r.counters);
+  if (r.serving) out["serving"] = to_json(*r.serving);
   return out;
 }
 

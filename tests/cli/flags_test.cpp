@@ -156,6 +156,7 @@ const std::vector<Covered>& own_flags() {
       {"validate", "CASE", "validate sets a measured run beside its simulation"},
       {"validate", "--data",
        "validate finds measured files under --data, and skips a case without"},
+      {"validate", "--profiles", "validate --profiles adds the scores of compute profiles"},
       {"validate", "--gate", "validate --gate exits with 99 where a tolerance is exceeded"},
       {"fit", "DATA", "fit makes a profile that a scenario takes"},
       {"fit", "--gpu", "fit makes a profile that a scenario takes"},

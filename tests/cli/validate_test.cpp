@@ -1,4 +1,5 @@
 // `spillway validate`: measured beside simulated, limits, and data that is not there.
+#include "scenarios/compute_profile_json.hpp"
 #include "tests/cli/scene.hpp"
 
 namespace spillway {
@@ -88,6 +89,74 @@ TEST_CASE("validate --set changes every scenario, for a look at what a parameter
   const json c =
       test::document_of({"validate", path, "--set", "compute.step_us=5000"})["results"]["cases"][0];
   CHECK(c["metrics"][0]["simulated"] == Approx(17.003));
+}
+
+TEST_CASE("validate --profiles adds the scores of compute profiles", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.validation_case();
+  const std::string folder = scene.path("profiles");
+  std::filesystem::create_directory(folder);
+  ComputeProfile profile;
+  profile.name = "box";
+  profile.gpu = "H100-SXM5-80GB";
+  FitScore score;
+  score.part = "products/bf16";
+  score.points = 100;
+  score.held_out = 20;
+  score.mape = 2;
+  score.form_mape = 8;
+  score.held_out_mape = 4.5;
+  score.held_out_p95 = 11;
+  profile.scores.push_back(score);
+  scene.file("profiles/box.json", render_compute_profile(compute_profile_document(profile)));
+  scene.file("profiles/other.json", "{\"kind\": \"hardware-profile\"}");
+  const std::string report = scene.path("RESULTS.md");
+  CHECK(test::spillway({"validate", path, "--profiles", folder, "--out", report}).code == 0);
+  CHECK_THAT(test::read_file(report),
+             ContainsSubstring("**box (H100-SXM5-80GB)**") &&
+                 ContainsSubstring("| products/bf16 | 100 | 8.0% | 2.0% | 4.5% | 20 | 11.0% |"));
+  refused({"validate", path, "--profiles", scene.path("none")}, 7, "expected one of profiles");
+}
+
+/// Means as a benchmark might publish them: 8 points of one GPU, and one of two.
+std::string small_points() {
+  std::string out =
+      "backend,precision,isl,osl,concurrency,tp_size,silicon_ttft_ms,silicon_tpot_ms\n";
+  for (int clients = 1; clients <= 8; ++clients) {
+    out += fmt::format("vllm,bf16,256,16,{},1,{},{}\n", clients, 20 + 4 * clients,
+                       6.5 + 0.1 * clients);
+  }
+  return out + "vllm,bf16,256,16,2,2,20,4.5\ntrtllm,bf16,256,16,2,2,20,1\n";
+}
+
+TEST_CASE("validate fits serving points of one GPU and scores the others apart", "[cli]") {
+  const Scene scene;
+  scene.file("points.csv", small_points());
+  const std::string path = scene.file("points.json", R"({
+    "kind": "points", "measured": ["points.csv"],
+    "points": {"backend": "vllm", "precision": "bf16"},
+    "scenario": {"model": "Llama-3.1-8B", "gpu": "H100", "engine": {"preset": "vllm@0.14"}},
+    "tolerance": {"tpot_mape": 100},
+    "parameters": [{"name": "model", "from": "what is served"},
+                   {"name": "gpu", "from": "the machine"},
+                   {"name": "engine", "from": "its version"},
+                   {"name": "compute.profile", "from": "the points of one GPU"}]
+  })");
+  const json c = test::document_of({"validate", path})["results"]["cases"][0];
+  CHECK(c["scored"] == 9);  // the other engine's point is not asked for
+  CHECK(c["unexplained"].empty());
+  CHECK(c["coverage"]["ranks"] == 2);
+  CHECK_FALSE(c.contains("regime"));
+  const json& scores = c["serving"]["scores"];
+  CHECK(scores[0]["name"] == "tpot_mape");
+  CHECK(scores[0]["points"] == 9);
+  CHECK(scores[2]["name"] == "tpot_mape_held_out");
+  CHECK(scores[2]["points"] == 1);
+  // Points stand in the order of the file, without the folder that it lies in.
+  CHECK(c["serving"]["points"][0]["what"] == "line 2: 256 + 16 tokens, 1 clients, 1 GPUs");
+  CHECK(c["serving"]["points"][8]["fitted"] == false);
+  CHECK(c["checked"][0]["exceeds_tolerance"] == false);
+  CHECK_THAT(test::spillway({"validate", path}).out, ContainsSubstring("tpot_mape_held_out"));
 }
 
 TEST_CASE("a parameter that no entry accounts for is named", "[cli]") {
