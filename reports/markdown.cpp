@@ -19,18 +19,20 @@ std::string cell_text(const std::string& cell) {
 class Markdown final : public Renderer {
  public:
   void render(const Report& report, std::ostream& out) const override {
-    out << "# " << cell_text(report.title) << "\n\n";
-    if (!report.subtitle.empty()) out << cell_text(report.subtitle) << "\n\n";
+    // Blocks are set apart by a blank line before each, so that the text ends in one newline.
+    out << "# " << cell_text(report.title) << "\n";
+    if (!report.subtitle.empty()) out << "\n" << cell_text(report.subtitle) << "\n";
     for (const Section& section : report.sections) {
-      if (!section.heading.empty()) out << "## " << cell_text(section.heading) << "\n\n";
-      for (const std::string& paragraph : section.paragraphs) out << cell_text(paragraph) << "\n\n";
+      if (!section.heading.empty()) out << "\n## " << cell_text(section.heading) << "\n";
+      for (const std::string& text : section.paragraphs) out << "\n" << cell_text(text) << "\n";
       for (const Table& table : section.tables) render(table, out);
     }
   }
 
  private:
   static void render(const Table& table, std::ostream& out) {
-    if (!table.title.empty()) out << "**" << cell_text(table.title) << "**\n\n";
+    if (!table.title.empty()) out << "\n**" << cell_text(table.title) << "**\n";
+    out << "\n";
     const TableLayout layout(table);
     const auto line = [&](const std::vector<std::string>& cells) {
       out << "|";
@@ -44,7 +46,6 @@ class Markdown final : public Renderer {
     for (const bool numeric : layout.numeric) out << (numeric ? "---:|" : "---|");
     out << "\n";
     for (const auto& row : table.rows) line(row);
-    out << "\n";
   }
 };
 
