@@ -103,11 +103,13 @@ std::vector<double> half_widths(const StepModel& model, std::span<const double> 
 }  // namespace
 
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
-                          const SpanKinds& kinds, const PredictSpans& predict) {
-  const std::vector<Parameter>& parameters = model.parameters();
+                          const SpanKinds& kinds, const PredictSpans& predict,
+                          const std::vector<double>& from) {
+  std::vector<Parameter> parameters = model.parameters();
   Memo memo(predict, parameters.size() + 3);
   const std::vector<double> targets(measured.size() + parameters.size(), 1.0);
-  const auto fit = [&](const std::vector<double>& noise) {
+  const auto fit = [&](const std::vector<double>& noise, const std::vector<double>& at_first) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) parameters[k].start = at_first[k];
     // What is believed beforehand stands against spans that mostly say the same.
     const auto best = std::min_element(noise.begin(), noise.end());
     const double least = *best;
@@ -120,8 +122,11 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
       return det::exp(prior_residual(model, at, i - measured.size(), shared));
     });
   };
-  const std::vector<double> first = fit(std::vector<double>(kinds.overlap.size(), kFirstNoise));
-  const std::vector<double> values = fit(noise_of(measured, kinds, memo.at(first)));
+  std::vector<double> near = from;
+  if (near.empty()) {
+    near = fit(std::vector<double>(kinds.overlap.size(), kFirstNoise), model.start());
+  }
+  const std::vector<double> values = fit(noise_of(measured, kinds, memo.at(near)), near);
   return judge_intervals(model, values, measured, kinds, predict);
 }
 

@@ -33,8 +33,10 @@ struct SpanKinds {
 /// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
 /// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
+/// `from`: values nearby, of an earlier fit, which tell the noise as well; empty: none.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
-                          const SpanKinds& kinds, const PredictSpans& predict);
+                          const SpanKinds& kinds, const PredictSpans& predict,
+                          const std::vector<double>& from = {});
 
 /// The same of `values` as they are, with nothing fitted.
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,

@@ -143,7 +143,8 @@ class LogFit {
       const StepTrail trail(engine_, *workload_, *model_->cost(values_));
       place(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
-      const IntervalFit next = fit_of(agreeing(round), predictor(trail));
+      const IntervalFit next =
+          fit_of(agreeing(round), predictor(trail), round == 0 ? std::vector<double>{} : values_);
       double moved = 0;
       for (std::size_t k = 0; k < values_.size(); ++k) {
         const Parameter& p = model_->parameters()[k];
@@ -244,10 +245,11 @@ class LogFit {
     return 2 * out.size() >= all.size() ? out : all;
   }
 
-  IntervalFit fit_of(const std::vector<std::size_t>& which, const PredictSpans& predict) const {
+  IntervalFit fit_of(const std::vector<std::size_t>& which, const PredictSpans& predict,
+                     const std::vector<double>& from) const {
     return fit_intervals(
         *model_, pick(measured_, which), kinds_of(which),
-        [&](std::span<const double> values) { return pick(predict(values), which); });
+        [&](std::span<const double> values) { return pick(predict(values), which); }, from);
   }
 
   /// First tokens and answers.
@@ -287,7 +289,7 @@ class LogFit {
   void add_scores(const IntervalFit& fit, const PredictSpans& predict, FitResult& out) const {
     std::vector<std::size_t> seen = agreeing(kMostRounds);
     std::erase_if(seen, [&](std::size_t i) { return spans_[i].request % 2 != 0; });
-    const std::vector<double> half = predict(fit_of(seen, predict).values);
+    const std::vector<double> half = predict(fit_of(seen, predict, {}).values);
     const std::vector<double> whole = simulated();
     for (const bool first : {false, true}) {
       std::vector<std::size_t> all;

@@ -179,7 +179,8 @@ IntervalFit fit_tpot(const ServedPoints& points, const ServingOptions& options,
     };
     if (round == 0) refuse_scale(where, measured, predict(fit.values));
     const std::vector<double> before = fit.values;
-    fit = fit_intervals(model, measured, SpanKinds::alike(measured.size()), predict);
+    fit = fit_intervals(model, measured, SpanKinds::alike(measured.size()), predict,
+                        round == 0 ? std::vector<double>{} : before);
     double moved = 0;
     for (std::size_t k = 0; k < before.size(); ++k) {
       const Parameter& p = model.parameters()[k];

@@ -163,7 +163,7 @@ TEST_CASE("a model fitted on 100 requests of a saturated RTX 4090 predicts 200",
     const std::size_t high = std::min(low + 1, of.size() - 1);
     return of[low] + (at - static_cast<double>(low)) * (of[high] - of[low]);
   };
-  // The bar is 8%; measured when written: means +2.3, +0.7, +2.0%, worst +5.6% (p90 of TPOT).
+  // The bar is 8%; measured when written: means +2.1, +0.1, +1.8%, worst +3.1% (p90 of TPOT).
   for (int k = 0; k < 3; ++k) {
     double sums[2] = {0, 0};
     for (std::size_t i = 0; i < 200; ++i) {
