@@ -9,9 +9,9 @@
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/kernel_predictor.hpp"
 #include "models/calibration/least_squares.hpp"
+#include "models/calibration/product_curves.hpp"
 #include "models/calibration/ratio_fit.hpp"
 #include "models/calibration/shape_hash.hpp"
-#include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -20,9 +20,6 @@ namespace {
 
 // Parameters of four numbers do not become better known by more rows than this.
 constexpr std::size_t kMostFitted = 4000;
-// A ratio of a product is kept where the line between its neighbours misses it by more: steps where
-// a tile of rows begins are, and what measurements scatter is not.
-constexpr double kCurveTolerance = 0.05;
 // Heads x sequences closer than this are one point of an axis.
 constexpr double kSpacing = 1.18;
 constexpr double kAllDistinct = 1.02;
@@ -212,24 +209,6 @@ class KernelFitter {
   ComputeProfile out_;
 };
 
-ProductCurve curve_of(const std::pair<double, double>& shape,
-                      const std::map<double, double>& ratios) {
-  std::vector<double> rows;
-  std::vector<double> x;
-  std::vector<double> y;
-  for (const auto& [count, ratio] : ratios) {
-    rows.push_back(count);
-    x.push_back(det::ln(count));
-    y.push_back(det::ln(ratio));
-  }
-  ProductCurve out{shape.first, shape.second, {}, {}};
-  for (const std::size_t i : kept_points(x, y, kCurveTolerance)) {
-    out.rows.push_back(rows[i]);
-    out.ratios.push_back(kept_ratio(ratios.at(rows[i])));
-  }
-  return out;
-}
-
 void KernelFitter::fit_products(const std::string& dtype, const std::vector<ProductRow>& rows) {
   const std::string part = "products/" + dtype;
   if (!enough(part, rows.size(), std::size(kProductParameters), rows.front().from)) return;
@@ -250,13 +229,11 @@ void KernelFitter::fit_products(const std::string& dtype, const std::vector<Prod
                                           weight_bytes);
            });
   const ProductPredictor form(kernels, *tables_.gpu);
-  std::map<std::pair<double, double>, std::map<double, double>> curves;  // ratio by rows, by shape
+  ProductRatios ratios;
   for (const ProductRow& row : rows) {
-    curves[{row.inputs, row.outputs}][row.rows] = row.us / form.form_us(row);
+    ratios[{row.inputs, row.outputs}][row.rows] = row.us / form.form_us(row);
   }
-  for (const auto& [shape, ratios] : curves) {
-    kernels.curves.push_back(curve_of(shape, ratios));
-  }
+  kernels.curves = product_curves(ratios);
   if (score != nullptr) {
     ProductPredictor fitted(kernels, *tables_.gpu);
     score_rows(

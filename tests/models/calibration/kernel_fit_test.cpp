@@ -3,6 +3,7 @@
 
 #include "models/calibration/kernel_predictor.hpp"
 #include "models/calibration/kernel_scores.hpp"
+#include "models/calibration/product_curves.hpp"
 #include "sim/error.hpp"
 #include "tests/support/catch.hpp"
 
@@ -111,6 +112,21 @@ TEST_CASE("what was held out is predicted as well as the noise allows", "[models
   ComputeProfile again = fit_kernels(tables);
   score_kernels(tables, again);
   CHECK(find_score(again, "products/bf16")->held_out_mape == products->held_out_mape);
+}
+
+// Tiles of 128 rows: a product of 129 takes as long as one of 256, in every shape. One shape was
+// not measured at 128 and 129 rows.
+TEST_CASE("rows that a shape lacks are told by the shapes near it", "[models]") {
+  ProductRatios ratios;
+  for (const double inputs : {1000, 1200, 1400, 1700, 2000}) {
+    ratios[{inputs, 1000}] = {{64, 1}, {128, 1}, {129, 1.5}, {256, 1}};
+  }
+  ratios[{1400, 1000}] = {{64, 1.1}, {256, 1.1}};
+  const std::vector<ProductCurve> curves = product_curves(ratios);
+  REQUIRE(curves.size() == 5);
+  CHECK(curves[2].inputs == 1400);
+  CHECK(curves[2].rows == std::vector<double>{64, 128, 129, 256});
+  CHECK(curves[2].ratios == std::vector<double>{1.1, 1.1, 1.65, 1.1});
 }
 
 TEST_CASE("kernels that beat the data sheet end on a bound, and say what that means", "[models]") {
