@@ -1,4 +1,4 @@
-// `spillway fit`: a compute profile from what was measured: kernel tables.
+// `spillway fit`: a compute profile from what was measured: kernels, steps, requests, served loads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,8 +7,8 @@
 #include "scenarios/calibrate/calibration.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/compute_profile_json.hpp"
+#include "scenarios/fit/fit_data.hpp"
 #include "scenarios/fit/fit_report.hpp"
-#include "scenarios/fit/fit_tables.hpp"
 #include "sim/digest.hpp"
 #include "sim/output_file.hpp"
 #include "traces/byte_source.hpp"
@@ -23,6 +23,8 @@ struct Options {
   std::string model;
   std::uint32_t tensor_parallel = 0;
   std::vector<std::string> weights;
+  std::string scenario;
+  std::uint32_t first = 0;
   std::string name;
   std::string source;
   bool explain = false;
@@ -44,6 +46,17 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
+/// Names of data files instead of paths: a profile is read on other machines.
+std::string without_folders(std::string text, const Options& options) {
+  for (const std::string& path : options.data) {
+    for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path)) {
+      if (file_name(path) == path) break;
+      text.replace(at, path.size(), file_name(path));
+    }
+  }
+  return text;
+}
+
 /// As it could be typed again beside the data: no folders, which are of this machine.
 std::string command_text(const Options& options) {
   std::string out = "spillway fit";
@@ -51,6 +64,8 @@ std::string command_text(const Options& options) {
   if (!options.gpu.empty()) out += " --gpu " + options.gpu;
   if (!options.model.empty()) out += " --model " + options.model;
   if (options.tensor_parallel > 0) out += fmt::format(" --tp {}", options.tensor_parallel);
+  if (!options.scenario.empty()) out += " --scenario " + file_name(options.scenario);
+  if (options.first > 0) out += fmt::format(" --first {}", options.first);
   if (!options.weights.empty())
     out += fmt::format(" --weights {}", fmt::join(options.weights, ","));
   return out;
@@ -83,16 +98,21 @@ std::string profile_path(const CommonOptions& common) {
 }
 
 FitResult fit_all(const Options& options) {
-  KernelTableOptions tables;
-  if (options.gpu.empty()) {
-    throw InputError(Fault::kUsage, {"--gpu", 0, ""},
-                     "kernel tables do not say of which GPU they are; expected its name");
+  FitRequest request;
+  request.data = options.data;
+  request.gpu = options.gpu;
+  request.model = options.model;
+  request.tensor_parallel = options.tensor_parallel;
+  request.weights = options.weights;
+  request.first = options.first;
+  request.threads = options.common->thread_count();
+  if (!options.scenario.empty()) {
+    request.scenario = open_scenario_source(options.scenario, *options.common);
   }
-  tables.gpu = &find_gpu(options.gpu, {"--gpu", 0, ""});
-  if (!options.model.empty()) tables.model = &find_model(options.model, {"--model", 0, ""});
-  if (options.tensor_parallel > 0) tables.tensor_parallel = options.tensor_parallel;
-  tables.weights = options.weights;
-  return fit_tables(options.data, tables);
+  FitResult out = fit_data(request);
+  for (std::string& warning : out.profile.warnings) warning = without_folders(warning, options);
+  for (FitPoint& point : out.worst) point.what = without_folders(point.what, options);
+  return out;
 }
 
 /// What a profile is called where nobody says: its file, else its GPU.
@@ -109,7 +129,9 @@ int run(const Options& options) {
   CommonOptions without_folder = common;
   without_folder.out.clear();
   check_writable(without_folder, outputs);
-  refuse_own_inputs(without_folder, options.data, outputs);
+  std::vector<std::string> read = options.data;
+  if (!options.scenario.empty()) read.push_back(options.scenario);
+  refuse_own_inputs(without_folder, read, outputs);
   refuse_twice(options.data);
 
   FitResult fit = fit_all(options);
@@ -142,14 +164,18 @@ int run(const Options& options) {
 void add_fit(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<Options>();
   CLI::App* command = add_command(
-      app, commands, "fit", "Make a compute profile from measured kernels",
+      app, commands, "fit", "Make a compute profile from what was measured",
       "  spillway fit h100_gemm.csv.gz h100_attn_*.csv.gz --gpu H100 --out h100.json\n"
-      "  spillway fit RTX4090_tp1_*.csv.gz --gpu RTX4090 --model Llama-3.1-8B --out 4090.json\n",
+      "  spillway fit RTX4090_tp1_*.csv.gz --gpu RTX4090 --model Llama-3.1-8B --out 4090.json\n"
+      "  spillway fit requests.csv --scenario engine.json --first 100 --out machine.json\n",
       options->common, [options] { return run(*options); });
   command->get_option("--out")->description("File for the profile (default: none is written)");
-  command->add_option("DATA", options->data, "Kernel tables (CSV), one or more")->required();
-  command->add_option("--gpu", options->gpu, "GPU that the kernels ran on");
-  command->add_option("--model", options->model, "Model whose layers whole-layer tables are");
+  command
+      ->add_option("DATA", options->data,
+                   "Kernel tables, a request log, step times, or serving points")
+      ->required();
+  command->add_option("--gpu", options->gpu, "GPU that the data is of");
+  command->add_option("--model", options->model, "Model whose layers or requests the data is of");
   command
       ->add_option("--tp", options->tensor_parallel,
                    "Ranks that whole-layer tables were measured on (default: by name, else 1)")
@@ -159,6 +185,10 @@ void add_fit(CLI::App& app, CommandList& commands) {
                    "Types of weights whose products to fit: bf16,fp8 (default: all in the tables)")
       ->delimiter(',')
       ->check(CLI::IsMember({"bf16", "fp8"}));
+  command->add_option("--scenario", options->scenario,
+                      "Scenario whose engine wrote the log (default: by --model and --gpu)");
+  command->add_option("--first", options->first,
+                      "Use only the earliest so many requests of a log (default: all)");
   command->add_option("--name", options->name, "Name of the profile (default: of its file)");
   command->add_option("--source", options->source,
                       "Where the data comes from, for the profile (default: the files' names)");

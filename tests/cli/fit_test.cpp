@@ -118,6 +118,53 @@ TEST_CASE("fit --explain shows the points furthest off", "[cli]") {
              ContainsSubstring("Points furthest off"));
 }
 
+/// The log that an engine would write whose steps take 2 ms, and 20 us a token besides: requests a
+/// second apart, alone in it.
+std::string request_log(int requests) {
+  std::string out = "input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s\n";
+  for (int i = 0; i < requests; ++i) {
+    const double first = i + 2e-3 + 20e-6 * (500 + 10 * i);
+    out += fmt::format("{},{},{}.0,{}.0001,{:.6f},{:.6f}\n", 500 + 10 * i, 51, i, i, first,
+                       first + 50 * 8e-3);
+  }
+  return out;
+}
+
+TEST_CASE("fit --scenario and --first fit a request log", "[cli]") {
+  const Scene scene;
+  const std::string log = scene.file("log.csv", request_log(60));
+  const std::string scenario =
+      scene.file("e.json", R"({"name": "e", "model": {"name": "Llama-3.1-8B"}, "gpu": "H100",
+                    "engine": {"preset": "vllm", "num_gpu_blocks": 4000},
+                    "workload": {"trace": "none"}})");
+  refused({"fit", log}, 2, "expected --scenario FILE, or --model and --gpu");
+  const Args call = {"fit", log, "--scenario", scenario};
+  const json all = test::document_of(call);
+  CHECK(all["results"]["overhead_fitted"] == true);
+  CHECK(all["results"]["profile"]["gpu"] == "H100-SXM5-80GB");
+  const json some = test::document_of(call + Args{"--first", "40"});
+  CHECK(some["inputs"]["command"] == "spillway fit log.csv --scenario e.json --first 40");
+  const auto points = [](const json& document) {
+    return document["results"]["parts"][0]["points"].get<int>();
+  };
+  CHECK(points(some) < points(all));
+  // The same engine by name, and kernels from a table: then only overheads are fitted.
+  const std::string table = scene.file("gemm.csv", test::kernel_table());
+  const json both =
+      test::document_of({"fit", log, table, "--model", "Llama-3.1-8B", "--gpu", "H100"});
+  CHECK(both["results"]["parts"][0]["part"] == "products/bf16");
+  CHECK(both["results"]["overhead_fitted"] == true);
+}
+
+TEST_CASE("fit refuses data that decides the same parameters", "[cli]") {
+  const Scene scene;
+  const std::string log = scene.file("log.csv", request_log(5));
+  const std::string steps =
+      scene.file("steps.csv", "time_us,decodes,decode_context,prefill_tokens\n5000,1,100,\n");
+  refused({"fit", log, steps, "--model", "Llama-3.1-8B", "--gpu", "H100"}, 2,
+          "expected one of them");
+}
+
 TEST_CASE("fit writes nothing where it fails, and never over its data", "[cli]") {
   const Scene scene;
   const std::string data = scene.file("gemm.csv", test::kernel_table());

@@ -163,6 +163,8 @@ const std::vector<Covered>& own_flags() {
       {"fit", "--model", "fit --model and --tp say whose layers a table is of"},
       {"fit", "--tp", "fit --model and --tp say whose layers a table is of"},
       {"fit", "--weights", "fit --weights chooses the products to fit"},
+      {"fit", "--scenario", "fit --scenario and --first fit a request log"},
+      {"fit", "--first", "fit --scenario and --first fit a request log"},
       {"fit", "--name", "fit --name and --source are the profile's"},
       {"fit", "--source", "fit --name and --source are the profile's"},
       {"fit", "--explain", "fit --explain shows the points furthest off"},
