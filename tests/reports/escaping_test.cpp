@@ -92,7 +92,7 @@ TEST_CASE("markdown headings and paragraphs are escaped like cells", "[reports]"
   report.subtitle = "a|b";
   report.sections.push_back({"h\n# not a heading", {"p\n\n# nor this"}, {}, {}});
   const std::string text = rendered(report, "md");
-  CHECK(text == "# \\<x>\n\na\\|b\n\n## h?# not a heading\n\np??# nor this\n\n");
+  CHECK(text == "# \\<x>\n\na\\|b\n\n## h?# not a heading\n\np??# nor this\n");
 }
 
 TEST_CASE("the terminal sees no control characters from inputs", "[reports]") {

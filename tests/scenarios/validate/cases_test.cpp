@@ -37,6 +37,8 @@ TEST_CASE("every parameter of every validation case has an origin", "[scenarios]
     CHECK(unexplained(parameters, c.parameters).empty());
     // Nor is anything explained that the scenario does not have.
     for (const CaseParameter& given : c.parameters) {
+      // What a case of points fits, it fits while it runs.
+      if (c.kind == CaseKind::kPoints && given.name == "compute.profile") continue;
       INFO(c.name << ": " << given.name);
       const bool used = std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) {
         return explanation_of(p.name, {given}) != nullptr;
