@@ -174,8 +174,11 @@ void add_fit(CLI::App& app, CommandList& commands) {
       ->add_option("DATA", options->data,
                    "Kernel tables, a request log, step times, or serving points")
       ->required();
-  command->add_option("--gpu", options->gpu, "GPU that the data is of");
-  command->add_option("--model", options->model, "Model whose layers or requests the data is of");
+  command->add_option(
+      "--gpu", options->gpu,
+      "GPU that the data is of (default: the scenario's, else by the tables' names)");
+  command->add_option("--model", options->model,
+                      "Model that whole-layer tables or requests are of (default: as for --gpu)");
   command
       ->add_option("--tp", options->tensor_parallel,
                    "Ranks that whole-layer tables were measured on (default: by name, else 1)")

@@ -7,6 +7,7 @@
 
 #include "scenarios/fit/fit_tables.hpp"
 #include "scenarios/fit/log_fit.hpp"
+#include "scenarios/fit/named_in_paths.hpp"
 #include "scenarios/fit/serving_points.hpp"
 #include "scenarios/fit/step_times.hpp"
 #include "scenarios/presets.hpp"
@@ -110,22 +111,36 @@ FitResult fit_kernel_tables(const FitRequest& request, const std::vector<std::st
                             const Scenario* scenario) {
   KernelTableOptions options;
   options.weights = request.weights;
+  std::vector<std::string> notes;
+  const auto guessed = [&](const char* what, std::string_view name) {
+    notes.push_back(
+        fmt::format("{} {}, as the files' names say; --{} would say otherwise", what, name, what));
+  };
   if (!request.gpu.empty()) {
     options.gpu = &find_gpu(request.gpu, {"--gpu", 0, ""});
   } else if (scenario != nullptr) {
     options.gpu = scenario->gpu;
+  } else if (const GpuSpec* gpu = gpu_named_in(files)) {
+    options.gpu = gpu;
+    guessed("gpu", gpu->name);
   }
   if (options.gpu == nullptr) {
     throw InputError(Fault::kUsage, {"--gpu", 0, ""},
-                     "kernel tables do not say of which GPU they are; expected its name");
+                     "the kernel tables' names do not say of which one GPU they are; expected its "
+                     "name");
   }
   if (!request.model.empty()) {
     options.model = &find_model(request.model, {"--model", 0, ""});
   } else if (scenario != nullptr) {
     options.model = scenario->model.spec;
+  } else if (const ModelSpec* model = model_named_in(files)) {
+    options.model = model;
+    guessed("model", model->name);
   }
   if (request.tensor_parallel > 0) options.tensor_parallel = request.tensor_parallel;
-  return fit_tables(files, options);
+  FitResult out = fit_tables(files, options);
+  out.profile.warnings.insert(out.profile.warnings.begin(), notes.begin(), notes.end());
+  return out;
 }
 
 }  // namespace

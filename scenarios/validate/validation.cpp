@@ -27,6 +27,19 @@ std::vector<std::string> paths_of(const ValidationCase& c, const std::vector<std
   return out;
 }
 
+/// What the reader of a run has to say, its files called as the case calls them: a report is not of
+/// one machine.
+std::vector<std::string> notes_of(const MeasuredRun& run, const ValidationCase& c) {
+  std::vector<std::string> out = run.notes;
+  for (std::string& note : out) {
+    for (std::size_t i = 0; i < run.files.size(); ++i) {
+      const std::size_t at = note.find(run.files[i]);
+      if (at != std::string::npos) note.replace(at, run.files[i].size(), c.measured[i]);
+    }
+  }
+  return out;
+}
+
 /// Only the requests that the engine completed: the others have no times to compare.
 void keep_completed(MeasuredRun& run, std::vector<std::string>& notes) {
   const std::size_t before = run.requests.size();
@@ -240,7 +253,7 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
   const JsonSource source = scenario_source(c, options.set);
   const Scenario scenario = load_scenario(source);
   MeasuredRun measured = load_measured(paths_of(c, c.measured, options.data));
-  result.notes = measured.notes;
+  result.notes = notes_of(measured, c);
   keep_completed(measured, result.notes);
   const bool logged = !measured.requests.empty();
   if (!logged && measured.metrics.empty()) {
