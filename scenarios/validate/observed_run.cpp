@@ -59,6 +59,7 @@ std::vector<MeasuredCounters> ObservedRun::counters_at(const std::vector<double>
     }
     const auto after = std::upper_bound(pool_.begin(), pool_.end(), at,
                                         [](double t, const Pool& p) { return t < p.at_s; });
+    c.kv_usage = 0;
     if (after != pool_.begin() && pool > 0) c.kv_usage = std::prev(after)->used / pool;
     out.push_back(c);
   }
