@@ -14,7 +14,7 @@
 #include "reports/document.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/config/quantities.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {

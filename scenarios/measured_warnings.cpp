@@ -5,7 +5,7 @@
 
 #include "models/link/defaults.hpp"
 #include "reports/format.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

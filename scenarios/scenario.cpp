@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "models/compute/small_reduce.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/reshape/session_inference.hpp"
 

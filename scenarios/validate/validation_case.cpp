@@ -76,6 +76,16 @@ std::vector<std::vector<std::string>> read_repeats(const ObjectReader& o) {
   return out;
 }
 
+/// One file may stand without its list.
+std::vector<std::string> read_measured_files(const ObjectReader& top) {
+  if (top.has("measured") && top.value("measured").is_string()) {
+    return {top.value("measured").get<std::string>()};
+  }
+  const auto measured = top.texts("measured", "the file of a measured run, or a list of its files");
+  if (!measured || measured->empty()) top.missing("measured", "the files of a measured run");
+  return *measured;
+}
+
 std::string text_of(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -131,9 +141,7 @@ ValidationCase read_case(const std::string& path) {
     top.fail("kind", unknown_name("kind of case", kind, {{"run", "points"}}));
   }
   c.kind = kind == "run" ? CaseKind::kRun : CaseKind::kPoints;
-  const auto measured = top.texts("measured", "a list of files");
-  if (!measured || measured->empty()) top.missing("measured", "a list of files of a measured run");
-  c.measured = *measured;
+  c.measured = read_measured_files(top);
   c.repeats = read_repeats(top);
   c.metrics = read_metrics(top);
   c.tolerance = read_limits(top, "tolerance");

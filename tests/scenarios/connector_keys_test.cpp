@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "scenarios/resolved.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "tests/scenarios/run_setup.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/sim/input_error.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/planner/planner.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "tests/scenarios/run_setup.hpp"
 
 namespace spillway::test {

@@ -42,6 +42,13 @@ TEST_CASE("a case names its run, its scenario and its limits", "[scenarios]") {
   CHECK_FALSE(limit_of(c.tolerance, "mean_queue_time_ms").has_value());
 }
 
+TEST_CASE("a run of one file needs no list", "[scenarios]") {
+  const test::Scratch scratch;
+  const ValidationCase c =
+      read_case(scratch.file("one.json", R"({"measured": "run.json", "scenario": "s.json"})"));
+  CHECK(c.measured == std::vector<std::string>{"run.json"});
+}
+
 TEST_CASE("what a case cannot mean is refused with its line", "[scenarios]") {
   CHECK_THAT(error_of("{\"measured\": [\"a\"]}"), ContainsSubstring("scenario: missing"));
   CHECK_THAT(error_of("{\"scenario\": \"s.json\"}"), ContainsSubstring("measured: missing"));

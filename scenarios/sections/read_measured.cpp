@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "scenarios/measured/measured_run.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

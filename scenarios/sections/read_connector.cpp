@@ -1,7 +1,7 @@
 // The switches of the engine's connector to the tiers below HBM.
 #include <fmt/format.h>
 
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {

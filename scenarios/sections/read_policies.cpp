@@ -1,5 +1,5 @@
 // The top-level `policies`, and write admission of a tier.
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

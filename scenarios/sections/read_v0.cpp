@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

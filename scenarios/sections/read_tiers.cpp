@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/presets.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/observer.hpp"
 

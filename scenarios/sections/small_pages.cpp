@@ -6,7 +6,7 @@
 
 #include "models/link/by_pieces.hpp"
 #include "models/link/defaults.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

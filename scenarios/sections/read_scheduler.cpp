@@ -7,7 +7,7 @@
 #include <array>
 #include <limits>
 
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "models/link/defaults.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

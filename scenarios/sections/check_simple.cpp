@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
 

@@ -1,4 +1,4 @@
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 
 #include <fmt/format.h>
 

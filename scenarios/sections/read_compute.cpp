@@ -13,7 +13,7 @@
 #include "models/compute/small_reduce.hpp"
 #include "reports/document.hpp"
 #include "scenarios/compute_profile_json.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {

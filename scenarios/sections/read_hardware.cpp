@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "models/catalogue/gpu_device.hpp"
-#include "scenarios/scenario_parts.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
