@@ -52,7 +52,7 @@ void add_origin(const json& c, Section& section) {
   for (const auto& fitted : c.at("fitted")) {
     section.paragraphs.push_back("Fitted: " + fitted.get<std::string>());
   }
-  if (c.at("fitted").empty()) section.paragraphs.emplace_back("Fitted: nothing.");
+  if (c.at("fitted").empty()) section.paragraphs.emplace_back("Fitted: the case does not say.");
   const std::uint64_t from = c.at("from_request");
   if (from > 0) {
     section.paragraphs.push_back(fmt::format(
@@ -91,8 +91,10 @@ Section method_section() {
       "TTFT counts from arrival, TPOT is (end to end - TTFT) / (output tokens - 1), percentiles "
       "interpolate linearly.",
       "A bar is what was aimed at before the case was run; a tolerance is what the tests hold "
-      "every later change to, close to what was reached. A bar that is missed stays listed as "
-      "missed.",
+      "every later change to, what was reached and about a point: that a case is within it says "
+      "that nothing got worse, not that the case is right. A bar that is missed stays listed as "
+      "missed. Figures are not independent checks: where requests wait long, TTFT, end-to-end and "
+      "queue times are one wait seen three times.",
       "Percentiles can agree while requests do not: the errors request by request (signed, "
       "relative to the request's own measured time) and the rank correlation tell. Counters are "
       "compared at the instants of the engine's own samples: running and waiting of the step "
@@ -142,7 +144,7 @@ Section limits_section(const json& results) {
   Section s;
   s.heading = "What is not validated";
   s.paragraphs.push_back(fmt::format(
-      "The cases above cover these models: {}; these GPUs: {}; these engines: {}; these regimes: "
+      "The cases cover these models: {}; these GPUs: {}; these engines: {}; these regimes: "
       "{}. Of everything else this file says nothing.",
       listed(models), listed(gpus), listed(engines), listed(regimes)));
   std::vector<std::string> missing;
@@ -169,7 +171,10 @@ Section profiles_section(const json& profiles) {
   s.paragraphs.emplace_back(
       "Step times alone, without any serving: how well each fitted profile predicts rows of its "
       "own tables that a second fit did not see, and whole steps composed of such rows. "
-      "MAPE, in percent; \"form\" is the parametric form without the measured ratios.");
+      "MAPE, in percent; \"form\" is the parametric form without the measured ratios. Parts called "
+      "lengths, widths or counts leave out every third such value at once; steps and unseen models "
+      "are what a simulation is made of, single kernels are further off. Skew: calls whose decodes "
+      "hold unequal contexts, told from their mean.");
   for (const json& profile : profiles) {
     for (Table& table : validation::profile_tables(profile)) s.tables.push_back(std::move(table));
   }
@@ -214,12 +219,12 @@ Report validation_report(const json& results) {
   first.heading = "Summary";
   first.tables = validation::summary_tables(results);
   report.sections.push_back(std::move(first));
+  report.sections.push_back(limits_section(results));
   report.sections.push_back(method_section());
   for (const json& c : results.at("cases")) report.sections.push_back(case_section(c));
   if (!results.at("profiles").empty()) {
     report.sections.push_back(profiles_section(results.at("profiles")));
   }
-  report.sections.push_back(limits_section(results));
   if (!results.at("skipped").empty()) {
     report.sections.push_back(skipped_section(results.at("skipped")));
   }

@@ -126,6 +126,17 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
       more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
+/// The folder of the profiles that come along: in the source tree that this program was built in,
+/// or, where that has moved, in the one that the program lies in.
+fs::path shipped_profiles() {
+  const fs::path built = fs::path(SPILLWAY_SOURCE_DIR) / "scenarios/hardware";
+  std::error_code none;
+  if (fs::is_directory(built, none)) return built;
+  const fs::path program = fs::read_symlink("/proc/self/exe", none);
+  const fs::path moved = program.parent_path().parent_path() / "scenarios/hardware";
+  return fs::is_directory(moved, none) ? moved : built;
+}
+
 }  // namespace
 
 std::string find_hardware(const std::string& named, const std::string& folder,
@@ -135,11 +146,13 @@ std::string find_hardware(const std::string& named, const std::string& folder,
       (lies_here(where, named) && fs::is_regular_file(named))) {
     return path_beside(folder, where, named);
   }
-  const fs::path shipped = fs::path(SPILLWAY_SOURCE_DIR) / "scenarios/hardware";
+  const fs::path shipped = shipped_profiles();
   for (const fs::path& place : {shipped, beside}) {
     const fs::path file = place / (named + ".json");
     std::error_code none;
-    if (!named.empty() && fs::is_regular_file(file, none)) return file.string();
+    // A scenario of the same name is not its own profile.
+    if (named.empty() || fs::equivalent(file, where.file, none)) continue;
+    if (fs::is_regular_file(file, none)) return file.string();
   }
   std::set<std::string> names;
   add_names(shipped, names);
@@ -152,9 +165,8 @@ std::string find_hardware(const std::string& named, const std::string& folder,
   const std::vector<std::string_view> known(names.begin(), names.end());
   throw InputError(
       Fault::kUsage, where,
-      fmt::format("{}; a profile is a name in scenarios/hardware/ or beside the scenario, or a "
-                  "path. {}",
-                  unknown_name(what, named, known), advice));
+      fmt::format("{}; a profile is a name in {} or beside the scenario, or a path. {}",
+                  unknown_name(what, named, known), shipped.string(), advice));
 }
 
 HardwareChoice load_hardware(const std::string& path, const SourceRef& where,

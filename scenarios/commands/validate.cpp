@@ -1,5 +1,6 @@
 // `spillway validate`: measured runs beside their simulations, and how far apart they are.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -58,8 +59,15 @@ std::vector<ComputeProfile> profiles_in(const std::string& folder) {
   return out;
 }
 
+/// A result or a profile that lies beside the cases.
+bool is_document(const std::string& path) {
+  const JsonSource source = JsonSource::from_file(path);
+  return source.root().is_object() && source.root().contains("schema_version");
+}
+
 std::vector<std::string> case_files(const std::string& folder) {
   std::vector<std::string> out = json_files(folder);
+  std::erase_if(out, is_document);
   if (out.empty()) {
     throw InputError(Fault::kUsage, {folder, 0, ""},
                      "holds no case; expected files *.json, each a validation case");
@@ -109,10 +117,24 @@ std::vector<std::string> warnings_of(const ValidationOutcome& outcome) {
     out.push_back(fmt::format("{}: skipped: {} is neither beside the case nor under --data",
                               skipped.name, skipped.file));
   }
+  if (outcome.cases.empty()) out.push_back("no case was checked");
   for (const CaseResult& c : outcome.cases) {
-    for (const std::string& name : c.unexplained) {
-      out.push_back(fmt::format("{}: parameters: no entry says where a user would get {} from",
-                                c.input.name, name));
+    if (!c.unexplained.empty()) {
+      constexpr std::size_t kNamed = 3;
+      const std::size_t named = std::min(kNamed, c.unexplained.size());
+      const std::vector<std::string> first(
+          c.unexplained.begin(), c.unexplained.begin() + static_cast<std::ptrdiff_t>(named));
+      out.push_back(fmt::format(
+          "{}: parameters: no entry says where a user would get {}{} from", c.input.name,
+          fmt::join(first, ", "),
+          named < c.unexplained.size()
+              ? fmt::format(" and {} more (NOT SAID in the report)", c.unexplained.size() - named)
+              : ""));
+    }
+    for (const std::string& key : c.idle_tolerances()) {
+      out.push_back(fmt::format(
+          "{}: tolerance.{} bounds nothing: the run has no such figure, or metrics leaves it out",
+          c.input.name, key));
     }
     for (const CheckedFigure& figure : c.checked()) {
       if (!figure.exceeds(figure.tolerance)) continue;
@@ -160,8 +182,11 @@ int run(Options options) {
   write_document(document, documents, "validation");
   if (common.out != "-") print_report(validation_summary(document.results), common);
   print_notes(document.warnings, common);
+  // A gate that compares nothing is open for anything.
   const bool exceeded =
+      outcome.cases.empty() ||
       std::any_of(outcome.cases.begin(), outcome.cases.end(), [](const CaseResult& c) {
+        if (!c.idle_tolerances().empty()) return true;
         const auto checked = c.checked();
         return std::any_of(checked.begin(), checked.end(), [](const CheckedFigure& figure) {
           return figure.exceeds(figure.tolerance);

@@ -220,6 +220,18 @@ std::vector<CheckedFigure> CaseResult::checked() const {
   return out;
 }
 
+std::vector<std::string> CaseResult::idle_tolerances() const {
+  std::vector<std::string> out;
+  const std::vector<CheckedFigure> figures = checked();
+  for (const auto& [key, limit] : input.tolerance) {
+    const bool bounds = std::any_of(figures.begin(), figures.end(), [&](const CheckedFigure& f) {
+      return limit_of({{key, limit}}, f.name).has_value();
+    });
+    if (!bounds) out.push_back(key);
+  }
+  return out;
+}
+
 std::optional<std::string> find_measured(const ValidationCase& c, const std::string& file,
                                          const std::string& data) {
   namespace fs = std::filesystem;

@@ -71,6 +71,8 @@ struct CaseResult {
 
   /// Everything that a limit of the case bounds.
   std::vector<CheckedFigure> checked() const;
+  /// Keys of `tolerance` that bound none of these.
+  std::vector<std::string> idle_tolerances() const;
 };
 
 /// Where `file` of a case lies: beside the case or under `data`; nothing where it does not.

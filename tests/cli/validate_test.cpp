@@ -43,6 +43,27 @@ TEST_CASE("validate --gate exits with 99 where a tolerance is exceeded", "[cli]"
   CHECK(test::spillway({"validate", strict, "--gate"}).code == 99);
 }
 
+TEST_CASE("a gate that compares nothing does not open", "[cli]") {
+  const Scene scene;
+  scene.validation_case();
+  std::string text = test::small_case();
+  text.replace(text.find("\"means\": 90"), 11, "\"counters\": 5");
+  const std::string idle = scene.file("idle.json", text);
+  const auto checked = test::spillway({"validate", idle, "--gate"});
+  CHECK(checked.code == 99);
+  CHECK_THAT(checked.err, ContainsSubstring("tolerance.counters bounds nothing"));
+  CHECK(test::spillway({"validate", idle}).code == 0);
+
+  const std::string folder = scene.path("cases");
+  std::filesystem::create_directory(folder);
+  text.replace(text.find("m.csv"), 5, "nowhere.csv");
+  text.replace(text.find("\"s.json\""), 8, "\"../s.json\"");
+  scene.file("cases/c.json", text);
+  const auto none = test::spillway({"validate", folder, "--gate"});
+  CHECK(none.code == 99);
+  CHECK_THAT(none.err, ContainsSubstring("no case was checked"));
+}
+
 TEST_CASE("validate finds measured files under --data, and skips a case without", "[cli]") {
   const Scene scene;
   const std::string cases = scene.path("cases");
