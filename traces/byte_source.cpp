@@ -307,7 +307,10 @@ std::string_view LineReader::peek_content() {
   while (find(length)) {
     std::string_view line(buffer_.data() + begin_, length);
     if (line_ == 0 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos) return line;
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      return line;
+    }
     std::string_view blank;
     next(blank);
   }

@@ -38,6 +38,20 @@ TEST_CASE("a request log is read, and its metrics are those of a run", "[scenari
   CHECK(workload_of(run, 512, 1).size() == 1);
 }
 
+TEST_CASE("a request log with the line ends of Python's csv.writer reads alike",
+          "[scenarios][measured]") {
+  const test::Scratch scratch;
+  const auto load = [&](const std::string& end) {
+    return load_measured(
+        {scratch.file("requests.csv", "input_toks,output_toks,arrival_s,last_token_s" + end +
+                                          "100,3,0,0.75" + end + "600,1,1,1.25" + end)});
+  };
+  const MeasuredRun run = load("\r\n");
+  REQUIRE(run.requests.size() == 2);
+  CHECK(run.requests[0].last_token_s == 0.75);  // the last cell of the row counts
+  CHECK(metrics_of(run) == metrics_of(load("\n")));
+}
+
 TEST_CASE("units of a request log are those of its columns", "[scenarios]") {
   const test::Scratch scratch;
   const std::string rows =
