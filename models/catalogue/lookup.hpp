@@ -18,25 +18,37 @@ struct Alias {
 /// Lower case without spaces, '-' and '_'.
 std::string folded(std::string_view name);
 
-/// The row whose name or alias is `name`, else the only row whose name ends in it.
+/// The one row whose name or alias is `name`, else all whose names end in it.
+template <class Row>
+std::vector<const Row*> rows_by_suffix(std::span<const Row> rows, std::span<const Alias> aliases,
+                                       std::string_view name) {
+  std::string wanted = folded(name);
+  for (const Alias& alias : aliases) {
+    if (folded(alias.alias) == wanted) wanted = folded(alias.name);
+  }
+  std::vector<const Row*> out;
+  for (const Row& row : rows) {
+    const std::string candidate = folded(row.name);
+    if (candidate == wanted) return {&row};
+    if (!wanted.empty() && candidate.ends_with(wanted)) out.push_back(&row);
+  }
+  return out;
+}
+
+/// The row whose name or alias is `name`, else the only row whose name ends in it. Where there is
+/// none, what stands behind the last '/' is looked up: organisations rename what they publish, and
+/// engines name models by their folders.
 template <class Row>
 const Row& find_by_suffix(std::span<const Row> rows, std::span<const Alias> aliases,
                           std::string_view kind, std::string_view name, const SourceRef& where) {
-  const std::string wanted = folded(name);
-  for (const Alias& alias : aliases) {
-    if (folded(alias.alias) == wanted) return find_row(rows, kind, alias.name, where);
-  }
-  const Row* match = nullptr;
-  std::string meanings;
-  for (const Row& row : rows) {
-    const std::string candidate = folded(row.name);
-    if (candidate == wanted) return row;
-    if (wanted.empty() || !candidate.ends_with(wanted)) continue;
-    match = &row;
-    meanings += fmt::format("{}{}", meanings.empty() ? "" : ", ", row.name);
-  }
-  if (match != nullptr && match->name == meanings) return *match;
-  if (match != nullptr) {
+  std::vector<const Row*> matches = rows_by_suffix(rows, aliases, name);
+  if (matches.empty()) matches = rows_by_suffix(rows, aliases, name.substr(name.rfind('/') + 1));
+  if (matches.size() == 1) return *matches.front();
+  if (!matches.empty()) {
+    std::string meanings;
+    for (const Row* row : matches) {
+      meanings += fmt::format("{}{}", meanings.empty() ? "" : ", ", row->name);
+    }
     throw InputError(Fault::kUsage, where,
                      fmt::format("{} \"{}\" could mean any of: {}", kind, name, meanings));
   }

@@ -200,9 +200,11 @@ TEST_CASE("a scenario without a name takes its file's", "[scenarios]") {
   CHECK(load_scenario(JsonSource::from_text("dir/chat.json", text)).name == "chat");
 }
 
-TEST_CASE("models are found by suffix whatever the case, spaces and dashes", "[scenarios]") {
+TEST_CASE("models are found by suffix whatever the case, spaces and dashes",
+          "[scenarios][measured]") {
   for (const char* name : {"meta-llama/Meta-Llama-3.1-8B", "Llama-3.1-8B", "llama-3.1-8b",
-                           "LLAMA 3.1 8B", "llama_3.1_8b"}) {
+                           "LLAMA 3.1 8B", "llama_3.1_8b", "meta-llama/Llama-3.1-8B",
+                           "meta-llama/Llama-3.1-8B-Instruct", "/srv/weights/Meta-Llama-3.1-8B"}) {
     INFO("name: " << name);
     CHECK(scenario_with_model(name).model.spec->name == "meta-llama/Meta-Llama-3.1-8B");
   }
