@@ -84,23 +84,25 @@ double decode_us(const Scenario& s, const MeanLengths& mean) {
 void warn_of_host(const Scenario& s, const MeanLengths& mean, std::vector<std::string>& out) {
   if (s.compute.kind == ComputeChoice::Kind::kLinear) return;
   const double used = s.compute.host_overhead_us;
-  const auto say = [&](const std::string& what, double other, const std::string& which) {
+  const auto& fact = s.measured ? s.measured->host_overhead_us : std::nullopt;
+  const bool from_fact = fact && std::abs(off_by(used, *fact)) <= kTolerance;
+  const bool profile = s.compute.kind == ComputeChoice::Kind::kProfile;
+  const char* what = from_fact ? "measured" : profile ? "of the profile or given" : "given";
+  const char* winner = from_fact ? "measured value"
+                       : profile ? "value of the profile or given"
+                                 : "given value";
+  const auto say = [&](double other, const std::string& which) {
     if (std::abs(off_by(used, other)) <= kTolerance) return;
     const double step = decode_us(s, mean);
     const double without = step - used + other;  // the step with the other value
     out.push_back(fmt::format(
         "host_overhead_us {:.0f} {}, {:.0f} {} ({:+.1f}%): each step is {:.0f} us {}, which is "
-        "{:+.1f}% of TPOT at batch 1 ({:.2f} ms); the {} value is used",
+        "{:+.1f}% of TPOT at batch 1 ({:.2f} ms); the {} is used",
         used, what, other, which, 100 * off_by(used, other), std::abs(used - other),
-        used > other ? "longer" : "shorter", 100 * (step - without) / without, step / 1e3, what));
+        used > other ? "longer" : "shorter", 100 * (step - without) / without, step / 1e3, winner));
   };
-  const auto& fact = s.measured ? s.measured->host_overhead_us : std::nullopt;
-  const bool from_fact = fact && std::abs(off_by(used, *fact)) <= kTolerance;
-  const char* what = from_fact                                         ? "measured"
-                     : s.compute.kind == ComputeChoice::Kind::kProfile ? "of the profile or given"
-                                                                       : "given";
-  if (fact) say(what, *fact, fmt::format("measured in {}", s.measured->source));
-  say(what, kDefaultHostOverheadUs, "by default");
+  if (fact) say(*fact, fmt::format("measured in {}", s.measured->source));
+  say(kDefaultHostOverheadUs, "by default");
 }
 
 /// How long a prefix of 10,000 tokens takes over a link, against the rate of the run.
@@ -161,11 +163,15 @@ void warn_of_settings(const Scenario& s, std::vector<std::string>& out) {
          "steps and the pool are of another number of GPUs than was measured");
   if (f.model && s.model.spec != nullptr) {
     const ModelSpec* ran = known_model(*f.model);
-    if (ran != nullptr && ran != s.model.spec) {
-      out.push_back(
-          fmt::format("the measured run ({}) was of {}, not of {}: its facts are those of "
-                      "another model",
-                      f.source, *f.model, s.model.spec->name));
+    if (ran == nullptr) {
+      out.push_back(fmt::format(
+          "the measured run ({}) was of {}, which the catalogue does not have: if that is not {}, "
+          "its facts are those of another model",
+          f.source, *f.model, s.model.spec->name));
+    } else if (ran != s.model.spec) {
+      out.push_back(fmt::format(
+          "the measured run ({}) was of {}, not of {}: its facts are those of another model",
+          f.source, *f.model, s.model.spec->name));
     }
   }
 }

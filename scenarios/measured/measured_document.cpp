@@ -77,6 +77,13 @@ void each_fact(Facts& facts, Use use) {
   use("h2d_gbs", facts.h2d_gbs);
 }
 
+std::vector<std::string_view> fact_names() {
+  std::vector<std::string_view> out;
+  MeasuredFacts none;
+  each_fact(none, [&](const char* key, const auto&) { out.emplace_back(key); });
+  return out;
+}
+
 struct FactReader {
   const ObjectReader* from;
   static constexpr double kMost = 1e15;
@@ -162,7 +169,7 @@ void read_measured_document(const ObjectReader& top, MeasuredParts& parts) {
   const auto results = top.open_object("results");
   if (!results) top.missing("results", "an object");
   parts.name = results->text("name").value_or("");
-  if (const auto facts = results->open_object("facts")) {
+  if (const auto facts = results->object("facts", fact_names())) {
     each_fact(parts.facts, FactReader{&*facts});
   }
   parts.facts.source = top.source().name();

@@ -91,6 +91,28 @@ TEST_CASE("the measured engine's settings are those of the scenario that gives n
              ContainsSubstring("max_num_seqs 256 in this scenario, 48 in the measured run"));
 }
 
+TEST_CASE("a run of another model is noted, whether or not the catalogue has it",
+          "[scenarios][measured]") {
+  const Place place;
+  const auto warned = [&](const std::string& model) {
+    return all_of(measured_warnings(
+        place.with_facts(fmt::format("\"model\": \"{}\", \"max_num_seqs\": 256", model)),
+        thousand()));
+  };
+  CHECK(warned("meta-llama/Llama-3.1-8B").find("another model") == std::string::npos);
+  CHECK_THAT(warned("Qwen/Qwen3-8B"),
+             ContainsSubstring("was of Qwen/Qwen3-8B, not of meta-llama/"));
+  CHECK_THAT(warned("lab/own-7b"),
+             ContainsSubstring("was of lab/own-7b, which the catalogue does not"));
+}
+
+TEST_CASE("a fact that is misspelt is refused, not left out", "[scenarios][measured]") {
+  const Place place;
+  CHECK_THROWS_WITH(
+      place.with_facts("\"num_gpu_block\": 2588"),
+      ContainsSubstring("num_gpu_block") && ContainsSubstring("did you mean \"num_gpu_blocks\"?"));
+}
+
 TEST_CASE("a measured host overhead replaces the default, with its share of a step",
           "[scenarios]") {
   const Place place;
