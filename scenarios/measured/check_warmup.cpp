@@ -95,8 +95,9 @@ void check_warmup(std::vector<MeasuredRequest>& requests, const MeasuredOptions&
         slow.seconds / slow.usual, slow.usual, requests_text(slow.alike));
   }
   if (!options.skip_warmup) {
-    notes.push_back(fmt::format("warm-up may be mixed in: {}; --skip-warmup leaves {} out", why,
-                                requests_text(warm)));
+    notes.push_back(fmt::format(
+        "warm-up may be mixed in: {}; spillway trace import --skip-warmup leaves {} out", why,
+        requests_text(warm)));
     return;
   }
   requests.erase(requests.begin(), requests.begin() + static_cast<std::ptrdiff_t>(warm));
