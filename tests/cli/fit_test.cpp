@@ -54,6 +54,17 @@ TEST_CASE("fit makes a profile that a scenario takes", "[cli]") {
   CHECK(ran.code == 0);
 }
 
+TEST_CASE("tables of a slower GPU are doubted", "[cli][fit]") {
+  const Scene scene;
+  const std::string data = scene.file("gemm.csv", test::kernel_table());
+  // Half of an H100's bandwidth, more than all of an L40S's.
+  const auto slow = test::spillway({"fit", data, "--gpu", "H100"});
+  CHECK(slow.code == 0);
+  CHECK_THAT(slow.err, ContainsSubstring("rows of another GPU"));
+  CHECK_THAT(slow.err, ContainsSubstring("products/bf16: byte_efficiency is 0.5 of the data sheet, "
+                                         "far below the 0.77 to 0.94"));
+}
+
 TEST_CASE("fit --model and --tp say whose layers a table is of", "[cli]") {
   const Scene scene;
   const std::string data = scene.file("dense.csv", layer_table());
