@@ -145,10 +145,15 @@ IntervalFit judge_intervals(const StepModel& model, std::span<const double> valu
     out.confidence[std::string(p.name)] = {value, std::max(p.low, value - widths[k]),
                                            std::min(p.high, value + widths[k]), on_bound};
     if (!on_bound) continue;
-    out.warnings.push_back(fmt::format(
-        "{} stands on its bound ({:.4g}, of {:.4g} to {:.4g}): the data ask for more than is "
-        "possible, so that something else in the scenario is not as it was measured",
-        p.name, value, p.low, p.high));
+    // Shares of a data sheet are low where times are long, overheads where they are short.
+    const bool slow = (value - p.low < p.high - value) == (p.low > 0);
+    out.warnings.push_back(fmt::format("{} stands on its bound ({:.4g}, of {:.4g} to {:.4g}): {}",
+                                       p.name, value, p.low, p.high,
+                                       slow ? "the data are slower than any GPU that was measured: "
+                                              "are the unit, the GPU and the engine right?"
+                                            : "the data ask for more than is possible, so that "
+                                              "something else in the scenario is not as it was "
+                                              "measured"));
   }
   return out;
 }

@@ -112,7 +112,22 @@ TEST_CASE("times beyond what a GPU can do put a parameter on its bound", "[scena
   const FitResult fit = fit_steps(times, h100(), {});
   CHECK(fit.profile.scores.front().parameters.at("byte_efficiency").on_bound);
   REQUIRE_FALSE(fit.profile.warnings.empty());
-  CHECK_THAT(fit.profile.warnings.front(), ContainsSubstring("stands on its bound"));
+  CHECK_THAT(fit.profile.warnings.back(), ContainsSubstring("stands on its bound"));
+  CHECK_THAT(fit.profile.warnings.back(), ContainsSubstring("ask for more than is possible"));
+}
+
+TEST_CASE("times of a slower GPU end on the other bound, and say so", "[scenarios][fit]") {
+  // A fifth of the data sheet's rates, below the least that any measured GPU reaches.
+  StepTimes times = timed({0.2, 0.3, 0.2, 0});
+  for (TimedStep& step : times.steps) step.time_us *= 2;
+  const FitResult fit = fit_steps(times, h100(), {});
+  CHECK(fit.profile.scores.front().parameters.at("byte_efficiency").on_bound);
+  bool said = false;
+  for (const std::string& warning : fit.profile.warnings) {
+    CHECK_THAT(warning, !ContainsSubstring("more than is possible"));
+    said = said || warning.find("byte_efficiency stands on its bound (0.3") != std::string::npos;
+  }
+  CHECK(said);
 }
 
 }  // namespace
