@@ -108,6 +108,8 @@ FitResult fit_all(const Options& options) {
   request.threads = options.common->thread_count();
   if (!options.scenario.empty()) {
     request.scenario = open_scenario_source(options.scenario, *options.common);
+  } else {
+    request.set = options.common->set;
   }
   FitResult out = fit_data(request);
   for (std::string& warning : out.profile.warnings) warning = without_folders(warning, options);

@@ -95,6 +95,35 @@ JsonSource scenario_of_run(const FitRequest& request, const MeasuredFacts& facts
   return JsonSource::from_text(file, scenario.dump());
 }
 
+/// What was assumed where nobody gave a scenario.
+std::string assumed(const Scenario& scenario) {
+  return fmt::format(
+      "no --scenario: the data were taken to be of {} with {} blocks of {} tokens{}; where the "
+      "engine was another, so is the profile",
+      scenario.preset, scenario.engine.num_gpu_blocks, scenario.engine.block_tokens,
+      scenario.pool_given ? "" : " (worked out)");
+}
+
+/// Throws where --gpu or --model contradict the scenario, which would be heard instead.
+void check_names(const FitRequest& request, const Scenario& scenario) {
+  const auto refuse = [](const char* option, std::string_view given, std::string_view known) {
+    throw InputError(Fault::kUsage, {option, 0, ""},
+                     fmt::format("is {}, the scenario's {}; expected one of the two, or both the "
+                                 "same",
+                                 given, known));
+  };
+  if (!request.gpu.empty() && scenario.gpu != nullptr) {
+    const GpuSpec& gpu = find_gpu(request.gpu, {"--gpu", 0, ""});
+    if (gpu.name != scenario.gpu->name) refuse("--gpu", gpu.name, scenario.gpu->name);
+  }
+  if (!request.model.empty() && scenario.model.spec != nullptr) {
+    const ModelSpec& model = find_model(request.model, {"--model", 0, ""});
+    if (model.name != scenario.model.spec->name) {
+      refuse("--model", model.name, scenario.model.spec->name);
+    }
+  }
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
@@ -148,6 +177,11 @@ FitResult fit_kernel_tables(const FitRequest& request, const std::vector<std::st
 FitResult fit_data(const FitRequest& request) {
   const Kinds kinds = kinds_of(request.data);
   check_together(kinds);
+  if (!request.scenario && !request.set.empty() && kinds.steps.empty() && kinds.logs.empty()) {
+    throw InputError(Fault::kUsage, {"--set", 0, ""},
+                     "changes the engine that a request log or step times are of, or what "
+                     "--scenario names; expected one of these");
+  }
   if (!kinds.serving.empty()) {
     const ServingPoints points = read_serving_points(kinds.serving.front());
     ServingOptions options;
@@ -158,11 +192,16 @@ FitResult fit_data(const FitRequest& request) {
   std::optional<MeasuredRun> run;
   std::optional<Scenario> scenario;
   if (!kinds.logs.empty()) run = load_measured(kinds.logs);
+  std::vector<std::string> notes;
   if (request.scenario) {
     scenario = load_scenario(*request.scenario);
+    check_names(request, *scenario);
   } else if (run || !kinds.steps.empty()) {
-    scenario = load_scenario(scenario_of_run(request, run ? run->facts : MeasuredFacts{},
-                                             run ? kinds.logs.front() : kinds.steps.front()));
+    JsonSource source = scenario_of_run(request, run ? run->facts : MeasuredFacts{},
+                                        run ? kinds.logs.front() : kinds.steps.front());
+    for (const std::string& assignment : request.set) source.set(assignment);
+    scenario = load_scenario(source);
+    notes.push_back(assumed(*scenario));
   }
   std::optional<FitResult> kernels;
   if (!kinds.tables.empty()) {
@@ -173,10 +212,13 @@ FitResult fit_data(const FitRequest& request) {
   options.first = request.first;
   if (kernels) options.kernels = kernels->profile;
   if (!run) {
-    return with_kernels(fit_steps(read_step_times(kinds.steps.front()), *scenario, options),
-                        kernels);
+    FitResult out =
+        with_kernels(fit_steps(read_step_times(kinds.steps.front()), *scenario, options), kernels);
+    append(out.profile.warnings, notes);
+    return out;
   }
   FitResult out = with_kernels(fit_log(*run, *scenario, options), kernels);
+  append(out.profile.warnings, notes);
   append(out.profile.warnings, run->notes);
   return out;
 }

@@ -18,6 +18,7 @@ struct FitRequest {
   std::uint32_t tensor_parallel = 0;   ///< 0: by the files' names
   std::vector<std::string> weights;    ///< types of products to read; empty: all
   std::optional<JsonSource> scenario;  ///< whose engine logs and steps are of
+  std::vector<std::string> set;        ///< --set, for the scenario that is assumed without one
   std::uint32_t first = 0;             ///< requests of a log to use; 0: all
   unsigned threads = 1;
 };

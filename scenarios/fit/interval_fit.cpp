@@ -1,6 +1,7 @@
 #include "scenarios/fit/interval_fit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -171,6 +172,29 @@ void refuse_scale(const SourceRef& where, std::span<const double> measured,
       fmt::format("times are {:.3g} of what the GPU's data sheet allows (median): expected the "
                   "unit that the column names, found one that is probably off by 1000",
                   *middle));
+}
+
+void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t spans,
+                   std::vector<std::string>& warnings) {
+  constexpr double kUseless = 20;  // %; good fits are off by 1% to 8%
+  std::vector<std::string> reasons;
+  if (score.held_out > 0 && score.held_out_mape > kUseless) {
+    reasons.push_back(fmt::format("{} that the fit did not see are off by {:.0f}%", score.part,
+                                  score.held_out_mape));
+  }
+  if (2 * left_out > spans) {
+    reasons.push_back(fmt::format("{} of {} spans do not fit it", left_out, spans));
+  }
+  const auto& all = score.parameters;
+  if (!all.empty() &&
+      std::all_of(all.begin(), all.end(), [](const auto& p) { return p.second.on_bound; })) {
+    reasons.push_back("every parameter stands on a bound");
+  }
+  if (reasons.empty()) return;
+  warnings.insert(warnings.begin(),
+                  fmt::format("do not size with this profile: {}; are the engine, the GPU, the "
+                              "model and the units those of the data?",
+                              fmt::join(reasons, ", ")));
 }
 
 SpanErrors span_errors(std::span<const double> measured, std::span<const double> predicted) {

@@ -48,6 +48,11 @@ IntervalFit judge_intervals(const StepModel& model, std::span<const double> valu
 void refuse_scale(const SourceRef& where, std::span<const double> measured,
                   std::span<const double> predicted);
 
+/// Warns ahead of all else where a profile of the engine's own times is not to be used: it predicts
+/// badly what it did not see, most of `spans` were left out, or the data decided no parameter.
+void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t spans,
+                   std::vector<std::string>& warnings);
+
 /// Mean absolute, 95th percentile of absolute, and mean signed relative error.
 struct SpanErrors {
   double mape = 0;

@@ -375,6 +375,8 @@ class LogFit {
           "there, and they were left out",
           apart, spans_.size(), 100 * kDiffers));
     }
+    // Answers, whose score stands first: first tokens hold what is batched with them.
+    warn_unusable(out.profile.scores.front(), apart, spans_.size(), out.profile.warnings);
     std::stable_sort(out.worst.begin(), out.worst.end(), [](const FitPoint& a, const FitPoint& b) {
       return std::abs(det::ln(a.predicted / a.measured)) >
              std::abs(det::ln(b.predicted / b.measured));

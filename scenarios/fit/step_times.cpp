@@ -61,6 +61,7 @@ class StepFit {
     score.mape = score.form_mape = errors.mape;
     score.bias = errors.bias;
     hold_out(score);
+    warn_unusable(score, 0, measured_.size(), out.profile.warnings);
     out.profile.scores.push_back(score);
     explain(predicted, out);
     return out;

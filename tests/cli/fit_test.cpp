@@ -141,6 +141,28 @@ std::string request_log(int requests) {
   return out;
 }
 
+TEST_CASE("fit says which engine it assumed, and refuses to be contradicted", "[cli][fit]") {
+  const Scene scene;
+  const std::string log = scene.file("log.csv", request_log(60));
+  const std::string scenario =
+      scene.file("e.json", R"({"name": "e", "model": {"name": "Llama-3.1-8B"}, "gpu": "H100",
+                    "engine": {"preset": "vllm", "num_gpu_blocks": 4000},
+                    "workload": {"trace": "none"}})");
+  const Args bare = {"fit", log, "--model", "Llama-3.1-8B", "--gpu", "H100"};
+  const auto set = test::spillway(bare + Args{"--set", "engine.num_gpu_blocks=4000"});
+  CHECK_THAT(set.err, ContainsSubstring("no --scenario"));
+  CHECK_THAT(set.err, ContainsSubstring("with 4000 blocks of 16 tokens;"));
+  refused(bare + Args{"--set", "engine.foo=1"}, 2, "foo");
+  const Args given = {"fit", log, "--scenario", scenario};
+  refused(given + Args{"--gpu", "A100"}, 2, "the scenario's H100-SXM5-80GB");
+  refused(given + Args{"--model", "Llama-3.2-1B"}, 2, "the scenario's");
+  const auto same = test::spillway(given + Args{"--gpu", "H100"});
+  CHECK(same.code == 0);
+  CHECK_THAT(same.err, !ContainsSubstring("no --scenario"));
+  const std::string table = scene.file("gemm.csv", test::kernel_table());
+  refused({"fit", table, "--gpu", "H100", "--set", "engine.foo=1"}, 2, "request log");
+}
+
 TEST_CASE("fit --scenario and --first fit a request log", "[cli]") {
   const Scene scene;
   const std::string log = scene.file("log.csv", request_log(60));

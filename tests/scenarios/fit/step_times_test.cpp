@@ -116,6 +116,19 @@ TEST_CASE("times beyond what a GPU can do put a parameter on its bound", "[scena
   CHECK_THAT(fit.profile.warnings.back(), ContainsSubstring("ask for more than is possible"));
 }
 
+TEST_CASE("a profile that does not predict says so ahead of all else", "[scenarios][fit]") {
+  // Every third step takes thrice as long, which nothing in its shape tells.
+  StepTimes times = timed({0.6, 0.75, 0.7, 1500});
+  for (std::size_t i = 0; i < times.steps.size(); i += 3) times.steps[i].time_us *= 3;
+  for (std::size_t i = 1; i < times.steps.size(); i += 5) times.steps[i].time_us /= 3;
+  const FitResult fit = fit_steps(times, h100(), {});
+  CHECK(fit.profile.scores.front().held_out_mape > 20);
+  REQUIRE_FALSE(fit.profile.warnings.empty());
+  CHECK_THAT(fit.profile.warnings.front(), ContainsSubstring("do not size with this profile: "
+                                                             "steps that the fit did not see"));
+  CHECK(fit_steps(timed({0.6, 0.75, 0.7, 1500}), h100(), {}).profile.warnings.empty());
+}
+
 TEST_CASE("times of a slower GPU end on the other bound, and say so", "[scenarios][fit]") {
   // A fifth of the data sheet's rates, below the least that any measured GPU reaches.
   StepTimes times = timed({0.2, 0.3, 0.2, 0});
