@@ -10,9 +10,11 @@
 #include "scenarios/fit/named_in_paths.hpp"
 #include "scenarios/fit/serving_points.hpp"
 #include "scenarios/fit/step_times.hpp"
+#include "scenarios/fit/unknown_data.hpp"
 #include "scenarios/presets.hpp"
 #include "sim/error.hpp"
 #include "traces/byte_source.hpp"
+#include "traces/formats/csv_table.hpp"
 
 namespace spillway {
 
@@ -24,6 +26,12 @@ struct Kinds {
   std::vector<std::string> serving;
   std::vector<std::string> logs;  ///< and what else a measured run consists of
 };
+
+/// What the readers of a measured run take for theirs.
+bool is_measured_table(std::string_view header) {
+  return is_csv_header(header, "arrival") ||
+         (is_csv_header(header, "running") && is_csv_header(header, "waiting"));
+}
 
 Kinds kinds_of(const std::vector<std::string>& data) {
   Kinds out;
@@ -37,6 +45,10 @@ Kinds kinds_of(const std::vector<std::string>& data) {
       out.steps.push_back(path);
     } else if (is_serving_points(header)) {
       out.serving.push_back(path);
+    } else if (header.empty() && lines.peek_content().empty()) {
+      refuse_unknown_data(path, "");
+    } else if (is_table_header(header) && !is_measured_table(header)) {
+      refuse_unknown_data(path, header);
     } else {
       out.logs.push_back(path);
     }
@@ -73,6 +85,9 @@ JsonSource scenario_of_run(const FitRequest& request, const MeasuredFacts& facts
                      "a log's fit simulates the engine that wrote it; expected --scenario FILE, or "
                      "--model and --gpu");
   }
+  find_model(model, request.model.empty() ? SourceRef{facts.source, 0, "model"}
+                                          : SourceRef{"--model", 0, ""});
+  find_gpu(request.gpu, {"--gpu", 0, ""});
   std::string preset = "vllm";
   for (const EnginePreset& known : engine_presets()) {
     const std::string version(known.name.substr(known.name.find('@') + 1));
@@ -122,6 +137,14 @@ void check_names(const FitRequest& request, const Scenario& scenario) {
       refuse("--model", model.name, scenario.model.spec->name);
     }
   }
+}
+
+/// The user's scenario, whose workload gives way to the log's, and so may be missing.
+JsonSource with_workload(JsonSource source) {
+  if (source.root().is_object() && !source.root().contains("workload")) {
+    source.set("workload.trace=none", "the log");
+  }
+  return source;
 }
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
@@ -187,14 +210,16 @@ FitResult fit_data(const FitRequest& request) {
     ServingOptions options;
     options.threads = request.threads;
     return fit_serving(
-        points, request.scenario ? *request.scenario : serving_scenario(points, options), options);
+        points,
+        request.scenario ? with_workload(*request.scenario) : serving_scenario(points, options),
+        options);
   }
   std::optional<MeasuredRun> run;
   std::optional<Scenario> scenario;
   if (!kinds.logs.empty()) run = load_measured(kinds.logs);
   std::vector<std::string> notes;
   if (request.scenario) {
-    scenario = load_scenario(*request.scenario);
+    scenario = load_scenario(with_workload(*request.scenario));
     check_names(request, *scenario);
   } else if (run || !kinds.steps.empty()) {
     JsonSource source = scenario_of_run(request, run ? run->facts : MeasuredFacts{},

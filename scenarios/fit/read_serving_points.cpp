@@ -6,6 +6,7 @@
 #include "scenarios/fit/serving_points.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"
+#include "traces/trace_reader.hpp"
 
 namespace spillway {
 
@@ -94,8 +95,12 @@ ServingPoints read_serving_points(const std::string& path) {
   out.path = path;
   CsvTable table(std::make_unique<LineReader>(path, open_bytes(path)), kColumns,
                  OtherColumns::kIgnore);
-  while (table.next()) {
-    if (one_engine(table)) out.points.push_back(point_of(table));
+  try {
+    while (table.next()) {
+      if (one_engine(table)) out.points.push_back(point_of(table));
+    }
+  } catch (const RowError& error) {  // which advises to check a trace
+    throw InputError(error.fault(), error.where(), error.message());
   }
   return out;
 }

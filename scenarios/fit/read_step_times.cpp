@@ -6,6 +6,7 @@
 #include "sim/error.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"
+#include "traces/trace_reader.hpp"
 
 namespace spillway {
 
@@ -136,7 +137,11 @@ StepTimes read_step_times(const std::string& path) {
     throw InputError(Fault::kTrace, {path, 1, "time_us"},
                      "expected one of the columns time_us and time_ms");
   }
-  while (table.next()) out.steps.push_back(step_of(table));
+  try {
+    while (table.next()) out.steps.push_back(step_of(table));
+  } catch (const RowError& error) {  // which advises to check a trace
+    throw InputError(error.fault(), error.where(), error.message());
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/quantile.hpp"
 #include "traces/formats/csv_table.hpp"
 #include "traces/formats/json_row.hpp"
+#include "traces/trace_reader.hpp"
 #include "traces/workload_builder.hpp"
 
 namespace spillway {
@@ -50,6 +51,7 @@ Form form_of(LineReader& lines) {
         "LLM engine (v", "vllm:", "vLLM", "vllm"}) {
     if (text.find(sign) != std::string_view::npos) return Form::kServerLog;
   }
+  if (line.empty()) throw InputError(Fault::kTrace, {lines.path(), 0, ""}, "is empty");
   throw InputError(Fault::kTrace, {lines.path(), 1, ""},
                    "expected a request log (CSV or JSON lines with arrival_s), counters over time "
                    "(CSV with running and waiting), a result of vllm bench serve, engine arguments "
@@ -181,7 +183,13 @@ void refuse_second(const std::string& what, const std::string& first, const std:
 MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredOptions& options) {
   KV_ASSERT(!files.empty(), "a measured run needs a file");
   MeasuredParts parts;
-  for (const std::string& path : files) read_file(path, parts);
+  for (const std::string& path : files) {
+    try {
+      read_file(path, parts);
+    } catch (const RowError& error) {  // which advises to check a trace
+      throw InputError(error.fault(), error.where(), error.message());
+    }
+  }
   // A client's view of requests gives way to the engine's.
   if (parts.logs.size() == 2 && parts.logs[0].columns != parts.logs[1].columns) {
     parts.logs.erase(parts.logs.begin() + (parts.logs[0].columns ? 0 : 1));

@@ -151,6 +151,35 @@ void refuse_twice(const std::vector<std::string>& names, const std::string& path
   }
 }
 
+/// Durations from arrival stand for the time at their end.
+RequestField moment(RequestField field) {
+  if (field == RequestField::kTtft) return RequestField::kFirstToken;
+  return field == RequestField::kE2el ? RequestField::kLastToken : field;
+}
+
+/// A time without its unit, where no other column has that time, would be left out unsaid.
+void refuse_unitless(const std::vector<std::string>& names, const std::string& path,
+                     std::int64_t line) {
+  const auto given = [&](RequestField field) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      const auto column = request_column(name);
+      return column && moment(column->field) == moment(field);
+    });
+  };
+  for (const std::string& name : names) {
+    if (request_column(name) || name.starts_with("finish")) continue;  // may be a yes or no
+    const auto column = request_column(name + "_s");
+    if (!column || column->field == RequestField::kQueued ||
+        column->field == RequestField::kScheduled || given(column->field)) {
+      continue;
+    }
+    throw InputError(Fault::kTrace, {path, line, name},
+                     fmt::format("expected the unit of time in the name, {0}_s, {0}_ms, {0}_us or "
+                                 "{0}_ns, found none",
+                                 name));
+  }
+}
+
 std::string text_of(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_null() ? std::string() : value.dump();
@@ -161,6 +190,7 @@ void add_object(const nlohmann::json& object, std::int64_t line, const RequestLo
   std::vector<std::string> names;
   for (const auto& [key, value] : object.items()) names.push_back(key);
   refuse_twice(names, log.path, line);
+  refuse_unitless(names, log.path, line);
   filler.start(line);
   for (const auto& [key, value] : object.items()) {
     if (const auto column = request_column(key)) filler.put(key, *column, text_of(value));
@@ -175,6 +205,7 @@ void read_request_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts) {
   log.path = lines->path();
   const std::vector<std::string> names = header_names(lines->peek_content());
   refuse_twice(names, log.path, 1);
+  refuse_unitless(names, log.path, 1);
   std::vector<CsvColumn> columns;
   std::vector<RequestColumn> meaning;
   for (const std::string& name : names) {

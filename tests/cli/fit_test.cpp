@@ -168,8 +168,7 @@ TEST_CASE("fit --scenario and --first fit a request log", "[cli]") {
   const std::string log = scene.file("log.csv", request_log(60));
   const std::string scenario =
       scene.file("e.json", R"({"name": "e", "model": {"name": "Llama-3.1-8B"}, "gpu": "H100",
-                    "engine": {"preset": "vllm", "num_gpu_blocks": 4000},
-                    "workload": {"trace": "none"}})");
+                    "engine": {"preset": "vllm", "num_gpu_blocks": 4000}})");
   refused({"fit", log}, 2, "expected --scenario FILE, or --model and --gpu");
   const Args call = {"fit", log, "--scenario", scenario};
   const json all = test::document_of(call);
@@ -187,6 +186,33 @@ TEST_CASE("fit --scenario and --first fit a request log", "[cli]") {
       test::document_of({"fit", log, table, "--model", "Llama-3.1-8B", "--gpu", "H100"});
   CHECK(both["results"]["parts"][0]["part"] == "products/bf16");
   CHECK(both["results"]["overhead_fitted"] == true);
+}
+
+TEST_CASE("fit says of an unknown file which columns it lacks", "[cli][fit]") {
+  const Scene scene;
+  const auto says = [&](const std::string& text, const std::string& what) {
+    refused({"fit", scene.file("data.csv", text), "--gpu", "H100", "--model", "Llama-3.1-8B"}, 3,
+            what);
+  };
+  says("", "is empty; expected one of: a kernel table of products (dtype,m,n,k,latency_ms); ");
+  says("time,decodes,decode_context\n900,1,100\n",
+       "is closest to step times, which needs time_us,decodes,decode_context; missing: time_us;");
+  says("batch_size,isl,heads,num_kv,head_dim,latency_ms\n1,128,32,8,128,0.1\n",
+       "missing: num_heads,num_key_value_heads;");
+  says("alpha,beta\n1,2\n", "expected the columns of one of: a kernel table of products (");
+  says("input_toks,output_toks,arrival,last_token_s\n1,1,0,1\n",
+       "arrival: expected the unit of time in the name, arrival_s, arrival_ms,");
+  says("input_toks,output_toks,arrival_s,e2el\n1,1,0,1\n", "e2el_s, e2el_ms,");
+}
+
+TEST_CASE("a faulty row of measured data is no fault of a trace", "[cli][fit]") {
+  const Scene scene;
+  const std::string steps = scene.file("steps.csv", "time_us,decodes,decode_context\nfast,1,100\n");
+  const auto result =
+      test::spillway({"fit", steps, "--gpu", "H100", "--model", "meta-llama/Llama-3.1-8B"});
+  CHECK(result.code == 3);
+  CHECK_THAT(result.err, ContainsSubstring("steps.csv:2: time_us: expected a time"));
+  CHECK(result.err.find("spillway trace check") == std::string::npos);
 }
 
 TEST_CASE("fit refuses data that decides the same parameters", "[cli]") {
