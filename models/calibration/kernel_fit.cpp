@@ -7,31 +7,19 @@
 #include <set>
 
 #include "models/calibration/fit_errors.hpp"
+#include "models/calibration/form_fit.hpp"
 #include "models/calibration/kernel_predictor.hpp"
-#include "models/calibration/least_squares.hpp"
 #include "models/calibration/product_curves.hpp"
 #include "models/calibration/ratio_fit.hpp"
-#include "models/calibration/shape_hash.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
 
 namespace {
 
-// Parameters of four numbers do not become better known by more rows than this.
-constexpr std::size_t kMostFitted = 4000;
 // Heads x sequences closer than this are one point of an axis.
 constexpr double kSpacing = 1.18;
 constexpr double kAllDistinct = 1.02;
-
-/// A parameter, the member it ends in, and what it means that the data asked for more.
-template <class Kernels>
-struct FormParameter {
-  Parameter parameter;
-  double Kernels::*member;
-  const char* at_low;
-  const char* at_high;
-};
 
 using ProductParameter = FormParameter<ProductKernels>;
 constexpr ProductParameter kProductParameters[] = {
@@ -86,51 +74,6 @@ constexpr AttentionParameter kMixedParameters[] = {
      "decodes beside a prefill are no slower than alone",
      "decodes beside a prefill are slower than their query heads explain"}};
 
-template <class Row>
-std::vector<const Row*> spread(const std::vector<Row>& rows) {
-  const std::size_t every = (rows.size() + kMostFitted - 1) / kMostFitted;
-  std::vector<const Row*> out;
-  for (const Row& row : rows) {
-    if (every <= 1 || shape_hash(row) % every == 0) out.push_back(&row);
-  }
-  return out;
-}
-
-/// Fits `parameters` of `kernels` to `rows`; `us(kernels, row)` is what they predict.
-template <class Kernels, class Row, class Us>
-void fit_part(Kernels& kernels, std::span<const FormParameter<Kernels>> parameters,
-              const std::vector<Row>& rows, const Kernels* start, FitScore* score,
-              std::vector<std::string>& warnings, Us&& us) {
-  std::vector<Parameter> bounded;
-  for (const FormParameter<Kernels>& p : parameters) {
-    bounded.push_back(p.parameter);
-    if (start != nullptr) bounded.back().start = start->*p.member;
-  }
-  const std::vector<const Row*> seen = spread(rows);
-  std::vector<double> measured;
-  for (const Row* row : seen) measured.push_back(row->us);
-  Kernels trial = kernels;
-  const auto predict = [&](std::span<const double> p, std::size_t i) {
-    for (std::size_t k = 0; k < p.size(); ++k) trial.*(parameters[k].member) = p[k];
-    return us(trial, *seen[i]);
-  };
-  const std::vector<double> at = fit_bounded(bounded, measured, predict);
-  for (std::size_t k = 0; k < at.size(); ++k) kernels.*(parameters[k].member) = rounded(at[k]);
-  if (score == nullptr) return;
-  const auto intervals = parameter_intervals(bounded, at, measured, predict);
-  for (std::size_t k = 0; k < at.size(); ++k) {
-    const Parameter& p = bounded[k];
-    const bool on_bound = p.on_bound(at[k]);
-    score->parameters[std::string(p.name)] = {rounded(at[k]), rounded(intervals[k].low),
-                                              rounded(intervals[k].high), on_bound};
-    if (!on_bound) continue;
-    const bool low = at[k] - p.low < p.high - at[k];
-    warnings.push_back(fmt::format("{}: {} ends on the bound {:.4g} of what is possible: {}",
-                                   score->part, p.name, low ? p.low : p.high,
-                                   low ? parameters[k].at_low : parameters[k].at_high));
-  }
-}
-
 /// Errors over the rows that were fitted.
 template <class Row, class Form, class Us>
 void score_rows(FitScore& score, const std::vector<Row>& rows, Form&& form_us, Us&& us) {
@@ -177,6 +120,15 @@ class KernelFitter {
     return &out_.scores.back();
   }
 
+  /// The score of a part in the fit that this one starts at.
+  const FitScore* before(const std::string& part) const {
+    if (options_.start == nullptr) return nullptr;
+    for (const FitScore& score : options_.start->scores) {
+      if (score.part == part) return &score;
+    }
+    return nullptr;
+  }
+
   /// Whether a part has rows enough; where it matters, refuses one that has not.
   bool enough(const std::string& part, std::size_t rows, std::size_t parameters, RowSource from) {
     const std::size_t needed = least_rows(parameters);
@@ -201,6 +153,7 @@ class KernelFitter {
   void fit_elementwise();
   void fit_sampler();
   void fill_absent();
+  ProductKernels usual_products(const std::string& dtype) const;
   AttentionKernels usual_attention(const std::string& kv_dtype, std::uint32_t head_dim) const;
 
   const KernelTables& tables_;
@@ -209,11 +162,21 @@ class KernelFitter {
   ComputeProfile out_;
 };
 
+ProductKernels KernelFitter::usual_products(const std::string& dtype) const {
+  const KernelCoefficients& usual = usual_.kernels;
+  ProductKernels out;
+  out.dtype = dtype;
+  out.overhead_us = usual.gemm_overhead_us;
+  out.flop_efficiency = usual.flop_efficiency;
+  out.byte_efficiency = usual.byte_efficiency;
+  out.norm = usual.gemm_norm;
+  return out;
+}
+
 void KernelFitter::fit_products(const std::string& dtype, const std::vector<ProductRow>& rows) {
   const std::string part = "products/" + dtype;
   if (!enough(part, rows.size(), std::size(kProductParameters), rows.front().from)) return;
-  ProductKernels kernels;
-  kernels.dtype = dtype;
+  ProductKernels kernels = usual_products(dtype);
   const ProductKernels* start = nullptr;
   if (options_.start != nullptr) {
     for (const ProductKernels& k : options_.start->products) {
@@ -223,8 +186,8 @@ void KernelFitter::fit_products(const std::string& dtype, const std::vector<Prod
   FitScore* score = begin_score(part);
   const PeakRates peaks = product_peaks(*tables_.gpu, dtype == "fp8");
   const double weight_bytes = weight_bytes_of(dtype);
-  fit_part(kernels, std::span<const ProductParameter>(kProductParameters), rows, start, score,
-           out_.warnings, [&](const ProductKernels& k, const ProductRow& row) {
+  fit_part(kernels, std::span<const ProductParameter>(kProductParameters), rows, start,
+           before(part), score, out_.warnings, [&](const ProductKernels& k, const ProductRow& row) {
              return 1e6 * product_seconds(form_of(k), {row.rows, row.inputs, row.outputs}, peaks,
                                           weight_bytes);
            });
@@ -297,8 +260,9 @@ void KernelFitter::fit_prefill(AttentionKernels& kernels, const std::string& par
   if (!enough(part, rows.size(), std::size(kPrefillParameters), rows.front().from)) return;
   FitScore* score = begin_score(part);
   const double sms = tables_.gpu->sm_count;
-  fit_part(kernels, std::span<const AttentionParameter>(kPrefillParameters), rows, start, score,
-           out_.warnings, [&](const AttentionKernels& k, const PrefillRow& row) {
+  fit_part(kernels, std::span<const AttentionParameter>(kPrefillParameters), rows, start,
+           before(part), score, out_.warnings,
+           [&](const AttentionKernels& k, const PrefillRow& row) {
              PrefillCall call(row.q_heads);
              call.add(row.tokens, row.cached, row.chunks);
              return 1e6 * prefill_seconds(prefill_form(k), call, sms);
@@ -328,8 +292,9 @@ void KernelFitter::fit_decode(AttentionKernels& kernels, const std::string& part
   FitScore* score = begin_score(part);
   const double memory = tables_.gpu->memory_gbs * 1e9;
   const double token_bytes = 2 * kernels.head_dim * weight_bytes_of(kernels.kv_dtype);
-  fit_part(kernels, std::span<const AttentionParameter>(kDecodeParameters), rows, start, score,
-           out_.warnings, [&](const AttentionKernels& k, const DecodeRow& row) {
+  fit_part(kernels, std::span<const AttentionParameter>(kDecodeParameters), rows, start,
+           before(part), score, out_.warnings,
+           [&](const AttentionKernels& k, const DecodeRow& row) {
              const double bytes = row.sequences * row.held * row.kv_heads * token_bytes;
              return 1e6 * decode_seconds(decode_form(k), row.sequences, bytes, memory);
            });
@@ -363,8 +328,8 @@ void KernelFitter::fit_mixed(AttentionKernels& kernels, const std::string& part,
     prefill.push_back(pure.us(prefill_part(row)));
     decode.push_back(pure.us(decode_part(row)));
   }
-  fit_part(kernels, std::span<const AttentionParameter>(kMixedParameters), rows, start, score,
-           out_.warnings, [&](const AttentionKernels& k, const MixedRow& row) {
+  fit_part(kernels, std::span<const AttentionParameter>(kMixedParameters), rows, start,
+           before(part), score, out_.warnings, [&](const AttentionKernels& k, const MixedRow& row) {
              const auto i = static_cast<std::size_t>(&row - rows.data());
              return prefill[i] +
                     decode[i] * mixed_slowdown(k.mixed_factor, row.q_heads / row.kv_heads);
@@ -435,7 +400,7 @@ void KernelFitter::fit_sampler() {
   };
   ComputeProfile sampled;
   fit_part(sampled, std::span<const FormParameter<ComputeProfile>>(kParameters), rows,
-           options_.start, score, out_.warnings, us);
+           options_.start, before("sampler"), score, out_.warnings, us);
   out_.sampler_us = sampled.sampler_us;
   out_.sequence_us = sampled.sequence_us;
   const auto fitted = [&](const CountRow& row) { return us(out_, row); };
@@ -446,13 +411,7 @@ void KernelFitter::fit_sampler() {
 void KernelFitter::fill_absent() {
   const KernelCoefficients& usual = usual_.kernels;
   if (out_.products.empty()) {
-    ProductKernels kernels;
-    kernels.dtype = "bf16";
-    kernels.overhead_us = usual.gemm_overhead_us;
-    kernels.flop_efficiency = usual.flop_efficiency;
-    kernels.byte_efficiency = usual.byte_efficiency;
-    kernels.norm = usual.gemm_norm;
-    out_.products.push_back(std::move(kernels));
+    out_.products.push_back(usual_products("bf16"));
     warn(fmt::format("products: not measured; as {}", usual_.source));
   }
   if (out_.attention.empty()) {

@@ -96,6 +96,35 @@ TEST_CASE("an interval holds the parameter that a table was made from", "[models
   CHECK(score->mape < 2.1);
 }
 
+TEST_CASE("what rows do not tell stays at the published coefficient", "[models][fit]") {
+  // Small products only: the launch hides both reading and computing.
+  KernelTables tables = product_tables();
+  std::vector<ProductRow>& rows = tables.products["bf16"];
+  rows.clear();
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const double off = 0.02 * (i * 7919 % 32 / 15.5 - 1);
+    rows.push_back(
+        {1.0 + i % 4, 128.0 + 64 * (i / 4 % 4), 128.0 + 64 * (i / 16), 6 * (1 + off), {0, 1}});
+  }
+  ComputeProfile profile = fit_kernels(tables);
+  const double usual = kernel_coefficients(h100()).kernels.flop_efficiency;
+  CHECK(profile.products.at(0).flop_efficiency == usual);
+  CHECK(profile.products.at(0).overhead_us == Approx(6).epsilon(0.03));
+  const FittedParameter& flops =
+      find_score(profile, "products/bf16")->parameters.at("flop_efficiency");
+  CHECK(flops.low == flops.high);
+  bool said = false;
+  for (const std::string& warning : profile.warnings) {
+    said = said || warning.starts_with("products/bf16: the rows do not tell flop_efficiency");
+  }
+  CHECK(said);
+  // A second fit, of nearly the same rows, leaves it there too.
+  KernelFitOptions again;
+  again.start = &profile;
+  again.scores = false;
+  CHECK(fit_kernels(tables, again).products.at(0).flop_efficiency == usual);
+}
+
 TEST_CASE("what was held out is predicted as well as the noise allows", "[models]") {
   KernelTables tables = product_tables();
   add_attention(tables);
