@@ -74,8 +74,8 @@ const FormParameter<Kernels>* take_untold(FormParameters<Kernels>& free, const F
   for (std::size_t k = 0; k < fit.inside.size(); ++k) {
     const Parameter& p = fit.bounded[k];
     const double width = fit.inside[k].high - fit.inside[k].low;
-    // No width: no row depends on it.
-    const double share = width > 0 ? width / (p.high - p.low) : 1;
+    // No width just within a bound: no row depends on it. (Rows without noise have none either.)
+    const double share = width <= 0 && p.on_bound(fit.at[k]) ? 1 : width / (p.high - p.low);
     if (share <= most) continue;
     most = share;
     widest = k;
