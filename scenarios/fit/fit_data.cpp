@@ -200,24 +200,25 @@ FitResult fit_kernel_tables(const FitRequest& request, const std::vector<std::st
 FitResult fit_data(const FitRequest& request) {
   const Kinds kinds = kinds_of(request.data);
   check_together(kinds);
+  std::vector<std::string> notes;
   if (!request.scenario && !request.set.empty() && kinds.steps.empty() && kinds.logs.empty()) {
-    throw InputError(Fault::kUsage, {"--set", 0, ""},
-                     "changes the engine that a request log or step times are of, or what "
-                     "--scenario names; expected one of these");
+    notes.push_back(
+        "--set changes nothing: there is no --scenario, and no engine behind such data");
   }
   if (!kinds.serving.empty()) {
     const ServingPoints points = read_serving_points(kinds.serving.front());
     ServingOptions options;
     options.threads = request.threads;
-    return fit_serving(
+    FitResult out = fit_serving(
         points,
         request.scenario ? with_workload(*request.scenario) : serving_scenario(points, options),
         options);
+    append(out.profile.warnings, notes);
+    return out;
   }
   std::optional<MeasuredRun> run;
   std::optional<Scenario> scenario;
   if (!kinds.logs.empty()) run = load_measured(kinds.logs);
-  std::vector<std::string> notes;
   if (request.scenario) {
     scenario = load_scenario(with_workload(*request.scenario));
     check_names(request, *scenario);
@@ -231,7 +232,10 @@ FitResult fit_data(const FitRequest& request) {
   std::optional<FitResult> kernels;
   if (!kinds.tables.empty()) {
     kernels = fit_kernel_tables(request, kinds.tables, scenario ? &*scenario : nullptr);
-    if (!run && kinds.steps.empty()) return std::move(*kernels);
+    if (!run && kinds.steps.empty()) {
+      append(kernels->profile.warnings, notes);
+      return std::move(*kernels);
+    }
   }
   LogFitOptions options;
   options.first = request.first;

@@ -186,7 +186,8 @@ TEST_CASE("a parameter that no entry accounts for is named", "[cli]") {
   const std::string path =
       scene.file("bare.json", "{\"measured\": [\"m.csv\"], \"scenario\": \"s.json\"}");
   CHECK_THAT(test::spillway({"validate", path}).err,
-             ContainsSubstring("no entry says where a user would get compute.step_us from"));
+             ContainsSubstring("no entry says where a user would get compute.kind, "
+                               "compute.kv_token_ns, compute.step_us and 29 more"));
 }
 
 }  // namespace
