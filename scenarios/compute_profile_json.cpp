@@ -1,19 +1,15 @@
 #include "scenarios/compute_profile_json.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "models/compute/ratio_grid.hpp"
 #include "scenarios/compute_profile_fields.hpp"
 #include "scenarios/config/field_json.hpp"
+#include "scenarios/profile_document.hpp"
 
 namespace spillway {
 
 namespace {
-
-bool ascending(const std::vector<double>& v) {
-  return !v.empty() && std::adjacent_find(v.begin(), v.end(), std::greater_equal<>()) == v.end();
-}
 
 void check_axes(const ObjectReader& in, const char* key, const RatioGrid& grid, std::size_t axes) {
   if (grid.empty() || grid.axes.size() == axes) return;
@@ -30,26 +26,9 @@ void refuse_twice(const ObjectReader& in, const char* key, const Rows& rows, Sam
   }
 }
 
-/// The envelope says that this is a compute profile that we can read.
-void check_envelope(const ObjectReader& top) {
-  const std::string kind = top.require_text("kind", "\"compute-profile\"");
-  if (kind != kComputeProfileKind) {
-    top.fail("kind", fmt::format("expected \"{}\", found \"{}\"{}", kComputeProfileKind, kind,
-                                 kind == "hardware-profile"
-                                     ? "; make one of kernel tables with: spillway fit"
-                                     : ""));
-  }
-  const auto version = [&](std::string_view key, std::int64_t known) {
-    const std::int64_t found =
-        top.require_integer(key, 0, std::numeric_limits<std::int32_t>::max());
-    if (found == known) return;
-    top.fail(key, fmt::format("unknown version {}; expected {}. Another version of spillway wrote "
-                              "this profile: fit again with this one, or use that one",
-                              found, known));
-  };
-  version("schema_version", kSchemaVersion);
-  version("profile_version", kComputeProfileVersion);
-}
+constexpr ProfileKind kKind = {kComputeProfileKind, kComputeProfileVersion, "fit",
+                               "hardware-profile",
+                               "; make one of kernel tables with: spillway fit"};
 
 }  // namespace
 
@@ -134,21 +113,13 @@ std::string render_compute_profile(const Document& document) {
 
 ComputeProfile read_compute_profile(const JsonSource& source, std::vector<std::string>& warnings) {
   const ObjectReader top(source, "", "a profile document");
-  check_envelope(top);
+  check_profile_envelope(top, kKind);
   const auto results = top.open_object("results");
   if (!results) top.missing("results", "an object");
   UnknownMembers unknown;
   ComputeProfile out = read_row<ComputeProfile>(*results, "", unknown);
   out.warnings = top.texts("warnings").value_or(std::vector<std::string>());
-  if (!unknown.empty()) {
-    warnings.push_back(fmt::format("{}: members this version does not know are left out: {}",
-                                   source.name(), fmt::join(unknown, ", ")));
-  }
-  const auto digest = top.text("digest");
-  if (!digest || *digest != digest_of(source.root().at("results"))) {
-    warnings.push_back(
-        fmt::format("{}: the results do not match their digest: edited by hand?", source.name()));
-  }
+  warn_of_contents(top, unknown, warnings);
   return out;
 }
 

@@ -138,6 +138,17 @@ class KernelFitter {
         fmt::format("{}: {} points are too few to fit; expected at least {}", part, rows, needed));
   }
 
+  /// Once forms and ratios are known.
+  template <class Row>
+  void score_attention(FitScore* score, const AttentionKernels& kernels,
+                       const std::vector<Row>& rows) {
+    if (score == nullptr) return;
+    const AttentionPredictor fitted(kernels, *tables_.gpu);
+    score_rows(
+        *score, rows, [&](const Row& row) { return fitted.form_us(row); },
+        [&](const Row& row) { return fitted.us(row); });
+  }
+
   void warn(std::string text) {
     if (options_.scores) out_.warnings.push_back(std::move(text));
   }
@@ -153,8 +164,6 @@ class KernelFitter {
   void fit_elementwise();
   void fit_sampler();
   void fill_absent();
-  ProductKernels usual_products(const std::string& dtype) const;
-  AttentionKernels usual_attention(const std::string& kv_dtype, std::uint32_t head_dim) const;
 
   const KernelTables& tables_;
   const KernelFitOptions& options_;
@@ -162,21 +171,10 @@ class KernelFitter {
   ComputeProfile out_;
 };
 
-ProductKernels KernelFitter::usual_products(const std::string& dtype) const {
-  const KernelCoefficients& usual = usual_.kernels;
-  ProductKernels out;
-  out.dtype = dtype;
-  out.overhead_us = usual.gemm_overhead_us;
-  out.flop_efficiency = usual.flop_efficiency;
-  out.byte_efficiency = usual.byte_efficiency;
-  out.norm = usual.gemm_norm;
-  return out;
-}
-
 void KernelFitter::fit_products(const std::string& dtype, const std::vector<ProductRow>& rows) {
   const std::string part = "products/" + dtype;
   if (!enough(part, rows.size(), std::size(kProductParameters), rows.front().from)) return;
-  ProductKernels kernels = usual_products(dtype);
+  ProductKernels kernels = product_kernels(usual_.kernels, dtype);
   const ProductKernels* start = nullptr;
   if (options_.start != nullptr) {
     for (const ProductKernels& k : options_.start->products) {
@@ -206,26 +204,11 @@ void KernelFitter::fit_products(const std::string& dtype, const std::vector<Prod
   out_.products.push_back(std::move(kernels));
 }
 
-AttentionKernels KernelFitter::usual_attention(const std::string& kv_dtype,
-                                               std::uint32_t head_dim) const {
-  const KernelCoefficients& usual = usual_.kernels;
-  AttentionKernels out;
-  out.kv_dtype = kv_dtype;
-  out.head_dim = head_dim;
-  out.prefill_us = usual.prefill_us;
-  out.prefill_key_ns = usual.prefill_key_ns;
-  out.prefill_lead_keys = usual.prefill_lead_keys;
-  out.decode_us = usual.decode_us;
-  out.decode_efficiency = usual.decode_efficiency;
-  out.decode_sequence_us = usual.decode_sequence_us;
-  out.mixed_factor = usual.mixed_factor;
-  return out;
-}
-
 void KernelFitter::fit_attention(const std::pair<std::string, std::uint32_t>& key,
                                  const AttentionRows& rows) {
   if (rows.prefill.empty() && rows.decode.empty()) return;
-  AttentionKernels kernels = usual_attention(key.first, key.second);
+  AttentionKernels kernels = attention_kernels(usual_.kernels, key.first);
+  kernels.head_dim = key.second;
   const AttentionKernels* start = nullptr;
   if (options_.start != nullptr) {
     for (const AttentionKernels& k : options_.start->attention) {
@@ -275,11 +258,7 @@ void KernelFitter::fit_prefill(AttentionKernels& kernels, const std::string& par
   constexpr std::array<std::size_t, 3> kFill = {0, 2, 1};
   kernels.prefill = fit_grid(points[0], kAxes, kFill);
   kernels.prefill_mha = fit_grid(points[1], kAxes, kFill);
-  if (score == nullptr) return;
-  const AttentionPredictor fitted(kernels, *tables_.gpu);
-  score_rows(
-      *score, rows, [&](const PrefillRow& row) { return fitted.form_us(row); },
-      [&](const PrefillRow& row) { return fitted.us(row); });
+  score_attention(score, kernels, rows);
 }
 
 void KernelFitter::fit_decode(AttentionKernels& kernels, const std::string& part,
@@ -308,11 +287,7 @@ void KernelFitter::fit_decode(AttentionKernels& kernels, const std::string& part
   constexpr std::array<std::size_t, 3> kFill = {2, 0, 1};
   kernels.decode = fit_grid(points[0], kAxes, kFill);
   kernels.decode_mha = fit_grid(points[1], kAxes, kFill);
-  if (score == nullptr) return;
-  const AttentionPredictor fitted(kernels, *tables_.gpu);
-  score_rows(
-      *score, rows, [&](const DecodeRow& row) { return fitted.form_us(row); },
-      [&](const DecodeRow& row) { return fitted.us(row); });
+  score_attention(score, kernels, rows);
 }
 
 void KernelFitter::fit_mixed(AttentionKernels& kernels, const std::string& part,
@@ -345,11 +320,7 @@ void KernelFitter::fit_mixed(AttentionKernels& kernels, const std::string& part,
                       added / row.us});
   }
   kernels.mixed = fit_grid(points, {kSpacing, kAllDistinct, kAllDistinct}, {2, 0, 1});
-  if (score == nullptr) return;
-  const AttentionPredictor fitted(kernels, *tables_.gpu);
-  score_rows(
-      *score, rows, [&](const MixedRow& row) { return fitted.form_us(row); },
-      [&](const MixedRow& row) { return fitted.us(row); });
+  score_attention(score, kernels, rows);
 }
 
 /// The passes that the largest batches show, and how much more smaller ones take.
@@ -411,12 +382,11 @@ void KernelFitter::fit_sampler() {
 void KernelFitter::fill_absent() {
   const KernelCoefficients& usual = usual_.kernels;
   if (out_.products.empty()) {
-    out_.products.push_back(usual_products("bf16"));
+    out_.products.push_back(product_kernels(usual, "bf16"));
     warn(fmt::format("products: not measured; as {}", usual_.source));
   }
   if (out_.attention.empty()) {
-    constexpr std::uint32_t kUsualWidth = 128;
-    out_.attention.push_back(usual_attention("bf16", kUsualWidth));
+    out_.attention.push_back(attention_kernels(usual, "bf16"));
     warn(fmt::format("attention: not measured; as {}", usual_.source));
   }
   if (tables_.elementwise.empty()) {

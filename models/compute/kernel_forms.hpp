@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/compute/compute_profile.hpp"
@@ -138,6 +140,29 @@ inline PrefillForm prefill_form(const AttentionKernels& k) {
 }
 inline DecodeForm decode_form(const AttentionKernels& k) {
   return {k.decode_us, k.decode_efficiency, k.decode_sequence_us};
+}
+
+/// A GPU's coefficients as the kernels of a profile that nothing measured.
+inline ProductKernels product_kernels(const KernelCoefficients& k, std::string dtype) {
+  ProductKernels out;
+  out.dtype = std::move(dtype);
+  out.overhead_us = k.gemm_overhead_us;
+  out.flop_efficiency = k.flop_efficiency;
+  out.byte_efficiency = k.byte_efficiency;
+  out.norm = k.gemm_norm;
+  return out;
+}
+inline AttentionKernels attention_kernels(const KernelCoefficients& k, std::string kv_dtype) {
+  AttentionKernels out;
+  out.kv_dtype = std::move(kv_dtype);
+  out.prefill_us = k.prefill_us;
+  out.prefill_key_ns = k.prefill_key_ns;
+  out.prefill_lead_keys = k.prefill_lead_keys;
+  out.decode_us = k.decode_us;
+  out.decode_efficiency = k.decode_efficiency;
+  out.decode_sequence_us = k.decode_sequence_us;
+  out.mixed_factor = k.mixed_factor;
+  return out;
 }
 
 }  // namespace spillway

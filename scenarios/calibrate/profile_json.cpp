@@ -1,15 +1,13 @@
 #include "scenarios/calibrate/profile_json.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <concepts>
-#include <limits>
 #include <set>
 
 #include "scenarios/calibrate/profile_fields.hpp"
 #include "scenarios/config/field_json.hpp"
+#include "scenarios/profile_document.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -45,23 +43,7 @@ void read_rows(const ObjectReader& in, std::string_view key, Rows& rows, const s
   }
 }
 
-/// The envelope says that this is a profile that we can read.
-void check_envelope(const ObjectReader& top) {
-  const std::string kind = top.require_text("kind", "\"hardware-profile\"");
-  if (kind != kProfileKind) {
-    top.fail("kind", fmt::format("expected \"{}\", found \"{}\"", kProfileKind, kind));
-  }
-  const auto version = [&](std::string_view key, std::int64_t known) {
-    const std::int64_t found =
-        top.require_integer(key, 0, std::numeric_limits<std::int32_t>::max());
-    if (found == known) return;
-    top.fail(key, fmt::format("unknown version {}; expected {}. Another version of spillway wrote "
-                              "this profile: measure again with this one, or use that one",
-                              found, known));
-  };
-  version("schema_version", kSchemaVersion);
-  version("profile_version", kProfileVersion);
-}
+constexpr ProfileKind kKind = {kProfileKind, kProfileVersion, "measure"};
 
 }  // namespace
 
@@ -69,9 +51,6 @@ void check_envelope(const ObjectReader& top) {
 
 /// A table is a full grid over ascending arguments.
 void Fields<FitTable>::check(const ObjectReader& in, const FitTable& table) {
-  const auto ascending = [](const std::vector<double>& v) {
-    return !v.empty() && std::adjacent_find(v.begin(), v.end(), std::greater_equal<>()) == v.end();
-  };
   if (!ascending(table.x)) in.fail("x", "expected ascending numbers");
   if (!ascending(table.y)) in.fail("y", "expected ascending numbers");
   const std::size_t cells = table.x.size() * table.y.size();
@@ -171,7 +150,7 @@ std::vector<std::string> add_row(HardwareProfile& profile, std::string_view sect
 
 HardwareProfile read_profile(const JsonSource& source, std::vector<std::string>& warnings) {
   const ObjectReader top(source, "", "a profile document");
-  check_envelope(top);
+  check_profile_envelope(top, kKind);
   const auto results = top.open_object("results");
   if (!results) top.missing("results", "an object");
 
@@ -210,15 +189,7 @@ HardwareProfile read_profile(const JsonSource& source, std::vector<std::string>&
     if (!known.contains(key)) unknown.insert(key);
   }
 
-  if (!unknown.empty()) {
-    warnings.push_back(fmt::format("{}: members this version does not know are left out: {}",
-                                   source.name(), fmt::join(unknown, ", ")));
-  }
-  const auto digest = top.text("digest");
-  if (!digest || *digest != digest_of(source.root().at("results"))) {
-    warnings.push_back(
-        fmt::format("{}: the results do not match their digest: edited by hand?", source.name()));
-  }
+  warn_of_contents(top, unknown, warnings);
   return p;
 }
 

@@ -4,6 +4,7 @@
 
 #include "models/catalogue/weights.hpp"
 #include "models/compute/kernel_choice.hpp"
+#include "models/compute/kernel_forms.hpp"
 #include "models/compute/small_reduce.hpp"
 #include "scenarios/compute_profile_json.hpp"
 #include "sim/error.hpp"
@@ -155,24 +156,11 @@ ComputeProfile StepModel::profile(std::span<const double> values) const {
   out.tensor_parallel = cost.shards.tensor;
   const double bytes =
       cost.weight_bytes > 0 ? cost.weight_bytes : published_weight_bytes(*cost.model);
-  out.products.push_back({.dtype = bytes < kFp8WeightBytes ? "fp8" : "bf16",
-                          .overhead_us = k.gemm_overhead_us,
-                          .flop_efficiency = k.flop_efficiency,
-                          .byte_efficiency = k.byte_efficiency,
-                          .norm = k.gemm_norm,
-                          .curves = {}});
-  AttentionKernels attention;
-  attention.kv_dtype = cost.kv_bits == 8 ? "fp8" : "bf16";
+  out.products.push_back(product_kernels(k, bytes < kFp8WeightBytes ? "fp8" : "bf16"));
+  AttentionKernels attention = attention_kernels(k, cost.kv_bits == 8 ? "fp8" : "bf16");
   if (cost.model->head_dim > 0) {
     attention.head_dim = static_cast<std::uint32_t>(cost.model->head_dim);
   }
-  attention.prefill_us = k.prefill_us;
-  attention.prefill_key_ns = k.prefill_key_ns;
-  attention.prefill_lead_keys = k.prefill_lead_keys;
-  attention.decode_us = k.decode_us;
-  attention.decode_efficiency = k.decode_efficiency;
-  attention.decode_sequence_us = k.decode_sequence_us;
-  attention.mixed_factor = k.mixed_factor;
   out.attention.push_back(attention);
   out.elementwise_passes = k.elementwise_passes;
   return out;
