@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/result.hpp"
+#include "sim/plan_result.hpp"
 
 namespace spillway {
 

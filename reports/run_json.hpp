@@ -1,4 +1,4 @@
-// RunResult and PlanResult to JSON and back, under the key names of the contract.
+// RunResult to JSON and back, under the key names of the contract.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +8,8 @@
 namespace spillway {
 
 nlohmann::json to_json(const RunResult& run);
-nlohmann::json to_json(const PlanResult& plan);
 
-/// Throw nlohmann::json::exception when a member is missing or of another type.
+/// Throws nlohmann::json::exception when a member is missing or of another type.
 RunResult run_from_json(const nlohmann::json& results);
-PlanResult plan_from_json(const nlohmann::json& results);
 
 }  // namespace spillway

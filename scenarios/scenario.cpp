@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kTopKeys[] = {"name",  "description", "model",    "gpu",      "engine",
                                          "tiers", "links",       "compute",  "workload", "slo",
                                          "plan",  "seed",        "policies", "media",    "hardware",
-                                         "host",  "measured"};
+                                         "host",  "measured",    "sweep",    "fleet"};
 
 }  // namespace
 
@@ -127,7 +127,9 @@ Scenario load_scenario(const JsonSource& source) {
   read_policies(top, s);
   read_workload(top, s);
   read_slo(top, s);
+  read_fleet(top, s);
   read_plan(top, s);
+  read_sweep(top, s);
   read_host(top, s);
   check_v0(top, s);
   return s;

@@ -36,7 +36,8 @@ namespace spillway {
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
   static const KeyTable kTop, kModel, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
-      kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kSlo, kPlan, kPolicies;
+      kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kGrowth, kReplication, kSlo,
+      kPlan, kDemand, kSweep, kFleet, kPolicies;
 };
 
 /// Weights of another type than the published ones.
@@ -136,6 +137,21 @@ struct ClassChoice {
   SourceRef where;
 };
 
+/// workload.growth: factors on what was recorded; the planner's demand scenarios use them too.
+struct GrowthChoice {
+  double rate = 1;     ///< session starts
+  double context = 1;  ///< tokens of prompts and answers
+  double reuse = 1;    ///< share of prompt blocks that earlier prompts held; at most what there is
+  double tenants = 1;  ///< copies of the population with prefixes of their own
+  bool any() const { return rate != 1 || context != 1 || reuse != 1 || tenants != 1; }
+};
+
+/// workload.replication: what a replicate of the workload is.
+struct ReplicationChoice {
+  std::uint32_t requests = 0;      ///< measured ones at least; 0: as the SLO's percentiles need
+  std::optional<double> warmup_s;  ///< none: found from the run (MSER-5) with a floor
+};
+
 struct WorkloadChoice {
   std::string trace;  ///< path, empty when synthetic
   std::optional<SyntheticConfig> synthetic;
@@ -145,6 +161,9 @@ struct WorkloadChoice {
   ArrivalConfig arrival;
   Time warmup{};  ///< requests that arrive earlier run, but are not measured
   std::vector<ClassChoice> classes;
+  std::vector<std::string> days;  ///< further recordings of the same service, one a replicate
+  GrowthChoice growth;
+  ReplicationChoice replication;
   SourceRef where;
 };
 
@@ -161,12 +180,55 @@ struct SloTarget {
   std::string name;       ///< key of a run's results
   bool at_least = false;  ///< a minimum instead of a maximum
   double target = 0;
+  std::string tenant;  ///< whose requests; empty: everyone's
+  SourceRef where;
+};
+
+enum class Objective : std::uint8_t { kLeastDram, kLeastCost, kMostLoad, kMostGoodputPerCost };
+std::string_view name_of(Objective objective);
+
+/// A key of the scenario and the values that a plan or a sweep tries, as written (strings bare,
+/// anything else as JSON).
+struct SearchAxis {
+  std::string key;  ///< dotted, as in --set
+  std::vector<std::string> values;
+  SourceRef where;
+};
+
+/// plan.demand: another demand that the recommendation should hold for.
+struct DemandChoice {
+  std::string name;
+  GrowthChoice growth;
+  SourceRef where;
 };
 
 struct PlanChoice {
   std::string tier = "dram";
-  std::vector<std::string> sizes;  ///< as written, ascending
+  std::vector<std::string> sizes;  ///< as written, ascending; empty: chosen from the reuse curve
   std::vector<Capacity> capacities;
+  std::vector<SearchAxis> search;
+  Objective objective = Objective::kLeastDram;
+  double confidence = 0.95;
+  std::uint32_t replications = 40;  ///< most of one cell; 1: the workload itself, no interval
+  std::uint64_t max_runs = 0;       ///< budget; 0: none
+  std::string round_to;             ///< sizes that can be bought or set, e.g. "16GiB"
+  std::string prices;               ///< path of a prices file; empty: none
+  std::vector<DemandChoice> demand;
+  bool sensitivity = true;
+  SourceRef where;
+};
+
+/// sweep: the cells of a campaign.
+struct SweepChoice {
+  std::vector<SearchAxis> vary;
+  std::uint32_t replications = 1;
+  SourceRef where;
+};
+
+/// fleet: identical instances of everything else, among which sessions are split.
+struct FleetChoice {
+  std::uint32_t replicas = 1;
+  SourceRef where;
 };
 
 struct Scenario {
@@ -201,6 +263,8 @@ struct Scenario {
   WorkloadChoice workload;
   std::vector<SloTarget> slo;
   std::optional<PlanChoice> plan;
+  std::optional<SweepChoice> sweep;
+  FleetChoice fleet;
   std::uint64_t seed = 1;
   std::vector<std::string> notes;
 

@@ -1,4 +1,4 @@
-// The plain results that a run and a plan produce, and that reports render.
+// The plain result that a run produces, and that reports render.
 #pragma once
 
 #include <cstdint>
@@ -202,26 +202,5 @@ inline double cached_share(const RunResult& run, std::size_t first_tier = 0) {
              ? 0
              : static_cast<double>(tokens) / static_cast<double>(run.input_tokens);
 }
-
-/// One size that a plan tried.
-struct PlanPoint {
-  std::int64_t capacity_bytes = 0;
-  bool unbounded = false;  ///< capacity "inf"
-  std::string capacity;    ///< as written, e.g. "64GiB"
-  bool feasible = false;
-  std::string digest;  ///< of the run behind it
-  RunResult run;
-};
-
-struct PlanResult {
-  std::string tier;
-  std::vector<PlanPoint> points;  ///< ascending in size
-  int recommended = -1;           ///< index of the smallest feasible size; -1: none
-  int knee = -1;                  ///< beyond it a larger tier gains little; -1: no knee
-  std::string verdict;            ///< one sentence
-  std::string binding;            ///< capacity, policy, bandwidth, compute or none, with why
-  double headroom = 0;            ///< least relative distance to a target at the recommendation
-  std::vector<std::string> notes;
-};
 
 }  // namespace spillway

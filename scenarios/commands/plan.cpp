@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
-#include "reports/run_json.hpp"
+#include "reports/plan/plan_json.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"

@@ -5,6 +5,7 @@
 #include "reports/compare_report.hpp"
 #include "reports/format.hpp"
 #include "reports/renderer.hpp"
+#include "reports/plan/plan_json.hpp"
 #include "reports/run_json.hpp"
 #include "reports/validation_report.hpp"
 #include "scenarios/calibrate/profile_json.hpp"

@@ -12,7 +12,7 @@
 #include "reports/format.hpp"
 #include "reports/run_json.hpp"
 #include "scenarios/compare/account.hpp"
-#include "scenarios/compare/replicates.hpp"
+#include "scenarios/experiment/replicates.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/run_metrics.hpp"

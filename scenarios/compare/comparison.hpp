@@ -9,7 +9,7 @@
 #include <functional>
 #include <string_view>
 
-#include "scenarios/compare/variants.hpp"
+#include "scenarios/experiment/variants.hpp"
 #include "sim/compare_result.hpp"
 #include "traces/byte_source.hpp"
 

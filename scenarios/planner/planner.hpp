@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "scenarios/scenario.hpp"
-#include "sim/result.hpp"
+#include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {

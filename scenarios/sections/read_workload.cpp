@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 
-#include "scenarios/run_metrics.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -29,11 +28,11 @@ constexpr Names kWorkloadKeys[] = {"trace",
                                    "sessions",
                                    "warmup_s",
                                    "horizon_s",
-                                   "classes"};
-constexpr Names kSloKeys[] = {"metric", "max", "min"};
-constexpr Names kPlanKeys[] = {"tier", "sizes"};
+                                   "classes",
+                                   "days",
+                                   "growth",
+                                   "replication"};
 
-constexpr double kHuge = 1e15;
 constexpr double kMostSeconds = 3e8;  // ten years
 
 // -------------------------------------------------------------------------
@@ -112,8 +111,6 @@ void read_measured(const ObjectReader& workload, WorkloadChoice& w) {
 const KeyTable ScenarioKeys::kWorkload = kWorkloadKeys;
 const std::vector<Names> kSyntheticNames = synthetic_names();
 const KeyTable ScenarioKeys::kSynthetic = kSyntheticNames;
-const KeyTable ScenarioKeys::kSlo = kSloKeys;
-const KeyTable ScenarioKeys::kPlan = kPlanKeys;
 
 void read_workload(const ObjectReader& top, Scenario& s) {
   const auto workload = top.object("workload", ScenarioKeys::kWorkload);
@@ -164,52 +161,7 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   assign(w.arrival.concurrency, workload->integer("concurrency", 1, 1 << 30));
   read_measured(*workload, w);
   read_classes(*workload, s);
-}
-
-void read_slo(const ObjectReader& top, Scenario& s) {
-  for (const ObjectReader& item : top.objects("slo", ScenarioKeys::kSlo)) {
-    SloTarget target;
-    target.name = item.require_text("metric");
-    const RunMetric* metric = find_metric(slo_metrics(), target.name);
-    if (metric == nullptr) {
-      item.fail("metric", unknown_name("metric", target.name, metric_names(slo_metrics())));
-    }
-    const bool latency = metric->lower_is_better;
-    const std::string_view bound = latency ? "max" : "min";
-    if (item.has(latency ? "min" : "max")) {
-      item.fail(latency ? "min" : "max", fmt::format("expected {} for {}", bound, target.name));
-    }
-    target.at_least = !latency;
-    target.target = item.require_number(bound, 0, kHuge);
-    s.slo.push_back(target);
-  }
-}
-
-void read_plan(const ObjectReader& top, Scenario& s) {
-  const auto plan = top.object("plan", ScenarioKeys::kPlan);
-  if (!plan) return;
-  PlanChoice out;
-  out.tier = plan->text("tier").value_or(s.tier ? s.tier->name : "dram");
-  if (!s.tier || s.tier->name != out.tier) {
-    plan->fail("tier", fmt::format("unknown tier \"{}\"; known: {}", out.tier,
-                                   s.tier ? s.tier->name : "none below hbm"));
-  }
-  const auto sizes = plan->texts("sizes", ObjectReader::kSize);
-  if (!sizes || sizes->empty()) plan->missing("sizes", "sizes to try, e.g. [\"0GiB\", \"64GiB\"]");
-  std::uint64_t previous = 0;
-  for (const std::string& size : *sizes) {
-    const Capacity capacity =
-        instance_capacity(s, *s.tier, parse_capacity(size, plan->where("sizes")));
-    const std::uint64_t blocks = checked_tier_blocks(s, capacity, size, plan->where("sizes"));
-    if (!out.sizes.empty() && blocks <= previous) {
-      plan->fail("sizes", fmt::format("expected ascending sizes, found {} after {}", size,
-                                      out.sizes.back()));
-    }
-    previous = blocks;
-    out.sizes.push_back(size);
-    out.capacities.push_back(capacity);
-  }
-  s.plan = std::move(out);
+  read_replication(*workload, s);
 }
 
 }  // namespace spillway

@@ -79,6 +79,12 @@ void read_workload(const ObjectReader& top, Scenario& s);
 void read_classes(const ObjectReader& workload, Scenario& s);
 void read_slo(const ObjectReader& top, Scenario& s);
 void read_plan(const ObjectReader& top, Scenario& s);
+void read_sweep(const ObjectReader& top, Scenario& s);
+void read_fleet(const ObjectReader& top, Scenario& s);
+/// The key `growth` of a workload or of a plan's demand.
+GrowthChoice read_growth(const ObjectReader& o);
+/// The workload's days, growth and replication.
+void read_replication(const ObjectReader& workload, Scenario& s);
 
 /// The blocks behind a size of the tier below HBM, written as `text`. Throws InputError where it
 /// holds not even one block without being 0, or more bytes than can be counted.

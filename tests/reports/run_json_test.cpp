@@ -1,4 +1,5 @@
 // Results as JSON: complete in both directions, finite, and told apart by their digest.
+#include "reports/plan/plan_json.hpp"
 #include "reports/run_json.hpp"
 
 #include <limits>

@@ -6,7 +6,7 @@
 
 #include "reports/renderer.hpp"
 #include "reports/report.hpp"
-#include "sim/result.hpp"
+#include "sim/plan_result.hpp"
 
 namespace spillway::test {
 

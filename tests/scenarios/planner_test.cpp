@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "reports/plan/plan_json.hpp"
 #include "tests/scenarios/run_setup.hpp"
 
 namespace spillway::test {

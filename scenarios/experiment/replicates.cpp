@@ -1,4 +1,4 @@
-#include "scenarios/compare/replicates.hpp"
+#include "scenarios/experiment/replicates.hpp"
 
 #include <fmt/format.h>
 

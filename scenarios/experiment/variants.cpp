@@ -1,4 +1,4 @@
-#include "scenarios/compare/variants.hpp"
+#include "scenarios/experiment/variants.hpp"
 
 #include <fmt/ranges.h>
 

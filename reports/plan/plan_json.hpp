@@ -1,0 +1,15 @@
+// PlanResult to JSON and back, under the key names of the contract. Each part has its own file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+nlohmann::json to_json(const PlanResult& plan);
+
+/// Throws nlohmann::json::exception when a member is missing or of another type.
+PlanResult plan_from_json(const nlohmann::json& results);
+
+}  // namespace spillway

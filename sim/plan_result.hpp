@@ -1,0 +1,97 @@
+// What a plan found: every cell that it tried (one combination of sizes and searched values), which
+// one it recommends and with what confidence, why, and what would change that.
+//
+// Cells keep their order: searched values as written, the first key changing slowest, sizes
+// ascending within them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/plan_parts.hpp"
+#include "sim/result.hpp"
+
+namespace spillway {
+
+/// One target of the SLO at one cell, over its replications.
+///
+/// A percentile target is a statement about a share of requests: p99 <= 2 s says that at most 1% of
+/// them take longer. `x` is that share, for other targets the figure itself; `limit` what it may
+/// be.
+struct TargetEstimate {
+  std::string name;    ///< a result key, e.g. p99_ttft_ms
+  std::string tenant;  ///< whose requests; empty: everyone's
+  bool at_least = false;
+  double target = 0;
+  double value = 0;  ///< the figure that `target` bounds, of all replications together
+  double x = 0;      ///< mean over replications
+  double limit = 0;
+  double bound = 0;     ///< one-sided confidence bound of `x`, on the side of `limit`
+  bool met = false;     ///< as `x` says
+  bool backed = false;  ///< as `bound` says too
+};
+
+enum class CellVerdict : std::uint8_t {
+  kMet,       ///< with the plan's confidence
+  kMissed,    ///< with the plan's confidence
+  kLooksMet,  ///< screened only, or undecided at the end of the budget
+  kLooksMissed,
+  kExcluded,  ///< not judged: `reason` says why
+};
+
+struct PlanPoint {
+  std::string name;  ///< its size and searched values, joined
+  std::vector<std::pair<std::string, std::string>> values;  ///< of the searched keys
+  std::int64_t capacity_bytes = 0;
+  bool unbounded = false;  ///< capacity "inf"
+  std::string capacity;    ///< as written, e.g. "64GiB"
+  bool feasible = false;   ///< met with confidence; without replications, met by `run`
+  CellVerdict verdict = CellVerdict::kLooksMissed;
+  std::string reason{};  ///< why it is out: a stable word, e.g. "slo", "dominated", "cold-limited"
+  std::uint32_t replications = 0;
+  std::uint32_t cut = 0;  ///< of these, stopped early as their verdict was decided
+  std::vector<TargetEstimate> targets{};
+  double attainment = 0;      ///< share of requests that meet every latency target
+  double attainment_low = 0;  ///< its one-sided bound
+  bool cold_limited = false;  ///< the workload never filled its tiers
+  std::string digest;         ///< of `run`
+  RunResult run;              ///< of the workload itself
+};
+
+/// How sure the recommendation is, and how that was found out.
+struct PlanConfidence {
+  double level = 0.95;  ///< that the recommended cell meets every target
+  std::string method;   ///< how replications came about
+  std::uint64_t runs = 0;
+  std::uint64_t reused = 0;  ///< of these, taken from the cache
+  std::vector<std::uint32_t> stages;
+  std::string stop_reason;
+  std::string boundary;  ///< smooth, cliff, non_monotone or none
+};
+
+struct PlanResult {
+  std::string tier;
+  std::string objective = "least-dram";
+  std::vector<PlanPoint> points;
+  int recommended = -1;  ///< index of the best cell that meets the SLO; -1: none
+  int runner_up = -1;
+  std::string runner_up_reason{};  ///< why it lost
+  int feasible_min = -1;           ///< smallest size that meets the SLO, at the recommended values
+  int infeasible_max = -1;         ///< largest size below that which misses it
+  std::string first_breach{};      ///< the target it misses first, with its figure
+  int knee = -1;                   ///< beyond it a larger tier gains little; -1: no knee
+  std::string verdict;             ///< one sentence
+  std::string binding;  ///< capacity, policy, bandwidth, compute, admission or none, with why
+  double headroom = 0;  ///< least relative distance to a target at the recommendation
+  std::optional<PlanConfidence> confidence;  ///< none: judged by the workload itself
+  PlanJudgement judgement;
+  std::optional<EngineFlags> flags;  ///< of the recommended cell
+  std::optional<PlanCost> cost;
+  std::optional<Sensitivity> sensitivity;
+  std::vector<std::string> notes;
+};
+
+}  // namespace spillway
