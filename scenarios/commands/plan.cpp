@@ -8,13 +8,12 @@
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/planner/planner.hpp"
-#include "scenarios/resolved.hpp"
 
 namespace spillway {
 
 namespace {
 
-struct PlanOptions {
+struct PlanVerb {
   std::string scenario;
   bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
@@ -38,27 +37,28 @@ Report terminal_report(const Scenario& scenario, const PlanResult& plan) {
   return report;
 }
 
-int run(const PlanOptions& options) {
+int run(const PlanVerb& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
   const JsonSource source = open_scenario_source(options.scenario, common);
-  Scenario scenario = load_scenario(source);
-  check_hardware_here(scenario, options.strict);
-  check_plan_on_host(scenario);
+  const Scenario scenario = load_scenario(source);
   refuse_own_inputs(common, {options.scenario, scenario.workload.trace});
   Progress reading("reading", "MB", !common.quiet);
-  const Workload workload = open_workload(scenario, reading.reader());
-  reading.finish();
-
-  Progress planning("planning", "sizes", !common.quiet);
-  const PlanOutcome outcome =
-      plan_sizes(scenario, workload, common.thread_count(),
-                 [&](std::size_t done, std::size_t total) { planning.update(done, total); });
+  Progress planning("planning", "runs", !common.quiet);
+  PlanOptions choice;
+  choice.threads = common.thread_count();
+  choice.check = [&](Scenario& s) { check_hardware_here(s, options.strict); };
+  choice.reading = reading.reader();
+  choice.progress = [&](std::uint64_t done, std::uint64_t total) {
+    reading.finish();
+    planning.update(done, total);
+  };
+  const PlanOutcome outcome = make_plan(source, choice);
   planning.finish();
 
   Document document;
   document.kind = "plan";
-  document.inputs = scenario_inputs(scenario, workload);
+  document.inputs = outcome.inputs;
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
   const std::string path = common.out + "/report.html";
@@ -79,7 +79,7 @@ int run(const PlanOptions& options) {
 }  // namespace
 
 void add_plan(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<PlanOptions>();
+  auto options = std::make_shared<PlanVerb>();
   CLI::App* command = add_command(
       app, commands, "plan", "Find the smallest tier size that meets the SLO",
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"

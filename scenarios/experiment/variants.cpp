@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 [[noreturn]] void fail(const std::string& field, const std::string& message,
-                       const char* option = "--vary") {
+                       const std::string& option = "--vary") {
   throw InputError(Fault::kUsage, {option, 0, field}, message);
 }
 
@@ -97,14 +97,16 @@ std::vector<Varied> parse_varied(std::span<const std::string> texts) {
 }
 
 VariantSet make_variants(const JsonSource& source, std::span<const Varied> varied,
-                         std::span<const std::string> baseline) {
+                         std::span<const std::string> baseline, const VariantLimits& limits) {
   std::size_t count = 1;
   for (const Varied& v : varied) {
     count *= v.values.size();
-    if (count > kMostVariants) {
-      fail("", fmt::format("these values combine to more than {} variants; expected fewer values, "
-                           "or several comparisons",
-                           kMostVariants));
+    if (count > limits.most) {
+      fail("",
+           fmt::format("these values combine to more than {} variants; expected fewer values, "
+                       "or several comparisons",
+                       limits.most),
+           limits.option);
     }
   }
   std::vector<std::size_t> base(varied.size(), 0);
@@ -129,7 +131,7 @@ VariantSet make_variants(const JsonSource& source, std::span<const Varied> varie
       rest %= block;
       const std::string& value = varied[k].values[at];
       is_base = is_base && at == base[k];
-      changed.set(fmt::format("{}={}", varied[k].key, value), "--vary");
+      changed.set(fmt::format("{}={}", varied[k].key, value), limits.option);
       variant.values.emplace_back(varied[k].key, value);
       names.push_back(value);
     }
@@ -137,8 +139,10 @@ VariantSet make_variants(const JsonSource& source, std::span<const Varied> varie
     variant.scenario = load_scenario(changed);
     const auto [twin, fresh] = seen.emplace(identity_of(variant.scenario), variant.name);
     if (!fresh) {
-      fail("", fmt::format("{} and {} are the same configuration; expected values that differ",
-                           twin->second, variant.name));
+      fail("",
+           fmt::format("{} and {} are the same configuration; expected values that differ",
+                       twin->second, variant.name),
+           limits.option);
     }
     if (is_base) out.baseline = i;
     out.variants.push_back(std::move(variant));

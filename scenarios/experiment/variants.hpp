@@ -34,10 +34,16 @@ struct VariantSet {
 /// that has no place here.
 std::vector<Varied> parse_varied(std::span<const std::string> texts);
 
+/// Where the values stand, for errors, and how many combinations are too many.
+struct VariantLimits {
+  std::string option = "--vary";
+  std::size_t most = kMostVariants;
+};
+
 /// Reads every variant. Each of `baseline` names a value, or "key=value"; keys that none names are
 /// at their first value. Throws InputError (exit 2) for a variant that is no valid scenario, for
-/// two that are the same, for more than kMostVariants and for an unknown baseline.
+/// two that are the same, for too many of them and for an unknown baseline.
 VariantSet make_variants(const JsonSource& source, std::span<const Varied> varied,
-                         std::span<const std::string> baseline);
+                         std::span<const std::string> baseline, const VariantLimits& limits = {});
 
 }  // namespace spillway

@@ -67,9 +67,6 @@ class Judge {
   int count() const { return static_cast<int>(plan_.points.size()); }
 
   void find_recommendation() {
-    for (int i = count() - 1; i >= 0; --i) {
-      if (point(i).feasible) plan_.recommended = i;
-    }
     if (plan_.recommended < 0) return;
     plan_.headroom = margin(tightest(point(plan_.recommended).run));
     for (int i = plan_.recommended + 1; i < count(); ++i) {
@@ -289,7 +286,9 @@ class Judge {
 
 }  // namespace
 
-void judge(PlanResult& plan, const Scenario& scenario, const Workload& workload) {
+void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload) {
+  const auto at = static_cast<std::size_t>(std::max(0, plan.recommended));
+  const Scenario& scenario = space.cells[at].scenario;
   Judge(plan, scenario, demand_of(scenario, workload)).judge();
 }
 

@@ -1,15 +1,16 @@
-// What a plan says about its cells once they are known: the recommendation, the knee, what binds,
-// and the sentences around them.
+// What a plan says about its cells once they are known: the knee, what binds, and the sentences
+// around them.
 #pragma once
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/planner/search_space.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
 
-/// Fills everything of `plan` but its points. `scenario` is that of the points, whatever its size;
-/// `workload` the one that they ran.
-void judge(PlanResult& plan, const Scenario& scenario, const Workload& workload);
+/// Fills what follows from `plan`'s points, its recommendation and its confidence, which are there.
+/// Cells of `space` and points of `plan` have the same numbers; `workload` is that of the first
+/// variant.
+void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload);
 
 }  // namespace spillway

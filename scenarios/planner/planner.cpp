@@ -1,73 +1,144 @@
 #include "scenarios/planner/planner.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
 
-#include "reports/document.hpp"
-#include "reports/run_json.hpp"
-#include "scenarios/parallel.hpp"
 #include "scenarios/planner/judgement.hpp"
-#include "scenarios/run_metrics.hpp"
-#include "scenarios/simulation.hpp"
+#include "scenarios/planner/search_space.hpp"
+#include "scenarios/resolved.hpp"
 
 namespace spillway {
 
 namespace {
 
-/// Whether every target is met, and every request done. Rejected requests count as done where a
-/// target bounds their share.
-bool is_feasible(const RunResult& run) {
-  const auto bounds_rejected = [](const SloResult& s) { return s.name == kRejectedShare; };
-  const bool may_reject = std::any_of(run.slo.begin(), run.slo.end(), bounds_rejected);
-  return std::all_of(run.slo.begin(), run.slo.end(), [](const SloResult& s) { return s.passed; }) &&
-         run.completed + (may_reject ? run.rejected : 0) == run.requests;
+class Planner {
+ public:
+  Planner(SearchSpace space, TrialRunner& runner)
+      : space_(std::move(space)),
+        choice_(*space_.variants.front().scenario.plan),
+        runner_(runner) {}
+
+  PlanOutcome plan() {
+    PlanResult& result = out_.result;
+    result.tier = choice_.tier;
+    result.objective = name_of(choice_.objective);
+    result.notes = space_.notes;
+    run_workload_itself();
+    decide_by_itself();
+    judge(result, space_, runner_.workload(space_.variants.front().scenario));
+    return std::move(out_);
+  }
+
+ private:
+  const Scenario& first() const { return space_.variants.front().scenario; }
+
+  void run_workload_itself() {
+    std::vector<TrialRequest> requests;
+    for (const PlanCell& cell : space_.cells) requests.push_back({&cell.scenario});
+    std::vector<Trial> trials = runner_.run(requests);
+    std::set<std::string> seen;  // most warnings are the same in every cell
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      out_.result.points.push_back(point_of(space_.cells[i], trials[i]));
+      for (const std::string& warning : trials[i].warnings) {
+        if (seen.insert(warning).second) out_.warnings.push_back(warning);
+      }
+    }
+  }
+
+  /// What the run of the workload itself says of a cell, without an interval.
+  PlanPoint point_of(const PlanCell& cell, Trial& trial) const {
+    PlanPoint out;
+    out.name = cell.name;
+    out.values = space_.variants[cell.variant].values;
+    out.capacity = cell.capacity;
+    out.capacity_bytes = cell.capacity_bytes;
+    out.unbounded = cell.unbounded;
+    out.feasible = trial.met;
+    out.verdict = trial.met ? CellVerdict::kLooksMet : CellVerdict::kLooksMissed;
+    if (!trial.met) out.reason = "slo";
+    out.attainment = out.attainment_low = trial.attainment;
+    out.cold_limited = trial.cold_limited;
+    for (std::size_t t = 0; t < trial.targets.size(); ++t) {
+      const TargetSample& sample = trial.targets[t];
+      const SloTarget& slo = cell.scenario.slo[t];
+      TargetEstimate estimate;
+      estimate.name = slo.name;
+      estimate.tenant = slo.tenant;
+      estimate.at_least = slo.at_least;
+      estimate.target = slo.target;
+      estimate.value = sample.value;
+      estimate.x = estimate.bound = sample.x;
+      estimate.limit = sample.limit;
+      estimate.met = slo.at_least ? sample.x >= sample.limit : sample.x <= sample.limit;
+      out.targets.push_back(std::move(estimate));
+    }
+    out.digest = std::move(trial.digest);
+    out.run = std::move(trial.run);
+    return out;
+  }
+
+  std::vector<std::uint32_t> preference() const {
+    std::vector<double> score;
+    if (choice_.objective == Objective::kMostLoad) score = loads_of(space_);
+    return preference_of(space_, score);
+  }
+
+  void decide_by_itself() {
+    for (const std::uint32_t cell : preference()) {
+      if (!out_.result.points[cell].feasible) continue;
+      out_.result.recommended = static_cast<int>(cell);
+      return;
+    }
+  }
+
+  SearchSpace space_;
+  PlanChoice choice_;
+  TrialRunner& runner_;
+  PlanOutcome out_;
+};
+
+TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& options) {
+  TrialRunnerOptions out;
+  out.threads = options.threads;
+  out.replicates = scenario.plan->replications;
+  out.reading = options.reading;
+  out.progress = options.progress;
+  out.interrupted = options.interrupted;
+  return out;
 }
 
 }  // namespace
 
+PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
+  std::vector<Variant> variants = plan_variants(source);
+  for (Variant& variant : variants) {
+    if (options.check) options.check(variant.scenario);
+  }
+  const Scenario base = load_scenario(source);
+  TrialRunner runner(runner_options(base, options));
+  SearchSpace space =
+      make_search_space(std::move(variants),
+                        [&](const Scenario& s) -> const Workload& { return runner.workload(s); });
+  nlohmann::json inputs = scenario_inputs(base, runner.workload(space.variants.front().scenario));
+  PlanOutcome out = Planner(std::move(space), runner).plan();
+  out.inputs = std::move(inputs);
+  return out;
+}
+
 PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsigned threads,
-                       const std::function<void(std::size_t, std::size_t)>& progress) {
-  if (!scenario.plan) {
-    throw InputError(Fault::kUsage, {scenario.path, 0, "plan"},
-                     "missing; expected {\"sizes\": [\"0GiB\", \"64GiB\", ...]}");
-  }
-  if (scenario.slo.empty()) {
-    throw InputError(Fault::kUsage, {scenario.path, 0, "slo"},
-                     "missing; expected at least one target, e.g. {\"metric\": \"p99_ttft_ms\", "
-                     "\"max\": 2000}");
-  }
-  const PlanChoice& choice = *scenario.plan;
-  PlanOutcome out;
-  out.result.tier = choice.tier;
-  out.result.points.resize(choice.sizes.size());
-  std::vector<std::vector<std::string>> warnings(choice.sizes.size());
-  std::atomic<std::size_t> done{0};
-  parallel_for(choice.sizes.size(), threads, [&](std::size_t i) {
-    Scenario one = scenario;
-    one.tier->capacity = choice.capacities[i];
-    SimulationOutcome run = simulate(one, workload);
-    PlanPoint& point = out.result.points[i];
-    const std::uint64_t blocks = one.tier_blocks(choice.capacities[i]);
-    point.capacity = choice.sizes[i];
-    point.unbounded = choice.capacities[i].kind == Capacity::Kind::kUnbounded;
-    if (!point.unbounded) {
-      point.capacity_bytes = static_cast<std::int64_t>(blocks) * one.tier_block_bytes().count();
-    }
-    point.feasible = is_feasible(run.result);
-    point.digest = digest_of(to_json(run.result));
-    point.run = std::move(run.result);
-    warnings[i] = std::move(run.warnings);
-    const std::size_t finished = ++done;
-    if (progress) progress(finished, choice.sizes.size());
-  });
-  judge(out.result, scenario, workload);
-  std::set<std::string> seen;  // most warnings are the same at every size
-  for (const auto& list : warnings) {
-    for (const std::string& warning : list) {
-      if (seen.insert(warning).second) out.warnings.push_back(warning);
-    }
-  }
+                       const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  check_plan(scenario);
+  PlanOptions options;
+  options.threads = threads;
+  options.progress = progress;
+  TrialRunner runner(runner_options(scenario, options));
+  runner.give(scenario, workload);
+  std::vector<Variant> one(1);
+  one.front().scenario = scenario;
+  SearchSpace space = make_search_space(
+      std::move(one), [&](const Scenario&) -> const Workload& { return workload; });
+  PlanOutcome out = Planner(std::move(space), runner).plan();
+  out.inputs = scenario_inputs(scenario, workload);
   return out;
 }
 

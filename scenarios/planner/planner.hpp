@@ -1,26 +1,48 @@
-// The planner: the smallest size of a tier that meets the scenario's SLOs.
+// The planner: the cell of the search space that the objective likes best among those that meet the
+// scenario's SLO with confidence.
 //
-// It simulates every size of the scenario's grid (no monotonicity is assumed: a larger tier can be
-// slower when its link saturates) and picks the smallest that passes. It also names the knee, the
-// resource that binds at the chosen size, and the headroom left.
+// Every cell runs on the workload itself; what is reported of it is that run. Then cells run on
+// replicates of the workload, a few each over the whole range (no monotonicity is assumed: a larger
+// tier can be slower when its link saturates), then a few finalists on many fresh ones
+// (selection.hpp). With plan.replications 1 the runs of the workload itself decide.
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
+#include "scenarios/planner/trial_runner.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
 
-struct PlanOutcome {
-  PlanResult result;
-  std::vector<std::string> warnings;
+struct PlanOptions {
+  unsigned threads = 1;
+  /// Called for each combination of plan.search before anything runs; may throw.
+  std::function<void(Scenario&)> check{};
+  ReadProgress reading{};  ///< of traces
+  /// Told (runs done, runs expected in all), from any thread.
+  std::function<void(std::uint64_t, std::uint64_t)> progress{};
+  /// Asked between runs, from the calling thread; true ends the plan with Interrupted.
+  std::function<bool()> interrupted{};
 };
 
-/// `progress` is told (sizes done, sizes in all), from any thread. Throws InputError (exit 2) when
-/// the scenario has no plan or no SLO.
+struct PlanOutcome {
+  PlanResult result;
+  nlohmann::json inputs;  ///< of the document
+  std::vector<std::string> warnings;
+  bool undecided = false;  ///< the budget ended first
+};
+
+/// Throws InputError (exit 2) where the scenario lacks what a plan needs, and what simulate()
+/// throws.
+PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options);
+
+/// The same of a scenario as it is, plan.search left out, on a workload that is there already.
 PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsigned threads,
-                       const std::function<void(std::size_t, std::size_t)>& progress);
+                       const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
 }  // namespace spillway

@@ -1,0 +1,60 @@
+// What a plan tries: each combination of plan.search's values, at each size of plan.tier.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/variants.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/workload.hpp"
+
+namespace spillway {
+
+inline constexpr std::size_t kMostCells = 500;
+
+/// One combination at one size.
+struct PlanCell {
+  std::uint32_t variant = 0;  ///< the combination
+  std::string name;           ///< its size and searched values, joined
+  std::string capacity;       ///< as written
+  bool unbounded = false;
+  std::int64_t capacity_bytes = 0;  ///< of one instance; 0 where unbounded
+  Scenario scenario;                ///< with that capacity
+};
+
+struct SearchSpace {
+  std::vector<Variant> variants;                  ///< the first key of plan.search changes slowest
+  std::vector<PlanCell> cells;                    ///< by variant, sizes ascending
+  std::vector<std::vector<std::uint32_t>> lines;  ///< cells of each variant
+  std::vector<std::string> notes;                 ///< how sizes came about, where not given
+};
+
+/// Throws InputError (exit 2) where the scenario has no plan or no SLO, or an objective that lacks
+/// what it needs.
+void check_plan(const Scenario& scenario);
+
+/// The combinations, each a scenario of its own; one where nothing is searched. Throws what
+/// check_plan() throws, and InputError (exit 2) for a key that cannot be searched, for combinations
+/// that are the same and for more than kMostCells of them.
+std::vector<Variant> plan_variants(const JsonSource& source);
+
+/// `workload_of` gives a variant's workload, which sizes are chosen from where none are listed.
+/// Throws InputError (exit 2) for sizes that do not fit a variant.
+SearchSpace make_search_space(std::vector<Variant> variants,
+                              const std::function<const Workload&(const Scenario&)>& workload_of);
+
+/// Bytes of the planned tier over all engines and replicas; the largest number where unbounded.
+std::int64_t total_bytes(const PlanCell& cell);
+/// GPUs of all of them.
+std::uint32_t total_gpus(const Scenario& scenario);
+
+/// The cells, the most preferred first. `score` is by cell, larger is better: what the objective
+/// wants beyond sizes (empty for least-dram). Then fewer bytes, fewer GPUs, the order written.
+std::vector<std::uint32_t> preference_of(const SearchSpace& space,
+                                         const std::vector<double>& score);
+/// By cell: the load that it carries, of the axes that change load.
+std::vector<double> loads_of(const SearchSpace& space);
+
+}  // namespace spillway
