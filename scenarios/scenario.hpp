@@ -271,6 +271,8 @@ struct Scenario {
   ModelShards shards() const { return {engine.tensor_parallel, engine.pipeline_parallel}; }
   /// Ranks of one engine: GPUs that hold a part of every block each.
   std::uint32_t world() const { return shards().ranks(); }
+  /// Engines of all instances.
+  std::uint32_t engines() const { return fleet.replicas * engine.data_parallel; }
   /// KV bytes of a block on one rank, on all, and in a tier below.
   Bytes rank_block_bytes() const { return engine.block_bytes; }
   Bytes pool_block_bytes() const { return engine.block_bytes * std::int64_t{world()}; }

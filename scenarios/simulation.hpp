@@ -19,11 +19,14 @@ struct SimulationOptions {
   std::function<std::unique_ptr<StepCost>()> cost;
   /// Called now and then with (requests ended, requests in all).
   std::function<void(std::uint64_t, std::uint64_t)> progress;
+  /// Asked after every event, if given: true ends the run there.
+  std::function<bool()> stop;
 };
 
 struct SimulationOutcome {
   RunResult result;
   std::vector<std::string> warnings;
+  bool stopped = false;  ///< by SimulationOptions::stop: `result` is of what had happened by then
 };
 
 /// Over how many seconds the measured requests fall due (on average, where arrivals are drawn),

@@ -127,6 +127,7 @@ struct SloResult {
   double target = 0;
   double value = 0;
   bool passed = false;
+  std::string tenant{};  ///< whose requests `value` is of; empty: everyone's
 };
 
 /// A quantity over time, in equal bins from time 0.
