@@ -60,9 +60,9 @@ struct EngineFlags {
 struct CellCost {
   std::uint32_t point = 0;
   double per_month = 0;
-  double per_million_tokens = 0;
-  double goodput_per_cost = 0;
-  bool on_front = false;  ///< not dominated in (cost, attainment)
+  std::optional<double> per_million_tokens;  ///< read and written; none: the run had none
+  double goodput_per_cost = 0;  ///< requests that meet every target, per unit of currency
+  bool on_front = false;        ///< not dominated in (cost, attainment)
 };
 
 struct CostItem {
@@ -73,21 +73,47 @@ struct CostItem {
   double per_month = 0;
 };
 
-/// How a cell does over the scenarios of demand: its regret is what it costs more than the best for
-/// each.
-struct RegretRow {
-  std::uint32_t point = 0;
-  std::vector<double> by_demand;
-  double worst = 0;
+/// How fast a tier's drives wear out at the recommended cell.
+struct DriveWear {
+  std::string tier;
+  double bytes_per_day = 0;  ///< written by one engine
+  std::optional<double> drive_writes_per_day;
+  std::optional<double> life_years;  ///< until what the drive is rated for is written
+};
+
+/// How much of one resource costs as much as a GPU.
+struct BreakEven {
+  std::string tier;
+  double gib_per_gpu = 0;  ///< that cost as much as one GPU
+  double price_ratio = 0;  ///< of a GiB of KV in GPUs to one of the tier; 0: not known
+  std::string says;
 };
 
 struct PlanCost {
-  std::string currency;
+  std::string currency;         ///< empty: no prices, only wear is known
   std::string source;           ///< where the prices come from
   std::vector<CostItem> items;  ///< of the recommended cell
-  std::vector<CellCost> cells;
+  std::vector<CellCost> cells;  ///< those with a price
+  std::optional<BreakEven> break_even;
+  std::vector<DriveWear> wear;
+  std::vector<std::string> notes;
+};
+
+/// How a cell does over the scenarios of demand: its regret is by how much it falls behind the best
+/// cell for each.
+struct RegretRow {
+  std::uint32_t point = 0;
+  std::vector<std::optional<double>> by_demand;  ///< none: misses the SLO there
+  double worst = 0;                              ///< of those that it meets
+  std::uint32_t missed = 0;                      ///< demands, of those that some cell meets
+};
+
+/// Cells over the scenarios of demand, the first of which is the workload as it is.
+struct PlanRegret {
+  std::string measure;  ///< what regret is counted in, e.g. "USD a month"
   std::vector<std::string> demands;
-  std::vector<RegretRow> regret;
+  std::vector<RegretRow> rows;  ///< by demands missed, then by worst regret
+  std::string says;             ///< where another cell than the recommended one regrets least
   std::vector<std::string> notes;
 };
 
@@ -98,7 +124,9 @@ struct SensitivityRow {
   double high = 0;
   double margin_low = 0;  ///< of the tightest target at the recommended cell, as a share of it
   double margin_high = 0;
-  std::string needed_low;  ///< size that would be recommended there
+  bool met_low = false;
+  bool met_high = false;
+  std::string needed_low;  ///< size that meets the SLO there; "none"; empty: not searched
   std::string needed_high;
   std::optional<double> changes_below;  ///< the recommendation fails where the factor is smaller
   std::optional<double> changes_above;
@@ -106,7 +134,10 @@ struct SensitivityRow {
 };
 
 struct Sensitivity {
-  double margin = 0;                 ///< with nothing changed
+  double margin = 0;   ///< with nothing changed
+  std::string needed;  ///< the size that meets the SLO then, on the replicates used here
+  std::uint32_t replicates = 0;
+  std::uint64_t runs = 0;
   std::vector<SensitivityRow> rows;  ///< by swing, the largest first
   std::vector<std::string> notes;
 };

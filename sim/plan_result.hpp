@@ -90,6 +90,7 @@ struct PlanResult {
   PlanJudgement judgement;
   std::optional<EngineFlags> flags;  ///< of the recommended cell
   std::optional<PlanCost> cost;
+  std::optional<PlanRegret> regret;  ///< over plan.demand
   std::optional<Sensitivity> sensitivity;
   std::vector<std::string> notes;
 };

@@ -1,0 +1,84 @@
+// What resources cost: a prices file, and the price of one cell by it.
+//
+// The file is JSON with comments (schema: `spillway schema prices`):
+//
+//   {
+//     "currency": "USD",
+//     "source": "price list of ..., 2025-06",             // printed beside every figure
+//     "gpu_hour": {"H100": 2.9, "default": 2},             // by name of the catalogue, or a number
+//     "dram_gib_month": {"purchase": 3.4, "months": 48},   // bought: price over its months
+//     "nvme_gib_month": 0.08,
+//     "storage_gib_month": {"fs": 0.2, "object": 0.021, "kv": 4},
+//     "network": {"per_gb": 0.01, "per_month": 0},         // bytes to and from fs, object and kv
+//     "host_month": 250                                    // what an engine costs beside these
+//   }
+//
+// Every price is a number, or {"purchase", "months", "monthly"}: bought for `purchase`, written off
+// in equal parts over `months`, plus `monthly` for power and hosting. A GPU-hour is then a month of
+// 730 hours' share of that. What the file leaves out has no price; a cell that needs it has none
+// either.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/catalogue/gpu_spec.hpp"
+#include "scenarios/config/json_source.hpp"
+#include "scenarios/config/object_reader.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/plan_parts.hpp"
+#include "sim/result.hpp"
+
+namespace spillway {
+
+inline constexpr double kHoursPerMonth = 730;
+
+/// The known keys of each object, also what the published schema is checked against.
+struct PriceKeys {
+  static const KeyTable kTop, kAmortised, kStorage, kNetwork;
+};
+
+struct Prices {
+  std::string path;
+  std::string currency;
+  std::string source;
+  std::vector<std::pair<const GpuSpec*, double>> gpu_month;
+  std::optional<double> any_gpu_month;  ///< of a GPU that the file does not name
+  std::optional<double> dram_gib_month;
+  std::optional<double> storage_gib_month[std::size(kStorageKinds)];  ///< by StorageKind
+  std::optional<double> network_gb;
+  double network_month = 0;
+  double host_month = 0;
+  std::vector<std::string> notes;  ///< what was written off over how long
+
+  std::optional<double> gpu(const GpuSpec* gpu) const;
+};
+
+/// Throws InputError: exit 7 where the file cannot be read, 2 for what it says.
+Prices load_prices(const std::string& path);
+Prices read_prices(const JsonSource& source);
+
+struct CellPrice {
+  std::vector<CostItem> items;
+  double per_month = 0;
+  std::vector<std::string> missing;  ///< keys of the file that would be needed; the sum lacks them
+  std::vector<std::string> notes;
+};
+
+/// What `scenario` costs a month. `run` is that of the workload itself: it says what unbounded
+/// tiers hold and what goes over the network.
+CellPrice price_of(const Scenario& scenario, const RunResult& run, const Prices& prices);
+
+/// Throws InputError (exit 2) where a price is missing that `objective` needs.
+void require_prices(const CellPrice& price, const Prices& prices, std::string_view objective);
+
+/// GPUs of a cell, over all its ranks, engines and replicas.
+std::uint64_t gpus_of(const Scenario& scenario);
+/// Bytes of the tier below HBM that a cell reserves, over all engines and replicas; of an unbounded
+/// one, what `run` held at most.
+double tier_bytes_of(const Scenario& scenario, const RunResult& run);
+
+}  // namespace spillway

@@ -1,0 +1,59 @@
+// Runs that ask "what if": a cell with something changed, on a replicate of its workload. The
+// planner's sensitivity and its demand scenarios are made of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/trial.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+/// The cells of a plan as its parts see them: `scenarios[i]` is that of `plan.points[i]`, its
+/// capacity set.
+struct PlanCells {
+  const PlanResult& plan;
+  std::vector<const Scenario*> scenarios;
+};
+
+/// One run to make.
+struct WhatIf {
+  Scenario scenario;
+  GrowthChoice growth{};    ///< on top of the workload's own
+  double compute_time = 1;  ///< multiplies every step's time
+  std::uint32_t replicate = 0;
+  bool verdict_only = false;  ///< may stop once a target can no longer be met
+};
+
+/// A trial, or why there can be none (a request that fits no pool, a block size that does not
+/// divide the trace's).
+struct WhatIfAnswer {
+  std::optional<Trial> trial;
+  std::string refused;
+};
+
+/// Answers a batch in its order; may work on it in parallel.
+using WhatIfBatch = std::function<std::vector<WhatIfAnswer>(std::span<const WhatIf>)>;
+
+/// Where their workloads come from.
+struct WhatIfSource {
+  /// A replicate of the plan's workload, which lives as long as this. From any thread.
+  std::function<const Workload&(std::uint32_t replicate)> replicate;
+  /// It, grown: the same for equal arguments. From any thread.
+  std::function<Workload(const Workload&, const GrowthChoice&)> grow;
+};
+
+/// Runs batches on `threads` threads. `done` is told of each run that ended, from any thread.
+WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> done);
+
+/// `cost` with every step's time multiplied, rounded up to a nanosecond.
+std::unique_ptr<StepCost> make_scaled_cost(std::unique_ptr<StepCost> cost, double factor);
+
+}  // namespace spillway
