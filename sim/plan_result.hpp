@@ -29,7 +29,8 @@ struct TargetEstimate {
   double value = 0;  ///< the figure that `target` bounds, of all replications together
   double x = 0;      ///< mean over replications
   double limit = 0;
-  double bound = 0;     ///< one-sided confidence bound of `x`, on the side of `limit`
+  /// One-sided confidence bound of `x` on its worse side; none from a handful of replications.
+  std::optional<double> bound;
   bool met = false;     ///< as `x` says
   bool backed = false;  ///< as `bound` says too
 };

@@ -1,6 +1,23 @@
 // Which cells meet the SLO, and with what confidence: screening, finalists, fresh seeds in growing
 // stages, one-sided bounds. Knows nothing of scenarios: a cell is a number with a rank of
 // preference, a trial what it answers on one replicate.
+//
+// Screening runs every cell on the same few replicates and assumes no shape. A cell is dropped once
+// it is shown to miss. Shown by a bound, or by Markov's inequality: figures that are not negative
+// and have a mean of at most L are 20 L or more in at most one run of twenty, whatever their
+// distribution, so one such run is enough. Along a line of sizes, screened figures are smoothed by
+// an isotonic fit unless they rise and fall by more than their errors.
+//
+// Finalists are at most five: the anchor (the most preferred cell that screening shows clear of
+// its limits), preferred cells that may hold, and reserves behind the anchor. They are judged on
+// fresh replicates alone, so the choice among many cells does not flatter them. A finalist holds
+// when the bounds of all its targets hold; each target may use the whole alpha, as a cell that
+// misses is only recommended where the target that it misses is wrongly believed
+// (intersection-union, Berger 1982). Alpha is split over stages by their replications, and over
+// finalists by Wiens' fallback procedure (2003): each has a share, and one that holds hands its
+// alpha to the next in line. The order and shares depend on the screening only. So, whatever the
+// curve, the chance of recommending a cell that misses is at most 1 - confidence, as far as the
+// bounds keep their level.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +34,13 @@ namespace spillway {
 /// What one run of a cell says: one sample for each target.
 struct CellSample {
   std::vector<double> x;
-  std::vector<double> weight;  ///< requests behind each x
-  bool cut = false;            ///< stopped early: its x are at least (at most) what they would be
+  std::vector<double> weight;  ///< requests behind each x; 0: none, the sample counts for nothing
+  bool cut = false;            ///< stopped early: the whole run would be at least this far off
   bool excluded = false;       ///< cannot be judged (cold-limited)
 };
 
 struct SelectionTarget {
+  std::string name;
   double limit = 0;
   bool at_least = false;
   bool share = false;  ///< x is a share of requests: bounds are taken on the logit scale near 0, 1
@@ -30,6 +48,7 @@ struct SelectionTarget {
 
 struct SelectionProblem {
   std::uint32_t cells = 0;
+  std::vector<std::string> names;  ///< of the cells, for sentences
   /// Cells by preference, the best first: what is recommended is the first that holds.
   std::vector<std::uint32_t> preference;
   /// Lines of cells that differ in size alone, ascending: what a curve is fitted along.
@@ -47,26 +66,36 @@ enum class SelectionState : std::uint8_t { kMet, kMissed, kLooksMet, kLooksMisse
 
 struct SelectedCell {
   SelectionState state = SelectionState::kLooksMissed;
-  std::string
-      reason;  ///< a stable word: "slo", "dominated", "not-needed", "cold-limited", "budget"
+  /// A stable word: "slo" (missed), "not-needed" (a preferred cell holds), "less-likely" (more
+  /// likely cells took its place among the finalists), "budget" (undecided when runs ended),
+  /// "cold-limited"; empty where it holds.
+  std::string reason;
+  /// Behind `mean`: finalists' fresh ones, for others those of the screening.
   std::uint32_t replications = 0;
-  std::vector<double> mean;   ///< by target
-  std::vector<double> bound;  ///< one-sided, towards the limit
+  std::vector<double> mean;  ///< by target
+  /// One-sided, on the worse side (above, for a target that is an upper limit), at the level at
+  /// which the cell was judged. Empty with fewer than kLeastReplications.
+  std::vector<double> bound;
 };
 
 struct Selection {
   std::vector<SelectedCell> cells;
   int recommended = -1;
-  bool undecided = false;  ///< the budget ended first: exit 5, with what would decide
-  std::vector<std::uint32_t> finalists;
-  std::vector<std::uint32_t> stages;  ///< replications after each
+  bool undecided = false;                ///< the budget ended first: exit 5, with what would decide
+  std::vector<std::uint32_t> finalists;  ///< in the order of their test
+  std::vector<std::uint32_t> stages;     ///< fresh replications after each
   std::uint64_t runs = 0;
   std::string boundary;  ///< smooth, cliff, non_monotone, none
   std::string stop_reason;
   std::string would_decide;  ///< of an undecided one
+  int nearest = -1;          ///< the cell that comes nearest to meeting everything
 };
 
-/// One run to make. `fresh` replicates are never those of the screening.
+/// Replicates that every cell is screened on: numbers 0, 1 and 2. Those of finalists follow.
+inline constexpr std::uint32_t kScreening = 3;
+inline constexpr std::size_t kMostFinalists = 5;
+
+/// One run to make. `replicate` numbers below kScreening are of the screening, others are fresh.
 struct RunRequest {
   std::uint32_t cell = 0;
   std::uint32_t replicate = 0;
@@ -76,7 +105,8 @@ struct RunRequest {
 /// Answers a batch of requests, in their order; may work on them in parallel.
 using RunBatch = std::function<std::vector<CellSample>(std::span<const RunRequest>)>;
 
-/// Deterministic in what `run` answers.
+/// Deterministic in what `run` answers. Preconditions: every cell is in `preference` once; targets
+/// are given.
 Selection select_cell(const SelectionProblem& problem, const RunBatch& run);
 
 }  // namespace spillway
