@@ -1,0 +1,377 @@
+#include "scenarios/planner/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scenarios/planner/screening.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
+constexpr double kClear = 2;               // standard errors: a cell that very likely holds
+constexpr double kUnlikely = -3;           // below it a cell is not worth verifying
+constexpr double kHopeless = 3;       // times a limit: the verdict of more runs is all to learn
+constexpr double kAnchorShare = 0.6;  // of alpha; the others share the rest
+constexpr double kFutile = 0.10;      // level at which a preferred cell is given up
+
+class Selector {
+ public:
+  Selector(const SelectionProblem& problem, const RunBatch& run)
+      : problem_(problem), run_(run), records_(problem), alpha_(1 - problem.confidence) {
+    out_.cells.resize(problem.cells);
+    for (std::uint32_t n = kFirstStage; out_.stages.empty() || out_.stages.back() < most();
+         n *= 2) {
+      out_.stages.push_back(std::min(n, most()));
+    }
+    if (most() < kLeastReplications) out_.stages.clear();
+  }
+
+  Selection select() {
+    screen();
+    choose_finalists();
+    if (!out_of_runs_) {
+      verify(0, preferred_);
+      for (std::size_t i = preferred_; i < out_.finalists.size() && best_ < 0; ++i)
+        verify(i, i + 1);
+    }
+    conclude();
+    return std::move(out_);
+  }
+
+ private:
+  // What one stage needs to know of a finalist.
+  struct Finalist {
+    double share = 0;  // of alpha
+    double level = 0;  // at which it was judged last
+    bool given_up = false;
+  };
+
+  std::uint32_t most() const { return problem_.most_replications; }
+
+  std::string name(std::uint32_t cell) const {
+    return cell < problem_.names.size() ? problem_.names[cell] : fmt::format("cell {}", cell);
+  }
+
+  /// Answers `requests` unless they are more than the budget has left.
+  bool make(const std::vector<RunRequest>& requests) {
+    if (problem_.max_runs > 0 && out_.runs + requests.size() > problem_.max_runs) {
+      out_of_runs_ = true;
+      lacking_ = out_.runs + requests.size();
+      return false;
+    }
+    if (requests.empty()) return true;
+    out_.runs += requests.size();
+    std::vector<CellSample> samples = run_(requests);
+    KV_ASSERT(samples.size() == requests.size(), "{} answers to {} requests", samples.size(),
+              requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      records_.add(requests[i], std::move(samples[i]));
+    }
+    return true;
+  }
+
+  bool looks_hopeless(const CellRecord& cell) const {
+    if (cell.screened.empty()) return false;
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const SelectionTarget& target = problem_.targets[t];
+      if (!target.at_least && cell.screened.front().x[t] > kHopeless * target.limit) return true;
+    }
+    return false;
+  }
+
+  void screen() {
+    for (std::uint32_t r = 0; r < kScreening; ++r) {
+      std::vector<RunRequest> requests;
+      for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) {
+        const CellRecord& record = records_[cell];
+        if (record.missed || record.excluded) continue;
+        requests.push_back({cell, r, looks_hopeless(record)});
+      }
+      if (!make(requests)) break;
+      records_.mark_missed(alpha_);
+    }
+    records_.score();
+  }
+
+  /// Not shown to miss, and judged at all.
+  bool open(std::uint32_t cell) const {
+    const CellRecord& record = records_[cell];
+    return !record.missed && !record.excluded && !record.best_runs().empty();
+  }
+
+  void choose_finalists() {
+    std::vector<std::uint32_t> candidates;  // by preference
+    for (const std::uint32_t cell : problem_.preference) {
+      if (open(cell)) candidates.push_back(cell);
+    }
+    if (candidates.empty()) return;
+    const auto less = [&](std::uint32_t a, std::uint32_t b) {
+      return records_[a].score < records_[b].score;
+    };
+    auto anchor = std::find_if(candidates.begin(), candidates.end(),
+                               [&](std::uint32_t c) { return records_[c].score >= kClear; });
+    const bool clear = anchor != candidates.end();
+    if (!clear) anchor = std::max_element(candidates.begin(), candidates.end(), less);
+    std::vector<std::uint32_t> rivals(candidates.begin(), clear ? anchor : candidates.end());
+    std::erase_if(rivals,
+                  [&](std::uint32_t c) { return c == *anchor || records_[c].score < kUnlikely; });
+    std::stable_sort(rivals.begin(), rivals.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return less(b, a); });
+    std::vector<std::uint32_t> reserves;
+    for (auto c = anchor + 1; clear && c < candidates.end() && reserves.size() < 2; ++c) {
+      if (records_[*c].score > records_[*anchor].score) reserves.push_back(*c);
+    }
+    rivals.resize(
+        std::min(rivals.size(), kMostFinalists - 1 - std::min<std::size_t>(1, reserves.size())));
+    reserves.resize(std::min(reserves.size(), kMostFinalists - 1 - rivals.size()));
+    out_.finalists = {*anchor};
+    out_.finalists.insert(out_.finalists.end(), rivals.begin(), rivals.end());
+    preferred_ = out_.finalists.size();
+    out_.finalists.insert(out_.finalists.end(), reserves.begin(), reserves.end());
+    finalists_.resize(out_.finalists.size());
+    const auto others = static_cast<double>(finalists_.size() - 1);
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      finalists_[i].share = others == 0 ? 1 : (i == 0 ? kAnchorShare : (1 - kAnchorShare) / others);
+    }
+  }
+
+  std::size_t rank(std::uint32_t cell) const {
+    return static_cast<std::size_t>(
+        std::find(problem_.preference.begin(), problem_.preference.end(), cell) -
+        problem_.preference.begin());
+  }
+
+  /// Whether finalist `i` may still change the answer.
+  bool undecided(std::size_t i) const {
+    const std::uint32_t cell = out_.finalists[i];
+    const bool could_win = best_ < 0 || rank(cell) < rank(static_cast<std::uint32_t>(best_));
+    return open(cell) && !records_[cell].held && !finalists_[i].given_up && could_win;
+  }
+
+  /// Takes finalists [first, last) through the stages until nothing about them is open.
+  void verify(std::size_t first, std::size_t last) {
+    double all_stages = 0;
+    for (const std::uint32_t n : out_.stages) all_stages += n;
+    for (const std::uint32_t n : out_.stages) {
+      std::vector<RunRequest> requests;
+      for (std::size_t i = first; i < last; ++i) {
+        if (!undecided(i)) continue;
+        const std::uint32_t cell = out_.finalists[i];
+        const auto made = static_cast<std::uint32_t>(records_[cell].fresh.size());
+        for (std::uint32_t r = made; r < n; ++r) requests.push_back({cell, kScreening + r, false});
+      }
+      if (requests.empty() || !make(requests)) return;
+      judge_stage(n / all_stages);
+    }
+  }
+
+  /// Judges every finalist with runs at this stage's part of alpha.
+  void judge_stage(double part) {
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      const bool inherits = i > 0 && records_[out_.finalists[i - 1]].held;
+      finalists_[i].level = finalists_[i].share + (inherits ? finalists_[i - 1].level : 0);
+      CellRecord& record = records_[cell];
+      if (record.fresh.empty() || !undecided(i)) continue;
+      const double alpha = alpha_ * finalists_[i].level * part;
+      record.held = all_hold(cell, alpha);
+      record.missed = !record.held && any_misses(cell, alpha_ * part);
+      note_bounds(cell, alpha);
+      if (record.held) best_ = static_cast<int>(cell);
+    }
+    for (std::size_t i = 0; i < finalists_.size() && best_ >= 0; ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      if (!undecided(i) || records_[cell].fresh.empty()) continue;
+      finalists_[i].given_up = any_misses(cell, kFutile);
+    }
+  }
+
+  bool all_hold(std::uint32_t cell, double alpha) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      const SampleSummary s = judge.summary(records_[cell].fresh, t);
+      if (s.runs < kLeastReplications || !judge.holds(s, alpha, records_.usual(t))) return false;
+    }
+    return true;
+  }
+
+  bool any_misses(std::uint32_t cell, double alpha) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      const double each = alpha / static_cast<double>(records_.targets());
+      if (judge.misses(judge.summary(records_[cell].fresh, t), each, records_.usual(t)))
+        return true;
+    }
+    return false;
+  }
+
+  void note_bounds(std::uint32_t cell, double alpha) {
+    std::vector<double>& bound = out_.cells[cell].bound;
+    bound.clear();
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      bound.push_back(
+          judge.bound(judge.summary(records_[cell].fresh, t), alpha, records_.usual(t)));
+    }
+  }
+
+  void conclude() {
+    records_.score();
+    out_.recommended = best_;
+    for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) describe(cell);
+    out_.nearest = nearest();
+    out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
+    std::uint32_t deepest = 0;
+    for (const std::uint32_t cell : out_.finalists) {
+      deepest = std::max(deepest, static_cast<std::uint32_t>(records_[cell].fresh.size()));
+    }
+    std::erase_if(out_.stages, [&](std::uint32_t n) { return n > deepest; });
+    const bool left_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
+                                       [&](std::uint32_t c) { return reason(c) == "budget"; });
+    if (best_ >= 0) {
+      out_.stop_reason = left_open ? fmt::format(
+                                         "{} holds; runs ended before it was known whether "
+                                         "a preferred one does",
+                                         name(at(best_)))
+                                   : fmt::format("decided: {} holds", name(at(best_)));
+      return;
+    }
+    const bool all_judged = std::none_of(
+        problem_.preference.begin(), problem_.preference.end(),
+        [&](std::uint32_t c) { return records_[c].excluded || records_[c].best_runs().empty(); });
+    if (all_judged && !left_open && !out_of_runs_) {
+      out_.stop_reason = "decided: no cell holds";
+      return;
+    }
+    out_.undecided = true;
+    out_.stop_reason = "runs ended before anything was decided";
+    out_.would_decide = would_decide();
+  }
+
+  static std::uint32_t at(int cell) { return static_cast<std::uint32_t>(cell); }
+
+  std::string reason(std::uint32_t cell) const {
+    const CellRecord& record = records_[cell];
+    if (record.held) return {};
+    if (record.excluded) return "cold-limited";
+    if (record.missed) return "slo";
+    const auto& list = out_.finalists;
+    const auto found = std::find(list.begin(), list.end(), cell);
+    const bool needed = best_ < 0 || rank(cell) < rank(at(best_));
+    if (!needed) return record.score < 0 ? "slo" : "not-needed";
+    if (found != list.end()) {
+      const Finalist& finalist = finalists_[static_cast<std::size_t>(found - list.begin())];
+      return finalist.given_up ? "slo" : "budget";
+    }
+    if (record.best_runs().empty()) return "budget";
+    if (record.score < kUnlikely) return "slo";
+    return out_of_runs_ ? "budget" : "less-likely";
+  }
+
+  void describe(std::uint32_t cell) {
+    const CellRecord& record = records_[cell];
+    SelectedCell& out = out_.cells[cell];
+    out.reason = reason(cell);
+    out.replications = static_cast<std::uint32_t>(record.best_runs().size());
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      out.mean.push_back(records_.judges()[t].summary(record.best_runs(), t).mean);
+    }
+    using State = SelectionState;
+    out.state = record.excluded                                    ? State::kExcluded
+                : record.held                                      ? State::kMet
+                : record.missed                                    ? State::kMissed
+                : !record.best_runs().empty() && record.score >= 0 ? State::kLooksMet
+                                                                   : State::kLooksMissed;
+  }
+
+  int nearest() const {
+    if (best_ >= 0) return best_;
+    int out = -1;
+    for (const std::uint32_t cell : problem_.preference) {
+      const CellRecord& record = records_[cell];
+      if (record.excluded || record.best_runs().empty()) continue;
+      if (out < 0 || record.score > records_[at(out)].score) out = static_cast<int>(cell);
+    }
+    return out;
+  }
+
+  /// What the nearest cell would take to be decided.
+  std::string would_decide() const {
+    if (out_of_runs_) {
+      return fmt::format("a budget of {} runs would reach the next stage; {} were allowed",
+                         lacking_, problem_.max_runs);
+    }
+    const bool one_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
+                                      [&](std::uint32_t c) { return reason(c) == "budget"; });
+    if (!one_open) {
+      return "a longer trace: sizes that it does not fill cannot be judged, the others miss";
+    }
+    if (out_.stages.empty() && most() < kLeastReplications) {
+      return fmt::format("at least {} replications; {} were allowed", kLeastReplications, most());
+    }
+    const std::uint32_t cell = at(out_.nearest);
+    std::size_t tightest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const SampleSummary s = records_.judges()[t].summary(records_[cell].best_runs(), t);
+      const double z = records_.judges()[t].distance(s) /
+                       std::max(1e-12, relative_error(s, records_.judges()[t].kind()));
+      if (z < least) {
+        least = z;
+        tightest = t;
+      }
+    }
+    return more_runs(cell, tightest);
+  }
+
+  std::string more_runs(std::uint32_t cell, std::size_t t) const {
+    const TargetJudge& judge = records_.judges()[t];
+    const SelectionTarget& target = problem_.targets[t];
+    const SampleSummary s = judge.summary(records_[cell].best_runs(), t);
+    const double error = relative_error(s, judge.kind(), records_.usual(t)) * std::sqrt(s.worth);
+    const double distance = judge.distance(s);
+    const std::string close =
+        fmt::format("{} is too close to its limit at {} ({:.4g} against {:.4g})", target.name,
+                    name(cell), s.mean, target.limit);
+    const double ratio = upper_t(alpha_ * kAnchorShare / 2, 60) * error / std::max(distance, 1e-9);
+    const double worth = ratio * ratio;
+    const double per_run = problem_.replication == Replication::kResampled ? problem_.length : 0;
+    if (!(worth < 1e5)) return close + "; a larger size or a looser limit would decide";
+    if (worth * per_run >= 1) {
+      return fmt::format(
+          "{}; recordings of about {:.0f} times this length, or as many days, would "
+          "decide",
+          close, std::ceil(worth * per_run));
+    }
+    return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", close,
+                       std::ceil(std::max(1 / (1 / worth - per_run), 1.0 + most())), most());
+  }
+
+  const SelectionProblem& problem_;
+  const RunBatch& run_;
+  CellRecords records_;
+  double alpha_;
+  Selection out_;
+  std::vector<Finalist> finalists_;  // beside out_.finalists
+  std::size_t preferred_ = 0;        // of these, all but reserves
+  int best_ = -1;
+  bool out_of_runs_ = false;
+  std::uint64_t lacking_ = 0;
+};
+
+}  // namespace
+
+Selection select_cell(const SelectionProblem& problem, const RunBatch& run) {
+  KV_ASSERT(!problem.targets.empty(), "no target to select by");
+  KV_ASSERT(problem.preference.size() == problem.cells, "{} cells are ranked of {}",
+            problem.preference.size(), problem.cells);
+  return Selector(problem, run).select();
+}
+
+}  // namespace spillway

@@ -1,0 +1,79 @@
+#include "scenarios/planner/target_judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/det_math.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kFar = 1e6;  // a distance beyond doubt
+
+double log_odds(double p) {
+  return det::ln(p / (1 - p));
+}
+
+}  // namespace
+
+SampleSummary TargetJudge::summary(std::span<const CellSample> runs, std::size_t index) const {
+  std::vector<double> x;
+  std::vector<double> weight;
+  for (const CellSample& run : runs) {
+    x.push_back(run.x[index]);
+    weight.push_back(run.weight.empty() ? 1 : run.weight[index]);
+  }
+  return summarise(x, weight, kind(), replication_, length_);
+}
+
+double TargetJudge::distance(const SampleSummary& s) const {
+  const double limit = target_.limit;
+  const double side = target_.at_least ? -1 : 1;
+  const bool open = target_.share ? limit > 0 && limit < 1 : limit > 0 && s.mean > 0;
+  if (s.runs == 0) return 0;
+  if (!open) return within(s.mean) ? kFar : -kFar;
+  if (!target_.share) return side * det::ln(limit / s.mean);
+  // Half a request more and less than none and all have odds.
+  const double half = std::min(0.5, 0.5 / (s.requests * s.worth));
+  return side * (log_odds(limit) - log_odds(std::clamp(s.mean, half, 1 - half)));
+}
+
+double TargetJudge::bound(const SampleSummary& s, double alpha, std::optional<double> usual) const {
+  return target_.at_least ? lower_bound(s, kind(), alpha, usual)
+                          : upper_bound(s, kind(), alpha, usual);
+}
+
+bool TargetJudge::holds(const SampleSummary& s, double alpha, std::optional<double> usual) const {
+  if (s.runs == 0) return false;
+  if (target_.limit == 0 && s.mean == 0) return true;
+  return within(s.mean) && within(bound(s, alpha, usual));
+}
+
+bool TargetJudge::misses(const SampleSummary& s, double alpha, std::optional<double> usual) const {
+  if (s.runs == 0 || within(s.mean)) return false;
+  if (target_.limit == 0 && target_.share) return true;
+  return !within(target_.at_least ? upper_bound(s, kind(), alpha, usual)
+                                  : lower_bound(s, kind(), alpha, usual));
+}
+
+bool TargetJudge::misses_by_far(std::span<const CellSample> runs, std::size_t index,
+                                double alpha) const {
+  if (target_.at_least || target_.limit <= 0) return false;
+  // Runs are multiplied where they are independent; the average of dependent ones still obeys
+  // Markov's inequality, and what it says after each run adds up.
+  double product = 1;
+  double sum = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double ratio = std::max(0.0, runs[i].x[index]) / target_.limit;
+    product = std::min(kFar * kFar, product * ratio);
+    sum += ratio;
+    largest = replication_ == Replication::kIndependent
+                  ? std::max(largest, product)
+                  : std::max(largest, sum / static_cast<double>(i + 1) / kScreening);
+  }
+  return largest * alpha >= 1;
+}
+
+}  // namespace spillway
