@@ -7,15 +7,16 @@
 // to the nanosecond, a session keeps its turns, lengths, pauses and tenant, and what varies is
 // which sessions come, how often, and when within the stratum.
 //
-// Sessions are the trace's own; where it names none, chains of answers that were waited for; where
-// it has neither, those that shared prefixes suggest (session_inference.hpp), and every other
-// request is one by itself. Strata are the hours of the day (of the trace's clock) where it covers
-// a day or more and each hour that has sessions has at least ten; else up to ten stretches of
-// equally many session starts, at least twenty in each.
+// workload_sessions.hpp says what a session and a stratum are.
 //
-// Blocks. Those of one session alone get fresh ids with each further copy of it, so that a session
-// drawn twice does not find its own prompt in the cache. Blocks that several sessions share keep
-// their ids.
+// A recording that is too short is drawn several times in a row: each draw begins a span of starts
+// (and a mean gap) later, the sessions of the one before go on into it, and a replicate of two
+// recordings begins with the replicate of one.
+//
+// Blocks. Those of one session alone get fresh ids with each further copy of it, in any recording,
+// so that a session drawn twice does not find its own prompt in the cache. Blocks that several
+// sessions share keep their ids: those that sessions far apart share (system prompts) in all
+// recordings, those whose sessions start within half of the recording in one.
 //
 // Model: bias, measured over ten replicates of three traces. Reuse within sessions is unbiased. A
 // block of k sessions is used k - 1 + e^-k times again on average, for a copy shares what its
@@ -30,9 +31,9 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "sim/workload.hpp"
+#include "traces/reshape/workload_sessions.hpp"
 
 namespace spillway {
 
@@ -41,30 +42,19 @@ class SessionBootstrap {
   /// Keeps a reference to `workload`.
   explicit SessionBootstrap(const Workload& workload);
 
-  /// Replicate number `index`, the same for equal (workload, seed, index). May be called from
-  /// several threads. Notes and counts of rows are the original's.
-  Workload replicate(std::uint64_t seed, std::uint64_t index) const;
+  /// Replicate number `index` of `recordings` draws in a row, the same for equal arguments and
+  /// workload. May be called from several threads. Notes and counts of rows are the original's.
+  Workload replicate(std::uint64_t seed, std::uint64_t index, std::uint32_t recordings = 1) const;
 
-  std::uint32_t sessions() const { return static_cast<std::uint32_t>(start_ns_.size()); }
-  std::uint32_t strata() const { return static_cast<std::uint32_t>(members_.size()); }
+  std::uint32_t sessions() const { return sessions_.count(); }
+  std::uint32_t strata() const { return static_cast<std::uint32_t>(sessions_.strata.size()); }
   /// How sessions and strata came about, in one sentence.
   const std::string& method() const { return method_; }
 
  private:
-  std::vector<std::uint32_t> find_sessions();
-  void find_strata();
-  bool strata_by_hour();
-
   const Workload& workload_;
-  std::string who_;   ///< what a session is here
-  std::string when_;  ///< what a stratum is
+  WorkloadSessions sessions_;
   std::string method_;
-  std::vector<std::uint32_t> session_;                ///< of each request, in order of start
-  std::vector<std::vector<std::uint32_t>> requests_;  ///< of each session
-  std::vector<std::int64_t> start_ns_;                ///< of each session
-  std::vector<std::uint32_t> stratum_;                ///< of each session
-  std::vector<std::vector<std::uint32_t>> members_;   ///< sessions of each stratum
-  std::vector<bool> shared_;                          ///< blocks of two sessions or more
 };
 
 }  // namespace spillway
