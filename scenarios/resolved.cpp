@@ -1,5 +1,7 @@
 #include "scenarios/resolved.hpp"
 
+#include <filesystem>
+
 #include "reports/document.hpp"
 #include "scenarios/measured/measured_document.hpp"
 #include "scenarios/presets.hpp"
@@ -256,6 +258,20 @@ json class_json(const ClassChoice& c) {
   return out;
 }
 
+/// Days, growth and replication, as far as they are given.
+void add_replication(const WorkloadChoice& w, json& out) {
+  for (const std::string& day : w.days) {  // as the trace: by name, not by place
+    out["days"].push_back(std::filesystem::path(day).filename().string());
+  }
+  const GrowthChoice& g = w.growth;
+  if (g.any()) {
+    out["growth"] = {
+        {"rate", g.rate}, {"context", g.context}, {"reuse", g.reuse}, {"tenants", g.tenants}};
+  }
+  if (w.replication.requests > 0) out["replication"]["requests"] = w.replication.requests;
+  if (w.replication.warmup_s) out["replication"]["warmup_s"] = *w.replication.warmup_s;
+}
+
 json workload_json(const WorkloadChoice& w) {
   json out = {{"speed", to_double(w.arrival.speed)}};
   if (w.synthetic) {
@@ -284,6 +300,7 @@ json workload_json(const WorkloadChoice& w) {
   if (w.warmup > Time{}) out["warmup_s"] = seconds_of(w.warmup);
   if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
   for (const ClassChoice& c : w.classes) out["classes"].push_back(class_json(c));
+  add_replication(w, out);
   return out;
 }
 

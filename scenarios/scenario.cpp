@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "models/compute/small_reduce.hpp"
+#include "scenarios/experiment/growth.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/reshape/session_inference.hpp"
@@ -153,7 +154,8 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
   if (w.synthetic) {
     SyntheticConfig config = *w.synthetic;
     if (w.limit > 0) config.requests = std::min(config.requests, w.limit);
-    return generate_workload(config, scenario.seed);
+    Workload workload = generate_workload(config, scenario.seed);
+    return w.growth.any() ? grown(workload, w.growth, scenario.seed) : std::move(workload);
   }
   OpenOptions options;
   options.reader = w.reader;
@@ -161,8 +163,10 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
   options.limit = w.limit;
   options.progress = progress;
   Workload workload = open_trace(w.trace, options);
-  if (!w.arrival.wait || !workload.columns().after_begin.empty()) return workload;
-  return infer_sessions(std::move(workload), {});
+  if (w.arrival.wait && workload.columns().after_begin.empty()) {
+    workload = infer_sessions(std::move(workload), {});
+  }
+  return w.growth.any() ? grown(workload, w.growth, scenario.seed) : std::move(workload);
 }
 
 }  // namespace spillway

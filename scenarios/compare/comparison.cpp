@@ -74,11 +74,12 @@ class Comparison {
       const Scenario& s = set_.variants[v].scenario;
       const auto described = resolved_configuration(s)["workload"];
       nlohmann::json key = {{"trace", s.workload.trace},
+                            {"days", s.workload.days},
                             {"seed", s.seed},
                             {"wait", s.workload.arrival.wait},
                             {"limit", s.workload.limit}};
-      for (const char* part :
-           {"synthetic", "block_tokens", "lenient", "reuse", "session_interval_s"}) {
+      for (const char* part : {"synthetic", "block_tokens", "lenient", "reuse",
+                               "session_interval_s", "growth", "replication"}) {
         if (described.contains(part)) key[part] = described[part];
       }
       if (s.workload.synthetic) key.erase("wait");  // read from traces only

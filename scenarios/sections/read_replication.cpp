@@ -1,6 +1,7 @@
 // How a workload is replicated and grown: workload.days, workload.growth, workload.replication.
 #include <filesystem>
 
+#include "scenarios/experiment/growth.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
 
 namespace spillway {
@@ -44,6 +45,7 @@ void read_replication(const ObjectReader& workload, Scenario& s) {
     w.days.push_back(path_beside(folder, workload.where("days"), day));
   }
   w.growth = read_growth(workload);
+  grow_arrivals(w, w.growth);
   if (const auto replication = workload.object("replication", ScenarioKeys::kReplication)) {
     assign(w.replication.requests, replication->integer("requests", 1));
     w.replication.warmup_s = replication->number("warmup_s", 0, kMostSeconds);

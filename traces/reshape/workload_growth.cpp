@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -278,19 +279,22 @@ class Superposition {
 
 }  // namespace
 
-Workload grow_workload(Workload workload, const WorkloadGrowth& growth, std::uint64_t seed) {
-  if (!growth.any()) return workload;
+Workload grow_workload(const Workload& workload, const WorkloadGrowth& growth, std::uint64_t seed) {
   KV_ASSERT(growth.rate > 0 && growth.context > 0 && growth.reuse >= 0 && growth.reuse <= 1 &&
                 growth.tenants >= 1,
             "growth by {}, {}, {}, {}", growth.rate, growth.context, growth.reuse, growth.tenants);
+  std::vector<std::uint32_t> all(workload.size());
+  std::iota(all.begin(), all.end(), std::uint32_t{0});
+  if (!growth.any()) return select_rows(workload, all);
   WorkloadSessions sessions = find_sessions(workload);
-  if (growth.reuse < 1) workload = with_reuse(workload, sessions, growth.reuse, seed);
-  if (growth.context != 1) workload = with_context(workload, growth.context);
+  Workload out(nullptr, workload.columns(), workload.source());
+  if (growth.reuse < 1) out = with_reuse(out, sessions, growth.reuse, seed);
+  if (growth.context != 1) out = with_context(out, growth.context);
   if (growth.rate != 1 || growth.tenants != 1) {
-    find_shared_blocks(workload, sessions);
-    return Superposition(workload, sessions, growth, seed).build();
+    find_shared_blocks(out, sessions);
+    out = Superposition(out, sessions, growth, seed).build();
   }
-  return workload;
+  return out;
 }
 
 }  // namespace spillway

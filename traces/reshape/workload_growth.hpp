@@ -41,9 +41,9 @@ struct WorkloadGrowth {
   bool any() const { return rate != 1 || context != 1 || reuse != 1 || tenants != 1; }
 };
 
-/// The same for equal arguments; `workload` itself where nothing grows. Says in the source's notes
-/// what became of it. Throws InputError (exit 2) where no session is left, or a prompt grows beyond
-/// the limit of traces.
-Workload grow_workload(Workload workload, const WorkloadGrowth& growth, std::uint64_t seed);
+/// The same for equal arguments, and a copy where nothing grows. Notes of the source say what
+/// became of it. Throws InputError (exit 2) where no session is left, or a prompt grows beyond the
+/// limit of traces.
+Workload grow_workload(const Workload& workload, const WorkloadGrowth& growth, std::uint64_t seed);
 
 }  // namespace spillway
