@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   spillway::add_fit(app, commands);
   spillway::add_report(app, commands);
   spillway::add_kvsize(app, commands);
+  spillway::add_flags(app, commands);
   spillway::add_list(app, commands);
   spillway::add_schema(app, commands);
   try {

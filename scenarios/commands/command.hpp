@@ -54,6 +54,7 @@ void add_trace(CLI::App& app, CommandList& commands);
 void add_calibrate(CLI::App& app, CommandList& commands);
 void add_fit(CLI::App& app, CommandList& commands);
 void add_kvsize(CLI::App& app, CommandList& commands);
+void add_flags(CLI::App& app, CommandList& commands);
 void add_list(CLI::App& app, CommandList& commands);
 void add_schema(CLI::App& app, CommandList& commands);
 void add_report(CLI::App& app, CommandList& commands);

@@ -174,6 +174,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"validate", {"validate", scene.validation_case()}},
       {"fit", {"fit", scene.file("gemm.csv", kernel_table()), "--gpu", "H100"}},
       {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
+      {"flags", {"flags", scene.scenario}},
       {"list", {"list", "policies"}},
       {"schema", {"schema", "result"}},
       {"report", {"report", scene.result()}},

@@ -41,7 +41,7 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "fit", "kvsize", "list",
+  CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "fit", "flags", "kvsize", "list",
                                        "measured-run", "mrc", "plan", "replay", "run",
                                        "trace-check", "trace-convert", "trace-generate",
                                        "trace-merge", "trace-sample", "trace-stats",
@@ -132,7 +132,7 @@ TEST_CASE("--color always marks the text, auto and never do not without a termin
   for (const Verb& verb : verbs(scene)) {
     const bool table = !is_schema(verb) && verb.name != "trace convert" &&
                        verb.name != "trace generate" && verb.name != "trace merge" &&
-                       verb.name != "trace import";
+                       verb.name != "trace import" && verb.name != "flags";
     Args call = verb.call;
     if (verb.name == "report") call = call + Args{"--format", "text"};
     INFO(verb.name);

@@ -1,0 +1,59 @@
+#include "reports/plan/flags_json.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+using nlohmann::json;
+
+json to_json(const EngineFlags& flags) {
+  return {{"engine", flags.engine},           {"release", flags.release},
+          {"environment", flags.environment}, {"arguments", flags.arguments},
+          {"comments", flags.comments},       {"not_covered", flags.not_covered}};
+}
+
+EngineFlags flags_from_json(const json& j) {
+  EngineFlags out;
+  out.engine = j.at("engine");
+  out.release = j.at("release");
+  out.environment = j.at("environment").get<std::vector<std::string>>();
+  out.arguments = j.at("arguments").get<std::vector<std::string>>();
+  out.comments = j.at("comments").get<std::vector<std::string>>();
+  out.not_covered = j.at("not_covered").get<std::vector<std::string>>();
+  return out;
+}
+
+std::vector<std::string> flag_sentences(const EngineFlags& flags) {
+  std::vector<std::string> out;
+  out.push_back(
+      fmt::format("Set in vLLM ({}): {}", flags.release, fmt::join(flags.arguments, " ")));
+  if (!flags.environment.empty()) {
+    out.push_back(fmt::format("In its environment: {}", fmt::join(flags.environment, " ")));
+  }
+  if (!flags.comments.empty()) {
+    out.push_back(fmt::format("Sizes: {}", fmt::join(flags.comments, "; ")));
+  }
+  if (!flags.not_covered.empty()) {
+    out.push_back(fmt::format("Those flags do not cover {}", fmt::join(flags.not_covered, "; ")));
+  }
+  return out;
+}
+
+std::string shell_fragment(const EngineFlags& flags) {
+  std::string out;
+  for (const std::string& variable : flags.environment) out += variable + " \\\n";
+  out += "vllm serve \"$MODEL\"";
+  for (const std::string& argument : flags.arguments) out += " \\\n  " + argument;
+  out += '\n';
+  // Names from the scenario stand in some of them: no line break may end a comment.
+  for (const std::string& comment : flags.comments) out += "# " + printable(comment) + "\n";
+  for (const std::string& what : flags.not_covered) {
+    out += "# not covered: " + printable(what) + "\n";
+  }
+  return out;
+}
+
+}  // namespace spillway

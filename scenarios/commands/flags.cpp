@@ -1,0 +1,91 @@
+// `spillway flags`: what to set in an engine so that it is the one a scenario describes.
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "reports/plan/flags_json.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/flags/engine_flags.hpp"
+#include "scenarios/resolved.hpp"
+#include "scenarios/sections/scenario_parts.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct FlagsOptions {
+  std::string scenario;
+  std::string engine;
+  std::string tier_size;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// The scenario's own, unless --tier-size says otherwise.
+Capacity capacity_of(const Scenario& scenario, const std::string& given) {
+  if (given.empty()) {
+    if (scenario.tier) return scenario.tier->capacity;
+    return {Capacity::Kind::kBytes, 0};
+  }
+  const SourceRef where{"--tier-size", 0, ""};
+  if (!scenario.tier) {
+    throw InputError(
+        Fault::kUsage, where,
+        fmt::format("\"{}\": expected none, {} has no tier below HBM", given, scenario.path));
+  }
+  const Capacity capacity =
+      instance_capacity(scenario, *scenario.tier, parse_capacity(given, where));
+  if (capacity.kind == Capacity::Kind::kUnbounded) {
+    throw InputError(
+        Fault::kUsage, where,
+        fmt::format("expected a size such as 64GiB, found \"{}\": no flag says that", given));
+  }
+  checked_tier_blocks(scenario, capacity, given, where);
+  return capacity;
+}
+
+int run(const FlagsOptions& options) {
+  const CommonOptions& common = *options.common;
+  check_writable(common);
+  const JsonSource source = open_scenario_source(options.scenario, common);
+  const Scenario scenario = load_scenario(source);
+  refuse_own_inputs(common, {options.scenario});
+  const EnginePreset& release = options.engine.empty()
+                                    ? find_preset(scenario.preset, {})
+                                    : find_preset(options.engine, {"--engine", 0, ""});
+  const EngineFlags flags = flags_of(scenario, capacity_of(scenario, options.tier_size), release);
+
+  Document document;
+  document.kind = "flags";
+  const nlohmann::json configuration = resolved_configuration(scenario);
+  document.inputs = {{"scenario", {{"name", scenario.name}, {"path", scenario.path}}},
+                     {"configuration", configuration},
+                     {"configuration_hash", digest_of(configuration)},
+                     {"seed", scenario.seed}};
+  document.results = to_json(flags);
+  document.results["scenario"] = scenario.name;
+  document.results["preset"] = scenario.preset;
+  document.results["command"] = shell_fragment(flags);
+  write_document(document, common, "flags");
+  if (common.json_only()) return 0;
+  print(printable(fmt::format("# {} for {}", release.name, scenario.name)) + "\n" +
+        shell_fragment(flags));
+  return 0;
+}
+
+}  // namespace
+
+void add_flags(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<FlagsOptions>();
+  CLI::App* command =
+      add_command(app, commands, "flags", "Engine flags of a scenario, with units and scope",
+                  "  spillway flags scenarios/library/quickstart.json --engine vllm@0.25\n"
+                  "  spillway flags s.json --engine vllm@0.12 --tier-size 96GiB\n",
+                  options->common, [options] { return run(*options); });
+  command->add_option("SCENARIO", options->scenario, "Scenario file")->required();
+  command->add_option("--engine", options->engine,
+                      "Engine and release, e.g. vllm@0.25 (default: the scenario's preset; see "
+                      "`spillway list engines`)");
+  command->add_option("--tier-size", options->tier_size,
+                      "Size of the tier below HBM, e.g. 64GiB (default: the scenario's)");
+}
+
+}  // namespace spillway
