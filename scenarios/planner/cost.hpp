@@ -29,7 +29,7 @@ std::optional<PlanCost> find_cost(const CostQuestion& question);
 /// Requests that meet every latency target, per unit of currency, of a run at `per_month`.
 double goodput_per_cost(const RunResult& run, double per_month);
 
-/// Which cells no other dominates in (cost, attainment). One dominates another that is dearer where
+/// Which cells no other dominates in (cost, attainment). One dominates a dearer one where
 /// it attains the same in every replicate that both ran, or where the interval of their paired
 /// difference says that it attains no less; ties, and pairs with too few replicates for an
 /// interval, stay. With one run each (no replicates), that run decides.

@@ -80,5 +80,7 @@ std::uint64_t gpus_of(const Scenario& scenario);
 /// Bytes of the tier below HBM that a cell reserves, over all engines and replicas; of an unbounded
 /// one, what `run` held at most.
 double tier_bytes_of(const Scenario& scenario, const RunResult& run);
+/// Over how long the counts of tiers and links were taken: they cover the warm-up too.
+double observed_s(const Scenario& scenario, const RunResult& run);
 
 }  // namespace spillway
