@@ -113,7 +113,7 @@ struct PlanRegret {
   std::string measure;  ///< what regret is counted in, e.g. "USD a month"
   std::vector<std::string> demands;
   std::vector<RegretRow> rows;  ///< by demands missed, then by worst regret
-  std::string says;             ///< where another cell than the recommended one regrets least
+  std::string says;             ///< which cell regrets least, and how the recommended one does
   std::vector<std::string> notes;
 };
 
