@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "models/compute/step_cost.hpp"
 #include "scenarios/parallel.hpp"
 #include "sim/error.hpp"
+#include "traces/reshape/workload_growth.hpp"
 
 namespace spillway {
 
@@ -37,6 +39,12 @@ class ScaledCost final : public StepCost {
   std::unique_ptr<StepCost> cost_;
   std::int64_t parts_;
 };
+
+/// Distance to the target as a share of it; negative when it is missed.
+double margin_of(const SloTarget& slo, double value) {
+  if (slo.target == 0) return value <= 0 || slo.at_least ? 0 : -1;
+  return (slo.at_least ? value - slo.target : slo.target - value) / slo.target;
+}
 
 using Key = std::tuple<std::uint32_t, double, double, double, double>;
 
@@ -69,6 +77,38 @@ std::unique_ptr<StepCost> make_scaled_cost(std::unique_ptr<StepCost> cost, doubl
   return std::make_unique<ScaledCost>(std::move(cost), factor);
 }
 
+WhatIfOutcome outcome_of(const std::vector<SloTarget>& slo, std::span<const WhatIfAnswer> answers) {
+  KV_ASSERT(!answers.empty(), "nothing was answered");
+  WhatIfOutcome out;
+  out.margin = std::numeric_limits<double>::infinity();
+  out.met = true;
+  for (const WhatIfAnswer& answer : answers) {
+    if (!answer.trial) return {0, false, answer.refused};
+    KV_ASSERT(answer.trial->targets.size() == slo.size(), "{} samples of {} targets",
+              answer.trial->targets.size(), slo.size());
+  }
+  const auto n = static_cast<double>(answers.size());
+  for (std::size_t t = 0; t < slo.size(); ++t) {
+    double x = 0;
+    double value = 0;
+    double limit = 0;
+    for (const WhatIfAnswer& answer : answers) {
+      x += answer.trial->targets[t].x / n;
+      value += answer.trial->targets[t].value / n;
+      limit = answer.trial->targets[t].limit;
+    }
+    out.margin = std::min(out.margin, margin_of(slo[t], value));
+    if (slo[t].at_least ? x < limit : x > limit) out.met = false;
+  }
+  // What one run alone decides, it decides as a plan without replications does.
+  if (answers.size() == 1) out.met = answers[0].trial->met;
+  return out;
+}
+
+const std::string& cell_name(const PlanPoint& point) {
+  return point.name.empty() ? point.capacity : point.name;
+}
+
 WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> done) {
   return
       [source = std::move(source), threads, done = std::move(done)](std::span<const WhatIf> runs) {
@@ -93,7 +133,9 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
             if (run.growth.any()) {
               Grown& mine = slot(run);
               std::call_once(mine.once, [&] {
-                mine.workload = source.grow(source.replicate(run.replicate), run.growth);
+                const GrowthChoice& g = run.growth;
+                mine.workload = grow_workload(source.replicate(run.replicate),
+                                              {g.rate, g.context, g.reuse, g.tenants}, source.seed);
               });
               out[i] = answer(run, *mine.workload);
             } else {

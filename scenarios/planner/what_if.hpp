@@ -46,12 +46,24 @@ using WhatIfBatch = std::function<std::vector<WhatIfAnswer>(std::span<const What
 struct WhatIfSource {
   /// A replicate of the plan's workload, which lives as long as this. From any thread.
   std::function<const Workload&(std::uint32_t replicate)> replicate;
-  /// It, grown: the same for equal arguments. From any thread.
-  std::function<Workload(const Workload&, const GrowthChoice&)> grow;
+  std::uint64_t seed = 1;  ///< of what is drawn where a workload grows
 };
 
 /// Runs batches on `threads` threads. `done` is told of each run that ended, from any thread.
 WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> done);
+
+/// What the replicates together say of one cell: means of what the SLO bounds, against its limits.
+struct WhatIfOutcome {
+  double margin = 0;  ///< least distance to a target as a share of it; negative when it is missed
+  bool met = false;
+  std::string refused;  ///< why it cannot be run; empty: it can
+};
+
+/// Precondition: one answer at least, each to the same question on another replicate.
+WhatIfOutcome outcome_of(const std::vector<SloTarget>& slo, std::span<const WhatIfAnswer> answers);
+
+/// What people call a cell.
+const std::string& cell_name(const PlanPoint& point);
 
 /// `cost` with every step's time multiplied, rounded up to a nanosecond.
 std::unique_ptr<StepCost> make_scaled_cost(std::unique_ptr<StepCost> cost, double factor);

@@ -1,0 +1,406 @@
+#include "scenarios/planner/sensitivity.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/format.hpp"
+#include "scenarios/planner/factors.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr int kHalvings = 3;                       // of the bracket around a crossing
+constexpr std::uint64_t kLeastRuns = 60;           // a plan may always spend on sensitivity
+constexpr double kShareOfRuns = 0.35;              // of those that the plan itself made
+constexpr std::uint64_t kRunsPerFactor = 12;       // that answering everything takes, about
+constexpr std::size_t kNothing = ~std::size_t{0};  // no factor: everything as it is
+
+struct Ask {
+  std::size_t factor = kNothing;
+  double at = 1;
+  int point = 0;
+  auto operator<=>(const Ask&) const = default;
+};
+
+/// One direction of one factor: outwards from 1 until the verdict changes.
+struct Search {
+  std::size_t factor = 0;
+  bool up = false;
+  std::vector<double> steps;
+  std::size_t next = 0;
+  double good = 1;            ///< the outermost step that was met
+  std::optional<double> bad;  ///< the first that was not
+  bool refused = false;       ///< could not be run further out
+  bool finished() const { return bad.has_value() || refused || next == steps.size(); }
+};
+
+/// One side of one factor: which size the SLO asks for there.
+struct Need {
+  Ask ask;          ///< factor and side; the point is where the search stands
+  std::string* to;  ///< the answer
+  bool down = false;
+  std::size_t at = 0;  ///< in the line of sizes
+  bool finished = false;
+};
+
+class Explorer {
+ public:
+  Explorer(const SensitivityQuestion& question, const Scenario& scenario)
+      : q_(question), plan_(question.cells.plan), scenario_(scenario) {
+    list_ = factors_of(scenario);
+    choose_replicates();
+  }
+
+  Sensitivity explore() {
+    move_factors();
+    find_crossings();
+    find_needs();
+    tell();
+    return std::move(out_);
+  }
+
+ private:
+  void choose_replicates() {
+    replicates_ = q_.replicates;
+    KV_ASSERT(!replicates_.empty(), "no replicate to ask");
+    if (q_.most_runs > 0) {
+      const std::uint64_t each = kRunsPerFactor * (list_.factors.size() + 1);
+      const auto most = static_cast<std::size_t>(std::max<std::uint64_t>(1, q_.most_runs / each));
+      if (replicates_.size() > most) replicates_.resize(most);
+    }
+    out_.replicates = static_cast<std::uint32_t>(replicates_.size());
+  }
+
+  bool affordable(std::size_t asks) const {
+    return q_.most_runs == 0 || out_.runs + asks * replicates_.size() <= q_.most_runs;
+  }
+
+  WhatIf what_if(const Ask& ask, std::uint32_t replicate, bool verdict_only) const {
+    WhatIf run{*q_.cells.scenarios[static_cast<std::size_t>(ask.point)]};
+    run.replicate = replicate;
+    run.verdict_only = verdict_only;
+    if (ask.factor != kNothing) list_.factors[ask.factor].apply(ask.at, run);
+    return run;
+  }
+
+  /// Runs what is not known yet, in one batch. What the budget does not cover stays unknown.
+  void learn(std::vector<Ask> asks, bool verdict_only) {
+    std::set<Ask> seen;
+    std::erase_if(asks, [&](const Ask& a) { return known_.contains(a) || !seen.insert(a).second; });
+    while (!asks.empty() && !affordable(asks.size())) {
+      asks.pop_back();
+      cut_short_ = true;
+    }
+    std::vector<WhatIf> runs;
+    // A run that is cut says at least how many miss; that is enough where it decides alone.
+    const bool may_cut = verdict_only && replicates_.size() == 1;
+    for (const Ask& ask : asks) {
+      for (const std::uint32_t r : replicates_) runs.push_back(what_if(ask, r, may_cut));
+    }
+    const std::vector<WhatIfAnswer> answers = q_.run(runs);
+    KV_ASSERT(answers.size() == runs.size(), "{} answers to {} runs", answers.size(), runs.size());
+    out_.runs += runs.size();
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      known_[asks[i]] = outcome_of(
+          scenario_.slo, std::span(answers).subspan(i * replicates_.size(), replicates_.size()));
+    }
+  }
+
+  const WhatIfOutcome* find(const Ask& ask) const {
+    const auto at = known_.find(ask);
+    return at == known_.end() ? nullptr : &at->second;
+  }
+  Ask here(std::size_t factor, double at) const { return {factor, at, plan_.recommended}; }
+
+  // ---- the factors themselves
+
+  void move_factors() {
+    std::vector<Ask> asks = {here(kNothing, 1)};
+    for (std::size_t f = 0; f < list_.factors.size(); ++f) {
+      const Factor& factor = list_.factors[f];
+      if (factor.low != 1) asks.push_back(here(f, factor.low));
+      if (factor.high != 1) asks.push_back(here(f, factor.high));
+    }
+    learn(std::move(asks), false);
+    const WhatIfOutcome* base = find(here(kNothing, 1));
+    if (base == nullptr) return;
+    out_.margin = base->margin;
+    base_met_ = base->met;
+    for (std::size_t f = 0; f < list_.factors.size(); ++f) add_row(f, *base);
+  }
+
+  void add_row(std::size_t f, const WhatIfOutcome& base) {
+    const Factor& factor = list_.factors[f];
+    const WhatIfOutcome* low = factor.low == 1 ? &base : find(here(f, factor.low));
+    const WhatIfOutcome* high = factor.high == 1 ? &base : find(here(f, factor.high));
+    if (low == nullptr || high == nullptr) return;
+    for (const WhatIfOutcome* side : {low, high}) {
+      if (side->refused.empty()) continue;
+      list_.left_out.push_back(fmt::format("{}: {}", factor.name, side->refused));
+      return;
+    }
+    SensitivityRow row;
+    row.factor = factor.name;
+    row.low = factor.low;
+    row.high = factor.high;
+    row.margin_low = low->margin;
+    row.margin_high = high->margin;
+    row.met_low = low->met;
+    row.met_high = high->met;
+    rows_.push_back(std::move(row));
+    row_factors_.push_back(f);
+  }
+
+  // ---- how far it may move
+
+  void find_crossings() {
+    if (!base_met_) {
+      list_.notes.emplace_back(
+          "On the replicates used here the recommended cell misses the SLO already, so no limits "
+          "are looked for");
+      return;
+    }
+    for (const std::size_t f : row_factors_) {
+      const Factor& factor = list_.factors[f];
+      if (factor.below.empty() && factor.above.empty()) continue;
+      searches_.push_back({f, false, steps(factor.low, factor.below), 0, 1, {}, false});
+      if (factor.high != 1) {
+        searches_.push_back({f, true, steps(factor.high, factor.above), 0, 1, {}, false});
+      }
+    }
+    walk_outwards();
+    for (int i = 0; i < kHalvings; ++i) halve();
+  }
+
+  /// `first`, and those of `more` beyond it.
+  static std::vector<double> steps(double first, const std::vector<double>& more) {
+    std::vector<double> out = {first};
+    for (const double step : more) {
+      if (first < 1 ? step < first : step > first) out.push_back(step);
+    }
+    return out;
+  }
+
+  void walk_outwards() {
+    for (;;) {
+      std::vector<Ask> asks;
+      for (const Search& s : searches_) {
+        if (!s.finished()) asks.push_back(here(s.factor, s.steps[s.next]));
+      }
+      if (asks.empty()) return;
+      learn(asks, true);
+      bool moved = false;
+      for (Search& s : searches_) {
+        if (s.finished()) continue;
+        const double at = s.steps[s.next];
+        const WhatIfOutcome* outcome = find(here(s.factor, at));
+        if (outcome == nullptr) continue;
+        moved = true;
+        ++s.next;
+        if (!outcome->refused.empty()) {
+          s.refused = true;
+        } else if (outcome->met) {
+          s.good = at;
+        } else {
+          s.bad = at;
+        }
+      }
+      if (!moved) return;  // the budget is spent
+    }
+  }
+
+  void halve() {
+    std::vector<Ask> asks;
+    for (const Search& s : searches_) {
+      if (s.bad) asks.push_back(here(s.factor, (s.good + *s.bad) / 2));
+    }
+    learn(asks, true);
+    for (Search& s : searches_) {
+      if (!s.bad) continue;
+      const double middle = (s.good + *s.bad) / 2;
+      const WhatIfOutcome* outcome = find(here(s.factor, middle));
+      if (outcome == nullptr || !outcome->refused.empty()) continue;
+      if (outcome->met) {
+        s.good = middle;
+      } else {
+        s.bad = middle;
+      }
+    }
+  }
+
+  // ---- what would be needed instead
+
+  /// Sizes at the recommended values, ascending.
+  std::vector<int> line() const {
+    std::vector<int> out;
+    const PlanPoint& at = plan_.points[static_cast<std::size_t>(plan_.recommended)];
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      if (plan_.points[i].values == at.values) out.push_back(static_cast<int>(i));
+    }
+    return out;
+  }
+
+  void find_needs() {
+    const std::vector<int> sizes = line();
+    if (sizes.size() < 2) return;
+    const auto at = static_cast<std::size_t>(
+        std::find(sizes.begin(), sizes.end(), plan_.recommended) - sizes.begin());
+    std::vector<Need> needs;
+    const auto need = [&](Ask ask, bool met, std::string& to) {
+      needs.push_back({ask, &to, met, at, false});
+    };
+    need(here(kNothing, 1), base_met_, out_.needed);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      SensitivityRow& row = rows_[i];
+      if (row.low != 1) need(here(row_factors_[i], row.low), row.met_low, row.needed_low);
+      if (row.high != 1) need(here(row_factors_[i], row.high), row.met_high, row.needed_high);
+    }
+    for (bool moved = true; moved;) moved = step_needs(needs, sizes);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].low == 1) rows_[i].needed_low = out_.needed;
+      if (rows_[i].high == 1) rows_[i].needed_high = out_.needed;
+    }
+  }
+
+  /// One size further for each, in one batch. From a size that is met downwards to the last one
+  /// that is; from one that is missed upwards to the first that is met.
+  bool step_needs(std::vector<Need>& needs, const std::vector<int>& sizes) {
+    const auto name = [&](std::size_t at) {
+      return plan_.points[static_cast<std::size_t>(sizes[at])].capacity;
+    };
+    std::vector<Ask> asks;
+    for (Need& need : needs) {
+      if (need.finished) continue;
+      if (need.down ? need.at == 0 : need.at + 1 == sizes.size()) {
+        *need.to = need.down ? name(need.at) : "none";
+        need.finished = true;
+        continue;
+      }
+      need.ask.point = sizes[need.down ? need.at - 1 : need.at + 1];
+      asks.push_back(need.ask);
+    }
+    learn(asks, true);
+    bool moved = false;
+    for (Need& need : needs) {
+      if (need.finished) continue;
+      const WhatIfOutcome* outcome = find(need.ask);
+      if (outcome == nullptr) {  // the budget is spent
+        need.finished = true;
+        continue;
+      }
+      moved = true;
+      const bool met = outcome->met && outcome->refused.empty();
+      if (need.down && !met) {
+        *need.to = name(need.at);
+        need.finished = true;
+        continue;
+      }
+      need.at += need.down ? std::size_t(-1) : 1;
+      if (!need.down && met) {
+        *need.to = name(need.at);
+        need.finished = true;
+      }
+    }
+    return moved;
+  }
+
+  // ---- in words
+
+  void say_row(std::size_t i) {
+    SensitivityRow& row = rows_[i];
+    std::vector<std::string> changes;
+    double from = 1;
+    double to = 1;
+    bool whole = !searches_.empty();
+    bool any = false;
+    for (const Search& s : searches_) {
+      if (s.factor != row_factors_[i]) continue;
+      any = true;
+      (s.up ? to : from) = s.good;
+      whole = whole && (s.bad.has_value() || s.next == s.steps.size());
+      if (!s.bad) continue;
+      (s.up ? row.changes_above : row.changes_below) = s.good;
+      changes.push_back(fmt::format("{} {} times what it is (at {} it misses the SLO)",
+                                    s.up ? "rises above" : "falls below", format_real(s.good),
+                                    format_real(*s.bad)));
+    }
+    if (!any) {
+      if (row.met_low && row.met_high && base_met_) {
+        row.says =
+            fmt::format("Holds at {} and {} times", format_real(row.low), format_real(row.high));
+      } else if (base_met_) {
+        row.says = fmt::format("The recommendation changes with {} at {} times", row.factor,
+                               row.met_low    ? format_real(row.high)
+                               : row.met_high ? format_real(row.low)
+                                              : fmt::format("{} and at {}", format_real(row.low),
+                                                            format_real(row.high)));
+      }
+      return;
+    }
+    if (!changes.empty()) {
+      row.says = fmt::format("The recommendation changes if {} {}", row.factor,
+                             fmt::join(changes, " or "));
+    } else {
+      row.says = fmt::format("Holds from {} to {} times{}", format_real(from), format_real(to),
+                             whole ? "" : ", as far as that was looked at");
+    }
+  }
+
+  void tell() {
+    for (std::size_t i = 0; i < rows_.size(); ++i) say_row(i);
+    std::stable_sort(
+        rows_.begin(), rows_.end(), [](const SensitivityRow& a, const SensitivityRow& b) {
+          return std::abs(a.margin_high - a.margin_low) > std::abs(b.margin_high - b.margin_low);
+        });
+    out_.rows = std::move(rows_);
+    out_.notes = std::move(list_.notes);
+    for (const std::string& left : list_.left_out) out_.notes.push_back("Not moved: " + left);
+    out_.notes.push_back(fmt::format(
+        "Of {}, the same with every factor, judged by {} mean{}: no interval, a guide to where to "
+        "look",
+        replicates_.size() == 1 ? "one replicate"
+                                : fmt::format("{} replicates", replicates_.size()),
+        replicates_.size() == 1 ? "its" : "their", replicates_.size() == 1 ? "" : "s"));
+    if (cut_short_) {
+      out_.notes.push_back(
+          fmt::format("The budget of {} runs ended before every limit and size was found",
+                      format_count(q_.most_runs)));
+    }
+  }
+
+  const SensitivityQuestion& q_;
+  const PlanResult& plan_;
+  const Scenario& scenario_;
+  FactorList list_;
+  std::vector<std::uint32_t> replicates_;
+  std::map<Ask, WhatIfOutcome> known_;
+  std::vector<SensitivityRow> rows_;
+  std::vector<std::size_t> row_factors_;  ///< of each of `rows_`, until they are sorted
+  std::vector<Search> searches_;
+  bool base_met_ = false;
+  bool cut_short_ = false;
+  Sensitivity out_;
+};
+
+}  // namespace
+
+std::optional<Sensitivity> find_sensitivity(const SensitivityQuestion& question) {
+  const PlanResult& plan = question.cells.plan;
+  if (plan.recommended < 0) return std::nullopt;
+  const Scenario& recommended =
+      *question.cells.scenarios[static_cast<std::size_t>(plan.recommended)];
+  return Explorer(question, recommended).explore();
+}
+
+std::uint64_t sensitivity_budget(std::uint64_t runs) {
+  return std::max(kLeastRuns, static_cast<std::uint64_t>(static_cast<double>(runs) * kShareOfRuns));
+}
+
+}  // namespace spillway
