@@ -64,6 +64,8 @@ Report run_report(const RunResult& run, const Provenance& provenance);
 /// The part of a run's report that a terminal shows.
 Report run_summary(const RunResult& run, const std::string& scenario);
 Report plan_report(const PlanResult& plan, const Provenance& provenance);
+/// The part of it that a terminal shows.
+Report plan_summary(const PlanResult& plan, const std::string& scenario);
 /// From the results of a `trace-stats` document.
 Report trace_report(const nlohmann::json& results, const Provenance& provenance);
 /// The part of it that a terminal shows.

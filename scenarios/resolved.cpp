@@ -304,6 +304,27 @@ json workload_json(const WorkloadChoice& w) {
   return out;
 }
 
+json plan_json(const PlanChoice& plan) {
+  json out = {{"tier", plan.tier},
+              {"sizes", plan.sizes.empty() ? json("auto") : json(plan.sizes)},
+              {"objective", name_of(plan.objective)},
+              {"confidence", plan.confidence},
+              {"replications", plan.replications},
+              {"sensitivity", plan.sensitivity}};
+  for (const SearchAxis& axis : plan.search) out["search"][axis.key] = axis.values;
+  if (plan.max_runs > 0) out["max_runs"] = plan.max_runs;
+  if (!plan.round_to.empty()) out["round_to"] = plan.round_to;
+  if (!plan.prices.empty()) out["prices"] = plan.prices;
+  for (const DemandChoice& demand : plan.demand) {
+    const GrowthChoice& g = demand.growth;
+    out["demand"].push_back(
+        {{"name", demand.name},
+         {"growth",
+          {{"rate", g.rate}, {"context", g.context}, {"reuse", g.reuse}, {"tenants", g.tenants}}}});
+  }
+  return out;
+}
+
 }  // namespace
 
 json resolved_configuration(const Scenario& s) {
@@ -347,7 +368,7 @@ json resolved_configuration(const Scenario& s) {
     out["slo"].push_back(
         {{"metric", target.name}, {target.at_least ? "min" : "max", target.target}});
   }
-  if (s.plan) out["plan"] = {{"tier", s.plan->tier}, {"sizes", s.plan->sizes}};
+  if (s.plan) out["plan"] = plan_json(*s.plan);
   return out;
 }
 

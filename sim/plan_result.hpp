@@ -78,6 +78,10 @@ struct PlanResult {
   std::string objective = "least-dram";
   std::vector<PlanPoint> points;
   int recommended = -1;  ///< index of the best cell that meets the SLO; -1: none
+  std::string recommended_size{};  ///< of one instance, rounded up to what can be set
+  std::int64_t recommended_bytes = 0;
+  bool undecided = false;      ///< the budget ended first; nothing is recommended
+  std::string would_decide{};  ///< of such a plan
   int runner_up = -1;
   std::string runner_up_reason{};  ///< why it lost
   int feasible_min = -1;           ///< smallest size that meets the SLO, at the recommended values

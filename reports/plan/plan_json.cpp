@@ -1,49 +1,82 @@
 #include "reports/plan/plan_json.hpp"
 
-#include "reports/run_json.hpp"
+#include <utility>
+
+#include "reports/plan/point_json.hpp"
 
 namespace spillway {
 
 using nlohmann::json;
 
+namespace {
+
+/// Cells that have a name of their own in the answer: by capacity, for people, and by number.
+constexpr std::pair<const char*, int PlanResult::*> kNamed[] = {
+    {"recommended", &PlanResult::recommended},
+    {"knee", &PlanResult::knee},
+    {"runner_up", &PlanResult::runner_up},
+    {"feasible_min", &PlanResult::feasible_min},
+    {"infeasible_max", &PlanResult::infeasible_max}};
+
+void add_recommendation(const PlanResult& plan, json& out) {
+  if (plan.recommended < 0) return;
+  const PlanPoint& point = plan.points[static_cast<std::size_t>(plan.recommended)];
+  out["recommended_size"] = plan.recommended_size;
+  out["recommended_bytes"] = point.unbounded ? json("inf") : json(plan.recommended_bytes);
+  out["recommended_values"] = json::object();
+  for (const auto& [key, value] : point.values) out["recommended_values"][key] = value;
+}
+
+}  // namespace
+
 json to_json(const PlanResult& plan) {
   json points = json::array();
-  for (const PlanPoint& point : plan.points) {
-    points.push_back(
-        {{"capacity", point.capacity},
-         {"capacity_bytes", point.unbounded ? json("inf") : json(point.capacity_bytes)},
-         {"feasible", point.feasible},
-         {"digest", point.digest},
-         {"run", to_json(point.run)}});
+  for (const PlanPoint& point : plan.points) points.push_back(to_json(point));
+  json out = {{"tier", plan.tier},
+              {"objective", plan.objective},
+              {"points", points},
+              {"feasible", plan.recommended >= 0},
+              {"undecided", plan.undecided},
+              {"verdict", plan.verdict},
+              {"binding", plan.binding},
+              {"headroom", plan.headroom},
+              {"notes", plan.notes}};
+  for (const auto& [name, member] : kNamed) {
+    const int index = plan.*member;
+    if (index < 0) continue;
+    out[name] = plan.points[static_cast<std::size_t>(index)].capacity;
+    out[std::string(name) + "_index"] = index;
   }
-  const auto at = [&](int index) {
-    return index < 0 ? json(nullptr) : json(plan.points[static_cast<std::size_t>(index)].capacity);
+  add_recommendation(plan, out);
+  const auto text = [&](const char* key, const std::string& value) {
+    if (!value.empty()) out[key] = value;
   };
-  json out = {
-      {"tier", plan.tier},       {"points", points},        {"feasible", plan.recommended >= 0},
-      {"verdict", plan.verdict}, {"binding", plan.binding}, {"headroom", plan.headroom},
-      {"notes", plan.notes}};
-  if (plan.recommended >= 0) out["recommended"] = at(plan.recommended);
-  if (plan.knee >= 0) out["knee"] = at(plan.knee);
+  text("would_decide", plan.would_decide);
+  text("runner_up_reason", plan.runner_up_reason);
+  text("first_breach", plan.first_breach);
   return out;
 }
 
 PlanResult plan_from_json(const json& j) {
   PlanResult plan;
   plan.tier = j.at("tier");
-  for (const json& p : j.at("points")) {
-    PlanPoint point;
-    point.capacity = p.at("capacity");
-    point.unbounded = p.at("capacity_bytes").is_string();
-    if (!point.unbounded) point.capacity_bytes = p.at("capacity_bytes");
-    point.feasible = p.at("feasible");
-    point.digest = p.at("digest");
-    point.run = run_from_json(p.at("run"));
-    const int index = static_cast<int>(plan.points.size());
-    if (j.contains("recommended") && j["recommended"] == point.capacity) plan.recommended = index;
-    if (j.contains("knee") && j["knee"] == point.capacity) plan.knee = index;
-    plan.points.push_back(std::move(point));
+  plan.objective = j.at("objective");
+  for (const json& point : j.at("points")) plan.points.push_back(point_from_json(point));
+  for (const auto& [name, member] : kNamed) {
+    const auto index = j.find(std::string(name) + "_index");
+    if (index == j.end()) continue;
+    plan.*member = *index;
+    plan.points.at(static_cast<std::size_t>(plan.*member));
   }
+  if (plan.recommended >= 0) {
+    plan.recommended_size = j.at("recommended_size");
+    const json& bytes = j.at("recommended_bytes");
+    if (bytes.is_number()) plan.recommended_bytes = bytes;
+  }
+  plan.undecided = j.at("undecided");
+  plan.would_decide = j.value("would_decide", "");
+  plan.runner_up_reason = j.value("runner_up_reason", "");
+  plan.first_breach = j.value("first_breach", "");
   plan.verdict = j.at("verdict");
   plan.binding = j.at("binding");
   plan.headroom = j.at("headroom");

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/plan_parts.hpp"
+#include "reports/plan/point_json.hpp"
 #include "reports/report.hpp"
 #include "reports/sections.hpp"
 
@@ -23,7 +25,8 @@ Chart by_size(const PlanResult& plan, const char* title, const char* y_label) {
   chart.x_label = plan.tier + " size";
   chart.y_label = y_label;
   chart.points = true;
-  for (const PlanPoint& point : plan.points) chart.x_names.push_back(point.capacity);
+  for (const PlanPoint& point : plan.points)
+    chart.x_names.push_back(point.name.empty() ? point.capacity : point.name);
   return chart;
 }
 
@@ -38,7 +41,74 @@ ChartSeries line(const PlanResult& plan, const char* name, Value value) {
   return out;
 }
 
+/// How a cell stands, with a word on how sure that is.
+std::string standing(const PlanPoint& point) {
+  switch (point.verdict) {
+    case CellVerdict::kMet:
+    case CellVerdict::kMissed:
+      return std::string(name_of(point.verdict));
+    case CellVerdict::kExcluded:
+      return point.reason;
+    case CellVerdict::kLooksMet:
+    case CellVerdict::kLooksMissed:
+      break;
+  }
+  const char* seen = point.verdict == CellVerdict::kLooksMet ? "met" : "missed";
+  return point.replications == 0 ? seen : fmt::format("looks {}", seen);
+}
+
 }  // namespace
+
+std::vector<std::string> decision_sentences(const PlanResult& plan) {
+  std::vector<std::string> out;
+  const auto at = [&](int index) -> const PlanPoint& {
+    return plan.points[static_cast<std::size_t>(index)];
+  };
+  if (plan.confidence && plan.recommended >= 0) {
+    const PlanPoint& point = at(plan.recommended);
+    out.push_back(
+        fmt::format("{} of requests meet every latency target, {} or more with {} "
+                    "confidence ({} replicates, {} runs in all; {})",
+                    format_percent(point.attainment), format_percent(point.attainment_low),
+                    format_percent(plan.confidence->level), point.replications,
+                    plan.confidence->runs, plan.confidence->method));
+  }
+  if (!plan.binding.empty()) out.push_back("What binds: " + plan.binding);
+  if (plan.knee >= 0) {
+    out.push_back(
+        fmt::format("Knee: beyond {} a larger {} gains little.", at(plan.knee).name, plan.tier));
+  }
+  if (plan.runner_up >= 0) {
+    out.push_back(fmt::format("Runner-up: {}{}{}", at(plan.runner_up).name,
+                              plan.runner_up_reason.empty() ? "" : ": ", plan.runner_up_reason));
+  }
+  if (plan.infeasible_max >= 0) {
+    out.push_back(fmt::format("Largest size that misses: {}{}{}", at(plan.infeasible_max).name,
+                              plan.first_breach.empty() ? "" : ", first by ", plan.first_breach));
+  }
+  out.insert(out.end(), plan.notes.begin(), plan.notes.end());
+  return out;
+}
+
+Table targets_table(const PlanPoint& point, double confidence) {
+  Table table;
+  table.title = "Targets at " + point.name;
+  const std::string bound = fmt::format("with {} confidence", format_percent(confidence));
+  table.header = {"target", "figure", "limit", "judged by", bound, "may be", "met"};
+  for (const TargetEstimate& t : point.targets) {
+    const bool share = t.limit != t.target;
+    const auto show = [&](double x) { return share ? format_percent(x) : format_real(x); };
+    const std::string name = t.tenant.empty() ? t.name : t.name + " of " + t.tenant;
+    const char* side = t.at_least ? "at least " : "at most ";
+    table.rows.push_back({name, format_real(t.value), side + format_real(t.target),
+                          share ? show(t.x) + " of requests miss" : show(t.x),
+                          t.bound ? side + show(*t.bound) : "not known", side + show(t.limit),
+                          t.backed ? "yes"
+                          : t.met  ? "looks so"
+                                   : "no"});
+  }
+  return table;
+}
 
 Table plan_table(const PlanResult& plan) {
   Table table;
@@ -47,6 +117,7 @@ Table plan_table(const PlanResult& plan) {
   const bool incomplete =
       std::any_of(plan.points.begin(), plan.points.end(),
                   [](const PlanPoint& p) { return p.run.completed < p.run.requests; });
+  const bool replicated = plan.confidence.has_value();
   table.header = {"size",
                   "SLO",
                   "TTFT p50",
@@ -56,16 +127,27 @@ Table plan_table(const PlanResult& plan) {
                   fmt::format("from {}", plan.tier),
                   "preemptions",
                   "busiest link"};
+  if (replicated) table.header.insert(table.header.begin() + 2, {"attainment", "replicates"});
   if (incomplete) table.header.emplace_back("incomplete");
   for (const PlanPoint& point : plan.points) {
     const RunResult& run = point.run;
     const double lower = cached_share(run, 1);
-    table.rows.push_back({point.capacity, point.feasible ? "met" : "missed",
-                          format_ms(run.ttft.median_ms), format_ms(run.ttft.p99_ms),
-                          format_ms(run.tpot.p99_ms), format_percent(cached_share(run) - lower),
-                          format_percent(lower), format_count(run.preemptions),
-                          format_percent(busiest_link(run))});
-    if (incomplete) table.rows.back().push_back(format_count(run.requests - run.completed));
+    const std::string& name = point.name.empty() ? point.capacity : point.name;
+    std::vector<std::string> row = {name,
+                                    standing(point),
+                                    format_ms(run.ttft.median_ms),
+                                    format_ms(run.ttft.p99_ms),
+                                    format_ms(run.tpot.p99_ms),
+                                    format_percent(cached_share(run) - lower),
+                                    format_percent(lower),
+                                    format_count(run.preemptions),
+                                    format_percent(busiest_link(run))};
+    if (replicated) {
+      row.insert(row.begin() + 2,
+                 {format_percent(point.attainment), format_count(point.replications)});
+    }
+    if (incomplete) row.push_back(format_count(run.requests - run.completed));
+    table.rows.push_back(std::move(row));
   }
   table.highlight = plan.recommended;
   return table;
@@ -79,16 +161,15 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   Section decision;
   decision.heading = "Decision";
   decision.paragraphs.push_back(plan.verdict);
-  if (!plan.binding.empty()) decision.paragraphs.push_back("What binds: " + plan.binding);
-  if (plan.knee >= 0) {
-    decision.paragraphs.push_back(
-        fmt::format("Knee: beyond {} a larger {} gains little.",
-                    plan.points[static_cast<std::size_t>(plan.knee)].capacity, plan.tier));
+  for (std::string& sentence : decision_sentences(plan)) {
+    decision.paragraphs.push_back(std::move(sentence));
   }
-  for (const std::string& note : plan.notes) decision.paragraphs.push_back(note);
   if (plan.recommended >= 0) {
-    decision.tables.push_back(
-        slo_table(plan.points[static_cast<std::size_t>(plan.recommended)].run.slo));
+    const PlanPoint& point = plan.points[static_cast<std::size_t>(plan.recommended)];
+    decision.tables.push_back(slo_table(point.run.slo));
+    if (plan.confidence) {
+      decision.tables.push_back(targets_table(point, plan.confidence->level));
+    }
   }
   decision.tables.push_back(plan_table(plan));
   report.sections.push_back(std::move(decision));

@@ -1,13 +1,19 @@
-// `spillway plan`: the smallest tier size that meets the scenario's SLOs.
+// `spillway plan`: the smallest, cheapest or most loaded configuration that meets the scenario's
+// SLO, and how sure that is.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
 
 #include "reports/format.hpp"
 #include "reports/plan/plan_json.hpp"
+#include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/planner/recipes.hpp"
 
 namespace spillway {
 
@@ -15,78 +21,138 @@ namespace {
 
 struct PlanVerb {
   std::string scenario;
+  std::string recipe;
+  std::string objective;
+  std::string replications;
+  std::string max_runs;
+  std::string budget;
+  std::string cache;
+  bool no_sensitivity = false;
+  std::vector<std::string> outputs;
   bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-/// What the terminal shows: the answer, and the sizes it was chosen from.
-Report terminal_report(const Scenario& scenario, const PlanResult& plan) {
-  Report report;
-  report.title = plan.verdict;
-  Section section;
-  if (!plan.binding.empty()) section.paragraphs.push_back("What binds: " + plan.binding);
-  if (plan.knee >= 0) {
-    section.paragraphs.push_back(
-        fmt::format("Knee: beyond {} a larger {} gains little.",
-                    plan.points[static_cast<std::size_t>(plan.knee)].capacity, plan.tier));
-  }
-  for (const std::string& note : plan.notes) section.paragraphs.push_back(note);
-  section.tables.push_back(plan_table(plan));
-  section.tables.front().title = scenario.name;
-  report.sections.push_back(std::move(section));
-  return report;
+/// What options say of the plan, as if the scenario said it.
+std::vector<std::string> apply_options(JsonSource& source, const PlanVerb& verb) {
+  std::vector<std::string> said;
+  if (!verb.recipe.empty()) said = apply_recipe(source, verb.recipe);
+  const auto set = [&](const char* key, const std::string& value, const char* option) {
+    if (!value.empty()) source.set(fmt::format("plan.{}={}", key, value), option);
+  };
+  set("objective", verb.objective, "--objective");
+  set("replications", verb.replications, "--replications");
+  set("max_runs", verb.max_runs, "--max-runs");
+  set("sensitivity", verb.no_sensitivity ? "false" : "", "--no-sensitivity");
+  return said;
 }
 
-int run(const PlanVerb& options) {
-  const CommonOptions& common = *options.common;
-  check_writable(common);
-  const JsonSource source = open_scenario_source(options.scenario, common);
+int exit_code(const PlanResult& plan) {
+  if (plan.undecided) return static_cast<int>(Fault::kInconclusive);
+  return plan.recommended >= 0 ? 0 : static_cast<int>(Fault::kInfeasible);
+}
+
+/// Where runs are kept, so that the next plan goes on from them.
+std::string cache_of(const PlanVerb& verb) {
+  if (!verb.cache.empty()) return verb.cache;
+  return verb.common->out.empty() ? "" : verb.common->out + "/runs";
+}
+
+int interrupted(int signal, const PlanVerb& verb) {
+  const std::string cache = cache_of(verb);
+  const std::string how =
+      cache.empty() ? "nothing is kept; with --cache DIR the next plan would go on from here"
+                    : fmt::format("finished runs are in {}: the same command goes on from them",
+                                  printable(cache));
+  fmt::print(stderr, "spillway: interrupted; {}\n", how);
+  return 128 + signal;
+}
+
+int run(const PlanVerb& verb) {
+  const CommonOptions& common = *verb.common;
+  const std::vector<Output> outputs =
+      parse_outputs(verb.outputs, {"html", "md", "csv", "text"}, common);
+  check_writable(common, paths_of(outputs));
+  JsonSource source = open_scenario_source(verb.scenario, common);
+  const std::vector<std::string> said = apply_options(source, verb);
   const Scenario scenario = load_scenario(source);
-  refuse_own_inputs(common, {options.scenario, scenario.workload.trace});
+  refuse_own_inputs(common, {verb.scenario, scenario.workload.trace}, paths_of(outputs));
   Progress reading("reading", "MB", !common.quiet);
   Progress planning("planning", "runs", !common.quiet);
-  PlanOptions choice;
-  choice.threads = common.thread_count();
-  choice.check = [&](Scenario& s) { check_hardware_here(s, options.strict); };
-  choice.reading = reading.reader();
-  choice.progress = [&](std::uint64_t done, std::uint64_t total) {
+  PlanOptions options;
+  options.threads = common.thread_count();
+  options.cache = cache_of(verb);
+  if (!options.cache.empty()) make_directory(options.cache);
+  if (!verb.budget.empty()) options.budget_s = parse_seconds(verb.budget, {"--budget", 0, ""});
+  options.check = [&](Scenario& s) { check_hardware_here(s, verb.strict); };
+  options.reading = reading.reader();
+  options.progress = [&](std::uint64_t done, std::uint64_t total) {
     reading.finish();
     planning.update(done, total);
   };
-  const PlanOutcome outcome = make_plan(source, choice);
+  Interrupt interrupt;
+  options.interrupted = [&] { return interrupt.raised(); };
+  PlanOutcome outcome;
+  try {
+    outcome = make_plan(source, options);
+  } catch (const Interrupted&) {
+    planning.finish();
+    return interrupted(interrupt.signal(), verb);
+  }
   planning.finish();
 
   Document document;
   document.kind = "plan";
-  document.inputs = outcome.inputs;
+  document.inputs = std::move(outcome.inputs);
   document.results = to_json(outcome.result);
-  document.warnings = outcome.warnings;
-  const std::string path = common.out + "/report.html";
-  if (!common.out.empty()) {
-    make_directory(common.out);
-    write_report(plan_report(outcome.result, provenance_of(document, scenario.name)), "html", path,
-                 common);
-  }
-  write_document(document, common, "plan");
-  print_report(terminal_report(scenario, outcome.result), common);
+  document.warnings = said;
+  document.warnings.insert(document.warnings.end(), outcome.warnings.begin(),
+                           outcome.warnings.end());
+  write_results(document, plan_report(outcome.result, provenance_of(document, scenario.name)),
+                plan_summary(outcome.result, scenario.name), outputs, common);
   if (!common.out.empty() && !common.json_only()) {
-    print(fmt::format("\nReport: {}\n", printable(path)));
+    print(fmt::format("\nReport: {}\n", printable(common.out + "/report.html")));
   }
-  print_notes(outcome.warnings, common);
-  return outcome.result.recommended >= 0 ? 0 : static_cast<int>(Fault::kInfeasible);
+  return exit_code(outcome.result);
+}
+
+std::string recipe_help() {
+  std::string out = "Fill in what the scenario's plan leaves out: ";
+  for (const PlanRecipe& recipe : plan_recipes()) {
+    out += fmt::format("{}{} ({})", &recipe == plan_recipes().data() ? "" : ", ", recipe.name,
+                       recipe.question);
+  }
+  return out;
 }
 
 }  // namespace
 
 void add_plan(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<PlanVerb>();
+  auto verb = std::make_shared<PlanVerb>();
   CLI::App* command = add_command(
-      app, commands, "plan", "Find the smallest tier size that meets the SLO",
+      app, commands, "plan", "Find the sizes that meet the SLO, and how sure that is",
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
-      "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n",
-      options->common, [options] { return run(*options); });
-  command->add_option("SCENARIO", options->scenario, "Scenario file with slo and plan")->required();
-  add_strict(*command, options->strict);
+      "  spillway plan s.json --recipe compare-policies\n"
+      "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
+      "  spillway plan s.json --replications 1     the workload itself, once, no interval\n",
+      verb->common, [verb] { return run(*verb); });
+  command->add_option("SCENARIO", verb->scenario, "Scenario file with slo and plan")->required();
+  command->add_option("--recipe", verb->recipe, recipe_help());
+  command->add_option("--objective", verb->objective,
+                      "least-dram, least-cost, most-load or most-goodput-per-cost");
+  command->add_option("--replications", verb->replications,
+                      "Most replicates of the workload for one cell (default: 40; 1: none)");
+  command->add_option("--max-runs", verb->max_runs,
+                      "End undecided (exit 5) rather than make more runs");
+  command->add_option("--budget", verb->budget,
+                      "End undecided (exit 5) rather than take longer, e.g. 30s, 5min");
+  command->add_option("--cache", verb->cache,
+                      "Folder that keeps finished runs for later plans (default: OUT/runs with "
+                      "--out, else none)");
+  command->add_flag("--no-sensitivity", verb->no_sensitivity,
+                    "Leave out what would change the recommendation");
+  command->add_option("--output", verb->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+  add_strict(*command, verb->strict);
 }
 
 }  // namespace spillway

@@ -1,15 +1,25 @@
 #include "scenarios/planner/planner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "reports/format.hpp"
+#include "scenarios/planner/cell_trials.hpp"
+#include "scenarios/planner/consequences.hpp"
 #include "scenarios/planner/judgement.hpp"
 #include "scenarios/planner/search_space.hpp"
+#include "scenarios/planner/selection.hpp"
 #include "scenarios/resolved.hpp"
+#include "scenarios/run_metrics.hpp"
 
 namespace spillway {
 
 namespace {
+
+/// For the progress, before anything is known: three finalists to the end of the second stage.
+constexpr std::uint64_t kFinalRuns = 60;
 
 class Planner {
  public:
@@ -23,9 +33,20 @@ class Planner {
     result.tier = choice_.tier;
     result.objective = name_of(choice_.objective);
     result.notes = space_.notes;
+    const auto cells = static_cast<std::uint64_t>(space_.cells.size());
+    const bool replicated = choice_.replications > 1;
+    runner_.expect(replicated ? (1 + kScreening) * cells + kFinalRuns : cells);
     run_workload_itself();
-    decide_by_itself();
-    judge(result, space_, runner_.workload(space_.variants.front().scenario));
+    if (choice_.replications > 1) {
+      decide_by_replicates();
+    } else {
+      decide_by_itself();
+    }
+    name_size();
+    add_consequences(result, space_, trials_, prices_, runner_);
+    judge(result, space_, runner_.workload(first()));
+    if (result.undecided) result.verdict = undecided_verdict();
+    for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
     return std::move(out_);
   }
 
@@ -67,7 +88,7 @@ class Planner {
       estimate.at_least = slo.at_least;
       estimate.target = slo.target;
       estimate.value = sample.value;
-      estimate.x = estimate.bound = sample.x;
+      estimate.x = sample.x;
       estimate.limit = sample.limit;
       estimate.met = slo.at_least ? sample.x >= sample.limit : sample.x <= sample.limit;
       out.targets.push_back(std::move(estimate));
@@ -78,9 +99,7 @@ class Planner {
   }
 
   std::vector<std::uint32_t> preference() const {
-    std::vector<double> score;
-    if (choice_.objective == Objective::kMostLoad) score = loads_of(space_);
-    return preference_of(space_, score);
+    return preference_of(space_, scores_of(out_.result, space_, prices_));
   }
 
   void decide_by_itself() {
@@ -91,16 +110,155 @@ class Planner {
     }
   }
 
+  /// How sure it is that the best cell meets the SLO.
+  void decide_by_replicates() {
+    PlanResult& result = out_.result;
+    const SelectionProblem problem = problem_of();
+    PlanConfidence& confidence = result.confidence.emplace();
+    confidence.level = choice_.confidence;
+    confidence.method = replicates().method();
+    const std::uint64_t cells = space_.cells.size();
+    trials_.resize(cells);
+    if (choice_.max_runs > 0 && choice_.max_runs < 2 * cells) {
+      give_up("budget", fmt::format("{} cells take a run each of the workload itself and more on "
+                                    "replicates: plan.max_runs of several times {}, or fewer cells",
+                                    cells, cells));
+      return;
+    }
+    try {
+      take(select_cell(problem, [this](std::span<const RunRequest> batch) { return run(batch); }));
+    } catch (const OutOfTime&) {
+      give_up("time", fmt::format("a larger --budget ({} runs were made in this one), or --cache, "
+                                  "with which the next plan goes on",
+                                  runner_.done()));
+    }
+    confidence.runs = runner_.done();
+    confidence.reused = runner_.reused();
+  }
+
+  void give_up(std::string reason, std::string would_decide) {
+    out_.result.undecided = true;
+    out_.result.confidence->stop_reason = std::move(reason);
+    out_.result.would_decide = std::move(would_decide);
+    for (PlanPoint& point : out_.result.points) point.feasible = false;
+  }
+
+  SelectionProblem problem_of() const {
+    SelectionProblem problem;
+    problem.cells = static_cast<std::uint32_t>(space_.cells.size());
+    problem.preference = preference();
+    problem.lines = space_.lines;
+    for (const PlanCell& cell : space_.cells) problem.names.push_back(cell.name);
+    for (const TargetEstimate& target : out_.result.points.front().targets) {
+      // A share of requests: what bounds it is not the figure that the user wrote.
+      const bool share = target.limit != target.target || target.name == kRejectedShare;
+      problem.targets.push_back({target.name, target.limit, target.at_least, share});
+    }
+    problem.confidence = choice_.confidence;
+    problem.most_replications = choice_.replications;
+    if (choice_.max_runs > 0) problem.max_runs = choice_.max_runs - problem.cells;
+    problem.replication = replicates().replication();
+    problem.length = replicates().length();
+    return problem;
+  }
+
+  std::vector<CellSample> run(std::span<const RunRequest> batch) {
+    std::vector<TrialRequest> requests;
+    for (const RunRequest& one : batch) {
+      requests.push_back({&space_.cells[one.cell].scenario, one.replicate, one.may_cut});
+    }
+    const std::vector<Trial> trials = runner_.run(requests);
+    std::vector<CellSample> out;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const Trial& trial = trials[i];
+      CellSample sample;
+      for (const TargetSample& target : trial.targets) {
+        sample.x.push_back(target.x);
+        sample.weight.push_back(static_cast<double>(target.judged));
+      }
+      sample.cut = trial.cut;
+      sample.excluded = trial.cold_limited;
+      out.push_back(std::move(sample));
+      trials_[batch[i].cell].push_back(
+          {batch[i].replicate, trial.targets, trial.attainment, trial.cut});
+    }
+    return out;
+  }
+
+  void take(const Selection& selection) {
+    PlanResult& result = out_.result;
+    for (std::size_t i = 0; i < result.points.size(); ++i) {
+      const SelectedCell& cell = selection.cells[i];
+      PlanPoint& point = result.points[i];
+      point.verdict = static_cast<CellVerdict>(cell.state);
+      point.feasible = cell.state == SelectionState::kMet;
+      point.reason = cell.reason;
+      point.replications = cell.replications;
+      point.cut = static_cast<std::uint32_t>(std::count_if(
+          trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));
+      estimate_from(trials_[i], replicates().replication(), choice_.confidence, point);
+      for (std::size_t t = 0; t < cell.mean.size(); ++t) {
+        TargetEstimate& target = point.targets[t];
+        const auto holds = [&](double x) {
+          return target.at_least ? x >= target.limit : x <= target.limit;
+        };
+        target.x = cell.mean[t];
+        if (t < cell.bound.size()) target.bound = cell.bound[t];
+        target.met = holds(target.x);
+        target.backed = target.bound && holds(*target.bound);
+      }
+    }
+    result.recommended = selection.undecided ? -1 : selection.recommended;
+    result.undecided = selection.undecided;
+    result.would_decide = selection.would_decide;
+    result.confidence->stages = selection.stages;
+    result.confidence->stop_reason = selection.stop_reason;
+    result.confidence->boundary = selection.boundary;
+  }
+
+  const Replicates& replicates() const { return runner_.replicates(first()); }
+
+  /// Rounded up to what can be bought or set.
+  void name_size() {
+    PlanResult& result = out_.result;
+    if (result.recommended < 0) return;
+    const PlanPoint& point = result.points[static_cast<std::size_t>(result.recommended)];
+    result.recommended_size = point.capacity;
+    result.recommended_bytes = point.capacity_bytes;
+    if (choice_.round_to.empty() || point.unbounded) return;
+    SourceRef where = choice_.where;
+    where.field = "plan.round_to";
+    const std::int64_t step = parse_bytes(choice_.round_to, where).count();
+    const std::int64_t over = point.capacity_bytes % step;
+    if (over == 0) return;
+    result.recommended_bytes += step - over;
+    constexpr std::int64_t kGib = std::int64_t{1} << 30;
+    result.recommended_size = result.recommended_bytes % kGib == 0
+                                  ? fmt::format("{}GiB", result.recommended_bytes / kGib)
+                                  : fmt::format("{}B", result.recommended_bytes);
+    result.notes.push_back(fmt::format("{} rounded up to whole {} is {}", point.capacity,
+                                       choice_.round_to, result.recommended_size));
+  }
+
+  std::string undecided_verdict() const {
+    return fmt::format("Not decided at {} confidence with this budget. What would decide: {}",
+                       format_percent(choice_.confidence), out_.result.would_decide);
+  }
+
   SearchSpace space_;
   PlanChoice choice_;
+  std::optional<Prices> prices_;
   TrialRunner& runner_;
   PlanOutcome out_;
+  CellTrials trials_;
 };
 
 TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& options) {
   TrialRunnerOptions out;
   out.threads = options.threads;
-  out.replicates = scenario.plan->replications;
+  out.replicates = scenario.plan->replications > 1 ? kScreening + scenario.plan->replications : 1;
+  out.cache = options.cache;
+  out.budget_s = options.budget_s;
   out.reading = options.reading;
   out.progress = options.progress;
   out.interrupted = options.interrupted;

@@ -21,6 +21,8 @@ namespace spillway {
 
 struct PlanOptions {
   unsigned threads = 1;
+  std::string cache;    ///< folder for runs that a later plan may find; empty: none are kept
+  double budget_s = 0;  ///< of wall time; 0: none
   /// Called for each combination of plan.search before anything runs; may throw.
   std::function<void(Scenario&)> check{};
   ReadProgress reading{};  ///< of traces
@@ -34,7 +36,6 @@ struct PlanOutcome {
   PlanResult result;
   nlohmann::json inputs;  ///< of the document
   std::vector<std::string> warnings;
-  bool undecided = false;  ///< the budget ended first
 };
 
 /// Throws InputError (exit 2) where the scenario lacks what a plan needs, and what simulate()

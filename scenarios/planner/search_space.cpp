@@ -1,6 +1,7 @@
 #include "scenarios/planner/search_space.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -79,6 +80,15 @@ void check_objective(const Scenario& s) {
       fmt::format("these values and sizes combine to {} cells; expected at most {}: fewer values, "
                   "or `spillway sweep`",
                   cells, kMostCells));
+}
+
+/// A value as people name it: whole tiers by their names.
+std::string short_name(const Variant& variant, const std::string& key, const std::string& value) {
+  if (key != "tiers") return value;
+  std::string out;
+  if (variant.scenario.tier) out = variant.scenario.tier->name;
+  for (const TierChoice& tier : variant.scenario.behind) out += " + " + tier.name;
+  return out;
 }
 
 void set_sizes(Scenario& s, const std::vector<std::string>& sizes) {
@@ -162,7 +172,15 @@ std::vector<Variant> plan_variants(const JsonSource& source) {
     one.front().scenario = std::move(base);
     return one;
   }
-  return make_variants(source, varied, {}, {base.path + ": plan.search", kMostCells}).variants;
+  std::vector<Variant> out =
+      make_variants(source, varied, {}, {base.path + ": plan.search", kMostCells}).variants;
+  for (Variant& variant : out) {
+    std::vector<std::string> names;
+    for (const auto& [key, value] : variant.values)
+      names.push_back(short_name(variant, key, value));
+    variant.name = fmt::format("{}", fmt::join(names, " + "));
+  }
+  return out;
 }
 
 SearchSpace make_search_space(std::vector<Variant> variants,

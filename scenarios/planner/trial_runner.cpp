@@ -1,9 +1,6 @@
 #include "scenarios/planner/trial_runner.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <thread>
 
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/parallel.hpp"
@@ -16,47 +13,44 @@ class TrialRunner::Group {
  public:
   Group(const Scenario& scenario, const TrialRunnerOptions& options)
       : seed_(scenario.seed),
-        opened_(std::make_unique<Replicates>(scenario, options.replicates, ~0U, options.reading)) {}
-  Group(const Scenario& scenario, const Workload& workload, std::uint32_t replicates)
-      : seed_(scenario.seed), given_(&workload) {
-    if (replicates > 1) bootstrap_.emplace(workload);
+        replicates_(scenario, options.replicates, kKept, options.reading,
+                    requests_needed(scenario.slo)) {
+    if (!scenario.workload.synthetic) content_ = original().content_hash();
   }
+  Group(const Scenario& scenario, const Workload& workload, const TrialRunnerOptions& options)
+      : seed_(scenario.seed),
+        replicates_(scenario, workload, options.replicates, kKept, options.reading,
+                    requests_needed(scenario.slo)),
+        content_(workload.content_hash()) {}
 
-  const Workload& original() const { return given_ != nullptr ? *given_ : opened_->original(); }
+  const Workload& original() const { return replicates_.original(); }
   const Workload& replicate(std::uint32_t index) {
-    if (index == kWorkloadItself) return original();
-    if (opened_) return opened_->get(index);
-    const std::lock_guard lock(mutex_);
-    auto at = drawn_.find(index);
-    if (at == drawn_.end()) {
-      at = drawn_.emplace(index, bootstrap_->replicate(seed_, index)).first;
-    }
-    return at->second;
+    return index == kWorkloadItself ? original() : replicates_.get(index);
   }
   std::uint64_t seed(std::uint32_t index) const {
-    return index == kWorkloadItself ? seed_ : opened_ ? opened_->seed(index) : seed_ + index;
+    return index == kWorkloadItself ? seed_ : replicates_.seed(index);
   }
-  std::string method() const {
-    if (opened_) return opened_->method();
-    return bootstrap_ ? bootstrap_->method() : "the workload itself, once";
-  }
-  bool resampled() const { return opened_ ? opened_->resampled() : bootstrap_.has_value(); }
+  /// Content of what was read; 0 where it was generated.
+  std::uint64_t content() const { return content_; }
+  const Replicates& replicates() const { return replicates_; }
 
  private:
+  /// Users that never come to an end: a replicate may be asked for until the plan is made.
+  static constexpr std::uint32_t kKept = ~std::uint32_t{0};
+
   std::uint64_t seed_;
-  std::unique_ptr<Replicates> opened_;
-  const Workload* given_ = nullptr;
-  std::optional<SessionBootstrap> bootstrap_;
-  std::mutex mutex_;
-  std::map<std::uint32_t, Workload> drawn_;
+  Replicates replicates_;
+  std::uint64_t content_ = 0;
 };
 
-TrialRunner::TrialRunner(TrialRunnerOptions options) : options_(std::move(options)) {}
+TrialRunner::TrialRunner(TrialRunnerOptions options)
+    : options_(std::move(options)), start_(std::chrono::steady_clock::now()) {
+  if (!options_.cache.empty()) cache_ = std::make_unique<TrialCache>(options_.cache);
+}
 TrialRunner::~TrialRunner() = default;
 
 void TrialRunner::give(const Scenario& scenario, const Workload& workload) {
-  groups_[workload_identity(scenario)] =
-      std::make_unique<Group>(scenario, workload, options_.replicates);
+  groups_[workload_identity(scenario)] = std::make_unique<Group>(scenario, workload, options_);
 }
 
 TrialRunner::Group& TrialRunner::group(const Scenario& scenario) {
@@ -69,43 +63,75 @@ const Workload& TrialRunner::workload(const Scenario& scenario) {
   return group(scenario).original();
 }
 
-std::string TrialRunner::method(const Scenario& scenario) {
-  return group(scenario).method();
+const Replicates& TrialRunner::replicates(const Scenario& scenario) {
+  return group(scenario).replicates();
 }
 
-bool TrialRunner::resampled(const Scenario& scenario) {
-  return group(scenario).resampled();
+const Workload& TrialRunner::replicate(const Scenario& scenario, std::uint32_t index) {
+  return group(scenario).replicate(index);
+}
+
+std::vector<std::string> TrialRunner::notes() const {
+  return cache_ ? cache_->notes() : std::vector<std::string>();
+}
+
+bool TrialRunner::out_of_time() const {
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+  return options_.budget_s > 0 && spent.count() > options_.budget_s;
 }
 
 Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
+  const bool itself = request.replicate == kWorkloadItself;
+  TrialCache::Question question;
+  question.trace = group.content();
+  if (!itself) question.replicate = request.replicate;
+  question.may_cut = request.may_cut;
+  const bool cached = cache_ && !request.cost;
+  if (cached) {
+    if (auto known = cache_->find(*request.scenario, question)) {
+      ++reused_;
+      return *std::move(known);
+    }
+  }
   const Workload& workload = group.replicate(request.replicate);
   Scenario scenario = *request.scenario;
   scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate);
   TrialOptions options;
   options.stop_when_decided = request.may_cut;
   options.simulation.cost = request.cost;
-  return run_trial(scenario, workload, options);
+  Trial trial = run_trial(scenario, workload, options);
+  if (cached) cache_->keep(*request.scenario, question, trial);
+  if (!itself) trial.run = {};
+  return trial;
 }
 
 std::vector<Trial> TrialRunner::run(std::span<const TrialRequest> requests) {
   std::vector<Group*> groups;  // opened here, one after the other
   for (const TrialRequest& request : requests) groups.push_back(&group(*request.scenario));
   std::vector<Trial> out(requests.size());
-  std::atomic<std::uint64_t> finished{done_};
-  std::atomic<bool> ended{false};
   expected_ = std::max(expected_, done_ + requests.size());
-  const std::thread::id caller = std::this_thread::get_id();
   parallel_for(requests.size(), options_.threads, [&](std::size_t i) {
-    if (options_.interrupted && std::this_thread::get_id() == caller && options_.interrupted()) {
-      ended = true;
-    }
-    if (ended) throw Interrupted();
+    check_interrupt();
+    if (requests[i].replicate != kWorkloadItself && out_of_time()) throw OutOfTime();
     out[i] = run_one(requests[i], *groups[i]);
-    const std::uint64_t now = ++finished;
+    const std::uint64_t now = ++done_;
     if (options_.progress) options_.progress(now, expected_);
   });
-  done_ += requests.size();
   return out;
+}
+
+void TrialRunner::check_interrupt() {
+  // Signals are asked about in one thread; the others hear of it.
+  if (options_.interrupted && std::this_thread::get_id() == caller_ && options_.interrupted()) {
+    ended_ = true;
+  }
+  if (ended_) throw Interrupted();
+}
+
+void TrialRunner::ran_one() {
+  check_interrupt();
+  const std::uint64_t now = ++done_;
+  if (options_.progress) options_.progress(now, std::max(now, expected_));
 }
 
 std::string workload_identity(const Scenario& s) {

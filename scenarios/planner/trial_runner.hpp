@@ -2,6 +2,8 @@
 // taken from a cache.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,9 +11,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/trial.hpp"
+#include "scenarios/planner/trial_cache.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace spillway {
@@ -29,18 +34,22 @@ struct TrialRequest {
   std::function<std::unique_ptr<StepCost>()> cost{};
 };
 
-/// The runs of a batch, in its order. May be called again from where it returned, not from several
-/// threads. Throws Interrupted when the user wants it to end.
-using TrialBatch = std::function<std::vector<Trial>(std::span<const TrialRequest>)>;
-
 /// The user ended it; what was done is in the cache, where there is one.
 class Interrupted : public std::runtime_error {
  public:
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+/// The time for the plan is over.
+class OutOfTime : public std::runtime_error {
+ public:
+  OutOfTime() : std::runtime_error("out of time") {}
+};
+
 struct TrialRunnerOptions {
   unsigned threads = 1;
+  std::string cache;             ///< folder; empty: none
+  double budget_s = 0;           ///< of wall time, for runs on replicates; 0: none
   std::uint32_t replicates = 1;  ///< numbers are below this
   ReadProgress reading{};
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
@@ -56,23 +65,39 @@ class TrialRunner {
   void give(const Scenario& scenario, const Workload& workload);
   /// Opened now where it is not yet.
   const Workload& workload(const Scenario& scenario);
+  /// The runs of a batch, in its order; those on replicates without their RunResult. Not from
+  /// several threads. Throws Interrupted when the user wants it to end, and OutOfTime.
   std::vector<Trial> run(std::span<const TrialRequest> requests);
   /// So many runs are still to come, for the progress.
   void expect(std::uint64_t runs) { expected_ = done_ + runs; }
+  /// A run that somebody else made, from any thread: counts, and may end the plan as run() does.
+  void ran_one();
+  unsigned threads() const { return options_.threads; }
 
   std::uint64_t done() const { return done_; }
-  /// How replicates of this workload come about, and whether they are resamples.
-  std::string method(const Scenario& scenario);
-  bool resampled(const Scenario& scenario);
+  /// Of these, taken from the cache.
+  std::uint64_t reused() const { return reused_; }
+  std::vector<std::string> notes() const;
+  /// How replicates of this workload come about.
+  const Replicates& replicates(const Scenario& scenario);
+  /// One of them, or the workload itself. From any thread, once the workload is open.
+  const Workload& replicate(const Scenario& scenario, std::uint32_t index);
 
  private:
   class Group;
   Group& group(const Scenario& scenario);
   Trial run_one(const TrialRequest& request, Group& group);
+  bool out_of_time() const;
+  void check_interrupt();
 
   TrialRunnerOptions options_;
   std::map<std::string, std::unique_ptr<Group>> groups_;  ///< by how the workload is described
-  std::uint64_t done_ = 0;
+  std::unique_ptr<TrialCache> cache_;
+  std::chrono::steady_clock::time_point start_;
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> reused_{0};
+  std::atomic<bool> ended_{false};
+  std::thread::id caller_ = std::this_thread::get_id();
   std::uint64_t expected_ = 0;
 };
 

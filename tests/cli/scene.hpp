@@ -70,7 +70,7 @@ inline std::string small_scenario() {
              "bandwidth": "25GB/s"}],
   "workload": {"trace": "t.jsonl", "arrival": "trace"},
   "slo": [{"metric": "p99_ttft_ms", "max": 2000}],
-  "plan": {"sizes": ["0GiB", "1GiB", "4GiB"]},
+  "plan": {"sizes": ["0GiB", "1GiB", "4GiB"], "replications": 1, "sensitivity": false},
   "seed": 1
 }
 )";

@@ -14,7 +14,7 @@ namespace {
 /// prefill of 512 tokens: 2 ms + 20 us x 512 + 5 ns x 512 = 12.24 ms.
 Scenario planned(const std::string& sizes, const std::vector<std::string>& more = {}) {
   std::vector<std::string> all = {"engine.num_gpu_blocks=65", "plan.sizes=" + sizes,
-                                  "plan.replications=1"};
+                                  "plan.replications=1", "plan.sensitivity=false"};
   all.insert(all.end(), more.begin(), more.end());
   return reference_with(all);
 }

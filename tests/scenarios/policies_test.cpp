@@ -37,7 +37,9 @@ TEST_CASE("the configuration names both admission policies", "[scenarios]") {
 
 TEST_CASE("malformed policies", "[scenarios]") {
   const auto with = [](const std::string& policies) {
-    return fmt::format(R"("plan": {{"sizes": ["0GiB", "4GiB"]}}, "policies": {},)", policies);
+    return fmt::format(
+        R"("plan": {{"sizes": ["0GiB", "4GiB"], "replications": 1, "sensitivity": false}}, "policies": {},)",
+        policies);
   };
   refused(
       reference_lines(),

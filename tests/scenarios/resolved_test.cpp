@@ -111,7 +111,8 @@ TEST_CASE("targets and plans are repeated", "[scenarios]") {
                      "{\"metric\": \"goodput\", \"min\": 2}]"});
   CHECK(out["slo"] == json::parse(R"([{"metric": "p99_ttft_ms", "max": 5.0},
                                       {"metric": "goodput", "min": 2.0}])"));
-  CHECK(out["plan"] == json::parse(R"({"tier": "dram", "sizes": ["0GiB", "4GiB"]})"));
+  CHECK(out["plan"] == json::parse(R"({"tier": "dram", "sizes": ["0GiB", "4GiB"],
+    "objective": "least-dram", "confidence": 0.95, "replications": 1, "sensitivity": false})"));
 }
 
 TEST_CASE("inputs name the trace by content and the seed", "[scenarios]") {

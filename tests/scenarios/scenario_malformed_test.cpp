@@ -283,7 +283,6 @@ TEST_CASE("malformed plans", "[scenarios]") {
   refused(
       reference_lines(),
       {{kPlanLine, R"("plan": [],)", "plan: expected an object for plan, found []"},
-       {kPlanLine, R"("plan": {},)", "plan.sizes: missing; expected sizes to try"},
        {kPlanLine, sizes("[]"), "plan.sizes: missing; expected sizes to try"},
        {kPlanLine, sizes("[64]"),
         "plan.sizes: expected an array, each item a size with its unit, e.g. \"64GiB\", found 64"},

@@ -46,7 +46,7 @@ inline std::vector<std::string> reference_lines() {
       R"( "bandwidth": "25GB/s"}],)",
       R"("workload": {"trace": "requests.jsonl", "arrival": "trace"},)",
       R"("slo": [{"metric": "p99_ttft_ms", "max": 2000}],)",
-      R"("plan": {"sizes": ["0GiB", "4GiB"]},)",
+      R"("plan": {"sizes": ["0GiB", "4GiB"], "replications": 1, "sensitivity": false},)",
       R"("seed": 1)",
       R"(// no gpu)",
       R"(})",

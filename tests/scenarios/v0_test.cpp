@@ -235,7 +235,8 @@ TEST_CASE("a dead engine is a result, with a warning", "[scenarios]") {
 
 TEST_CASE("a plan finds the least swap space that an engine survives", "[scenarios]") {
   std::vector<std::string> lines = swap_lines(R"(, "watermark": 0.125)");
-  lines[kPlanLine - 1] = R"("plan": {"tier": "cpu", "sizes": ["6MiB", "8MiB", "1GiB"]},)";
+  lines[kPlanLine - 1] =
+      R"("plan": {"tier": "cpu", "sizes": ["6MiB", "8MiB", "1GiB"], "replications": 1, "sensitivity": false},)";
   const PlanResult plan = plan_sizes(scenario_of(joined(lines)), two_requests(), 1, nullptr).result;
   REQUIRE(plan.recommended == 1);  // four blocks
   CHECK(plan.points[0].run.failed == 2);

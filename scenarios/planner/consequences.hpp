@@ -1,0 +1,28 @@
+// What follows from a plan's cells beyond which one is best: what they cost, how they do under
+// other demand, and what would change the answer.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scenarios/planner/cell_trials.hpp"
+#include "scenarios/planner/prices.hpp"
+#include "scenarios/planner/search_space.hpp"
+#include "scenarios/planner/trial_runner.hpp"
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+/// The prices of `choice`, where it names any.
+std::optional<Prices> prices_of(const PlanChoice& choice);
+
+/// By cell, larger is better: what the objective wants beyond sizes. Empty for least-dram. `plan`
+/// has the runs of the workload itself. Throws InputError (exit 2) where a price is missing.
+std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
+                              const std::optional<Prices>& prices);
+
+/// Fills cost, regret and sensitivity of `plan`, whose cells are judged.
+void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
+                      const std::optional<Prices>& prices, TrialRunner& runner);
+
+}  // namespace spillway

@@ -1,0 +1,27 @@
+// Recipes of a plan: usual questions, each of which fills in what the scenario's plan leaves out.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/config/json_source.hpp"
+
+namespace spillway {
+
+struct PlanRecipe {
+  std::string_view name;
+  std::string_view question;
+  /// An object like `plan`. The text "capacity" stands for the tier's own; "speeds" and "tiers"
+  /// are put together from the scenario.
+  std::string_view plan;
+};
+
+std::span<const PlanRecipe> plan_recipes();
+
+/// Sets what `name` gives and `source` does not, and says so, one line a key. Throws InputError
+/// (exit 2) for an unknown name and for a scenario that the recipe has nothing to ask of.
+std::vector<std::string> apply_recipe(JsonSource& source, const std::string& name);
+
+}  // namespace spillway

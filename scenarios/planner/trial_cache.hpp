@@ -1,0 +1,42 @@
+// Trials that were run before, by content key: a plan that is asked again, or that was interrupted,
+// runs only what is new.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/experiment/run_key.hpp"
+#include "scenarios/experiment/segments.hpp"
+#include "scenarios/experiment/trial.hpp"
+
+namespace spillway {
+
+class TrialCache {
+ public:
+  /// Reads what `folder` has. Throws InputError (exit 7).
+  explicit TrialCache(const std::string& folder);
+
+  /// What is asked for, as a key. `seed` of the scenario is that before replication.
+  struct Question {
+    std::uint64_t trace = 0;  ///< content hash; 0 where the workload is generated
+    std::optional<std::uint32_t> replicate;
+    bool may_cut = false;
+  };
+  /// A whole trial, or, where it may be cut, one that was.
+  std::optional<Trial> find(const Scenario& scenario, const Question& question) const;
+  /// On disk when this returns. From any thread.
+  void keep(const Scenario& scenario, const Question& question, const Trial& trial);
+  /// What was wrong with the folder's files, for the user.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  std::map<std::string, std::string> payloads_;  ///< by key, of earlier plans
+  std::vector<std::string> notes_;
+  std::mutex mutex_;
+  SegmentWriter writer_;
+};
+
+}  // namespace spillway

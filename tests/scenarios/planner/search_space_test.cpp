@@ -1,0 +1,122 @@
+// What a plan tries: values by sizes, and sizes from the workload where none are listed.
+#include "scenarios/planner/search_space.hpp"
+
+#include "scenarios/planner/auto_sizes.hpp"
+#include "scenarios/planner/planner.hpp"
+#include "tests/scenarios/run_setup.hpp"
+
+namespace spillway::test {
+namespace {
+
+JsonSource source_with(const std::vector<std::string>& assignments) {
+  JsonSource source = JsonSource::from_text("s.json", joined(reference_lines()));
+  for (const std::string& assignment : assignments) source.set(assignment);
+  return source;
+}
+
+SearchSpace space_of(const std::vector<std::string>& assignments, const Workload& workload) {
+  return make_search_space(plan_variants(source_with(assignments)),
+                           [&](const Scenario&) -> const Workload& { return workload; });
+}
+
+std::string refusal(const std::vector<std::string>& assignments) {
+  const Workload workload = repeating(10, 5, 1000, 1);
+  const InputError error = error_of([&] { space_of(assignments, workload); });
+  CHECK(error.fault() == Fault::kUsage);
+  return error.what();
+}
+
+TEST_CASE("every value is combined with every size, sizes ascending within values", "[planner]") {
+  const Workload workload = repeating(10, 5, 1000, 1);
+  const SearchSpace space = space_of(
+      {R"(plan.sizes=["0GiB", "1GiB"])", R"(plan.search={"tiers.0.eviction": ["lru", "fifo"]})"},
+      workload);
+  std::vector<std::string> names;
+  for (const PlanCell& cell : space.cells) names.push_back(cell.name);
+  CHECK(names ==
+        std::vector<std::string>{"0GiB + lru", "1GiB + lru", "0GiB + fifo", "1GiB + fifo"});
+  CHECK(space.lines == std::vector<std::vector<std::uint32_t>>{{0, 1}, {2, 3}});
+  CHECK(space.cells[3].scenario.tier->eviction.text() == "fifo");
+  CHECK(space.cells[3].capacity_bytes == std::int64_t{1} << 30);
+  // Least DRAM first, and among equals as written.
+  CHECK(preference_of(space, {}) == std::vector<std::uint32_t>{0, 2, 1, 3});
+}
+
+TEST_CASE("most load comes before little DRAM where that is asked for", "[planner]") {
+  const Workload workload = repeating(10, 5, 1000, 1);
+  const SearchSpace space = space_of({R"(plan.sizes=["0GiB", "1GiB"])", "plan.objective=most-load",
+                                      R"(plan.search={"workload.speed": [1, 2.5]})"},
+                                     workload);
+  const std::vector<double> loads = loads_of(space);
+  CHECK(loads == std::vector<double>{1, 1, 2.5, 2.5});
+  CHECK(preference_of(space, loads) == std::vector<std::uint32_t>{2, 3, 0, 1});
+}
+
+TEST_CASE("a space that contradicts itself is refused with what is missing", "[planner]") {
+  CHECK_THAT(refusal({"plan.objective=most-load"}),
+             ContainsSubstring("plan.objective: most-load needs loads to choose from"));
+  CHECK_THAT(refusal({"plan.objective=least-cost"}),
+             ContainsSubstring("plan.objective: least-cost needs prices"));
+  CHECK_THAT(refusal({R"(plan.search={"tiers.0.capacity": ["1GiB", "2GiB"]})"}),
+             ContainsSubstring("that is the size of dram; expected it in plan.sizes"));
+  CHECK_THAT(refusal({R"(plan.search={"slo.0.max": [1, 2]})"}),
+             ContainsSubstring("plan.search.slo.0.max: slo cannot be searched"));
+  CHECK_THAT(refusal({R"(plan.search={"tiers.0.evction": ["lru"]})"}),
+             ContainsSubstring("plan.search: tiers.0.evction: unknown key"));
+  CHECK_THAT(refusal({R"(plan.search={"tiers.0.eviction": ["arc", "vllm-arc"]})"}),
+             ContainsSubstring("plan.search: arc and vllm-arc are the same configuration"));
+  CHECK_THAT(refusal({R"(plan.search={"engine.max_num_seqs": [)" +
+                      [] {
+                        std::string out = "1";
+                        for (int i = 2; i <= 251; ++i) out += "," + std::to_string(i);
+                        return out;
+                      }() +
+                      "]}"}),
+             ContainsSubstring("502 cells; expected at most 500"));
+}
+
+TEST_CASE("sizes that nobody listed come from the reuse of the workload", "[planner]") {
+  // Six documents of 512 tokens in a cycle: LRU needs all six, 6 x 512 x 131,072 B = 384 MiB, and
+  // answers of one token 6 + 50/512 documents.
+  const Workload workload = repeating(50, 6, 1000, 1);
+  const SearchSpace space = space_of({"plan.sizes=auto"}, workload);
+  REQUIRE(space.cells.size() == 8);
+  CHECK(space.cells.front().capacity == "0GiB");
+  CHECK(space.cells.back().capacity == "391MiB");
+  for (std::size_t i = 2; i < 8; ++i) {
+    CHECK(space.cells[i].capacity_bytes > space.cells[i - 1].capacity_bytes);
+  }
+  REQUIRE(space.notes.size() == 1);
+  CHECK_THAT(space.notes[0], ContainsSubstring("LRU gains nothing beyond 390"));
+}
+
+TEST_CASE("sizes are whole steps of what can be set, and end where the host does", "[planner]") {
+  const Workload workload = repeating(50, 6, 1000, 1);
+  const auto sizes = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"plan.sizes=auto"};
+    all.insert(all.end(), more.begin(), more.end());
+    std::vector<std::string> out;
+    for (const PlanCell& cell : space_of(all, workload).cells) out.push_back(cell.capacity);
+    return out;
+  };
+  CHECK(sizes({"plan.round_to=100MiB"}) ==
+        std::vector<std::string>{"0GiB", "100MiB", "200MiB", "400MiB"});
+  CHECK(sizes({R"(host={"memory": "1GiB", "reserved": "900MiB"})", "tiers.0.capacity=1MiB",
+               "plan.round_to=50MiB"})
+            .back() == "100MiB");
+}
+
+TEST_CASE("what is recommended is rounded up to what can be set", "[planner]") {
+  // 192 blocks of 2 MiB hold the cycle (planner_test.cpp): 384 MiB, in steps of 100 MiB 400.
+  const Scenario s =
+      reference_with({"engine.num_gpu_blocks=65", R"(plan.sizes=["0blocks", "192blocks"])",
+                      "plan.round_to=100MiB", "plan.replications=1", "plan.sensitivity=false",
+                      R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"});
+  const PlanResult plan = plan_sizes(s, repeating(50, 6, 1000, 1), 1, nullptr).result;
+  REQUIRE(plan.recommended == 1);
+  CHECK(plan.recommended_bytes == 400 << 20);
+  CHECK(plan.recommended_size == "419430400B");
+}
+
+}  // namespace
+}  // namespace spillway::test
