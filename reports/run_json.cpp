@@ -233,15 +233,18 @@ SwapResult swap_from(const json& j) {
 }
 
 json slo_json(const SloResult& s) {
-  return {{"name", s.name},
-          {"bound", s.at_least ? "min" : "max"},
-          {"target", s.target},
-          {"value", s.value},
-          {"passed", s.passed}};
+  json out = {{"name", s.name},
+              {"bound", s.at_least ? "min" : "max"},
+              {"target", s.target},
+              {"value", s.value},
+              {"passed", s.passed}};
+  if (!s.tenant.empty()) out["tenant"] = s.tenant;
+  return out;
 }
 
 SloResult slo_from(const json& j) {
-  return {j.at("name"), j.at("bound") == "min", j.at("target"), j.at("value"), j.at("passed")};
+  return {j.at("name"),  j.at("bound") == "min", j.at("target"),
+          j.at("value"), j.at("passed"),         j.value("tenant", "")};
 }
 
 }  // namespace

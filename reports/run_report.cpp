@@ -192,7 +192,8 @@ Table slo_table(const std::vector<SloResult>& slo) {
   table.header = {"objective", "target", "value", "verdict"};
   for (const SloResult& s : slo) {
     table.rows.push_back(
-        {s.name, fmt::format("{} {}", s.at_least ? "at least" : "at most", format_real(s.target)),
+        {s.tenant.empty() ? s.name : fmt::format("{} of {}", s.name, s.tenant),
+         fmt::format("{} {}", s.at_least ? "at least" : "at most", format_real(s.target)),
          format_real(s.value), s.passed ? "met" : "missed"});
   }
   return table;

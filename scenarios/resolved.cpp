@@ -367,6 +367,7 @@ json resolved_configuration(const Scenario& s) {
   for (const SloTarget& target : s.slo) {
     out["slo"].push_back(
         {{"metric", target.name}, {target.at_least ? "min" : "max", target.target}});
+    if (!target.tenant.empty()) out["slo"].back()["tenant"] = target.tenant;
   }
   if (s.plan) out["plan"] = plan_json(*s.plan);
   return out;

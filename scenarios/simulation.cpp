@@ -8,13 +8,12 @@
 
 #include "models/cluster.hpp"
 #include "models/engine/grouped_blocks.hpp"
-#include "reports/format.hpp"
 #include "scenarios/binding.hpp"
 #include "scenarios/conservation.hpp"
 #include "scenarios/measured_warnings.hpp"
-#include "scenarios/run_metrics.hpp"
+#include "scenarios/run_warnings.hpp"
 #include "scenarios/run_wiring.hpp"
-#include "scenarios/tiering_warnings.hpp"
+#include "scenarios/tenant_figures.hpp"
 #include "sim/decimal.hpp"
 #include "sim/recorder.hpp"
 
@@ -24,21 +23,6 @@ namespace {
 
 constexpr std::uint64_t kProgressEvery = 1 << 16;              // events
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 32;  // more than any workload names
-
-/// The per-request targets behind the scenario's latency SLOs (the strictest of each kind).
-GoodputTargets goodput_targets(const std::vector<SloTarget>& slo) {
-  GoodputTargets out;
-  const auto tighten = [](std::optional<double>& target, double value) {
-    target = target ? std::min(*target, value) : value;
-  };
-  for (const SloTarget& target : slo) {
-    if (target.at_least) continue;
-    if (target.name.find("ttft") != std::string::npos) tighten(out.ttft_ms, target.target);
-    if (target.name.find("tpot") != std::string::npos) tighten(out.tpot_ms, target.target);
-    if (target.name.find("e2el") != std::string::npos) tighten(out.e2el_ms, target.target);
-  }
-  return out;
-}
 
 /// A pool that no request of the workload fits is a mistake in the scenario, not an outcome.
 /// `lower` blocks count too where running requests may hold them.
@@ -118,73 +102,6 @@ std::int64_t peak_rss_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::uint64_t count_of(const std::vector<ReasonCount>& reasons, Reason which) {
-  for (const ReasonCount& reason : reasons) {
-    if (reason.reason == name_of(which)) return reason.count;
-  }
-  return 0;
-}
-
-/// Requests rejected because no admission could help them.
-std::uint64_t exceeding(const RunResult& r) {
-  return count_of(r.rejected_reasons, Reason::kExceedsPool);
-}
-
-/// v0 that ran out of CPU blocks ends there, as upstream's does; one too large request that was
-/// swapped out blocks everybody.
-void warn_of_swapping(const RunResult& r, std::uint32_t stuck, std::vector<std::string>& warnings) {
-  if (!r.swap) return;
-  if (!r.swap->fatal.empty()) {
-    warnings.push_back(
-        fmt::format("the engine died: {}. {} requests failed with it. More engine.swap_space, or "
-                    "\"preemption_mode\": \"recompute\", avoids that",
-                    r.swap->fatal, count_of(r.failed_reasons, Reason::kEngineDead)));
-  }
-  if (const std::uint64_t cut = count_of(r.failed_reasons, Reason::kExceedsPool); cut > 0) {
-    warnings.push_back(fmt::format(
-        "{} requests outgrew the pool in the middle of their answer; v0 ends them there", cut));
-  }
-  if (stuck > 0) {
-    warnings.push_back(fmt::format(
-        "deadlock: {} requests are stuck. The request that v0 would resume next does not fit "
-        "even an empty pool and its watermark, and nothing starts before it",
-        stuck));
-  }
-}
-
-/// Transfers that no measurement stands behind.
-void warn_of_reach(SimulationOutcome& out) {
-  const auto range = [](const ReachCount& reach) {
-    const auto least = format_bytes(static_cast<double>(reach.least_piece));
-    const auto most = format_bytes(static_cast<double>(reach.most_piece));
-    return fmt::format("{} copies of {} each",
-                       reach.least_copies == reach.most_copies
-                           ? format_count(reach.least_copies)
-                           : fmt::format("{} to {}", format_count(reach.least_copies),
-                                         format_count(reach.most_copies)),
-                       least == most ? least : fmt::format("{} to {}", least, most));
-  };
-  for (const LinkResult& link : out.result.links) {
-    if (link.extrapolated.transfers + link.across_step.transfers == 0) continue;
-    std::string text = fmt::format("link {}:", link.name);
-    if (link.extrapolated.transfers > 0) {
-      text += fmt::format(
-          " {} of {} transfers ({}) lie outside the sizes and counts it was measured at: the "
-          "rate of the nearest measured point was taken, and how far it is off is not known",
-          format_count(link.extrapolated.transfers), format_count(link.transfers),
-          range(link.extrapolated));
-    }
-    if (link.across_step.transfers > 0) {
-      text += fmt::format(
-          "{} {} of {} transfers ({}) lie between measured rates that differ by more than 2x: "
-          "their times may be off by as much",
-          link.extrapolated.transfers > 0 ? ";" : "", format_count(link.across_step.transfers),
-          format_count(link.transfers), range(link.across_step));
-    }
-    out.warnings.push_back(text + " (source: " + link.model + ")");
-  }
-}
-
 class Run {
  public:
   Run(const Scenario& scenario, const Workload& workload, const SimulationOptions& options)
@@ -193,7 +110,8 @@ class Run {
         options_(options),
         wiring_(scenario, options.cost),
         recorder_(wiring_.tiers(), wiring_.links() * scenario.engine.data_parallel,
-                  goodput_targets(scenario.slo)),
+                  request_targets(scenario, workload)),
+        tenants_(scenario, workload),
         binding_(scenario.engine.max_num_seqs, scenario.engine.max_num_batched_tokens,
                  scenario.engine.data_parallel),
         conservation_(workload.size(), wiring_.capacities(),
@@ -203,6 +121,7 @@ class Run {
       recorder_.set_medium(wiring_.first_medium() + i, BytesPerSecond(rate));
     }
     observers_.add(recorder_);
+    if (tenants_.any()) observers_.add(tenants_);
     observers_.add(conservation_);
     observers_.add(binding_);
     for (Observer* observer : options.observers) observers_.add(*observer);
@@ -222,16 +141,20 @@ class Run {
     Arrivals arrivals(queue_, workload_, s_.workload.arrival, cluster.sink());
     cluster.set_listener(arrivals);
     std::uint32_t stuck = 0;
+    bool stopped = false;
     try {
       arrivals.start();
-      while (queue_.step()) {
+      while (!stopped && queue_.step()) {
+        stopped = options_.stop && options_.stop();
         if (options_.progress && queue_.executed() % kProgressEvery == 0) {
           options_.progress(conservation_.ended_requests(), workload_.size());
         }
       }
-      stuck = cluster.finish_run();
-      tell_unsent(arrivals.fates(), stuck > 0);
-      conservation_.on_end(stuck);
+      if (!stopped) {
+        stuck = cluster.finish_run();
+        tell_unsent(arrivals.fates(), stuck > 0);
+        conservation_.on_end(stuck);
+      }
     } catch (const InternalError& error) {
       throw InternalError(fmt::format("{}; at simulated time {:.9f} s, event {}, seed {}",
                                       error.what(), seconds_of(queue_.now()), queue_.executed(),
@@ -239,7 +162,7 @@ class Run {
     }
     for (std::uint32_t i = 0; i < cluster.size(); ++i) tell_busy(cluster[i], i * wiring_.links());
     SimulationOutcome out{wiring_.gather(cluster, recorder_.result(s_.pool_block_bytes().count())),
-                          s_.notes};
+                          s_.notes, stopped};
     for (std::string& warning : measured_warnings(s_, workload_)) {
       out.warnings.push_back(std::move(warning));
     }
@@ -248,7 +171,8 @@ class Run {
     if (const auto& swap = out.result.swap; swap && !swap->fatal.empty()) {
       out.result.binding = {"swap_space", "the engine died: " + swap->fatal};
     }
-    warn(out, cluster, stuck);
+    tenants_.judge(out.result);
+    if (!stopped) add_run_warnings(s_, workload_, cluster, stuck, out);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     out.result.sim.events = queue_.executed();
@@ -292,78 +216,13 @@ class Run {
     }
   }
 
-  void warn(SimulationOutcome& out, const Cluster& cluster, std::uint32_t stuck) const {
-    RunResult& r = out.result;
-    for (const SloTarget& target : s_.slo) {
-      const double value = find_metric(slo_metrics(), target.name)->value(r);
-      const bool died = r.swap && !r.swap->fatal.empty();  // what it had answered proves nothing
-      const bool passed = !died && r.completed > 0 &&
-                          (target.at_least ? value >= target.target : value <= target.target);
-      r.slo.push_back({target.name, target.at_least, target.target, value, passed});
-    }
-    warn_of_reach(out);
-    for (std::uint32_t i = 0; i < cluster.size(); ++i) warn_of_tiering(s_, cluster[i], out);
-    warn_of_swapping(r, stuck, out.warnings);
-    if (stuck > 0 && !r.swap) {
-      std::uint32_t at = 0;
-      while (!cluster[at].standstill()) ++at;
-      const Standstill& why = *cluster[at].standstill();
-      const bool loop = why.kind == Standstill::Kind::kPreemptionLoop;
-      out.warnings.push_back(fmt::format("{} ({}): {} requests are stuck. {}{}",
-                                         loop ? "livelock" : "deadlock", name_of(why.kind), stuck,
-                                         loop ? "" : "Nothing runs: ", explain(why)));
-    }
-    if (r.preemptions > 0 && s_.engine.defer_block_free && wiring_.tiers() > 1) {
-      out.warnings.push_back(fmt::format(
-          "{} preemptions: with asynchronous scheduling beside a tier this release keeps the "
-          "blocks "
-          "of preempted requests until the step in flight has ended, so that one shortage preempts "
-          "several (vLLM 45357, 49674); most of their blocks are still cached when they return. "
-          "engine.defer_block_free=false shows the run without",
-          format_count(r.preemptions)));
-    }
-    if (r.requests == 0) {
-      out.warnings.push_back(
-          "no request was measured: all arrived before warmup_s or were due after horizon_s");
-    }
-    const std::uint64_t too_large = exceeding(r);
-    const std::uint64_t too_long = count_of(r.failed_reasons, Reason::kTooLong);
-    if (too_long + too_large > 0) {
-      out.warnings.push_back(fmt::format(
-          "{} of {} requests did not enter: {} too long for "
-          "max_model_len ({} tokens; engine.max_model_len sets it), {} larger than "
-          "the whole pool. Latencies are of the others",
-          too_long + too_large, r.requests, too_long, s_.engine.max_model_len, too_large));
-    }
-    if (r.rejected > too_large) {
-      out.warnings.push_back(fmt::format(
-          "admission ({}) rejected {} of {} requests; latencies are of those that completed",
-          s_.admission.text(), r.rejected - too_large, r.requests));
-    }
-    if (r.client_queue_time.max_ms > 0) {
-      out.warnings.push_back(fmt::format(
-          "clients held requests back for {:.0f} ms on average (concurrency): latencies count from "
-          "arrival at the server and leave that out",
-          r.client_queue_time.mean_ms));
-    }
-    out.warnings.push_back(
-        "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a "
-        "lower "
-        "bound");
-    if (const std::uint32_t joined = cluster[0].chains().joined(); joined > 0) {
-      out.warnings.push_back(fmt::format(
-          "where the session's next prompt begins with a request's prompt and has room for its "
-          "answer, it is taken to contain that answer ({} of {} requests)",
-          joined, workload_.size()));
-    }
-  }
-
   const Scenario& s_;
   const Workload& workload_;
   const SimulationOptions& options_;
   RunWiring wiring_;
   EventQueue queue_;
   Recorder recorder_;
+  TenantFigures tenants_;
   BindingWatch binding_;
   Conservation conservation_;
   ObserverList observers_;

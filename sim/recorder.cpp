@@ -1,16 +1,11 @@
 #include "sim/recorder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace spillway {
 
 namespace {
-
-/// (e2el - ttft) / (output - 1), rounded to the nanosecond.
-Duration tpot_of(const RequestRecord& r) {
-  const auto gaps = static_cast<std::int64_t>(r.output_tokens - 1);
-  return (r.finish - r.first_token + Duration(gaps / 2)) / gaps;
-}
 
 /// Means over each bin; the last one ends with the run.
 std::vector<double> scaled(const BinnedSeries& series, double factor, Time end) {
@@ -26,8 +21,8 @@ std::vector<double> scaled(const BinnedSeries& series, double factor, Time end) 
 
 }  // namespace
 
-Recorder::Recorder(std::uint32_t tiers, std::uint32_t links, const GoodputTargets& targets)
-    : targets_(targets), tiers_(tiers), links_(links) {}
+Recorder::Recorder(std::uint32_t tiers, std::uint32_t links, RequestTargets targets)
+    : targets_(std::move(targets)), tiers_(tiers), links_(links) {}
 
 void Recorder::on_step(const StepRecord& r) {
   ++steps_;
@@ -68,16 +63,7 @@ void Recorder::on_request(const RequestRecord& r) {
   queue_time_.add(r.scheduled - r.arrival);
   client_queue_time_.add(r.arrival - r.due);
   if (r.output_tokens > 1) tpot_.add(tpot_of(r));
-  if (meets_targets(r)) ++good_;
-}
-
-bool Recorder::meets_targets(const RequestRecord& r) const {
-  const auto within = [](const std::optional<double>& target, Duration value) {
-    return !target || milliseconds_of(value) <= *target;
-  };
-  return within(targets_.ttft_ms, r.first_token - r.arrival) &&
-         within(targets_.e2el_ms, r.finish - r.arrival) &&
-         (r.output_tokens < 2 || within(targets_.tpot_ms, tpot_of(r)));
+  if (targets_.of(r.request).met_by(r)) ++good_;
 }
 
 void Recorder::count(ReachCount& reach, const TransferRecord& r) {

@@ -4,27 +4,21 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/histogram.hpp"
 #include "sim/observer.hpp"
+#include "sim/request_targets.hpp"
 #include "sim/result.hpp"
 #include "sim/series.hpp"
 
 namespace spillway {
 
-/// Per-request latency targets that goodput counts against.
-struct GoodputTargets {
-  std::optional<double> ttft_ms;
-  std::optional<double> tpot_ms;
-  std::optional<double> e2el_ms;
-};
-
 class Recorder final : public Observer {
  public:
-  Recorder(std::uint32_t tiers, std::uint32_t links, const GoodputTargets& targets);
+  /// `targets` are those that goodput counts against.
+  Recorder(std::uint32_t tiers, std::uint32_t links, RequestTargets targets);
 
   /// The link is a medium: many flows at once, so that it is busy by what it moves of what it
   /// could.
@@ -68,9 +62,8 @@ class Recorder final : public Observer {
   };
   static void advance(Level& level, Time now);
   static void count(ReachCount& reach, const TransferRecord& record);
-  bool meets_targets(const RequestRecord& record) const;
 
-  GoodputTargets targets_;
+  RequestTargets targets_;
   std::vector<Level> tiers_;
   std::vector<Lane> links_;
   LatencySamples ttft_;
@@ -84,7 +77,7 @@ class Recorder final : public Observer {
   BinnedSeries waiting_;
   BinnedSeries tokens_;
   BinnedSeries preempted_;
-  std::vector<Time> step_ends_;  ///< of the last step of each engine
+  std::vector<Time> step_ends_;        ///< of the last step of each engine
   Time first_arrival_ = Time::max();   ///< of any request
   Time first_measured_ = Time::max();  ///< of those behind the warm-up
   Time last_finish_{};

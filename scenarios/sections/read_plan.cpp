@@ -54,6 +54,17 @@ std::vector<SearchAxis> read_axes(const ObjectReader& o, std::string_view key) {
   return out;
 }
 
+/// Token gaps and cold reads are told step by step, for all requests in it at once.
+void check_of_tenant(const ObjectReader& item, const SloTarget& target) {
+  if (target.tenant.empty()) item.fail("tenant", "expected the name of a tenant, found none");
+  const auto about = [&](std::string_view what) { return target.name.find(what) != Names::npos; };
+  if (about("_itl_") || about("decode_cold")) {
+    item.fail("tenant", fmt::format("{} is known for all requests together; expected ttft, tpot or "
+                                    "e2el, {}, goodput or a throughput of a tenant",
+                                    target.name, kRejectedShare));
+  }
+}
+
 void read_sizes(const ObjectReader& plan, const Scenario& s, PlanChoice& out) {
   if (!plan.has("sizes") || plan.value("sizes") == "auto") return;
   const auto sizes = plan.texts("sizes", ObjectReader::kSize);
@@ -103,6 +114,7 @@ void read_slo(const ObjectReader& top, Scenario& s) {
     target.at_least = !latency;
     target.target = item.require_number(bound, 0, kHuge);
     target.tenant = item.text("tenant").value_or("");
+    if (item.has("tenant")) check_of_tenant(item, target);
     s.slo.push_back(target);
   }
 }

@@ -127,8 +127,8 @@ TEST_CASE("requests that were never sent do not move the first arrival", "[sim]"
 }
 
 TEST_CASE("goodput counts requests that meet every target that is set", "[sim]") {
-  const auto good = [](const GoodputTargets& targets) {
-    Recorder recorder(1, 0, targets);
+  const auto good = [](const LatencyTargets& targets) {
+    Recorder recorder(1, 0, {targets, {}, {}});
     RequestRecord a = completed(0, 0, 1, 4);  // ttft 1,000, tpot 3,000 / 3 = 1,000, e2el 4,000 ms
     a.output_tokens = 4;
     recorder.on_request(a);
