@@ -10,12 +10,23 @@ constexpr std::uint64_t kWaitingWeight = 4;  // vllm/v1/engine/core_client.py
 
 }  // namespace
 
-/// What observers are told of one engine, as part of all.
-class Cluster::View final : public Observer {
+/// What was told last, over all engines.
+struct Cluster::Totals {
+  std::vector<TierChange> tiers;
+  NeededBlocks needed;
+};
+
+/// What the outside is told of one engine, as part of all.
+class Cluster::View final : public Observer, public RequestEndListener {
  public:
-  View(Observer& observer, std::vector<TierChange>& totals, std::uint32_t engine,
-       std::uint32_t first_link)
-      : observer_(observer), totals_(totals), engine_(engine), first_link_(first_link) {}
+  /// `names` are those of its requests outside; null: as it calls them.
+  View(Observer& observer, Totals& totals, std::uint32_t engine, std::uint32_t first_link,
+       const std::vector<RequestId>* names)
+      : observer_(observer),
+        totals_(totals),
+        engine_(engine),
+        first_link_(first_link),
+        names_(names) {}
 
   void on_step(const StepRecord& r) override {
     ++share.steps;
@@ -31,7 +42,9 @@ class Cluster::View final : public Observer {
   }
   void on_request(const RequestRecord& r) override {
     first_arrival = std::min(first_arrival, r.arrival);
-    observer_.on_request(r);
+    RequestRecord out = r;
+    out.request = outside(r.request);
+    observer_.on_request(out);
   }
   void on_transfer(const TransferRecord& r) override {
     TransferRecord out = r;
@@ -41,9 +54,9 @@ class Cluster::View final : public Observer {
   }
   void on_tier_change(const TierChange& c) override {
     if (c.tier >= own_.size()) own_.resize(c.tier + 1);
-    if (c.tier >= totals_.size()) totals_.resize(c.tier + 1);
+    if (c.tier >= totals_.tiers.size()) totals_.tiers.resize(c.tier + 1);
     TierChange& own = own_[c.tier];
-    TierChange& total = totals_[c.tier];
+    TierChange& total = totals_.tiers[c.tier];
     total.resident += c.resident - own.resident;
     total.used += c.used - own.used;
     own = c;
@@ -51,60 +64,96 @@ class Cluster::View final : public Observer {
   }
   void on_preemption(Time now, RequestId request) override {
     ++share.preemptions;
-    observer_.on_preemption(now, request);
+    observer_.on_preemption(now, outside(request));
   }
+  void on_cold_decode(std::uint64_t millionths) override { observer_.on_cold_decode(millionths); }
+  void on_needed_blocks(const NeededBlocks& n) override {
+    NeededBlocks& total = totals_.needed;
+    total.now = n.now;
+    total.blocks += n.blocks - needed_.blocks;
+    total.in_hbm += n.in_hbm - needed_.in_hbm;
+    total.below_only += n.below_only - needed_.below_only;
+    needed_ = n;
+    observer_.on_needed_blocks(total);
+  }
+  void on_request_end(RequestId request) override { listener->on_request_end(outside(request)); }
 
   EngineShare share;
   Duration busy{};
   Time first_arrival = Time::max();
   Time last_event{};
+  RequestEndListener* listener = nullptr;
 
  private:
+  RequestId outside(RequestId own) const { return names_ == nullptr ? own : (*names_)[raw(own)]; }
+
   Observer& observer_;
-  std::vector<TierChange>& totals_;
+  Totals& totals_;
   std::vector<TierChange> own_;
+  NeededBlocks needed_;
   std::uint32_t engine_;
   std::uint32_t first_link_;
+  const std::vector<RequestId>* names_;
   Time last_end_{};
 };
 
-Cluster::Cluster(EventQueue& queue, const Workload& workload, std::uint32_t engines,
-                 const std::function<EngineParts(std::uint32_t)>& parts, std::uint32_t links,
-                 Observer& observer)
-    : queue_(queue), counts_(engines) {
+Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
+                 const std::function<EngineParts(std::uint32_t)>& parts, Observer& observer)
+    : queue_(queue), size_(size), totals_(std::make_unique<Totals>()) {
+  const auto instances =
+      size.split == nullptr ? 1 : static_cast<std::uint32_t>(size.split->parts.size());
+  const std::uint32_t engines = instances * size.engines;
+  counts_.resize(engines);
+  counted_.assign(instances, -1);
   if (engines == 1) {
     engines_.push_back(std::make_unique<Engine>(queue, workload, parts(0), observer));
     return;
   }
   for (std::uint32_t i = 0; i < engines; ++i) {
-    views_.push_back(std::make_unique<View>(observer, tiers_, i, i * links));
-    engines_.push_back(std::make_unique<Engine>(queue, workload, parts(i), *views_.back()));
+    const std::uint32_t instance = i / size.engines;
+    const bool whole = size.split == nullptr;
+    views_.push_back(std::make_unique<View>(observer, *totals_, i, i * size.links,
+                                            whole ? nullptr : &size.split->members[instance]));
+    engines_.push_back(std::make_unique<Engine>(
+        queue, whole ? workload : size.split->parts[instance], parts(i), *views_.back()));
   }
 }
 
 Cluster::~Cluster() = default;
 
 void Cluster::set_listener(RequestEndListener& listener) {
-  for (const auto& engine : engines_) engine->set_listener(listener);
+  for (std::size_t i = 0; i < engines_.size(); ++i) {
+    if (views_.empty()) {
+      engines_[i]->set_listener(listener);
+    } else {
+      views_[i]->listener = &listener;
+      engines_[i]->set_listener(*views_[i]);
+    }
+  }
 }
 
 void Cluster::submit(RequestId request, Time due) {
-  const std::uint32_t chosen = choose(queue_.now());
+  const bool whole = size_.split == nullptr;
+  const std::uint32_t chosen =
+      choose(whole ? 0 : size_.split->instance[raw(request)], queue_.now());
   ++views_[chosen]->share.requests;
-  engines_[chosen]->submit(request, due);
+  engines_[chosen]->submit(whole ? request : size_.split->local[raw(request)], due);
 }
 
-std::uint32_t Cluster::choose(Time now) {
+std::uint32_t Cluster::choose(std::uint32_t instance, Time now) {
+  const std::uint32_t first = instance * size_.engines;
+  if (size_.engines == 1) return first;
   const std::int64_t window = now.time_since_epoch() / kCountsAge;
-  if (window != counted_) {
-    counted_ = window;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
+  if (window != counted_[instance]) {
+    counted_[instance] = window;
+    for (std::size_t i = first; i < first + size_.engines; ++i) {
       counts_[i] = {engines_[i]->scheduler().waiting(), engines_[i]->scheduler().running()};
     }
   }
   const auto score = [](const Counts& c) { return c.waiting * kWaitingWeight + c.running; };
+  const auto begin = counts_.begin() + first;
   const auto least =
-      std::min_element(counts_.begin(), counts_.end(),
+      std::min_element(begin, begin + size_.engines,
                        [&](const Counts& a, const Counts& b) { return score(a) < score(b); });
   ++least->waiting;
   return static_cast<std::uint32_t>(least - counts_.begin());

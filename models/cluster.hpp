@@ -8,8 +8,13 @@
 // Model: counts are taken anew with the first request of every 100 ms. Cores of a mixture of
 // experts step by themselves; upstream they step together, idle ones with a dummy batch.
 //
+// Several identical instances (a fleet) stand side by side on the same clock: each has the engines
+// above and serves the sessions that a split gives it (session_split.hpp), as a workload of its
+// own. They share clients and nothing else, so that each behaves as it would alone.
+//
 // Observers see one system: blocks of a tier are summed over engines, links follow one another,
-// engine by engine, and steps name their engine. One engine is observed as it is.
+// engine by engine, steps name their engine, and requests have the numbers of the whole workload.
+// One engine is observed as it is.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +23,7 @@
 #include <vector>
 
 #include "models/engine/engine.hpp"
+#include "models/session_split.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
@@ -26,10 +32,15 @@ class Cluster final : public RequestSink {
  public:
   static constexpr Duration kCountsAge = std::chrono::milliseconds(100);
 
-  /// `parts(i)` are those of engine i; `links`: how many each has.
-  Cluster(EventQueue& queue, const Workload& workload, std::uint32_t engines,
-          const std::function<EngineParts(std::uint32_t)>& parts, std::uint32_t links,
-          Observer& observer);
+  struct Size {
+    std::uint32_t engines = 1;            ///< of one instance
+    const SessionSplit* split = nullptr;  ///< over several; null: one serves all
+    std::uint32_t links = 0;              ///< of one engine
+  };
+
+  /// `parts(i)` are those of engine i, engines counted instance by instance.
+  Cluster(EventQueue& queue, const Workload& workload, const Size& size,
+          const std::function<EngineParts(std::uint32_t)>& parts, Observer& observer);
   ~Cluster();
 
   void set_listener(RequestEndListener& listener);
@@ -44,23 +55,27 @@ class Cluster final : public RequestSink {
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(engines_.size()); }
   const Engine& operator[](std::uint32_t i) const { return *engines_[i]; }
+  std::uint32_t engines_of_instance() const { return size_.engines; }
   /// What each did; empty where there is one.
   std::vector<EngineShare> shares() const;
 
  private:
   class View;
+  struct Totals;
   struct Counts {
     std::uint64_t waiting = 0;
     std::uint64_t running = 0;
   };
-  std::uint32_t choose(Time now);
+  /// Among the engines of one instance.
+  std::uint32_t choose(std::uint32_t instance, Time now);
 
   EventQueue& queue_;
-  std::vector<TierChange> tiers_;  ///< as told last, over all engines
+  Size size_;
+  std::unique_ptr<Totals> totals_;  ///< over all engines
   std::vector<std::unique_ptr<View>> views_;
   std::vector<std::unique_ptr<Engine>> engines_;
-  std::vector<Counts> counts_;  ///< as the front end knows them
-  std::int64_t counted_ = -1;   ///< in which 100 ms these were taken
+  std::vector<Counts> counts_;         ///< as the front end knows them
+  std::vector<std::int64_t> counted_;  ///< in which 100 ms those of an instance were taken
 };
 
 }  // namespace spillway

@@ -53,7 +53,7 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   if (s_.engine.tensor_parallel > 1 && s_.compute.kind == ComputeChoice::Kind::kComponents) {
     r.collective_s = r.collective_s.value_or(0) + seconds_of(engine.collective());
   }
-  if (v0()) r.swap = swap_result(engine);
+  if (v0()) add_swap(engine, r.swap);
   if (tiers() == 1) return;
   if (v0()) {
     r.tiers[1].evictions = 0;  // what left was swapped in, or ended
@@ -106,6 +106,8 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     const std::string suffix = cluster.size() == 1 ? "" : fmt::format("/engine{}", i);
     name_links(cluster[i], suffix, i * links(), series + i * links(), r);
   }
+  if (has_storage()) gather_devices(cluster, 1, r);
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) gather_devices(cluster, i + 2, r);
   return r;
 }
 
@@ -147,8 +149,7 @@ void RunWiring::name_links(const Engine& engine, const std::string& suffix,
   }
   if (has_storage()) {
     const std::string near(direct() ? "hbm" : TierChoice::kHost);
-    gather_storage(r, *engine.storage(), *s_.tier->storage, device(),
-                   {1, near, suffix, first_link, first_series});
+    name_storage_links(r, *s_.tier->storage, device(), {1, near, suffix, first_link, first_series});
   }
   if (const Tiering* tiering = engine.tiering()) {
     gather_behind(r, *tiering, {0, s_.tier->name, suffix, first_link, first_series});
@@ -160,7 +161,7 @@ void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, StorageAt at
   const std::uint64_t capacity = tier_blocks_ / s_.engine.blocks_per_chunk;
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
     at.tier = i + 2;
-    gather_storage(r, tiering.device(i), *s_.behind[i].storage, device_behind(i), at);
+    name_storage_links(r, *s_.behind[i].storage, device_behind(i), at);
     const SecondaryCounters& c = tiering.counters(i);
     TierResult& t = r.tiers[i + 2];
     t.queries += c.queries;
@@ -176,36 +177,35 @@ void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, StorageAt at
   }
 }
 
-SwapResult RunWiring::swap_result(const Engine& engine) const {
+/// Peaks are those of the instance with the highest.
+void RunWiring::add_swap(const Engine& engine, std::optional<SwapResult>& sum) const {
   const V0Scheduler& v0 = *engine.v0();
-  SwapResult out;
-  out.swapped_out = v0.swaps().requests_out;
-  out.swapped_in = v0.swaps().requests_in;
-  out.blocks_out = v0.swaps().blocks_out;
-  out.blocks_in = v0.swaps().blocks_in;
-  if (engine.swap() != nullptr) out.stall_s = seconds_of(engine.swap()->stall());
-  out.peak_swapped = v0.swaps().peak_requests;
+  if (!sum) sum.emplace();
+  SwapResult& out = *sum;
+  out.swapped_out += v0.swaps().requests_out;
+  out.swapped_in += v0.swaps().requests_in;
+  out.blocks_out += v0.swaps().blocks_out;
+  out.blocks_in += v0.swaps().blocks_in;
+  if (engine.swap() != nullptr) out.stall_s += seconds_of(engine.swap()->stall());
+  out.peak_swapped = std::max(out.peak_swapped, std::uint64_t{v0.swaps().peak_requests});
   if (tier_blocks_ > 0) {
-    out.peak_cpu_usage = v0.swaps().peak_blocks / static_cast<double>(tier_blocks_);
+    out.peak_cpu_usage =
+        std::max(out.peak_cpu_usage, v0.swaps().peak_blocks / static_cast<double>(tier_blocks_));
   }
-  if (const auto& fatal = v0.fatal()) {
+  if (const auto& fatal = v0.fatal(); fatal && out.fatal.empty()) {
     out.fatal = fmt::format(
         "lack of CPU swap space: to swap request {} out takes {} blocks, and {} of {} are free",
         raw(fatal->request), fatal->needed, fatal->free, tier_blocks_);
   }
-  return out;
 }
 
-/// The links to the device, and what the device did.
-void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
-                               const StorageChoice& choice, const StorageDeviceConfig& config,
-                               const StorageAt& at) const {
+void RunWiring::name_storage_links(RunResult& r, const StorageChoice& choice,
+                                   const StorageDeviceConfig& config, const StorageAt& at) const {
   const StorageSpec& spec = config.spec;
-  TierResult& t = r.tiers[at.tier];
   const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
                              const std::string& to, const StorageLane& lane) {
     LinkResult& l = r.links[at.first_link + link];
-    l.name = fmt::format("{}-{}{}", t.name, way, at.suffix);
+    l.name = fmt::format("{}-{}{}", r.tiers[at.tier].name, way, at.suffix);
     l.from = from;
     l.to = to;
     l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
@@ -215,26 +215,45 @@ void RunWiring::gather_storage(RunResult& r, const StorageDevice& storage,
                           spec.whole_jobs ? "jobs" : "operations", choice.direct ? ", direct" : "");
     r.series[at.first_series + link].name = l.name;
   };
-  name_link(config.write_link, "write", at.near, t.name, spec.write);
-  name_link(config.read_link, "read", t.name, at.near, spec.read);
+  const std::string& tier = r.tiers[at.tier].name;
+  name_link(config.write_link, "write", at.near, tier, spec.write);
+  name_link(config.read_link, "read", tier, at.near, spec.read);
+}
 
+/// Bytes and times are summed, latencies pooled, and wear is that of an average drive.
+void RunWiring::gather_devices(const Cluster& cluster, std::size_t tier, RunResult& r) const {
+  const StorageChoice& choice = tier == 1 ? *s_.tier->storage : *s_.behind[tier - 2].storage;
+  const StorageSpec spec = tier == 1 ? device().spec : choice.spec;
+  LatencySamples loads;
+  DeviceWear wear;
+  Duration slow{};
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) {
+    const StorageDevice& device =
+        tier == 1 ? *cluster[i].storage() : cluster[i].tiering()->device(tier - 2);
+    loads.add(device.latency(StorageOp::kRead));
+    wear.read += device.wear().read;
+    wear.written += device.wear().written;
+    slow += device.slow_writes();
+  }
+  TierResult& t = r.tiers[tier];
   t.kind = name_of(spec.kind);
   DeviceResult& d = t.device.emplace();
-  d.bytes_read = storage.wear().read.count();
-  d.bytes_written = storage.wear().written.count();
-  const LatencySamples& loads = storage.latency(StorageOp::kRead);
+  d.bytes_read = wear.read.count();
+  d.bytes_written = wear.written.count();
   if (loads.count() > 0) {
-    d.latency_p50_ms = loads.stats().median_ms;
-    d.latency_p99_ms = loads.stats().p99_ms;
+    const LatencyStats stats = loads.stats();
+    d.latency_p50_ms = stats.median_ms;
+    d.latency_p99_ms = stats.p99_ms;
   }
-  if (spec.write_cache) d.slow_write_seconds = seconds_of(storage.slow_writes());
+  const auto drives = std::int64_t{cluster.size()};
+  if (spec.write_cache) d.slow_write_seconds = seconds_of(slow);
   if (spec.rated_writes > Bytes(0)) {
-    d.endurance_share = storage.wear().endurance_share(spec.rated_writes);
+    d.endurance_share = wear.endurance_share(spec.rated_writes * drives);
   }
-  Bytes drive = choice.drive_bytes;
+  Bytes drive = choice.drive_bytes * drives;
   if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
   if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
-    d.drive_writes = storage.wear().drive_writes(drive);
+    d.drive_writes = wear.drive_writes(drive);
   }
 }
 

@@ -144,7 +144,11 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
   out.warnings.push_back(
       "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a lower "
       "bound");
-  if (const std::uint32_t joined = cluster[0].chains().joined(); joined > 0) {
+  std::uint32_t joined = 0;  // engines of one instance share its workload
+  for (std::uint32_t i = 0; i < cluster.size(); i += cluster.engines_of_instance()) {
+    joined += cluster[i].chains().joined();
+  }
+  if (joined > 0) {
     out.warnings.push_back(fmt::format(
         "where the session's next prompt begins with a request's prompt and has room for its "
         "answer, it is taken to contain that answer ({} of {} requests)",

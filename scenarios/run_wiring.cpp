@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/tier/storage_link.hpp"
+#include "sim/rng.hpp"
 
 namespace spillway {
 
@@ -36,7 +37,7 @@ std::vector<std::uint64_t> RunWiring::capacities() const {
   std::vector<std::uint64_t> out = {s_.engine.usable_blocks(), tier_blocks_};
   for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
   for (std::uint64_t& blocks : out) {
-    if (blocks != kUnboundedBlocks) blocks *= s_.engine.data_parallel;
+    if (blocks != kUnboundedBlocks) blocks *= s_.engines();
   }
   return out;
 }
@@ -58,23 +59,29 @@ LaneSpec RunWiring::lane(std::uint32_t link, const LinkChoice& choice) const {
   return out;
 }
 
-StorageDeviceConfig RunWiring::device() const {
+/// Latencies and delays of several instances are drawn apart.
+std::uint64_t RunWiring::seed_of(std::uint32_t instance) const {
+  return instance == 0 ? s_.seed : Stream(s_.seed, "instance", instance).bits();
+}
+
+StorageDeviceConfig RunWiring::device(std::uint32_t instance) const {
   const StorageChoice& choice = *s_.tier->storage;
   StorageDeviceConfig out;
   out.spec = choice.direct ? direct_storage(choice.spec, s_.down->make()->capacity(),
                                             s_.up->make()->capacity())
                            : choice.spec;
   out.clients = choice.clients;
-  out.seed = s_.seed;
+  out.seed = seed_of(instance);
   out.read_link = read_link();
   out.write_link = write_link();
   return out;
 }
 
-StorageDeviceConfig RunWiring::device_behind(std::size_t index) const {
+StorageDeviceConfig RunWiring::device_behind(std::size_t index, std::uint32_t instance) const {
   const StorageChoice& choice = *s_.behind[index].storage;
   // Each draws its own latencies.
-  return {choice.spec, choice.clients, s_.seed + index, read_link(index), write_link(index)};
+  return {choice.spec, choice.clients, seed_of(instance) + index, read_link(index),
+          write_link(index)};
 }
 
 std::unique_ptr<LinkModel> RunWiring::load_link() const {
@@ -83,7 +90,7 @@ std::unique_ptr<LinkModel> RunWiring::load_link() const {
   return make_storage_read_link(config.spec, config.clients, direct() ? nullptr : s_.up->make());
 }
 
-EngineParts RunWiring::parts() const {
+EngineParts RunWiring::parts(std::uint32_t instance) const {
   EngineParts out;
   out.config = s_.engine;
   out.admission = s_.admission;
@@ -105,7 +112,7 @@ EngineParts RunWiring::parts() const {
   out.lower->write_admission = s_.tier->write_admission;
   out.lower->down = lane(kDownLink, *s_.down);
   out.lower->up = lane(kUpLink, *s_.up);
-  out.lower->media.seed = s_.seed;
+  out.lower->media.seed = seed_of(instance);
   for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
     out.lower->media.media.push_back(
         {s_.media[i].bytes_per_second, first_medium() + i, s_.media[i].fifo});
@@ -116,11 +123,11 @@ EngineParts RunWiring::parts() const {
   }
   out.lower->stored_once = s_.tier_copies() < s_.world();
   if (has_storage()) {
-    out.lower->storage = device();
+    out.lower->storage = device(instance);
     out.lower->direct = direct();
   }
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
-    out.lower->behind.push_back({device_behind(i), s_.behind[i].storage->lookup});
+    out.lower->behind.push_back({device_behind(i, instance), s_.behind[i].storage->lookup});
   }
   if (s_.load_at_break_even) out.lower->load_estimate = load_link();
   out.lower->interference = s_.copy_interference();

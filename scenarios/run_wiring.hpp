@@ -41,7 +41,8 @@ class RunWiring {
   /// The same of the tier that is `index`-th behind the first.
   std::uint32_t write_link(std::size_t index) const;
   std::uint32_t read_link(std::size_t index) const;
-  EngineParts parts() const;
+  /// Of an engine of instance `instance`: the first draws as one alone would.
+  EngineParts parts(std::uint32_t instance = 0) const;
   /// `r` is what observers recorded, the links of several engines one after another.
   RunResult gather(const Cluster& cluster, RunResult r) const;
 
@@ -61,9 +62,10 @@ class RunWiring {
   std::uint32_t lane_pairs() const { return s_.ranks_apart() ? s_.world() : 1; }
   const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
   LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const;
-  StorageDeviceConfig device_behind(std::size_t index) const;
+  std::uint64_t seed_of(std::uint32_t instance) const;
+  StorageDeviceConfig device_behind(std::size_t index, std::uint32_t instance = 0) const;
   /// The device, bounded by the GPU's link too where it reaches the GPU itself.
-  StorageDeviceConfig device() const;
+  StorageDeviceConfig device(std::uint32_t instance = 0) const;
   /// The way of a load, nothing else on it.
   std::unique_ptr<LinkModel> load_link() const;
   void gather_engine(const Engine& engine, RunResult& r) const;
@@ -76,10 +78,12 @@ class RunWiring {
     std::uint32_t first_link;
     std::size_t first_series;
   };
-  void gather_storage(RunResult& r, const StorageDevice& storage, const StorageChoice& choice,
-                      const StorageDeviceConfig& config, const StorageAt& at) const;
+  void name_storage_links(RunResult& r, const StorageChoice& choice,
+                          const StorageDeviceConfig& config, const StorageAt& at) const;
   void gather_behind(RunResult& r, const Tiering& tiering, StorageAt at) const;
-  SwapResult swap_result(const Engine& engine) const;
+  /// What the devices of one tier did, one in each instance.
+  void gather_devices(const Cluster& cluster, std::size_t tier, RunResult& r) const;
+  void add_swap(const Engine& engine, std::optional<SwapResult>& sum) const;
   LoadChoiceResult load_choice(const Cluster& cluster) const;
 
   const Scenario& s_;

@@ -10,6 +10,7 @@
 #include "models/engine/grouped_blocks.hpp"
 #include "scenarios/binding.hpp"
 #include "scenarios/conservation.hpp"
+#include "scenarios/fleet.hpp"
 #include "scenarios/measured_warnings.hpp"
 #include "scenarios/run_warnings.hpp"
 #include "scenarios/run_wiring.hpp"
@@ -109,11 +110,11 @@ class Run {
         workload_(workload),
         options_(options),
         wiring_(scenario, options.cost),
-        recorder_(wiring_.tiers(), wiring_.links() * scenario.engine.data_parallel,
+        recorder_(wiring_.tiers(), wiring_.links() * scenario.engines(),
                   request_targets(scenario, workload)),
         tenants_(scenario, workload),
         binding_(scenario.engine.max_num_seqs, scenario.engine.max_num_batched_tokens,
-                 scenario.engine.data_parallel),
+                 scenario.engines()),
         conservation_(workload.size(), wiring_.capacities(),
                       scenario.engine.pipeline_parallel > 1) {
     for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
@@ -132,12 +133,15 @@ class Run {
     check_pool(s_, wiring_.tier_blocks(), workload_);
     check_span(s_, workload_);
     const std::vector<RequestClass> classes = classes_of(s_, workload_);
-    const auto parts = [&](std::uint32_t) {
-      EngineParts out = wiring_.parts();
+    const auto parts = [&](std::uint32_t engine) {
+      EngineParts out = wiring_.parts(engine / s_.engine.data_parallel);
       out.classes = classes;
       return out;
     };
-    Cluster cluster(queue_, workload_, s_.engine.data_parallel, parts, wiring_.links(), observers_);
+    const std::optional<FleetSplit> fleet = split_fleet(s_, workload_);
+    Cluster cluster(queue_, workload_,
+                    {s_.engine.data_parallel, fleet ? &fleet->sessions : nullptr, wiring_.links()},
+                    parts, observers_);
     Arrivals arrivals(queue_, workload_, s_.workload.arrival, cluster.sink());
     cluster.set_listener(arrivals);
     std::uint32_t stuck = 0;
@@ -172,6 +176,7 @@ class Run {
       out.result.binding = {"swap_space", "the engine died: " + swap->fatal};
     }
     tenants_.judge(out.result);
+    if (fleet) out.warnings.push_back(fleet->note);
     if (!stopped) add_run_warnings(s_, workload_, cluster, stuck, out);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -46,6 +46,11 @@ void LogHistogram::add(std::int64_t value, std::uint64_t count) {
   buckets_[bucket] += count;
 }
 
+void LogHistogram::add(const LogHistogram& other) {
+  if (buckets_.size() < other.buckets_.size()) buckets_.resize(other.buckets_.size());
+  for (std::size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+}
+
 double LogHistogram::at_rank(std::uint64_t rank) const {
   std::uint64_t seen = 0;
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
@@ -69,6 +74,20 @@ void LatencySamples::add(Duration value, std::uint64_t count) {
   } else {
     exact_.insert(exact_.end(), count, v);
   }
+}
+
+void LatencySamples::add(const LatencySamples& other) {
+  count_ += other.count_;
+  max_ = std::max(max_, other.max_);
+  sum_ += other.sum_;
+  sum_of_squares_ += other.sum_of_squares_;
+  if (!spilled_ && (other.spilled_ || count_ > kExactLimit)) spill();
+  if (!spilled_) {
+    exact_.insert(exact_.end(), other.exact_.begin(), other.exact_.end());
+    return;
+  }
+  for (const std::int64_t v : other.exact_) histogram_.add(v, 1);
+  histogram_.add(other.histogram_);
 }
 
 void LatencySamples::spill() {

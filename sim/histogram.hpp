@@ -23,6 +23,7 @@ class LogHistogram {
   static constexpr double kQuantileError = 1.0 / 2048;
 
   void add(std::int64_t value, std::uint64_t count);
+  void add(const LogHistogram& other);
   /// The value at 0-based rank `rank` of the sorted samples, to within kQuantileError.
   double at_rank(std::uint64_t rank) const;
 
@@ -48,6 +49,8 @@ class LatencySamples {
 
   /// Precondition: value >= 0.
   void add(Duration value, std::uint64_t count = 1);
+  /// All samples of `other`, as if each had been added here.
+  void add(const LatencySamples& other);
   std::uint64_t count() const { return count_; }
   double mean_ms() const;
   LatencyStats stats() const;

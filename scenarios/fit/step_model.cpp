@@ -95,10 +95,10 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
            "a fit of step times needs the shape of a model and the data sheet of a GPU; "
            "expected \"model\" and \"gpu\" by name");
   }
-  if (s.engine.pipeline_parallel > 1 || s.engine.data_parallel > 1) {
+  if (s.engine.pipeline_parallel > 1 || s.engines() > 1) {
     refuse(s,
            "steps of several stages or engines overlap, so that a log does not tell their "
-           "times; expected pipeline_parallel_size and data_parallel_size of 1");
+           "times; expected pipeline_parallel_size, data_parallel_size and fleet.replicas of 1");
   }
   base_.model = s.model.spec;
   base_.gpu = s.gpu;

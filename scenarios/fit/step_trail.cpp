@@ -54,7 +54,7 @@ class StepTrail::Recording final : public Observer {
 
 StepTrail::StepTrail(const Scenario& scenario, const Workload& workload, StepCost& cost) {
   KV_ASSERT(
-      !scenario.tier && scenario.engine.pipeline_parallel * scenario.engine.data_parallel == 1,
+      !scenario.tier && scenario.engine.pipeline_parallel * scenario.engines() == 1,
       "steps of several stages, engines or of copies do not follow one another");
   requests_.resize(workload.size());
   Recording recording(*this, cost);

@@ -153,6 +153,7 @@ std::optional<Capacity> tier_in_memory(const Scenario& s) {
 void read_host(const ObjectReader& top, Scenario& s) {
   const auto host = top.object("host", ScenarioKeys::kHost);
   HostChoice out;
+  out.instances = s.fleet.replicas;  // a machine that is not said to hold fewer holds them all
   if (s.hardware) out.memory = Bytes(s.hardware->machine.memory_bytes);
   if (host) {
     const auto bytes = [&](std::string_view key, Bytes& target) {

@@ -74,7 +74,7 @@ Coverage coverage_of(const Scenario& s, bool reuse) {
   out.gpu = s.gpu == nullptr ? "" : std::string(s.gpu->name);
   out.engine = s.preset;
   out.ranks = s.world();
-  out.engines = s.engine.data_parallel;
+  out.engines = s.engines();
   out.tiers = s.tier.has_value() || s.swap_space > Bytes(0);
   out.reuse = reuse;
   return out;
@@ -133,7 +133,7 @@ Simulated simulate_measured(const Scenario& scenario, const Workload& workload,
   std::vector<double> instants;
   for (const MeasuredCounters& c : measured.counters) instants.push_back(c.at_s + offset);
   const double blocks = static_cast<double>(scenario.engine.usable_blocks()) *
-                        static_cast<double>(scenario.engine.data_parallel);
+                        static_cast<double>(scenario.engines());
   out.run.counters = observed.counters_at(instants, blocks);
   out.result = std::move(outcome.result);
   out.warnings = std::move(outcome.warnings);

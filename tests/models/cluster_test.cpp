@@ -19,7 +19,7 @@ ClusterRun run_cluster(const Workload& workload, std::uint32_t engines,
   EventQueue queue;
   const Setup setup;
   Cluster cluster(
-      queue, workload, engines,
+      queue, workload, {engines, nullptr, 0},
       [&](std::uint32_t) {
         EngineParts parts;
         parts.config = setup.config;
@@ -28,7 +28,7 @@ ClusterRun run_cluster(const Workload& workload, std::uint32_t engines,
         parts.admission = parse_admission("always", {});
         return parts;
       },
-      0, run.journal);
+      run.journal);
   Arrivals arrivals(queue, workload, arrival, cluster.sink());
   cluster.set_listener(arrivals);
   arrivals.start();

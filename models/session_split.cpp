@@ -1,0 +1,72 @@
+#include "models/session_split.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/error.hpp"
+#include "sim/rng.hpp"
+#include "sim/workload_part.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Groups of requests, each named by its first one.
+class Groups {
+ public:
+  explicit Groups(std::uint32_t size) : above_(size) {
+    std::iota(above_.begin(), above_.end(), std::uint32_t{0});
+  }
+  std::uint32_t first_of(std::uint32_t r) {
+    while (above_[r] != r) r = above_[r] = above_[above_[r]];
+    return r;
+  }
+  void join(std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t one = first_of(a);
+    const std::uint32_t other = first_of(b);
+    above_[std::max(one, other)] = std::min(one, other);
+  }
+
+ private:
+  std::vector<std::uint32_t> above_;
+};
+
+Groups groups_of(const Workload& workload, std::span<const std::uint32_t> sessions) {
+  constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  Groups out(workload.size());
+  std::vector<std::uint32_t> first;  // request of each session
+  for (std::uint32_t r = 0; r < workload.size(); ++r) {
+    for (const RequestId before : workload.after(RequestId{r})) out.join(r, raw(before));
+    if (sessions.empty()) continue;
+    if (sessions[r] >= first.size()) first.resize(std::size_t{sessions[r]} + 1, kNone);
+    if (first[sessions[r]] == kNone) first[sessions[r]] = r;
+    out.join(r, first[sessions[r]]);
+  }
+  return out;
+}
+
+}  // namespace
+
+SessionSplit split_sessions(const Workload& workload, std::span<const std::uint32_t> sessions,
+                            std::uint32_t instances, std::uint64_t seed) {
+  KV_ASSERT(sessions.empty() || sessions.size() == workload.size(), "sessions of other requests");
+  Groups groups = groups_of(workload, sessions);
+  SessionSplit out;
+  out.members.resize(instances);
+  for (std::uint32_t r = 0; r < workload.size(); ++r) {
+    const std::uint32_t first = groups.first_of(r);
+    if (first < r) {
+      out.instance.push_back(out.instance[first]);
+    } else {
+      Stream draw(seed, "fleet-instance", sessions.empty() ? r : sessions[r]);
+      out.instance.push_back(static_cast<std::uint32_t>(draw.below(instances)));
+    }
+    std::vector<RequestId>& members = out.members[out.instance[r]];
+    out.local.push_back(RequestId{static_cast<std::uint32_t>(members.size())});
+    members.push_back(RequestId{r});
+  }
+  for (const auto& members : out.members) out.parts.push_back(part_of(workload, members));
+  return out;
+}
+
+}  // namespace spillway
