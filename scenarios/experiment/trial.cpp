@@ -1,36 +1,55 @@
 #include "scenarios/experiment/trial.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "reports/document.hpp"
 #include "reports/run_json.hpp"
-#include "scenarios/run_metrics.hpp"
+#include "scenarios/experiment/decision_watch.hpp"
+#include "scenarios/experiment/run_judge.hpp"
+#include "scenarios/experiment/warm_up.hpp"
 
 namespace spillway {
 
-namespace {
-
-/// Whether every target is met, and every request done. Rejected requests count as done where a
-/// target bounds their share.
-bool meets(const RunResult& run) {
-  const auto bounds_rejected = [](const SloResult& s) { return s.name == kRejectedShare; };
-  const bool may_reject = std::any_of(run.slo.begin(), run.slo.end(), bounds_rejected);
-  return std::all_of(run.slo.begin(), run.slo.end(), [](const SloResult& s) { return s.passed; }) &&
-         run.completed + (may_reject ? run.rejected : 0) == run.requests;
-}
-
-}  // namespace
-
 Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialOptions& options) {
-  SimulationOutcome outcome = simulate(scenario, workload, options.simulation);
-  Trial out;
-  for (const SloResult& slo : outcome.result.slo) {
-    out.targets.push_back({slo.value, slo.target, outcome.result.requests, slo.value});
+  WarmUpWatch warm(scenario);
+  RunJudge judge(scenario, workload);
+  const std::optional<double>& given_s = scenario.workload.replication.warmup_s;
+  const bool search = options.find_warm_up && !given_s;
+  std::optional<DecisionWatch> decision;
+  SimulationOptions simulation = options.simulation;
+  simulation.observers.push_back(&judge);
+  if (options.find_warm_up) simulation.observers.push_back(&warm);
+  if (options.stop_when_decided) {
+    const Time from = options.find_warm_up && given_s ? warm_up_given(*given_s) : Time{};
+    decision.emplace(scenario, workload, from, search ? &warm : nullptr);
+    simulation.observers.push_back(&*decision);
+    const auto stop = simulation.stop;
+    simulation.stop = [&decision, stop] { return decision->decided() || (stop && stop()); };
   }
-  out.met = meets(outcome.result);
+  SimulationOutcome outcome = simulate(scenario, workload, simulation);
+  Trial out;
+  out.warnings = std::move(outcome.warnings);
+  if (outcome.stopped && decision && decision->decided()) {
+    out.cut = true;
+    out.targets = decision->bounds();
+    out.attainment = decision->attainment();
+  } else {
+    Time from{};
+    if (options.find_warm_up) {
+      const WarmUp found = find_warm_up(warm);
+      from = search ? std::min(found.end, judge.latest_warm_up()) : found.end;
+      out.cold_limited = found.cold_limited;
+      out.warm_up = found.note;
+    }
+    RunVerdict verdict = judge.judge(outcome.result, from);
+    out.targets = std::move(verdict.targets);
+    out.attainment = verdict.attainment;
+    out.met = verdict.met;
+    std::move(verdict.notes.begin(), verdict.notes.end(), std::back_inserter(out.warnings));
+  }
   out.digest = digest_of(to_json(outcome.result));
   out.run = std::move(outcome.result);
-  out.warnings = std::move(outcome.warnings);
   return out;
 }
 

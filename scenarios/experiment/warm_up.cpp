@@ -112,6 +112,17 @@ WarmUpWatch::Floor WarmUpWatch::floor() const {
   return out;
 }
 
+/// The largest tier of all was full in the first half of the arrivals so far, counted from 0: the
+/// middle only moves on.
+bool WarmUpWatch::surely_warm() const {
+  const Tier* largest = nullptr;
+  for (const Tier& tier : tiers_) {
+    if (tier.capacity == 0) return false;
+    if (largest == nullptr || tier.capacity > largest->capacity) largest = &tier;
+  }
+  return largest != nullptr && largest->full && 2 * seconds_of(*largest->full) <= seconds_of(last_);
+}
+
 /// The bins from the first measured arrival to the last, made as wide as the header says.
 std::vector<WarmUpWatch::Bin> WarmUpWatch::series() const {
   std::vector<Bin> out;
@@ -145,7 +156,7 @@ WarmUp find_warm_up(const WarmUpWatch& watch) {
   }
   out.end = watch.first_;
   if (watch.given_s_) {
-    out.end = std::max(out.end, time_at(static_cast<std::int64_t>(*watch.given_s_ * 1e9)));
+    out.end = std::max(out.end, warm_up_given(*watch.given_s_));
     out.note = fmt::format("the first {:.6g} s are left out, as given", *watch.given_s_);
     return out;
   }

@@ -47,6 +47,9 @@ class WarmUpWatch final : public Observer {
   void on_transfer(const TransferRecord& record) override;
   void on_tier_change(const TierChange& change) override;
 
+  /// While the run goes on: it cannot turn out cold-limited, whatever is to come.
+  bool surely_warm() const;
+
  private:
   friend WarmUp find_warm_up(const WarmUpWatch& watch);
   static constexpr std::size_t kMostBins = 1 << 16;
@@ -85,5 +88,10 @@ class WarmUpWatch final : public Observer {
 };
 
 WarmUp find_warm_up(const WarmUpWatch& watch);
+
+/// The end of a warm-up that the scenario gives.
+inline Time warm_up_given(double seconds) {
+  return time_at(static_cast<std::int64_t>(seconds * 1e9));
+}
 
 }  // namespace spillway
