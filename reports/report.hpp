@@ -25,7 +25,16 @@ struct ChartSeries {
   std::vector<double> y;
 };
 
-/// Lines over a common x axis.
+/// A value that goes from a common start to either of two ends.
+struct ChartBar {
+  std::string name;
+  double low = 0;
+  double high = 0;
+  std::string low_name;  ///< what each end stands for
+  std::string high_name;
+};
+
+/// Lines over a common x axis, or, where there are bars, these alone.
 struct Chart {
   std::string title;
   std::string x_label;
@@ -36,6 +45,8 @@ struct Chart {
   bool points = false;               ///< mark every point (few points)
   std::vector<std::string> x_names;  ///< names of x = 0, 1, 2, ... instead of numbers
   std::vector<std::pair<std::string, double>> limits;  ///< horizontal lines
+  std::vector<ChartBar> bars{};  ///< horizontal, the first on top; no lines are drawn then
+  double bars_from = 0;          ///< where all of them start
 };
 
 struct Section {

@@ -117,6 +117,54 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   return out;
 }
 
+constexpr double kBarHeight = 26;
+constexpr double kBarLeft = 250;  // names are as long as they are
+
+/// A tornado: what each bar reaches from the common start, in two colours.
+std::string svg_bars(const Chart& chart) {
+  Range xs;
+  xs.add(chart.bars_from);
+  xs.add(0);
+  std::vector<const ChartBar*> bars;
+  for (const ChartBar& bar : chart.bars) {
+    if (!std::isfinite(bar.low) || !std::isfinite(bar.high)) continue;
+    bars.push_back(&bar);
+    xs.add(bar.low);
+    xs.add(bar.high);
+  }
+  if (bars.empty() || !std::isfinite(chart.bars_from)) return "";
+  const Axis axis(xs.low, xs.high, false);
+  const auto at = [&](double value) {
+    return kBarLeft + axis.at(value) * (kWidth - kBarLeft - 2 * kRight);
+  };
+  const double bottom = kTop + kBarHeight * static_cast<double>(bars.size());
+  std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
+                                kWidth, bottom + kBottom, html_text(chart.title));
+  for (const double tick : axis.ticks()) {
+    out +=
+        fmt::format("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>",
+                    tick == 0 ? "limit" : "grid", at(tick), at(tick), kTop, bottom);
+    out += label(at(tick), bottom + 18, "middle", format_real(tick));
+  }
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const double y = kTop + kBarHeight * static_cast<double>(i);
+    out += label(kBarLeft - 8, y + kBarHeight / 2 + 4, "end", bars[i]->name);
+    const auto part = [&](double value, std::string_view name, int color) {
+      const double from = std::min(at(value), at(chart.bars_from));
+      const double width = std::abs(at(value) - at(chart.bars_from));
+      out += fmt::format(
+          "<rect class=\"f{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
+          "<title>{}, {}: {}</title></rect>",
+          color, from, y + (color == 0 ? 3 : kBarHeight / 2), width, kBarHeight / 2 - 3,
+          html_text(bars[i]->name), html_text(name), format_real(value));
+    };
+    part(bars[i]->low, bars[i]->low_name, 0);
+    part(bars[i]->high, bars[i]->high_name, 1);
+  }
+  out += label((kBarLeft + kWidth) / 2, bottom + kBottom - 8, "middle", chart.x_label);
+  return out + "</svg>";
+}
+
 }  // namespace
 
 std::string html_text(std::string_view text) {
@@ -146,6 +194,7 @@ std::string html_text(std::string_view text) {
 }
 
 std::string svg_chart(const Chart& chart) {
+  if (!chart.bars.empty()) return svg_bars(chart);
   Range xs;
   Range ys;
   const auto drawable = [&](double y) { return std::isfinite(y) && (!chart.log_y || y > 0); };

@@ -1,4 +1,5 @@
-// A chart as a self-contained SVG drawing: axes with round ticks, lines, limits and a legend.
+// A chart as a self-contained SVG drawing: axes with round ticks, lines, limits and a legend;
+// or bars.
 // Colours come from CSS classes of the page, so that dark mode and print work.
 #pragma once
 

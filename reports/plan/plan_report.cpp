@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/cost_report.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/point_json.hpp"
+#include "reports/plan/sensitivity_report.hpp"
 #include "reports/report.hpp"
 #include "reports/sections.hpp"
 
@@ -200,6 +202,9 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   curves.charts = {std::move(ttft), std::move(tpot), std::move(hits), std::move(busy)};
   report.sections.push_back(std::move(curves));
 
+  if (plan.sensitivity) report.sections.push_back(sensitivity_section(plan));
+  if (plan.regret) report.sections.push_back(regret_section(plan));
+  if (plan.cost) report.sections.push_back(cost_section(plan));
   report.sections.push_back(setup_section(p));
   report.sections.push_back(provenance_section(p));
   return report;

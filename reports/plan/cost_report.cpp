@@ -1,0 +1,132 @@
+#include "reports/plan/cost_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+const std::string& name_of_cell(const PlanResult& plan, std::uint32_t point) {
+  const PlanPoint& cell = plan.points[point];
+  return cell.name.empty() ? cell.capacity : cell.name;
+}
+
+const CellCost* recommended_cost(const PlanResult& plan) {
+  for (const CellCost& cell : plan.cost->cells) {
+    if (static_cast<int>(cell.point) == plan.recommended) return &cell;
+  }
+  return nullptr;
+}
+
+Table items_table(const PlanCost& cost) {
+  Table table;
+  table.title = "What the recommended cell consists of";
+  table.header = {"item", "quantity", "unit", fmt::format("{} for one", cost.currency),
+                  fmt::format("{} a month", cost.currency)};
+  for (const CostItem& item : cost.items) {
+    table.rows.push_back({item.name, format_real(item.quantity), item.unit, format_real(item.price),
+                          format_real(item.per_month)});
+  }
+  return table;
+}
+
+Table cells_table(const PlanResult& plan) {
+  const PlanCost& cost = *plan.cost;
+  Table table;
+  table.title = "Cost and attainment";
+  table.header = {"cell",
+                  fmt::format("{} a month", cost.currency),
+                  fmt::format("{} per million tokens", cost.currency),
+                  fmt::format("requests in the SLO per {}", cost.currency),
+                  "SLO",
+                  "front"};
+  for (const CellCost& cell : cost.cells) {
+    if (static_cast<int>(cell.point) == plan.recommended) {
+      table.highlight = static_cast<int>(table.rows.size());
+    }
+    table.rows.push_back({name_of_cell(plan, cell.point), format_real(cell.per_month),
+                          cell.per_million_tokens ? format_real(*cell.per_million_tokens) : "-",
+                          format_real(cell.goodput_per_cost),
+                          plan.points[cell.point].feasible ? "met" : "missed",
+                          cell.on_front ? "yes" : "dominated"});
+  }
+  return table;
+}
+
+Table wear_table(const std::vector<DriveWear>& wear) {
+  Table table;
+  table.title = "Wear of drives at the recommended cell";
+  table.header = {"tier", "written a day", "drive writes a day", "rated life in years"};
+  for (const DriveWear& drive : wear) {
+    table.rows.push_back(
+        {drive.tier, format_bytes(drive.bytes_per_day),
+         drive.drive_writes_per_day ? format_real(*drive.drive_writes_per_day) : "-",
+         drive.life_years ? format_real(*drive.life_years) : "not known"});
+  }
+  return table;
+}
+
+}  // namespace
+
+Section cost_section(const PlanResult& plan) {
+  const PlanCost& cost = *plan.cost;
+  Section section;
+  section.heading = "Cost";
+  for (std::string& sentence : cost_sentences(plan)) {
+    section.paragraphs.push_back(std::move(sentence));
+    if (plan.regret) break;  // regret has a section of its own
+  }
+  if (!cost.source.empty()) section.paragraphs.push_back("Prices: " + cost.source);
+  if (cost.break_even) section.paragraphs.push_back(cost.break_even->says);
+  for (const std::string& note : cost.notes) section.paragraphs.push_back(note);
+  if (!cost.items.empty()) section.tables.push_back(items_table(cost));
+  if (!cost.cells.empty()) section.tables.push_back(cells_table(plan));
+  if (!cost.wear.empty()) section.tables.push_back(wear_table(cost.wear));
+  return section;
+}
+
+Section regret_section(const PlanResult& plan) {
+  const PlanRegret& regret = *plan.regret;
+  Section section;
+  section.heading = "Demand scenarios";
+  section.paragraphs.push_back(regret.says);
+  for (const std::string& note : regret.notes) section.paragraphs.push_back(note);
+  Table table;
+  table.title = fmt::format("Regret in {}", regret.measure);
+  table.header = {"cell"};
+  table.header.insert(table.header.end(), regret.demands.begin(), regret.demands.end());
+  table.header.insert(table.header.end(), {"worst", "demands missed"});
+  for (const RegretRow& row : regret.rows) {
+    if (static_cast<int>(row.point) == plan.recommended) {
+      table.highlight = static_cast<int>(table.rows.size());
+    }
+    std::vector<std::string> cells = {name_of_cell(plan, row.point)};
+    for (const auto& one : row.by_demand) cells.push_back(one ? format_real(*one) : "misses");
+    cells.push_back(format_real(row.worst));
+    cells.push_back(format_count(row.missed));
+    table.rows.push_back(std::move(cells));
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+std::vector<std::string> cost_sentences(const PlanResult& plan) {
+  std::vector<std::string> out;
+  if (plan.cost && plan.recommended >= 0) {
+    if (const CellCost* cell = recommended_cost(plan)) {
+      out.push_back(fmt::format(
+          "Cost: {} {} a month{}", format_real(cell->per_month), plan.cost->currency,
+          cell->per_million_tokens
+              ? fmt::format(", {} per million tokens", format_real(*cell->per_million_tokens))
+              : ""));
+    }
+  }
+  if (plan.regret && !plan.regret->says.empty()) out.push_back(plan.regret->says);
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,69 @@
+#include "reports/plan/sensitivity_json.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+json side_json(double factor, double margin, bool met, const std::string& needed) {
+  json out = {{"factor", factor}, {"margin", margin}, {"met", met}};
+  if (!needed.empty()) out["needed"] = needed;
+  return out;
+}
+
+json row_json(const SensitivityRow& row) {
+  json out = {{"name", row.factor},
+              {"low", side_json(row.low, row.margin_low, row.met_low, row.needed_low)},
+              {"high", side_json(row.high, row.margin_high, row.met_high, row.needed_high)},
+              {"says", row.says}};
+  if (row.changes_below) out["changes_below"] = *row.changes_below;
+  if (row.changes_above) out["changes_above"] = *row.changes_above;
+  return out;
+}
+
+SensitivityRow row_from_json(const json& j) {
+  SensitivityRow row;
+  row.factor = j.at("name");
+  const json& low = j.at("low");
+  const json& high = j.at("high");
+  row.low = low.at("factor");
+  row.high = high.at("factor");
+  row.margin_low = low.at("margin");
+  row.margin_high = high.at("margin");
+  row.met_low = low.at("met");
+  row.met_high = high.at("met");
+  row.needed_low = low.value("needed", "");
+  row.needed_high = high.value("needed", "");
+  if (j.contains("changes_below")) row.changes_below = j.at("changes_below").get<double>();
+  if (j.contains("changes_above")) row.changes_above = j.at("changes_above").get<double>();
+  row.says = j.at("says");
+  return row;
+}
+
+}  // namespace
+
+json to_json(const Sensitivity& sensitivity) {
+  json rows = json::array();
+  for (const SensitivityRow& row : sensitivity.rows) rows.push_back(row_json(row));
+  json out = {{"margin", sensitivity.margin},
+              {"replicates", sensitivity.replicates},
+              {"runs", sensitivity.runs},
+              {"factors", rows},
+              {"notes", sensitivity.notes}};
+  if (!sensitivity.needed.empty()) out["needed"] = sensitivity.needed;
+  return out;
+}
+
+Sensitivity sensitivity_from_json(const json& j) {
+  Sensitivity out;
+  out.margin = j.at("margin");
+  out.needed = j.value("needed", "");
+  out.replicates = j.at("replicates");
+  out.runs = j.at("runs");
+  for (const json& row : j.at("factors")) out.rows.push_back(row_from_json(row));
+  out.notes = j.at("notes").get<std::vector<std::string>>();
+  return out;
+}
+
+}  // namespace spillway

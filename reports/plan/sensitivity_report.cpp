@@ -1,0 +1,96 @@
+#include "reports/plan/sensitivity_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kLeastDrawn = -200;  // % of a target: what lies beyond would hide the rest
+
+std::string side(double factor, double margin, bool met) {
+  if (factor == 1) return "-";
+  return fmt::format("{} ({})", format_percent(margin), met ? "met" : "missed");
+}
+
+std::string limits(const SensitivityRow& row) {
+  std::string out;
+  if (row.changes_below) out = "below " + format_real(*row.changes_below);
+  if (row.changes_above) {
+    out += fmt::format("{}above {}", out.empty() ? "" : ", ", format_real(*row.changes_above));
+  }
+  return out.empty() ? "-" : out;
+}
+
+/// How far from 1 the recommendation ends, as a ratio; infinite where it was not found to.
+double distance(const SensitivityRow& row) {
+  double out = std::numeric_limits<double>::infinity();
+  if (row.changes_below && *row.changes_below > 0) out = 1 / *row.changes_below;
+  if (row.changes_above) out = std::min(out, *row.changes_above);
+  return out;
+}
+
+Chart tornado(const Sensitivity& sensitivity) {
+  Chart chart;
+  chart.title = "Margin of the tightest target, each factor moved alone";
+  chart.x_label = "% of the target; below 0 it is missed (cut off at -200)";
+  chart.bars_from = std::max(kLeastDrawn, 100 * sensitivity.margin);
+  for (const SensitivityRow& row : sensitivity.rows) {
+    const auto end = [](double margin) { return std::max(kLeastDrawn, 100 * margin); };
+    chart.bars.push_back({row.factor, end(row.margin_low), end(row.margin_high),
+                          fmt::format("x {}", format_real(row.low)),
+                          fmt::format("x {}", format_real(row.high))});
+  }
+  return chart;
+}
+
+}  // namespace
+
+Section sensitivity_section(const PlanResult& plan) {
+  const Sensitivity& sensitivity = *plan.sensitivity;
+  Section section;
+  section.heading = "Sensitivity";
+  for (std::string& sentence : sensitivity_sentences(plan, sensitivity.rows.size())) {
+    section.paragraphs.push_back(std::move(sentence));
+  }
+  for (const std::string& note : sensitivity.notes) section.paragraphs.push_back(note);
+  Table table;
+  table.title = fmt::format("Margin of the tightest target at the recommended cell: {} as it is",
+                            format_percent(sensitivity.margin));
+  table.header = {"factor", "times",  "margin",      "size needed",
+                  "times",  "margin", "size needed", "recommendation changes"};
+  const auto size = [](const std::string& needed) { return needed.empty() ? "-" : needed; };
+  for (const SensitivityRow& row : sensitivity.rows) {
+    table.rows.push_back({row.factor, format_real(row.low),
+                          side(row.low, row.margin_low, row.met_low), size(row.needed_low),
+                          format_real(row.high), side(row.high, row.margin_high, row.met_high),
+                          size(row.needed_high), limits(row)});
+  }
+  if (!table.rows.empty()) {
+    section.tables.push_back(std::move(table));
+    section.charts.push_back(tornado(sensitivity));
+  }
+  return section;
+}
+
+std::vector<std::string> sensitivity_sentences(const PlanResult& plan, std::size_t most) {
+  if (!plan.sensitivity) return {};
+  std::vector<const SensitivityRow*> rows;
+  for (const SensitivityRow& row : plan.sensitivity->rows) {
+    if (row.changes_below || row.changes_above) rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const SensitivityRow* a, const SensitivityRow* b) {
+    return distance(*a) < distance(*b);
+  });
+  if (rows.size() > most) rows.resize(most);
+  std::vector<std::string> out;
+  for (const SensitivityRow* row : rows) out.push_back(row->says);
+  return out;
+}
+
+}  // namespace spillway
