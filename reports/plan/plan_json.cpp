@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "reports/plan/confidence_json.hpp"
 #include "reports/plan/cost_json.hpp"
 #include "reports/plan/point_json.hpp"
 #include "reports/plan/sensitivity_json.hpp"
@@ -56,6 +57,11 @@ json to_json(const PlanResult& plan) {
   text("would_decide", plan.would_decide);
   text("runner_up_reason", plan.runner_up_reason);
   text("first_breach", plan.first_breach);
+  if (plan.confidence) {
+    out["confidence"] = to_json(*plan.confidence);
+    // How it was computed, not what came out: no part of the digest.
+    out["sim"] = {{"runs_reused", plan.confidence->reused}};
+  }
   if (plan.cost) out["cost"] = to_json(*plan.cost);
   if (plan.regret) out["regret"] = to_json(*plan.regret);
   if (plan.sensitivity) out["sensitivity"] = to_json(*plan.sensitivity);
@@ -86,6 +92,10 @@ PlanResult plan_from_json(const json& j) {
   plan.binding = j.at("binding");
   plan.headroom = j.at("headroom");
   plan.notes = j.at("notes").get<std::vector<std::string>>();
+  if (j.contains("confidence")) {
+    plan.confidence = confidence_from_json(j.at("confidence"));
+    plan.confidence->reused = j.at("sim").at("runs_reused");
+  }
   if (j.contains("cost")) plan.cost = cost_from_json(j.at("cost"));
   if (j.contains("regret")) plan.regret = regret_from_json(j.at("regret"));
   if (j.contains("sensitivity")) plan.sensitivity = sensitivity_from_json(j.at("sensitivity"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/plan/confidence_json.hpp"
 #include "reports/run_json.hpp"
 
 namespace spillway {
@@ -41,6 +42,8 @@ json to_json(const PlanPoint& point) {
               {"cold_limited", point.cold_limited},
               {"digest", point.digest},
               {"run", to_json(point.run)}};
+  out["targets"] = json::array();
+  for (const TargetEstimate& target : point.targets) out["targets"].push_back(to_json(target));
   if (!point.reason.empty()) out["reason"] = point.reason;
   for (const auto& [key, value] : point.values) {
     out["values"].push_back({{"key", key}, {"value", value}});
@@ -64,6 +67,7 @@ PlanPoint point_from_json(const json& j) {
   point.cold_limited = j.at("cold_limited");
   point.digest = j.at("digest");
   point.run = run_from_json(j.at("run"));
+  for (const json& target : j.at("targets")) point.targets.push_back(target_from_json(target));
   if (j.contains("values")) {
     for (const json& value : j["values"]) {
       point.values.emplace_back(value.at("key"), value.at("value"));

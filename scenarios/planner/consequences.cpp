@@ -88,7 +88,9 @@ void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTria
     plan.regret = find_regret({cells_of(plan, space), first.plan->demand, first.plan->objective,
                                given, replicates, run, 0});
   }
-  if (first.plan->sensitivity && plan.recommended >= 0) {
+  if (first.plan->sensitivity && plan.recommended >= 0 && runner.out_of_time()) {
+    plan.notes.emplace_back("Sensitivity is left out: the time budget is spent");
+  } else if (first.plan->sensitivity && plan.recommended >= 0) {
     runner.expect(budget);
     plan.sensitivity = find_sensitivity({cells_of(plan, space), replicates, run, budget});
   }

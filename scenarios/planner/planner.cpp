@@ -193,6 +193,7 @@ class Planner {
       point.verdict = static_cast<CellVerdict>(cell.state);
       point.feasible = cell.state == SelectionState::kMet;
       point.reason = cell.reason;
+      point.cold_limited = cell.state == SelectionState::kExcluded;
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
           trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));

@@ -98,6 +98,7 @@ Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
   scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate);
   TrialOptions options;
   options.stop_when_decided = request.may_cut;
+  options.find_warm_up = !itself;  // its figures are those that `run` reports
   options.simulation.cost = request.cost;
   Trial trial = run_trial(scenario, workload, options);
   if (cached) cache_->keep(*request.scenario, question, trial);

@@ -73,6 +73,8 @@ class TrialRunner {
   /// A run that somebody else made, from any thread: counts, and may end the plan as run() does.
   void ran_one();
   unsigned threads() const { return options_.threads; }
+  /// Of options.budget_s.
+  bool out_of_time() const;
 
   std::uint64_t done() const { return done_; }
   /// Of these, taken from the cache.
@@ -87,7 +89,6 @@ class TrialRunner {
   class Group;
   Group& group(const Scenario& scenario);
   Trial run_one(const TrialRequest& request, Group& group);
-  bool out_of_time() const;
   void check_interrupt();
 
   TrialRunnerOptions options_;

@@ -1,0 +1,103 @@
+// Options of `plan`: recipes, objectives, budgets, what is kept and what is left out.
+#include "tests/cli/scene.hpp"
+
+namespace spillway::test {
+namespace {
+
+/// 64 requests a tenth of a second apart, two prompts each asked 32 times in a row.
+Args steady(const Scene& scene) {
+  std::string rows;
+  for (int i = 0; i < 64; ++i) {
+    rows += fmt::format(
+        "{{\"timestamp\": {}, \"input_length\": 512, \"output_length\": 2, \"hash_ids\": [{}]}}\n",
+        100 * i, i / 32);
+  }
+  scene.file("steady.jsonl", rows);
+  return {"plan",  scene.scenario,
+          "--set", "workload.trace=steady.jsonl",
+          "--set", "plan.sizes=[\"0GiB\",\"1GiB\"]",
+          "--set", "slo=[{\"metric\": \"median_ttft_ms\", \"max\": 500}]"};
+}
+
+Args with(Args call, const Args& more) {
+  call.insert(call.end(), more.begin(), more.end());
+  return call;
+}
+
+TEST_CASE("--recipe fills in a plan and says what it set", "[cli]") {
+  const Scene scene;
+  const json document = test::document_of(with(steady(scene), {"--recipe", "compare-policies"}));
+  std::string said;
+  for (const json& warning : document["warnings"]) said += warning.get<std::string>() + "\n";
+  CHECK_THAT(said,
+             ContainsSubstring("recipe compare-policies: plan.search = "
+                               "{\"tiers.0.eviction\":[\"lru\",\"arc\",\"s3fifo\",\"lfu\"]}"));
+  CHECK_THAT(said, !ContainsSubstring("plan.sizes"));  // which the scenario gives
+  REQUIRE(document["results"]["points"].size() == 8);
+  CHECK(document["results"]["points"][3]["name"] == "1GiB + arc");
+  CHECK(document["results"]["recommended_values"]["tiers.0.eviction"] == "lru");
+  refused(with(steady(scene), {"--recipe", "compare-policy"}), 2, "compare-policies");
+}
+
+TEST_CASE("--objective replaces the scenario's", "[cli]") {
+  const Scene scene;
+  refused(with(steady(scene), {"--objective", "most-load"}), 2, "most-load needs loads");
+  const json r =
+      test::document_of(with(steady(scene), {"--objective", "most-load", "--set",
+                                             "plan.search={\"workload.speed\":[1,2]}"}))["results"];
+  CHECK(r["objective"] == "most-load");
+  CHECK(r["recommended_values"]["workload.speed"] == "2");
+}
+
+TEST_CASE("--replications backs the answer, and the cache answers the second time", "[cli]") {
+  const Scene scene;
+  const std::string cache = scene.path("cache");
+  const Args call = with(steady(scene), {"--replications", "10", "--cache", cache});
+  const json first = test::document_of(call);
+  const json& r = first["results"];
+  CHECK(r["recommended"] == "0GiB");
+  CHECK(r["confidence"]["runs"] >= 2 + 6 + 10);
+  CHECK(r["sim"]["runs_reused"] == 0);
+  const json& target = r["points"][0]["targets"][0];
+  CHECK(target["limit"] == 0.5);  // of requests may be slower than a median
+  CHECK(target["backed"] == true);
+  const json second = test::document_of(call);
+  CHECK(second["digest"] == first["digest"]);
+  CHECK(second["results"]["sim"]["runs_reused"] == r["confidence"]["runs"]);
+  // What is asked is part of the key: another target finds none of them.
+  const json other = test::document_of(with(call, {"--set", "slo.0.max=400"}));
+  CHECK(other["results"]["sim"]["runs_reused"] == 0);
+}
+
+TEST_CASE("budgets too small to decide end undecided and say what would decide", "[cli]") {
+  const Scene scene;
+  for (const Args& budget : {Args{"--max-runs", "3"}, Args{"--budget", "1ms"}}) {
+    const CliResult result =
+        test::spillway(with(steady(scene), with({"--replications", "10", "--json", "-"}, budget)));
+    CHECK(result.code == 5);
+    const json r = test::parse_document(result.out)["results"];
+    CHECK(r["undecided"] == true);
+    CHECK_FALSE(r.contains("recommended"));
+    CHECK_THAT(r["verdict"].get<std::string>(), ContainsSubstring("What would decide: "));
+  }
+  refused(with(steady(scene), {"--budget", "soon"}), 2, "--budget");
+}
+
+TEST_CASE("--no-sensitivity leaves it out", "[cli]") {
+  const Scene scene;
+  const Args on = {"--set", "plan.sensitivity=true"};
+  CHECK(test::document_of(with(steady(scene), on))["results"].contains("sensitivity"));
+  CHECK_FALSE(
+      test::document_of(with(steady(scene), with(on, {"--no-sensitivity"})))["results"].contains(
+          "sensitivity"));
+}
+
+TEST_CASE("plan --output renders each kind", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("p.md");
+  CHECK(test::spillway(with(steady(scene), {"--output", "kind=md,path=" + path})).code == 0);
+  CHECK_THAT(test::read_file(path), ContainsSubstring("Decision"));
+}
+
+}  // namespace
+}  // namespace spillway::test
