@@ -10,8 +10,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
-#include "scenarios/config/json_source.hpp"
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
 
@@ -54,29 +55,44 @@ void sync_folder(const std::string& folder) {
   close(directory);
 }
 
-void read_one(const std::string& path,
-              const std::function<void(SegmentEntry&&, const SegmentPlace&)>& each,
+/// The bytes of a file from `begin` on.
+std::string read_from(const std::string& path, std::uint64_t begin) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(begin));
+  std::ostringstream text;
+  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad()) {
+    throw InputError(Fault::kIo, {path, 0, ""}, "cannot read");
+  }
+  return text.str();
+}
+
+/// `live`: what follows the last line's end is left alone.
+void read_one(const std::string& path, const EachEntry& each, SegmentCursor::At& from, bool live,
               SegmentReport& report) {
-  const std::string text = read_text_file(path);
+  const std::string text = read_from(path, from.bytes);
   std::uint64_t corrupt = 0;
   bool torn = false;
-  SegmentPlace place{path, 0};
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
+  SegmentPlace place{path, from.lines};
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = text.find('\n', at);
+    const bool ended = end != std::string::npos;
+    if (!ended && live) break;
     ++place.line;
     SegmentEntry entry;
-    const bool whole =
-        end < text.size() && parse_segment_line(std::string_view(text).substr(at, end - at), entry);
-    if (whole) {
+    if (ended && parse_segment_line(std::string_view(text).substr(at, end - at), entry)) {
       ++report.entries;
       each(std::move(entry), place);
-    } else if (end + 1 >= text.size()) {
+    } else if (!ended || (end + 1 == text.size() && !live)) {
       torn = true;
     } else {
       ++corrupt;
     }
-    at = end + 1;
+    at = ended ? end + 1 : text.size();
   }
+  from.bytes += at;
+  from.lines = place.line;
   ++report.files;
   report.torn += torn ? 1 : 0;
   report.corrupt += corrupt;
@@ -123,10 +139,8 @@ bool parse_segment_line(std::string_view line, SegmentEntry& entry) {
   return true;
 }
 
-SegmentReport read_segments(
-    const std::string& folder,
-    const std::function<void(SegmentEntry&& entry, const SegmentPlace& place)>& each,
-    std::string_view prefix) {
+SegmentReport read_segments(const std::string& folder, const EachEntry& each,
+                            std::string_view prefix, SegmentCursor* cursor) {
   SegmentReport report;
   std::error_code error;
   std::filesystem::directory_iterator files(folder, error);
@@ -134,13 +148,17 @@ SegmentReport read_segments(
   if (error) {
     throw InputError(Fault::kIo, {folder, 0, ""}, fmt::format("cannot read: {}", error.message()));
   }
-  std::vector<std::string> paths;
+  std::vector<std::string> names;
   for (const auto& file : files) {
-    const std::string name = file.path().filename().string();
-    if (name.starts_with(prefix) && name.ends_with(kSuffix)) paths.push_back(file.path().string());
+    std::string name = file.path().filename().string();
+    if (name.starts_with(prefix) && name.ends_with(kSuffix)) names.push_back(std::move(name));
   }
-  std::sort(paths.begin(), paths.end());
-  for (const std::string& path : paths) read_one(path, each, report);
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    SegmentCursor::At begin;
+    read_one(folder + "/" + name, each, cursor != nullptr ? cursor->files[name] : begin,
+             cursor != nullptr, report);
+  }
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,12 +41,23 @@ struct SegmentReport {
   std::vector<std::string> notes;  ///< one for each file with such lines, for the user
 };
 
+/// How far segments were read before.
+struct SegmentCursor {
+  struct At {
+    std::uint64_t bytes = 0;
+    std::int64_t lines = 0;
+  };
+  std::map<std::string, At> files;  ///< by name
+};
+
+using EachEntry = std::function<void(SegmentEntry&& entry, const SegmentPlace& place)>;
+
 /// Every whole entry of the segments in `folder` whose names begin with `prefix`, in the order of
-/// their names. No folder: no entries. Throws InputError (exit 7) where one cannot be read.
-SegmentReport read_segments(
-    const std::string& folder,
-    const std::function<void(SegmentEntry&& entry, const SegmentPlace& place)>& each,
-    std::string_view prefix = {});
+/// their names. No folder: no entries. With a cursor only what stands behind it, and a last line
+/// without its end is left for the next time, as it may still be written. Throws InputError (exit
+/// 7) where one cannot be read.
+SegmentReport read_segments(const std::string& folder, const EachEntry& each,
+                            std::string_view prefix = {}, SegmentCursor* cursor = nullptr);
 
 /// Appends to `folder`/`stem`-N.jsonl, N the first number that is free when the first entry comes.
 class SegmentWriter {
