@@ -49,7 +49,7 @@ struct SweepRun {
 
 struct Campaign {
   std::string folder;
-  std::string id;    ///< SHA-256 of everything below
+  std::string id;    ///< SHA-256 of its runs' keys
   std::string name;  ///< of the experiment's scenario
   std::string path;  ///< of the experiment, absolute: what it names stands beside it
   std::string text;  ///< of the experiment
@@ -72,14 +72,16 @@ struct Campaign {
   std::string key_now(const Scenario& scenario, const SweepRun& run) const;
 };
 
-/// A part of a campaign's runs: every `of`-th from `index` on, which counts from 1.
+/// A part of a campaign's runs: neighbours, which mostly share their workload.
 struct Shard {
-  std::uint32_t index = 1;
+  std::uint32_t index = 1;  ///< of 1 to `of`
   std::uint32_t of = 1;
 
-  /// "17of200", with as many digits as `of` has.
+  /// "017of200".
   std::string name() const;
-  bool has(std::uint64_t run) const { return run % of == index - 1; }
+  /// Its first run, and the first one behind it, of `total`.
+  std::uint64_t begin(std::uint64_t total) const { return total * (index - 1) / of; }
+  std::uint64_t end(std::uint64_t total) const { return total * index / of; }
 };
 
 /// Reads "17/200". Throws InputError (exit 2).
@@ -88,14 +90,20 @@ Shard parse_shard(const std::string& text);
 /// Reads a campaign. Throws InputError: exit 2 where there is none, or one that was altered.
 Campaign open_campaign(const std::string& folder);
 
+/// A campaign that no folder holds yet, with its traces as they were opened.
+struct PlannedCampaign {
+  Campaign campaign;
+  std::vector<Workload> workloads;  ///< as Campaign::traces
+};
+
 /// Divides the experiment file at `path` into runs; its traces are opened to know their content.
 /// `settings` are assignments as for --set. Nothing is written. Throws InputError.
-Campaign plan_campaign(const std::string& path, const std::vector<std::string>& settings,
-                       const ReadProgress& reading);
+PlannedCampaign plan_campaign(const std::string& path, const std::vector<std::string>& settings,
+                              const ReadProgress& reading);
 
-/// Makes `folder` hold `campaign`: all of it or, after a failure, nothing. Returns false where that
-/// very campaign was there already. Throws InputError: exit 2 where the folder holds another one or
-/// something else, 7 where it cannot be written.
-bool create_campaign(Campaign& campaign, const std::string& folder, const ReadProgress& reading);
+/// Makes `folder` hold the campaign: all of it or, after a failure, nothing. Returns false where
+/// that very campaign was there already. Throws InputError: exit 2 where the folder holds another
+/// one or something else, 7 where it cannot be written.
+bool create_campaign(PlannedCampaign& planned, const std::string& folder);
 
 }  // namespace spillway

@@ -1,0 +1,96 @@
+#include "scenarios/sweep/run_maker.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "reports/document.hpp"
+#include "reports/run_json.hpp"
+#include "scenarios/run_metrics.hpp"
+#include "scenarios/simulation.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+struct Stopped {};
+
+constexpr std::string_view kFailure = "{\"failure\":";
+
+json payload_of(const RunResult& result) {
+  json results = to_json(result);
+  json out = {{"digest", digest_of(results)}, {"metrics", json::object()}};
+  results.erase("sim");  // wall time
+  for (const RunMetric& metric : run_metrics()) {
+    out["metrics"][std::string(metric.name)] = metric.value(result);
+  }
+  out["results"] = std::move(results);
+  return out;
+}
+
+}  // namespace
+
+std::optional<SegmentEntry> RunMaker::make(const SweepRun& run, const std::function<bool()>& stop) {
+  const Clock::time_point begin = Clock::now();
+  const std::string& key = campaign_.key(run);
+  if (campaign_.key_now(campaign_.scenario(run.cell), run) != key) {
+    throw InputError(Fault::kUsage, {campaign_.path, 0, ""},
+                     "a file that it names has changed since the campaign was planned, or this "
+                     "program computes otherwise than the one that planned it; plan a campaign of "
+                     "its own in another folder");
+  }
+  Scenario scenario = campaign_.runnable(run.cell);
+  const Workload& load = workload(scenario, run);
+  if (campaign_.replications > 1) {
+    scenario.seed = scenario.workload.arrival.seed = replicates_->seed(run.replicate);
+  }
+  SimulationOptions options;
+  options.progress = [&](std::uint64_t, std::uint64_t) {
+    if (stop && stop()) throw Stopped{};
+  };
+  json payload;
+  json aside = json::object();
+  try {
+    const SimulationOutcome outcome = simulate(scenario, load, options);
+    payload = payload_of(outcome.result);
+    if (!outcome.warnings.empty()) aside["warnings"] = outcome.warnings;
+  } catch (const Stopped&) {
+    return std::nullopt;
+  } catch (const InputError& error) {
+    if (error.fault() == Fault::kIo) throw;
+    // Without the place: a path is not the same on every machine.
+    payload["failure"] = {{"code", static_cast<int>(error.fault())},
+                          {"field", error.where().field},
+                          {"message", error.message()}};
+  }
+  aside["took_s"] = std::chrono::duration<double>(Clock::now() - begin).count();
+  return SegmentEntry{key, payload.dump(), aside.dump()};
+}
+
+const Workload& RunMaker::workload(const Scenario& scenario, const SweepRun& run) {
+  const std::uint32_t group = campaign_.cells[run.cell].group;
+  // A replicate that was dropped is not made again by the same object.
+  if (replicates_ && (group != group_ || run.replicate < replicate_)) replicates_.reset();
+  if (!replicates_) {
+    replicates_ = std::make_unique<Replicates>(scenario, campaign_.replications, 1, ReadProgress());
+    group_ = group;
+    replicate_.reset();
+  }
+  if (replicate_ && *replicate_ != run.replicate) replicates_->done(*replicate_);
+  replicate_ = run.replicate;
+  return replicates_->get(run.replicate);
+}
+
+bool is_failure(std::string_view payload) {
+  return payload.starts_with(kFailure);
+}
+
+double seconds_taken(std::string_view aside) {
+  const json parsed = json::parse(aside, nullptr, false);
+  return parsed.is_object() ? parsed.value("took_s", 0.0) : 0;
+}
+
+}  // namespace spillway
