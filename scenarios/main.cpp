@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
   spillway::add_mrc(app, commands);
   spillway::add_plan(app, commands);
   spillway::add_compare(app, commands);
+  spillway::add_sweep(app, commands);
   spillway::add_trace(app, commands);
   spillway::add_calibrate(app, commands);
   spillway::add_validate(app, commands);

@@ -59,6 +59,7 @@ void add_list(CLI::App& app, CommandList& commands);
 void add_schema(CLI::App& app, CommandList& commands);
 void add_report(CLI::App& app, CommandList& commands);
 void add_validate(CLI::App& app, CommandList& commands);
+void add_sweep(CLI::App& app, CommandList& commands);
 
 /// --seed, or nothing where it is not given; throws InputError where it is no whole number.
 std::optional<std::uint64_t> seed_of(const CommonOptions& common);

@@ -1,0 +1,55 @@
+// `spillway sweep`: the group of verbs about campaigns of many runs.
+#include <fmt/format.h>
+
+#include "scenarios/commands/sweep/sweep_verbs.hpp"
+#include "sim/digest.hpp"
+
+namespace spillway {
+
+nlohmann::json campaign_inputs(const Campaign& campaign) {
+  nlohmann::json out = {{"scenario", {{"name", campaign.name}, {"path", campaign.path}}},
+                        {"campaign", campaign.id},
+                        {"settings", campaign.settings},
+                        {"traces", nlohmann::json::array()}};
+  for (const SweepTrace& trace : campaign.traces) {
+    out["traces"].push_back({{"name", trace.name}, {"content_hash", hex16(trace.hash)}});
+  }
+  return out;
+}
+
+nlohmann::json counts_json(const CampaignSurvey& survey) {
+  return {{"runs", survey.total()},
+          {"done", survey.done()},
+          {"failed", survey.failed()},
+          {"missing", survey.total() - survey.done()}};
+}
+
+std::string counts_text(std::uint64_t done, std::uint64_t total) {
+  return fmt::format("{} of {} run{} done", done, total, total == 1 ? " is" : "s are");
+}
+
+void note_settings(const CommonOptions& common, std::vector<std::string>& warnings) {
+  if (common.set.empty() && common.seed.empty()) return;
+  warnings.emplace_back(
+      "--set and --seed change nothing here: the campaign has those of spillway sweep plan");
+}
+
+std::string failures_note(std::uint64_t failed) {
+  return fmt::format(
+      "{} run{} ended in an error, which is kept as {} result: status and failure "
+      "in spillway sweep merge say why",
+      failed, failed == 1 ? "" : "s", failed == 1 ? "its" : "their");
+}
+
+void add_sweep(CLI::App& app, CommandList& commands) {
+  CLI::App* sweep =
+      app.add_subcommand("sweep", "Plan, run, watch and merge campaigns of many runs");
+  sweep->require_subcommand(1);
+  add_sweep_plan(*sweep, commands);
+  add_sweep_run(*sweep, commands);
+  add_sweep_worker(*sweep, commands);
+  add_sweep_status(*sweep, commands);
+  add_sweep_merge(*sweep, commands);
+}
+
+}  // namespace spillway

@@ -1,0 +1,147 @@
+// `spillway sweep plan`: an experiment becomes a campaign, and what that will cost.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "reports/format.hpp"
+#include "scenarios/calibrate/interrupt.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/sweep/sweep_verbs.hpp"
+#include "scenarios/sweep/estimate.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::size_t kMostShown = 40;  ///< cells, on the terminal
+
+struct PlanOptions {
+  std::string experiment;
+  std::string folder;
+  bool dry_run = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// A folder for a plan that is only tried.
+class Trial {
+ public:
+  Trial() {
+    std::string name = (std::filesystem::temp_directory_path() / "spillway-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw InputError(Fault::kIo, {name, 0, ""}, "cannot create a temporary directory");
+    }
+    folder_ = name;
+  }
+  ~Trial() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  std::string campaign() const { return folder_ + "/campaign"; }
+
+ private:
+  std::string folder_;
+};
+
+nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& survey,
+                            const SweepEstimate& cost) {
+  // The estimate makes a run or two; that it did is no result.
+  nlohmann::json out = {{"runs", survey.total()},
+                        {"replications", campaign.replications},
+                        {"cells", nlohmann::json::array()}};
+  for (const SweepCell& cell : campaign.cells) {
+    nlohmann::json values = nlohmann::json::object();
+    for (const auto& [key, value] : cell.values) values[key] = value;
+    out["cells"].push_back({{"name", cell.name}, {"values", values}, {"keys", cell.keys}});
+  }
+  out["sim"] = {{"done", survey.done()},
+                {"missing", survey.total() - survey.done()},
+                {"run_s", cost.run_s},
+                {"core_hours", cost.core_s / 3600}};
+  return out;
+}
+
+Report report_of(const Campaign& campaign, const CampaignSurvey& survey, const SweepEstimate& cost,
+                 const PlanOptions& options) {
+  Report report;
+  report.title = fmt::format("{}: {} cells x {} = {} runs", campaign.name, campaign.cells.size(),
+                             campaign.replications, survey.total());
+  Section section;
+  section.paragraphs.push_back(fmt::format(
+      "{}; the rest takes about {:.3g} core-hours, {:.3g} s a run{}.",
+      counts_text(survey.done(), survey.total()), cost.core_s / 3600, cost.run_s,
+      cost.smallest.empty()
+          ? ""
+          : fmt::format(" (by one run each of {} and {})", cost.smallest, cost.largest)));
+  section.paragraphs.push_back(
+      options.dry_run ? std::string("A dry run: nothing was written.")
+                      : fmt::format("Next: spillway sweep run {}", printable(options.folder)));
+  Table table;
+  table.header = {"cell"};
+  for (const auto& [key, value] : campaign.cells.front().values) table.header.push_back(key);
+  for (std::size_t i = 0; i < std::min(campaign.cells.size(), kMostShown); ++i) {
+    table.rows.push_back({fmt::format("{}", i)});
+    for (const auto& [key, value] : campaign.cells[i].values) table.rows.back().push_back(value);
+  }
+  if (campaign.cells.size() > kMostShown) {
+    section.paragraphs.push_back(fmt::format("The first {} cells; --json has all.", kMostShown));
+  }
+  section.tables.push_back(std::move(table));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+int run(const PlanOptions& options) {
+  const CommonOptions& common = *options.common;
+  if (options.folder.empty() && !options.dry_run) {
+    throw InputError(Fault::kUsage, {"-o", 0, ""},
+                     "is missing; expected a folder for the campaign, or --dry-run");
+  }
+  check_writable(common);
+  refuse_own_inputs(common, {options.experiment});
+  std::vector<std::string> settings = common.set;
+  if (const auto seed = seed_of(common)) {
+    settings.insert(settings.begin(), fmt::format("seed={}", *seed));
+  }
+  Interrupt interrupt;
+  Progress reading("reading", "MB", !common.quiet);
+  PlannedCampaign planned = plan_campaign(options.experiment, settings, reading.reader());
+  reading.finish();
+  std::optional<Trial> trial;
+  if (options.dry_run) trial.emplace();
+  const bool fresh = create_campaign(planned, options.dry_run ? trial->campaign() : options.folder);
+  const Campaign& campaign = planned.campaign;
+  CampaignSurvey survey(campaign);
+  const SweepEstimate cost = estimate(campaign, survey, [&] { return interrupt.raised(); });
+
+  Document document;
+  document.kind = "sweep-plan";
+  document.inputs = campaign_inputs(campaign);
+  document.results = results_json(campaign, survey, cost);
+  if (!fresh) document.warnings.push_back("the folder held this very campaign already");
+  for (const std::string& note : survey.report().notes) document.warnings.push_back(note);
+  write_document(document, common, document.kind);
+  print_report(report_of(campaign, survey, cost, options), common);
+  print_notes(document.warnings, common);
+  return interrupt.signal() != 0 ? 128 + interrupt.signal() : 0;
+}
+
+}  // namespace
+
+void add_sweep_plan(CLI::App& sweep, CommandList& commands) {
+  auto o = std::make_shared<PlanOptions>();
+  CLI::App* command =
+      add_command(sweep, commands, "plan", "Divide an experiment into runs, and say what they cost",
+                  "  spillway sweep plan exp.json --dry-run\n"
+                  "  spillway sweep plan exp.json -o camp/\n"
+                  "  spillway sweep plan exp.json -o camp/ --set sweep.replications=5\n",
+                  o->common, [o] { return run(*o); });
+  command->add_option("EXPERIMENT", o->experiment, "Scenario file with sweep {vary, replications}")
+      ->required();
+  command->add_option("-o,--campaign", o->folder, "Folder to make: the campaign");
+  command->add_flag("--dry-run", o->dry_run, "Show cells and cost; write nothing");
+}
+
+}  // namespace spillway

@@ -1,0 +1,110 @@
+// `spillway sweep status`: what of a campaign is done.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "reports/format.hpp"
+#include "scenarios/calibrate/interrupt.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/sweep/sweep_verbs.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::size_t kMostShown = 40;  ///< cells, on the terminal
+constexpr auto kLook = std::chrono::milliseconds(500);
+
+struct Options {
+  std::string folder;
+  bool watch = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+std::vector<std::uint64_t> done_by_cell(const Campaign& campaign, const CampaignSurvey& survey) {
+  std::vector<std::uint64_t> out(campaign.cells.size(), 0);
+  for (std::uint64_t i = 0; i < campaign.runs.size(); ++i) {
+    if (survey.done(i)) ++out[campaign.runs[i].cell];
+  }
+  return out;
+}
+
+Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
+                 const std::vector<std::uint64_t>& done) {
+  Report report;
+  report.title = fmt::format("{}: {}", campaign.name, counts_text(survey.done(), survey.total()));
+  Section section;
+  const std::uint64_t missing = survey.total() - survey.done();
+  if (missing > 0 && survey.done() > 0) {
+    section.paragraphs.push_back(
+        fmt::format("The rest takes about {:.3g} core-hours, {:.3g} s a run.",
+                    survey.run_s() * static_cast<double>(missing) / 3600, survey.run_s()));
+  }
+  Table table;
+  table.header = {"cell", "done", "of"};
+  for (std::size_t i = 0; i < campaign.cells.size() && table.rows.size() < kMostShown; ++i) {
+    if (missing > 0 && done[i] == campaign.replications) continue;
+    table.rows.push_back({campaign.cells[i].name, fmt::format("{}", done[i]),
+                          fmt::format("{}", campaign.replications)});
+  }
+  if (missing > 0) {
+    table.title = "Cells that lack runs";
+    section.tables.push_back(std::move(table));
+  }
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+int run(const Options& options) {
+  const CommonOptions& common = *options.common;
+  check_writable(common);
+  const Campaign campaign = open_campaign(options.folder);
+  CampaignSurvey survey(campaign);
+  survey.look();
+  std::vector<std::string> damaged = survey.report().notes;
+  if (options.watch) {
+    Interrupt interrupt;
+    Progress progress("sweep", "runs", true);
+    while (survey.done() < survey.total() && !interrupt.raised()) {
+      progress.update(survey.done(), survey.total());
+      std::this_thread::sleep_for(kLook);
+      survey.look();
+    }
+    progress.finish();
+    if (interrupt.signal() != 0) return 128 + interrupt.signal();
+  }
+  const std::vector<std::uint64_t> done = done_by_cell(campaign, survey);
+  Document document;
+  document.kind = "sweep-status";
+  document.inputs = campaign_inputs(campaign);
+  document.results = counts_json(survey);
+  document.results["cells"] = nlohmann::json::array();
+  for (std::size_t i = 0; i < campaign.cells.size(); ++i) {
+    document.results["cells"].push_back(
+        {{"name", campaign.cells[i].name}, {"done", done[i]}, {"runs", campaign.replications}});
+  }
+  document.results["sim"] = {{"run_s", survey.run_s()}};
+  note_settings(common, document.warnings);
+  for (std::string& note : damaged) document.warnings.push_back(std::move(note));
+  if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));
+  write_document(document, common, document.kind);
+  print_report(report_of(campaign, survey, done), common);
+  print_notes(document.warnings, common);
+  return 0;
+}
+
+}  // namespace
+
+void add_sweep_status(CLI::App& sweep, CommandList& commands) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = add_command(sweep, commands, "status", "What of a campaign is done",
+                                  "  spillway sweep status camp/\n"
+                                  "  spillway sweep status camp/ --watch\n"
+                                  "  spillway sweep status camp/ --json -\n",
+                                  o->common, [o] { return run(*o); });
+  command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
+  command->add_flag("--watch", o->watch, "Stay until all runs are done");
+}
+
+}  // namespace spillway

@@ -1,0 +1,35 @@
+// The verbs of `spillway sweep`, one file each, and what they share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/commands/command.hpp"
+#include "scenarios/sweep/campaign.hpp"
+#include "scenarios/sweep/survey.hpp"
+
+namespace spillway {
+
+/// Something of the campaign is missing or failed.
+inline constexpr int kPartial = 6;
+
+void add_sweep_plan(CLI::App& sweep, CommandList& commands);
+void add_sweep_run(CLI::App& sweep, CommandList& commands);
+void add_sweep_worker(CLI::App& sweep, CommandList& commands);
+void add_sweep_status(CLI::App& sweep, CommandList& commands);
+void add_sweep_merge(CLI::App& sweep, CommandList& commands);
+
+/// "inputs" of every verb about a campaign.
+nlohmann::json campaign_inputs(const Campaign& campaign);
+/// {"runs", "done", "failed", "missing"}.
+nlohmann::json counts_json(const CampaignSurvey& survey);
+/// "87 of 100 runs are done".
+std::string counts_text(std::uint64_t done, std::uint64_t total);
+
+/// A campaign was planned with its own settings: what --set and --seed say now is not taken.
+void note_settings(const CommonOptions& common, std::vector<std::string>& warnings);
+/// What of `campaign` ended in an error, by example.
+std::string failures_note(std::uint64_t failed);
+
+}  // namespace spillway

@@ -1,0 +1,82 @@
+// `spillway sweep worker`: one process's part of a campaign, as tasks of a job array call it.
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "reports/format.hpp"
+#include "scenarios/calibrate/interrupt.hpp"
+#include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/sweep/sweep_verbs.hpp"
+#include "scenarios/sweep/worker.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct Options {
+  std::string folder;
+  std::string shard;
+  bool steal = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+int run(const Options& options) {
+  const CommonOptions& common = *options.common;
+  check_writable(common);
+  // A file that may not grow is then an error of the write, and no death.
+  std::signal(SIGXFSZ, SIG_IGN);
+  const Campaign campaign = open_campaign(options.folder);
+  Interrupt interrupt;
+  Progress progress("worker", "runs", !common.quiet && !options.steal);
+  WorkerOptions choice;
+  choice.shard = parse_shard(options.shard);
+  choice.steal = options.steal;
+  choice.stop = [&] { return interrupt.raised(); };
+  choice.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  const WorkerOutcome outcome = work(campaign, choice);
+  progress.finish();
+
+  const Shard& shard = choice.shard;
+  const std::uint64_t total = campaign.runs.size();
+  CampaignSurvey survey(campaign);
+  survey.look();
+  std::uint64_t done = 0;
+  for (std::uint64_t i = shard.begin(total); i < shard.end(total); ++i) done += survey.done(i);
+  const std::uint64_t runs = shard.end(total) - shard.begin(total);
+
+  Document document;
+  document.kind = "sweep-worker";
+  document.inputs = campaign_inputs(campaign);
+  document.results = {{"shard", options.shard},
+                      {"runs", runs},
+                      {"done", done},
+                      {"sim", {{"made", outcome.made}, {"failed", outcome.failed}}}};
+  note_settings(common, document.warnings);
+  for (const std::string& note : outcome.notes) document.warnings.push_back(note);
+  if (outcome.taken) {
+    document.warnings.push_back(
+        fmt::format("another worker has shard {}: nothing was done here", options.shard));
+  }
+  Report report;
+  report.title = fmt::format("shard {}: {}", options.shard, counts_text(done, runs));
+  write_document(document, common, document.kind);
+  print_report(report, common);
+  print_notes(document.warnings, common);
+  if (outcome.broken > 0) return static_cast<int>(Fault::kInternal);
+  if (outcome.stopped) return 128 + interrupt.signal();
+  return done == runs ? 0 : kPartial;
+}
+
+}  // namespace
+
+void add_sweep_worker(CLI::App& sweep, CommandList& commands) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      sweep, commands, "worker", "Make the runs of one shard of a campaign",
+      "  spillway sweep worker camp/ --shard 17/200\n", o->common, [o] { return run(*o); });
+  command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
+  command->add_option("--shard", o->shard, "Which part of how many, e.g. 17/200")->required();
+  command->add_flag("--steal", o->steal, "When its shard is done, take others that no worker has");
+}
+
+}  // namespace spillway

@@ -1,0 +1,169 @@
+#include "scenarios/sweep/local_engine.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::uint32_t kShardsEach = 64;  ///< so that none waits long for the last one
+constexpr int kMostDeaths = 3;             ///< of a worker, with no run done in between
+constexpr auto kPoll = std::chrono::milliseconds(20);
+constexpr auto kLook = std::chrono::milliseconds(250);
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
+/// An end that the machine caused, and that another try may be spared.
+bool worth_another(int status) {
+  return WIFSIGNALED(status) || WEXITSTATUS(status) > 128;
+}
+
+class LocalRun {
+ public:
+  LocalRun(const Campaign& campaign, CampaignSurvey& survey, const LocalOptions& options)
+      : campaign_(campaign), survey_(survey), options_(options) {
+    const std::uint64_t most = std::uint64_t{kShardsEach} * options.processes;
+    shards_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(survey.total(), 1, most));
+  }
+  ~LocalRun() { signal_all(SIGKILL); }
+  LocalRun(const LocalRun&) = delete;
+  LocalRun& operator=(const LocalRun&) = delete;
+
+  LocalOutcome run() {
+    survey_.look();
+    const std::uint64_t left = survey_.total() - survey_.done();
+    slots_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(options_.processes, left)));
+    for (std::size_t i = 0; i < slots_.size(); ++i) start(i);
+    auto looked = std::chrono::steady_clock::now();
+    while (running() > 0) {
+      std::this_thread::sleep_for(kPoll);
+      reap();
+      const auto now = std::chrono::steady_clock::now();
+      if (now - looked >= kLook) {
+        looked = now;
+        survey_.look();
+        if (options_.progress) options_.progress(survey_.done(), survey_.total());
+      }
+      if (options_.stop && !out_.stopped && options_.stop()) {
+        out_.stopped = true;
+        signal_all(SIGTERM);
+      }
+    }
+    survey_.look();
+    return std::move(out_);
+  }
+
+ private:
+  struct Slot {
+    pid_t pid = -1;
+    int deaths = 0;          ///< in a row
+    std::uint64_t done = 0;  ///< of the campaign, when it was started
+  };
+
+  /// Workers begin in different parts of the campaign.
+  std::string shard_of(std::size_t slot) const {
+    return fmt::format("{}/{}", 1 + slot * shards_ / slots_.size(), shards_);
+  }
+
+  void start(std::size_t at) {
+    std::vector<std::string> words = {"spillway", "sweep",      "worker", campaign_.folder,
+                                      "--shard",  shard_of(at), "--steal"};
+    if (options_.quiet) words.push_back("--quiet");
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+    if (pid < 0) {
+      throw InputError(Fault::kIo, {"fork", 0, ""},
+                       fmt::format("cannot start a worker: {}", std::strerror(errno)));
+    }
+    if (pid == 0) {  // only what is safe between fork and exec
+      sigset_t none;
+      sigemptyset(&none);
+      sigprocmask(SIG_SETMASK, &none, nullptr);
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      if (getppid() != parent) _exit(128 + SIGTERM);
+      const int nowhere = ::open("/dev/null", O_RDWR);
+      dup2(nowhere, STDIN_FILENO);
+      dup2(nowhere, STDOUT_FILENO);
+      execv("/proc/self/exe", argv.data());
+      _exit(static_cast<int>(Fault::kIo));
+    }
+    slots_[at].pid = pid;
+    slots_[at].done = survey_.done();
+  }
+
+  void reap() {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      int status = 0;
+      if (slots_[i].pid < 0 || waitpid(slots_[i].pid, &status, WNOHANG) != slots_[i].pid) continue;
+      slots_[i].pid = -1;
+      ended(i, status);
+    }
+  }
+
+  void ended(std::size_t at, int status) {
+    if (status == 0 || out_.stopped) return;
+    if (!worth_another(status)) {
+      out_.code = std::max(out_.code, WEXITSTATUS(status));
+      return;  // it has said why itself
+    }
+    survey_.look();
+    Slot& slot = slots_[at];
+    slot.deaths = survey_.done() > slot.done ? 1 : slot.deaths + 1;
+    if (slot.deaths >= kMostDeaths) {
+      out_.notes.push_back(
+          fmt::format("a worker ended by {} {} times without a run in between, "
+                      "and is not started again",
+                      how_it_ended(status), slot.deaths));
+      return;
+    }
+    out_.notes.push_back(
+        fmt::format("a worker ended by {}, and was started again", how_it_ended(status)));
+    start(at);
+  }
+
+  std::size_t running() const {
+    return static_cast<std::size_t>(
+        std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.pid >= 0; }));
+  }
+
+  void signal_all(int signal) {
+    for (const Slot& slot : slots_) {
+      if (slot.pid >= 0) kill(slot.pid, signal);
+    }
+  }
+
+  const Campaign& campaign_;
+  CampaignSurvey& survey_;
+  const LocalOptions& options_;
+  std::uint32_t shards_ = 1;
+  std::vector<Slot> slots_;
+  LocalOutcome out_;
+};
+
+}  // namespace
+
+LocalOutcome run_local(const Campaign& campaign, CampaignSurvey& survey,
+                       const LocalOptions& options) {
+  return LocalRun(campaign, survey, options).run();
+}
+
+}  // namespace spillway

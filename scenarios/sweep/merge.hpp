@@ -1,0 +1,37 @@
+// The runs of a campaign as one table: a SQLite database, and CSV.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/sweep/campaign.hpp"
+
+namespace spillway {
+
+struct MergedRun {
+  std::string payload;  ///< empty: not done
+  std::string digest;   ///< of the run's results; empty where it failed
+};
+
+struct Merged {
+  std::vector<MergedRun> runs;  ///< as Campaign::runs
+  std::uint64_t done = 0;
+  std::uint64_t failed = 0;    ///< of these
+  std::uint64_t repeated = 0;  ///< lines that said again what was known
+  std::string digest;          ///< over the keys and payloads of all that is done, sorted
+  std::vector<std::string> notes;
+};
+
+/// Gathers the segments; of equal runs the first valid one counts. Throws InternalError where two
+/// runs of one key differ, naming both places: the simulator is not deterministic then, and nothing
+/// that it says of this campaign should be trusted.
+Merged merge_runs(const Campaign& campaign);
+
+/// Tables `runs` (key, cell, replicate, status, one column for each varied key and each metric,
+/// digest, payload) and `meta` (name, value). Rows lie in the order of the campaign.
+void write_database(const Campaign& campaign, const Merged& merged, const std::string& path);
+/// The same rows without payloads; a run that is not done has none.
+void write_csv(const Campaign& campaign, const Merged& merged, const std::string& path);
+
+}  // namespace spillway
