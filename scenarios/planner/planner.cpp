@@ -152,7 +152,8 @@ class Planner {
     for (const TargetEstimate& target : out_.result.points.front().targets) {
       // A share of requests: what bounds it is not the figure that the user wrote.
       const bool share = target.limit != target.target || target.name == kRejectedShare;
-      problem.targets.push_back({target.name, target.limit, target.at_least, share});
+      problem.targets.push_back(
+          {target.name, target.limit, target.at_least, share, share ? target.target : 0});
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
@@ -175,6 +176,7 @@ class Planner {
       for (const TargetSample& target : trial.targets) {
         sample.x.push_back(target.x);
         sample.weight.push_back(static_cast<double>(target.judged));
+        sample.value.push_back(target.value);
       }
       sample.cut = trial.cut;
       sample.excluded = trial.cold_limited;

@@ -46,7 +46,7 @@ void CellRecords::mark_missed(double alpha) {
     if (cell.excluded || cell.screened.empty()) continue;
     for (std::size_t t = 0; t < targets(); ++t) {
       const TargetJudge& judge = judges_[t];
-      const SampleSummary s = judge.summary(cell.screened, t);
+      const SampleSummary s = judge.evidence(cell.screened, t).x;
       const bool complete = cell.screened.size() == kScreening && !cell.cut;
       cell.missed = cell.missed || judge.misses_by_far(cell.screened, t, each) ||
                     (complete && judge.misses(s, each, {}));
@@ -61,7 +61,7 @@ std::optional<double> CellRecords::usual(std::size_t index) const {
   std::optional<double> of_nearest;
   for (const CellRecord& cell : cells_) {
     if (cell.excluded || (cell.cut && cell.fresh.empty())) continue;
-    const SampleSummary s = judges_[index].summary(cell.best_runs(), index);
+    const SampleSummary s = judges_[index].evidence(cell.best_runs(), index).x;
     const auto found = dispersion(s, judges_[index].kind());
     if (!found) continue;
     const double away = std::fabs(judges_[index].distance(s));
@@ -91,7 +91,7 @@ void CellRecords::score() {
     for (std::uint32_t i = 0; i < problem_.cells; ++i) {
       const CellRecord& cell = cells_[i];
       if (cell.best_runs().empty()) continue;
-      const SampleSummary s = judges_[t].summary(cell.best_runs(), t);
+      const SampleSummary s = judges_[t].evidence(cell.best_runs(), t).x;
       distances_[i][t] = judges_[t].distance(s);
       const bool scatter_known = usual_here || s.runs > 1;
       errors_[i][t] =

@@ -118,15 +118,16 @@ class Selector {
                                [&](std::uint32_t c) { return records_[c].score >= kClear; });
     const bool clear = anchor != candidates.end();
     if (!clear) anchor = std::max_element(candidates.begin(), candidates.end(), less);
-    std::vector<std::uint32_t> rivals(candidates.begin(), clear ? anchor : candidates.end());
-    std::erase_if(rivals,
-                  [&](std::uint32_t c) { return c == *anchor || records_[c].score < kUnlikely; });
-    std::stable_sort(rivals.begin(), rivals.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return less(b, a); });
-    std::vector<std::uint32_t> reserves;
-    for (auto c = anchor + 1; clear && c < candidates.end() && reserves.size() < 2; ++c) {
-      if (records_[*c].score > records_[*anchor].score) reserves.push_back(*c);
-    }
+    // Preferred ones are verified beside the anchor, the others one after another behind it.
+    std::vector<std::uint32_t> rivals(candidates.begin(), anchor);
+    std::vector<std::uint32_t> reserves(anchor + 1, candidates.end());
+    std::erase_if(rivals, [&](std::uint32_t c) { return records_[c].score < kUnlikely; });
+    std::erase_if(reserves, [&](std::uint32_t c) {
+      return records_[c].score < (clear ? records_[*anchor].score : kUnlikely);
+    });
+    const auto likelier = [&](std::uint32_t a, std::uint32_t b) { return less(b, a); };
+    std::stable_sort(rivals.begin(), rivals.end(), likelier);
+    if (!clear) std::stable_sort(reserves.begin(), reserves.end(), likelier);
     rivals.resize(
         std::min(rivals.size(), kMostFinalists - 1 - std::min<std::size_t>(1, reserves.size())));
     reserves.resize(std::min(reserves.size(), kMostFinalists - 1 - rivals.size()));
@@ -195,8 +196,8 @@ class Selector {
   bool all_hold(std::uint32_t cell, double alpha) const {
     for (std::size_t t = 0; t < records_.targets(); ++t) {
       const TargetJudge& judge = records_.judges()[t];
-      const SampleSummary s = judge.summary(records_[cell].fresh, t);
-      if (s.runs < kLeastReplications || !judge.holds(s, alpha, records_.usual(t))) return false;
+      const Evidence e = judge.evidence(records_[cell].fresh, t);
+      if (e.x.runs < kLeastReplications || !judge.holds(e, alpha, records_.usual(t))) return false;
     }
     return true;
   }
@@ -205,7 +206,7 @@ class Selector {
     for (std::size_t t = 0; t < records_.targets(); ++t) {
       const TargetJudge& judge = records_.judges()[t];
       const double each = alpha / static_cast<double>(records_.targets());
-      if (judge.misses(judge.summary(records_[cell].fresh, t), each, records_.usual(t)))
+      if (judge.misses(judge.evidence(records_[cell].fresh, t).x, each, records_.usual(t)))
         return true;
     }
     return false;
@@ -217,7 +218,7 @@ class Selector {
     for (std::size_t t = 0; t < records_.targets(); ++t) {
       const TargetJudge& judge = records_.judges()[t];
       bound.push_back(
-          judge.bound(judge.summary(records_[cell].fresh, t), alpha, records_.usual(t)));
+          judge.bound(judge.evidence(records_[cell].fresh, t), alpha, records_.usual(t)));
     }
   }
 
@@ -280,7 +281,7 @@ class Selector {
     out.reason = reason(cell);
     out.replications = static_cast<std::uint32_t>(record.best_runs().size());
     for (std::size_t t = 0; t < records_.targets(); ++t) {
-      out.mean.push_back(records_.judges()[t].summary(record.best_runs(), t).mean);
+      out.mean.push_back(records_.judges()[t].evidence(record.best_runs(), t).x.mean);
     }
     using State = SelectionState;
     out.state = record.excluded                                    ? State::kExcluded
@@ -319,7 +320,7 @@ class Selector {
     std::size_t tightest = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const SampleSummary s = records_.judges()[t].summary(records_[cell].best_runs(), t);
+      const SampleSummary s = records_.judges()[t].evidence(records_[cell].best_runs(), t).x;
       const double z = records_.judges()[t].distance(s) /
                        std::max(1e-12, relative_error(s, records_.judges()[t].kind()));
       if (z < least) {
@@ -333,7 +334,7 @@ class Selector {
   std::string more_runs(std::uint32_t cell, std::size_t t) const {
     const TargetJudge& judge = records_.judges()[t];
     const SelectionTarget& target = problem_.targets[t];
-    const SampleSummary s = judge.summary(records_[cell].best_runs(), t);
+    const SampleSummary s = judge.evidence(records_[cell].best_runs(), t).x;
     const double error = relative_error(s, judge.kind(), records_.usual(t)) * std::sqrt(s.worth);
     const double distance = judge.distance(s);
     const std::string close =

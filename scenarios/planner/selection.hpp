@@ -35,8 +35,10 @@ namespace spillway {
 struct CellSample {
   std::vector<double> x;
   std::vector<double> weight;  ///< requests behind each x; 0: none, the sample counts for nothing
-  bool cut = false;            ///< stopped early: the whole run would be at least this far off
-  bool excluded = false;       ///< cannot be judged (cold-limited)
+  /// Of targets that are shares: the percentile that the share stands for. May be left empty.
+  std::vector<double> value{};
+  bool cut = false;       ///< stopped early: the whole run would be at least this far off
+  bool excluded = false;  ///< cannot be judged (cold-limited)
 };
 
 struct SelectionTarget {
@@ -44,6 +46,7 @@ struct SelectionTarget {
   double limit = 0;
   bool at_least = false;
   bool share = false;  ///< x is a share of requests: bounds are taken on the logit scale near 0, 1
+  double value_limit = 0;  ///< of the percentile behind a share; 0: unknown
 };
 
 struct SelectionProblem {

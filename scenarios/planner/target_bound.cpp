@@ -22,6 +22,7 @@ constexpr double kFewClusters = 4;
 // that keeps "no request missed" from being read as so many independent successes.
 constexpr double kUnseenCluster = 20;
 constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr double kMostSteps = 600;  // of e: what follows stays finite
 
 /// Of the variance of `s` runs, where a run has this cv^2.
 double degrees_of_freedom(const SampleSummary& s, double cv2, double kurtosis) {
@@ -44,13 +45,12 @@ double counted_upper(const SampleSummary& s, double alpha, std::optional<double>
 
 double share_upper(const SampleSummary& s, double alpha, std::optional<double> usual) {
   if (s.mean >= 1) return 1;
+  if (is_rare(s)) return counted_upper(s, alpha, usual);
   const double variance = share_variance(s);
-  const double clusters = variance > 0 ? s.worth * s.mean * s.mean / variance : 0;
-  if (s.runs < 2 || clusters < kFewClusters) return counted_upper(s, alpha, usual);
   const double dof = degrees_of_freedom(s, variance / (s.mean * s.mean), kShareKurtosis);
   const double odds = s.mean / (1 - s.mean);
   const double error = std::sqrt(variance / s.worth) / (s.mean * (1 - s.mean));
-  const double worst = odds * det::exp(std::min(700.0, upper_t(alpha, dof) * error));
+  const double worst = odds * det::exp(std::min(kMostSteps, upper_t(alpha, dof) * error));
   return worst / (1 + worst);
 }
 
@@ -60,7 +60,7 @@ double figure_bound(const SampleSummary& s, double alpha, double side) {
   const double error = std::sqrt(s.variance / s.worth);
   if (s.mean <= 0) return s.mean + side * upper_t(alpha, s.runs - 1) * error;
   const double dof = degrees_of_freedom(s, s.variance / (s.mean * s.mean), kFigureKurtosis);
-  const double steps = std::min(700.0, upper_t(alpha, dof) * error / s.mean);
+  const double steps = std::min(kMostSteps, upper_t(alpha, dof) * error / s.mean);
   return s.mean * det::exp(side * steps);
 }
 
@@ -109,6 +109,11 @@ std::optional<double> dispersion(const SampleSummary& s, FigureKind kind) {
   if (kind == FigureKind::kFigure) return s.variance / (s.mean * s.mean);
   if (s.mean <= 0 || s.mean >= 1) return {};
   return std::max(1.0, s.variance * s.requests / (s.mean * (1 - s.mean)));
+}
+
+bool is_rare(const SampleSummary& s) {
+  const double variance = share_variance(s);
+  return s.runs < 2 || s.worth * s.mean * s.mean < kFewClusters * variance || s.mean == 0;
 }
 
 double upper_bound(const SampleSummary& s, FigureKind kind, double alpha,

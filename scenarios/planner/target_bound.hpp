@@ -16,7 +16,7 @@
 //
 // The system above then covers 97.7% two-sided, and others between 93% and 97% (tests/long
 // coverage). A share that hardly any run shows has no spread to speak of; it is bounded by
-// counting instead, as if clusters were counted (Clopper and Pearson's bound in Poisson's form).
+// counting clusters instead (Clopper and Pearson's bound, in Poisson's form).
 //
 // Runs are worth `worth` independent ones: n draws of a generated workload are worth n; n resamples
 // of a recording are worth 1 / (length + 1/n), see sim/paired_difference.hpp: `length` is that of a
@@ -54,6 +54,9 @@ SampleSummary summarise(std::span<const double> x, std::span<const double> weigh
 /// that come as one (the variance over that of independent requests, at least 1); figures: cv^2.
 /// None where a single run, or a share of 0 or 1, tells nothing.
 std::optional<double> dispersion(const SampleSummary& s, FigureKind kind);
+
+/// Whether a share rests on so few clusters of requests that they have to be counted.
+bool is_rare(const SampleSummary& s);
 
 /// The figure is at most this, but for a chance of `alpha`. `usual` is the dispersion of cells
 /// nearby, which counts where the runs have too few clusters of their own.

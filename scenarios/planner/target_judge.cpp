@@ -1,7 +1,6 @@
 #include "scenarios/planner/target_judge.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/det_math.hpp"
 
@@ -17,44 +16,55 @@ double log_odds(double p) {
 
 }  // namespace
 
-SampleSummary TargetJudge::summary(std::span<const CellSample> runs, std::size_t index) const {
+Evidence TargetJudge::evidence(std::span<const CellSample> runs, std::size_t index) const {
   std::vector<double> x;
   std::vector<double> weight;
+  std::vector<double> value;
   for (const CellSample& run : runs) {
     x.push_back(run.x[index]);
     weight.push_back(run.weight.empty() ? 1 : run.weight[index]);
+    if (!run.value.empty()) value.push_back(run.value[index]);
   }
-  return summarise(x, weight, kind(), replication_, length_);
+  Evidence out;
+  out.x = summarise(x, weight, kind(), replication_, length_);
+  if (target_.share && target_.value_limit > 0 && value.size() == x.size()) {
+    out.value = summarise(value, weight, FigureKind::kFigure, replication_, length_);
+  }
+  return out;
 }
 
-double TargetJudge::distance(const SampleSummary& s) const {
+double TargetJudge::distance(const SampleSummary& x) const {
   const double limit = target_.limit;
   const double side = target_.at_least ? -1 : 1;
-  const bool open = target_.share ? limit > 0 && limit < 1 : limit > 0 && s.mean > 0;
-  if (s.runs == 0) return 0;
-  if (!open) return within(s.mean) ? kFar : -kFar;
-  if (!target_.share) return side * det::ln(limit / s.mean);
+  const bool open = target_.share ? limit > 0 && limit < 1 : limit > 0 && x.mean > 0;
+  if (x.runs == 0) return 0;
+  if (!open) return within(x.mean) ? kFar : -kFar;
+  if (!target_.share) return side * det::ln(limit / x.mean);
   // Half a request more and less than none and all have odds.
-  const double half = std::min(0.5, 0.5 / (s.requests * s.worth));
-  return side * (log_odds(limit) - log_odds(std::clamp(s.mean, half, 1 - half)));
+  const double half = std::min(0.5, 0.5 / (x.requests * x.worth));
+  return side * (log_odds(limit) - log_odds(std::clamp(x.mean, half, 1 - half)));
 }
 
-double TargetJudge::bound(const SampleSummary& s, double alpha, std::optional<double> usual) const {
-  return target_.at_least ? lower_bound(s, kind(), alpha, usual)
-                          : upper_bound(s, kind(), alpha, usual);
+double TargetJudge::bound(const Evidence& e, double alpha, std::optional<double> usual) const {
+  if (target_.at_least) return lower_bound(e.x, kind(), alpha, usual);
+  const bool close_look = target_.share && is_rare(e.x) && e.value.runs >= kLeastReplications;
+  if (close_look && upper_bound(e.value, FigureKind::kFigure, alpha) <= target_.value_limit) {
+    return upper_bound(e.x, kind(), alpha, 1);
+  }
+  return upper_bound(e.x, kind(), alpha, usual);
 }
 
-bool TargetJudge::holds(const SampleSummary& s, double alpha, std::optional<double> usual) const {
-  if (s.runs == 0) return false;
-  if (target_.limit == 0 && s.mean == 0) return true;
-  return within(s.mean) && within(bound(s, alpha, usual));
+bool TargetJudge::holds(const Evidence& e, double alpha, std::optional<double> usual) const {
+  if (e.x.runs == 0) return false;
+  if (target_.limit == 0 && e.x.mean == 0) return true;
+  return within(e.x.mean) && within(bound(e, alpha, usual));
 }
 
-bool TargetJudge::misses(const SampleSummary& s, double alpha, std::optional<double> usual) const {
-  if (s.runs == 0 || within(s.mean)) return false;
+bool TargetJudge::misses(const SampleSummary& x, double alpha, std::optional<double> usual) const {
+  if (x.runs == 0 || within(x.mean)) return false;
   if (target_.limit == 0 && target_.share) return true;
-  return !within(target_.at_least ? upper_bound(s, kind(), alpha, usual)
-                                  : lower_bound(s, kind(), alpha, usual));
+  return !within(target_.at_least ? upper_bound(x, kind(), alpha, usual)
+                                  : lower_bound(x, kind(), alpha, usual));
 }
 
 bool TargetJudge::misses_by_far(std::span<const CellSample> runs, std::size_t index,
