@@ -4,6 +4,7 @@
 
 #include "reports/plan/confidence_json.hpp"
 #include "reports/plan/cost_json.hpp"
+#include "reports/plan/judgement_json.hpp"
 #include "reports/plan/point_json.hpp"
 #include "reports/plan/sensitivity_json.hpp"
 
@@ -62,6 +63,7 @@ json to_json(const PlanResult& plan) {
     // How it was computed, not what came out: no part of the digest.
     out["sim"] = {{"runs_reused", plan.confidence->reused}};
   }
+  add_judgement(plan, out);
   if (plan.cost) out["cost"] = to_json(*plan.cost);
   if (plan.regret) out["regret"] = to_json(*plan.regret);
   if (plan.sensitivity) out["sensitivity"] = to_json(*plan.sensitivity);
@@ -96,6 +98,7 @@ PlanResult plan_from_json(const json& j) {
     plan.confidence = confidence_from_json(j.at("confidence"));
     plan.confidence->reused = j.at("sim").at("runs_reused");
   }
+  read_judgement(j, plan);
   if (j.contains("cost")) plan.cost = cost_from_json(j.at("cost"));
   if (j.contains("regret")) plan.regret = regret_from_json(j.at("regret"));
   if (j.contains("sensitivity")) plan.sensitivity = sensitivity_from_json(j.at("sensitivity"));

@@ -5,6 +5,7 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/cost_report.hpp"
+#include "reports/plan/judgement_json.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/point_json.hpp"
 #include "reports/plan/sensitivity_report.hpp"
@@ -89,6 +90,7 @@ std::vector<std::string> decision_sentences(const PlanResult& plan) {
                               plan.first_breach.empty() ? "" : ", first by ", plan.first_breach));
   }
   out.insert(out.end(), plan.notes.begin(), plan.notes.end());
+  for (std::string& sentence : judgement_sentences(plan)) out.push_back(std::move(sentence));
   return out;
 }
 
@@ -174,6 +176,7 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
     }
   }
   decision.tables.push_back(plan_table(plan));
+  for (Table& table : judgement_tables(plan)) decision.tables.push_back(std::move(table));
   report.sections.push_back(std::move(decision));
 
   Section curves;

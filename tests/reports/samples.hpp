@@ -110,6 +110,8 @@ inline PlanResult sample_plan() {
   plan.verdict = "16GiB of dram is the smallest size that meets the targets.";
   plan.binding = "capacity: a smaller tier misses p99_ttft_ms";
   plan.headroom = 0.31;
+  plan.judgement.binding_kind = "capacity";
+  plan.judgement.verdicts = {{"cold-limited", "The trace is too short for 64GiB."}};
   plan.notes = {"Sizes between those listed were not tried."};
   return plan;
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "reports/plan/flags_json.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "tests/scenarios/run_setup.hpp"
 
@@ -61,30 +62,31 @@ TEST_CASE("the largest size tried is no knee", "[scenarios]") {
         1);
 }
 
-TEST_CASE("what binds beyond the largest size tried is not known", "[scenarios]") {
+TEST_CASE("capacity binds where more is repeated than the largest size tried supplies",
+          "[scenarios]") {
   // 44 of 50 requests repeat a document, which no size tried holds: 88%.
   const PlanResult plan = plan_of(
       planned(R"(["0blocks", "96blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 1}])"}),
       cycle());
   CHECK(plan.recommended == -1);
-  CHECK_THAT(plan.binding,
-             ContainsSubstring("not known: up to 96blocks, the largest size tried, "));
+  CHECK_THAT(plan.binding, ContainsSubstring("capacity: up to 96blocks, the largest size tried, "));
   CHECK_THAT(plan.binding, ContainsSubstring("about 88.0% of prompt blocks are repeated"));
 }
 
-TEST_CASE("compute binds where hardly more is repeated than caches supply", "[scenarios]") {
+TEST_CASE("nothing binds where the SLO is met and hardly more is repeated than caches supply",
+          "[scenarios]") {
   const PlanResult plan = plan_of(
       planned(R"(["384blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}), cycle());
   CHECK(plan.recommended == 0);
   CHECK_THAT(plan.verdict, ContainsSubstring("The smallest dram tried, 384blocks, meets the SLO"));
-  CHECK_THAT(plan.binding, ContainsSubstring("compute: caches supply 8"));
+  CHECK_THAT(plan.binding, ContainsSubstring("none: caches supply 8"));
 }
 
 TEST_CASE("requests that arrive faster than they leave are called overload", "[scenarios]") {
   // One every millisecond, each 12.24 ms of prefill: 50 arrive in 49 ms and take 0.6 s.
   const PlanResult plan = plan_of(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
                                   repeating(50, 50, 1, 1));
-  CHECK_THAT(plan.binding, ContainsSubstring("overload: requests arrive at 1,020/s and leave at "));
+  CHECK_THAT(plan.binding, ContainsSubstring("overload, requests arrive at 1,020/s and leave at "));
 }
 
 TEST_CASE("overload is judged at the speed that arrivals have", "[scenarios]") {
@@ -98,7 +100,7 @@ TEST_CASE("overload is judged at the speed that arrivals have", "[scenarios]") {
         .binding;
   };
   CHECK_THAT(binding("1"), !ContainsSubstring("overload"));
-  CHECK_THAT(binding("100"), ContainsSubstring("overload: requests arrive at 1,020/s"));
+  CHECK_THAT(binding("100"), ContainsSubstring("overload, requests arrive at 1,020/s"));
 }
 
 TEST_CASE("clients that hold requests back are overload as well, those that wait are not",
@@ -228,8 +230,10 @@ TEST_CASE("the flags to set are those of the recommended size", "[scenarios]") {
   REQUIRE(plan.recommended == 1);
   const std::string flags =
       "Set in vLLM (vllm@0.23): --kv-offloading-backend native --kv-offloading-size 3 "
-      "--num-gpu-blocks-override 65 --max-num-seqs 256 --max-num-batched-tokens 2048";
-  CHECK(std::count(plan.notes.begin(), plan.notes.end(), flags) == 1);
+      "--num-gpu-blocks-override 65 --max-num-seqs 256 --max-num-batched-tokens 2048 "
+      "--no-async-scheduling";
+  REQUIRE(plan.flags);
+  CHECK(flag_sentences(*plan.flags).front() == flags);
 }
 
 TEST_CASE("plans on one thread and on many are the same document", "[scenarios]") {

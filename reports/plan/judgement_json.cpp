@@ -1,0 +1,104 @@
+#include "reports/plan/judgement_json.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/format.hpp"
+#include "reports/plan/flags_json.hpp"
+
+namespace spillway {
+
+using nlohmann::json;
+
+void add_judgement(const PlanResult& plan, json& results) {
+  const PlanJudgement& j = plan.judgement;
+  results["binding_kind"] = j.binding_kind;
+  json& headroom = results["headroom_parts"] = json::array();
+  for (const HeadroomPart& part : j.headroom) {
+    headroom.push_back({{"name", part.name}, {"share", part.share}, {"reason", part.reason}});
+  }
+  json& verdicts = results["verdicts"] = json::array();
+  for (const NamedVerdict& verdict : j.verdicts) {
+    verdicts.push_back({{"code", verdict.code}, {"text", verdict.text}});
+  }
+  json& table = results["decision_table"] = json::array();
+  for (const DecisionRow& row : j.decision_table) {
+    table.push_back({{"situation", row.situation},
+                     {"prefer", row.prefer},
+                     {"avoid", row.avoid},
+                     {"measured", row.measured}});
+  }
+  json& rules = results["rules_of_thumb"] = json::array();
+  for (const RuleOfThumb& rule : j.rules_of_thumb) {
+    rules.push_back({{"rule", rule.rule}, {"here", rule.here}, {"agrees", rule.agrees}});
+  }
+  if (plan.flags) results["flags"] = to_json(*plan.flags);
+}
+
+void read_judgement(const json& results, PlanResult& plan) {
+  PlanJudgement& out = plan.judgement;
+  out.binding_kind = results.at("binding_kind");
+  for (const json& part : results.at("headroom_parts")) {
+    out.headroom.push_back({part.at("name"), part.at("share"), part.at("reason")});
+  }
+  for (const json& verdict : results.at("verdicts")) {
+    out.verdicts.push_back({verdict.at("code"), verdict.at("text")});
+  }
+  for (const json& row : results.at("decision_table")) {
+    out.decision_table.push_back(
+        {row.at("situation"), row.at("prefer"), row.at("avoid"), row.at("measured")});
+  }
+  for (const json& rule : results.at("rules_of_thumb")) {
+    out.rules_of_thumb.push_back({rule.at("rule"), rule.at("here"), rule.at("agrees")});
+  }
+  if (results.contains("flags")) plan.flags = flags_from_json(results.at("flags"));
+}
+
+std::vector<std::string> judgement_sentences(const PlanResult& plan) {
+  std::vector<std::string> out;
+  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
+    out.push_back(fmt::format("{}: {}", verdict.code, verdict.text));
+  }
+  for (const DecisionRow& row : plan.judgement.decision_table) {
+    out.push_back(fmt::format("Decision table, \"{}\": prefer {}, avoid {} ({})", row.situation,
+                              row.prefer, row.avoid, row.measured));
+  }
+  for (const RuleOfThumb& rule : plan.judgement.rules_of_thumb) {
+    if (rule.agrees) continue;
+    out.push_back(fmt::format("Not as the rule of thumb \"{}\": {}", rule.rule, rule.here));
+  }
+  if (!plan.flags) return out;
+  for (std::string& sentence : flag_sentences(*plan.flags)) out.push_back(std::move(sentence));
+  return out;
+}
+
+std::vector<Table> judgement_tables(const PlanResult& plan) {
+  const PlanJudgement& j = plan.judgement;
+  std::vector<Table> out;
+  if (!j.headroom.empty()) {
+    Table& table = out.emplace_back();
+    table.title = "Headroom";
+    table.header = {"part", "share", "reason"};
+    for (const HeadroomPart& part : j.headroom) {
+      table.rows.push_back({part.name, format_percent(part.share), part.reason});
+    }
+  }
+  if (!j.decision_table.empty()) {
+    Table& table = out.emplace_back();
+    table.title = "Rows of the decision table that apply";
+    table.header = {"situation", "prefer", "avoid", "measured here"};
+    for (const DecisionRow& row : j.decision_table) {
+      table.rows.push_back({row.situation, row.prefer, row.avoid, row.measured});
+    }
+  }
+  if (!j.rules_of_thumb.empty()) {
+    Table& table = out.emplace_back();
+    table.title = "Rules of thumb";
+    table.header = {"rule", "here", "agrees"};
+    for (const RuleOfThumb& rule : j.rules_of_thumb) {
+      table.rows.push_back({rule.rule, rule.here, rule.agrees ? "yes" : "no"});
+    }
+  }
+  return out;
+}
+
+}  // namespace spillway

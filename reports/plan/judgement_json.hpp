@@ -1,0 +1,25 @@
+// What a plan's judgement says: as members of its results, as sentences, and as tables.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "reports/report.hpp"
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+/// Adds binding_kind, headroom_parts, verdicts, decision_table, rules_of_thumb and flags.
+void add_judgement(const PlanResult& plan, nlohmann::json& results);
+
+/// Reads them back. Throws nlohmann::json::exception when a member is missing or of another type.
+void read_judgement(const nlohmann::json& results, PlanResult& plan);
+
+/// Verdicts, rules of thumb that do not agree, and the flags to set.
+std::vector<std::string> judgement_sentences(const PlanResult& plan);
+
+/// Headroom, decision table and all rules of thumb; empty tables are left out.
+std::vector<Table> judgement_tables(const PlanResult& plan);
+
+}  // namespace spillway

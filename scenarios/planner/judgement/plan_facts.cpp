@@ -1,0 +1,173 @@
+#include "scenarios/planner/judgement/plan_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+#include "scenarios/simulation.hpp"
+#include "sim/error.hpp"
+#include "traces/stats/reuse_curve.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Distance to a target as a share of it.
+double distance(double value, double target, bool at_least, bool met) {
+  if (target == 0) return met ? 0 : -1;
+  return (at_least ? value - target : target - value) / target;
+}
+
+TargetView view_of(const TargetEstimate& estimate) {
+  TargetView out;
+  out.name = estimate.name;
+  out.tenant = estimate.tenant;
+  out.at_least = estimate.at_least;
+  out.target = estimate.target;
+  out.value = estimate.value;
+  out.met = estimate.met;
+  out.margin = distance(out.value, out.target, out.at_least, out.met);
+  // The pooled percentile may look well where the share of requests that miss is above its limit.
+  if (!out.met && out.margin >= 0) {
+    out.margin = distance(estimate.x, estimate.limit, out.at_least, false);
+  }
+  return out;
+}
+
+std::uint64_t at_share(std::vector<std::uint64_t>& values, double share) {
+  if (values.empty()) return 0;
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+void add_contexts(const Workload& workload, Demand& out) {
+  std::vector<std::uint64_t> tokens;
+  tokens.reserve(workload.size());
+  for (std::uint32_t r = 0; r < workload.size(); ++r) {
+    tokens.push_back(std::uint64_t{workload.input_tokens(RequestId{r})} +
+                     workload.output_tokens(RequestId{r}));
+  }
+  out.context_p50 = at_share(tokens, 0.5);
+  out.context_p95 = at_share(tokens, 0.95);
+}
+
+/// How much of the prompts is common to many requests: system prompts, templates.
+void add_common(const Workload& workload, Demand& out) {
+  std::vector<std::uint32_t> requests(workload.unique_blocks(), 0);
+  for (const TraceBlockId id : workload.columns().chain) ++requests[raw(id)];
+  const std::uint32_t many = std::max(10U, workload.size() / 100);
+  double common = 0;
+  double all = 0;
+  for (std::uint32_t r = 0; r < workload.size(); ++r) {
+    all += workload.input_tokens(RequestId{r});
+    for (const TraceBlockId id : workload.full_chain(RequestId{r})) {
+      if (requests[raw(id)] < many) break;
+      common += workload.block_tokens();
+    }
+  }
+  if (all == 0) return;
+  out.common_share = common / all;
+  out.common_tokens = common / workload.size();
+}
+
+Demand demand_of(const Scenario& scenario, const Workload& workload) {
+  Demand out;
+  const ReuseCurve curve = reuse_curve(workload, TouchOrder::kReverse, Atomicity::kRequest);
+  if (curve.references > 0) {
+    out.reusable =
+        static_cast<double>(curve.block.infinite_hits()) / static_cast<double>(curve.references);
+  }
+  out.arrivals_s = offered_span_s(scenario.workload, workload);
+  add_contexts(workload, out);
+  add_common(workload, out);
+  return out;
+}
+
+}  // namespace
+
+std::string TargetView::label() const {
+  return tenant.empty() ? name : fmt::format("{} of {}", name, tenant);
+}
+
+std::string TargetView::text() const {
+  return fmt::format("{} is {}, target {} {}", label(), format_real(value),
+                     at_least ? "at least" : "at most", format_real(target));
+}
+
+std::vector<TargetView> targets_of(const PlanPoint& point) {
+  std::vector<TargetView> out;
+  for (const TargetEstimate& estimate : point.targets) out.push_back(view_of(estimate));
+  if (!out.empty()) return out;
+  for (const SloResult& slo : point.run.slo) {
+    out.push_back({slo.name, slo.tenant, slo.at_least, slo.target, slo.value, slo.passed,
+                   distance(slo.value, slo.target, slo.at_least, slo.passed)});
+  }
+  return out;
+}
+
+TargetView tightest(const PlanPoint& point) {
+  const std::vector<TargetView> targets = targets_of(point);
+  KV_ASSERT(!targets.empty(), "a plan has a target");
+  return *std::min_element(
+      targets.begin(), targets.end(),
+      [](const TargetView& a, const TargetView& b) { return a.margin < b.margin; });
+}
+
+const LinkResult* busiest_link(const RunResult& run) {
+  const LinkResult* out = nullptr;
+  for (const LinkResult& link : run.links) {
+    if (out == nullptr || link.busy_fraction > out->busy_fraction) out = &link;
+  }
+  return out;
+}
+
+PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload)
+    : plan_(plan), space_(space), workload_(workload) {
+  KV_ASSERT(plan.points.size() == space.cells.size(), "{} points of {} cells", plan.points.size(),
+            space.cells.size());
+  judged_ = plan.recommended >= 0 ? plan.recommended : nearest();
+  const std::uint32_t variant = space.cells[static_cast<std::size_t>(judged_)].variant;
+  for (std::size_t i = 0; i < space.cells.size(); ++i) {
+    if (space.cells[i].variant == variant) line_.push_back(static_cast<int>(i));
+  }
+  demand_ = demand_of(scenario(judged_), workload);
+}
+
+std::size_t PlanFacts::place() const {
+  return static_cast<std::size_t>(std::find(line_.begin(), line_.end(), judged_) - line_.begin());
+}
+
+std::string PlanFacts::label(int index) const {
+  const PlanPoint& p = point(index);
+  return space_.variants.size() > 1 && !p.name.empty() ? p.name : p.capacity;
+}
+
+int PlanFacts::without_tier() const {
+  const int first = line_.front();
+  return point(first).run.tiers.size() < 2 ? first : -1;
+}
+
+/// By the tightest target; sizes that cannot be judged come last.
+int PlanFacts::nearest() const {
+  int best = 0;
+  const auto key = [&](int i) {
+    return std::pair(point(i).cold_limited ? 0 : 1, tightest(point(i)).margin);
+  };
+  for (int i = 1; i < static_cast<int>(plan_.points.size()); ++i) {
+    if (key(i) > key(best)) best = i;
+  }
+  return best;
+}
+
+/// Half of the requests wait longer than a tenth of the time over which they all fall due, in the
+/// server's queue or in the clients'.
+bool PlanFacts::overloaded(int index) const {
+  const RunResult& r = run(index);
+  const double wait_ms = r.queue_time.median_ms + r.client_queue_time.median_ms;
+  return demand_.arrivals_s > 0 && wait_ms / 1e3 > demand_.arrivals_s / 10;
+}
+
+}  // namespace spillway

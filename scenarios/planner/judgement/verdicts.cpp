@@ -1,0 +1,236 @@
+// Named verdicts: what a reader must not miss, each with the figures that say so.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+#include "scenarios/planner/judgement/parts.hpp"
+
+namespace spillway {
+
+namespace {
+
+void add(PlanResult& plan, const char* code, std::string text) {
+  plan.judgement.verdicts.push_back({code, std::move(text)});
+}
+
+/// How much worse `at` is than `before`, as a share; negative where it is better.
+double loss(const TargetView& before, const TargetView& at) {
+  const double worse = at.at_least ? before.value - at.value : at.value - before.value;
+  const double base = at.at_least ? std::max(before.value, at.value) : before.value;
+  if (base > 0) return worse / base;
+  return worse > 0 ? 1 : 0;
+}
+
+/// The target that is worst off at `at` beside `before`; both met or both far from it count too.
+std::size_t most_hurt(const std::vector<TargetView>& before, const std::vector<TargetView>& at) {
+  std::size_t out = 0;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    const auto rank = [&](std::size_t k) {
+      return std::pair(before[k].met && !at[k].met, loss(before[k], at[k]));
+    };
+    if (rank(i) > rank(out)) out = i;
+  }
+  return out;
+}
+
+bool hurts(const TargetView& before, const TargetView& at) {
+  return loss(before, at) > kSlower || (before.met && !at.met && loss(before, at) > 0);
+}
+
+/// "h2d is busy 12% at 16GiB, 97% at 64GiB"
+std::string utilisation(const PlanFacts& facts, const std::string& link) {
+  std::vector<std::string> parts;
+  for (const int i : facts.line()) {
+    for (const LinkResult& l : facts.run(i).links) {
+      if (l.name != link) continue;
+      parts.push_back(
+          fmt::format("{} at {}", format_percent(l.busy_fraction), facts.point(i).capacity));
+    }
+  }
+  return fmt::format("link {} is busy {}", link, fmt::join(parts, ", "));
+}
+
+/// Sizes that are slower than no tier at all, on the same requests.
+void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
+  const int none = facts.without_tier();
+  if (none < 0) return;
+  const std::vector<TargetView> before = targets_of(facts.point(none));
+  std::vector<std::string> sizes;
+  int worst = -1;
+  std::size_t target = 0;
+  for (const int i : facts.line()) {
+    if (i == none) continue;
+    const std::vector<TargetView> at = targets_of(facts.point(i));
+    const std::size_t t = most_hurt(before, at);
+    if (!hurts(before[t], at[t])) continue;
+    sizes.push_back(facts.point(i).capacity);
+    if (worst < 0 ||
+        loss(before[t], at[t]) > loss(before[target], targets_of(facts.point(worst))[target])) {
+      worst = i;
+      target = t;
+    }
+  }
+  if (worst < 0) return;
+  const TargetView at = targets_of(facts.point(worst))[target];
+  std::string text =
+      fmt::format("offload will hurt at {}: {} is {} with {} and {} without, on the same requests",
+                  fmt::join(sizes, ", "), at.label(), format_real(at.value),
+                  facts.point(worst).capacity, format_real(before[target].value));
+  const RunResult& run = facts.run(worst);
+  if (run.load_choice && run.load_choice->break_even_tokens == 0) {
+    text += "; no prefix comes sooner over the idle link than it is computed";
+  } else if (run.load_choice) {
+    text += fmt::format("; on an idle link loads win from {} tokens on",
+                        format_count(run.load_choice->break_even_tokens));
+  }
+  if (const LinkResult* link = busiest_link(run)) text += "; " + utilisation(facts, link->name);
+  add(plan, "offload-hurts", std::move(text));
+}
+
+bool is_link(const RunResult& run, const std::string& name) {
+  return std::any_of(run.links.begin(), run.links.end(),
+                     [&](const LinkResult& link) { return link.name == name; });
+}
+
+/// Whether a link decides how this run went.
+bool link_decides(const RunResult& run) {
+  const LinkResult* link = busiest_link(run);
+  if (link == nullptr) return false;
+  if (link->busy_fraction >= kBusyLink) return true;
+  return run.binding && is_link(run, run.binding->resource);
+}
+
+/// Where a larger tier is slower and a link is why; or where a link binds the judged size.
+void say_link_bound(PlanResult& plan, const PlanFacts& facts) {
+  std::vector<std::string> slower;
+  std::string link;
+  std::string figures;
+  for (std::size_t k = 1; k < facts.line().size(); ++k) {
+    const int i = facts.line()[k];
+    if (!link_decides(facts.run(i))) continue;
+    // Beside the best of the smaller sizes: a slow decline counts as well.
+    const std::vector<TargetView> at = targets_of(facts.point(i));
+    int best = -1;
+    std::size_t target = 0;
+    for (std::size_t b = 0; b < k; ++b) {
+      const std::vector<TargetView> before = targets_of(facts.point(facts.line()[b]));
+      const std::size_t t = most_hurt(before, at);
+      if (!hurts(before[t], at[t])) continue;
+      if (best >= 0 &&
+          loss(before[t], at[t]) <= loss(targets_of(facts.point(best))[target], at[target])) {
+        continue;
+      }
+      best = facts.line()[b];
+      target = t;
+    }
+    if (best < 0) continue;
+    slower.push_back(facts.point(i).capacity);
+    link = busiest_link(facts.run(i))->name;
+    figures = fmt::format("{} is {} at {} and {} at {}", at[target].label(),
+                          format_real(targets_of(facts.point(best))[target].value),
+                          facts.point(best).capacity, format_real(at[target].value),
+                          facts.point(i).capacity);
+  }
+  if (!slower.empty()) {
+    if (plan.confidence && plan.confidence->boundary != "none") {
+      plan.confidence->boundary = "non_monotone";
+    }
+    add(plan, "link-bound",
+        fmt::format("more {} is slower at {}, where the link is the bottleneck: {}; {}. The "
+                    "boundary is non_monotone: every size was run, none was inferred from its "
+                    "neighbours",
+                    plan.tier, fmt::join(slower, ", "), figures, utilisation(facts, link)));
+    return;
+  }
+  const RunResult& run = facts.run(facts.judged());
+  if (!link_decides(run) || run.tiers.size() < 2) return;
+  const LinkResult& busiest = *busiest_link(run);
+  add(plan, "link-bound",
+      fmt::format("link {} decides {}: {}. A larger {} adds to what it has to carry", busiest.name,
+                  facts.point(facts.judged()).capacity, utilisation(facts, busiest.name),
+                  plan.tier));
+}
+
+void say_cold_limited(PlanResult& plan, const PlanFacts& facts) {
+  std::vector<std::string> sizes;
+  for (const int i : facts.line()) {
+    if (facts.point(i).cold_limited) sizes.push_back(facts.point(i).capacity);
+  }
+  if (sizes.empty()) return;
+  add(plan, "cold-limited",
+      fmt::format("the trace is too short for {}: it never fills {}, so that {} judged cold and "
+                  "left out",
+                  fmt::join(sizes, ", "), sizes.size() == 1 ? "it" : "them",
+                  sizes.size() == 1 ? "it is" : "they are"));
+}
+
+/// Claim 11: with eager inclusive copies a tier no larger than HBM holds what HBM holds already.
+void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
+  const int none = facts.without_tier();
+  if (none < 0 || facts.run(none).swap) return;
+  const double without = cached_share(facts.run(none));
+  std::vector<std::string> sizes;
+  bool all = true;
+  bool within_hbm = true;
+  const std::uint64_t hbm = facts.run(none).tiers.front().capacity_blocks;
+  double most = without;
+  for (const int i : facts.line()) {
+    if (i == none) continue;
+    const RunResult& run = facts.run(i);
+    const double here = cached_share(run);
+    if (here - without >= kWorthwhile) {
+      all = false;
+      continue;
+    }
+    sizes.push_back(facts.point(i).capacity);
+    most = std::max(most, here);
+    within_hbm = within_hbm && run.tiers.size() > 1 && !run.tiers[1].unbounded &&
+                 run.tiers[1].capacity_blocks <= hbm;
+  }
+  if (sizes.empty()) return;
+  std::string why;
+  if (within_hbm) {
+    why = fmt::format(
+        "it is no larger than HBM ({} blocks), and eager inclusive copies put into it what HBM "
+        "holds already",
+        format_count(hbm));
+  } else if (all && facts.demand().reusable < kWorthwhile) {
+    why = fmt::format("prompts repeat {} of their blocks", format_percent(facts.demand().reusable));
+  } else if (all) {
+    why =
+        fmt::format("HBM ({} blocks) supplies what is repeated at these sizes", format_count(hbm));
+  } else {
+    why = "what returns has left it before";
+  }
+  add(plan, "tier-adds-nothing",
+      fmt::format("the {} tier adds nothing at {}: caches supply {} of prompt tokens with it and "
+                  "{} without; {}",
+                  plan.tier, fmt::join(sizes, ", "), format_percent(most), format_percent(without),
+                  why));
+}
+
+void say_overload(PlanResult& plan, const PlanFacts& facts) {
+  if (!facts.overloaded(facts.judged())) return;
+  const RunResult& run = facts.run(facts.judged());
+  add(plan, "overload",
+      fmt::format("half of the requests wait longer than {} at {}: they arrive at {}/s for {} s "
+                  "and leave at {}/s. Sizes are compared under a queue that never ends",
+                  format_ms(run.queue_time.median_ms + run.client_queue_time.median_ms),
+                  facts.point(facts.judged()).capacity,
+                  format_real(static_cast<double>(run.requests) / facts.demand().arrivals_s),
+                  format_real(facts.demand().arrivals_s), format_real(run.request_throughput)));
+}
+
+}  // namespace
+
+void name_verdicts(PlanResult& plan, const PlanFacts& facts) {
+  say_offload_hurts(plan, facts);
+  say_link_bound(plan, facts);
+  say_cold_limited(plan, facts);
+  say_adds_nothing(plan, facts);
+  say_overload(plan, facts);
+}
+
+}  // namespace spillway

@@ -1,0 +1,63 @@
+// What a plan's judgement says, there and back, and as a reader sees it.
+#include "reports/plan/judgement_json.hpp"
+
+#include "reports/plan/flags_json.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway {
+namespace {
+
+PlanResult judged() {
+  PlanResult plan;
+  plan.judgement.binding_kind = "bandwidth";
+  plan.judgement.headroom = {{"target", 0.25, "p99_ttft_ms is 750, target at most 1,000"}};
+  plan.judgement.decision_table = {{"tensor parallel over several GPUs", "pools", "sizes", "TP 2"}};
+  plan.judgement.verdicts = {{"link-bound", "link h2d is busy 97.0%"}};
+  plan.judgement.rules_of_thumb = {{"250 GB a GPU", "80 GB", true}, {"50-70%", "12.0%", false}};
+  plan.flags = EngineFlags{"vllm",
+                           "vllm@0.25",
+                           {"VLLM_USE_SIMPLE_KV_OFFLOAD=1"},
+                           {"--kv-offloading-size 64", "--max-num-seqs 256"},
+                           {"64 GiB"},
+                           {"classes of \n tenants"}};
+  return plan;
+}
+
+TEST_CASE("a judgement comes back from its document as it was", "[reports]") {
+  nlohmann::json results = nlohmann::json::object();
+  add_judgement(judged(), results);
+  PlanResult back;
+  read_judgement(results, back);
+  nlohmann::json again = nlohmann::json::object();
+  add_judgement(back, again);
+  CHECK(again == results);
+  CHECK(results["verdicts"][0]["code"] == "link-bound");
+  CHECK(results["flags"]["release"] == "vllm@0.25");
+}
+
+TEST_CASE("a terminal shows verdicts, disagreeing rules and the flags to set", "[reports]") {
+  const std::vector<std::string> sentences = judgement_sentences(judged());
+  REQUIRE(sentences.size() == 7);
+  CHECK(sentences[0] == "link-bound: link h2d is busy 97.0%");
+  CHECK(sentences[2] == "Not as the rule of thumb \"50-70%\": 12.0%");
+  CHECK(sentences[3] == "Set in vLLM (vllm@0.25): --kv-offloading-size 64 --max-num-seqs 256");
+  CHECK(sentences[4] == "In its environment: VLLM_USE_SIMPLE_KV_OFFLOAD=1");
+}
+
+TEST_CASE("a fragment's comments stay comments, whatever a name holds", "[reports]") {
+  CHECK(shell_fragment(*judged().flags) ==
+        "VLLM_USE_SIMPLE_KV_OFFLOAD=1 \\\n"
+        "vllm serve \"$MODEL\" \\\n"
+        "  --kv-offloading-size 64 \\\n"
+        "  --max-num-seqs 256\n"
+        "# 64 GiB\n"
+        "# not covered: classes of ? tenants\n");
+}
+
+TEST_CASE("a plan without a judgement has no tables of it", "[reports]") {
+  CHECK(judgement_tables(PlanResult()).empty());
+  CHECK(judgement_tables(judged()).size() == 3);
+}
+
+}  // namespace
+}  // namespace spillway
