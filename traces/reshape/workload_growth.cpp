@@ -247,18 +247,21 @@ class Superposition {
       }
       Stream stream(seed_, "growth session", (std::uint64_t{i} << 48) ^ place);
       const std::vector<std::uint32_t>& members = sessions_.like(s);
-      const double within = stream.uniform();
       const std::uint32_t drawn = members[stream.below(members.size())];
-      const auto later = static_cast<std::int64_t>(within * static_cast<double>(gap_ns(s)));
-      add(drawn, sessions_.start_ns[s] - sessions_.start_ns[drawn] + later, ++instances_,
-          population);
+      add(drawn, moved_ns(population, i, s) - sessions_.start_ns[drawn], ++instances_, population);
     }
   }
 
-  /// To the next start; behind the last one, the mean gap.
-  std::int64_t gap_ns(std::uint32_t s) const {
-    if (s + 1 < sessions_.count()) return sessions_.start_ns[s + 1] - sessions_.start_ns[s];
-    return sessions_.span_ns() - (sessions_.start_ns[s] - sessions_.start_ns[0]);
+  /// The start of session `s`, moved around its stretch with all others of the stretch: by as much
+  /// for all of one copy, so that bursts stay bursts, and apart from the recorded ones.
+  std::int64_t moved_ns(std::uint32_t population, std::uint32_t copy, std::uint32_t s) const {
+    const auto [from, to] = sessions_.stretch(s);
+    if (to <= from) return sessions_.start_ns[s];
+    const auto length = static_cast<std::uint64_t>(to - from);
+    Stream stream(seed_, "growth offset",
+                  mix64(joined(population, copy)) ^ static_cast<std::uint64_t>(from));
+    const auto at = static_cast<std::uint64_t>(sessions_.start_ns[s] - from);
+    return from + static_cast<std::int64_t>((at + stream.below(length)) % length);
   }
 
   void add(std::uint32_t session, std::int64_t shift, std::uint32_t instance,

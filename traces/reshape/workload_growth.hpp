@@ -1,11 +1,13 @@
 // The same service with another demand: more sessions, longer ones, less reuse, new tenants.
 //
 // Rate. Whole sessions come or go; pauses within one stay what they are. Below 1 each session stays
-// with that probability. Above 1 all stay and others join: each start is followed by as many more
-// as the rate asks for on average, at random places before the next start (so that days and bursts
-// keep their shape), and each takes its turns, lengths and pauses from a session drawn from the
-// same stratum (workload_sessions.hpp), as a resample would. Blocks of one session alone are fresh
-// in each copy, shared ones keep their ids.
+// with that probability. Above 1 all stay, and as many more join as the rate asks for on average:
+// further copies of the process of starts, of which each start is taken with the probability that
+// is left. A copy is the recorded process moved around each stretch (a stratum's, or an hour) by a
+// random offset, so that days and bursts keep their shape and do not come together with the
+// recorded ones; what starts there is a session drawn from the same stratum
+// (workload_sessions.hpp), as in a resample. Blocks of one session alone are fresh in each copy,
+// shared ones keep their ids.
 //
 // Tenants. Each population beyond the first is a draw of the whole workload as above, whose shared
 // blocks are its own too; 2.5 are two whole populations and one of half the traffic. Its tenants

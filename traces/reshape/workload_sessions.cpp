@@ -59,6 +59,7 @@ bool strata_by_hour(WorkloadSessions& s) {
   }
   s.strata = std::move(hours);
   s.when = "hours of the day";
+  s.by_hour = true;
   return true;
 }
 
@@ -82,6 +83,17 @@ void find_strata(WorkloadSessions& s) {
 std::int64_t WorkloadSessions::span_ns() const {
   const std::int64_t starts = start_ns.back() - start_ns.front();
   return count() < 2 ? starts : starts + starts / (std::int64_t{count()} - 1);
+}
+
+WorkloadSessions::Stretch WorkloadSessions::stretch(std::uint32_t s) const {
+  const std::int64_t end = start_ns.front() + span_ns();
+  if (by_hour) {
+    const std::int64_t hour = start_ns[s] / kHourNs * kHourNs;
+    return {std::max(hour, start_ns.front()), std::min(hour + kHourNs, end)};
+  }
+  const std::uint32_t which = stratum[s];
+  return {start_ns[strata[which].front()],
+          which + 1 < strata.size() ? start_ns[strata[which + 1].front()] : end};
 }
 
 WorkloadSessions find_sessions(const Workload& workload) {

@@ -24,12 +24,20 @@ struct WorkloadSessions {
   std::vector<std::vector<std::uint32_t>> strata;    ///< sessions of each stratum
   std::vector<bool> shared;                          ///< blocks of two sessions or more
   std::vector<bool> lasting;  ///< of these, those whose sessions start half of all starts apart
+  bool by_hour = false;       ///< what strata are
   std::string who;            ///< what a session is here
   std::string when;           ///< what a stratum is
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(start_ns.size()); }
   /// The sessions that may stand for session `s`.
   const std::vector<std::uint32_t>& like(std::uint32_t s) const { return strata[stratum[s]]; }
+  /// The stretch of time around the start of session `s` over which its stratum is taken to be
+  /// alike: from the stratum's first start to the next one's, or the hour of that day.
+  struct Stretch {
+    std::int64_t from_ns = 0;
+    std::int64_t to_ns = 0;
+  };
+  Stretch stretch(std::uint32_t s) const;
   /// From the first start to where the next recording of the same length would have its first: the
   /// last start and a mean gap.
   std::int64_t span_ns() const;

@@ -202,6 +202,74 @@ void check_likeness(const Workload& trace, double share, double longer) {
   CHECK(spans < 1 + longer);
 }
 
+TEST_CASE("a short recording is drawn several times in a row", "[traces]") {
+  // 40 sessions of two turns 5 s apart, one every 10 s: 390 s of starts and a mean gap are 400 s.
+  // Block 0 is everyone's; sessions 2k and 2k + 1 share block 1000 + k; the rest is their own.
+  std::vector<Request> requests;
+  for (std::uint64_t s = 0; s < 40; ++s) {
+    const auto start = static_cast<std::int64_t>(10 * s);
+    requests.push_back({start, s, {0, 1000 + s / 2, 10 * s + 1}, 300});
+    requests.push_back({start + 5, s, {0, 1000 + s / 2, 10 * s + 1, 10 * s + 2}, 400});
+  }
+  const Workload trace = of(requests);
+  const SessionBootstrap bootstrap(trace);
+  const Workload replicate = bootstrap.replicate(3, 7, 3);
+  REQUIRE(replicate.size() == 3 * trace.size());
+  for (std::uint32_t r = 0; r < replicate.size(); ++r) {  // on through the seams
+    CHECK(nanoseconds_of(replicate.arrival(RequestId{r})) == r * 5'000'000'000LL);
+    CHECK(replicate.columns().session[r] == r / 2);
+  }
+  // It begins with the replicate of one recording.
+  const Workload one = bootstrap.replicate(3, 7);
+  for (std::uint32_t r = 0; r < one.size(); ++r) {
+    CHECK(test::chain_of(replicate, r) == test::chain_of(one, r));
+  }
+  // Own blocks (two for each of 120 sessions) are never met again, block 0 always is, and a pair's
+  // is by its own recording alone: it is local in time.
+  std::map<std::uint32_t, std::set<std::uint32_t>> sessions_of_block;
+  std::map<std::uint32_t, std::set<std::uint32_t>> recordings_of_block;
+  for (std::uint32_t r = 0; r < replicate.size(); ++r) {
+    for (const TraceBlockId id : replicate.chain(RequestId{r})) {
+      sessions_of_block[raw(id)].insert(r / 2);
+      recordings_of_block[raw(id)].insert(r / 2 / 40);
+    }
+  }
+  std::size_t own = 0;
+  for (const auto& [id, sessions] : sessions_of_block) {
+    if (recordings_of_block[id].size() > 1) CHECK(id == 0);
+    own += sessions.size() == 1 ? 1 : 0;
+  }
+  CHECK(sessions_of_block[0].size() == 120);
+  CHECK(own >= 240);
+}
+
+TEST_CASE("three short recordings in a row are like one that is three times as long", "[traces]") {
+  // Against the truth: the same process generated for three times as many requests. Chat with ten
+  // system prompts; means over five replicates of each of four recordings.
+  double ratios[4] = {};
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SyntheticConfig config;
+    config.requests = 2000;
+    const Workload recorded = generate_workload(config, seed);
+    config.requests = 6000;
+    const Workload truth = generate_workload(config, seed + 100);
+    const SessionBootstrap bootstrap(recorded);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      const Workload replicate = bootstrap.replicate(1, i, 3);
+      ratios[0] += requests(replicate) / requests(truth) / 20;
+      ratios[1] += mean_input(replicate) / mean_input(truth) / 20;
+      ratios[2] += reused(replicate) / reused(truth) / 20;
+      ratios[3] += span(replicate) / span(truth) / 20;
+    }
+  }
+  INFO("requests " << ratios[0] << ", prompt tokens " << ratios[1] << ", reuse " << ratios[2]
+                   << ", span " << ratios[3]);
+  CHECK(std::fabs(ratios[0] - 1) < 0.03);
+  CHECK(std::fabs(ratios[1] - 1) < 0.05);
+  CHECK(std::fabs(ratios[2] - 1) < 0.02);
+  CHECK(std::fabs(ratios[3] - 1) < 0.10);  // last sessions go on behind the end
+}
+
 TEST_CASE("replicates of generated chat keep counts, lengths and reuse", "[traces]") {
   SyntheticConfig config;
   config.requests = 4000;
