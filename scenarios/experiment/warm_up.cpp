@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "scenarios/experiment/mser.hpp"
 #include "scenarios/run_wiring.hpp"
@@ -17,6 +18,16 @@ constexpr double kMaterial = 0.01;  // a point of hit ratio in a quarter of the 
 constexpr double kMinuteS = 60;
 constexpr double kMostFineBins = 200;
 constexpr double kRequestsABin = 5;
+
+/// Whether what would be left out is less on average than the rest.
+bool begins_lower(const std::vector<double>& series, std::size_t truncated) {
+  if (truncated == 0) return false;
+  const auto at = series.begin() + static_cast<std::ptrdiff_t>(truncated);
+  const double head = std::accumulate(series.begin(), at, 0.0) / static_cast<double>(truncated);
+  const double rest =
+      std::accumulate(at, series.end(), 0.0) / static_cast<double>(series.size() - truncated);
+  return head < rest;
+}
 
 }  // namespace
 
@@ -171,7 +182,9 @@ WarmUp find_warm_up(const WarmUpWatch& watch) {
   const MserResult hit = mser5(hits);
   const MserResult wait = mser5(waits);
   std::size_t truncated = hit.truncated;
-  if (wait.settled) truncated = std::max(truncated, wait.truncated);
+  if (wait.settled && begins_lower(waits, wait.truncated)) {
+    truncated = std::max(truncated, wait.truncated);
+  }
   const Time settled = truncated == 0 ? watch.first_ : std::max(watch.first_, bins[truncated].from);
   const bool stationary =
       watch.cached_ == 0 || (hit.enough && (hit.settled || hit.drift < kMaterial));

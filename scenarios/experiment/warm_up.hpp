@@ -11,8 +11,9 @@
 // the hit ratio is stationary, or has stopped rising by a point in a quarter of the run, the run is
 // as warm as it gets and MSER-5 alone decides. Else, and where there are too few bins to tell, what
 // it shows is a cold cache: "cold-limited". A run without any hit is stationary whatever its
-// length. Load waits that do not become stationary (an overload) are no cold cache; they only do
-// not move the end.
+// length. Load waits that do not become stationary (an overload) are no cold cache and do not move
+// the end. Nor do waits that begin higher than they go on: a cold cache has little to load, so that
+// this is a burst, and leaving bursts out because they come early would flatter the run.
 #pragma once
 
 #include <cstdint>
