@@ -37,7 +37,7 @@ void add_schema(CLI::App& app, CommandList& commands) {
   CLI::App* command = add_command(app, commands, "schema", "Print a JSON Schema",
                                   "  spillway schema scenario\n  spillway schema profile\n",
                                   options->common, [options] { return run(*options); });
-  command->add_option("KIND", options->what, "scenario, result, profile or compute-profile")
+  command->add_option("KIND", options->what, "scenario, result, profile, compute-profile or prices")
       ->required();
 }
 

@@ -288,7 +288,7 @@ def main():
     a = p.parse_args()
     tool = Tool(a.spillway)
     schemas = {name: tool.schema(name)
-               for name in ("scenario", "result", "profile", "compute-profile")}
+               for name in ("scenario", "result", "profile", "compute-profile", "prices")}
     for name, schema in schemas.items():
         try:
             Draft202012Validator.check_schema(schema)
@@ -304,6 +304,10 @@ def main():
     for path in library:
         with open(path) as f:
             complain(scenario, json.loads(without_comments(f.read())), os.path.basename(path))
+    for path in sorted(glob.glob(os.path.join(a.source, "scenarios/library/prices/*.json"))):
+        with open(path) as f:
+            prices = Draft202012Validator(schemas["prices"])
+            complain(prices, json.loads(without_comments(f.read())), os.path.basename(path))
     for path in sorted(glob.glob(os.path.join(a.source, "scenarios/hardware/*.json"))):
         with open(path) as f:
             document = json.load(f)
