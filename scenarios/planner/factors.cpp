@@ -115,7 +115,7 @@ class FactorFinder {
     const bool clients = s_.workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop;
     add(clients ? "clients" : "arrival rate",
         [](double f, WhatIf& run) { scale_rate(run.scenario, f); });
-    add("lengths of prompts and answers", [](double f, WhatIf& run) { run.growth.context = f; });
+    add("length of prompts and answers", [](double f, WhatIf& run) { run.growth.context = f; });
     add("reuse", [](double f, WhatIf& run) { run.growth.reuse = f; });
     Factor& reuse = out_.factors.back();
     reuse.high = 1;  // what a trace does not show cannot be added to it

@@ -202,22 +202,40 @@ class RegretFinder {
     return fmt::format("misses the SLO under {}", fmt::join(missed, ", "));
   }
 
+  /// Whether some cell meets any of the demands, or every one of them.
+  bool counts() const {
+    for (std::size_t d = 1; d < values_.size(); ++d) {
+      if (best(d)) return true;
+    }
+    return false;
+  }
+  bool all_count() const {
+    for (std::size_t d = 0; d < values_.size(); ++d) {
+      if (!best(d)) return false;
+    }
+    return true;
+  }
+
   void say() {
     if (out_.rows.empty()) return;
+    if (!counts()) {
+      out_.says = "No cell meets the SLO under any of the other demands";
+      return;
+    }
     const RegretRow& first = out_.rows.front();
+    const std::string over = all_count() ? "all demands" : "the demands that some cell meets";
     const std::string name = cell_name(point(static_cast<int>(first.point)));
     for (const RegretRow& row : out_.rows) {
       if (static_cast<int>(row.point) != plan_.recommended) continue;
       const bool ties = row.missed == first.missed && row.worst <= first.worst;
-      out_.says = ties
-                      ? fmt::format("Over all demands the recommended {} regrets least too: {}",
-                                    cell_name(point(plan_.recommended)), how(row))
-                      : fmt::format("Over all demands {} regrets least ({}); the recommended {} {}",
-                                    name, how(first), cell_name(point(plan_.recommended)),
-                                    row.missed == 0 ? "is " + how(row) : how(row));
+      out_.says = ties ? fmt::format("Over {} the recommended {} regrets least too: {}", over,
+                                     cell_name(point(plan_.recommended)), how(row))
+                       : fmt::format("Over {} {} regrets least ({}); the recommended {} {}", over,
+                                     name, how(first), cell_name(point(plan_.recommended)),
+                                     row.missed == 0 ? "is " + how(row) : how(row));
     }
     if (out_.says.empty()) {
-      out_.says = fmt::format("Over all demands {} regrets least: {}", name, how(first));
+      out_.says = fmt::format("Over {} {} regrets least: {}", over, name, how(first));
     }
   }
 

@@ -17,7 +17,7 @@ namespace spillway {
 namespace {
 
 constexpr int kHalvings = 3;                       // of the bracket around a crossing
-constexpr std::uint64_t kLeastRuns = 60;           // a plan may always spend on sensitivity
+constexpr std::uint64_t kLeastRuns = 80;           // a plan may always spend on sensitivity
 constexpr double kShareOfRuns = 0.35;              // of those that the plan itself made
 constexpr std::uint64_t kRunsPerFactor = 12;       // that answering everything takes, about
 constexpr std::size_t kNothing = ~std::size_t{0};  // no factor: everything as it is
@@ -60,8 +60,11 @@ class Explorer {
 
   Sensitivity explore() {
     move_factors();
-    find_crossings();
+    start_searches();
+    walk_outwards();
+    halve();
     find_needs();
+    for (int i = 1; i < kHalvings; ++i) halve();
     tell();
     return std::move(out_);
   }
@@ -160,7 +163,7 @@ class Explorer {
 
   // ---- how far it may move
 
-  void find_crossings() {
+  void start_searches() {
     if (!base_met_) {
       list_.notes.emplace_back(
           "On the replicates used here the recommended cell misses the SLO already, so no limits "
@@ -175,8 +178,6 @@ class Explorer {
         searches_.push_back({f, true, steps(factor.high, factor.above), 0, 1, {}, false});
       }
     }
-    walk_outwards();
-    for (int i = 0; i < kHalvings; ++i) halve();
   }
 
   /// `first`, and those of `more` beyond it.
@@ -252,17 +253,27 @@ class Explorer {
     if (sizes.size() < 2) return;
     const auto at = static_cast<std::size_t>(
         std::find(sizes.begin(), sizes.end(), plan_.recommended) - sizes.begin());
-    std::vector<Need> needs;
-    const auto need = [&](Ask ask, bool met, std::string& to) {
-      needs.push_back({ask, &to, met, at, false});
+    std::vector<Need> needs = {{here(kNothing, 1), &out_.needed, base_met_, at, false}};
+    while (step_needs(needs, sizes)) {
+    }
+    needs.clear();
+    const std::string& recommended = plan_.points[static_cast<std::size_t>(sizes[at])].capacity;
+    const auto need = [&](Ask ask, bool met, double margin, std::string& to) {
+      // What is tighter than before needs no less than before.
+      if (met && margin <= out_.margin && out_.needed == recommended) {
+        to = recommended;
+      } else {
+        needs.push_back({ask, &to, met, at, false});
+      }
     };
-    need(here(kNothing, 1), base_met_, out_.needed);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       SensitivityRow& row = rows_[i];
-      if (row.low != 1) need(here(row_factors_[i], row.low), row.met_low, row.needed_low);
-      if (row.high != 1) need(here(row_factors_[i], row.high), row.met_high, row.needed_high);
+      const std::size_t f = row_factors_[i];
+      if (row.low != 1) need(here(f, row.low), row.met_low, row.margin_low, row.needed_low);
+      if (row.high != 1) need(here(f, row.high), row.met_high, row.margin_high, row.needed_high);
     }
-    for (bool moved = true; moved;) moved = step_needs(needs, sizes);
+    while (step_needs(needs, sizes)) {
+    }
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].low == 1) rows_[i].needed_low = out_.needed;
       if (rows_[i].high == 1) rows_[i].needed_high = out_.needed;
@@ -327,9 +338,14 @@ class Explorer {
       whole = whole && (s.bad.has_value() || s.next == s.steps.size());
       if (!s.bad) continue;
       (s.up ? row.changes_above : row.changes_below) = s.good;
-      changes.push_back(fmt::format("{} {} times what it is (at {} it misses the SLO)",
-                                    s.up ? "rises above" : "falls below", format_real(s.good),
-                                    format_real(*s.bad)));
+      if (s.good == 1) {
+        changes.push_back(fmt::format("{} by {} (it misses the SLO there)",
+                                      s.up ? "rises" : "falls",
+                                      format_percent(std::abs(*s.bad - 1))));
+      } else {
+        changes.push_back(fmt::format("{} {:.3g} times what it is (at {:.3g} it misses the SLO)",
+                                      s.up ? "rises above" : "falls below", s.good, *s.bad));
+      }
     }
     if (!any) {
       if (row.met_low && row.met_high && base_met_) {
@@ -362,12 +378,12 @@ class Explorer {
     out_.rows = std::move(rows_);
     out_.notes = std::move(list_.notes);
     for (const std::string& left : list_.left_out) out_.notes.push_back("Not moved: " + left);
-    out_.notes.push_back(fmt::format(
-        "Of {}, the same with every factor, judged by {} mean{}: no interval, a guide to where to "
-        "look",
-        replicates_.size() == 1 ? "one replicate"
-                                : fmt::format("{} replicates", replicates_.size()),
-        replicates_.size() == 1 ? "its" : "their", replicates_.size() == 1 ? "" : "s"));
+    out_.notes.push_back(
+        replicates_.size() == 1
+            ? "Of one replicate, the same with every factor: no interval, a guide to where to look"
+            : fmt::format("Of {} replicates, the same with every factor, judged by their means: no "
+                          "interval, a guide to where to look",
+                          replicates_.size()));
     if (cut_short_) {
       out_.notes.push_back(
           fmt::format("The budget of {} runs ended before every limit and size was found",

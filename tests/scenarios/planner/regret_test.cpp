@@ -86,6 +86,7 @@ TEST_CASE("a demand that no cell meets does not count", "[planner]") {
           .value();
   CHECK(regret.rows[0].missed == 0);
   CHECK(regret.rows[0].point == 0);
+  CHECK(regret.says == "No cell meets the SLO under any of the other demands");
   CHECK_THAT(regret.notes[0],
              ContainsSubstring("No cell meets the SLO under the demand \"flood\""));
 }

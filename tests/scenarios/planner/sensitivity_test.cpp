@@ -115,7 +115,7 @@ TEST_CASE("a budget of runs is kept, and what it left out is told", "[planner]")
   CHECK(some.rows.size() == all.rows.size());
   CHECK_THAT(some.notes.back(), ContainsSubstring("The budget of 20 runs ended before"));
   CHECK(sensitivity_budget(1000) == 350);
-  CHECK(sensitivity_budget(10) == 60);
+  CHECK(sensitivity_budget(10) == 80);
 }
 
 TEST_CASE("sensitivity is the same on one thread and on many", "[planner]") {
