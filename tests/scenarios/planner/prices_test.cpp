@@ -35,7 +35,8 @@ TEST_CASE("a price is an hour's, a month's, or a purchase over its months", "[pl
   const Prices prices = prices_of(R"({
     // comments are welcome
     "currency": "EUR", "source": "a price list",
-    "gpu_hour": {"H100": 2.5, "L40S": {"purchase": 7200, "months": 36, "monthly": 50}, "default": 1},
+    "gpu_hour": {"H100": 2.5, "L40S": {"purchase": 7200, "months": 36, "monthly": 50},
+                 "default": 1},
     "dram_gib_month": {"purchase": 4.8, "months": 48}, "nvme_gib_month": 0.08})");
   CHECK(prices.gpu(&find_gpu("H100", {})) == Approx(2.5 * 730));
   CHECK(prices.gpu(&find_gpu("L40S", {})) == Approx(7200.0 / 36 + 50));  // 250 a month
