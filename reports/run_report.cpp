@@ -253,6 +253,7 @@ Section setup_section(const Provenance& p) {
   add(engine, "tensor_parallel_size", "tensor_parallel_size (the pool is that of one rank)");
   add(engine, "pipeline_parallel_size", "pipeline_parallel_size (the pool is that of one rank)");
   add(engine, "data_parallel_size", "data_parallel_size (engines like this one)");
+  add(part("fleet"), "replicas", "replicas (instances of all this, sessions split over them)");
   add(engine, "max_num_seqs", "max_num_seqs");
   add(engine, "max_num_batched_tokens", "max_num_batched_tokens");
   add(engine, "max_model_len", "max_model_len");

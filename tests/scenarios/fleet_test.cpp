@@ -188,7 +188,7 @@ TEST_CASE("a host holds all instances unless it says fewer", "[scenarios]") {
   const std::vector<std::string> host = {R"(host={"memory": "6GiB"})", "plan.sizes=[\"4GiB\"]"};
   CHECK_NOTHROW(fleet_of(1, host));
   CHECK_THAT(error_of([&] { fleet_of(2, host); }).what(),
-             ContainsSubstring("2 x 4.0 GiB engines + 0 B reserved"));
+             ContainsSubstring("4.00 GiB x 2 engines + 0 B reserved = 8.00 GiB"));
   CHECK_NOTHROW(fleet_of(2, {R"(host={"memory": "6GiB", "instances": 1})"}));
 }
 
