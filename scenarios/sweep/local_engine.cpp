@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::uint32_t kShardsEach = 64;  ///< so that none waits long for the last one
 constexpr int kMostDeaths = 3;             ///< of a worker, with no run done in between
+constexpr int kMostIdle = 20;              ///< rounds that bring nothing
+constexpr int kPartialSweep = 6;           ///< exit code of a worker whose shard another one has
 constexpr auto kPoll = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(250);
 
@@ -47,25 +49,14 @@ class LocalRun {
 
   LocalOutcome run() {
     survey_.look();
-    const std::uint64_t left = survey_.total() - survey_.done();
-    slots_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(options_.processes, left)));
-    for (std::size_t i = 0; i < slots_.size(); ++i) start(i);
-    auto looked = std::chrono::steady_clock::now();
-    while (running() > 0) {
+    // A shard may still be locked by a worker of before that is ending: another round finds it.
+    for (int idle = 0; idle < kMostIdle && survey_.done() < survey_.total(); ++idle) {
+      const std::uint64_t before = survey_.done();
+      round();
+      if (out_.stopped || out_.code != 0 || gave_up_) break;
+      if (survey_.done() > before) idle = -1;
       std::this_thread::sleep_for(kPoll);
-      reap();
-      const auto now = std::chrono::steady_clock::now();
-      if (now - looked >= kLook) {
-        looked = now;
-        survey_.look();
-        if (options_.progress) options_.progress(survey_.done(), survey_.total());
-      }
-      if (options_.stop && !out_.stopped && options_.stop()) {
-        out_.stopped = true;
-        signal_all(SIGTERM);
-      }
     }
-    survey_.look();
     return std::move(out_);
   }
 
@@ -75,6 +66,32 @@ class LocalRun {
     int deaths = 0;          ///< in a row
     std::uint64_t done = 0;  ///< of the campaign, when it was started
   };
+
+  /// Until every worker has found nothing left that no other has.
+  void round() {
+    const std::uint64_t left = survey_.total() - survey_.done();
+    slots_.assign(static_cast<std::size_t>(std::min<std::uint64_t>(options_.processes, left)), {});
+    for (std::size_t i = 0; i < slots_.size(); ++i) start(i);
+    auto looked = std::chrono::steady_clock::now();
+    while (running() > 0) {
+      std::this_thread::sleep_for(kPoll);
+      stop_where_asked();  // before workers are missed that the same signal ended
+      reap();
+      const auto now = std::chrono::steady_clock::now();
+      if (now - looked >= kLook) {
+        looked = now;
+        survey_.look();
+        if (options_.progress) options_.progress(survey_.done(), survey_.total());
+      }
+    }
+    survey_.look();
+  }
+
+  void stop_where_asked() {
+    if (out_.stopped || !options_.stop || !options_.stop()) return;
+    out_.stopped = true;
+    signal_all(SIGTERM);
+  }
 
   /// Workers begin in different parts of the campaign.
   std::string shard_of(std::size_t slot) const {
@@ -120,7 +137,8 @@ class LocalRun {
   }
 
   void ended(std::size_t at, int status) {
-    if (status == 0 || out_.stopped) return;
+    const bool busy = WIFEXITED(status) && WEXITSTATUS(status) == kPartialSweep;
+    if (status == 0 || busy || out_.stopped) return;
     if (!worth_another(status)) {
       out_.code = std::max(out_.code, WEXITSTATUS(status));
       return;  // it has said why itself
@@ -156,6 +174,7 @@ class LocalRun {
   const LocalOptions& options_;
   std::uint32_t shards_ = 1;
   std::vector<Slot> slots_;
+  bool gave_up_ = false;
   LocalOutcome out_;
 };
 

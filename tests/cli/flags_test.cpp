@@ -83,6 +83,25 @@ const std::vector<Covered>& own_flags() {
       {"compare", "--replications", "compare without replications prints points"},
       {"compare", "--metric", "compare --metric ranks by any metric of a run"},
       {"compare", "--output", "compare --output renders each kind, and report does so later"},
+      {"sweep", "--help", "sweep alone lists its verbs"},
+      {"sweep plan", "EXPERIMENT", "a required argument that is missing is named"},
+      {"sweep plan", "--campaign",
+       "sweep plan shows cells and cost, and makes the campaign at once or not at all"},
+      {"sweep plan", "--dry-run",
+       "sweep plan shows cells and cost, and makes the campaign at once or not at all"},
+      {"sweep run", "CAMPAIGN", "a required argument that is missing is named"},
+      {"sweep run", "--jobs", "one worker, two, and shards one by one merge to the same"},
+      {"sweep worker", "CAMPAIGN", "a required argument that is missing is named"},
+      {"sweep worker", "--shard", "one worker, two, and shards one by one merge to the same"},
+      {"sweep worker", "--steal",
+       "sweep status tells what is done, and --watch stays until all is"},
+      {"sweep status", "CAMPAIGN", "a required argument that is missing is named"},
+      {"sweep status", "--watch",
+       "sweep status tells what is done, and --watch stays until all is"},
+      {"sweep merge", "CAMPAIGN", "a required argument that is missing is named"},
+      {"sweep merge", "--database",
+       "sweep merge writes one row for each run, in a database and as CSV"},
+      {"sweep merge", "--csv", "sweep merge writes one row for each run, in a database and as CSV"},
       {"trace stats", "TRACE", "a required argument that is missing is named"},
       {"trace stats", "--output", "trace stats --output renders each kind"},
       {"trace stats", "--limit", "trace stats --limit reads the first requests only"},
@@ -252,9 +271,10 @@ std::vector<HelpEntry> help_entries(const Args& verb) {
   return out;
 }
 
-/// Every verb, with the words that lead to it; "" and "trace" have options of their own.
+/// Every verb, with the words that lead to it; "", "trace" and "sweep" have options of their own.
 std::vector<std::pair<std::string, Args>> pages(const Scene& scene) {
-  std::vector<std::pair<std::string, Args>> out = {{"", {}}, {"trace", {"trace"}}};
+  std::vector<std::pair<std::string, Args>> out = {
+      {"", {}}, {"trace", {"trace"}}, {"sweep", {"sweep"}}};
   for (const test::Verb& verb : verbs(scene)) {
     Args words = {verb.call[0]};
     if (verb.name.find(' ') != std::string::npos) words.push_back(verb.call[1]);
@@ -271,11 +291,19 @@ TEST_CASE("trace alone lists its verbs", "[cli]") {
   }
 }
 
+TEST_CASE("sweep alone lists its verbs", "[cli]") {
+  const auto help = test::spillway({"sweep", "--help"});
+  CHECK(help.code == 0);
+  for (const char* verb : {"plan", "run", "worker", "status", "merge"}) {
+    CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
+  }
+}
+
 TEST_CASE("every verb of the program has a page here", "[cli]") {
   const Scene scene;
   std::set<std::string> known;
   for (const auto& [name, words] : pages(scene)) known.insert(name);
-  for (const Args& parent : {Args{}, Args{"trace"}}) {
+  for (const Args& parent : {Args{}, Args{"trace"}, Args{"sweep"}}) {
     std::istringstream help(test::spillway(parent + Args{"--help"}).out);
     bool inside = false;
     for (std::string line; std::getline(help, line);) {
@@ -295,7 +323,7 @@ TEST_CASE("every flag that --help shows has a test, and no other has", "[cli]") 
     for (const HelpEntry& entry : help_entries(words)) shown.insert(entry.name);
     std::set<std::string> covered;
     for (const Covered& row : table()) {
-      const bool leaf = !name.empty() && name != "trace";
+      const bool leaf = !name.empty() && name != "trace" && name != "sweep";
       if (row.verb == name || (row.verb == "*" && leaf)) covered.insert(row.flag);
     }
     INFO("verb: " << name);

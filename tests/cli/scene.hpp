@@ -133,6 +133,17 @@ class Scene {
     file("m.csv", small_request_log());
     return file("v.json", small_case());
   }
+  /// The small scenario with a sweep of two cells, in `e.json`, and its campaign.
+  std::string experiment() const {
+    std::string text = small_scenario();
+    text.replace(text.find("  \"seed\""), 0,
+                 "  \"sweep\": {\"vary\": {\"tiers.0.eviction\": [\"lru\", \"fifo\"]}},\n");
+    return file("e.json", text);
+  }
+  std::string campaign() const {
+    REQUIRE(spillway({"sweep", "plan", experiment(), "-o", path("camp"), "--quiet"}).code == 0);
+    return path("camp");
+  }
   /// The result document of a run, in `r.json`.
   std::string result() const {
     REQUIRE(spillway({"run", scenario, "--json", path("r.json"), "--quiet"}).code == 0);
@@ -151,12 +162,18 @@ struct Verb {
 };
 
 inline std::vector<Verb> verbs(const Scene& scene) {
+  const std::string campaign = scene.campaign();
   return {
       {"run", {"run", scene.scenario}},
       {"replay", {"replay", "--trace", scene.trace}},
       {"mrc", {"mrc", "--trace", scene.trace}},
       {"plan", {"plan", scene.scenario}},
       {"compare", {"compare", scene.scenario, "--vary", "tiers.0.eviction=lru,fifo"}},
+      {"sweep plan", {"sweep", "plan", scene.experiment(), "--dry-run"}},
+      {"sweep run", {"sweep", "run", campaign}},
+      {"sweep worker", {"sweep", "worker", campaign, "--shard", "1/1"}},
+      {"sweep status", {"sweep", "status", campaign}},
+      {"sweep merge", {"sweep", "merge", campaign}},
       {"trace stats", {"trace", "stats", scene.trace}},
       {"trace check", {"trace", "check", scene.trace}},
       {"trace convert", {"trace", "convert", scene.trace, scene.path("converted.bin")}},

@@ -41,10 +41,28 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
       kinds.insert(test::document_of(verb.call)["kind"].get<std::string>());
     }
   }
-  CHECK(kinds == std::set<std::string>{"calibration-plan", "compare", "fit", "flags", "kvsize", "list",
-                                       "measured-run", "mrc", "plan", "replay", "run",
-                                       "trace-check", "trace-convert", "trace-generate",
-                                       "trace-merge", "trace-sample", "trace-stats",
+  CHECK(kinds == std::set<std::string>{"calibration-plan",
+                                       "compare",
+                                       "fit",
+                                       "flags",
+                                       "kvsize",
+                                       "list",
+                                       "measured-run",
+                                       "mrc",
+                                       "plan",
+                                       "replay",
+                                       "run",
+                                       "sweep-merge",
+                                       "sweep-plan",
+                                       "sweep-run",
+                                       "sweep-status",
+                                       "sweep-worker",
+                                       "trace-check",
+                                       "trace-convert",
+                                       "trace-generate",
+                                       "trace-merge",
+                                       "trace-sample",
+                                       "trace-stats",
                                        "validation"});
 }
 

@@ -228,6 +228,7 @@ def check_documents(tool, validator, profile, source, folder):
             for m in (1, 64, 256, 1024, 4096):
                 f.write(f"bfloat16,{m},{n},{n},{5e-3 + max(2 * m * n * n / 5e14, n * n / 1e12) * 1e3}\n")
     measured = os.path.join(folder, "profile.json")
+    campaign = os.path.join(folder, "campaign")
     replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths[:2]] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
@@ -237,6 +238,10 @@ def check_documents(tool, validator, profile, source, folder):
         ["plan", paths[0], "--set", "slo.0.max=0.001"],  # no feasible size
         ["compare", paths[0], "--vary", "tiers.0.eviction=lru,fifo", "--replications", "5"],
         ["compare", paths[0], "--vary", "tiers.0.capacity=0GiB,1GiB", "--replications", "1"],
+        ["sweep", "plan", paths[0], "-o", campaign, "--set",
+         'sweep={"vary": {"engine.max_num_seqs": [64, 256]}}'],
+        ["sweep", "run", campaign], ["sweep", "worker", campaign, "--shard", "1/2"],
+        ["sweep", "status", campaign], ["sweep", "merge", campaign],
         replay, replay + ["--semantics", "prefix"], replay + ["--bounds", "never"],
         replay[:-2] + ["--tiers", "hbm=10blocks,dram=50blocks/fifo,far=inf", "--inclusion",
                        "exclusive", "--kv-bytes-per-block", "1MiB"],

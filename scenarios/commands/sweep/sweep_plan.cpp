@@ -63,18 +63,24 @@ nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& surv
   return out;
 }
 
-Report report_of(const Campaign& campaign, const CampaignSurvey& survey, const SweepEstimate& cost,
+/// Wall time is no result: it goes to standard error.
+std::string cost_text(const CampaignSurvey& survey, const SweepEstimate& cost) {
+  std::string out = counts_text(survey.done(), survey.total());
+  if (survey.done() < survey.total()) {
+    out += fmt::format("; the rest takes about {:.3g} core-hours, {:.3g} s a run",
+                       cost.core_s / 3600, cost.run_s);
+  }
+  if (cost.smallest.empty()) return out;
+  if (cost.smallest == cost.largest) return out + fmt::format(" (by one run of {})", cost.smallest);
+  return out + fmt::format(" (by one run each of {} and {})", cost.smallest, cost.largest);
+}
+
+Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
                  const PlanOptions& options) {
   Report report;
   report.title = fmt::format("{}: {} cells x {} = {} runs", campaign.name, campaign.cells.size(),
                              campaign.replications, survey.total());
   Section section;
-  section.paragraphs.push_back(fmt::format(
-      "{}; the rest takes about {:.3g} core-hours, {:.3g} s a run{}.",
-      counts_text(survey.done(), survey.total()), cost.core_s / 3600, cost.run_s,
-      cost.smallest.empty()
-          ? ""
-          : fmt::format(" (by one run each of {} and {})", cost.smallest, cost.largest)));
   section.paragraphs.push_back(
       options.dry_run ? std::string("A dry run: nothing was written.")
                       : fmt::format("Next: spillway sweep run {}", printable(options.folder)));
@@ -123,8 +129,9 @@ int run(const PlanOptions& options) {
   if (!fresh) document.warnings.push_back("the folder held this very campaign already");
   for (const std::string& note : survey.report().notes) document.warnings.push_back(note);
   write_document(document, common, document.kind);
-  print_report(report_of(campaign, survey, cost, options), common);
+  print_report(report_of(campaign, survey, options), common);
   print_notes(document.warnings, common);
+  print_notes({cost_text(survey, cost)}, common);
   return interrupt.signal() != 0 ? 128 + interrupt.signal() : 0;
 }
 

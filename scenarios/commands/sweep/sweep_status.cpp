@@ -36,11 +36,6 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
   report.title = fmt::format("{}: {}", campaign.name, counts_text(survey.done(), survey.total()));
   Section section;
   const std::uint64_t missing = survey.total() - survey.done();
-  if (missing > 0 && survey.done() > 0) {
-    section.paragraphs.push_back(
-        fmt::format("The rest takes about {:.3g} core-hours, {:.3g} s a run.",
-                    survey.run_s() * static_cast<double>(missing) / 3600, survey.run_s()));
-  }
   Table table;
   table.header = {"cell", "done", "of"};
   for (std::size_t i = 0; i < campaign.cells.size() && table.rows.size() < kMostShown; ++i) {
@@ -91,6 +86,12 @@ int run(const Options& options) {
   write_document(document, common, document.kind);
   print_report(report_of(campaign, survey, done), common);
   print_notes(document.warnings, common);
+  const std::uint64_t missing = survey.total() - survey.done();
+  if (missing > 0 && survey.done() > 0) {
+    print_notes({fmt::format("the rest takes about {:.3g} core-hours, {:.3g} s a run",
+                             survey.run_s() * static_cast<double>(missing) / 3600, survey.run_s())},
+                common);
+  }
   return 0;
 }
 
