@@ -12,7 +12,7 @@ CampaignSurvey::CampaignSurvey(const Campaign& campaign) : campaign_(campaign) {
 }
 
 void CampaignSurvey::look() {
-  report_ = read_segments(
+  const SegmentReport found = read_segments(
       campaign_.segments(),
       [&](SegmentEntry&& entry, const SegmentPlace&) {
         const auto run = runs_.find(entry.key);
@@ -27,6 +27,8 @@ void CampaignSurvey::look() {
         took_s_ += seconds_taken(entry.aside);
       },
       {}, &cursor_);
+  report_.corrupt += found.corrupt;
+  report_.notes.insert(report_.notes.end(), found.notes.begin(), found.notes.end());
 }
 
 std::vector<std::uint32_t> CampaignSurvey::lacking(std::uint32_t of) const {

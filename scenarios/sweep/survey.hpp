@@ -28,7 +28,7 @@ class CampaignSurvey {
   double run_s() const { return count_ == 0 ? 0 : took_s_ / static_cast<double>(count_); }
   /// Runs that belong to no run of this campaign.
   std::uint64_t foreign() const { return foreign_; }
-  /// Damaged lines, as of the last look.
+  /// Damaged lines. One that was cut off is told by the merge: it may still be written.
   const SegmentReport& report() const { return report_; }
 
  private:

@@ -211,7 +211,6 @@ TEST_CASE("sweep refuses what is no campaign, and what changed since", "[cli]") 
            "sweep={\"vary\": {\"tiers.0.evictoin\": [\"lru\", \"fifo\"]}}"},
           2, "sweep.vary: tiers.0.evictoin");
   refused({"sweep", "run", scene.path("nowhere")}, 2, "holds no campaign");
-  scene.file("full/a", "");
   refused({"sweep", "plan", scene.scenario, "-o", scene.path("."), "--set", kVary}, 2,
           "is no campaign and not empty");
 
@@ -391,21 +390,71 @@ TEST_CASE("a full disk stops a sweep with exit 7; with room it goes on", "[cli]"
   CHECK(all["sim"]["repeated"] == 0);
 }
 
-TEST_CASE("on a small file system a campaign is planned whole or not at all", "[cli]") {
+TEST_CASE("a damaged segment costs the runs of its damaged lines, which are made again", "[cli]") {
+  const Scene scene;
+  const std::string folder = planned(scene, "camp");
+  REQUIRE(test::spillway({"sweep", "worker", folder, "--shard", "1/1", "--quiet"}).code == 0);
+  const json whole = merged(folder);
+  const std::string segment = folder + "/segments/1of1-1.jsonl";
+  std::string text = test::read_file(segment);
+  text[text.size() / 2] = static_cast<char>(text[text.size() / 2] ^ 1);  // of four lines
+  text.resize(text.size() - 10);
+  scene.file("camp/segments/1of1-1.jsonl", text);
+  const CliResult result = test::spillway({"sweep", "merge", folder});
+  CHECK(result.code == 6);
+  CHECK_THAT(result.out, ContainsSubstring("4 of 6 runs are done"));
+  CHECK_THAT(result.err, ContainsSubstring("the last line was cut off"));
+  CHECK_THAT(result.err, ContainsSubstring("1 damaged line is left out"));
+  CHECK(test::spillway({"sweep", "run", folder, "--quiet"}).code == 0);
+  CHECK(merged(folder)["campaign_digest"] == whole["campaign_digest"]);
+}
+
+/// A small file system of its own, where root may mount one.
+class SmallDisk {
+ public:
+  SmallDisk(std::string folder, const std::string& size) : folder_(std::move(folder)) {
+    std::filesystem::create_directory(folder_);
+    mounted_ =
+        geteuid() == 0 && mount("none", folder_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+    if (!mounted_) WARN("skipped: mounting a small file system takes root");
+  }
+  ~SmallDisk() {
+    if (mounted_) umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  bool mounted() const { return mounted_; }
+  void make_read_only() const {
+    REQUIRE(mount("none", folder_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, "") == 0);
+  }
+
+ private:
+  std::string folder_;
+  bool mounted_ = false;
+};
+
+TEST_CASE("on a full disk a campaign is planned whole or not at all", "[cli]") {
   const Scene scene;
   const std::string disk = scene.path("disk");
-  std::filesystem::create_directory(disk);
-  if (geteuid() != 0 || mount("none", disk.c_str(), "tmpfs", 0, "size=32k") != 0) {
-    WARN("skipped: mounting a small file system takes root");
-    return;
-  }
-  const CliResult result =
-      test::spillway({"sweep", "plan", scene.scenario, "-o", disk + "/camp", "--set", kVary,
-                      "--set", "workload.synthetic={}", "--set", "sweep.replications=200"});
-  const bool nothing = std::filesystem::is_empty(disk);
-  umount(disk.c_str());
-  CHECK(result.code != 0);
-  CHECK(nothing);
+  const SmallDisk small(disk, "16k");  // four pages: a campaign takes more
+  if (!small.mounted()) return;
+  refused({"sweep", "plan", scene.scenario, "-o", disk + "/camp", "--set", kVary, "--set",
+           "sweep.replications=200"},
+          7, "No space left");
+  CHECK(std::filesystem::is_empty(disk));
+}
+
+TEST_CASE("a campaign that cannot be written to can be looked at", "[cli]") {
+  const Scene scene;
+  const std::string disk = scene.path("disk");
+  const SmallDisk small(disk, "16m");
+  if (!small.mounted()) return;
+  const std::string folder = planned(scene, "disk/camp");
+  small.make_read_only();
+  CHECK(document_of({"sweep", "status", folder})["results"]["done"] == 2);
+  refused({"sweep", "worker", folder, "--shard", "1/1"}, 7, "Read-only file system");
+  CHECK(test::spillway({"sweep", "run", folder, "--quiet"}).code == 7);
 }
 
 }  // namespace

@@ -111,10 +111,10 @@ int run(const PlanOptions& options) {
   if (const auto seed = seed_of(common)) {
     settings.insert(settings.begin(), fmt::format("seed={}", *seed));
   }
-  Interrupt interrupt;
   Progress reading("reading", "MB", !common.quiet);
   PlannedCampaign planned = plan_campaign(options.experiment, settings, reading.reader());
   reading.finish();
+  Interrupt interrupt;  // from here on a signal waits until nothing is half-written
   std::optional<Trial> trial;
   if (options.dry_run) trial.emplace();
   const bool fresh = create_campaign(planned, options.dry_run ? trial->campaign() : options.folder);
