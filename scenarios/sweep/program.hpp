@@ -1,0 +1,30 @@
+// Another program, run to its end without a shell: arguments as they are, both streams kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spillway {
+
+struct ProgramEnd {
+  int code = 0;     ///< exit code, or 128 + the signal that ended it
+  std::string out;  ///< standard output
+  std::string err;  ///< standard error
+};
+
+/// Runs `arguments`, of which the first is found in PATH; standard input is empty. Variables whose
+/// names start with `without` are kept from it, where that is given. It has its own process group:
+/// an interrupt from the terminal is for us. Throws InputError (exit 7) where it cannot be started.
+ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view without = {});
+
+/// Where PATH has a program of that name; empty: nowhere.
+std::string find_program(const std::string& name);
+
+/// The file of this program.
+std::string own_program();
+
+/// One word of a POSIX shell.
+std::string shell_quoted(std::string_view text);
+
+}  // namespace spillway
