@@ -43,13 +43,14 @@ std::string failures_note(std::uint64_t failed) {
 
 void add_sweep(CLI::App& app, CommandList& commands) {
   CLI::App* sweep =
-      app.add_subcommand("sweep", "Plan, run, watch and merge campaigns of many runs");
+      app.add_subcommand("sweep", "Plan, run, watch, merge and emit campaigns of many runs");
   sweep->require_subcommand(1);
   add_sweep_plan(*sweep, commands);
   add_sweep_run(*sweep, commands);
   add_sweep_worker(*sweep, commands);
   add_sweep_status(*sweep, commands);
   add_sweep_merge(*sweep, commands);
+  add_sweep_emit(*sweep, commands);
 }
 
 }  // namespace spillway

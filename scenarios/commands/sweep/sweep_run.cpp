@@ -1,11 +1,16 @@
 // `spillway sweep run`: makes what a campaign lacks.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
 
 #include "reports/format.hpp"
 #include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/sweep/sweep_slurm.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "scenarios/sweep/local_engine.hpp"
+#include "sim/catalogue.hpp"
 
 namespace spillway {
 
@@ -14,6 +19,8 @@ namespace {
 struct RunOptions {
   std::string folder;
   unsigned jobs = 0;
+  std::string engine = "local";
+  SlurmFlags slurm;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -24,12 +31,16 @@ int exit_code(const CampaignSurvey& survey, int worst, int signal) {
   return survey.done() == survey.total() && survey.failed() == 0 ? 0 : kPartial;
 }
 
-int run(const RunOptions& options) {
+/// What an engine has to tell beside the runs that are there now.
+struct EngineOutcome {
+  int code = 0;                    ///< worst exit code of a worker that gave up
+  std::vector<std::string> notes;  ///< what went wrong
+  std::vector<std::string> jobs;   ///< of Slurm
+};
+
+EngineOutcome run_here(const Campaign& campaign, CampaignSurvey& survey, const RunOptions& options,
+                       Interrupt& interrupt) {
   const CommonOptions& common = *options.common;
-  check_writable(common);
-  const Campaign campaign = open_campaign(options.folder);
-  CampaignSurvey survey(campaign);
-  Interrupt interrupt;
   Progress progress("sweep", "runs", !common.quiet);
   LocalOptions local;
   local.processes = options.jobs > 0 ? options.jobs : common.thread_count();
@@ -38,28 +49,75 @@ int run(const RunOptions& options) {
   local.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   const LocalOutcome outcome = run_local(campaign, survey, local);
   progress.finish();
+  return {outcome.code, outcome.notes, {}};
+}
+
+EngineOutcome run_there(const Campaign& campaign, CampaignSurvey& survey, const RunOptions& options,
+                        Interrupt& interrupt) {
+  SlurmEnd end = sweep_on_slurm(campaign, survey, options.slurm, options.common->quiet,
+                                [&] { return interrupt.raised(); });
+  return {0, std::move(end.remarks), std::move(end.jobs)};
+}
+
+/// The engine that --engine names; throws where options of another one were typed.
+bool on_slurm(const RunOptions& options, const CLI::App& app) {
+  constexpr std::array<std::string_view, 2> kEngines = {"local", "slurm"};
+  if (options.engine == "slurm") {
+    if (app.get_option("--jobs")->count() == 0) return true;
+    throw InputError(Fault::kUsage, {"--jobs", 0, ""},
+                     "expected only with --engine local; --max-running limits what runs at a "
+                     "time on Slurm");
+  }
+  if (options.engine != "local") {
+    throw InputError(Fault::kUsage, {"--engine", 0, ""},
+                     unknown_name("engine", options.engine, kEngines));
+  }
+  refuse_slurm_options(app);
+  return false;
+}
+
+std::string what_next(const RunOptions& options, bool complete) {
+  const std::string folder = printable(options.folder);
+  if (complete) return fmt::format("Next: spillway sweep merge {} -o results.sqlite", folder);
+  if (options.slurm.submit_only) {
+    return fmt::format("Submitted. To watch: spillway sweep status {} --watch", folder);
+  }
+  return fmt::format("What is done is kept. To go on: spillway sweep run {}{}", folder,
+                     options.engine == "slurm" ? " --engine slurm" : "");
+}
+
+int run(const RunOptions& options, const CLI::App& app) {
+  const CommonOptions& common = *options.common;
+  const bool slurm = on_slurm(options, app);
+  check_writable(common);
+  const Campaign campaign = open_campaign(options.folder);
+  CampaignSurvey survey(campaign);
+  Interrupt interrupt;
+  const EngineOutcome outcome = slurm ? run_there(campaign, survey, options, interrupt)
+                                      : run_here(campaign, survey, options, interrupt);
 
   Document document;
   document.kind = "sweep-run";
   document.inputs = campaign_inputs(campaign);
   document.results = counts_json(survey);
+  if (slurm) document.results["sim"] = {{"slurm_jobs", outcome.jobs}};
   note_settings(common, document.warnings);
   for (const std::string& note : outcome.notes) document.warnings.push_back(note);
   for (const std::string& note : survey.report().notes) document.warnings.push_back(note);
   if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));
   Report report;
   report.title = fmt::format("{}: {}", campaign.name, counts_text(survey.done(), survey.total()));
+  if (!outcome.jobs.empty()) {
+    report.title += fmt::format("; Slurm job {}", fmt::join(outcome.jobs, ", "));
+  }
   Section section;
   const bool complete = survey.done() == survey.total();
-  section.paragraphs.push_back(
-      complete ? fmt::format("Next: spillway sweep merge {} -o results.sqlite",
-                             printable(options.folder))
-               : fmt::format("What is done is kept. To go on: spillway sweep run {}",
-                             printable(options.folder)));
+  section.paragraphs.push_back(what_next(options, complete));
   report.sections.push_back(std::move(section));
   write_document(document, common, document.kind);
   print_report(report, common);
   print_notes(document.warnings, common);
+  if (options.slurm.submit_only && survey.failed() == 0) return 0;
   return exit_code(survey, outcome.code, complete ? 0 : interrupt.signal());
 }
 
@@ -69,11 +127,19 @@ void add_sweep_run(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* command = add_command(sweep, commands, "run", "Make the runs that a campaign lacks",
                                   "  spillway sweep run camp/\n"
-                                  "  spillway sweep run camp/ -j 2\n",
-                                  o->common, [o] { return run(*o); });
+                                  "  spillway sweep run camp/ -j 2\n"
+                                  "  spillway sweep run camp/ --engine slurm --shards 200 "
+                                  "--max-running 50 --partition cpu \\\n"
+                                  "    --mem 4G --time 00:30:00\n"
+                                  "With Slurm, the campaign and this program lie in folders that "
+                                  "every node sees under the same path.\n",
+                                  o->common, nullptr);
+  commands.back().run = [o, command] { return run(*o, *command); };
   command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
   command->add_option("-j,--jobs", o->jobs, "Worker processes here (default: --threads)")
       ->check(CLI::Range(1U, 4096U));
+  command->add_option("--engine", o->engine, "local (default) or slurm");
+  add_slurm_options(*command, o->slurm);
 }
 
 }  // namespace spillway

@@ -19,6 +19,7 @@ void add_sweep_run(CLI::App& sweep, CommandList& commands);
 void add_sweep_worker(CLI::App& sweep, CommandList& commands);
 void add_sweep_status(CLI::App& sweep, CommandList& commands);
 void add_sweep_merge(CLI::App& sweep, CommandList& commands);
+void add_sweep_emit(CLI::App& sweep, CommandList& commands);
 
 /// "inputs" of every verb about a campaign.
 nlohmann::json campaign_inputs(const Campaign& campaign);

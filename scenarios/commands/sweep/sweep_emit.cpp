@@ -1,0 +1,130 @@
+// `spillway sweep emit`: a campaign as a file for another scheduler.
+#include "scenarios/sweep/emit.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "reports/format.hpp"
+#include "scenarios/commands/sweep/sweep_slurm.hpp"
+#include "scenarios/commands/sweep/sweep_verbs.hpp"
+#include "scenarios/sweep/program.hpp"
+#include "sim/catalogue.hpp"
+#include "sim/output_file.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct Options {
+  std::string campaign;
+  std::string engine;
+  std::string file = "-";
+  std::string program;
+  std::string image = "spillway:latest";
+  std::string claim = "spillway";
+  std::string claim_path;
+  SlurmFlags array;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+/// Where a pod finds the program: in its image. Elsewhere it is this one.
+std::string program_of(const Options& options) {
+  if (!options.program.empty()) return options.program;
+  return options.engine == "k8s" ? "spillway" : own_program();
+}
+
+/// Options that say nothing to this engine are refused, not ignored.
+void refuse_strangers(const CLI::App& app, const std::string& engine) {
+  struct Only {
+    const char* option;
+    std::vector<std::string_view> engines;
+  };
+  for (const Only& only :
+       {Only{"--image", {"k8s"}}, Only{"--claim", {"k8s"}}, Only{"--claim-path", {"k8s"}},
+        Only{"--mem", {"k8s", "slurm"}}, Only{"--partition", {"slurm"}}, Only{"--time", {"slurm"}},
+        Only{"--sbatch", {"slurm"}}}) {
+    if (app.get_option(only.option)->count() == 0) continue;
+    if (std::find(only.engines.begin(), only.engines.end(), engine) != only.engines.end()) continue;
+    throw InputError(Fault::kUsage, {only.option, 0, ""},
+                     fmt::format("expected only with --engine {}, found --engine {}",
+                                 only.engines.front(), engine));
+  }
+}
+
+std::string text_of(const EmitOptions& options, const std::string& engine) {
+  if (engine == "k8s") return kubernetes_job(options);
+  return engine == "parallel" ? parallel_script(options) : slurm_script(options);
+}
+
+int emit(const Options& options, const CLI::App& app) {
+  const CommonOptions& common = *options.common;
+  constexpr std::array<std::string_view, 3> kEngines = {"k8s", "parallel", "slurm"};
+  if (std::find(kEngines.begin(), kEngines.end(), options.engine) == kEngines.end()) {
+    throw InputError(Fault::kUsage, {"--engine", 0, ""},
+                     unknown_name("engine", options.engine, kEngines));
+  }
+  refuse_strangers(app, options.engine);
+  if (options.file == "-" && common.json_only()) {
+    throw InputError(Fault::kUsage, {"--json", 0, ""},
+                     "the file goes to standard output; expected -o with a file");
+  }
+  const Campaign campaign = open_campaign(options.campaign);
+  EmitOptions out;
+  out.folder = std::filesystem::canonical(campaign.folder).string();
+  out.identity = campaign.id;
+  out.shards =
+      options.array.shards > 0 ? options.array.shards : default_shards(campaign.runs.size());
+  out.max_running = options.array.max_running;
+  out.program = program_of(options);
+  out.request = options.array.request();
+  out.image = options.image;
+  out.claim = options.claim;
+  out.claim_path = options.claim_path;
+  const std::string text = text_of(out, options.engine);
+  refuse_own_inputs(common, {out.folder + "/campaign.json"}, {options.file});
+  check_writable(common, {options.file});
+  write_file(options.file, text);
+
+  Document document;
+  document.kind = "sweep-emit";
+  document.inputs = campaign_inputs(campaign);
+  document.results = {{"engine", options.engine}, {"path", options.file}, {"shards", out.shards}};
+  note_settings(common, document.warnings);
+  write_document(document, common, "sweep-emit");
+  if (options.file != "-" && !common.json_only()) {
+    print(
+        fmt::format("{}: {} shards for {}\n", printable(options.file), out.shards, options.engine));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
+  auto s = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      sweep, commands, "emit", "Write a campaign as a file for another scheduler",
+      "  spillway sweep emit camp --engine k8s --image registry/spillway:1 --claim data -o "
+      "job.yaml\n"
+      "  spillway sweep emit camp --engine parallel -o shards.sh && sh shards.sh\n"
+      "  spillway sweep emit camp --engine slurm --partition cpu --time 01:00:00 -o job.sh\n"
+      "Text only: nothing is started. The campaign has to lie on a folder that every node sees.\n",
+      s->common, nullptr);
+  commands.back().run = [s, command] { return emit(*s, *command); };
+  command->add_option("CAMPAIGN", s->campaign, "Folder that sweep plan made")->required();
+  command->add_option("--engine", s->engine, "k8s, parallel or slurm")->required();
+  command->add_option("-o,--file", s->file, "File to write (default: standard output)");
+  command->add_option("--program", s->program,
+                      "spillway, where the shards run (default: this one; in a pod, from PATH)");
+  command->add_option("--image", s->image,
+                      "Image of Kubernetes' container (default: spillway:latest)");
+  command->add_option("--claim", s->claim,
+                      "PersistentVolumeClaim that holds the campaign (default: spillway)");
+  command->add_option("--claim-path", s->claim_path,
+                      "The campaign's folder below the claim's root (default: the root itself)");
+  add_array_options(*command, s->array);
+}
+
+}  // namespace spillway
