@@ -91,6 +91,36 @@ const std::vector<Covered>& own_flags() {
        "sweep plan shows cells and cost, and makes the campaign at once or not at all"},
       {"sweep run", "CAMPAIGN", "a required argument that is missing is named"},
       {"sweep run", "--jobs", "one worker, two, and shards one by one merge to the same"},
+      {"sweep run", "--engine",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--shards",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--max-running",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--partition",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--mem",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--time",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--submit-only",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--arrays",
+       "sweep run --engine slurm submits what is missing, in the words of its options"},
+      {"sweep run", "--sbatch", "an engine of a sweep refuses what only another one takes"},
+      {"sweep emit", "CAMPAIGN", "a required argument that is missing is named"},
+      {"sweep emit", "--engine", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--file", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--program", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--image", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--claim", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--claim-path", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--shards", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--max-running", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--partition", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--mem", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--time", "sweep emit writes a campaign for another scheduler"},
+      {"sweep emit", "--sbatch", "an engine of a sweep refuses what only another one takes"},
       {"sweep worker", "CAMPAIGN", "a required argument that is missing is named"},
       {"sweep worker", "--shard", "one worker, two, and shards one by one merge to the same"},
       {"sweep worker", "--steal",
@@ -294,7 +324,7 @@ TEST_CASE("trace alone lists its verbs", "[cli]") {
 TEST_CASE("sweep alone lists its verbs", "[cli]") {
   const auto help = test::spillway({"sweep", "--help"});
   CHECK(help.code == 0);
-  for (const char* verb : {"plan", "run", "worker", "status", "merge"}) {
+  for (const char* verb : {"plan", "run", "worker", "status", "merge", "emit"}) {
     CHECK_THAT(help.out, ContainsSubstring(std::string("\n  ") + verb + " "));
   }
 }

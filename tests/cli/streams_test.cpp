@@ -52,6 +52,7 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
                                        "plan",
                                        "replay",
                                        "run",
+                                       "sweep-emit",
                                        "sweep-merge",
                                        "sweep-plan",
                                        "sweep-run",

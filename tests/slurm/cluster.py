@@ -135,7 +135,8 @@ class Cluster:
         atexit.register(self.stop)
         at = self.folder
         self.spawn(
-            "munged", ["--foreground", "--force", f"--key-file={key}", f"--socket={at}/munge.socket",
+            "munged", ["--foreground", "--force", f"--key-file={key}",
+                       f"--socket={at}/munge.socket",
                        f"--pid-file={at}/munged.pid", f"--log-file={at}/munged.log",
                        f"--seed-file={at}/munged.seed"])
         self.wait("munged", lambda: (at / "munge.socket").exists(), "munged")

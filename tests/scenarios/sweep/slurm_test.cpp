@@ -3,7 +3,7 @@
 #include "scenarios/sweep/slurm_sweep.hpp"
 
 #include "sim/error.hpp"
-#include "tests/scenarios/sweep/fake_slurm.hpp"
+#include "tests/support/fake_slurm.hpp"
 
 namespace spillway::test {
 namespace {
