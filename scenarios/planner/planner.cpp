@@ -157,7 +157,8 @@ class Planner {
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
-    if (choice_.max_runs > 0) problem.max_runs = choice_.max_runs - problem.cells;
+    problem.max_runs = choice_.max_runs;
+    problem.runs_before = problem.cells;
     problem.replication = replicates().replication();
     problem.length = replicates().length();
     return problem;

@@ -25,6 +25,7 @@ class Selector {
   Selector(const SelectionProblem& problem, const RunBatch& run)
       : problem_(problem), run_(run), records_(problem), alpha_(1 - problem.confidence) {
     out_.cells.resize(problem.cells);
+    out_.runs = problem.runs_before;
     for (std::uint32_t n = kFirstStage; out_.stages.empty() || out_.stages.back() < most();
          n *= 2) {
       out_.stages.push_back(std::min(n, most()));

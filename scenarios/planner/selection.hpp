@@ -59,7 +59,8 @@ struct SelectionProblem {
   std::vector<SelectionTarget> targets;
   double confidence = 0.95;
   std::uint32_t most_replications = 40;
-  std::uint64_t max_runs = 0;  ///< 0: none
+  std::uint64_t max_runs = 0;     ///< 0: none
+  std::uint64_t runs_before = 0;  ///< of these, made already
   Replication replication = Replication::kIndependent;
   /// Of a replicate, in recordings: a resample of k of them has 1/k of their variance.
   double length = 1;
@@ -87,8 +88,8 @@ struct Selection {
   bool undecided = false;                ///< the budget ended first: exit 5, with what would decide
   std::vector<std::uint32_t> finalists;  ///< in the order of their test
   std::vector<std::uint32_t> stages;     ///< fresh replications after each
-  std::uint64_t runs = 0;
-  std::string boundary;  ///< smooth, cliff, non_monotone, none
+  std::uint64_t runs = 0;                ///< those made before among them
+  std::string boundary;                  ///< smooth, cliff, non_monotone, none
   std::string stop_reason;
   std::string would_decide;  ///< of an undecided one
   int nearest = -1;          ///< the cell that comes nearest to meeting everything

@@ -103,7 +103,7 @@ TEST_CASE("bounds cover on small queues and stores", "[scenarios][planner]") {
   check_coverage(recorded_sessions({4}, 1000), 0, 0, 10, 200, 0.91, 0.99);
 }
 
-TEST_CASE("200 trials on each known system, and limits by a hair", "[.long][coverage]") {
+TEST_CASE("200 trials on each known system and limits by a hair", "[.long][coverage]") {
   for (const std::uint32_t requests : {1000U, 5000U}) {
     fmt::print("runs of {} requests\n", requests);
     for (const KnownSystem& system : systems(requests)) run_trials(system, 200, 15);
