@@ -197,6 +197,8 @@ class FlagWriter {
         continue;
       }
       if (one.member == &EngineConfig::reserve_full_isl && defaults_.reserve_full_isl) continue;
+      // It acts only beside asynchronous scheduling.
+      if (one.member == &EngineConfig::defer_block_free && !s_.engine.async_scheduling) continue;
       other.push_back(one.name);
     }
     if (other.empty() || is_v0(release_.family)) return;
