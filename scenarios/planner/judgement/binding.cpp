@@ -108,11 +108,12 @@ class Binding {
 
   bool overload() {
     if (!facts_.overloaded(facts_.judged())) return false;
-    const char* kind = run_.binding && run_.binding->resource == "hbm" ? "capacity" : "compute";
+    const bool starved = run_.binding && run_.binding->resource == "hbm";
     return say(
-        kind,
-        fmt::format("overload, requests arrive at {}/s and leave at {}/s, and the queue grows "
+        starved ? "capacity" : "compute",
+        fmt::format("{}overload, requests arrive at {}/s and leave at {}/s, and the queue grows "
                     "as long as they arrive; caches shift that, but no size tried keeps up{}",
+                    starved ? "of HBM: " : "",
                     format_real(static_cast<double>(run_.requests) / facts_.demand().arrivals_s),
                     format_real(run_.request_throughput),
                     run_.binding && run_.binding->resource != "none"

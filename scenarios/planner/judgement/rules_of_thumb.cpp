@@ -110,12 +110,14 @@ class Rules {
                     gpu, gpu / dram);
     const std::string& kind = plan_.judgement.binding_kind;
     const bool of_tier = kind == "capacity" && plan_.binding.find("of HBM") == std::string::npos;
-    const bool needed = plan_.recommended >= 0 && run_.tiers.size() > 1;
+    const bool needed =
+        plan_.recommended >= 0 && run_.tiers.size() > 1 && plan_.infeasible_max >= 0;
     add("capacity by DRAM beats capacity by GPU",
         needed ? fmt::format("{}; {} of {} meets the SLO that none or less misses", prices,
                              facts_.point(index_).capacity, plan_.tier)
-               : fmt::format("{}; what binds here is {}{}", prices, kind,
-                             plan_.recommended >= 0 ? ", and the SLO is met without DRAM" : ""),
+               : fmt::format(
+                     "{}; what binds here is {}{}", prices, kind,
+                     plan_.recommended >= 0 ? ", and the smallest size tried meets the SLO" : ""),
         needed || (of_tier && plan_.recommended < 0));
   }
 

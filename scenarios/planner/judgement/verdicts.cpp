@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "reports/format.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
@@ -23,20 +24,29 @@ double loss(const TargetView& before, const TargetView& at) {
   return worse > 0 ? 1 : 0;
 }
 
-/// The target that is worst off at `at` beside `before`; both met or both far from it count too.
-std::size_t most_hurt(const std::vector<TargetView>& before, const std::vector<TargetView>& at) {
+std::size_t tightest_of(const std::vector<TargetView>& targets) {
   std::size_t out = 0;
-  for (std::size_t i = 1; i < at.size(); ++i) {
-    const auto rank = [&](std::size_t k) {
-      return std::pair(before[k].met && !at[k].met, loss(before[k], at[k]));
-    };
-    if (rank(i) > rank(out)) out = i;
+  for (std::size_t i = 1; i < targets.size(); ++i) {
+    if (targets[i].margin < targets[out].margin) out = i;
   }
   return out;
 }
 
-bool hurts(const TargetView& before, const TargetView& at) {
-  return loss(before, at) > kSlower || (before.met && !at.met && loss(before, at) > 0);
+/// The target by which `at` does worse than `before`: one that was met and is missed, else the
+/// tightest, where it is worse by more than noise and so is the whole. A figure far within its
+/// target does not count against one that improves.
+std::optional<std::size_t> hurt_target(const std::vector<TargetView>& before,
+                                       const std::vector<TargetView>& at) {
+  std::optional<std::size_t> broken;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (!before[i].met || at[i].met || loss(before[i], at[i]) <= 0) continue;
+    if (!broken || loss(before[i], at[i]) > loss(before[*broken], at[*broken])) broken = i;
+  }
+  if (broken) return broken;
+  const std::size_t tight = tightest_of(at);
+  const bool worse = at[tight].margin < before[tightest_of(before)].margin;
+  if (worse && loss(before[tight], at[tight]) > kSlower) return tight;
+  return std::nullopt;
 }
 
 /// "h2d is busy 12% at 16GiB, 97% at 64GiB"
@@ -63,21 +73,20 @@ void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   for (const int i : facts.line()) {
     if (i == none) continue;
     const std::vector<TargetView> at = targets_of(facts.point(i));
-    const std::size_t t = most_hurt(before, at);
-    if (!hurts(before[t], at[t])) continue;
+    const std::optional<std::size_t> t = hurt_target(before, at);
+    if (!t) continue;
     sizes.push_back(facts.point(i).capacity);
     if (worst < 0 ||
-        loss(before[t], at[t]) > loss(before[target], targets_of(facts.point(worst))[target])) {
+        loss(before[*t], at[*t]) > loss(before[target], targets_of(facts.point(worst))[target])) {
       worst = i;
-      target = t;
+      target = *t;
     }
   }
   if (worst < 0) return;
   const TargetView at = targets_of(facts.point(worst))[target];
-  std::string text =
-      fmt::format("offload will hurt at {}: {} is {} with {} and {} without, on the same requests",
-                  fmt::join(sizes, ", "), at.label(), format_real(at.value),
-                  facts.point(worst).capacity, format_real(before[target].value));
+  std::string text = fmt::format("offload will hurt at {}: {} is {} with {} and {} without",
+                                 fmt::join(sizes, ", "), at.label(), format_real(at.value),
+                                 facts.point(worst).capacity, format_real(before[target].value));
   const RunResult& run = facts.run(worst);
   if (run.load_choice && run.load_choice->break_even_tokens == 0) {
     text += "; no prefix comes sooner over the idle link than it is computed";
@@ -116,14 +125,14 @@ void say_link_bound(PlanResult& plan, const PlanFacts& facts) {
     std::size_t target = 0;
     for (std::size_t b = 0; b < k; ++b) {
       const std::vector<TargetView> before = targets_of(facts.point(facts.line()[b]));
-      const std::size_t t = most_hurt(before, at);
-      if (!hurts(before[t], at[t])) continue;
+      const std::optional<std::size_t> t = hurt_target(before, at);
+      if (!t) continue;
       if (best >= 0 &&
-          loss(before[t], at[t]) <= loss(targets_of(facts.point(best))[target], at[target])) {
+          loss(before[*t], at[*t]) <= loss(targets_of(facts.point(best))[target], at[target])) {
         continue;
       }
       best = facts.line()[b];
-      target = t;
+      target = *t;
     }
     if (best < 0) continue;
     slower.push_back(facts.point(i).capacity);

@@ -93,7 +93,8 @@ TEST_CASE("the range of feasible sizes has its first breach", "[scenarios][plann
   CHECK(plan.infeasible_max == 1);
   CHECK_THAT(plan.first_breach, ContainsSubstring("median_ttft_ms is 12.2"));
   CHECK(plan.runner_up == 3);
-  CHECK_THAT(plan.runner_up_reason, ContainsSubstring("takes 384 MiB more dram for the same SLO"));
+  CHECK_THAT(plan.runner_up_reason,
+             ContainsSubstring("takes 384.00 MiB more dram for the same SLO"));
 }
 
 TEST_CASE("where nothing else meets the SLO the runner-up says what it misses",
@@ -186,9 +187,11 @@ TEST_CASE("offload that helps has no verdict against it", "[scenarios][planner]"
 }
 
 TEST_CASE("a tier no larger than HBM adds nothing under eager copies", "[scenarios][planner]") {
-  // One document, which HBM holds: what the tier holds is the same.
+  // 32 blocks that every prompt begins with, which HBM holds: what the tier holds is the same.
+  std::vector<Row> rows;
+  for (std::uint32_t i = 0; i < 50; ++i) rows.push_back({1000 * i, 600, 1, {1, 100 + i}});
   const PlanResult plan =
-      judged(planned(R"(["0blocks", "32blocks", "64blocks"])"), repeating(50, 1, 1000, 1));
+      judged(planned(R"(["0blocks", "32blocks", "64blocks"])"), workload_of(rows, 512));
   const NamedVerdict* nothing = verdict(plan, "tier-adds-nothing");
   REQUIRE(nothing);
   CHECK_THAT(nothing->text,
@@ -237,8 +240,9 @@ TEST_CASE("rows of the decision table apply where their figures say so", "[scena
 
 TEST_CASE("rules of thumb stand beside the answer, agreeing or not", "[scenarios][planner]") {
   // 192 blocks of 2 MiB are 384 MiB of a host of 1 GiB: 37.5%.
-  const PlanResult plan =
-      judged(planned(kGrid, {kWithin10Ms, R"(host={"memory": "1GiB"})"}), cycle());
+  const PlanResult plan = judged(
+      planned(kGrid, {kWithin10Ms, R"(host={"memory": "1GiB"})", "tiers.0.capacity=96blocks"}),
+      cycle());
   REQUIRE(rule(plan, "50-70% of host DRAM"));
   CHECK_FALSE(rule(plan, "50-70% of host DRAM")->agrees);
   CHECK_THAT(rule(plan, "50-70% of host DRAM")->here, ContainsSubstring("37.5%"));
