@@ -172,9 +172,8 @@ TEST_CASE("no tier and no size are no flags", "[scenarios]") {
 }
 
 TEST_CASE("what no flag covers is told", "[scenarios]") {
-  const Scenario s =
-      with_tier({"policies={\"admission\": \"all-tiers\"}", "engine.eviction=fifo",
-                 "tiers.0.eviction=lfu", "engine.convoy=false"});
+  const Scenario s = with_tier({"policies={\"admission\": \"all-tiers\"}", "engine.eviction=fifo",
+                                "tiers.0.eviction=lfu", "engine.convoy=false"});
   const EngineFlags f = flags(s, "vllm@0.23");
   CHECK(has(f.not_covered, "the admission of requests (all-tiers"));
   CHECK(has(f.not_covered, "engine.eviction fifo"));
