@@ -89,7 +89,7 @@ TEST_CASE("a tier that is never full is cold while the hit ratio rises, and not 
 TEST_CASE("a calm beginning of the loads is left out, a burst is not", "[scenarios]") {
   // The hit ratio stands from the first request on; loads take 0.1 s each, but for the first 3,000
   // s of 10,000: 0.02 s (nothing there yet), or 5 s (a burst).
-  for (const double first_s : {0.02, 5.0}) {
+  for (const double first_s : {0.02, 5.0}) {  // to be found within a mean of five bins, 250 s
     WarmUpWatch watch(reference_with({"tiers.0.capacity=1000blocks"}));
     watch.on_tier_change({time_at(kSecond), 1, 1000, 0, 1000, 1000});
     for (std::uint32_t i = 0; i < 1000; ++i) {
@@ -107,7 +107,7 @@ TEST_CASE("a calm beginning of the loads is left out, a burst is not", "[scenari
       watch.on_transfer(load);
     }
     const WarmUp found = find_warm_up(watch);
-    CHECK(seconds_of(found.end) == Approx(first_s < 0.1 ? 3000 : 1).margin(60));
+    CHECK(seconds_of(found.end) == Approx(first_s < 0.1 ? 3125 : 1).margin(130));
   }
 }
 
