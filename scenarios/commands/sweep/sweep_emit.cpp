@@ -114,7 +114,8 @@ void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
       s->common, nullptr);
   commands.back().run = [s, command] { return emit(*s, *command); };
   command->add_option("CAMPAIGN", s->campaign, "Folder that sweep plan made")->required();
-  command->add_option("--engine", s->engine, "k8s, parallel or slurm")->required();
+  command->add_option("--engine", s->engine, "For which scheduler: k8s, parallel or slurm")
+      ->required();
   command->add_option("-o,--file", s->file, "File to write (default: standard output)");
   command->add_option("--program", s->program,
                       "spillway, where the shards run (default: this one; in a pod, from PATH)");

@@ -138,7 +138,7 @@ void add_sweep_run(CLI::App& sweep, CommandList& commands) {
   command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
   command->add_option("-j,--jobs", o->jobs, "Worker processes here (default: --threads)")
       ->check(CLI::Range(1U, 4096U));
-  command->add_option("--engine", o->engine, "local (default) or slurm");
+  command->add_option("--engine", o->engine, "Where the runs are made: local (default) or slurm");
   add_slurm_options(*command, o->slurm);
 }
 

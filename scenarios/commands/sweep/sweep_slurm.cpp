@@ -51,24 +51,24 @@ class ArrayLines {
 
 void add_array_options(CLI::App& app, SlurmFlags& flags) {
   app.add_option("--shards", flags.shards,
-                 "parts that the runs are divided into (default: one for each run, at most 200)")
+                 "Parts that the runs are divided into (default: one for each run, at most 200)")
       ->check(CLI::Range(1U, kMostShards));
-  app.add_option("--max-running", flags.max_running, "shards that run at a time (default: all)")
+  app.add_option("--max-running", flags.max_running, "Shards that run at a time (default: all)")
       ->check(CLI::Range(1U, kMostShards));
   app.add_option("--partition", flags.partition, "Slurm's partition (default: Slurm's)");
-  app.add_option("--mem", flags.memory, "memory of a shard, as Slurm writes it, e.g. 4G");
-  app.add_option("--time", flags.time, "most time of a shard, as Slurm writes it, e.g. 00:30:00");
+  app.add_option("--mem", flags.memory, "Memory of a shard, as Slurm writes it, e.g. 4G");
+  app.add_option("--time", flags.time, "Most time of a shard, as Slurm writes it, e.g. 00:30:00");
   app.add_option("--sbatch", flags.sbatch,
-                 "a further option of sbatch, e.g. --sbatch=--account=team (repeatable)")
+                 "A further option of sbatch, e.g. --sbatch=--account=team (repeatable)")
       ->check(CLI::Validator(not_an_option, "OPTION"));
 }
 
 void add_slurm_options(CLI::App& app, SlurmFlags& flags) {
   add_array_options(app, flags);
   app.add_flag("--submit-only", flags.submit_only,
-               "submit the array to Slurm and do not wait for it");
+               "Submit the array to Slurm and do not wait for it");
   app.add_option("--arrays", flags.arrays,
-                 "arrays submitted at most, each for what the one before did not bring (default "
+                 "Arrays submitted at most, each for what the one before did not bring (default "
                  "5)")
       ->check(CLI::Range(1U, 100U));
 }
