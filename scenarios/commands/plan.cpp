@@ -28,6 +28,7 @@ struct PlanVerb {
   std::string budget;
   std::string cache;
   bool no_sensitivity = false;
+  bool other_recordings = false;
   std::vector<std::string> outputs;
   bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
@@ -90,6 +91,7 @@ int run(const PlanVerb& verb) {
     reading.finish();
     planning.update(done, total);
   };
+  options.other_recordings = verb.other_recordings;
   Interrupt interrupt;
   options.interrupted = [&] { return interrupt.raised(); };
   PlanOutcome outcome;
@@ -149,6 +151,9 @@ void add_plan(CLI::App& app, CommandList& commands) {
   command->add_option("--cache", verb->cache,
                       "Folder that keeps finished runs for later plans (default: OUT/runs with "
                       "--out, else none)");
+  command->add_flag("--other-recordings", verb->other_recordings,
+                    "Ask for confidence about other recordings of the service too, of which a "
+                    "trace is one sample; without it confidence is about traffic like the trace's");
   command->add_flag("--no-sensitivity", verb->no_sensitivity,
                     "Leave out what would change the recommendation");
   command->add_option("--output", verb->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");

@@ -23,10 +23,11 @@ constexpr std::uint64_t kFinalRuns = 60;
 
 class Planner {
  public:
-  Planner(SearchSpace space, TrialRunner& runner)
+  Planner(SearchSpace space, TrialRunner& runner, bool other_recordings)
       : space_(std::move(space)),
         choice_(*space_.variants.front().scenario.plan),
-        runner_(runner) {}
+        runner_(runner),
+        other_recordings_(other_recordings) {}
 
   PlanOutcome plan() {
     PlanResult& result = out_.result;
@@ -117,6 +118,12 @@ class Planner {
     PlanConfidence& confidence = result.confidence.emplace();
     confidence.level = choice_.confidence;
     confidence.method = replicates().method();
+    if (replicates().resampled()) {
+      confidence.method += other_recordings_
+                               ? "; confidence is about all recordings like this one"
+                               : "; confidence is about traffic drawn from this recording, and "
+                                 "--other-recordings asks for more";
+    }
     const std::uint64_t cells = space_.cells.size();
     trials_.resize(cells);
     if (choice_.max_runs > 0 && choice_.max_runs < 2 * cells) {
@@ -159,7 +166,7 @@ class Planner {
     problem.most_replications = choice_.replications;
     problem.max_runs = choice_.max_runs;
     problem.runs_before = problem.cells;
-    problem.replication = replicates().replication();
+    problem.replication = replication();
     problem.length = replicates().length();
     return problem;
   }
@@ -200,7 +207,7 @@ class Planner {
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
           trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));
-      estimate_from(trials_[i], replicates().replication(), choice_.confidence, point);
+      estimate_from(trials_[i], replication(), choice_.confidence, point);
       for (std::size_t t = 0; t < cell.mean.size(); ++t) {
         TargetEstimate& target = point.targets[t];
         const auto holds = [&](double x) {
@@ -221,6 +228,9 @@ class Planner {
   }
 
   const Replicates& replicates() const { return runner_.replicates(first()); }
+  Replication replication() const {
+    return other_recordings_ ? replicates().replication() : Replication::kIndependent;
+  }
 
   /// Rounded up to what can be bought or set.
   void name_size() {
@@ -253,6 +263,7 @@ class Planner {
   PlanChoice choice_;
   std::optional<Prices> prices_;
   TrialRunner& runner_;
+  bool other_recordings_;
   PlanOutcome out_;
   CellTrials trials_;
 };
@@ -282,7 +293,7 @@ PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
       make_search_space(std::move(variants),
                         [&](const Scenario& s) -> const Workload& { return runner.workload(s); });
   nlohmann::json inputs = scenario_inputs(base, runner.workload(space.variants.front().scenario));
-  PlanOutcome out = Planner(std::move(space), runner).plan();
+  PlanOutcome out = Planner(std::move(space), runner, options.other_recordings).plan();
   out.inputs = std::move(inputs);
   return out;
 }
@@ -299,7 +310,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
   one.front().scenario = scenario;
   SearchSpace space = make_search_space(
       std::move(one), [&](const Scenario&) -> const Workload& { return workload; });
-  PlanOutcome out = Planner(std::move(space), runner).plan();
+  PlanOutcome out = Planner(std::move(space), runner, false).plan();
   out.inputs = scenario_inputs(scenario, workload);
   return out;
 }

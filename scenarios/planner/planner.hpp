@@ -23,6 +23,9 @@ struct PlanOptions {
   unsigned threads = 1;
   std::string cache;    ///< folder for runs that a later plan may find; empty: none are kept
   double budget_s = 0;  ///< of wall time; 0: none
+  /// What confidence is about: traffic like a trace's, of which replicates tell more and more; or
+  /// all recordings of its service, of which one recording is one sample whatever is drawn from it.
+  bool other_recordings = false;
   /// Called for each combination of plan.search before anything runs; may throw.
   std::function<void(Scenario&)> check{};
   ReadProgress reading{};  ///< of traces

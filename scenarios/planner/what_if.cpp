@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "models/compute/step_cost.hpp"
+#include "scenarios/experiment/growth.hpp"
 #include "scenarios/parallel.hpp"
+#include "scenarios/planner/trial_runner.hpp"
 #include "sim/error.hpp"
-#include "traces/reshape/workload_growth.hpp"
 
 namespace spillway {
 
@@ -63,12 +64,16 @@ struct Grown {
 WhatIfAnswer answer(const WhatIf& run, const Workload& workload) {
   TrialOptions options;
   options.stop_when_decided = run.verdict_only;
+  options.find_warm_up = run.replicate != kWorkloadItself;  // as the plan judges it
   if (run.compute_time != 1) {
     options.simulation.cost = [&run] {
       return make_scaled_cost(run.scenario.make_cost(), run.compute_time);
     };
   }
-  return {run_trial(run.scenario, workload, options), ""};
+  if (!run.growth.any()) return {run_trial(run.scenario, workload, options), ""};
+  Scenario scenario = run.scenario;
+  grow_arrivals(scenario.workload, run.growth);
+  return {run_trial(scenario, workload, options), ""};
 }
 
 }  // namespace
@@ -118,10 +123,10 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
         }
         std::sort(keys.begin(), keys.end());
         keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-        std::vector<Grown> grown(keys.size());
+        std::vector<Grown> made(keys.size());
         const auto slot = [&](const WhatIf& run) -> Grown& {
           const auto at = std::lower_bound(keys.begin(), keys.end(), key_of(run));
-          return grown[static_cast<std::size_t>(at - keys.begin())];
+          return made[static_cast<std::size_t>(at - keys.begin())];
         };
         for (const WhatIf& run : runs) {
           if (run.growth.any()) ++slot(run).users;
@@ -133,9 +138,7 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
             if (run.growth.any()) {
               Grown& mine = slot(run);
               std::call_once(mine.once, [&] {
-                const GrowthChoice& g = run.growth;
-                mine.workload = grow_workload(source.replicate(run.replicate),
-                                              {g.rate, g.context, g.reuse, g.tenants}, source.seed);
+                mine.workload = grown(source.replicate(run.replicate), run.growth, source.seed);
               });
               out[i] = answer(run, *mine.workload);
             } else {

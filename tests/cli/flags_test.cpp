@@ -76,6 +76,7 @@ const std::vector<Covered>& own_flags() {
       {"plan", "--max-runs", "budgets too small to decide end undecided and say what would decide"},
       {"plan", "--budget", "budgets too small to decide end undecided and say what would decide"},
       {"plan", "--no-sensitivity", "--no-sensitivity leaves it out"},
+      {"plan", "--other-recordings", "--other-recordings asks for more than replicates can tell"},
       {"plan", "--output", "plan --output renders each kind"},
       {"compare", "SCENARIO", "compare refuses what it cannot vary, before anything runs"},
       {"compare", "--vary", "compare ranks variants by differences on the same workloads"},
