@@ -160,7 +160,9 @@ TEST_CASE("a trace without sessions is split by those that prefixes suggest", "[
 TEST_CASE("storage of a fleet is counted over all drives", "[scenarios]") {
   const std::vector<std::string> nvme = {
       R"(tiers=[{"name": "ssd", "kind": "nvme", "capacity": "1GiB"}])",
-      R"(links=[{"name": "d2h", "from": "hbm", "to": "host", "kind": "affine", "latency_us": 10, "bandwidth": "25GB/s"}, {"name": "h2d", "from": "host", "to": "hbm", "kind": "affine", "latency_us": 10, "bandwidth": "25GB/s"}])",
+      R"(links=[{"name": "d2h", "from": "hbm", "to": "host", "kind": "affine", "latency_us": 10,)"
+      R"( "bandwidth": "25GB/s"}, {"name": "h2d", "from": "host", "to": "hbm", "kind": "affine",)"
+      R"( "latency_us": 10, "bandwidth": "25GB/s"}])",
       "plan.tier=ssd", R"(plan.sizes=["1GiB"])"};
   const Workload workload = chats(12, 3);
   const SimulationOutcome out = simulate(fleet_of(2, nvme), workload);
