@@ -17,26 +17,31 @@ TEST_CASE("sweep run --engine slurm submits what is missing, in the words of its
           "[cli]") {
   const Scene scene;
   const FakeSlurm slurm;
-  const std::string camp = scene.campaign();  // two runs
+  // Six runs, three a shard; planning has made two of them, to estimate the others.
+  const std::string camp = scene.path("six");
+  REQUIRE(test::spillway({"sweep", "plan", scene.scenario, "-o", camp, "--quiet", "--set",
+                          "sweep={\"vary\": {\"tiers.0.eviction\": [\"lru\", \"fifo\"], "
+                          "\"tiers.0.capacity\": [\"0GiB\", \"1GiB\", \"4GiB\"]}}"})
+              .code == 0);
   const auto first =
       test::spillway({"sweep", "run", camp, "--engine", "slurm", "--shards", "2", "--max-running",
                       "1", "--partition", "cpu", "--mem", "4G", "--time", "00:30:00",
                       "--sbatch=--account=team", "--arrays", "3", "--quiet"});
   // The stand-in's tasks have ended and brought nothing, so no second array is worth it.
   CHECK(first.code == 6);
-  CHECK_THAT(first.out, ContainsSubstring("0 of 2 runs are done; Slurm job 17"));
+  CHECK_THAT(first.out, ContainsSubstring("2 of 6 runs are done; Slurm job 17"));
   CHECK_THAT(first.out, ContainsSubstring("--engine slurm"));
   for (const char* word : {"<--array=1-2%1>", "<--partition=cpu>", "<--mem=4G>",
                            "<--time=00:30:00>", "<--account=team>"}) {
     CHECK_THAT(slurm.call(0), ContainsSubstring(word));
   }
   CHECK(slurm.call(1).empty());
-  // The second shard's run is made, as a task would: the first is what is left to submit.
+  // The second shard's runs are made, as a task would: the first is what is left to submit.
   REQUIRE(test::spillway({"sweep", "worker", camp, "--shard", "2/2", "--quiet"}).code == 0);
   const json submitted =
       document_of({"sweep", "run", camp, "--engine", "slurm", "--shards", "2", "--submit-only"});
   CHECK(submitted["results"]["sim"]["slurm_jobs"] == json::array({"18"}));
-  CHECK(submitted["results"]["missing"] == 1);
+  CHECK(submitted["results"]["missing"] >= 1);
   CHECK_THAT(slurm.call(1), ContainsSubstring("<--array=1>"));
   // Complete, it asks for nothing.
   REQUIRE(test::spillway({"sweep", "run", camp, "--quiet"}).code == 0);
