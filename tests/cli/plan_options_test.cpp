@@ -52,7 +52,8 @@ TEST_CASE("--objective replaces the scenario's", "[cli]") {
 TEST_CASE("--replications backs the answer, and the cache answers the second time", "[cli]") {
   const Scene scene;
   const std::string cache = scene.path("cache");
-  const Args call = with(steady(scene), {"--replications", "10", "--cache", cache});
+  const Args call = with(steady(scene), {"--replications", "10", "--cache", cache, "--set",
+                                         "workload.replication.warmup_s=0"});
   const json first = test::document_of(call);
   const json& r = first["results"];
   CHECK(r["recommended"] == "0GiB");
