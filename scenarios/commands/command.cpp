@@ -26,7 +26,7 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
   CLI::App* app = parent.add_subcommand(name, summary);
   app->footer("Examples:\n" + examples +
               "\nExit codes: 0 done, 2 usage or scenario, 3 trace content, 4 no feasible size, "
-              "5 inconclusive,\n7 I/O, 70 internal, 99 a gate failed.");
+              "5 inconclusive,\n6 partial sweep, 7 I/O, 70 internal, 99 a gate failed.");
   app->add_option("--set", common->set, "Change a scenario value: key.path=value (repeatable)")
       ->group("Common");
   app->add_option("--seed", common->seed,
