@@ -371,7 +371,6 @@ json resolved_configuration(const Scenario& s) {
   }
   if (s.plan) out["plan"] = plan_json(*s.plan);
   if (s.fleet.replicas > 1) out["fleet"] = {{"replicas", s.fleet.replicas}};
-  if (s.plan) out["plan"] = {{"tier", s.plan->tier}, {"sizes", s.plan->sizes}};
   return out;
 }
 

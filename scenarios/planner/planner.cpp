@@ -26,6 +26,7 @@ class Planner {
   Planner(SearchSpace space, TrialRunner& runner, bool other_recordings)
       : space_(std::move(space)),
         choice_(*space_.variants.front().scenario.plan),
+        prices_(prices_of(choice_)),
         runner_(runner),
         other_recordings_(other_recordings) {}
 

@@ -61,7 +61,8 @@ void check_objective(const Scenario& s) {
   if (costs && plan.prices.empty()) {
     throw InputError(Fault::kUsage, where,
                      fmt::format("{} needs prices; expected plan.prices with the path of a prices "
-                                 "file (scenarios/library/prices.json is one to start from)",
+                                 "file (scenarios/library/prices/list-2025.json is one to start "
+                                 "from)",
                                  name_of(plan.objective)));
   }
   const auto loads = std::any_of(plan.search.begin(), plan.search.end(),
