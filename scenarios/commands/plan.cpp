@@ -83,7 +83,6 @@ int run(const PlanVerb& verb) {
   PlanOptions options;
   options.threads = common.thread_count();
   options.cache = cache_of(verb);
-  if (!options.cache.empty()) make_directory(options.cache);
   if (!verb.budget.empty()) options.budget_s = parse_seconds(verb.budget, {"--budget", 0, ""});
   options.check = [&](Scenario& s) { check_hardware_here(s, verb.strict); };
   options.reading = reading.reader();

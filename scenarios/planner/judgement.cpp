@@ -22,9 +22,10 @@ std::string choice(const PlanResult& plan, const PlanFacts& facts) {
                        chosen.capacity, with);
   }
   const PlanPoint& below = facts.point(facts.line()[facts.place() - 1]);
-  const char* said = below.cold_limited ? "cannot be judged"
-                     : below.feasible   ? "meets it as well"
-                                        : "misses it";
+  const char* said = below.cold_limited                        ? "cannot be judged"
+                     : below.feasible                          ? "meets it as well"
+                     : below.verdict == CellVerdict::kLooksMet ? "is not backed"
+                                                               : "misses it";
   return fmt::format("The smallest {} tried that meets the SLO is {}{} ({} {})", plan.tier,
                      chosen.capacity, with, below.capacity, said);
 }

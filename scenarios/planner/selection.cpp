@@ -38,8 +38,8 @@ class Selector {
     choose_finalists();
     if (!out_of_runs_) {
       verify(0, preferred_);
-      for (std::size_t i = preferred_; i < out_.finalists.size() && best_ < 0; ++i)
-        verify(i, i + 1);
+      // Behind one that holds, only those preferred to it are still of interest.
+      for (std::size_t i = preferred_; i < out_.finalists.size(); ++i) verify(i, i + 1);
     }
     conclude();
     return std::move(out_);

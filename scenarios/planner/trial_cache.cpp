@@ -49,30 +49,18 @@ Trial trial_from(const json& j) {
 
 }  // namespace
 
-TrialCache::TrialCache(const std::string& folder) : writer_(folder, "plan") {
-  const SegmentReport report = read_segments(
-      folder,
-      [&](SegmentEntry&& entry, const SegmentPlace&) {
-        payloads_.emplace(std::move(entry.key), std::move(entry.payload));
-      },
-      "plan-");
-  notes_ = report.notes;
-}
+TrialCache::TrialCache(const std::string& folder) : store_(folder, "plan") {}
 
 std::optional<Trial> TrialCache::find(const Scenario& scenario, const Question& question) const {
   for (const bool cut : {false, true}) {
     if (cut && !question.may_cut) continue;
-    const auto at = payloads_.find(key_of(scenario, question, cut));
-    if (at != payloads_.end()) return trial_from(json::parse(at->second));
+    if (const auto known = store_.find(key_of(scenario, question, cut))) return trial_from(*known);
   }
   return std::nullopt;
 }
 
 void TrialCache::keep(const Scenario& scenario, const Question& question, const Trial& trial) {
-  const std::string key = key_of(scenario, question, trial.cut);
-  const std::string payload = trial_json(trial, !question.replicate).dump();
-  const std::lock_guard lock(mutex_);
-  writer_.append({key, payload, "{}"});
+  store_.put(key_of(scenario, question, trial.cut), trial_json(trial, !question.replicate));
 }
 
 }  // namespace spillway

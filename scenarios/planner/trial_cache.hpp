@@ -2,14 +2,12 @@
 // runs only what is new.
 #pragma once
 
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/experiment/run_key.hpp"
-#include "scenarios/experiment/segments.hpp"
+#include "scenarios/experiment/run_store.hpp"
 #include "scenarios/experiment/trial.hpp"
 
 namespace spillway {
@@ -27,16 +25,13 @@ class TrialCache {
   };
   /// A whole trial, or, where it may be cut, one that was.
   std::optional<Trial> find(const Scenario& scenario, const Question& question) const;
-  /// On disk when this returns. From any thread.
+  /// From any thread.
   void keep(const Scenario& scenario, const Question& question, const Trial& trial);
   /// What was wrong with the folder's files, for the user.
-  const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<std::string>& notes() const { return store_.report().notes; }
 
  private:
-  std::map<std::string, std::string> payloads_;  ///< by key, of earlier plans
-  std::vector<std::string> notes_;
-  std::mutex mutex_;
-  SegmentWriter writer_;
+  RunStore store_;
 };
 
 }  // namespace spillway

@@ -44,9 +44,7 @@ class TrialRunner::Group {
 };
 
 TrialRunner::TrialRunner(TrialRunnerOptions options)
-    : options_(std::move(options)), start_(std::chrono::steady_clock::now()) {
-  if (!options_.cache.empty()) cache_ = std::make_unique<TrialCache>(options_.cache);
-}
+    : options_(std::move(options)), start_(std::chrono::steady_clock::now()) {}
 TrialRunner::~TrialRunner() = default;
 
 void TrialRunner::give(const Scenario& scenario, const Workload& workload) {
@@ -107,6 +105,8 @@ Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
 }
 
 std::vector<Trial> TrialRunner::run(std::span<const TrialRequest> requests) {
+  // Not before there is something to keep: bad input leaves no folder behind.
+  if (!cache_ && !options_.cache.empty()) cache_ = std::make_unique<TrialCache>(options_.cache);
   std::vector<Group*> groups;  // opened here, one after the other
   for (const TrialRequest& request : requests) groups.push_back(&group(*request.scenario));
   std::vector<Trial> out(requests.size());

@@ -84,6 +84,20 @@ TEST_CASE("budgets too small to decide end undecided and say what would decide",
   refused(with(steady(scene), {"--budget", "soon"}), 2, "--budget");
 }
 
+TEST_CASE("--other-recordings asks for more than replicates can tell", "[cli]") {
+  const Scene scene;
+  const Args call =
+      with(steady(scene), {"--replications", "10", "--set", "workload.replication.warmup_s=0"});
+  const auto method = [](const CliResult& result) {
+    return test::parse_document(result.out)["results"]["confidence"]["method"].get<std::string>();
+  };
+  const CliResult plain = test::spillway(with(call, {"--json", "-"}));
+  const CliResult wide = test::spillway(with(call, {"--json", "-", "--other-recordings"}));
+  CHECK(plain.code == 0);
+  CHECK_THAT(method(plain), ContainsSubstring("about traffic drawn from this recording"));
+  CHECK_THAT(method(wide), ContainsSubstring("about all recordings like this one"));
+}
+
 TEST_CASE("--no-sensitivity leaves it out", "[cli]") {
   const Scene scene;
   const Args on = {"--set", "plan.sensitivity=true"};

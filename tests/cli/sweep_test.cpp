@@ -124,7 +124,7 @@ TEST_CASE("sweep plan shows cells and cost, and makes the campaign at once or no
   CHECK(document_of(plan + Args{"-o", folder})["digest"] == dry["digest"]);
   // The estimate ran 0GiB and 4GiB; that is kept.
   CHECK(done_of(folder) == 2);
-  const json again = document_of(plan + Args{"-o", folder});
+  const json again = document_of(plan + Args{"--campaign", folder});
   CHECK(again["warnings"][0] == "the folder held this very campaign already");
   CHECK(done_of(folder) == 2);
 }
@@ -148,7 +148,7 @@ TEST_CASE("sweep merge writes one row for each run, in a database and as CSV", "
   const Scene scene;
   const std::string folder = planned(scene, "camp");
   const Args merge = {
-      "sweep", "merge", folder, "-o", scene.path("r.sqlite"), "--csv", scene.path("r.csv")};
+      "sweep", "merge", folder, "--database", scene.path("r.sqlite"), "--csv", scene.path("r.csv")};
   const CliResult partial = test::spillway(merge);
   CHECK(partial.code == 6);
   CHECK_THAT(partial.out, ContainsSubstring("2 of 6 runs are done"));
@@ -176,7 +176,7 @@ TEST_CASE("one worker, two, and shards one by one merge to the same", "[cli]") {
   const std::string two = planned(scene, "two", replicated);
   const std::string shards = planned(scene, "shards", replicated);
   REQUIRE(test::spillway({"sweep", "run", one, "-j", "1", "--quiet"}).code == 0);
-  REQUIRE(test::spillway({"sweep", "run", two, "-j", "2", "--quiet"}).code == 0);
+  REQUIRE(test::spillway({"sweep", "run", two, "--jobs", "2", "--quiet"}).code == 0);
   for (const char* shard : {"3/4", "1/4", "4/4", "2/4"}) {
     REQUIRE(test::spillway({"sweep", "worker", shards, "--shard", shard}).code == 0);
   }

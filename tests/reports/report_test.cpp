@@ -28,11 +28,12 @@ TEST_CASE("a plan's report opens with the verdict and names what binds", "[repor
   CHECK(report.title == "Plan: sample");
   CHECK(report.subtitle == sample_plan().verdict);
   const auto& said = report.sections.at(0).paragraphs;
-  REQUIRE(said.size() == 4);
+  REQUIRE(said.size() == 5);
   CHECK(said[0] == sample_plan().verdict);
   CHECK(said[1] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
   CHECK(said[2] == "Knee: beyond 16GiB a larger dram gains little.");
   CHECK(said[3] == "Sizes between those listed were not tried.");
+  CHECK(said[4] == "cold-limited: The trace is too short for 64GiB.");
 }
 
 TEST_CASE("verdict, knee and recommendation reach every format that has text", "[reports]") {
@@ -62,7 +63,7 @@ TEST_CASE("a plan without an answer has no knee, no table of targets, no highlig
   plan.recommended = plan.knee = -1;
   plan.binding = "";
   const Report report = plan_report(plan, sample_provenance());
-  CHECK(report.sections.at(0).paragraphs.size() == 2);  // verdict and note
+  CHECK(report.sections.at(0).paragraphs.size() == 3);  // verdict, note and named verdict
   REQUIRE(report.sections.at(0).tables.size() == 1);
   CHECK(report.sections.at(0).tables[0].highlight == -1);
 }

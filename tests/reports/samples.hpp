@@ -97,10 +97,11 @@ inline PlanResult sample_plan() {
   plan.tier = "dram";
   for (const char* size : {"0GiB", "16GiB", "inf"}) {
     PlanPoint point;
-    point.capacity = size;
+    point.name = point.capacity = size;
     point.unbounded = point.capacity == "inf";
     point.capacity_bytes = point.capacity == "16GiB" ? std::int64_t{16} << 30 : 0;
     point.feasible = point.capacity != "0GiB";
+    if (point.feasible) point.verdict = CellVerdict::kLooksMet;
     point.digest = "0123456789abcdef";
     point.run = sample_run();
     plan.points.push_back(point);

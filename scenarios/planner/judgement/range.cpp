@@ -62,6 +62,20 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
   return nearest;
 }
 
+/// Of a cell that looks as if it met the SLO: which target is not sure.
+std::string not_backed(const PlanPoint& point) {
+  for (const TargetEstimate& target : point.targets) {
+    if (target.backed || target.limit == target.target) continue;
+    std::string out = fmt::format("may meet it, and that is not backed: {} of requests miss {}",
+                                  format_percent(target.x), target.name);
+    if (target.bound) {
+      out += fmt::format(", at most {} with confidence", format_percent(*target.bound));
+    }
+    return out + fmt::format(", and {} may", format_percent(target.limit));
+  }
+  return fmt::format("may meet it, and that is not backed by {} replicates", point.replications);
+}
+
 std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   const PlanPoint& first = facts.point(plan.recommended);
   const PlanPoint& other = facts.point(plan.runner_up);
@@ -79,14 +93,14 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
             : std::string();
     return fmt::format("misses: {}{}", miss.text(), bottleneck);
   }
+  if (plan.confidence && !other.feasible) return not_backed(other);
   const TargetView here = tightest(first);
   const TargetView there = tightest(other);
   const std::string figures =
       fmt::format("{} is {} there and {} here", there.label(), format_real(there.value),
                   here.name == there.name && here.tenant == there.tenant
                       ? format_real(here.value)
-                      : fmt::format("{} {}", here.label(), format_real(here.value))) +
-      (other.feasible ? "" : "; it was not tried to the end");
+                      : fmt::format("{} {}", here.label(), format_real(here.value)));
   const auto cell = [&](int i) -> const PlanCell& {
     return facts.space().cells[static_cast<std::size_t>(i)];
   };
