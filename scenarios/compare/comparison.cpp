@@ -99,6 +99,9 @@ class Comparison {
                                        [](const auto& one) { return one->resampled(); });
     out_.result.replication = resampled ? Replication::kResampled : Replication::kIndependent;
     out_.result.replicates = first.method();
+    if (const std::string claim = first.wider_claim(); !claim.empty()) {
+      out_.result.replicates += "; intervals are for " + claim;
+    }
   }
 
   /// Replicate by replicate, so that few are held at once; a recording itself comes last.

@@ -210,9 +210,13 @@ std::string Replicates::method() const {
         ", {} times in a row for {} requests",
         fewest == most ? fmt::format("{}", most) : fmt::format("{} to {}", fewest, most), least_);
   }
-  return out + growth + "; intervals are for traffic of which " +
-         (days_.size() > 1 ? fmt::format("these {} days are samples", days_.size())
-                           : "this trace is one sample");
+  return out + growth;
+}
+
+std::string Replicates::wider_claim() const {
+  if (!resampled()) return "";
+  return days_.size() > 1 ? fmt::format("traffic of which these {} days are samples", days_.size())
+                          : "traffic of which this trace is one sample";
 }
 
 }  // namespace spillway

@@ -65,6 +65,8 @@ class Replicates {
   std::uint64_t hash(std::uint32_t index) const { return slots_[index]->hash; }
   /// How replicates come about, one sentence.
   std::string method() const;
+  /// What intervals over resamples are for, where the spread of recordings is in them; else empty.
+  std::string wider_claim() const;
 
  private:
   struct Slot {

@@ -120,10 +120,10 @@ class Planner {
     confidence.level = choice_.confidence;
     confidence.method = replicates().method();
     if (replicates().resampled()) {
-      confidence.method += other_recordings_
-                               ? "; confidence is about all recordings like this one"
-                               : "; confidence is about traffic drawn from this recording, and "
-                                 "--other-recordings asks for more";
+      confidence.method +=
+          other_recordings_ ? "; confidence is about " + replicates().wider_claim()
+                            : "; confidence is about traffic drawn like this, --other-recordings "
+                              "asks for more";
     }
     const std::uint64_t cells = space_.cells.size();
     trials_.resize(cells);

@@ -94,8 +94,8 @@ TEST_CASE("--other-recordings asks for more than replicates can tell", "[cli]") 
   const CliResult plain = test::spillway(with(call, {"--json", "-"}));
   const CliResult wide = test::spillway(with(call, {"--json", "-", "--other-recordings"}));
   CHECK(plain.code == 0);
-  CHECK_THAT(method(plain), ContainsSubstring("about traffic drawn from this recording"));
-  CHECK_THAT(method(wide), ContainsSubstring("about all recordings like this one"));
+  CHECK_THAT(method(plain), ContainsSubstring("confidence is about traffic drawn like this"));
+  CHECK_THAT(method(wide), ContainsSubstring("about traffic of which this trace is one sample"));
 }
 
 TEST_CASE("--no-sensitivity leaves it out", "[cli]") {
