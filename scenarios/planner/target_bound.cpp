@@ -35,23 +35,20 @@ double share_variance(const SampleSummary& s) {
   return std::max(s.variance, s.mean * (1 - s.mean) / s.requests);
 }
 
-double counted_upper(const SampleSummary& s, double alpha, std::optional<double> usual) {
-  const double own = dispersion(s, FigureKind::kShare).value_or(1);
-  const double cluster = std::min(s.requests, std::max(own, usual.value_or(kUnseenCluster)));
-  const double independent = s.requests * s.worth / cluster;
-  const auto seen = static_cast<std::uint32_t>(std::ceil(s.mean * independent));
-  return std::min(1.0, poisson_upper(seen, alpha) / independent);
-}
-
-double share_upper(const SampleSummary& s, double alpha, std::optional<double> usual) {
-  if (s.mean >= 1) return 1;
-  if (is_rare(s)) return counted_upper(s, alpha, usual);
+double spread_upper(const SampleSummary& s, double alpha) {
   const double variance = share_variance(s);
   const double dof = degrees_of_freedom(s, variance / (s.mean * s.mean), kShareKurtosis);
   const double odds = s.mean / (1 - s.mean);
   const double error = std::sqrt(variance / s.worth) / (s.mean * (1 - s.mean));
   const double worst = odds * det::exp(std::min(kMostSteps, upper_t(alpha, dof) * error));
   return worst / (1 + worst);
+}
+
+double share_upper(const SampleSummary& s, double alpha, std::optional<double> usual) {
+  if (s.mean >= 1) return 1;
+  if (!is_rare(s)) return spread_upper(s, alpha);
+  const double counted = counted_upper(s, alpha, usual.value_or(kUnseenCluster));
+  return s.runs < 2 || s.mean == 0 ? counted : std::max(counted, spread_upper(s, alpha));
 }
 
 /// `side`: 1 above, -1 below.
@@ -120,6 +117,15 @@ double upper_bound(const SampleSummary& s, FigureKind kind, double alpha,
                    std::optional<double> usual) {
   if (s.runs == 0) return kind == FigureKind::kShare ? 1 : kLargest;
   return kind == FigureKind::kShare ? share_upper(s, alpha, usual) : figure_bound(s, alpha, 1);
+}
+
+double counted_upper(const SampleSummary& s, double alpha, double usual) {
+  if (s.runs == 0) return 1;
+  const double own = dispersion(s, FigureKind::kShare).value_or(1);
+  const double cluster = std::min(s.requests, std::max(own, usual));
+  const double independent = s.requests * s.worth / cluster;
+  const auto seen = static_cast<std::uint32_t>(std::ceil(s.mean * independent));
+  return std::min(1.0, poisson_upper(seen, alpha) / independent);
 }
 
 double lower_bound(const SampleSummary& s, FigureKind kind, double alpha,

@@ -49,7 +49,7 @@ double TargetJudge::bound(const Evidence& e, double alpha, std::optional<double>
   if (target_.at_least) return lower_bound(e.x, kind(), alpha, usual);
   const bool close_look = target_.share && is_rare(e.x) && e.value.runs >= kLeastReplications;
   if (close_look && upper_bound(e.value, FigureKind::kFigure, alpha) <= target_.value_limit) {
-    return upper_bound(e.x, kind(), alpha, 1);
+    return counted_upper(e.x, alpha, 1);
   }
   return upper_bound(e.x, kind(), alpha, usual);
 }

@@ -71,6 +71,18 @@ TEST_CASE("one bad run in ten is bounded more widely than Student's t would",
   CHECK(upper_bound(runs_of(x, 10000), kShare, 0.05) > 0.04);
 }
 
+TEST_CASE("two small clusters do not show that clusters are small", "[scenarios][planner]") {
+  // Of 10 runs of 2,000, one has 40 slow requests and one has 60: 0.5%. Counted in clusters of
+  // 47 requests (the dispersion), three of them, that is at most 7.75 x 47 / 20,000 = 1.8%.
+  std::vector<double> x(10, 0.0);
+  x[3] = 0.02;
+  x[7] = 0.03;
+  const SampleSummary two = runs_of(x, 2000);
+  CHECK(is_rare(two));
+  CHECK(counted_upper(two, 0.05, 1) < 0.02);
+  CHECK(upper_bound(two, kShare, 0.05) > 0.02);
+}
+
 TEST_CASE("many resamples of a recording are worth less than one more recording",
           "[scenarios][planner]") {
   // 1 / (1 + 1/40) = 0.976; with the recording drawn four times in a row, 1 / (4 + 1/40).
