@@ -141,8 +141,10 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   out.confidence = plan->number("confidence", 0.5, 0.999).value_or(out.confidence);
   assign(out.replications, plan->integer("replications", 1, kMostReplications));
   out.max_runs = static_cast<std::uint64_t>(plan->integer("max_runs", 1).value_or(0));
-  out.round_to = plan->text("round_to", ObjectReader::kSize).value_or("");
-  if (!out.round_to.empty()) parse_capacity(out.round_to, plan->where("round_to"));
+  if (const auto step = plan->text("round_to", ObjectReader::kSize)) {
+    parse_capacity(*step, plan->where("round_to"));
+    out.round_to = *step;
+  }
   if (const auto path = plan->text("prices")) {
     out.prices = path_beside(std::filesystem::path(s.path).parent_path().string(),
                              plan->where("prices"), *path);

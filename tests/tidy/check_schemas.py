@@ -67,7 +67,7 @@ BASES = [
      "links": LINKS[::-1], "media": MEDIA,
      "workload": {"synthetic": {"requests": 20}, "arrival": "closed-loop", "concurrency": 2},
      "slo": [{"metric": "output_throughput", "min": 1}],
-     "plan": {"sizes": ["1000blocks"]}, "seed": 2},
+     "plan": {"sizes": ["1000blocks"], "replications": 1, "sensitivity": False}, "seed": 2},
 ]
 # One more, whose engine keys exclude those above.
 STREAMING = {"name": "streaming", "model": {"kv_bytes_per_token": 131072},

@@ -18,13 +18,14 @@ std::vector<bool> front(const std::vector<double>& cost, const std::vector<Attai
   return pareto_front(cost, all, Replication::kIndependent);
 }
 
-TEST_CASE("a dearer cell that attains the same in every replicate is dominated", "[planner]") {
+TEST_CASE("a dearer cell that attains the same in every replicate is dominated",
+          "[scenarios][planner]") {
   const Attainments same = attained({0.99, 0.98, 1.0});
   CHECK(front({1, 2}, {same, same}) == std::vector<bool>{true, false});
   CHECK(front({2, 2}, {same, same}) == std::vector<bool>{true, true});  // neither is dearer
 }
 
-TEST_CASE("a cheaper cell that attains less dominates nothing", "[planner]") {
+TEST_CASE("a cheaper cell that attains less dominates nothing", "[scenarios][planner]") {
   const Attainments low = attained({0.90, 0.91, 0.92, 0.90, 0.91, 0.90});
   const Attainments high = attained({0.99, 0.99, 0.98, 0.99, 0.99, 0.97});
   CHECK(front({1, 2}, {low, high}) == std::vector<bool>{true, true});
@@ -32,14 +33,14 @@ TEST_CASE("a cheaper cell that attains less dominates nothing", "[planner]") {
   CHECK(front({1, 2}, {high, low}) == std::vector<bool>{true, false});
 }
 
-TEST_CASE("ties stay on the front", "[planner]") {
+TEST_CASE("ties stay on the front", "[scenarios][planner]") {
   // Differences +-0.01 around +0.001: the interval holds zero.
   const Attainments a = attained({0.96, 0.94, 0.96, 0.94, 0.96, 0.946});
   const Attainments b = attained({0.95, 0.95, 0.95, 0.95, 0.95, 0.950});
   CHECK(front({1, 2}, {a, b}) == std::vector<bool>{true, true});
 }
 
-TEST_CASE("too few shared replicates prove nothing", "[planner]") {
+TEST_CASE("too few shared replicates prove nothing", "[scenarios][planner]") {
   // Better in each of four, but five are the least for an interval.
   CHECK(front({1, 2}, {attained({0.9, 0.9, 0.9, 0.9}), attained({0.8, 0.81, 0.8, 0.82})}) ==
         std::vector<bool>{true, true});
@@ -48,12 +49,12 @@ TEST_CASE("too few shared replicates prove nothing", "[planner]") {
         std::vector<bool>{true, true});
 }
 
-TEST_CASE("with one run each that run decides", "[planner]") {
+TEST_CASE("with one run each that run decides", "[scenarios][planner]") {
   CHECK(front({1, 2, 3}, {{{0, 0.9}}, {{0, 0.8}}, {{0, 0.95}}}) ==
         std::vector<bool>{true, false, true});
 }
 
-TEST_CASE("cost a month, a token and a request within the SLO", "[planner]") {
+TEST_CASE("cost a month, a token and a request within the SLO", "[scenarios][planner]") {
   // 192 blocks of 2 MiB are 0.375 GiB: 3 USD a month at 8 a GiB, beside a GPU at 7.30.
   const Workload workload = repeating(50, 6, 1000, 1);
   const PlannedCells planned =
@@ -86,7 +87,8 @@ TEST_CASE("cost a month, a token and a request within the SLO", "[planner]") {
   CHECK(cost.break_even->price_ratio == Approx(7.3 / (65 * 2.0 / 1024) / 8));
 }
 
-TEST_CASE("without prices there is nothing to say, but for drives that wear out", "[planner]") {
+TEST_CASE("without prices there is nothing to say, but for drives that wear out",
+          "[scenarios][planner]") {
   const Workload workload = repeating(4, 2, 1000, 1);
   PlannedCells planned = planned_cells({"192blocks"}, {}, workload);
   CHECK_FALSE(find_cost({planned.cells(), nullptr, {}, Replication::kIndependent}));

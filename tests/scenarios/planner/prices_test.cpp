@@ -31,7 +31,8 @@ RunResult thousand_seconds() {
   return run;
 }
 
-TEST_CASE("a price is an hour's, a month's, or a purchase over its months", "[planner]") {
+TEST_CASE("a price is an hour's, a month's, or a purchase over its months",
+          "[scenarios][planner]") {
   const Prices prices = prices_of(R"({
     // comments are welcome
     "currency": "EUR", "source": "a price list",
@@ -49,13 +50,13 @@ TEST_CASE("a price is an hour's, a month's, or a purchase over its months", "[pl
              ContainsSubstring("gpu_hour.L40S: 7,200 EUR written off over 36.0 months"));
 }
 
-TEST_CASE("a price for any GPU is a number", "[planner]") {
+TEST_CASE("a price for any GPU is a number", "[scenarios][planner]") {
   const Prices prices = prices_of(R"({"currency": "USD", "gpu_hour": 2, "network": 0.01})");
   CHECK(prices.gpu(&find_gpu("A100", {})) == Approx(1460));
   CHECK(prices.network_gb == Approx(0.01));
 }
 
-TEST_CASE("what a prices file gets wrong is named with its line", "[planner]") {
+TEST_CASE("what a prices file gets wrong is named with its line", "[scenarios][planner]") {
   CHECK_THAT(refusal("{\n\"gpu_hour\": 2}"), ContainsSubstring("p.json:1: currency: missing"));
   CHECK_THAT(refusal("{\"currency\": \"USD\",\n\"dram_gib_moth\": 2}"),
              ContainsSubstring("p.json:2: dram_gib_moth: unknown key of the prices file"));
@@ -71,7 +72,7 @@ TEST_CASE("what a prices file gets wrong is named with its line", "[planner]") {
              ContainsSubstring("has a price already under another name"));
 }
 
-TEST_CASE("a cell costs its GPUs, its memory and its host", "[planner]") {
+TEST_CASE("a cell costs its GPUs, its memory and its host", "[scenarios][planner]") {
   // 2 ranks x 2 engines x 3 replicas = 12 GPUs at 1 x 730; 1 GiB for each of 6 engines at 5; a host
   // for each of them at 10.
   Scenario s = reference_with({"engine.num_gpu_blocks=65"});
@@ -93,7 +94,8 @@ TEST_CASE("a cell costs its GPUs, its memory and its host", "[planner]") {
   CHECK(price.missing.empty());
 }
 
-TEST_CASE("what has no price is named, and refused where the objective needs it", "[planner]") {
+TEST_CASE("what has no price is named, and refused where the objective needs it",
+          "[scenarios][planner]") {
   const Scenario s = with_capacity(reference_with(), "1GiB");
   const Prices prices = prices_of(R"({"currency": "USD", "nvme_gib_month": 1})");
   const CellPrice price = price_of(s, thousand_seconds(), prices);
@@ -104,7 +106,7 @@ TEST_CASE("what has no price is named, and refused where the objective needs it"
                                              "gpu_hour.default, dram_gib_month"));
 }
 
-TEST_CASE("an unbounded tier costs what the workload held there", "[planner]") {
+TEST_CASE("an unbounded tier costs what the workload held there", "[scenarios][planner]") {
   const Scenario s = with_capacity(reference_with(), "inf");
   RunResult run = thousand_seconds();
   TierResult tier;
@@ -118,7 +120,8 @@ TEST_CASE("an unbounded tier costs what the workload held there", "[planner]") {
   CHECK_THAT(price.notes[0], ContainsSubstring("priced at the 3.00 GiB that the workload"));
 }
 
-TEST_CASE("bytes to remote storage cost by the GB, those of a local drive nothing", "[planner]") {
+TEST_CASE("bytes to remote storage cost by the GB, those of a local drive nothing",
+          "[scenarios][planner]") {
   // 2 GB in 1,000 s are 2 x 2628 = 5,256 GB in a month of 2,628,000 s.
   const auto traffic = [](const char* kind) {
     Scenario s = reference_with();
@@ -137,7 +140,7 @@ TEST_CASE("bytes to remote storage cost by the GB, those of a local drive nothin
   CHECK(traffic("nvme") == 0);
 }
 
-TEST_CASE("the published schema knows the same keys", "[planner]") {
+TEST_CASE("the published schema knows the same keys", "[scenarios][planner]") {
   const SchemaEntry& entry = find_row(schemas(), "schema", "prices", {});
   const nlohmann::json schema = nlohmann::json::parse(entry.text);
   const auto same = [](const nlohmann::json& properties, KeyTable keys) {
@@ -151,7 +154,7 @@ TEST_CASE("the published schema knows the same keys", "[planner]") {
   same(schema["$defs"]["price"]["oneOf"][1]["properties"], PriceKeys::kAmortised);
 }
 
-TEST_CASE("the shipped prices can be read and say where they are from", "[planner]") {
+TEST_CASE("the shipped prices can be read and say where they are from", "[scenarios][planner]") {
   const Prices prices = load_prices(source_path("scenarios/library/prices/list-2025.json"));
   CHECK(prices.dram_gib_month);
   CHECK(prices.gpu(&find_gpu("H100", {})));

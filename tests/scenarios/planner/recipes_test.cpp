@@ -21,14 +21,15 @@ PlanChoice planned(const std::string& recipe, const std::vector<std::string>& mo
   return *load_scenario(source).plan;
 }
 
-TEST_CASE("size-dram-under-slo asks for the least DRAM of sizes from the workload", "[planner]") {
+TEST_CASE("size-dram-under-slo asks for the least DRAM of sizes from the workload",
+          "[scenarios][planner]") {
   const PlanChoice plan = planned("size-dram-under-slo");
   CHECK(plan.objective == Objective::kLeastDram);
   CHECK(plan.sizes.empty());
   CHECK(plan.search.empty());
 }
 
-TEST_CASE("compare-policies tries four policies", "[planner]") {
+TEST_CASE("compare-policies tries four policies", "[scenarios][planner]") {
   const PlanChoice plan = planned("compare-policies");
   REQUIRE(plan.search.size() == 1);
   CHECK(plan.search[0].key == "tiers.0.eviction");
@@ -36,7 +37,7 @@ TEST_CASE("compare-policies tries four policies", "[planner]") {
 }
 
 TEST_CASE("max-rate-under-slo varies speed around the scenario's own at its own size",
-          "[planner]") {
+          "[scenarios][planner]") {
   const PlanChoice plan = planned("max-rate-under-slo", {"workload.speed=2"});
   CHECK(plan.objective == Objective::kMostLoad);
   CHECK(plan.sizes == std::vector<std::string>{"4GiB"});
@@ -50,7 +51,7 @@ TEST_CASE("max-rate-under-slo varies speed around the scenario's own at its own 
             .key == "workload.concurrency");
 }
 
-TEST_CASE("nvme-worth-it tries the tiers without a drive and with one", "[planner]") {
+TEST_CASE("nvme-worth-it tries the tiers without a drive and with one", "[scenarios][planner]") {
   JsonSource source = bare();
   apply_recipe(source, "nvme-worth-it");
   const std::vector<Variant> variants = plan_variants(source);
@@ -62,14 +63,15 @@ TEST_CASE("nvme-worth-it tries the tiers without a drive and with one", "[planne
   CHECK(variants[1].scenario.behind[0].kind() == "nvme");
 }
 
-TEST_CASE("how-many-gpus tries more and more replicas", "[planner]") {
+TEST_CASE("how-many-gpus tries more and more replicas", "[scenarios][planner]") {
   const PlanChoice plan = planned("how-many-gpus");
   REQUIRE(plan.search.size() == 1);
   CHECK(plan.search[0].key == "fleet.replicas");
   CHECK(plan.search[0].values.front() == "1");
 }
 
-TEST_CASE("swap-space-for-peak sizes the pool of a v0 engine, with peaks beside it", "[planner]") {
+TEST_CASE("swap-space-for-peak sizes the pool of a v0 engine, with peaks beside it",
+          "[scenarios][planner]") {
   const std::vector<std::string> v0 = {"tiers=null",
                                        "links=null",
                                        "engine.preset=vllm@0.6",
@@ -90,7 +92,7 @@ TEST_CASE("swap-space-for-peak sizes the pool of a v0 engine, with peaks beside 
   CHECK_THAT(error.what(), ContainsSubstring("expected engine.preset vllm@0.6 and no tiers"));
 }
 
-TEST_CASE("what a scenario says stays, and what a recipe sets is told", "[planner]") {
+TEST_CASE("what a scenario says stays, and what a recipe sets is told", "[scenarios][planner]") {
   JsonSource source = bare({R"(plan.sizes=["0GiB", "2GiB"])"});
   const std::vector<std::string> said = apply_recipe(source, "size-dram-under-slo");
   CHECK(said ==
@@ -98,7 +100,7 @@ TEST_CASE("what a scenario says stays, and what a recipe sets is told", "[planne
   CHECK(load_scenario(source).plan->sizes == std::vector<std::string>{"0GiB", "2GiB"});
 }
 
-TEST_CASE("an unknown recipe names the nearest one", "[planner]") {
+TEST_CASE("an unknown recipe names the nearest one", "[scenarios][planner]") {
   JsonSource source = bare();
   const InputError error = error_of([&] { apply_recipe(source, "how-many-gpu"); });
   CHECK(error.fault() == Fault::kUsage);

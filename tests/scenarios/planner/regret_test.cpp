@@ -38,7 +38,7 @@ Prices eight_a_gib() {
       "p.json", R"({"currency": "USD", "gpu_hour": 0, "dram_gib_month": 8})"));
 }
 
-TEST_CASE("the least worst regret is not the cheapest cell", "[planner]") {
+TEST_CASE("the least worst regret is not the cheapest cell", "[scenarios][planner]") {
   // At 8 USD a GiB the sizes cost 3, 6 and 12 a month. As it is all three meet the SLO: regrets 0,
   // 3, 9. At twice the rate 192 blocks miss it and 384 are the best: regrets -, 0, 6.
   const PlannedCells planned = three_sizes();
@@ -65,7 +65,7 @@ TEST_CASE("the least worst regret is not the cheapest cell", "[planner]") {
         "recommended 192blocks misses the SLO under \"peak\"");
 }
 
-TEST_CASE("without prices regret is in what the objective counts", "[planner]") {
+TEST_CASE("without prices regret is in what the objective counts", "[scenarios][planner]") {
   const PlannedCells planned = three_sizes();
   const std::vector<DemandChoice> demands = {demand("quiet", 0.5)};
   const PlanRegret regret =
@@ -78,7 +78,7 @@ TEST_CASE("without prices regret is in what the objective counts", "[planner]") 
   CHECK_THAT(regret.says, ContainsSubstring("the recommended 192blocks regrets least too"));
 }
 
-TEST_CASE("a demand that no cell meets does not count", "[planner]") {
+TEST_CASE("a demand that no cell meets does not count", "[scenarios][planner]") {
   const PlannedCells planned = three_sizes();
   const std::vector<DemandChoice> demands = {demand("flood", 100)};
   const PlanRegret regret =
@@ -91,7 +91,7 @@ TEST_CASE("a demand that no cell meets does not count", "[planner]") {
              ContainsSubstring("No cell meets the SLO under the demand \"flood\""));
 }
 
-TEST_CASE("a budget of runs keeps the recommended cell", "[planner]") {
+TEST_CASE("a budget of runs keeps the recommended cell", "[scenarios][planner]") {
   const PlannedCells planned = three_sizes();
   const std::vector<DemandChoice> demands = {demand("peak", 2)};
   std::size_t runs = 0;
@@ -107,7 +107,7 @@ TEST_CASE("a budget of runs keeps the recommended cell", "[planner]") {
   CHECK_THAT(regret.notes[0], ContainsSubstring("2 of 3 cells were tried under every demand"));
 }
 
-TEST_CASE("no demand, no regret", "[planner]") {
+TEST_CASE("no demand, no regret", "[scenarios][planner]") {
   const PlannedCells planned = three_sizes();
   CHECK_FALSE(find_regret({planned.cells(), {}, Objective::kLeastDram, nullptr, {0}, needs(1), 0}));
 }

@@ -33,7 +33,7 @@ const SensitivityRow& row(const Sensitivity& sensitivity, const std::string& fac
   return *at;
 }
 
-TEST_CASE("compute speed: the margin and where it is used up", "[planner]") {
+TEST_CASE("compute speed: the margin and where it is used up", "[scenarios][planner]") {
   // Without a tier the median is 12.24256 ms / f, which is 20 ms at f = 0.6121.
   const Workload workload = cycle();
   const PlannedCells planned = planned_cells({"0blocks"}, {median_ttft_at_most(20)}, workload);
@@ -53,7 +53,7 @@ TEST_CASE("compute speed: the margin and where it is used up", "[planner]") {
              ContainsSubstring("The recommendation changes if compute speed falls below 0.61"));
 }
 
-TEST_CASE("a factor that has no part in it changes nothing", "[planner]") {
+TEST_CASE("a factor that has no part in it changes nothing", "[scenarios][planner]") {
   const Workload workload = cycle();
   const PlannedCells planned = planned_cells({"0blocks"}, {median_ttft_at_most(20)}, workload);
   const Sensitivity sensitivity = sensitivity_of(planned, workload);
@@ -68,7 +68,8 @@ TEST_CASE("a factor that has no part in it changes nothing", "[planner]") {
         std::abs(link.margin_high - link.margin_low));
 }
 
-TEST_CASE("link bandwidth: a load that takes longer than the target allows", "[planner]") {
+TEST_CASE("link bandwidth: a load that takes longer than the target allows",
+          "[scenarios][planner]") {
   // With six documents in DRAM the median request loads 32 blocks of 2 MiB, 2.68435 ms / f and 10
   // us, and computes one token in 2.02256 ms. That is 6 ms at f = 0.6766.
   const Workload workload = cycle();
@@ -84,7 +85,7 @@ TEST_CASE("link bandwidth: a load that takes longer than the target allows", "[p
   CHECK(*link.changes_below <= 0.6766 + 0.15 / 8);
 }
 
-TEST_CASE("the size that would be needed is one of the plan's", "[planner]") {
+TEST_CASE("the size that would be needed is one of the plan's", "[scenarios][planner]") {
   // A fifth less of 192 blocks does not hold the cycle, a fifth less of 384 does.
   const Workload workload = cycle();
   const PlannedCells planned = planned_cells({"0blocks", "96blocks", "192blocks", "384blocks"},
@@ -103,7 +104,7 @@ TEST_CASE("the size that would be needed is one of the plan's", "[planner]") {
   CHECK(row(sensitivity, "block size").low == 0.5);
 }
 
-TEST_CASE("a budget of runs is kept, and what it left out is told", "[planner]") {
+TEST_CASE("a budget of runs is kept, and what it left out is told", "[scenarios][planner]") {
   const Workload workload = cycle();
   const PlannedCells planned =
       planned_cells({"0blocks", "192blocks"}, {median_ttft_at_most(10)}, workload);
@@ -118,7 +119,7 @@ TEST_CASE("a budget of runs is kept, and what it left out is told", "[planner]")
   CHECK(sensitivity_budget(10) == 80);
 }
 
-TEST_CASE("sensitivity is the same on one thread and on many", "[planner]") {
+TEST_CASE("sensitivity is the same on one thread and on many", "[scenarios][planner]") {
   const Workload workload = cycle();
   const PlannedCells planned =
       planned_cells({"0blocks", "192blocks"}, {median_ttft_at_most(10)}, workload);
@@ -147,7 +148,7 @@ WhatIfBatch made_up(bool (*met)(double)) {
 }
 
 TEST_CASE("the first change of verdict from 1 outwards is told, whatever comes behind it",
-          "[planner]") {
+          "[scenarios][planner]") {
   // Missed between 1.4 and 1.7 times the steps' time, met again beyond: at half the speed it holds,
   // at 0.65 of it (1.54 times) it does not.
   const PlannedCells planned = planned_cells({"0blocks"}, {}, cycle());
@@ -161,7 +162,8 @@ TEST_CASE("the first change of verdict from 1 outwards is told, whatever comes b
   CHECK(*speed.changes_below <= 1 / 1.4 + 0.15 / 8);
 }
 
-TEST_CASE("where the recommended cell misses the SLO already no limit is looked for", "[planner]") {
+TEST_CASE("where the recommended cell misses the SLO already no limit is looked for",
+          "[scenarios][planner]") {
   const PlannedCells planned = planned_cells({"0blocks"}, {}, cycle());
   const Sensitivity sensitivity =
       find_sensitivity({planned.cells(), {0}, made_up([](double) { return false; }), 0}).value();
@@ -173,13 +175,13 @@ TEST_CASE("where the recommended cell misses the SLO already no limit is looked 
   CHECK(told);
 }
 
-TEST_CASE("no recommendation, no sensitivity", "[planner]") {
+TEST_CASE("no recommendation, no sensitivity", "[scenarios][planner]") {
   PlannedCells planned = planned_cells({"0blocks"}, {}, cycle());
   planned.plan.recommended = -1;
   CHECK_FALSE(find_sensitivity({planned.cells(), {0}, made_up([](double) { return true; }), 0}));
 }
 
-TEST_CASE("halved blocks keep the bytes of pool and tier", "[planner]") {
+TEST_CASE("halved blocks keep the bytes of pool and tier", "[scenarios][planner]") {
   Scenario s = with_capacity(reference_with({"engine.num_gpu_blocks=65"}), "192blocks");
   const Bytes pool = s.pool_block_bytes() * std::int64_t{s.engine.usable_blocks()};
   const Bytes tier(s.tier->capacity.count * s.tier_block_bytes().count());
@@ -193,7 +195,7 @@ TEST_CASE("halved blocks keep the bytes of pool and tier", "[planner]") {
   CHECK(s.engine.usable_blocks() == 64);
 }
 
-TEST_CASE("a rate keeps what is measured, a link its latency", "[planner]") {
+TEST_CASE("a rate keeps what is measured, a link its latency", "[scenarios][planner]") {
   Scenario s = reference_with({R"(workload={"trace": "t", "speed": 0.5, "warmup_s": 60})"});
   scale_rate(s, 1.25);
   CHECK(to_double(s.workload.arrival.speed) == Approx(0.625));
@@ -209,7 +211,7 @@ TEST_CASE("a rate keeps what is measured, a link its latency", "[planner]") {
   CHECK(clients.workload.arrival.concurrency == 10);  // 9.6
 }
 
-TEST_CASE("what does not apply is left out with its reason", "[planner]") {
+TEST_CASE("what does not apply is left out with its reason", "[scenarios][planner]") {
   const FactorList list = factors_of(with_capacity(reference_with(), "inf"));
   const auto has = [&](const std::string& name) {
     return std::any_of(list.factors.begin(), list.factors.end(),
