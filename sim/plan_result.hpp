@@ -25,6 +25,7 @@ struct TargetEstimate {
   std::string name;    ///< a result key, e.g. p99_ttft_ms
   std::string tenant;  ///< whose requests; empty: everyone's
   bool at_least = false;
+  bool share = false;  ///< `x` is a share of requests
   double target = 0;
   double value = 0;  ///< the figure that `target` bounds, of all replications together
   double x = 0;      ///< mean over replications
@@ -77,10 +78,12 @@ struct PlanResult {
   std::string tier;
   std::string objective = "least-dram";
   std::vector<PlanPoint> points;
-  int recommended = -1;  ///< index of the best cell that meets the SLO; -1: none
-  std::string recommended_size{};  ///< of one instance, rounded up to what can be set
-  std::int64_t recommended_bytes = 0;
-  bool undecided = false;      ///< the budget ended first; nothing is recommended
+  int recommended = -1;                ///< index of the best cell that meets the SLO; -1: none
+  std::string recommended_size{};      ///< of one instance, rounded up to what can be set
+  std::int64_t recommended_bytes = 0;  ///< of one instance
+  std::int64_t recommended_total_bytes = 0;  ///< of all engines and replicas
+  bool undecided = false;                    ///< the budget ended first; nothing is recommended
+  int provisional = -1;        ///< of such a plan: what is known so far speaks for this cell
   std::string would_decide{};  ///< of such a plan
   int runner_up = -1;
   std::string runner_up_reason{};  ///< why it lost

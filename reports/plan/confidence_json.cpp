@@ -24,7 +24,8 @@ json to_json(const TargetEstimate& t) {
   json out = {{"name", t.name},     {"bound", t.at_least ? "min" : "max"},
               {"target", t.target}, {"value", t.value},
               {"x", t.x},           {"limit", t.limit},
-              {"met", t.met},       {"backed", t.backed}};
+              {"share", t.share},   {"met", t.met},
+              {"backed", t.backed}};
   if (!t.tenant.empty()) out["tenant"] = t.tenant;
   if (t.bound) out["confidence_bound"] = *t.bound;
   return out;
@@ -39,6 +40,7 @@ TargetEstimate target_from_json(const json& j) {
   t.value = j.at("value");
   t.x = j.at("x");
   t.limit = j.at("limit");
+  t.share = j.at("share");
   if (j.contains("confidence_bound")) t.bound = j["confidence_bound"].get<double>();
   t.met = j.at("met");
   t.backed = j.at("backed");

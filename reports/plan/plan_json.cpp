@@ -17,6 +17,7 @@ namespace {
 /// Cells that have a name of their own in the answer: by capacity, for people, and by number.
 constexpr std::pair<const char*, int PlanResult::*> kNamed[] = {
     {"recommended", &PlanResult::recommended},
+    {"provisional", &PlanResult::provisional},
     {"knee", &PlanResult::knee},
     {"runner_up", &PlanResult::runner_up},
     {"feasible_min", &PlanResult::feasible_min},
@@ -27,6 +28,8 @@ void add_recommendation(const PlanResult& plan, json& out) {
   const PlanPoint& point = plan.points[static_cast<std::size_t>(plan.recommended)];
   out["recommended_size"] = plan.recommended_size;
   out["recommended_bytes"] = point.unbounded ? json("inf") : json(plan.recommended_bytes);
+  out["recommended_total_bytes"] =
+      point.unbounded ? json("inf") : json(plan.recommended_total_bytes);
   out["recommended_values"] = json::object();
   for (const auto& [key, value] : point.values) out["recommended_values"][key] = value;
 }
@@ -85,6 +88,8 @@ PlanResult plan_from_json(const json& j) {
     plan.recommended_size = j.at("recommended_size");
     const json& bytes = j.at("recommended_bytes");
     if (bytes.is_number()) plan.recommended_bytes = bytes;
+    const json& total = j.at("recommended_total_bytes");
+    if (total.is_number()) plan.recommended_total_bytes = total;
   }
   plan.undecided = j.at("undecided");
   plan.would_decide = j.value("would_decide", "");

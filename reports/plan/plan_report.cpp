@@ -100,12 +100,11 @@ Table targets_table(const PlanPoint& point, double confidence) {
   const std::string bound = fmt::format("with {} confidence", format_percent(confidence));
   table.header = {"target", "figure", "limit", "judged by", bound, "may be", "met"};
   for (const TargetEstimate& t : point.targets) {
-    const bool share = t.limit != t.target;
-    const auto show = [&](double x) { return share ? format_percent(x) : format_real(x); };
+    const auto show = [&](double x) { return t.share ? format_percent(x) : format_real(x); };
     const std::string name = t.tenant.empty() ? t.name : t.name + " of " + t.tenant;
     const char* side = t.at_least ? "at least " : "at most ";
     table.rows.push_back({name, format_real(t.value), side + format_real(t.target),
-                          share ? show(t.x) + " of requests miss" : show(t.x),
+                          t.share ? show(t.x) + " of requests miss" : show(t.x),
                           t.bound ? side + show(*t.bound) : "not known", side + show(t.limit),
                           t.backed ? "yes"
                           : t.met  ? "looks so"

@@ -25,6 +25,13 @@ constexpr std::pair<std::string_view, Figure> kFigures[] = {
 constexpr std::pair<std::string_view, double> kAbove[] = {
     {"median_", 0.5}, {"p90_", 0.1}, {"p95_", 0.05}, {"p99_", 0.01}};
 
+double allowed_above(const SloTarget& target) {
+  for (const auto& [beginning, above] : kAbove) {
+    if (target.name.starts_with(beginning)) return above;
+  }
+  return 0;
+}
+
 }  // namespace
 
 TargetMeaning::TargetMeaning(const SloTarget& target, const Workload& workload)
@@ -32,9 +39,7 @@ TargetMeaning::TargetMeaning(const SloTarget& target, const Workload& workload)
   for (const auto& [ending, figure] : kFigures) {
     if (target.name.ends_with(ending)) figure_ = figure;
   }
-  for (const auto& [beginning, above] : kAbove) {
-    if (target.name.starts_with(beginning)) allowed_ = above;
-  }
+  allowed_ = allowed_above(target);
   if (!target.tenant.empty()) tenant_ = tenant_number(target, workload);
 }
 
@@ -52,6 +57,10 @@ double TargetMeaning::value_of(const RequestRecord& r) const {
     default:
       return milliseconds_of(r.finish - r.arrival);
   }
+}
+
+bool is_share(const SloTarget& target) {
+  return allowed_above(target) > 0 || target.name == kRejectedShare;
 }
 
 std::vector<TargetMeaning> meanings_of(const Scenario& scenario, const Workload& workload) {

@@ -51,6 +51,10 @@ class TargetMeaning {
   std::uint32_t tenant_ = 0;  ///< where the target names one
 };
 
+/// Whether a trial's figure of this target is a share of requests: those that miss a percentile, or
+/// that are rejected.
+bool is_share(const SloTarget& target);
+
 std::vector<TargetMeaning> meanings_of(const Scenario& scenario, const Workload& workload);
 
 /// Whether a target bounds how many requests like this one are rejected: its rejection is then no

@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "reports/format.hpp"
+#include "scenarios/experiment/target_meaning.hpp"
 #include "scenarios/planner/cell_trials.hpp"
 #include "scenarios/planner/consequences.hpp"
 #include "scenarios/planner/judgement.hpp"
 #include "scenarios/planner/search_space.hpp"
 #include "scenarios/planner/selection.hpp"
 #include "scenarios/resolved.hpp"
-#include "scenarios/run_metrics.hpp"
 
 namespace spillway {
 
 namespace {
-
-/// For the progress, before anything is known: three finalists to the end of the second stage.
-constexpr std::uint64_t kFinalRuns = 60;
 
 class Planner {
  public:
@@ -35,9 +33,8 @@ class Planner {
     result.tier = choice_.tier;
     result.objective = name_of(choice_.objective);
     result.notes = space_.notes;
-    const auto cells = static_cast<std::uint64_t>(space_.cells.size());
-    const bool replicated = choice_.replications > 1;
-    runner_.expect(replicated ? (1 + kScreening) * cells + kFinalRuns : cells);
+    check_budget();
+    runner_.expect(usual_runs());
     run_workload_itself();
     if (choice_.replications > 1) {
       decide_by_replicates();
@@ -54,6 +51,22 @@ class Planner {
 
  private:
   const Scenario& first() const { return space_.variants.front().scenario; }
+  std::uint64_t cells() const { return space_.cells.size(); }
+
+  /// Of a plan that ends well.
+  std::uint64_t usual_runs() const {
+    return choice_.replications > 1 ? (1 + kScreening) * cells() + kUsualFinalRuns : cells();
+  }
+
+  void check_budget() const {
+    if (choice_.max_runs == 0 || choice_.max_runs >= cells()) return;
+    SourceRef where = choice_.where;
+    where.field = "plan.max_runs";
+    throw InputError(Fault::kInconclusive, where,
+                     fmt::format("{} runs do not reach each of {} cells once, and nothing was run; "
+                                 "expected about {}, or fewer cells",
+                                 choice_.max_runs, cells(), usual_runs()));
+  }
 
   void run_workload_itself() {
     std::vector<TrialRequest> requests;
@@ -88,6 +101,7 @@ class Planner {
       estimate.name = slo.name;
       estimate.tenant = slo.tenant;
       estimate.at_least = slo.at_least;
+      estimate.share = is_share(slo);
       estimate.target = slo.target;
       estimate.value = sample.value;
       estimate.x = sample.x;
@@ -125,30 +139,24 @@ class Planner {
                             : "; confidence is about traffic drawn like this, --other-recordings "
                               "asks for more";
     }
-    const std::uint64_t cells = space_.cells.size();
-    trials_.resize(cells);
-    if (choice_.max_runs > 0 && choice_.max_runs < 2 * cells) {
-      give_up("budget", fmt::format("{} cells take a run each of the workload itself and more on "
-                                    "replicates: plan.max_runs of several times {}, or fewer cells",
-                                    cells, cells));
-      return;
-    }
-    try {
-      take(select_cell(problem, [this](std::span<const RunRequest> batch) { return run(batch); }));
-    } catch (const OutOfTime&) {
-      give_up("time", fmt::format("a larger --budget ({} runs were made in this one), or --cache, "
-                                  "with which the next plan goes on",
-                                  runner_.done()));
-    }
+    trials_.resize(cells());
+    take(select_cell(problem, [this](std::span<const RunRequest> batch) { return run(batch); }));
     confidence.runs = runner_.done();
     confidence.reused = runner_.reused();
   }
 
-  void give_up(std::string reason, std::string would_decide) {
-    out_.result.undecided = true;
-    out_.result.confidence->stop_reason = std::move(reason);
-    out_.result.would_decide = std::move(would_decide);
-    for (PlanPoint& point : out_.result.points) point.feasible = false;
+  /// What more time would have been needed, by the time that runs took so far.
+  std::string time_needed() const {
+    const std::uint64_t made = runner_.done() - runner_.reused();
+    const std::uint64_t left = runner_.expected() - std::min(runner_.expected(), runner_.done());
+    std::string out = fmt::format("a larger --budget ({} runs were made", made);
+    if (runner_.reused() > 0) out += fmt::format(", {} found in the cache", runner_.reused());
+    out += fmt::format(", about {} are left", left);
+    if (made > 0) {
+      const double each = runner_.seconds() / static_cast<double>(made);
+      out += fmt::format(": some {:.0f} s more", std::ceil(each * static_cast<double>(left)));
+    }
+    return out + "), or --cache, with which the next plan goes on";
   }
 
   SelectionProblem problem_of() const {
@@ -158,10 +166,8 @@ class Planner {
     problem.lines = space_.lines;
     for (const PlanCell& cell : space_.cells) problem.names.push_back(cell.name);
     for (const TargetEstimate& target : out_.result.points.front().targets) {
-      // A share of requests: what bounds it is not the figure that the user wrote.
-      const bool share = target.limit != target.target || target.name == kRejectedShare;
-      problem.targets.push_back(
-          {target.name, target.limit, target.at_least, share, share ? target.target : 0});
+      problem.targets.push_back({target.name, target.limit, target.at_least, target.share,
+                                 target.share ? target.target : 0});
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
@@ -169,6 +175,7 @@ class Planner {
     problem.runs_before = problem.cells;
     problem.replication = replication();
     problem.length = replicates().length();
+    problem.expects = [this](std::uint64_t runs) { runner_.expect(runs); };
     return problem;
   }
 
@@ -201,9 +208,12 @@ class Planner {
     for (std::size_t i = 0; i < result.points.size(); ++i) {
       const SelectedCell& cell = selection.cells[i];
       PlanPoint& point = result.points[i];
+      point.feasible = false;
+      point.reason = cell.reason;
+      // What never ran on a replicate keeps what the run of the workload itself says.
+      if (cell.replications == 0 && cell.state != SelectionState::kExcluded) continue;
       point.verdict = static_cast<CellVerdict>(cell.state);
       point.feasible = cell.state == SelectionState::kMet;
-      point.reason = cell.reason;
       point.cold_limited = cell.state == SelectionState::kExcluded;
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
@@ -222,10 +232,21 @@ class Planner {
     }
     result.recommended = selection.undecided ? -1 : selection.recommended;
     result.undecided = selection.undecided;
-    result.would_decide = selection.would_decide;
+    result.would_decide =
+        selection.undecided && selection.out_of_time ? time_needed() : selection.would_decide;
+    if (selection.undecided) result.provisional = provisional(selection);
     result.confidence->stages = selection.stages;
     result.confidence->stop_reason = selection.stop_reason;
     result.confidence->boundary = selection.boundary;
+  }
+
+  /// Before any replicate the runs of the workload itself are all that is known.
+  int provisional(const Selection& selection) const {
+    if (selection.provisional >= 0) return selection.provisional;
+    for (const std::uint32_t cell : preference()) {
+      if (out_.result.points[cell].verdict == CellVerdict::kLooksMet) return static_cast<int>(cell);
+    }
+    return -1;
   }
 
   const Replicates& replicates() const { return runner_.replicates(first()); }
@@ -240,6 +261,7 @@ class Planner {
     const PlanPoint& point = result.points[static_cast<std::size_t>(result.recommended)];
     result.recommended_size = point.capacity;
     result.recommended_bytes = point.capacity_bytes;
+    name_total(result);
     if (choice_.round_to.empty() || point.unbounded) return;
     SourceRef where = choice_.where;
     where.field = "plan.round_to";
@@ -253,11 +275,30 @@ class Planner {
                                   : fmt::format("{}B", result.recommended_bytes);
     result.notes.push_back(fmt::format("{} rounded up to whole {} is {}", point.capacity,
                                        choice_.round_to, result.recommended_size));
+    name_total(result);
   }
 
+  void name_total(PlanResult& result) const {
+    const Scenario& s = space_.cells[static_cast<std::size_t>(result.recommended)].scenario;
+    result.recommended_total_bytes = result.recommended_bytes * instances_of(s);
+  }
+
+  /// An undecided plan says what it knows, and that nothing backs it.
   std::string undecided_verdict() const {
-    return fmt::format("Not decided at {} confidence with this budget. What would decide: {}",
-                       format_percent(choice_.confidence), out_.result.would_decide);
+    const PlanResult& result = out_.result;
+    std::string so_far;
+    if (result.provisional >= 0) {
+      const PlanPoint& point = result.points[static_cast<std::size_t>(result.provisional)];
+      const std::string on =
+          point.replications > 0 ? fmt::format("{} replicates", point.replications) : "one run";
+      so_far = fmt::format(point.verdict == CellVerdict::kLooksMet
+                               ? " So far {} looks as if it met every target ({}; not backed)."
+                               : " So far nothing looks as if it met every target; {} comes "
+                                 "nearest ({}).",
+                           point.name, on);
+    }
+    return fmt::format("Not decided at {} confidence with this budget.{} What would decide: {}",
+                       format_percent(choice_.confidence), so_far, result.would_decide);
   }
 
   SearchSpace space_;

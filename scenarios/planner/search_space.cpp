@@ -223,14 +223,17 @@ SearchSpace make_search_space(std::vector<Variant> variants,
   return out;
 }
 
+std::int64_t instances_of(const Scenario& s) {
+  return std::max<std::int64_t>(1, s.engine.data_parallel) * s.fleet.replicas;
+}
+
 std::int64_t total_bytes(const PlanCell& cell) {
   if (cell.unbounded) return std::numeric_limits<std::int64_t>::max();
-  const Scenario& s = cell.scenario;
-  return cell.capacity_bytes * std::max<std::int64_t>(1, s.engine.data_parallel) * s.fleet.replicas;
+  return cell.capacity_bytes * instances_of(cell.scenario);
 }
 
 std::uint32_t total_gpus(const Scenario& s) {
-  return s.world() * std::max(1U, s.engine.data_parallel) * s.fleet.replicas;
+  return s.world() * static_cast<std::uint32_t>(instances_of(s));
 }
 
 std::vector<double> loads_of(const SearchSpace& space) {

@@ -45,6 +45,8 @@ std::vector<Variant> plan_variants(const JsonSource& source);
 SearchSpace make_search_space(std::vector<Variant> variants,
                               const std::function<const Workload&(const Scenario&)>& workload_of);
 
+/// Engines with a tier of their own: data-parallel ones of all replicas.
+std::int64_t instances_of(const Scenario& scenario);
 /// Bytes of the planned tier over all engines and replicas; the largest number where unbounded.
 std::int64_t total_bytes(const PlanCell& cell);
 /// GPUs of all of them.

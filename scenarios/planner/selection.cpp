@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
 constexpr double kClear = 2;               // standard errors: a cell that very likely holds
 constexpr double kUnlikely = -3;           // below it a cell is not worth verifying
+constexpr std::size_t kFewFinalists = 5;   // beside these, only cells that look met are verified
 constexpr double kHopeless = 3;       // times a limit: the verdict of more runs is all to learn
 constexpr double kAnchorShare = 0.6;  // of alpha; the others share the rest
 constexpr double kFutile = 0.10;      // level at which a preferred cell is given up
@@ -36,10 +37,12 @@ class Selector {
   Selection select() {
     screen();
     choose_finalists();
-    if (!out_of_runs_) {
+    if (!ended()) {
       verify(0, preferred_);
       // Behind one that holds, only those preferred to it are still of interest.
-      for (std::size_t i = preferred_; i < out_.finalists.size(); ++i) verify(i, i + 1);
+      for (std::size_t i = preferred_; i < out_.finalists.size() && !ended(); ++i) {
+        verify(i, i + 1);
+      }
     }
     conclude();
     return std::move(out_);
@@ -67,14 +70,22 @@ class Selector {
       return false;
     }
     if (requests.empty()) return true;
-    out_.runs += requests.size();
     std::vector<CellSample> samples = run_(requests);
-    KV_ASSERT(samples.size() == requests.size(), "{} answers to {} requests", samples.size(),
+    KV_ASSERT(samples.size() <= requests.size(), "{} answers to {} requests", samples.size(),
               requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) {
+    out_.runs += samples.size();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
       records_.add(requests[i], std::move(samples[i]));
     }
-    return true;
+    out_.out_of_time = samples.size() < requests.size();
+    return !out_.out_of_time;
+  }
+
+  bool ended() const { return out_of_runs_ || out_.out_of_time; }
+
+  void expect(std::uint64_t runs) {
+    likely_ = out_.runs + runs;
+    if (problem_.expects) problem_.expects(runs);
   }
 
   bool looks_hopeless(const CellRecord& cell) const {
@@ -94,6 +105,7 @@ class Selector {
         if (record.missed || record.excluded) continue;
         requests.push_back({cell, r, looks_hopeless(record)});
       }
+      expect(requests.size() * (kScreening - r) + kUsualFinalRuns);
       if (!make(requests)) break;
       records_.mark_missed(alpha_);
     }
@@ -129,9 +141,13 @@ class Selector {
     const auto likelier = [&](std::uint32_t a, std::uint32_t b) { return less(b, a); };
     std::stable_sort(rivals.begin(), rivals.end(), likelier);
     if (!clear) std::stable_sort(reserves.begin(), reserves.end(), likelier);
-    rivals.resize(
-        std::min(rivals.size(), kMostFinalists - 1 - std::min<std::size_t>(1, reserves.size())));
-    reserves.resize(std::min(reserves.size(), kMostFinalists - 1 - rivals.size()));
+    // A preferred cell that looks met is never passed over for one that was verified instead.
+    const std::size_t few = kFewFinalists - 1 - std::min<std::size_t>(1, reserves.size());
+    const auto look_met = static_cast<std::size_t>(std::count_if(
+        rivals.begin(), rivals.end(), [&](std::uint32_t c) { return records_[c].score >= 0; }));
+    rivals.resize(std::min({rivals.size(), std::max(few, look_met), kMostFinalists - 1}));
+    const std::size_t left = kFewFinalists - 1 - std::min(kFewFinalists - 1, rivals.size());
+    reserves.resize(std::min(reserves.size(), left));
     out_.finalists = {*anchor};
     out_.finalists.insert(out_.finalists.end(), rivals.begin(), rivals.end());
     preferred_ = out_.finalists.size();
@@ -168,7 +184,9 @@ class Selector {
         const auto made = static_cast<std::uint32_t>(records_[cell].fresh.size());
         for (std::uint32_t r = made; r < n; ++r) requests.push_back({cell, kScreening + r, false});
       }
-      if (requests.empty() || !make(requests)) return;
+      if (requests.empty()) return;
+      expect(requests.size() * (n < out_.stages.back() ? 2 : 1));  // as many again, likely
+      if (!make(requests)) return;
       judge_stage(n / all_stages);
     }
   }
@@ -228,6 +246,7 @@ class Selector {
     out_.recommended = best_;
     for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) describe(cell);
     out_.nearest = nearest();
+    out_.provisional = out_.finalists.empty() ? out_.nearest : static_cast<int>(likeliest());
     out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
     std::uint32_t deepest = 0;
     for (const std::uint32_t cell : out_.finalists) {
@@ -237,22 +256,22 @@ class Selector {
     const bool left_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
                                        [&](std::uint32_t c) { return reason(c) == "budget"; });
     if (best_ >= 0) {
-      out_.stop_reason = left_open ? fmt::format(
-                                         "{} holds; runs ended before it was known whether "
-                                         "a preferred one does",
-                                         name(at(best_)))
-                                   : fmt::format("decided: {} holds", name(at(best_)));
+      const bool passed_over = left_open || screened_only();
+      out_.stop_reason = passed_over
+                             ? fmt::format("{} holds; whether a preferred one does was not decided",
+                                           name(at(best_)))
+                             : fmt::format("decided: {} holds", name(at(best_)));
       return;
     }
     const bool all_judged = std::none_of(
         problem_.preference.begin(), problem_.preference.end(),
         [&](std::uint32_t c) { return records_[c].excluded || records_[c].best_runs().empty(); });
-    if (all_judged && !left_open && !out_of_runs_) {
+    if (all_judged && !left_open && !ended()) {
       out_.stop_reason = "decided: no cell holds";
       return;
     }
     out_.undecided = true;
-    out_.stop_reason = "runs ended before anything was decided";
+    out_.stop_reason = "the budget ended before anything was decided";
     out_.would_decide = would_decide();
   }
 
@@ -273,7 +292,31 @@ class Selector {
     }
     if (record.best_runs().empty()) return "budget";
     if (record.score < kUnlikely) return "slo";
-    return out_of_runs_ ? "budget" : "less-likely";
+    return ended() ? "budget" : "less-likely";
+  }
+
+  /// Whether some cell that is preferred to the best one looks met and was not verified.
+  bool screened_only() const {
+    return std::any_of(problem_.preference.begin(), problem_.preference.end(),
+                       [&](std::uint32_t c) {
+                         return rank(c) < rank(at(best_)) && records_[c].score >= 0 &&
+                                (reason(c) == "less-likely" || reason(c) == "budget");
+                       });
+  }
+
+  /// Of the finalists of an undecided selection, the most preferred that is clear of its limits,
+  /// else the likeliest.
+  std::uint32_t likeliest() const {
+    std::vector<std::uint32_t> open_ones;
+    for (const std::uint32_t c : problem_.preference) {
+      if (!open(c)) continue;
+      if (records_[c].score >= kClear) return c;
+      open_ones.push_back(c);
+    }
+    if (open_ones.empty()) return at(out_.nearest);
+    return *std::max_element(
+        open_ones.begin(), open_ones.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return records_[a].score < records_[b].score; });
   }
 
   void describe(std::uint32_t cell) {
@@ -281,7 +324,7 @@ class Selector {
     SelectedCell& out = out_.cells[cell];
     out.reason = reason(cell);
     out.replications = static_cast<std::uint32_t>(record.best_runs().size());
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
+    for (std::size_t t = 0; t < records_.targets() && out.replications > 0; ++t) {
       out.mean.push_back(records_.judges()[t].evidence(record.best_runs(), t).x.mean);
     }
     using State = SelectionState;
@@ -306,8 +349,9 @@ class Selector {
   /// What the nearest cell would take to be decided.
   std::string would_decide() const {
     if (out_of_runs_) {
-      return fmt::format("a budget of {} runs would reach the next stage; {} were allowed",
-                         lacking_, problem_.max_runs);
+      return fmt::format(
+          "a budget of {} runs would reach the next stage, of about {} the end; {} were allowed",
+          lacking_, std::max(likely_, lacking_), problem_.max_runs);
     }
     const bool one_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
                                       [&](std::uint32_t c) { return reason(c) == "budget"; });
@@ -364,7 +408,8 @@ class Selector {
   std::size_t preferred_ = 0;        // of these, all but reserves
   int best_ = -1;
   bool out_of_runs_ = false;
-  std::uint64_t lacking_ = 0;
+  std::uint64_t lacking_ = 0;  // to reach the next stage
+  std::uint64_t likely_ = 0;   // to the end
 };
 
 }  // namespace

@@ -8,11 +8,11 @@
 // distribution, so one such run is enough. Along a line of sizes, screened figures are smoothed by
 // an isotonic fit unless they rise and fall by more than their errors.
 //
-// Finalists are at most five: the anchor (the most preferred cell that screening shows clear of
-// its limits), preferred cells that may hold, and reserves behind the anchor. They are judged on
-// fresh replicates alone, so the choice among many cells does not flatter them. A finalist holds
-// when the bounds of all its targets hold; each target may use the whole alpha, as a cell that
-// misses is only recommended where the target that it misses is wrongly believed
+// Finalists are the anchor (the most preferred cell that screening shows clear of its limits), all
+// preferred cells that look met, and a few that nearly do or are reserves behind the anchor. They
+// are judged on fresh replicates alone, so the choice among many cells does not flatter them. A
+// finalist holds when the bounds of all its targets hold; each target may use the whole alpha, as a
+// cell that misses is only recommended where the target that it misses is wrongly believed
 // (intersection-union, Berger 1982). Alpha is split over stages by their replications, and over
 // finalists by Wiens' fallback procedure (2003): each has a share, and one that holds hands its
 // alpha to the next in line. The order and shares depend on the screening only. So, whatever the
@@ -64,6 +64,8 @@ struct SelectionProblem {
   Replication replication = Replication::kIndependent;
   /// Of a replicate, in recordings: a resample of k of them has 1/k of their variance.
   double length = 1;
+  /// Told before each batch how many runs are likely from here on.
+  std::function<void(std::uint64_t)> expects{};
 };
 
 enum class SelectionState : std::uint8_t { kMet, kMissed, kLooksMet, kLooksMissed, kExcluded };
@@ -74,7 +76,7 @@ struct SelectedCell {
   /// likely cells took its place among the finalists), "budget" (undecided when runs ended),
   /// "cold-limited"; empty where it holds.
   std::string reason;
-  /// Behind `mean`: finalists' fresh ones, for others those of the screening.
+  /// Behind `mean`: finalists' fresh ones, for others those of the screening; 0: not run, no mean.
   std::uint32_t replications = 0;
   std::vector<double> mean;  ///< by target
   /// One-sided, on the worse side (above, for a target that is an upper limit), at the level at
@@ -92,12 +94,16 @@ struct Selection {
   std::string boundary;                  ///< smooth, cliff, non_monotone, none
   std::string stop_reason;
   std::string would_decide;  ///< of an undecided one
+  bool out_of_time = false;  ///< a batch was not answered whole
   int nearest = -1;          ///< the cell that comes nearest to meeting everything
+  int provisional = -1;      ///< what an undecided one would say on what is known, unbacked
 };
 
 /// Replicates that every cell is screened on: numbers 0, 1 and 2. Those of finalists follow.
 inline constexpr std::uint32_t kScreening = 3;
-inline constexpr std::size_t kMostFinalists = 5;
+inline constexpr std::size_t kMostFinalists = 16;
+/// For the progress, before anything is known: three finalists to the end of the second stage.
+inline constexpr std::uint64_t kUsualFinalRuns = 60;
 
 /// One run to make. `replicate` numbers below kScreening are of the screening, others are fresh.
 struct RunRequest {
@@ -106,7 +112,8 @@ struct RunRequest {
   bool may_cut = false;  ///< its verdict is all that is needed
 };
 
-/// Answers a batch of requests, in their order; may work on them in parallel.
+/// Answers a batch of requests, in their order; may work on them in parallel. Fewer answers than
+/// requests: the time is over.
 using RunBatch = std::function<std::vector<CellSample>(std::span<const RunRequest>)>;
 
 /// Deterministic in what `run` answers. Preconditions: every cell is in `preference` once; targets

@@ -1,6 +1,7 @@
 #include "scenarios/planner/trial_runner.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/parallel.hpp"
@@ -73,9 +74,12 @@ std::vector<std::string> TrialRunner::notes() const {
   return cache_ ? cache_->notes() : std::vector<std::string>();
 }
 
+double TrialRunner::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
 bool TrialRunner::out_of_time() const {
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-  return options_.budget_s > 0 && spent.count() > options_.budget_s;
+  return options_.budget_s > 0 && seconds() > options_.budget_s;
 }
 
 Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
@@ -109,15 +113,20 @@ std::vector<Trial> TrialRunner::run(std::span<const TrialRequest> requests) {
   if (!cache_ && !options_.cache.empty()) cache_ = std::make_unique<TrialCache>(options_.cache);
   std::vector<Group*> groups;  // opened here, one after the other
   for (const TrialRequest& request : requests) groups.push_back(&group(*request.scenario));
-  std::vector<Trial> out(requests.size());
+  std::vector<std::optional<Trial>> trials(requests.size());
   expected_ = std::max(expected_, done_ + requests.size());
   parallel_for(requests.size(), options_.threads, [&](std::size_t i) {
     check_interrupt();
-    if (requests[i].replicate != kWorkloadItself && out_of_time()) throw OutOfTime();
-    out[i] = run_one(requests[i], *groups[i]);
+    if (requests[i].replicate != kWorkloadItself && out_of_time()) return;
+    trials[i] = run_one(requests[i], *groups[i]);
     const std::uint64_t now = ++done_;
     if (options_.progress) options_.progress(now, expected_);
   });
+  std::vector<Trial> out;
+  for (std::optional<Trial>& trial : trials) {
+    if (!trial) break;
+    out.push_back(std::move(*trial));
+  }
   return out;
 }
 

@@ -40,12 +40,6 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-/// The time for the plan is over.
-class OutOfTime : public std::runtime_error {
- public:
-  OutOfTime() : std::runtime_error("out of time") {}
-};
-
 struct TrialRunnerOptions {
   unsigned threads = 1;
   std::string cache;             ///< folder; empty: none
@@ -65,8 +59,9 @@ class TrialRunner {
   void give(const Scenario& scenario, const Workload& workload);
   /// Opened now where it is not yet.
   const Workload& workload(const Scenario& scenario);
-  /// The runs of a batch, in its order; those on replicates without their RunResult. Not from
-  /// several threads. Throws Interrupted when the user wants it to end, and OutOfTime.
+  /// The runs of a batch, in its order; those on replicates without their RunResult. Where the time
+  /// is over, those before the first that is missing. Not from several threads. Throws Interrupted
+  /// when the user wants it to end.
   std::vector<Trial> run(std::span<const TrialRequest> requests);
   /// So many runs are still to come, for the progress.
   void expect(std::uint64_t runs) { expected_ = done_ + runs; }
@@ -75,6 +70,10 @@ class TrialRunner {
   unsigned threads() const { return options_.threads; }
   /// Of options.budget_s.
   bool out_of_time() const;
+  /// Since the runner was made.
+  double seconds() const;
+  /// All runs that were announced, done ones among them.
+  std::uint64_t expected() const { return expected_; }
 
   std::uint64_t done() const { return done_; }
   /// Of these, taken from the cache.

@@ -79,9 +79,23 @@ TEST_CASE("budgets too small to decide end undecided and say what would decide",
     const json r = test::parse_document(result.out)["results"];
     CHECK(r["undecided"] == true);
     CHECK_FALSE(r.contains("recommended"));
-    CHECK_THAT(r["verdict"].get<std::string>(), ContainsSubstring("What would decide: "));
+    // One run of each size is all that was made. Nothing backs what it says.
+    CHECK(r["provisional"] == "0GiB");
+    CHECK(r["points"][0]["verdict"] == "looks-met");
+    CHECK(r["points"][0]["feasible"] == false);
+    const std::string verdict = r["verdict"];
+    CHECK_THAT(verdict, ContainsSubstring("0GiB looks as if it met every target (one run; not"));
+    CHECK_THAT(verdict, ContainsSubstring("What would decide: "));
   }
   refused(with(steady(scene), {"--budget", "soon"}), 2, "--budget");
+}
+
+TEST_CASE("fewer runs than cells are refused before any is made", "[cli]") {
+  const Scene scene;
+  refused(with(steady(scene), {"--replications", "1", "--max-runs", "1"}), 5,
+          "1 runs do not reach each of 2 cells once, and nothing was run; expected about 2");
+  // Each of 2 cells once, three times in the screening, and 60 for finalists.
+  refused(with(steady(scene), {"--replications", "10", "--max-runs", "1"}), 5, "about 68");
 }
 
 TEST_CASE("--other-recordings asks for more than replicates can tell", "[cli]") {

@@ -65,7 +65,7 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
 /// Of a cell that looks as if it met the SLO: which target is not sure.
 std::string not_backed(const PlanPoint& point) {
   for (const TargetEstimate& target : point.targets) {
-    if (target.backed || target.limit == target.target) continue;
+    if (target.backed || !target.share) continue;
     std::string out = fmt::format("may meet it, and that is not backed: {} of requests miss {}",
                                   format_percent(target.x), target.name);
     if (target.bound) {

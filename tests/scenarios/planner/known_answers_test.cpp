@@ -15,9 +15,10 @@ const std::vector<double> kRates = {1.1, 1.18, 1.28, 1.4, 1.55, 1.75, 2.0, 2.4};
 const std::vector<double> kLinkBound = {1.1, 1.3, 1.6, 2.0, 1.5, 1.25, 1.15, 1.1};
 
 std::vector<KnownSystem> systems(std::uint32_t requests) {
-  std::vector<KnownSystem> out = {mm1(kRates, 6, requests), mm1(kLinkBound, 6, requests),
-                                  md1(kRates, 2.5, requests), mmc(8, 8, 7.2, 0.4, requests),
-                                  recorded_sessions({1, 2, 3, 4, 6, 8, 12, 16}, requests)};
+  std::vector<KnownSystem> out = {
+      mm1(kRates, 6, requests),      mm1(kLinkBound, 6, requests),
+      alike(12, 1.4, 6, requests),   md1(kRates, 2.5, requests),
+      mmc(8, 8, 7.2, 0.4, requests), recorded_sessions({1, 2, 3, 4, 6, 8, 12, 16}, requests)};
   out[1].name = "M/M/1, not monotone";
   return out;
 }

@@ -96,6 +96,19 @@ inline KnownSystem mm1(std::vector<double> rates, double limit, std::uint32_t re
   return out;
 }
 
+/// The same M/M/1 at `cells` cells, each with arrivals of its own: as many chances to be wrong. The
+/// last has a server of twice the rate.
+inline KnownSystem alike(std::uint32_t cells, double rate, double limit, std::uint32_t requests) {
+  std::vector<double> rates(cells, rate);
+  rates.push_back(2 * rate);
+  KnownSystem out = mm1(rates, limit, requests);
+  out.name = "M/M/1, alike";
+  out.run = [one = out.run](std::uint32_t cell, std::uint64_t seed, std::uint64_t replicate) {
+    return one(cell, 1'000'003 * (cell + 1) + seed, replicate);
+  };
+  return out;
+}
+
 /// M/D/1, two targets. Share: P(W <= t) = (1 - rho) sum over k of (-y)^k e^y / k!, with
 /// y = lambda (t - k D) (Erlang 1909). Mean wait: rho D / 2(1 - rho) (Pollaczek and Khinchine).
 inline KnownSystem md1(std::vector<double> rates, double limit, std::uint32_t requests) {

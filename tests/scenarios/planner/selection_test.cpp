@@ -143,12 +143,63 @@ TEST_CASE("a figure on its limit stays undecided, and what would decide is said"
              ContainsSubstring("p99_ttft_ms is too close to its limit at 2GiB"));
 }
 
+TEST_CASE("every preferred cell that looks met is verified", "[scenarios][planner]") {
+  // Eight policies at a size that meets 1% by a little, the first by the least, and one size that
+  // meets it clearly. Four finalists beside the clear one would leave the first to its screening.
+  Bench bench({0.0088, 0.0085, 0.0085, 0.0085, 0.0085, 0.0085, 0.0085, 0.0085, 0.004});
+  bench.problem.lines.clear();
+  const Selection found = bench.select();
+  CHECK(found.finalists.size() == 9);
+  CHECK(found.recommended == 0);
+  CHECK(found.cells[0].replications >= 10);
+}
+
+TEST_CASE("time that ends leaves what was learned, and a cell that it speaks for",
+          "[scenarios][planner]") {
+  Bench bench({0.2, 0.006, 0.004});
+  int left = 7;  // three cells once, two twice, two of the third round
+  const Selection found = select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+    std::vector<CellSample> out;
+    for (const RunRequest& r : batch) {
+      if (left-- <= 0) break;
+      out.push_back(bench.answer(r));
+    }
+    return out;
+  });
+  CHECK(found.undecided);
+  CHECK(found.out_of_time);
+  CHECK(found.recommended == -1);
+  CHECK(found.runs == 7);
+  CHECK(found.provisional == 1);
+  CHECK(found.cells[1].state == State::kLooksMet);
+  CHECK(found.cells[1].replications > 0);
+}
+
+TEST_CASE("a cell that holds is kept when the time ends over a preferred one",
+          "[scenarios][planner]") {
+  Bench bench({0.0092, 0.005});
+  std::uint32_t made = 0;  // screening 6, then ten of each finalist decide the second
+  const Selection found = select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+    std::vector<CellSample> out;
+    for (const RunRequest& r : batch) {
+      if (made == 26) break;
+      ++made;
+      out.push_back(bench.answer(r));
+    }
+    return out;
+  });
+  CHECK(found.recommended == 1);
+  CHECK_FALSE(found.undecided);
+  CHECK_THAT(found.stop_reason, ContainsSubstring("was not decided"));
+  CHECK(found.cells[0].reason == "budget");
+}
+
 TEST_CASE("a preferred cell in doubt does not hide one that holds", "[scenarios][planner]") {
   Bench bench({0.0099, 0.005});
   const Selection found = bench.select();
   CHECK(found.recommended == 1);
   CHECK(found.cells[0].reason == "budget");
-  CHECK_THAT(found.stop_reason, StartsWith("2GiB holds; runs ended"));
+  CHECK_THAT(found.stop_reason, StartsWith("2GiB holds; whether a preferred one"));
 }
 
 TEST_CASE("preference, not size, says which of those that hold is recommended",
@@ -195,7 +246,9 @@ TEST_CASE("a budget that ends before the first stage decides nothing", "[scenari
   CHECK(found.undecided);
   CHECK(found.recommended == -1);
   CHECK(found.runs <= 8);
-  CHECK_THAT(found.would_decide, ContainsSubstring("runs would reach the next stage; 8 were"));
+  CHECK_THAT(found.would_decide,
+             ContainsSubstring(
+                 "a budget of 15 runs would reach the next stage, of about 25 the end; 8 were"));
 }
 
 TEST_CASE("fewer than five replications decide nothing", "[scenarios][planner]") {
