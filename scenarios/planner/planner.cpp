@@ -291,11 +291,13 @@ class Planner {
       const PlanPoint& point = result.points[static_cast<std::size_t>(result.provisional)];
       const std::string on =
           point.replications > 0 ? fmt::format("{} replicates", point.replications) : "one run";
-      so_far = fmt::format(point.verdict == CellVerdict::kLooksMet
-                               ? " So far {} looks as if it met every target ({}; not backed)."
-                               : " So far nothing looks as if it met every target; {} comes "
-                                 "nearest ({}).",
-                           point.name, on);
+      so_far = point.verdict == CellVerdict::kLooksMet
+                   ? fmt::format(" So far {} looks as if it met every target ({}; not backed).",
+                                 point.name, on)
+                   : fmt::format(
+                         " So far nothing looks as if it met every target; {} comes "
+                         "nearest ({}).",
+                         point.name, on);
     }
     return fmt::format("Not decided at {} confidence with this budget.{} What would decide: {}",
                        format_percent(choice_.confidence), so_far, result.would_decide);

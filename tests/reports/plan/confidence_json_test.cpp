@@ -23,7 +23,8 @@ TEST_CASE("a plan's confidence comes back from its JSON as it went", "[reports]"
 
 TEST_CASE("a target keeps its bound, and the lack of one", "[reports]") {
   // p99 <= 2 s: at most 1% of the requests miss; 0.4% did, and 0.9% is not ruled out.
-  TargetEstimate before{"p99_ttft_ms", "gold", false, 2000, 1710, 0.004, 0.01, 0.009, true, true};
+  TargetEstimate before{"p99_ttft_ms", "gold", false, true, 2000, 1710,
+                        0.004,         0.01,   0.009, true, true};
   CHECK(to_json(target_from_json(to_json(before))) == to_json(before));
   CHECK(to_json(before)["confidence_bound"] == 0.009);
   before.bound.reset();
