@@ -19,19 +19,22 @@ constexpr double kAlphaEachSide = (1 - kConfidence) / 2;
 
 /// Figures of one run, by name.
 struct RunFigures {
+  double requests = 0;
   std::vector<std::pair<std::string, double>> values;
   std::vector<CellTarget> targets;  ///< met: 1 or 0
   std::optional<bool> met;          ///< nothing: there is no SLO
 };
 
-bool is_share(std::string_view name) {
-  return name.find("_share") != std::string_view::npos || name == "attainment";
+/// Of requests; other shares are of tokens.
+bool is_request_share(std::string_view name) {
+  return name == kRejectedShare || name == "attainment";
 }
 
 RunFigures figures_of(const std::string& payload) {
   const json run = json::parse(payload);
   const json& results = run["results"];
   RunFigures out;
+  out.requests = results["requests"];
   const bool served = results["completed"].get<std::uint64_t>() > 0;
   for (const std::string_view name : metric_names(run_metrics())) {
     if (!served && name.ends_with("_ms")) continue;  // latencies are of completed requests
@@ -62,6 +65,7 @@ class Summing {
   void add(const RunFigures& run) {
     ++out_.done;
     for (const auto& [name, value] : run.values) figure(name).push_back(value);
+    requests_.push_back(run.requests);
     if (out_.targets.empty()) {
       out_.targets = run.targets;
     } else {
@@ -94,13 +98,18 @@ class Summing {
   }
 
   CellFigure summary(const std::string& name, const std::vector<double>& values) const {
+    const FigureKind kind = is_request_share(name) ? FigureKind::kShare : FigureKind::kFigure;
+    std::vector<double> weight;
+    if (kind == FigureKind::kShare) weight = requests_;
     const SampleSummary s =
-        summarise(values, {}, FigureKind::kFigure, workload_.replication, workload_.length);
+        summarise(values, weight, kind, workload_.replication, workload_.length);
     CellFigure out{name, s.runs, s.mean, {}, {}};
-    if (s.runs >= kLeastReplications) {
-      const double high = upper_bound(s, FigureKind::kFigure, kAlphaEachSide);
-      out.interval = {lower_bound(s, FigureKind::kFigure, kAlphaEachSide),
-                      is_share(name) ? std::min(1.0, high) : high};
+    // Figures that never differed say nothing of how much they might.
+    const bool tells = s.variance > 0 || kind == FigureKind::kShare;
+    if (s.runs >= kLeastReplications && tells) {
+      const double high = upper_bound(s, kind, kAlphaEachSide);
+      const bool share = name.starts_with("cached_share");
+      out.interval = {lower_bound(s, kind, kAlphaEachSide), share ? std::min(1.0, high) : high};
     }
     for (const auto& [known, value] : recording_) {
       if (known == name) out.recording = value;
@@ -118,6 +127,7 @@ class Summing {
 
   const SweepWorkload& workload_;
   std::vector<std::pair<std::string, std::vector<double>>> figures_;  ///< by replicate
+  std::vector<double> requests_;                                      ///< of each replicate
   std::vector<std::pair<std::string, double>> recording_;
   bool has_slo_ = false;
   CellSummary out_;

@@ -3,7 +3,8 @@
 //
 // Intervals are those of a plan (planner/target_bound.hpp): for the mean over replicates of a
 // figure, on the log scale, wider where the figure scatters much and where replicates are draws of
-// one recording. A share of replicates that meet the SLO is a count and no confidence: a plan has
+// one recording; shares of requests (attainment, rejected_share) are of all replicates' requests
+// together. A share of replicates that meet the SLO is a count and no confidence: a plan has
 // that.
 #pragma once
 
@@ -23,8 +24,9 @@ struct CellFigure {
   std::string name;
   std::uint32_t runs = 0;  ///< replicates that have it; latencies: that completed a request
   double mean = 0;         ///< over these
-  std::optional<std::pair<double, double>> interval;  ///< from kLeastReplications on
-  std::optional<double> recording;                    ///< of the run on the recording itself
+  /// From kLeastReplications on, where replicates differ.
+  std::optional<std::pair<double, double>> interval;
+  std::optional<double> recording;  ///< of the run on the recording itself
 };
 
 struct CellTarget {
