@@ -197,9 +197,9 @@ TEST_CASE("varied numbers are numbers in the database, and sizes are there in by
     CHECK(all("\"tiers.0.capacity\"") == std::vector<std::string>{"1024MiB", "16GiB", "inf"});
   }
   CHECK_THAT(test::read_file(scene.path("r.csv")),
-             StartsWith("key,cell,replicate,status,failure,tiers.0.capacity,"
-                        "tiers.0.capacity_bytes,engine.max_num_seqs,links.0.bandwidth,"
-                        "links.0.bandwidth_bytes_per_s,requests,"));
+             StartsWith("key,cell,replicate,status,failure,engine.max_num_seqs,"
+                        "links.0.bandwidth,links.0.bandwidth_bytes_per_s,tiers.0.capacity,"
+                        "tiers.0.capacity_bytes,requests,"));
 }
 
 }  // namespace

@@ -106,19 +106,19 @@ TEST_CASE("0.19 and later take the size as a flag", "[scenarios]") {
 }
 
 TEST_CASE("a size in GB is set in GiB without a tail of digits, and never as more", "[scenarios]") {
-  // 300 GB / 2^30 = 279.39677...; 143,051 whole blocks of 2 MiB take 279.39648... GiB, and the
-  // shortest decimal from there to the size that was asked for is 279.3965.
+  // 300 GB / 2^30 = 279.39677...; 143,051 whole blocks of 2 MiB take 279.39648... GiB. Cut after
+  // three decimals, 279.396, one of them would be lost; after four it is not.
   Scenario s = with_tier();
   s.tier->capacity = parse_capacity("300GB", {});
   const EngineFlags v1 = flags(s, "vllm@0.25");
-  CHECK(has(v1.arguments, "--kv-offloading-size 279.3965"));
+  CHECK(has(v1.arguments, "--kv-offloading-size 279.3967"));
   CHECK(has(v1.comments,
-            "300000000000 bytes = 279.3968 GiB (300 GB), set as 279.3965: no more, and room for "
+            "300000000000 bytes = 279.3968 GiB (300 GB), set as 279.3967: no more, and room for "
             "the same 143051 blocks of 2097152 bytes"));
   CHECK(has(v1.comments, "--shm-size of 279.4 GiB or more"));
   const EngineFlags v0 = flags(s, "vllm@0.6");
-  CHECK(has(v0.arguments, "--swap-space 279.3965"));
-  CHECK(has(v0.comments, "set as 279.3965"));
+  CHECK(has(v0.arguments, "--swap-space 279.3967"));
+  CHECK(has(v0.comments, "set as 279.3967"));
   // One that needs no rounding has no such words.
   CHECK_FALSE(has(flags(with_tier(), "vllm@0.25").comments, "set as"));
 }
