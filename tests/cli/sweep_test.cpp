@@ -170,6 +170,7 @@ TEST_CASE("a recording is run itself beside its replicates, which are draws of i
   const Scene scene;
   const Args plan = {"sweep", "plan", scene.scenario, "-o", scene.path("camp"), "--set", kVary};
   const CliResult planned = test::spillway(plan + Args{"--set", "sweep.replications=3"});
+  CHECK_THAT(planned.err, ContainsSubstring(" core-seconds, "));  // milliseconds a run
   CHECK(planned.code == 0);
   // 6 cells x 3 replicates, and each cell's run on the recording.
   CHECK_THAT(planned.out, ContainsSubstring("6 cells x 3 + 6 = 24 runs"));

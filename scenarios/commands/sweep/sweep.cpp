@@ -30,6 +30,12 @@ std::string counts_text(std::uint64_t done, std::uint64_t total) {
   return fmt::format("{} of {} run{} done", done, total, total == 1 ? " is" : "s are");
 }
 
+std::string core_time_text(double core_s) {
+  if (core_s < 60) return fmt::format("{:.3g} core-seconds", core_s);
+  if (core_s < 3600) return fmt::format("{:.3g} core-minutes", core_s / 60);
+  return fmt::format("{:.4g} core-hours", core_s / 3600);
+}
+
 nlohmann::json workloads_json(const Campaign& campaign) {
   nlohmann::json out = nlohmann::json::array();
   for (const SweepWorkload& workload : campaign.workloads) out.push_back(workload.method);

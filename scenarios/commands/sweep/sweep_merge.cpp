@@ -81,7 +81,12 @@ std::vector<std::string> method_texts(const Campaign& campaign,
   if (cells.size() > kMostShown) {
     out.push_back(fmt::format("The first {} cells; --json and --database have all.", kMostShown));
   }
-  if (campaign.replications == 1) return out;
+  if (campaign.replications == 1) {
+    out.emplace_back(
+        "Each cell ran once, on the workload itself: no interval, and no confidence about the "
+        "SLO.");
+    return out;
+  }
   out.push_back(replicates_text(campaign));
   out.push_back(
       campaign.replications < kLeastReplications

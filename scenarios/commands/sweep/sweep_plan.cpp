@@ -70,8 +70,8 @@ nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& surv
 std::string cost_text(const CampaignSurvey& survey, const SweepEstimate& cost) {
   std::string out = counts_text(survey.done(), survey.total());
   if (survey.done() < survey.total()) {
-    out += fmt::format("; the rest takes about {:.3g} core-hours, {:.3g} s a run",
-                       cost.core_s / 3600, cost.run_s);
+    out += fmt::format("; the rest takes about {}, {:.3g} s a run", core_time_text(cost.core_s),
+                       cost.run_s);
   }
   if (cost.smallest.empty()) return out;
   if (cost.smallest == cost.largest) return out + fmt::format(" (by one run of {})", cost.smallest);

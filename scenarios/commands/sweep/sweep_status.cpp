@@ -90,8 +90,9 @@ int run(const Options& options) {
   print_notes(document.warnings, common);
   const std::uint64_t missing = survey.total() - survey.done();
   if (missing > 0 && survey.done() > 0) {
-    print_notes({fmt::format("the rest takes about {:.3g} core-hours, {:.3g} s a run",
-                             survey.run_s() * static_cast<double>(missing) / 3600, survey.run_s())},
+    const double core_s = survey.run_s() * static_cast<double>(missing);
+    print_notes({fmt::format("the rest takes about {}, {:.3g} s a run", core_time_text(core_s),
+                             survey.run_s())},
                 common);
   }
   return 0;
