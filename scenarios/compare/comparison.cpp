@@ -71,19 +71,8 @@ class Comparison {
   void open_workloads() {
     std::map<std::string, std::size_t> groups;
     for (std::size_t v = 0; v < variants(); ++v) {
-      const Scenario& s = set_.variants[v].scenario;
-      const auto described = resolved_configuration(s)["workload"];
-      nlohmann::json key = {{"trace", s.workload.trace},
-                            {"days", s.workload.days},
-                            {"seed", s.seed},
-                            {"wait", s.workload.arrival.wait},
-                            {"limit", s.workload.limit}};
-      for (const char* part : {"synthetic", "block_tokens", "lenient", "reuse",
-                               "session_interval_s", "growth", "replication"}) {
-        if (described.contains(part)) key[part] = described[part];
-      }
-      if (s.workload.synthetic) key.erase("wait");  // read from traces only
-      const auto [at, fresh] = groups.emplace(key.dump(), out_.workloads.size());
+      const std::string described = workload_identity(set_.variants[v].scenario);
+      const auto [at, fresh] = groups.emplace(described, out_.workloads.size());
       if (fresh) out_.workloads.emplace_back();
       out_.workloads[at->second].variants.push_back(v);
       group_.push_back(at->second);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "scenarios/experiment/growth.hpp"
+#include "scenarios/resolved.hpp"
 #include "sim/decimal.hpp"
 
 namespace spillway {
@@ -51,6 +52,23 @@ std::uint64_t requests_needed(const std::vector<SloTarget>& slo) {
     most = std::max(most, static_cast<std::uint64_t>(std::ceil(kBeyond / beyond - 1e-9)));
   }
   return most;
+}
+
+std::string workload_identity(const Scenario& s) {
+  const nlohmann::json described = resolved_configuration(s)["workload"];
+  nlohmann::json key = {{"trace", s.workload.trace},
+                        {"days", s.workload.days},
+                        {"seed", s.seed},
+                        {"limit", s.workload.limit},
+                        {"requests", s.workload.replication.requests}};
+  if (!s.workload.synthetic) key["wait"] = s.workload.arrival.wait;  // read from traces only
+  for (const char* part :
+       {"synthetic", "block_tokens", "lenient", "reuse", "session_interval_s", "growth"}) {
+    if (described.contains(part)) key[part] = described[part];
+  }
+  const GrowthChoice& g = s.workload.growth;
+  key["growth"] = {g.rate, g.context, g.reuse, g.tenants};
+  return key.dump();
 }
 
 Replicates::Replicates(const Scenario& scenario, std::uint32_t count, std::uint32_t users,

@@ -30,6 +30,9 @@ namespace spillway {
 /// is bounded.
 std::uint64_t requests_needed(const std::vector<SloTarget>& slo);
 
+/// Scenarios for which this is equal have the same workload, and the same replicates of it.
+std::string workload_identity(const Scenario& scenario);
+
 class Replicates {
  public:
   /// Opens the workload of `scenario`, of which `count` replicates serve `users` runs each. Each

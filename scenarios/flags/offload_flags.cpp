@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/flags/engine_flags.hpp"
@@ -46,15 +47,43 @@ const OffloadForm& form_of(const EnginePreset& release) {
   return kForms[0];
 }
 
-constexpr double kGib = 1 << 30;
+constexpr std::int64_t kGib = 1 << 30;
 
-/// Exact: the shortest decimal that reads as this very number, and vLLM multiplies it by 2^30.
+/// For people: at most four decimals, the last one rounded.
 std::string gib(std::int64_t bytes) {
-  return fmt::format("{}", static_cast<double>(bytes) / kGib);
+  std::string out = fmt::format("{:.4f}", static_cast<double>(bytes) / static_cast<double>(kGib));
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+/// Whole hundredths that are enough.
+std::string gib_up(std::int64_t bytes) {
+  return fmt::format("{}", std::ceil(static_cast<double>(bytes) * 100 / kGib) / 100);
+}
+
+/// A size as a flag takes it in GiB: the shortest decimal that is no more than `bytes` and has room
+/// for as many blocks of `slot` bytes. vLLM multiplies it by 2^30 and counts whole blocks.
+std::string flag_gib(std::int64_t bytes, std::int64_t slot) {
+  const std::int64_t least = bytes / slot * slot;
+  const double exact = static_cast<double>(bytes) / static_cast<double>(kGib);
+  double scale = 1;
+  for (int decimals = 0; decimals < 9; ++decimals, scale *= 10) {
+    const double value = std::floor(exact * scale) / scale;
+    const auto read = static_cast<std::int64_t>(value * static_cast<double>(kGib));
+    if (read >= least && read <= bytes) return fmt::format("{}", value);
+  }
+  return fmt::format("{}", exact);  // reads as this very number of bytes
 }
 
 std::string gb(std::int64_t bytes) {
   return fmt::format("{:.6g} GB", static_cast<double>(bytes) / 1e9);
+}
+
+/// Bytes of one block (or chunk of them) over all ranks of one engine.
+std::int64_t slot_of(const Scenario& s) {
+  if (s.engine.simple_offload) return s.engine.block_bytes.count() * s.world();
+  return s.tier_slot().count();
 }
 
 /// Bytes over all ranks of one engine that `capacity` takes.
@@ -62,10 +91,8 @@ std::int64_t bytes_of(const Scenario& s, const Capacity& capacity) {
   if (capacity.kind == Capacity::Kind::kBytes) return capacity.count;
   const std::int64_t blocks = capacity.count;
   // Its pool never uses one block of each rank (vllm/v1/simple_kv_offload/manager.py).
-  if (s.engine.simple_offload && blocks > 0) {
-    return (blocks + 1) * s.engine.block_bytes.count() * s.world();
-  }
-  return ceil_div(blocks, std::int64_t{s.engine.blocks_per_chunk}) * s.tier_slot().count();
+  if (s.engine.simple_offload && blocks > 0) return (blocks + 1) * slot_of(s);
+  return ceil_div(blocks, std::int64_t{s.engine.blocks_per_chunk}) * slot_of(s);
 }
 
 bool is_arc(const Scenario& s) {
@@ -138,12 +165,19 @@ void add_behind(const Scenario& s, const EnginePreset& release, Json& extra, Eng
   extra["secondary_tiers"] = std::move(tiers);
 }
 
+/// What was set in place of `bytes`, where that is not the same.
+std::string rounding(const std::string& set, std::int64_t bytes, std::int64_t slot) {
+  if (set == gib(bytes)) return "";
+  return fmt::format(", set as {}: no more, and room for the same {} blocks of {} bytes", set,
+                     bytes / slot, slot);
+}
+
 void add_size_comment(const Scenario& s, std::string_view key, std::int64_t bytes,
-                      std::string_view unit, EngineFlags& out) {
+                      std::string_view unit, const std::string& rounded, EngineFlags& out) {
   const std::string ranks =
       s.world() == 1 ? "one rank" : fmt::format("all {} ranks of one engine together", s.world());
-  out.comments.push_back(fmt::format("{} is in {}, of {}: {} bytes = {} GiB ({})", key, unit, ranks,
-                                     bytes, gib(bytes), gb(bytes)));
+  out.comments.push_back(fmt::format("{} is in {}, of {}: {} bytes = {} GiB ({}){}", key, unit,
+                                     ranks, bytes, gib(bytes), gb(bytes), rounded));
   if (s.world() > 1 && s.tier_copies() == 1) {
     out.comments.emplace_back("its ranks hold the same latents and share one copy (7eca0e1a64)");
   } else if (s.world() > 1) {
@@ -171,7 +205,7 @@ void add_connector(const Scenario& s, const Capacity& capacity, const OffloadFor
   }
   if (form.bytes_key) {
     all["cpu_bytes_to_use"] = bytes;
-    add_size_comment(s, "cpu_bytes_to_use", bytes, "bytes", out);
+    add_size_comment(s, "cpu_bytes_to_use", bytes, "bytes", "", out);
   }
   if (form.blocks_key && form.bytes_key) {
     out.comments.emplace_back(
@@ -196,7 +230,7 @@ void add_host_total(const Scenario& s, std::int64_t bytes, const EnginePreset& r
     out.comments.push_back(fmt::format(
         "it lies in /dev/shm (vllm/v1/kv_offload/cpu): a container needs --shm-size of {} GiB or "
         "more",
-        gib(bytes * engines)));
+        gib_up(bytes * engines)));
   }
 }
 
@@ -231,13 +265,15 @@ void add_swap_flags(const Scenario& s, const Capacity& capacity, EngineFlags& ou
   const std::int64_t whole = own && !s.tier ? s.swap_space.count() : bytes_of(s, capacity);
   const std::int64_t bytes = own ? whole : ceil_div(whole, std::int64_t{s.world()});
   out.arguments.push_back(fmt::format("--preemption-mode {}", swaps ? "swap" : "recompute"));
-  out.arguments.push_back(fmt::format("--swap-space {}", gib(bytes)));
+  const std::int64_t slot = s.engine.block_bytes.count();
+  const std::string set = flag_gib(bytes, slot);
+  out.arguments.push_back(fmt::format("--swap-space {}", set));
   // vllm/engine/arg_utils.py, vllm/config.py @ db66e018ea: a float, "per GPU (in GiB)".
   out.comments.push_back(fmt::format(
       "--swap-space is in GiB, of each GPU: {} bytes{} / 2^30 = {} "
-      "GiB ({})",
+      "GiB ({}){}",
       whole, own || s.world() == 1 ? std::string() : fmt::format(" / {} GPUs", s.world()),
-      gib(bytes), gb(bytes)));
+      gib(bytes), gb(bytes), rounding(set, bytes, slot)));
   if (own) return;
   out.not_covered.emplace_back(
       "prefixes in host memory: v0 keeps only what it preempts there, so the hits that were "
@@ -273,8 +309,10 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     // multiplies by 2^30 for cpu_bytes_to_use.
     if (s.engine.simple_offload) out.environment.emplace_back("VLLM_USE_SIMPLE_KV_OFFLOAD=1");
     out.arguments.emplace_back("--kv-offloading-backend native");
-    out.arguments.push_back(fmt::format("--kv-offloading-size {}", gib(bytes)));
-    add_size_comment(s, "--kv-offloading-size", bytes, "GiB", out);
+    const std::int64_t slot = slot_of(s);
+    const std::string set = flag_gib(bytes, slot);
+    out.arguments.push_back(fmt::format("--kv-offloading-size {}", set));
+    add_size_comment(s, "--kv-offloading-size", bytes, "GiB", rounding(set, bytes, slot), out);
     // Before #39403 the connector knows no KV groups, and refuses to start beside them.
     if (!release.has_tiering) out.arguments.emplace_back("--disable-hybrid-kv-cache-manager");
   }

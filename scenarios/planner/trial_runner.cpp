@@ -5,7 +5,6 @@
 
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/parallel.hpp"
-#include "scenarios/resolved.hpp"
 
 namespace spillway {
 
@@ -142,23 +141,6 @@ void TrialRunner::ran_one() {
   check_interrupt();
   const std::uint64_t now = ++done_;
   if (options_.progress) options_.progress(now, std::max(now, expected_));
-}
-
-std::string workload_identity(const Scenario& s) {
-  const nlohmann::json described = resolved_configuration(s)["workload"];
-  nlohmann::json key = {{"trace", s.workload.trace},
-                        {"days", s.workload.days},
-                        {"seed", s.seed},
-                        {"limit", s.workload.limit},
-                        {"requests", s.workload.replication.requests}};
-  if (!s.workload.synthetic) key["wait"] = s.workload.arrival.wait;  // read from traces only
-  for (const char* part :
-       {"synthetic", "block_tokens", "lenient", "reuse", "session_interval_s", "growth"}) {
-    if (described.contains(part)) key[part] = described[part];
-  }
-  const GrowthChoice& g = s.workload.growth;
-  key["growth"] = {g.rate, g.context, g.reuse, g.tenants};
-  return key.dump();
 }
 
 }  // namespace spillway

@@ -101,7 +101,4 @@ class TrialRunner {
   std::uint64_t expected_ = 0;
 };
 
-/// Scenarios for which this is equal have the same workload, and the same replicates of it.
-std::string workload_identity(const Scenario& scenario);
-
 }  // namespace spillway

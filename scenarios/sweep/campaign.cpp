@@ -28,6 +28,11 @@ std::string SweepTrace::file() const {
   return fmt::format("traces/{}.bin", hex16(hash));
 }
 
+std::string replicate_name(const SweepRun& run) {
+  if (run.replicate == kRecordingItself) return "the recording itself";
+  return fmt::format("replicate {}", run.replicate);
+}
+
 JsonSource cell_source(const Campaign& campaign, const SweepCell& cell) {
   JsonSource source = JsonSource::from_text(campaign.path, campaign.text);
   for (const std::string& setting : campaign.settings) source.set(setting);
@@ -66,7 +71,7 @@ std::string Campaign::key_now(const Scenario& scenario, const SweepRun& run) con
   std::vector<std::uint64_t> hashes;
   for (const std::uint32_t trace : cells[run.cell].traces) hashes.push_back(traces[trace].hash);
   RunIdentity identity{kSweepForm, hashes, {}};
-  if (replications > 1) identity.replicate = run.replicate;
+  if (replications > 1 && run.replicate != kRecordingItself) identity.replicate = run.replicate;
   return run_key(scenario, identity);
 }
 
@@ -92,6 +97,7 @@ void number_runs(Campaign& campaign) {
   campaign.runs.clear();
   for (std::uint32_t cell = 0; cell < campaign.cells.size(); ++cell) {
     for (std::uint32_t r = 0; r < campaign.replications; ++r) campaign.runs.push_back({cell, r});
+    if (!campaign.cells[cell].recording.empty()) campaign.runs.push_back({cell, kRecordingItself});
   }
   std::sort(campaign.runs.begin(), campaign.runs.end(), [&](const SweepRun& a, const SweepRun& b) {
     const std::uint32_t group_a = campaign.cells[a.cell].group;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "scenarios/scenario.hpp"
+#include "sim/paired_difference.hpp"
 #include "traces/byte_source.hpp"
 
 namespace spillway {
@@ -25,7 +26,9 @@ namespace spillway {
 inline constexpr std::size_t kMostCells = 10'000;
 inline constexpr std::uint64_t kMostSweepRuns = 1'000'000;
 /// What is stored under a key, and in which form.
-inline constexpr std::string_view kSweepForm = "sweep-run/1";
+inline constexpr std::string_view kSweepForm = "sweep-run/2";
+/// The recording itself, in the place of a replicate's number.
+inline constexpr std::uint32_t kRecordingItself = ~std::uint32_t{0};
 
 /// One combination of the values of `sweep.vary`.
 struct SweepCell {
@@ -34,6 +37,7 @@ struct SweepCell {
   std::uint32_t group = 0;            ///< cells of one group have the same workloads
   std::vector<std::uint32_t> traces;  ///< of Campaign::traces: the trace and further days
   std::vector<std::string> keys;      ///< by replicate
+  std::string recording;              ///< key of the run on the recording itself; empty: none
 };
 
 struct SweepTrace {
@@ -42,10 +46,20 @@ struct SweepTrace {
   std::string file() const;  ///< within the campaign
 };
 
+/// How the replicates of a group's workload come about, and what their number is worth.
+struct SweepWorkload {
+  Replication replication = Replication::kIndependent;
+  double length = 1;  ///< of a replicate, in recordings: see Replicates::length()
+  std::string method;
+};
+
 struct SweepRun {
   std::uint32_t cell = 0;
-  std::uint32_t replicate = 0;
+  std::uint32_t replicate = 0;  ///< or kRecordingItself
 };
+
+/// "replicate 3", "the recording itself".
+std::string replicate_name(const SweepRun& run);
 
 struct Campaign {
   std::string folder;
@@ -56,10 +70,18 @@ struct Campaign {
   std::vector<std::string> settings;  ///< --set and --seed of `sweep plan`
   std::uint32_t replications = 1;     ///< 1: the workload itself
   std::vector<SweepTrace> traces;
+  std::vector<SweepWorkload> workloads;  ///< by group; known once the folder is there
   std::vector<SweepCell> cells;
   std::vector<SweepRun> runs;  ///< those of one group together, replicate by replicate
 
-  const std::string& key(const SweepRun& run) const { return cells[run.cell].keys[run.replicate]; }
+  const std::string& key(const SweepRun& run) const {
+    const SweepCell& cell = cells[run.cell];
+    return run.replicate == kRecordingItself ? cell.recording : cell.keys[run.replicate];
+  }
+  /// Of a cell, with that on the recording.
+  std::uint32_t runs_of(const SweepCell& cell) const {
+    return replications + (cell.recording.empty() ? 0 : 1);
+  }
   std::string segments() const { return folder + "/segments"; }
   std::string locks() const { return folder + "/locks"; }
 

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kKind = "spillway-campaign";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 json cell_json(const SweepCell& cell) {
   json out = {{"name", cell.name},
@@ -22,6 +22,7 @@ json cell_json(const SweepCell& cell) {
               {"traces", cell.traces},
               {"keys", cell.keys},
               {"values", json::array()}};
+  if (!cell.recording.empty()) out["recording"] = cell.recording;
   for (const auto& [key, value] : cell.values) out["values"].push_back({key, value});
   return out;
 }
@@ -32,6 +33,7 @@ SweepCell read_cell(const json& in) {
   out.group = in.at("group");
   in.at("traces").get_to(out.traces);
   in.at("keys").get_to(out.keys);
+  out.recording = in.value("recording", "");
   for (const json& pair : in.at("values")) out.values.emplace_back(pair.at(0), pair.at(1));
   return out;
 }
@@ -44,9 +46,15 @@ json body_of(const Campaign& campaign) {
               {"settings", campaign.settings},
               {"replications", campaign.replications},
               {"traces", json::array()},
+              {"workloads", json::array()},
               {"cells", json::array()}};
   for (const SweepTrace& trace : campaign.traces) {
     out["traces"].push_back({{"name", trace.name}, {"content_hash", trace.hash}});
+  }
+  for (const SweepWorkload& workload : campaign.workloads) {
+    out["workloads"].push_back({{"resampled", workload.replication == Replication::kResampled},
+                                {"length", workload.length},
+                                {"method", workload.method}});
   }
   for (const SweepCell& cell : campaign.cells) out["cells"].push_back(cell_json(cell));
   return out;
@@ -60,6 +68,11 @@ void read_body(const json& body, Campaign& out) {
   out.replications = body.at("replications");
   for (const json& trace : body.at("traces")) {
     out.traces.push_back({trace.at("name"), trace.at("content_hash")});
+  }
+  for (const json& workload : body.at("workloads")) {
+    out.workloads.push_back(
+        {workload.at("resampled") ? Replication::kResampled : Replication::kIndependent,
+         workload.at("length"), workload.at("method")});
   }
   for (const json& cell : body.at("cells")) out.cells.push_back(read_cell(cell));
 }

@@ -53,7 +53,7 @@ class LocalRun {
     for (int idle = 0; idle < kMostIdle && survey_.done() < survey_.total(); ++idle) {
       const std::uint64_t before = survey_.done();
       round();
-      if (out_.stopped || out_.code != 0 || gave_up_) break;
+      if (out_.stopped || out_.code != 0) break;
       if (survey_.done() > before) idle = -1;
       std::this_thread::sleep_for(kPoll);
     }
@@ -115,8 +115,9 @@ class LocalRun {
       sigset_t none;
       sigemptyset(&none);
       sigprocmask(SIG_SETMASK, &none, nullptr);
-      prctl(PR_SET_PDEATHSIG, SIGTERM);
-      if (getppid() != parent) kill(getpid(), SIGTERM);
+      // At once, whatever it is at: what was recorded stays whole, and nobody waits for the rest.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) kill(getpid(), SIGKILL);
       const int nowhere = ::open("/dev/null", O_RDWR);
       dup2(nowhere, STDIN_FILENO);
       dup2(nowhere, STDOUT_FILENO);
@@ -174,7 +175,6 @@ class LocalRun {
   const LocalOptions& options_;
   std::uint32_t shards_ = 1;
   std::vector<Slot> slots_;
-  bool gave_up_ = false;
   LocalOutcome out_;
 };
 

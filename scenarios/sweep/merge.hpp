@@ -28,10 +28,14 @@ struct Merged {
 /// that it says of this campaign should be trusted.
 Merged merge_runs(const Campaign& campaign);
 
-/// Tables `runs` (key, cell, replicate, status, one column for each varied key and each metric,
-/// digest, payload) and `meta` (name, value). Rows lie in the order of the campaign.
-void write_database(const Campaign& campaign, const Merged& merged, const std::string& path);
-/// The same rows without payloads; a run that is not done has none.
+struct CellSummary;
+
+/// Tables `runs` (key, cell, replicate, status, columns of the varied keys and of each metric,
+/// digest, payload), `cells` (one row each, what its replicates say together) and `meta` (name,
+/// value). Rows lie in the order of cells; the run on the recording itself is replicate -1.
+void write_database(const Campaign& campaign, const Merged& merged,
+                    const std::vector<CellSummary>& cells, const std::string& path);
+/// The rows of `runs` without payloads; a run that is not done has none.
 void write_csv(const Campaign& campaign, const Merged& merged, const std::string& path);
 
 }  // namespace spillway

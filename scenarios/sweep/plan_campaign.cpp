@@ -1,13 +1,16 @@
 // An experiment becomes a campaign: cells, keys, traces; then a folder, all of it or nothing.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
 
+#include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/run_key.hpp"
 #include "scenarios/experiment/variants.hpp"
 #include "scenarios/resolved.hpp"
@@ -120,6 +123,10 @@ class Planner {
     for (std::uint32_t r = 0; r < c.replications; ++r) {
       c.cells.back().keys.push_back(c.key_now(scenario, {index, r}));
     }
+    // Replicates of one recording are its sessions drawn again; of several days they are the days.
+    if (c.replications > 1 && c.cells.back().traces.size() == 1) {
+      c.cells.back().recording = c.key_now(scenario, {index, kRecordingItself});
+    }
   }
 
   std::uint32_t trace_index(const Scenario& scenario, const std::string& trace) {
@@ -163,16 +170,73 @@ class Planner {
   throw InputError(Fault::kUsage, {folder, 0, ""}, what);
 }
 
+constexpr std::size_t kMostDifferences = 3;
+
+/// Values by dotted key.
+void flatten(const json& value, const std::string& key, std::map<std::string, std::string>& out) {
+  if (!value.is_structured() || value.empty()) {
+    out[key] = value.dump();
+    return;
+  }
+  for (const auto& [name, part] : value.items()) {
+    flatten(part, key.empty() ? name : key + "." + name, out);
+  }
+}
+
+/// What makes one campaign another than the one that is there: the first keys of the experiment,
+/// with both values, or else the files that it names.
+std::string difference(const Campaign& there, const Campaign& here) {
+  std::map<std::string, std::string> was;
+  std::map<std::string, std::string> is;
+  flatten(cell_source(there, {}).root(), "", was);
+  flatten(cell_source(here, {}).root(), "", is);
+  std::vector<std::string> out;
+  std::map<std::string, std::string> keys = was;
+  keys.insert(is.begin(), is.end());
+  for (const auto& [key, value] : keys) {
+    const auto text = [&](const std::map<std::string, std::string>& of) {
+      const auto at = of.find(key);
+      return at == of.end() ? "absent" : at->second;
+    };
+    if (text(was) == text(is)) continue;
+    out.push_back(fmt::format("{} is {} there and {} here", key, text(was), text(is)));
+  }
+  if (out.empty()) {
+    for (const SweepTrace& trace : here.traces) {
+      const auto same = [&](const SweepTrace& other) { return other.hash == trace.hash; };
+      if (std::any_of(there.traces.begin(), there.traces.end(), same)) continue;
+      out.push_back(fmt::format("{} has other content than when that was planned", trace.name));
+    }
+  }
+  if (out.empty()) {
+    out.emplace_back("a profile that it names has changed, or this program computes otherwise");
+  }
+  const std::size_t more = out.size() - std::min(out.size(), kMostDifferences);
+  out.resize(out.size() - more);
+  return fmt::format("{}{}", fmt::join(out, "; "),
+                     more == 0 ? "" : fmt::format("; and {} more keys differ", more));
+}
+
+/// How each group's replicates come about, from the campaign's own traces.
+std::vector<SweepWorkload> workloads_of(const Campaign& campaign) {
+  std::vector<SweepWorkload> out;
+  for (std::uint32_t cell = 0; cell < campaign.cells.size(); ++cell) {
+    if (campaign.cells[cell].group < out.size()) continue;  // groups are numbered as they appear
+    const Replicates replicates(campaign.runnable(cell), campaign.replications, 1, {});
+    out.push_back({replicates.replication(), replicates.length(), replicates.method()});
+  }
+  return out;
+}
+
 /// Whether `folder` holds this campaign; nothing else may be there.
 bool already_there(const Campaign& campaign, const std::string& folder) {
   std::error_code none;
   if (fs::exists(folder + "/campaign.json", none)) {
     const Campaign there = open_campaign(folder);
     if (there.id == campaign.id) return true;
-    refuse(folder, fmt::format("holds the campaign of another experiment (\"{}\", {} runs of other "
-                               "configurations); expected another folder, or the experiment as it "
-                               "was: {}/experiment.json",
-                               there.name, there.runs.size(), folder));
+    refuse(folder, fmt::format("holds the campaign of another experiment (\"{}\"): {}; expected "
+                               "another folder, or the experiment as it was: {}/experiment.json",
+                               there.name, difference(there, campaign), folder));
   }
   if (fs::exists(folder, none) && !(fs::is_directory(folder, none) && fs::is_empty(folder, none))) {
     refuse(folder, "is no campaign and not empty; expected a new folder");
@@ -180,7 +244,7 @@ bool already_there(const Campaign& campaign, const std::string& folder) {
   return false;
 }
 
-void fill(const PlannedCampaign& planned, const std::string& folder) {
+void fill(PlannedCampaign& planned, const std::string& folder) {
   for (const char* part : {"", "/traces", "/segments", "/locks"}) {
     std::error_code error;
     fs::create_directories(folder + part, error);
@@ -193,6 +257,8 @@ void fill(const PlannedCampaign& planned, const std::string& folder) {
     write_binary_trace(planned.workloads[i], folder + "/" + planned.campaign.traces[i].file());
   }
   write_file(folder + "/experiment.json", planned.campaign.text);
+  planned.campaign.folder = folder;
+  planned.campaign.workloads = workloads_of(planned.campaign);
   write_file(folder + "/campaign.json", render_campaign(planned.campaign));
 }
 
@@ -207,7 +273,10 @@ bool create_campaign(PlannedCampaign& planned, const std::string& folder) {
   const fs::path place = fs::absolute(folder).lexically_normal();
   const std::string target = (place.has_filename() ? place : place.parent_path()).string();
   planned.campaign.folder = target;
-  if (already_there(planned.campaign, target)) return false;
+  if (already_there(planned.campaign, target)) {
+    planned.campaign = open_campaign(target);
+    return false;
+  }
   const std::string temporary = fmt::format("{}.tmp{}", target, getpid());
   std::error_code ignored;
   fs::remove_all(temporary, ignored);  // of a process of that number that was killed
@@ -217,6 +286,7 @@ bool create_campaign(PlannedCampaign& planned, const std::string& folder) {
     fs::remove_all(temporary, ignored);
     throw;
   }
+  planned.campaign.folder = target;
   if (std::rename(temporary.c_str(), target.c_str()) == 0) return true;
   const int error = errno;
   fs::remove_all(temporary, ignored);

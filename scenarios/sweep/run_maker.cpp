@@ -6,6 +6,7 @@
 
 #include "reports/document.hpp"
 #include "reports/run_json.hpp"
+#include "scenarios/experiment/run_judge.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/simulation.hpp"
 
@@ -19,6 +20,11 @@ using Clock = std::chrono::steady_clock;
 struct Stopped {};
 
 constexpr std::string_view kFailure = "{\"failure\":";
+
+/// The number of a run's replicate among Replicates.
+std::uint32_t number_of(const SweepRun& run, const Replicates& replicates) {
+  return run.replicate == kRecordingItself ? replicates.recording() : run.replicate;
+}
 
 json payload_of(const RunResult& result) {
   json results = to_json(result);
@@ -45,17 +51,27 @@ std::optional<SegmentEntry> RunMaker::make(const SweepRun& run, const std::funct
   Scenario scenario = campaign_.runnable(run.cell);
   const Workload& load = workload(scenario, run);
   if (campaign_.replications > 1) {
-    scenario.seed = scenario.workload.arrival.seed = replicates_->seed(run.replicate);
+    scenario.seed = scenario.workload.arrival.seed =
+        replicates_->seed(number_of(run, *replicates_));
   }
   SimulationOptions options;
   options.progress = [&](std::uint64_t, std::uint64_t) {
     if (stop && stop()) throw Stopped{};
   };
+  std::optional<RunJudge> judge;  // of the whole run, as `spillway run` reports it
   json payload;
   json aside = json::object();
   try {
+    if (!scenario.slo.empty()) {
+      judge.emplace(scenario, load);
+      options.observers.push_back(&*judge);
+    }
     const SimulationOutcome outcome = simulate(scenario, load, options);
     payload = payload_of(outcome.result);
+    if (judge) {
+      const RunVerdict verdict = judge->judge(outcome.result, Time{});
+      payload["slo"] = {{"met", verdict.met}, {"attainment", verdict.attainment}};
+    }
     if (!outcome.warnings.empty()) aside["warnings"] = outcome.warnings;
   } catch (const Stopped&) {
     return std::nullopt;
@@ -73,15 +89,18 @@ std::optional<SegmentEntry> RunMaker::make(const SweepRun& run, const std::funct
 const Workload& RunMaker::workload(const Scenario& scenario, const SweepRun& run) {
   const std::uint32_t group = campaign_.cells[run.cell].group;
   // A replicate that was dropped is not made again by the same object.
-  if (replicates_ && (group != group_ || run.replicate < replicate_)) replicates_.reset();
+  if (replicates_ && (group != group_ || number_of(run, *replicates_) < replicate_)) {
+    replicates_.reset();
+  }
   if (!replicates_) {
     replicates_ = std::make_unique<Replicates>(scenario, campaign_.replications, 1, ReadProgress());
     group_ = group;
     replicate_.reset();
   }
-  if (replicate_ && *replicate_ != run.replicate) replicates_->done(*replicate_);
-  replicate_ = run.replicate;
-  return replicates_->get(run.replicate);
+  const std::uint32_t number = number_of(run, *replicates_);
+  if (replicate_ && *replicate_ != number) replicates_->done(*replicate_);
+  replicate_ = number;
+  return replicates_->get(number);
 }
 
 bool is_failure(std::string_view payload) {

@@ -100,8 +100,8 @@ class Worker {
     } catch (const InternalError& error) {
       ++out_.broken;
       const SweepRun& which = campaign_.runs[run];
-      out_.notes.push_back(fmt::format("{}, replicate {}: internal error: {}; please report this",
-                                       campaign_.cells[which.cell].name, which.replicate,
+      out_.notes.push_back(fmt::format("{}, {}: internal error: {}; please report this",
+                                       campaign_.cells[which.cell].name, replicate_name(which),
                                        error.what()));
       return true;
     }

@@ -37,7 +37,7 @@ EXPERIMENT = {
     },
     "seed": 7,
 }
-RUNS = 24  # 3 sizes, 2 batch limits, 4 replicates
+RUNS = 30  # 3 sizes, 2 batch limits, 4 replicates and the recording itself
 
 
 class Failed(Exception):

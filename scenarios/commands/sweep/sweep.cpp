@@ -1,6 +1,8 @@
 // `spillway sweep`: the group of verbs about campaigns of many runs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "sim/digest.hpp"
 
@@ -26,6 +28,31 @@ nlohmann::json counts_json(const CampaignSurvey& survey) {
 
 std::string counts_text(std::uint64_t done, std::uint64_t total) {
   return fmt::format("{} of {} run{} done", done, total, total == 1 ? " is" : "s are");
+}
+
+std::string core_time_text(double core_s) {
+  if (core_s < 60) return fmt::format("{:.3g} core-seconds", core_s);
+  if (core_s < 3600) return fmt::format("{:.3g} core-minutes", core_s / 60);
+  return fmt::format("{:.4g} core-hours", core_s / 3600);
+}
+
+nlohmann::json workloads_json(const Campaign& campaign) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const SweepWorkload& workload : campaign.workloads) out.push_back(workload.method);
+  return out;
+}
+
+std::string replicates_text(const Campaign& campaign) {
+  std::string out = fmt::format("Replicates: {}", campaign.workloads.front().method);
+  if (campaign.workloads.size() > 1) {
+    out += fmt::format(" (and {} more workloads)", campaign.workloads.size() - 1);
+  }
+  const bool recording = std::ranges::any_of(
+      campaign.cells, [](const SweepCell& cell) { return !cell.recording.empty(); });
+  if (recording) {
+    out += "; the recording itself is run once beside them (replicate -1) and counts in no mean";
+  }
+  return out + ".";
 }
 
 void note_settings(const CommonOptions& common, std::vector<std::string>& warnings) {

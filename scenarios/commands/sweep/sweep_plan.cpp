@@ -9,6 +9,7 @@
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "scenarios/sweep/estimate.hpp"
+#include "scenarios/sweep/varied_columns.hpp"
 
 namespace spillway {
 
@@ -50,11 +51,13 @@ nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& surv
   // The estimate makes a run or two; that it did is no result.
   nlohmann::json out = {{"runs", survey.total()},
                         {"replications", campaign.replications},
+                        {"replicates", workloads_json(campaign)},
                         {"cells", nlohmann::json::array()}};
   for (const SweepCell& cell : campaign.cells) {
-    nlohmann::json values = nlohmann::json::object();
-    for (const auto& [key, value] : cell.values) values[key] = value;
-    out["cells"].push_back({{"name", cell.name}, {"values", values}, {"keys", cell.keys}});
+    nlohmann::json one = {
+        {"name", cell.name}, {"values", values_json(campaign, cell)}, {"keys", cell.keys}};
+    if (!cell.recording.empty()) one["recording_key"] = cell.recording;
+    out["cells"].push_back(std::move(one));
   }
   out["sim"] = {{"done", survey.done()},
                 {"missing", survey.total() - survey.done()},
@@ -67,8 +70,8 @@ nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& surv
 std::string cost_text(const CampaignSurvey& survey, const SweepEstimate& cost) {
   std::string out = counts_text(survey.done(), survey.total());
   if (survey.done() < survey.total()) {
-    out += fmt::format("; the rest takes about {:.3g} core-hours, {:.3g} s a run",
-                       cost.core_s / 3600, cost.run_s);
+    out += fmt::format("; the rest takes about {}, {:.3g} s a run", core_time_text(cost.core_s),
+                       cost.run_s);
   }
   if (cost.smallest.empty()) return out;
   if (cost.smallest == cost.largest) return out + fmt::format(" (by one run of {})", cost.smallest);
@@ -78,9 +81,13 @@ std::string cost_text(const CampaignSurvey& survey, const SweepEstimate& cost) {
 Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
                  const PlanOptions& options) {
   Report report;
-  report.title = fmt::format("{}: {} cells x {} = {} runs", campaign.name, campaign.cells.size(),
-                             campaign.replications, survey.total());
+  const std::uint64_t recordings =
+      survey.total() - std::uint64_t{campaign.replications} * campaign.cells.size();
+  report.title = fmt::format(
+      "{}: {} cells x {}{} = {} runs", campaign.name, campaign.cells.size(), campaign.replications,
+      recordings > 0 ? fmt::format(" + {}", recordings) : std::string(), survey.total());
   Section section;
+  if (campaign.replications > 1) section.paragraphs.push_back(replicates_text(campaign));
   section.paragraphs.push_back(
       options.dry_run ? std::string("A dry run: nothing was written.")
                       : fmt::format("Next: spillway sweep run {}", printable(options.folder)));

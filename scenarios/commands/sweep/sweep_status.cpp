@@ -39,9 +39,10 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
   Table table;
   table.header = {"cell", "done", "of"};
   for (std::size_t i = 0; i < campaign.cells.size() && table.rows.size() < kMostShown; ++i) {
-    if (missing > 0 && done[i] == campaign.replications) continue;
-    table.rows.push_back({campaign.cells[i].name, fmt::format("{}", done[i]),
-                          fmt::format("{}", campaign.replications)});
+    const std::uint32_t runs = campaign.runs_of(campaign.cells[i]);
+    if (missing > 0 && done[i] == runs) continue;
+    table.rows.push_back(
+        {campaign.cells[i].name, fmt::format("{}", done[i]), fmt::format("{}", runs)});
   }
   if (missing > 0) {
     table.title = "Cells that lack runs";
@@ -76,8 +77,9 @@ int run(const Options& options) {
   document.results = counts_json(survey);
   document.results["cells"] = nlohmann::json::array();
   for (std::size_t i = 0; i < campaign.cells.size(); ++i) {
-    document.results["cells"].push_back(
-        {{"name", campaign.cells[i].name}, {"done", done[i]}, {"runs", campaign.replications}});
+    document.results["cells"].push_back({{"name", campaign.cells[i].name},
+                                         {"done", done[i]},
+                                         {"runs", campaign.runs_of(campaign.cells[i])}});
   }
   document.results["sim"] = {{"run_s", survey.run_s()}};
   note_settings(common, document.warnings);
@@ -88,8 +90,9 @@ int run(const Options& options) {
   print_notes(document.warnings, common);
   const std::uint64_t missing = survey.total() - survey.done();
   if (missing > 0 && survey.done() > 0) {
-    print_notes({fmt::format("the rest takes about {:.3g} core-hours, {:.3g} s a run",
-                             survey.run_s() * static_cast<double>(missing) / 3600, survey.run_s())},
+    const double core_s = survey.run_s() * static_cast<double>(missing);
+    print_notes({fmt::format("the rest takes about {}, {:.3g} s a run", core_time_text(core_s),
+                             survey.run_s())},
                 common);
   }
   return 0;

@@ -28,6 +28,14 @@ nlohmann::json counts_json(const CampaignSurvey& survey);
 /// "87 of 100 runs are done".
 std::string counts_text(std::uint64_t done, std::uint64_t total);
 
+/// "12.3 core-seconds", "4.56 core-minutes", "7.89 core-hours".
+std::string core_time_text(double core_s);
+
+/// How replicates come about, by group of cells that have the same.
+nlohmann::json workloads_json(const Campaign& campaign);
+/// The same for people, with where the recording itself is.
+std::string replicates_text(const Campaign& campaign);
+
 /// A campaign was planned with its own settings: what --set and --seed say now is not taken.
 void note_settings(const CommonOptions& common, std::vector<std::string>& warnings);
 /// What of `campaign` ended in an error, by example.

@@ -105,19 +105,42 @@ TEST_CASE("0.19 and later take the size as a flag", "[scenarios]") {
   }
 }
 
-TEST_CASE("sizes come back as they were, to the byte", "[scenarios]") {
-  // vLLM computes int(float(text) * 2^30).
+TEST_CASE("a size in GB is set in GiB without a tail of digits, and never as more", "[scenarios]") {
+  // 300 GB / 2^30 = 279.39677...; 143,051 whole blocks of 2 MiB take 279.39648... GiB. Cut after
+  // three decimals, 279.396, one of them would be lost; after four it is not.
+  Scenario s = with_tier();
+  s.tier->capacity = parse_capacity("300GB", {});
+  const EngineFlags v1 = flags(s, "vllm@0.25");
+  CHECK(has(v1.arguments, "--kv-offloading-size 279.3967"));
+  CHECK(has(v1.comments,
+            "300000000000 bytes = 279.3968 GiB (300 GB), set as 279.3967: no more, and room for "
+            "the same 143051 blocks of 2097152 bytes"));
+  CHECK(has(v1.comments, "--shm-size of 279.4 GiB or more"));
+  const EngineFlags v0 = flags(s, "vllm@0.6");
+  CHECK(has(v0.arguments, "--swap-space 279.3967"));
+  CHECK(has(v0.comments, "set as 279.3967"));
+  // One that needs no rounding has no such words.
+  CHECK_FALSE(has(flags(with_tier(), "vllm@0.25").comments, "set as"));
+}
+
+TEST_CASE("a size that was rounded holds as many blocks as the one that was asked for",
+          "[scenarios]") {
+  // vLLM computes int(float(text) * 2^30), and whole blocks of 2 MiB of that.
+  const std::int64_t slot = 2'097'152;
   Scenario s = with_tier();
   for (const std::int64_t bytes :
-       {std::int64_t{2'097'152}, std::int64_t{64} << 30, std::int64_t{64'000'000'000},
-        std::int64_t{12'345'678'912}, (std::int64_t{1} << 40) + 4096}) {
+       {slot, std::int64_t{64} << 30, std::int64_t{64'000'000'000}, std::int64_t{12'345'678'912},
+        (std::int64_t{1} << 40) + 4096, 1001 * slot, 1001 * slot + 1, 1002 * slot - 1}) {
+    INFO(bytes);
     s.tier->capacity = {Capacity::Kind::kBytes, bytes};
     const EngineFlags f = flags(s, "vllm@0.25");
     for (const std::string& argument : f.arguments) {
       const std::string_view key = "--kv-offloading-size ";
       if (argument.rfind(key, 0) != 0) continue;
       const double gib = std::strtod(argument.c_str() + key.size(), nullptr);
-      CHECK(static_cast<std::int64_t>(gib * (1 << 30)) == bytes);
+      const auto set = static_cast<std::int64_t>(gib * (1 << 30));
+      CHECK(set <= bytes);
+      CHECK(set / slot == bytes / slot);
     }
   }
 }

@@ -1,0 +1,34 @@
+// The values of a campaign's cells as columns of a table: numbers as numbers, sizes and rates as
+// they were written and, beside that, in bytes.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scenarios/sweep/campaign.hpp"
+
+namespace spillway {
+
+struct VariedColumn {
+  enum class Holds : std::uint8_t { kText, kNumber, kBytes, kBytesPerSecond };
+
+  std::string name;
+  std::size_t key = 0;  ///< of SweepCell::values
+  Holds holds = Holds::kText;
+};
+
+/// One column for each varied key, and one more ("_bytes", "_bytes_per_s") for sizes and rates.
+/// Names in `used` are told apart by "vary.".
+std::vector<VariedColumn> varied_columns(const Campaign& campaign,
+                                         const std::set<std::string>& used);
+
+/// Null where the column has nothing to say: the bytes of "inf" or of a number of blocks.
+nlohmann::json column_value(const VariedColumn& column, const SweepCell& cell);
+
+/// {column: value} of a cell, without what is null.
+nlohmann::json values_json(const Campaign& campaign, const SweepCell& cell);
+
+}  // namespace spillway
