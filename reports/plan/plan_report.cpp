@@ -66,7 +66,7 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   report.sections.push_back(std::move(decision));
 
   Section curves;
-  curves.heading = "Size against outcome";
+  curves.heading = "Size against outcome, on the workload itself";
   Chart ttft = by_size(plan, "Time to first token", "ms");
   ttft.log_y = true;
   ttft.series = {line(plan, "p50", [](const RunResult& r) { return r.ttft.median_ms; }),

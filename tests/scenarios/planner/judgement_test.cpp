@@ -120,6 +120,8 @@ TEST_CASE("the size below that meets every target without confidence names the o
   CHECK(plan.infeasible_max == 1);
   CHECK(plan.first_breach ==
         "0.96% of requests miss p99_ttft_ms, at most 1.04% with confidence, and 1.00% may");
+  CHECK(headroom(plan, "size")->reason ==
+        "96blocks is not backed: what the SLO needs lies between the two");
 }
 
 TEST_CASE("a target that is missed by its share is not told by a figure that meets it",
