@@ -260,6 +260,30 @@ TEST_CASE("warnings of several sizes are told once", "[scenarios]") {
   CHECK_FALSE(sorted.empty());
 }
 
+TEST_CASE("a warning whose figures differ by size is told once, with their range", "[scenarios]") {
+  // Six documents every 8 ms and 12.24 ms to compute one: the fewer a size holds, the more of them
+  // a queue of one turns away.
+  const Scenario s = planned(kGrid, {R"(policies={"admission": "queue-limit:max_queue=1"})"});
+  const PlanOutcome outcome = plan_sizes(s, repeating(50, 6, 8, 1), 1, nullptr);
+  std::vector<std::string> rejections;
+  for (const std::string& warning : outcome.warnings) {
+    if (warning.find("requests; latencies are of those") != std::string::npos) {
+      rejections.push_back(warning);
+    }
+  }
+  REQUIRE(rejections.size() == 1);
+  std::uint64_t least = 50;
+  std::uint64_t most = 0;
+  for (const PlanPoint& point : outcome.result.points) {
+    if (point.run.rejected == 0) continue;  // and no warning
+    least = std::min(least, point.run.rejected);
+    most = std::max(most, point.run.rejected);
+  }
+  REQUIRE(least < most);
+  CHECK_THAT(rejections.front(),
+             ContainsSubstring(fmt::format("rejected {} to {} of 50 requests", least, most)));
+}
+
 TEST_CASE("a plan needs a grid and a target", "[scenarios]") {
   const auto message = [](const char* without) {
     const Scenario s = reference_with({without});
