@@ -87,7 +87,7 @@ Report mrc_report(const nlohmann::json& results, const Provenance& provenance);
 Report mrc_summary(const nlohmann::json& results, const Provenance& provenance);
 /// From the results of a `hardware-profile` document.
 Report profile_report(const nlohmann::json& results, const Provenance& provenance);
-/// The table of sizes that a plan prints on the terminal, and the report repeats.
+/// Every cell of a plan, side by side.
 Table plan_table(const PlanResult& plan);
 
 }  // namespace spillway

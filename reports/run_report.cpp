@@ -1,6 +1,7 @@
 // What a run's report shows: the answer first, then tiers, links, and how it went over time.
 #include <fmt/format.h>
 
+#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/report.hpp"
 #include "reports/sections.hpp"
@@ -191,10 +192,10 @@ Table slo_table(const std::vector<SloResult>& slo) {
   table.title = "Service level objectives";
   table.header = {"objective", "target", "value", "verdict"};
   for (const SloResult& s : slo) {
-    table.rows.push_back(
-        {s.tenant.empty() ? s.name : fmt::format("{} of {}", s.name, s.tenant),
-         fmt::format("{} {}", s.at_least ? "at least" : "at most", format_real(s.target)),
-         format_real(s.value), s.passed ? "met" : "missed"});
+    const std::vector<std::string> figures = format_reals({s.target, s.value});
+    table.rows.push_back({s.tenant.empty() ? s.name : fmt::format("{} of {}", s.name, s.tenant),
+                          fmt::format("{} {}", s.at_least ? "at least" : "at most", figures[0]),
+                          figures[1], s.passed ? "met" : "missed"});
   }
   return table;
 }

@@ -34,7 +34,7 @@ struct NamedVerdict {
 /// A rule of thumb of the field beside what was found here.
 struct RuleOfThumb {
   std::string rule;
-  std::string here;
+  std::string here;  ///< figures, and behind the last "; " what they come to
   bool agrees = false;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/standing.hpp"
 
 namespace spillway {
 
@@ -51,7 +52,7 @@ Table cells_table(const PlanResult& plan) {
     table.rows.push_back({name_of_cell(plan, cell.point), format_real(cell.per_month),
                           cell.per_million_tokens ? format_real(*cell.per_million_tokens) : "-",
                           format_real(cell.goodput_per_cost),
-                          plan.points[cell.point].feasible ? "met" : "missed",
+                          standing(plan, plan.points[cell.point]),
                           cell.on_front ? "yes" : "dominated"});
   }
   return table;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "reports/format.hpp"
 
 namespace spillway {
@@ -26,19 +28,23 @@ EngineFlags flags_from_json(const json& j) {
   return out;
 }
 
-std::vector<std::string> flag_sentences(const EngineFlags& flags) {
+std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail) {
   std::vector<std::string> out;
   out.push_back(
       fmt::format("Set in vLLM ({}): {}", flags.release, fmt::join(flags.arguments, " ")));
   if (!flags.environment.empty()) {
     out.push_back(fmt::format("In its environment: {}", fmt::join(flags.environment, " ")));
   }
-  if (!flags.comments.empty()) {
+  if (!flags.comments.empty() && detail == Detail::kFull) {
     out.push_back(fmt::format("Sizes: {}", fmt::join(flags.comments, "; ")));
   }
-  if (!flags.not_covered.empty()) {
-    out.push_back(fmt::format("Those flags do not cover {}", fmt::join(flags.not_covered, "; ")));
+  if (flags.not_covered.empty()) return out;
+  std::vector<std::string> left = flags.not_covered;
+  // "What: why".
+  for (std::string& what : left) {
+    if (detail == Detail::kBrief) what.resize(std::min(what.size(), what.find(": ")));
   }
+  out.push_back(fmt::format("Those flags do not cover {}", fmt::join(left, "; ")));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/plan/plan_parts.hpp"
 #include "sim/plan_parts.hpp"
 
 namespace spillway {
@@ -14,8 +15,8 @@ nlohmann::json to_json(const EngineFlags& flags);
 /// Throws nlohmann::json::exception when a member is missing or of another type.
 EngineFlags flags_from_json(const nlohmann::json& flags);
 
-/// "Set in vLLM (vllm@0.25): ...", the arithmetic, and what no flag covers.
-std::vector<std::string> flag_sentences(const EngineFlags& flags);
+/// "Set in vLLM (vllm@0.25): ..." and what no flag covers; in full with the arithmetic and why.
+std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail);
 
 /// Runs as it is, with the model's name in $MODEL: whatever is no command is a comment.
 std::string shell_fragment(const EngineFlags& flags);

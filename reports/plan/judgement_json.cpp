@@ -53,21 +53,25 @@ void read_judgement(const json& results, PlanResult& plan) {
   if (results.contains("flags")) plan.flags = flags_from_json(results.at("flags"));
 }
 
-std::vector<std::string> judgement_sentences(const PlanResult& plan) {
+std::vector<std::string> judgement_sentences(const PlanResult& plan, Detail detail) {
+  const bool brief = detail == Detail::kBrief;
   std::vector<std::string> out;
-  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
-    out.push_back(fmt::format("{}: {}", verdict.code, verdict.text));
-  }
   for (const DecisionRow& row : plan.judgement.decision_table) {
+    if (brief) break;
     out.push_back(fmt::format("Decision table, \"{}\": prefer {}, avoid {} ({})", row.situation,
                               row.prefer, row.avoid, row.measured));
   }
   for (const RuleOfThumb& rule : plan.judgement.rules_of_thumb) {
     if (rule.agrees) continue;
-    out.push_back(fmt::format("Not as the rule of thumb \"{}\": {}", rule.rule, rule.here));
+    // Behind the last semicolon stands what the arithmetic comes to.
+    const std::size_t end = brief ? rule.here.rfind("; ") : std::string::npos;
+    out.push_back(fmt::format("Not as the rule of thumb \"{}\": {}", rule.rule,
+                              end == std::string::npos ? rule.here : rule.here.substr(end + 2)));
   }
   if (!plan.flags) return out;
-  for (std::string& sentence : flag_sentences(*plan.flags)) out.push_back(std::move(sentence));
+  for (std::string& sentence : flag_sentences(*plan.flags, detail)) {
+    out.push_back(std::move(sentence));
+  }
   return out;
 }
 

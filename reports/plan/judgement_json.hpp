@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/plan/plan_parts.hpp"
 #include "reports/report.hpp"
 #include "sim/plan_result.hpp"
 
@@ -16,8 +17,9 @@ void add_judgement(const PlanResult& plan, nlohmann::json& results);
 /// Reads them back. Throws nlohmann::json::exception when a member is missing or of another type.
 void read_judgement(const nlohmann::json& results, PlanResult& plan);
 
-/// Verdicts, rules of thumb that do not agree, and the flags to set.
-std::vector<std::string> judgement_sentences(const PlanResult& plan);
+/// Rows of the decision table (in full only), rules of thumb that do not agree, and the flags to
+/// set.
+std::vector<std::string> judgement_sentences(const PlanResult& plan, Detail detail);
 
 /// Headroom, decision table and all rules of thumb; empty tables are left out.
 std::vector<Table> judgement_tables(const PlanResult& plan);

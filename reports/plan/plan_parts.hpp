@@ -1,6 +1,7 @@
 // What a plan's report and its summary on the terminal both say.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,17 @@
 
 namespace spillway {
 
+/// How much of it: what a terminal has room for, or all.
+enum class Detail { kBrief, kFull };
+
 /// Everything but the verdict, one sentence or two each.
-std::vector<std::string> decision_sentences(const PlanResult& plan);
+std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detail);
 
 /// The recommended cell's targets: figure, share of requests that miss and its bound.
 Table targets_table(const PlanPoint& point, double confidence);
+
+/// Of plan_table() the columns and, around the answer, at most `most` rows that a terminal has room
+/// for.
+Table brief_plan_table(const PlanResult& plan, std::size_t most);
 
 }  // namespace spillway

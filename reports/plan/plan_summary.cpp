@@ -1,4 +1,5 @@
-// What a terminal shows of a plan: the answer, why, and the cells it was chosen from.
+// What a terminal shows of a plan: the answer, why, and the cells around it. The report and the
+// document have the rest.
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
@@ -10,21 +11,27 @@
 namespace spillway {
 
 namespace {
-constexpr std::size_t kLimitsTold = 2;  // the nearest; the report has all of them
+
+constexpr std::size_t kLimitsTold = 2;  // the nearest
+constexpr std::size_t kMostRows = 15;
+
 }  // namespace
 
 Report plan_summary(const PlanResult& plan, const std::string& scenario) {
   Report report;
   report.title = plan.verdict;
-  Section section;
-  section.paragraphs = decision_sentences(plan);
+  Section& section = report.sections.emplace_back();
+  section.paragraphs = decision_sentences(plan, Detail::kBrief);
   for (std::string& text : cost_sentences(plan)) section.paragraphs.push_back(std::move(text));
   for (std::string& text : sensitivity_sentences(plan, kLimitsTold)) {
     section.paragraphs.push_back(std::move(text));
   }
-  section.tables.push_back(plan_table(plan));
-  section.tables.front().title = scenario;
-  report.sections.push_back(std::move(section));
+  Table& table = section.tables.emplace_back(brief_plan_table(plan, kMostRows));
+  if (!scenario.empty()) table.title = fmt::format("{}. {}", scenario, table.title);
+  if (const std::size_t more = plan.points.size() - table.rows.size(); more > 0) {
+    report.sections.emplace_back().paragraphs = {
+        fmt::format("{} more cells: in the report (--out DIR) and in --json", format_count(more))};
+  }
   return report;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "reports/plan/confidence_json.hpp"
 #include "reports/run_json.hpp"
@@ -23,6 +24,25 @@ CellVerdict verdict_of(const std::string& name) {
   return static_cast<CellVerdict>(at - kVerdicts.begin());
 }
 
+// One table for both directions: what is written is what is read back.
+constexpr std::pair<const char*, std::string PlanPoint::*> kTexts[] = {
+    {"name", &PlanPoint::name}, {"capacity", &PlanPoint::capacity}, {"digest", &PlanPoint::digest}};
+constexpr std::pair<const char*, bool PlanPoint::*> kFlags[] = {
+    {"feasible", &PlanPoint::feasible}, {"cold_limited", &PlanPoint::cold_limited}};
+constexpr std::pair<const char*, std::uint32_t PlanPoint::*> kCounts[] = {
+    {"replications", &PlanPoint::replications}, {"cut", &PlanPoint::cut}};
+constexpr std::pair<const char*, double PlanPoint::*> kShares[] = {
+    {"attainment", &PlanPoint::attainment}, {"attainment_low", &PlanPoint::attainment_low}};
+
+/// Calls `visit` with each of those tables.
+template <class Visit>
+void for_each_table(Visit visit) {
+  visit(kTexts);
+  visit(kFlags);
+  visit(kCounts);
+  visit(kShares);
+}
+
 }  // namespace
 
 std::string_view name_of(CellVerdict verdict) {
@@ -30,18 +50,12 @@ std::string_view name_of(CellVerdict verdict) {
 }
 
 json to_json(const PlanPoint& point) {
-  json out = {{"name", point.name},
-              {"capacity", point.capacity},
-              {"capacity_bytes", point.unbounded ? json("inf") : json(point.capacity_bytes)},
-              {"feasible", point.feasible},
+  json out = {{"capacity_bytes", point.unbounded ? json("inf") : json(point.capacity_bytes)},
               {"verdict", name_of(point.verdict)},
-              {"replications", point.replications},
-              {"cut", point.cut},
-              {"attainment", point.attainment},
-              {"attainment_low", point.attainment_low},
-              {"cold_limited", point.cold_limited},
-              {"digest", point.digest},
               {"run", to_json(point.run)}};
+  for_each_table([&](const auto& table) {
+    for (const auto& [key, member] : table) out[key] = point.*member;
+  });
   out["targets"] = json::array();
   for (const TargetEstimate& target : point.targets) out["targets"].push_back(to_json(target));
   if (!point.reason.empty()) out["reason"] = point.reason;
@@ -53,19 +67,14 @@ json to_json(const PlanPoint& point) {
 
 PlanPoint point_from_json(const json& j) {
   PlanPoint point;
-  point.name = j.at("name");
-  point.capacity = j.at("capacity");
-  point.unbounded = j.at("capacity_bytes").is_string();
-  if (!point.unbounded) point.capacity_bytes = j.at("capacity_bytes");
-  point.feasible = j.at("feasible");
+  for_each_table([&](const auto& table) {
+    for (const auto& [key, member] : table) j.at(key).get_to(point.*member);
+  });
+  const json& bytes = j.at("capacity_bytes");
+  point.unbounded = bytes.is_string();
+  if (!point.unbounded) point.capacity_bytes = bytes;
   point.verdict = verdict_of(j.at("verdict"));
   point.reason = j.value("reason", "");
-  point.replications = j.at("replications");
-  point.cut = j.at("cut");
-  point.attainment = j.at("attainment");
-  point.attainment_low = j.at("attainment_low");
-  point.cold_limited = j.at("cold_limited");
-  point.digest = j.at("digest");
   point.run = run_from_json(j.at("run"));
   for (const json& target : j.at("targets")) point.targets.push_back(target_from_json(target));
   if (j.contains("values")) {

@@ -12,6 +12,13 @@ json side_json(double factor, double margin, bool met, const std::string& needed
   return out;
 }
 
+void read_side(const json& side, double& factor, double& margin, bool& met, std::string& needed) {
+  factor = side.at("factor");
+  margin = side.at("margin");
+  met = side.at("met");
+  needed = side.value("needed", "");
+}
+
 json row_json(const SensitivityRow& row) {
   json out = {{"name", row.factor},
               {"low", side_json(row.low, row.margin_low, row.met_low, row.needed_low)},
@@ -25,16 +32,8 @@ json row_json(const SensitivityRow& row) {
 SensitivityRow row_from_json(const json& j) {
   SensitivityRow row;
   row.factor = j.at("name");
-  const json& low = j.at("low");
-  const json& high = j.at("high");
-  row.low = low.at("factor");
-  row.high = high.at("factor");
-  row.margin_low = low.at("margin");
-  row.margin_high = high.at("margin");
-  row.met_low = low.at("met");
-  row.met_high = high.at("met");
-  row.needed_low = low.value("needed", "");
-  row.needed_high = high.value("needed", "");
+  read_side(j.at("low"), row.low, row.margin_low, row.met_low, row.needed_low);
+  read_side(j.at("high"), row.high, row.margin_high, row.met_high, row.needed_high);
   if (j.contains("changes_below")) row.changes_below = j.at("changes_below").get<double>();
   if (j.contains("changes_above")) row.changes_above = j.at("changes_above").get<double>();
   row.says = j.at("says");

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
+#include "reports/folded_notes.hpp"
 #include "reports/format.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
 #include "scenarios/planner/cell_trials.hpp"
@@ -72,13 +72,12 @@ class Planner {
     std::vector<TrialRequest> requests;
     for (const PlanCell& cell : space_.cells) requests.push_back({&cell.scenario});
     std::vector<Trial> trials = runner_.run(requests);
-    std::set<std::string> seen;  // most warnings are the same in every cell
+    std::vector<std::vector<std::string>> warnings;
     for (std::size_t i = 0; i < trials.size(); ++i) {
+      warnings.push_back(trials[i].warnings);
       out_.result.points.push_back(point_of(space_.cells[i], trials[i]));
-      for (const std::string& warning : trials[i].warnings) {
-        if (seen.insert(warning).second) out_.warnings.push_back(warning);
-      }
     }
+    out_.warnings = folded_notes(warnings);  // most are the same in every cell but for figures
   }
 
   /// What the run of the workload itself says of a cell, without an interval.

@@ -1,6 +1,7 @@
 // What reports say: the decision of a plan, the figures of a run, and where they come from.
 #include "reports/report.hpp"
 
+#include "reports/plan/plan_parts.hpp"
 #include "reports/sections.hpp"
 #include "tests/reports/samples.hpp"
 #include "tests/sim/input_error.hpp"
@@ -28,12 +29,13 @@ TEST_CASE("a plan's report opens with the verdict and names what binds", "[repor
   CHECK(report.title == "Plan: sample");
   CHECK(report.subtitle == sample_plan().verdict);
   const auto& said = report.sections.at(0).paragraphs;
-  REQUIRE(said.size() == 5);
+  REQUIRE(said.size() == 6);
   CHECK(said[0] == sample_plan().verdict);
-  CHECK(said[1] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
-  CHECK(said[2] == "Knee: beyond 16GiB a larger dram gains little.");
-  CHECK(said[3] == "Sizes between those listed were not tried.");
-  CHECK(said[4] == "cold-limited: The trace is too short for 64GiB.");
+  CHECK_THAT(said[1], ContainsSubstring("Confidence: none. "));
+  CHECK(said[2] == "cold-limited: The trace is too short for 64GiB.");
+  CHECK(said[3] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
+  CHECK(said[4] == "Knee: beyond 16GiB a larger dram gains little");
+  CHECK(said[5] == "Sizes between those listed were not tried.");
 }
 
 TEST_CASE("verdict, knee and recommendation reach every format that has text", "[reports]") {
@@ -51,10 +53,10 @@ TEST_CASE("a plan's table has a row per size and marks the recommendation", "[re
   REQUIRE(table.rows.size() == 3);
   CHECK(table.highlight == 1);
   // 4,500 of 10,000 prompt tokens from HBM and 3,000 from DRAM; the busier link at 12.5%.
-  CHECK(cells_of(table, 1) == std::vector<std::string>{"16GiB", "met", "23.0 ms", "69.0 ms",
+  CHECK(cells_of(table, 1) == std::vector<std::string>{"16GiB", "met once", "23.0 ms", "69.0 ms",
                                                        "7.50 ms", "45.0%", "30.0%", "7", "12.5%",
                                                        "10"});
-  CHECK(cells_of(table, 0).at(1) == "missed");
+  CHECK(cells_of(table, 0).at(1) == "missed once");
   for (const auto& row : table.rows) CHECK(row.size() == table.header.size());
 }
 
@@ -63,7 +65,7 @@ TEST_CASE("a plan without an answer has no knee, no table of targets, no highlig
   plan.recommended = plan.knee = -1;
   plan.binding = "";
   const Report report = plan_report(plan, sample_provenance());
-  CHECK(report.sections.at(0).paragraphs.size() == 3);  // verdict, note and named verdict
+  CHECK(report.sections.at(0).paragraphs.size() == 4);  // verdict, confidence, note, named verdict
   REQUIRE(report.sections.at(0).tables.size() == 1);
   CHECK(report.sections.at(0).tables[0].highlight == -1);
 }
@@ -81,7 +83,7 @@ TEST_CASE("a plan's charts have a point per size and the targets as limits", "[r
   CHECK(charts[2].series.at(1).y.at(0) == Approx(30));
 }
 
-TEST_CASE("the same plan drives the table of the terminal and of the report", "[reports]") {
+TEST_CASE("the report repeats the table of all cells", "[reports]") {
   const Report report = plan_report(sample_plan(), sample_provenance());
   CHECK(report.sections.at(0).tables.back().rows == plan_table(sample_plan()).rows);
 }

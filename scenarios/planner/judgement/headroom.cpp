@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "reports/format.hpp"
+#include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
@@ -44,7 +45,8 @@ void add_size(PlanResult& plan, const PlanFacts& facts) {
   if (plan.infeasible_max < 0 || plan.infeasible_max > plan.recommended) return;
   const PlanPoint& below = facts.point(plan.infeasible_max);
   add(plan, "size", share(point.capacity_bytes - below.capacity_bytes),
-      fmt::format("{} misses: what the SLO needs lies between the two", below.capacity));
+      fmt::format("{} {}: what the SLO needs lies between the two", below.capacity,
+                  shortfall(plan, below)));
 }
 
 void add_host(PlanResult& plan, const PlanFacts& facts) {

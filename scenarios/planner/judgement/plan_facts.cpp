@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "scenarios/simulation.hpp"
 #include "sim/error.hpp"
@@ -93,8 +94,9 @@ std::string TargetView::label() const {
 }
 
 std::string TargetView::text() const {
-  return fmt::format("{} is {}, target {} {}", label(), format_real(value),
-                     at_least ? "at least" : "at most", format_real(target));
+  const std::vector<std::string> figures = format_reals({value, target});
+  return fmt::format("{} is {}, target {} {}", label(), figures[0],
+                     at_least ? "at least" : "at most", figures[1]);
 }
 
 std::vector<TargetView> targets_of(const PlanPoint& point) {
@@ -114,14 +116,6 @@ TargetView tightest(const PlanPoint& point) {
   return *std::min_element(
       targets.begin(), targets.end(),
       [](const TargetView& a, const TargetView& b) { return a.margin < b.margin; });
-}
-
-const LinkResult* busiest_link(const RunResult& run) {
-  const LinkResult* out = nullptr;
-  for (const LinkResult& link : run.links) {
-    if (out == nullptr || link.busy_fraction > out->busy_fraction) out = &link;
-  }
-  return out;
 }
 
 PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload)

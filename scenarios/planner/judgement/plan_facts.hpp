@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/planner/search_space.hpp"
+#include "sim/busiest_link.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 
@@ -84,8 +85,5 @@ class PlanFacts {
   int judged_ = -1;
   std::vector<int> line_;
 };
-
-/// The link that is busy most of the time; null: there is none.
-const LinkResult* busiest_link(const RunResult& run);
 
 }  // namespace spillway

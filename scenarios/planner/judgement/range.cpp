@@ -1,10 +1,14 @@
 // Which sizes meet the SLO and which do not, and what came second.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
+#include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
@@ -14,6 +18,7 @@ namespace {
 /// Sizes beyond a feasible one that miss: more is not always faster.
 void note_losses(PlanResult& plan, const PlanFacts& facts) {
   if (plan.feasible_min < 0) return;
+  std::map<std::string_view, std::vector<std::string>> sizes;  // by how they fall short
   for (const int i : facts.line()) {
     const PlanPoint& p = facts.point(i);
     if (i <= plan.feasible_min || p.feasible || p.verdict == CellVerdict::kExcluded) continue;
@@ -23,9 +28,12 @@ void note_losses(PlanResult& plan, const PlanFacts& facts) {
                     [](const TargetEstimate& t) { return t.met; })) {
       continue;
     }
-    plan.notes.push_back(
-        fmt::format("{} misses the SLO although {} meets it: more is not always faster here",
-                    facts.label(i), facts.label(plan.feasible_min)));
+    sizes[shortfall(plan, p)].push_back(facts.label(i));
+  }
+  for (const auto& [how, labels] : sizes) {
+    plan.notes.push_back(fmt::format("More is not always faster here: {} meets the SLO, {} {}{}",
+                                     facts.label(plan.feasible_min), fmt::join(labels, ", "),
+                                     labels.size() > 1 ? "each " : "", how));
   }
 }
 
@@ -62,28 +70,58 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
   return nearest;
 }
 
-/// Of a cell that looks as if it met the SLO: which target is not sure.
-std::string not_backed(const PlanPoint& point) {
-  for (const TargetEstimate& target : point.targets) {
-    if (target.backed || !target.share) continue;
-    std::string out = fmt::format("may meet it, and that is not backed: {} of requests miss {}",
-                                  format_percent(target.x), target.name);
-    if (target.bound) {
-      out += fmt::format(", at most {} with confidence", format_percent(*target.bound));
+/// What is seen of a target, what is not ruled out, and what may be.
+std::string against_limit(const TargetEstimate& t) {
+  const std::string label = t.tenant.empty() ? t.name : t.name + " of " + t.tenant;
+  const char* side = t.at_least ? "at least" : "at most";
+  const bool share = t.share;
+  const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
+  const std::vector<std::string> x = share ? format_percents(compared) : format_reals(compared);
+  std::string out = share ? fmt::format("{} of requests miss {}", x[0], label)
+                          : fmt::format("{} is {}", label, x[0]);
+  if (t.bound) out += fmt::format(", {} {} with confidence", side, x[1]);
+  return out +
+         (share ? fmt::format(", and {} may", x[2]) : fmt::format(", target {} {}", side, x[2]));
+}
+
+/// The target that a cell breaks first; of one that meets all of them, the one that is not backed.
+std::string breach(const PlanPoint& point) {
+  const TargetView tight = tightest(point);
+  for (const TargetEstimate& t : point.targets) {
+    // The share of requests decides: the figure over all replicates may lie within the target.
+    const bool within = t.at_least ? t.value >= t.target : t.value <= t.target;
+    if (!tight.met && within && t.name == tight.name && t.tenant == tight.tenant) {
+      return against_limit(t);
     }
-    return out + fmt::format(", and {} may", format_percent(target.limit));
   }
-  return fmt::format("may meet it, and that is not backed by {} replicates", point.replications);
+  if (!tight.met) return tight.text();
+  if (point.run.completed < point.run.requests) {
+    return fmt::format("{} of {} requests do not complete",
+                       point.run.requests - point.run.completed, point.run.requests);
+  }
+  for (const TargetEstimate& t : point.targets) {
+    if (!t.backed) return against_limit(t);
+  }
+  return tight.text();
+}
+
+/// The tightest target of the other cell and of the recommended one.
+std::string beside(const TargetView& there, const TargetView& here) {
+  if (here.name != there.name || here.tenant != there.tenant) {
+    return fmt::format("{} is {} there and {} {} here", there.label(), format_real(there.value),
+                       here.label(), format_real(here.value));
+  }
+  if (here.value == there.value) {
+    return fmt::format("{} is {} at both", here.label(), format_real(here.value));
+  }
+  const std::vector<std::string> figures = format_reals({there.value, here.value});
+  return fmt::format("{} is {} there and {} here", here.label(), figures[0], figures[1]);
 }
 
 std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   const PlanPoint& first = facts.point(plan.recommended);
   const PlanPoint& other = facts.point(plan.runner_up);
   if (!meets(other)) {
-    const TargetView miss = tightest(other);
-    if (miss.met) {
-      return fmt::format("{}, not backed with confidence", miss.text());
-    }
     const LinkResult* link = busiest_link(other.run);
     const std::string bottleneck =
         link != nullptr && link->busy_fraction >= kBusyLink
@@ -91,16 +129,12 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
         : other.run.binding && other.run.binding->resource != "none"
             ? fmt::format(" ({}: {})", other.run.binding->resource, other.run.binding->why)
             : std::string();
-    return fmt::format("misses: {}{}", miss.text(), bottleneck);
+    return fmt::format("{}: {}{}", shortfall(plan, other), breach(other), bottleneck);
   }
-  if (plan.confidence && !other.feasible) return not_backed(other);
-  const TargetView here = tightest(first);
-  const TargetView there = tightest(other);
-  const std::string figures =
-      fmt::format("{} is {} there and {} here", there.label(), format_real(there.value),
-                  here.name == there.name && here.tenant == there.tenant
-                      ? format_real(here.value)
-                      : fmt::format("{} {}", here.label(), format_real(here.value)));
+  if (plan.confidence && !other.feasible) {
+    return fmt::format("may meet the SLO, and that {}: {}", shortfall(plan, other), breach(other));
+  }
+  const std::string figures = beside(tightest(other), tightest(first));
   const auto cell = [&](int i) -> const PlanCell& {
     return facts.space().cells[static_cast<std::size_t>(i)];
   };
@@ -115,6 +149,10 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   }
   if (gpus > own_gpus) {
     return fmt::format("takes {} more GPUs for the same SLO; {}", gpus - own_gpus, figures);
+  }
+  if (plan.objective == name_of(Objective::kLeastDram) && bytes == 0 && gpus == own_gpus) {
+    return fmt::format("takes as much {} and as many GPUs, and is listed later; {}", plan.tier,
+                       figures);
   }
   return fmt::format("is preferred less by {}; {}", plan.objective, figures);
 }
@@ -131,18 +169,7 @@ void find_range(PlanResult& plan, const PlanFacts& facts) {
     }
     if (!p.cold_limited) plan.infeasible_max = i;
   }
-  if (plan.infeasible_max >= 0) {
-    const TargetView miss = tightest(facts.point(plan.infeasible_max));
-    const RunResult& run = facts.run(plan.infeasible_max);
-    if (!miss.met) {
-      plan.first_breach = miss.text();
-    } else if (run.completed < run.requests) {
-      plan.first_breach = fmt::format("{} of {} requests do not complete",
-                                      run.requests - run.completed, run.requests);
-    } else {
-      plan.first_breach = fmt::format("{}, not backed with confidence", miss.text());
-    }
-  }
+  if (plan.infeasible_max >= 0) plan.first_breach = breach(facts.point(plan.infeasible_max));
   note_losses(plan, facts);
   if (plan.recommended < 0 || plan.points.size() < 2) return;
   plan.runner_up = second(plan, facts);

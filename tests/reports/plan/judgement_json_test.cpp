@@ -13,13 +13,14 @@ PlanResult judged() {
   plan.judgement.headroom = {{"target", 0.25, "p99_ttft_ms is 750, target at most 1,000"}};
   plan.judgement.decision_table = {{"tensor parallel over several GPUs", "pools", "sizes", "TP 2"}};
   plan.judgement.verdicts = {{"link-bound", "link h2d is busy 97.0%"}};
-  plan.judgement.rules_of_thumb = {{"250 GB a GPU", "80 GB", true}, {"50-70%", "12.0%", false}};
+  plan.judgement.rules_of_thumb = {{"250 GB a GPU", "80 GB", true},
+                                   {"50-70%", "12 / 100 GiB; a pool of 12.0%", false}};
   plan.flags = EngineFlags{"vllm",
                            "vllm@0.25",
                            {"VLLM_USE_SIMPLE_KV_OFFLOAD=1"},
                            {"--kv-offloading-size 64", "--max-num-seqs 256"},
                            {"64 GiB"},
-                           {"classes of \n tenants"}};
+                           {"classes: of \n tenants"}};
   return plan;
 }
 
@@ -35,13 +36,22 @@ TEST_CASE("a judgement comes back from its document as it was", "[reports]") {
   CHECK(results["flags"]["release"] == "vllm@0.25");
 }
 
-TEST_CASE("a terminal shows verdicts, disagreeing rules and the flags to set", "[reports]") {
-  const std::vector<std::string> sentences = judgement_sentences(judged());
-  REQUIRE(sentences.size() == 7);
-  CHECK(sentences[0] == "link-bound: link h2d is busy 97.0%");
-  CHECK(sentences[2] == "Not as the rule of thumb \"50-70%\": 12.0%");
-  CHECK(sentences[3] == "Set in vLLM (vllm@0.25): --kv-offloading-size 64 --max-num-seqs 256");
-  CHECK(sentences[4] == "In its environment: VLLM_USE_SIMPLE_KV_OFFLOAD=1");
+TEST_CASE("a terminal shows disagreeing rules and the flags to set, in short", "[reports]") {
+  const std::vector<std::string> sentences = judgement_sentences(judged(), Detail::kBrief);
+  CHECK(sentences == std::vector<std::string>{
+                         "Not as the rule of thumb \"50-70%\": a pool of 12.0%",
+                         "Set in vLLM (vllm@0.25): --kv-offloading-size 64 --max-num-seqs 256",
+                         "In its environment: VLLM_USE_SIMPLE_KV_OFFLOAD=1",
+                         "Those flags do not cover classes"});
+}
+
+TEST_CASE("a report has the arithmetic too", "[reports]") {
+  const std::vector<std::string> sentences = judgement_sentences(judged(), Detail::kFull);
+  REQUIRE(sentences.size() == 6);
+  CHECK_THAT(sentences[0], ContainsSubstring("Decision table, \"tensor parallel"));
+  CHECK(sentences[1] == "Not as the rule of thumb \"50-70%\": 12 / 100 GiB; a pool of 12.0%");
+  CHECK(sentences[4] == "Sizes: 64 GiB");
+  CHECK(sentences[5] == "Those flags do not cover classes: of \n tenants");
 }
 
 TEST_CASE("a fragment's comments stay comments, whatever a name holds", "[reports]") {
@@ -51,7 +61,7 @@ TEST_CASE("a fragment's comments stay comments, whatever a name holds", "[report
         "  --kv-offloading-size 64 \\\n"
         "  --max-num-seqs 256\n"
         "# 64 GiB\n"
-        "# not covered: classes of ? tenants\n");
+        "# not covered: classes: of ? tenants\n");
 }
 
 TEST_CASE("a plan without a judgement has no tables of it", "[reports]") {

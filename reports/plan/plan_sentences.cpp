@@ -1,0 +1,90 @@
+// What a plan's decision comes to in sentences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+#include "reports/plan/judgement_json.hpp"
+#include "reports/plan/plan_parts.hpp"
+#include "reports/plan/standing.hpp"
+
+namespace spillway {
+
+namespace {
+
+const PlanPoint& at(const PlanResult& plan, int index) {
+  return plan.points[static_cast<std::size_t>(index)];
+}
+
+/// Where nothing is recommended.
+std::string shown_to_miss(const PlanResult& plan, const std::string& level) {
+  if (plan.undecided) return fmt::format("nothing is backed at {}", level);
+  const auto count = std::count_if(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
+    return p.verdict == CellVerdict::kMissed;
+  });
+  return fmt::format("{} of {} cells are shown to miss at {}, none to meet it", count,
+                     plan.points.size(), level);
+}
+
+/// How sure the answer is.
+std::string confidence(const PlanResult& plan, Detail detail) {
+  if (!plan.confidence) {
+    return "Confidence: none. Each cell ran once, on the workload itself: what met the SLO once "
+           "may "
+           "miss it on other traffic like it";
+  }
+  const PlanConfidence& c = *plan.confidence;
+  const std::string level = fmt::format("{:.4g}%", 100 * c.level);
+  const std::string method =
+      detail == Detail::kFull && !c.method.empty() ? "; " + c.method : std::string();
+  if (plan.recommended < 0) {
+    return fmt::format("Confidence: {} ({} runs in all{})", shown_to_miss(plan, level),
+                       format_count(c.runs), method);
+  }
+  const PlanPoint& point = at(plan, plan.recommended);
+  const std::vector<std::string> shares = format_percents({point.attainment, point.attainment_low});
+  return fmt::format(
+      "Confidence: {} of requests meet every latency target, {} or more with {} "
+      "confidence (over {} replicates, {} runs in all{})",
+      shares[0], shares[1], level, point.replications, format_count(c.runs), method);
+}
+
+/// The cell below the smallest that meets the SLO, and what is wrong with it.
+std::string next_below(const PlanResult& plan) {
+  const PlanPoint& point = at(plan, plan.infeasible_max);
+  return fmt::format(
+      "{}: {} {}{}{}", plan.feasible_min >= 0 ? "Largest size below" : "Largest size tried",
+      point.name, shortfall(plan, point), plan.first_breach.empty() ? "" : ": ", plan.first_breach);
+}
+
+}  // namespace
+
+std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detail) {
+  std::vector<std::string> out = {confidence(plan, detail)};
+  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
+    out.push_back(fmt::format("{}: {}", verdict.code, verdict.text));
+  }
+  const bool brief = detail == Detail::kBrief;
+  // The verdict of a plan without an answer names it.
+  const bool bound = brief && plan.verdict.find(plan.binding) != std::string::npos;
+  if (!plan.binding.empty() && !bound) out.push_back("What binds: " + plan.binding);
+  if (plan.knee >= 0) {
+    out.push_back(fmt::format("Knee: beyond {} a larger {} gains little", at(plan, plan.knee).name,
+                              plan.tier));
+  }
+  if (plan.runner_up >= 0) {
+    out.push_back(fmt::format("Runner-up: {}{}{}", at(plan, plan.runner_up).name,
+                              plan.runner_up_reason.empty() ? "" : ": ", plan.runner_up_reason));
+  }
+  // Often the runner-up: then it was told what is wrong with it.
+  const bool told = brief && plan.infeasible_max == plan.runner_up;
+  if (plan.infeasible_max >= 0 && !told) out.push_back(next_below(plan));
+  out.insert(out.end(), plan.notes.begin(), plan.notes.end());
+  for (std::string& sentence : judgement_sentences(plan, detail)) {
+    out.push_back(std::move(sentence));
+  }
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,187 @@
+// A plan's cells side by side: all of them, or the few around the answer.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+#include "reports/plan/plan_parts.hpp"
+#include "reports/plan/standing.hpp"
+#include "sim/busiest_link.hpp"
+
+namespace spillway {
+
+namespace {
+
+const std::set<std::string> kOnlyInReport = {"TTFT p50", "from HBM", "preemptions"};
+
+const std::string& name_of(const PlanPoint& point) {
+  return point.name.empty() ? point.capacity : point.name;
+}
+
+/// Cells that differ in size alone.
+std::vector<std::vector<int>> lines_of(const PlanResult& plan) {
+  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t> known;
+  std::vector<std::vector<int>> out;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    const std::size_t line = known.emplace(plan.points[i].values, out.size()).first->second;
+    if (line == out.size()) out.emplace_back();
+    out[line].push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+/// How near a cell is to an answer: by its standing, then by the share of requests that do well.
+std::pair<int, double> nearness(const PlanPoint& point) {
+  switch (point.verdict) {
+    case CellVerdict::kMet:
+      return {3, 0};  // of several that meet it the first, which is the smallest
+    case CellVerdict::kLooksMet:
+      return {2, 0};
+    case CellVerdict::kMissed:
+    case CellVerdict::kLooksMissed:
+      return {1, point.attainment};
+    case CellVerdict::kExcluded:
+      break;
+  }
+  return {0, 0};
+}
+
+/// Indexes of the cells to show, ascending: the answer and those that it names, its neighbours in
+/// size, the best of every other line, then more of its own line.
+std::vector<int> around_answer(const PlanResult& plan, std::size_t most) {
+  const auto nearer = [&](int a, int b) {
+    return nearness(plan.points[static_cast<std::size_t>(a)]) <
+           nearness(plan.points[static_cast<std::size_t>(b)]);
+  };
+  const std::vector<std::vector<int>> lines = lines_of(plan);
+  std::vector<int> best;  // of each line
+  for (const std::vector<int>& line : lines) {
+    best.push_back(*std::max_element(line.begin(), line.end(), nearer));
+  }
+  std::stable_sort(best.begin(), best.end(), [&](int a, int b) { return nearer(b, a); });
+  const int answer = plan.recommended >= 0 ? plan.recommended : best.front();
+  const std::vector<int>& line = *std::find_if(lines.begin(), lines.end(), [&](const auto& l) {
+    return std::find(l.begin(), l.end(), answer) != l.end();
+  });
+  const auto place = std::find(line.begin(), line.end(), answer) - line.begin();
+
+  std::set<int> out;
+  const auto show = [&](int cell) {
+    if (cell >= 0 && out.size() < most) out.insert(cell);
+  };
+  const auto show_neighbours = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+    const auto size = static_cast<std::ptrdiff_t>(line.size());
+    for (std::ptrdiff_t away = first; away <= last; ++away) {
+      for (const std::ptrdiff_t i : {place - away, place + away}) {
+        if (i >= 0 && i < size) show(line[static_cast<std::size_t>(i)]);
+      }
+    }
+  };
+  for (const int cell :
+       {answer, plan.runner_up, plan.infeasible_max, plan.feasible_min, plan.knee}) {
+    show(cell);
+  }
+  show_neighbours(1, 2);
+  for (const int cell : best) show(cell);
+  show_neighbours(3, static_cast<std::ptrdiff_t>(line.size()));
+  return {out.begin(), out.end()};
+}
+
+}  // namespace
+
+Table plan_table(const PlanResult& plan) {
+  Table table;
+  const bool replicated = plan.confidence.has_value();
+  // The verdict's figures are others than those of the cells: it is said whose these are.
+  const bool searched = !plan.points.empty() && !plan.points.front().values.empty();
+  table.title = fmt::format("{}: times, shares and counts of the workload itself, run once{}",
+                            searched ? "Cells" : "Sizes of " + plan.tier,
+                            replicated ? "; SLO, attainment and the verdict over replicates" : "");
+  // Named only where it happens: a column of zeros says nothing.
+  const bool incomplete =
+      std::any_of(plan.points.begin(), plan.points.end(),
+                  [](const PlanPoint& p) { return p.run.completed < p.run.requests; });
+  table.header = {"size",
+                  "SLO",
+                  "TTFT p50",
+                  "TTFT p99",
+                  "TPOT p99",
+                  "from HBM",
+                  fmt::format("from {}", plan.tier),
+                  "preemptions",
+                  "busiest link"};
+  if (replicated) table.header.insert(table.header.begin() + 2, {"attainment", "replicates"});
+  if (incomplete) table.header.emplace_back("incomplete");
+  for (const PlanPoint& point : plan.points) {
+    const RunResult& run = point.run;
+    const double lower = cached_share(run, 1);
+    const LinkResult* link = busiest_link(run);
+    std::vector<std::string> row = {name_of(point),
+                                    standing(plan, point),
+                                    format_ms(run.ttft.median_ms),
+                                    format_ms(run.ttft.p99_ms),
+                                    format_ms(run.tpot.p99_ms),
+                                    format_percent(cached_share(run) - lower),
+                                    format_percent(lower),
+                                    format_count(run.preemptions),
+                                    format_percent(link == nullptr ? 0 : link->busy_fraction)};
+    if (replicated) {
+      row.insert(row.begin() + 2,
+                 {format_percent(point.attainment), format_count(point.replications)});
+    }
+    if (incomplete) row.push_back(format_count(run.requests - run.completed));
+    table.rows.push_back(std::move(row));
+  }
+  table.highlight = plan.recommended;
+  return table;
+}
+
+Table brief_plan_table(const PlanResult& plan, std::size_t most) {
+  const Table whole = plan_table(plan);
+  Table out;
+  out.title = whole.title;
+  if (plan.points.empty()) return out;
+  const auto shortened = [&](const std::vector<std::string>& cells) {
+    std::vector<std::string> row;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!kOnlyInReport.contains(whole.header[i])) row.push_back(cells[i]);
+    }
+    return row;
+  };
+  out.header = shortened(whole.header);
+  for (const int cell : around_answer(plan, most)) {
+    if (cell == plan.recommended) out.highlight = static_cast<int>(out.rows.size());
+    out.rows.push_back(shortened(whole.rows[static_cast<std::size_t>(cell)]));
+  }
+  return out;
+}
+
+Table targets_table(const PlanPoint& point, double confidence) {
+  Table table;
+  table.title = fmt::format("Targets at {}, over {} replicates", point.name, point.replications);
+  const std::string bound = fmt::format("with {:.4g}% confidence", 100 * confidence);
+  table.header = {"target", "figure", "limit", "judged by", bound, "may be", "met"};
+  for (const TargetEstimate& t : point.targets) {
+    // Three of one kind that are compared: what was seen, what is not ruled out, what may be.
+    const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
+    const bool share = t.share;
+    const std::vector<std::string> judged =
+        share ? format_percents(compared) : format_reals(compared);
+    const std::vector<std::string> figures = format_reals({t.value, t.target});
+    const std::string name = t.tenant.empty() ? t.name : t.name + " of " + t.tenant;
+    const char* side = t.at_least ? "at least " : "at most ";
+    table.rows.push_back({name, figures[0], side + figures[1],
+                          judged[0] + (share ? " of requests miss" : ""),
+                          t.bound ? side + judged[1] : "not known", side + judged[2],
+                          t.backed ? "yes"
+                          : t.met  ? "looks so"
+                                   : "no"});
+  }
+  return table;
+}
+
+}  // namespace spillway
