@@ -184,7 +184,13 @@ struct SloTarget {
   SourceRef where;
 };
 
-enum class Objective : std::uint8_t { kLeastDram, kLeastCost, kMostLoad, kMostGoodputPerCost };
+enum class Objective : std::uint8_t {
+  kLeastDram,
+  kLeastCost,
+  kMostLoad,
+  kMostGoodputPerCost,
+  kLeastGpus
+};
 std::string_view name_of(Objective objective);
 
 /// A key of the scenario and the values that a plan or a sweep tries, as written (strings bare,

@@ -36,8 +36,7 @@ struct PlanVerb {
 
 /// What options say of the plan, as if the scenario said it.
 std::vector<std::string> apply_options(JsonSource& source, const PlanVerb& verb) {
-  std::vector<std::string> said;
-  if (!verb.recipe.empty()) said = apply_recipe(source, verb.recipe);
+  const bool assumed = default_plan(source);
   const auto set = [&](const char* key, const std::string& value, const char* option) {
     if (!value.empty()) source.set(fmt::format("plan.{}={}", key, value), option);
   };
@@ -45,7 +44,13 @@ std::vector<std::string> apply_options(JsonSource& source, const PlanVerb& verb)
   set("replications", verb.replications, "--replications");
   set("max_runs", verb.max_runs, "--max-runs");
   set("sensitivity", verb.no_sensitivity ? "false" : "", "--no-sensitivity");
-  return said;
+  if (!verb.recipe.empty()) return apply_recipe(source, verb.recipe);
+  if (!assumed) return {};
+  const PlanChoice plan = *load_scenario(source).plan;
+  return {
+      fmt::format("the scenario has no plan: its objective is {}, and sizes of {} are chosen "
+                  "from the workload",
+                  name_of(plan.objective), plan.tier)};
 }
 
 int exit_code(const PlanResult& plan) {
@@ -137,10 +142,13 @@ void add_plan(CLI::App& app, CommandList& commands) {
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
       "  spillway plan s.json --replications 1     the workload itself, once, no interval\n",
       verb->common, [verb] { return run(*verb); });
-  command->add_option("SCENARIO", verb->scenario, "Scenario file with slo and plan")->required();
+  command
+      ->add_option("SCENARIO", verb->scenario,
+                   "Scenario file with slo, and plan where defaults do not do")
+      ->required();
   command->add_option("--recipe", verb->recipe, recipe_help());
   command->add_option("--objective", verb->objective,
-                      "least-dram, least-cost, most-load or most-goodput-per-cost");
+                      "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost");
   command->add_option("--replications", verb->replications,
                       "Most replicates of the workload for one cell (default: 40; 1: none)");
   command->add_option("--max-runs", verb->max_runs,

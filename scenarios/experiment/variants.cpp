@@ -77,12 +77,39 @@ std::pair<std::size_t, std::size_t> find_value(std::span<const Varied> varied,
        "--baseline");
 }
 
+std::string short_key(const std::string& key, std::span<const std::string> keys) {
+  for (std::size_t dot = key.rfind('.'); dot != std::string::npos && dot > 0;
+       dot = key.rfind('.', dot - 1)) {
+    const std::string end = key.substr(dot);
+    const auto same = std::count_if(keys.begin(), keys.end(), [&](const std::string& other) {
+      return ("." + other).ends_with(end);
+    });
+    const bool index = end[1] >= '0' && end[1] <= '9';  // "0.eviction" tells nobody anything
+    if (same == 1 && !index) return end.substr(1);
+  }
+  return key;
+}
+
+std::string name_of(std::span<const std::string> keys, std::span<const Varied> varied,
+                    std::span<const std::string> values) {
+  if (varied.size() == 1) return values.front();
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < varied.size(); ++k) out.push_back(keys[k] + "=" + values[k]);
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 /// Everything that a run depends on: two variants that agree in it would be one.
 std::string identity_of(const Scenario& s) {
   return resolved_configuration(s).dump() + s.workload.trace + fmt::format(" {}", s.seed);
 }
 
 }  // namespace
+
+std::vector<std::string> short_keys(std::span<const std::string> keys) {
+  std::vector<std::string> out;
+  for (const std::string& key : keys) out.push_back(short_key(key, keys));
+  return out;
+}
 
 std::vector<Varied> parse_varied(std::span<const std::string> texts) {
   std::vector<Varied> out;
@@ -118,12 +145,16 @@ VariantSet make_variants(const JsonSource& source, std::span<const Varied> varie
     base[key] = value;
   }
 
+  std::vector<std::string> keys;
+  for (const Varied& v : varied) keys.push_back(v.key);
+  keys = short_keys(keys);
+
   VariantSet out;
   std::map<std::string, std::string> seen;  // names by identity
   for (std::size_t i = 0; i < count; ++i) {
     JsonSource changed = source;
     Variant variant;
-    std::vector<std::string> names;
+    std::vector<std::string> values;
     bool is_base = true;
     for (std::size_t k = 0, rest = i, block = count; k < varied.size(); ++k) {
       block /= varied[k].values.size();
@@ -133,9 +164,9 @@ VariantSet make_variants(const JsonSource& source, std::span<const Varied> varie
       is_base = is_base && at == base[k];
       changed.set(fmt::format("{}={}", varied[k].key, value), limits.option);
       variant.values.emplace_back(varied[k].key, value);
-      names.push_back(value);
+      values.push_back(value);
     }
-    variant.name = fmt::format("{}", fmt::join(names, " + "));
+    variant.name = name_of(keys, varied, values);
     variant.scenario = load_scenario(changed);
     const auto [twin, fresh] = seen.emplace(identity_of(variant.scenario), variant.name);
     if (!fresh) {

@@ -19,7 +19,7 @@ struct Varied {
 };
 
 struct Variant {
-  std::string name;  ///< its values, joined
+  std::string name;  ///< its value, or "key=value, key=value" where several keys vary
   std::vector<std::pair<std::string, std::string>> values;
   Scenario scenario;
 };
@@ -28,6 +28,10 @@ struct VariantSet {
   std::vector<Variant> variants;  ///< the first --vary changes slowest
   std::size_t baseline = 0;
 };
+
+/// Names for `keys` in labels: the end of each that no other of them has ("eviction" for
+/// "tiers.0.eviction"; the whole key where "tiers.1.eviction" is among them).
+std::vector<std::string> short_keys(std::span<const std::string> keys);
 
 /// Each of `texts` is "key.path=a,b,c"; commas within brackets, braces and quotes do not separate.
 /// Throws InputError (exit 2) for fewer than two values, a value or a key given twice, and a key

@@ -17,7 +17,9 @@ struct AutoSizes {
 };
 
 /// One pass over the workload gives LRU's hits at every capacity; the largest size that still adds
-/// hits, with room for answers, bounds the grid, or else the host's memory. Below that sizes halve.
+/// hits, with room for answers, bounds the grid, or else the host's memory (4 TiB where the
+/// scenario does not say). Below that sizes halve. They are what can be bought: multiples of
+/// plan.round_to, else powers of two below a top in whole modules.
 /// Model: an upper bound in practice, as HBM keeps a part; policies that evict better than LRU need
 /// less.
 AutoSizes auto_sizes(const Scenario& scenario, const Workload& workload);

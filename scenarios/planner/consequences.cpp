@@ -54,6 +54,7 @@ std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
                               const std::optional<Prices>& prices) {
   const Objective objective = space.variants.front().scenario.plan->objective;
   if (objective == Objective::kMostLoad) return loads_of(space);
+  if (objective == Objective::kLeastGpus) return gpu_scores(space);
   if (objective == Objective::kLeastDram) return {};
   KV_ASSERT(prices, "{} without prices", name_of(objective));
   std::vector<double> out;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/planner/search_space.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -21,12 +24,11 @@ constexpr PlanRecipe kRecipes[] = {
      R"({"objective": "least-dram", "sizes": "auto",
          "search": {"tiers.0.eviction": ["lru", "arc", "s3fifo", "lfu"]}})"},
     {"max-rate-under-slo", "the most load that meets the SLO at the size that is there",
-     R"({"objective": "most-load", "sizes": "capacity", "search": "speeds"})"},
+     R"({"objective": "most-load", "sizes": "capacity", "search": "loads"})"},
     {"nvme-worth-it", "whether NVMe behind the DRAM lets the DRAM be smaller",
      R"({"objective": "least-dram", "sizes": "auto", "search": "tiers"})"},
     {"how-many-gpus", "the fewest replicas that meet the SLO at the size that is there",
-     R"({"objective": "least-dram", "sizes": "capacity",
-         "search": {"fleet.replicas": [1, 2, 3, 4, 6, 8]}})"},
+     R"({"objective": "least-gpus", "sizes": "capacity", "search": "replicas"})"},
     {"swap-space-for-peak", "the least swap space of a v0 engine that meets the SLO, also at peaks",
      R"({"tier": "cpu", "objective": "least-dram",
          "sizes": ["1GiB", "2GiB", "4GiB", "8GiB", "16GiB", "32GiB", "64GiB"],
@@ -67,19 +69,51 @@ const json& first_tier(const json& root, const PlanRecipe& recipe) {
   return tiers[0];
 }
 
+/// Of the load that is there: steps of 10 to 20% around it, wider ones further away.
+constexpr double kLoadFactors[] = {0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+                                   1.1,  1.25, 1.4, 1.6, 1.8, 2,   2.5, 3};
+constexpr std::int64_t kFewReplicas = 8;
+constexpr std::int64_t kMostReplicas = 1024;    // as the reader has it
+constexpr std::int64_t kMostClients = 1 << 30;  // likewise
+constexpr std::int64_t kFewClients = 8;         // fewer are tried one by one
+
+/// As people write it: four digits, no ".0".
+json number_of(double value) {
+  const double rounded = std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
+  const auto whole = static_cast<std::int64_t>(rounded);
+  return static_cast<double>(whole) == rounded ? json(whole) : json(rounded);
+}
+
 /// Arrivals that are clients of a closed loop know no speed, only how many they are.
 json loads_of(const json& root) {
   const json& workload = at(root, {"workload"});
+  json loads = json::array();
   if (at(workload, {"arrival"}) == "closed-loop") {
-    return {{"workload.concurrency", {1, 2, 4, 8, 16, 32, 64, 128}}};
+    const json& clients = at(workload, {"concurrency"});
+    const std::int64_t given = clients.is_number_integer() ? clients.get<std::int64_t>() : 1;
+    const auto base = static_cast<double>(std::clamp(given, kFewClients, kMostClients));
+    loads.push_back(1);
+    for (const double factor : kLoadFactors) {
+      const auto load = static_cast<std::int64_t>(factor * base + 0.5);
+      if (loads.back() < load) loads.push_back(load);
+    }
+    return {{"workload.concurrency", loads}};
   }
   const json& given = at(workload, {"speed"});
-  const double speed = given.is_number() ? given.get<double>() : 1;
-  json speeds = json::array();
-  for (const double factor : {0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0}) {
-    speeds.push_back(factor * speed);
-  }
-  return {{"workload.speed", speeds}};
+  const double speed = given.is_number() ? std::clamp(given.get<double>(), 1e-6, 1e6) : 1;
+  for (const double factor : kLoadFactors) loads.push_back(number_of(factor * speed));
+  return {{"workload.speed", loads}};
+}
+
+/// Every number up to sixteen, so that the smallest that does is not between two of them; beyond,
+/// steps of an eighth.
+json replicas_of(const json& root) {
+  const json& given = at(root, {"fleet", "replicas"});
+  const std::int64_t here = given.is_number_integer() ? given.get<std::int64_t>() : 1;
+  const std::int64_t most = std::clamp(here, kFewReplicas, kMostReplicas);
+  json counts = json::array();
+  for (std::int64_t n = 1; n <= most; n += std::max<std::int64_t>(1, n / 8)) counts.push_back(n);
+  return {{"fleet.replicas", counts}};
 }
 
 /// The tiers without NVMe and with it: as the scenario has it, or a drive as published.
@@ -107,13 +141,43 @@ json value_of(const std::string& key, const json& value, const json& root,
     const json& capacity = at(first_tier(root, recipe), {"capacity"});
     return json::array({capacity.is_null() ? json("0GiB") : capacity});
   }
-  if (value == "speeds") return loads_of(root);
+  if (value == "loads") return loads_of(root);
+  if (value == "replicas") return replicas_of(root);
   if (value == "tiers") return tiers_of(root, recipe);
   if (key == "tier" && !at(root, {"tiers"}).is_null()) {
     fail(fmt::format("{} asks for {}: expected engine.preset vllm@0.6 and no tiers", recipe.name,
                      recipe.question));
   }
   return value;
+}
+
+/// Whether a plan that says `own` still asks the recipe's question, which `value` of the recipe is
+/// part of; `filled` is what it would be set to.
+bool agrees(const std::string& key, const json& own, const json& value, const json& filled) {
+  if (key == "objective" || key == "tier") return own == filled;
+  if (key == "sizes") return value != "capacity" || (own.is_array() && own.size() == 1);
+  if (key != "search" || !own.is_object()) return true;
+  bool loads = false;
+  for (const auto& axis : own.items()) loads = loads || is_load_key(axis.key());
+  if (value == "loads") return loads;
+  for (const auto& axis : filled.items()) {
+    if (!own.contains(axis.key())) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void contradicts(const JsonSource& source, const PlanRecipe& recipe,
+                              const std::string& key, const json& own, const json& filled) {
+  const SourceRef where = source.where("/plan/" + key);
+  const bool option = where.file.starts_with("--") && where.file != "--set";
+  const char* one = filled.is_array() ? "one size, or " : "";
+  const std::string instead =
+      option ? "no " + where.file
+             : fmt::format("{0}plan.{1} left out (--set plan.{1}=null)", one, key);
+  throw InputError(Fault::kUsage, where,
+                   fmt::format("{} contradicts the recipe {} ({}), which asks with {}; expected "
+                               "{}, or no --recipe",
+                               own.dump(), recipe.name, recipe.question, filled.dump(), instead));
 }
 
 }  // namespace
@@ -128,15 +192,26 @@ std::vector<std::string> apply_recipe(JsonSource& source, const std::string& nam
   std::vector<std::string> out;
   const json values = json::parse(recipe.plan);
   for (const auto& [key, value] : values.items()) {
-    if (root.is_object() && !at(root, {"plan", key}).is_null()) continue;
-    const std::string text = value_of(key, value, root, recipe).dump();
-    source.set(fmt::format("plan.{}={}", key, text), kOption);
-    out.push_back(fmt::format("recipe {}: plan.{} = {}", recipe.name, key, text));
+    const json filled = value_of(key, value, root, recipe);
+    const json& own = root.is_object() ? at(root, {"plan", key}) : json();
+    if (!own.is_null()) {
+      if (!agrees(key, own, value, filled)) contradicts(source, recipe, key, own, filled);
+      continue;
+    }
+    source.set(fmt::format("plan.{}={}", key, filled.dump()), kOption);
+    out.push_back(fmt::format("recipe {}: plan.{} = {}", recipe.name, key, filled.dump()));
   }
   if (out.empty()) {
     out.push_back(fmt::format("recipe {}: the scenario's plan says all of it", recipe.name));
   }
   return out;
+}
+
+bool default_plan(JsonSource& source) {
+  const json& root = source.root();
+  if (!root.is_object() || !at(root, {"plan"}).is_null()) return false;
+  source.set("plan={}", source.name());
+  return true;
 }
 
 }  // namespace spillway

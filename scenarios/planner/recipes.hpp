@@ -13,15 +13,20 @@ namespace spillway {
 struct PlanRecipe {
   std::string_view name;
   std::string_view question;
-  /// An object like `plan`. The text "capacity" stands for the tier's own; "speeds" and "tiers"
-  /// are put together from the scenario.
+  /// An object like `plan`. The text "capacity" stands for the tier's own; "loads", "replicas" and
+  /// "tiers" are put together from the scenario.
   std::string_view plan;
 };
 
 std::span<const PlanRecipe> plan_recipes();
 
 /// Sets what `name` gives and `source` does not, and says so, one line a key. Throws InputError
-/// (exit 2) for an unknown name and for a scenario that the recipe has nothing to ask of.
+/// (exit 2) for an unknown name, for a scenario that the recipe has nothing to ask of, and for one
+/// whose plan asks something else.
 std::vector<std::string> apply_recipe(JsonSource& source, const std::string& name);
+
+/// Gives a scenario without a plan an empty one, so that every key has its default. Whether it had
+/// none.
+bool default_plan(JsonSource& source);
 
 }  // namespace spillway

@@ -57,6 +57,8 @@ class RegretFinder {
   void name_measure() {
     if (q_.objective == Objective::kMostLoad) {
       out_.measure = "load, as the scenario counts it";
+    } else if (q_.objective == Objective::kLeastGpus) {
+      out_.measure = "GPUs";
     } else if (q_.prices == nullptr) {
       out_.measure = fmt::format("GiB of {}", plan_.tier);
     } else if (more_is_better_) {
@@ -69,6 +71,7 @@ class RegretFinder {
   /// What is compared; nothing where a price is missing.
   std::optional<double> value_of(const Scenario& s, const RunResult& run) {
     if (q_.objective == Objective::kMostLoad) return load_of(s);
+    if (q_.objective == Objective::kLeastGpus) return static_cast<double>(gpus_of(s));
     if (q_.prices == nullptr) return tier_bytes_of(s, run) / kGib;
     const CellPrice price = price_of(s, run, *q_.prices);
     missing_.insert(price.missing.begin(), price.missing.end());

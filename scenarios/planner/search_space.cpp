@@ -25,10 +25,6 @@ constexpr std::string_view kLoadKeys[] = {"workload.speed", "workload.rate_per_s
 /// What asks the question is no part of the answer.
 constexpr std::string_view kNotSearched[] = {"plan", "sweep", "slo", "seed", "name", "description"};
 
-bool is_load(std::string_view key) {
-  return std::find(std::begin(kLoadKeys), std::end(kLoadKeys), key) != std::end(kLoadKeys);
-}
-
 SourceRef place(const SearchAxis& axis) {
   SourceRef out = axis.where;
   out.field = "plan.search." + axis.key;
@@ -52,10 +48,8 @@ void check_axis(const Scenario& s, const SearchAxis& axis) {
   }
 }
 
-void check_objective(const Scenario& s) {
+void check_objective(const Scenario& s, const SourceRef& where) {
   const PlanChoice& plan = *s.plan;
-  SourceRef where = plan.where;
-  where.field = "plan.objective";
   const bool costs =
       plan.objective == Objective::kLeastCost || plan.objective == Objective::kMostGoodputPerCost;
   if (costs && plan.prices.empty()) {
@@ -66,7 +60,7 @@ void check_objective(const Scenario& s) {
                                  name_of(plan.objective)));
   }
   const auto loads = std::any_of(plan.search.begin(), plan.search.end(),
-                                 [](const SearchAxis& axis) { return is_load(axis.key); });
+                                 [](const SearchAxis& axis) { return is_load_key(axis.key); });
   if (plan.objective == Objective::kMostLoad && !loads) {
     throw InputError(Fault::kUsage, where,
                      "most-load needs loads to choose from; expected one of these keys in "
@@ -81,15 +75,6 @@ void check_objective(const Scenario& s) {
       fmt::format("these values and sizes combine to {} cells; expected at most {}: fewer values, "
                   "or `spillway sweep`",
                   cells, kMostCells));
-}
-
-/// A value as people name it: whole tiers by their names.
-std::string short_name(const Variant& variant, const std::string& key, const std::string& value) {
-  if (key != "tiers") return value;
-  std::string out;
-  if (variant.scenario.tier) out = variant.scenario.tier->name;
-  for (const TierChoice& tier : variant.scenario.behind) out += " + " + tier.name;
-  return out;
 }
 
 void set_sizes(Scenario& s, const std::vector<std::string>& sizes) {
@@ -108,7 +93,7 @@ PlanCell cell_of(const Variant& variant, std::uint32_t number, std::size_t size)
   PlanCell cell;
   cell.variant = number;
   cell.capacity = variant.scenario.plan->sizes[size];
-  cell.name = variant.name.empty() ? cell.capacity : cell.capacity + " + " + variant.name;
+  cell.name = variant.name.empty() ? cell.capacity : cell.capacity + ", " + variant.name;
   cell.scenario = variant.scenario;
   Scenario& s = cell.scenario;
   s.tier->capacity = s.plan->capacities[size];
@@ -141,25 +126,57 @@ void check_different(const SearchSpace& space) {
   }
 }
 
+/// Whether the objective has anything to choose between.
+void check_choice(const std::vector<Variant>& variants, const SourceRef& objective) {
+  const Scenario& first = variants.front().scenario;
+  const bool alike = std::all_of(variants.begin(), variants.end(), [&](const Variant& variant) {
+    return total_gpus(variant.scenario) == total_gpus(first);
+  });
+  if (first.plan->objective != Objective::kLeastGpus || !alike) return;
+  throw InputError(Fault::kUsage, objective,
+                   fmt::format("least-gpus needs numbers of GPUs to choose from, and every "
+                               "combination has {}; expected one of these keys in plan.search: "
+                               "fleet.replicas, engine.tensor_parallel_size",
+                               total_gpus(first)));
+}
+
 }  // namespace
 
-void check_plan(const Scenario& scenario) {
+std::string value_label(const Variant& variant, std::size_t index) {
+  const auto& [key, value] = variant.values[index];
+  if (key != "tiers") return value;
+  std::string out;
+  if (variant.scenario.tier) out = variant.scenario.tier->name;
+  for (const TierChoice& tier : variant.scenario.behind) out += " + " + tier.name;
+  return out;
+}
+
+bool is_load_key(std::string_view key) {
+  return std::find(std::begin(kLoadKeys), std::end(kLoadKeys), key) != std::end(kLoadKeys);
+}
+
+void check_plan(const Scenario& scenario, std::optional<SourceRef> objective) {
   if (!scenario.plan) {
     throw InputError(Fault::kUsage, {scenario.path, 0, "plan"},
-                     "missing; expected {\"sizes\": [\"0GiB\", \"64GiB\", ...]}, {\"sizes\": "
-                     "\"auto\"}, or --recipe");
+                     "missing; expected {\"sizes\": [\"0GiB\", \"64GiB\", ...]}, or {} for "
+                     "defaults");
   }
   if (scenario.slo.empty()) {
     throw InputError(Fault::kUsage, {scenario.path, 0, "slo"},
                      "missing; expected at least one target, e.g. {\"metric\": \"p99_ttft_ms\", "
                      "\"max\": 2000}");
   }
-  check_objective(scenario);
+  if (!objective) {
+    objective = scenario.plan->where;
+    objective->field = "plan.objective";
+  }
+  check_objective(scenario, *objective);
 }
 
 std::vector<Variant> plan_variants(const JsonSource& source) {
   Scenario base = load_scenario(source);
-  check_plan(base);
+  const SourceRef objective = source.where("/plan/objective");
+  check_plan(base, objective);
   std::vector<Varied> varied;
   std::size_t count = 1;
   for (const SearchAxis& axis : base.plan->search) {
@@ -168,19 +185,22 @@ std::vector<Variant> plan_variants(const JsonSource& source) {
     count *= axis.values.size();
     if (count > kMostCells) too_many(place(axis), count);
   }
-  if (varied.empty()) {
-    std::vector<Variant> one(1);
-    one.front().scenario = std::move(base);
-    return one;
+  std::vector<Variant> out(1);
+  out.front().scenario = base;
+  if (!varied.empty()) {
+    out = make_variants(source, varied, {}, {base.path + ": plan.search", kMostCells}).variants;
   }
-  std::vector<Variant> out =
-      make_variants(source, varied, {}, {base.path + ": plan.search", kMostCells}).variants;
+  std::vector<std::string> keys;
+  for (const Varied& axis : varied) keys.push_back(axis.key);
+  keys = short_keys(keys);
   for (Variant& variant : out) {
     std::vector<std::string> names;
-    for (const auto& [key, value] : variant.values)
-      names.push_back(short_name(variant, key, value));
-    variant.name = fmt::format("{}", fmt::join(names, " + "));
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      names.push_back(keys[k] + "=" + value_label(variant, k));
+    }
+    variant.name = fmt::format("{}", fmt::join(names, ", "));
   }
+  check_choice(out, objective);
   return out;
 }
 
@@ -214,7 +234,7 @@ SearchSpace make_search_space(std::vector<Variant> variants,
   check_different(out);
   const PlanChoice& plan = *out.variants.front().scenario.plan;
   const bool loads = std::any_of(plan.search.begin(), plan.search.end(),
-                                 [](const SearchAxis& axis) { return is_load(axis.key); });
+                                 [](const SearchAxis& axis) { return is_load_key(axis.key); });
   if (loads && plan.objective == Objective::kLeastDram) {
     out.notes.emplace_back(
         "plan.search varies the load, and least-dram takes the load that needs least: "
@@ -241,10 +261,16 @@ std::vector<double> loads_of(const SearchSpace& space) {
   for (const PlanCell& cell : space.cells) {
     double load = 1;
     for (const auto& [key, value] : space.variants[cell.variant].values) {
-      if (is_load(key)) load *= std::strtod(value.c_str(), nullptr);
+      if (is_load_key(key)) load *= std::strtod(value.c_str(), nullptr);
     }
     out.push_back(load);
   }
+  return out;
+}
+
+std::vector<double> gpu_scores(const SearchSpace& space) {
+  std::vector<double> out;
+  for (const PlanCell& cell : space.cells) out.push_back(-1.0 * total_gpus(cell.scenario));
   return out;
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/experiment/variants.hpp"
@@ -17,7 +19,7 @@ inline constexpr std::size_t kMostCells = 500;
 /// One combination at one size.
 struct PlanCell {
   std::uint32_t variant = 0;  ///< the combination
-  std::string name;           ///< its size and searched values, joined
+  std::string name;           ///< "64GiB, replicas=2, eviction=lru"
   std::string capacity;       ///< as written
   bool unbounded = false;
   std::int64_t capacity_bytes = 0;  ///< of one instance; 0 where unbounded
@@ -32,8 +34,8 @@ struct SearchSpace {
 };
 
 /// Throws InputError (exit 2) where the scenario has no plan or no SLO, or an objective that lacks
-/// what it needs.
-void check_plan(const Scenario& scenario);
+/// what it needs. `objective` says where that was asked for, where that is known.
+void check_plan(const Scenario& scenario, std::optional<SourceRef> objective = {});
 
 /// The combinations, each a scenario of its own; one where nothing is searched. Throws what
 /// check_plan() throws, and InputError (exit 2) for a key that cannot be searched, for combinations
@@ -56,7 +58,14 @@ std::uint32_t total_gpus(const Scenario& scenario);
 /// wants beyond sizes (empty for least-dram). Then fewer bytes, fewer GPUs, the order written.
 std::vector<std::uint32_t> preference_of(const SearchSpace& space,
                                          const std::vector<double>& score);
+/// The value of a variant's `index`th searched key as people name it: whole tiers by their names.
+std::string value_label(const Variant& variant, std::size_t index);
+
+/// Whether a dotted key changes how much is asked of the system.
+bool is_load_key(std::string_view key);
 /// By cell: the load that it carries, of the axes that change load.
 std::vector<double> loads_of(const SearchSpace& space);
+/// By cell: how few GPUs it takes, more is fewer.
+std::vector<double> gpu_scores(const SearchSpace& space);
 
 }  // namespace spillway

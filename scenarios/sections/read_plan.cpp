@@ -27,8 +27,8 @@ constexpr double kHuge = 1e15;
 constexpr std::int64_t kMostReplications = 1000;
 constexpr std::int64_t kMostReplicas = 1024;
 
-constexpr std::array<Names, 4> kObjectives = {"least-dram", "least-cost", "most-load",
-                                              "most-goodput-per-cost"};
+constexpr std::array<Names, 5> kObjectives = {"least-dram", "least-cost", "most-load",
+                                              "most-goodput-per-cost", "least-gpus"};
 
 /// An object of dotted keys and lists of values.
 std::vector<SearchAxis> read_axes(const ObjectReader& o, std::string_view key) {
@@ -124,10 +124,14 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   if (!plan) return;
   PlanChoice out;
   out.where = plan->where();
-  out.tier = plan->text("tier").value_or(s.tier ? s.tier->name : "dram");
-  if (!s.tier || s.tier->name != out.tier) {
-    plan->fail("tier", fmt::format("unknown tier \"{}\"; known: {}", out.tier,
-                                   s.tier ? s.tier->name : "none below hbm"));
+  if (!s.tier) {
+    plan->fail("",
+               "the scenario has no tier whose size a plan could choose; expected tiers, e.g. "
+               "[{\"name\": \"dram\", \"kind\": \"dram\", \"capacity\": \"64GiB\"}]");
+  }
+  out.tier = plan->text("tier").value_or(s.tier->name);
+  if (s.tier->name != out.tier) {
+    plan->fail("tier", fmt::format("unknown tier \"{}\"; known: {}", out.tier, s.tier->name));
   }
   read_sizes(*plan, s, out);
   out.search = read_axes(*plan, "search");

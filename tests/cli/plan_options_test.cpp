@@ -34,9 +34,26 @@ TEST_CASE("--recipe fills in a plan and says what it set", "[cli]") {
                                "{\"tiers.0.eviction\":[\"lru\",\"arc\",\"s3fifo\",\"lfu\"]}"));
   CHECK_THAT(said, !ContainsSubstring("plan.sizes"));  // which the scenario gives
   REQUIRE(document["results"]["points"].size() == 8);
-  CHECK(document["results"]["points"][3]["name"] == "1GiB + arc");
+  CHECK(document["results"]["points"][3]["name"] == "1GiB, eviction=arc");
   CHECK(document["results"]["recommended_values"]["tiers.0.eviction"] == "lru");
   refused(with(steady(scene), {"--recipe", "compare-policy"}), 2, "compare-policies");
+}
+
+TEST_CASE("recipes of load and of GPUs pin the size and answer in their words", "[cli]") {
+  const Scene scene;
+  const Args one = with(steady(scene), {"--set", "plan.sizes=[\"1GiB\"]", "--replications", "1"});
+  const json gpus = test::document_of(with(one, {"--recipe", "how-many-gpus"}))["results"];
+  CHECK(gpus["points"].size() == 8);
+  CHECK_THAT(gpus["verdict"].get<std::string>(),
+             ContainsSubstring("1 GPU (fleet.replicas=1) meets the SLO at 1GiB of dram: "));
+  // 64 requests in 6.3 s are 10.16 a second, three times as many 30.5.
+  const json load = test::document_of(with(one, {"--recipe", "max-rate-under-slo"}))["results"];
+  CHECK(load["points"].size() == 16);
+  CHECK_THAT(load["verdict"].get<std::string>(),
+             ContainsSubstring("The most load that meets the SLO at 1GiB of dram is 3x of the "
+                               "recorded rate = 30.5 requests/s (the most tried: try more): "));
+  refused(with(steady(scene), {"--recipe", "how-many-gpus"}), 2,
+          "plan.sizes: [\"0GiB\",\"1GiB\"] contradicts the recipe how-many-gpus");
 }
 
 TEST_CASE("--objective replaces the scenario's", "[cli]") {

@@ -130,12 +130,36 @@ TEST_CASE("an --out whose report cannot be written leaves no document", "[cli]")
   CHECK(scene.listing() == "out s.json t.jsonl");
 }
 
-TEST_CASE("a scenario without slo or plan is refused by plan and taken by run", "[cli]") {
+TEST_CASE("a scenario without a plan is planned with defaults, and says which", "[cli]") {
   const Scene scene;
-  refused({"plan", scene.scenario, "--set", "plan=null"}, 2, "s.json: plan: missing; expected ");
-  refused({"plan", scene.scenario, "--set", "slo=[]"}, 2,
+  const json document =
+      test::document_of({"plan", scene.scenario, "--set", "plan=null", "--replications", "1"});
+  CHECK(document["results"]["objective"] == "least-dram");
+  CHECK(document["results"]["points"].size() > 2);
+  CHECK(document["warnings"][0] ==
+        "the scenario has no plan: its objective is least-dram, and sizes of dram are chosen from "
+        "the workload");
+}
+
+TEST_CASE("a scenario without slo or tiers is refused by plan and taken by run", "[cli]") {
+  const Scene scene;
+  refused({"plan", scene.scenario, "--set", "plan=null", "--set", "slo=[]"}, 2,
           "s.json: slo: missing; expected at least");
+  refused(
+      {"plan", scene.scenario, "--set", "plan=null", "--set", "tiers=null", "--set", "links=null"},
+      2, "s.json: plan: the scenario has no tier whose size a plan could choose");
   CHECK(test::spillway({"run", scene.scenario, "--set", "plan=null", "--set", "slo=[]"}).code == 0);
+}
+
+TEST_CASE("an option that does not do is named, not the file", "[cli]") {
+  const Scene scene;
+  const auto with = [&](const char* option, const char* value) {
+    return Args{"plan", scene.scenario, option, value};
+  };
+  refused(with("--objective", "least-cost"), 2, "--objective: plan.objective: least-cost needs");
+  refused(with("--objective", "cheapest"), 2, "--objective: plan.objective: unknown objective");
+  refused(with("--max-runs", "none"), 2, "--max-runs: plan.max_runs: expected");
+  refused(with("--replications", "0"), 2, "--replications: plan.replications: expected");
 }
 
 TEST_CASE("bad sizes are refused", "[cli]") {

@@ -30,7 +30,7 @@ TEST_CASE("sweep plan shows cells and cost, and makes the campaign at once or no
   const json& results = dry["results"];
   CHECK(results["runs"] == 6);
   CHECK(results["cells"].size() == 6);
-  CHECK(results["cells"][5]["name"] == "4GiB + fifo");
+  CHECK(results["cells"][5]["name"] == "capacity=4GiB, eviction=fifo");
   CHECK(results["cells"][5]["values"]["tiers.0.capacity"] == "4GiB");
   CHECK(results["sim"]["core_hours"].get<double>() > 0);
 

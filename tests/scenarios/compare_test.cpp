@@ -45,11 +45,20 @@ TEST_CASE("variants are every combination, the last key changing fastest", "[sce
   const VariantSet set = make_variants(chat(), parse_varied(vary), Texts{"inf"});
   std::vector<std::string> names;
   for (const Variant& v : set.variants) names.push_back(v.name);
-  CHECK(names ==
-        Texts{"lru + 1GiB", "lru + 2GiB", "lru + inf", "fifo + 1GiB", "fifo + 2GiB", "fifo + inf"});
+  CHECK(names == Texts{"eviction=lru, capacity=1GiB", "eviction=lru, capacity=2GiB",
+                       "eviction=lru, capacity=inf", "eviction=fifo, capacity=1GiB",
+                       "eviction=fifo, capacity=2GiB", "eviction=fifo, capacity=inf"});
   CHECK(set.baseline == 2);
   CHECK(set.variants[4].scenario.tier->eviction.text() == "fifo");
   CHECK(set.variants[4].scenario.tier->capacity.count == std::int64_t{2} << 30);
+}
+
+TEST_CASE("names show as much of a key as tells it from the others", "[scenarios]") {
+  CHECK(short_keys(Texts{"fleet.replicas", "tiers.0.eviction"}) == Texts{"replicas", "eviction"});
+  CHECK(short_keys(Texts{"tiers.0.eviction", "tiers.1.eviction", "workload.speed"}) ==
+        Texts{"tiers.0.eviction", "tiers.1.eviction", "speed"});
+  CHECK(short_keys(Texts{"engine.eviction", "tiers.0.eviction", "tiers"}) ==
+        Texts{"engine.eviction", "tiers.0.eviction", "tiers"});
 }
 
 TEST_CASE("commas in brackets and quotes do not separate", "[scenarios]") {

@@ -20,5 +20,10 @@ void apply_decision_table(PlanResult& plan, const PlanFacts& facts);
 void compare_rules_of_thumb(PlanResult& plan, const PlanFacts& facts);
 /// How far the recommendation is from failing, part by part.
 void find_headroom(PlanResult& plan, const PlanFacts& facts);
+/// The verdict: what is recommended, in the words of the objective.
+void write_headline(PlanResult& plan, const PlanFacts& facts);
+
+/// What the objective wants of each cell beyond its size, as preference_of() takes it.
+std::vector<double> objective_scores(const PlanResult& plan, const PlanFacts& facts);
 
 }  // namespace spillway

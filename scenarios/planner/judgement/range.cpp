@@ -37,19 +37,6 @@ void note_losses(PlanResult& plan, const PlanFacts& facts) {
   }
 }
 
-/// What the objective wants of each cell beyond its size, as preference_of() takes it.
-std::vector<double> scores(const PlanResult& plan, const PlanFacts& facts) {
-  if (plan.objective == name_of(Objective::kMostLoad)) return loads_of(facts.space());
-  const bool cheap = plan.objective == name_of(Objective::kLeastCost);
-  const bool goodput = plan.objective == name_of(Objective::kMostGoodputPerCost);
-  if (!plan.cost || (!cheap && !goodput)) return {};
-  std::vector<double> out(plan.points.size(), std::numeric_limits<double>::lowest());
-  for (const CellCost& cell : plan.cost->cells) {
-    out[cell.point] = cheap ? -cell.per_month : cell.goodput_per_cost;
-  }
-  return out;
-}
-
 /// With confidence, or as far as it was tried.
 bool meets(const PlanPoint& point) {
   return point.feasible || point.verdict == CellVerdict::kLooksMet;
@@ -59,7 +46,7 @@ bool meets(const PlanPoint& point) {
 /// nearest to it.
 int second(const PlanResult& plan, const PlanFacts& facts) {
   int nearest = -1;
-  for (const std::uint32_t cell : preference_of(facts.space(), scores(plan, facts))) {
+  for (const std::uint32_t cell : preference_of(facts.space(), objective_scores(plan, facts))) {
     const int i = static_cast<int>(cell);
     if (i == plan.recommended || facts.point(i).cold_limited) continue;
     if (meets(facts.point(i))) return i;
@@ -143,7 +130,8 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   const std::uint32_t gpus = total_gpus(cell(plan.runner_up).scenario);
   const std::uint32_t own_gpus = total_gpus(cell(plan.recommended).scenario);
   if (other.unbounded) return "has no bound; " + figures;
-  if (bytes > 0) {
+  const bool by_gpus = plan.objective == name_of(Objective::kLeastGpus) && gpus > own_gpus;
+  if (bytes > 0 && !by_gpus) {
     return fmt::format("takes {} more {} for the same SLO; {}",
                        format_bytes(static_cast<double>(bytes)), plan.tier, figures);
   }
@@ -158,6 +146,19 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
 }
 
 }  // namespace
+
+std::vector<double> objective_scores(const PlanResult& plan, const PlanFacts& facts) {
+  if (plan.objective == name_of(Objective::kMostLoad)) return loads_of(facts.space());
+  if (plan.objective == name_of(Objective::kLeastGpus)) return gpu_scores(facts.space());
+  const bool cheap = plan.objective == name_of(Objective::kLeastCost);
+  const bool goodput = plan.objective == name_of(Objective::kMostGoodputPerCost);
+  if (!plan.cost || (!cheap && !goodput)) return {};
+  std::vector<double> out(plan.points.size(), std::numeric_limits<double>::lowest());
+  for (const CellCost& cell : plan.cost->cells) {
+    out[cell.point] = cheap ? -cell.per_month : cell.goodput_per_cost;
+  }
+  return out;
+}
 
 void find_range(PlanResult& plan, const PlanFacts& facts) {
   if (plan.undecided) return;  // which sizes meet it is what is not known

@@ -1,0 +1,131 @@
+// The first sentence of a plan answers what its objective asks, in figures that can be worked out.
+#include "scenarios/experiment/trial.hpp"
+#include "scenarios/planner/judgement/parts.hpp"
+#include "tests/scenarios/run_setup.hpp"
+
+namespace spillway::test {
+namespace {
+
+/// 50 requests a second apart, six documents of 32 blocks in turn (judgement_test.cpp).
+Workload cycle() {
+  return repeating(50, 6, 1000, 1);
+}
+
+struct Told {
+  std::vector<std::string> assignments;
+  std::vector<bool> feasible;  ///< by cell
+  int recommended = -1;
+  std::vector<double> per_month{};  ///< by cell, in USD; none: no prices
+};
+
+/// The headline where cells came out as told.
+std::string headline(const Told& told) {
+  JsonSource source = JsonSource::from_text("s.json", joined(reference_lines()));
+  for (const std::string& assignment : told.assignments) source.set(assignment);
+  const Workload workload = cycle();
+  const SearchSpace space = make_search_space(
+      plan_variants(source), [&](const Scenario&) -> const Workload& { return workload; });
+  REQUIRE(space.cells.size() == told.feasible.size());
+  PlanResult plan;
+  plan.tier = "dram";
+  plan.objective = name_of(space.variants.front().scenario.plan->objective);
+  plan.recommended = told.recommended;
+  plan.binding = "compute: too slow";
+  for (std::size_t i = 0; i < space.cells.size(); ++i) {
+    PlanPoint point;
+    point.name = space.cells[i].name;
+    point.capacity = space.cells[i].capacity;
+    point.feasible = told.feasible[i];
+    point.run = run_trial(space.cells[i].scenario, workload).run;
+    plan.points.push_back(std::move(point));
+  }
+  if (!told.per_month.empty()) {
+    plan.cost.emplace().currency = "USD";
+    for (std::size_t i = 0; i < told.per_month.size(); ++i) {
+      CellCost cost;
+      cost.point = static_cast<std::uint32_t>(i);
+      cost.per_month = told.per_month[i];
+      cost.goodput_per_cost = 1000 / told.per_month[i];
+      plan.cost->cells.push_back(cost);
+    }
+  }
+  write_headline(plan, PlanFacts(plan, space, workload));
+  return plan.verdict;
+}
+
+constexpr const char* kTwoSizes = R"(plan.sizes=["0GiB", "1GiB"])";
+constexpr const char* kOneSize = R"(plan.sizes=["1GiB"])";
+constexpr const char* kPrices = "plan.prices=prices.json";
+
+TEST_CASE("least-dram names the size, the searched values by their keys, and the size below",
+          "[scenarios][planner]") {
+  const std::string text =
+      headline({{kTwoSizes, R"(plan.search={"tiers.0.eviction": ["lru", "fifo"]})"},
+                {false, false, false, true},
+                3});
+  CHECK_THAT(text, ContainsSubstring("The smallest dram tried that meets the SLO is 1GiB with "
+                                     "eviction=fifo (0GiB misses it): p99_ttft_ms is "));
+}
+
+TEST_CASE("least-gpus counts GPUs and says what fewer of them do", "[scenarios][planner]") {
+  const std::vector<std::string> fleet = {kOneSize, "plan.objective=least-gpus",
+                                          R"(plan.search={"fleet.replicas": [1, 2, 3]})"};
+  CHECK_THAT(headline({fleet, {false, false, true}, 2}),
+             ContainsSubstring("3 GPUs (fleet.replicas=3) meet the SLO with 1GiB of dram each "
+                               "(2 GPUs, replicas=2: misses it): p99_ttft_ms is "));
+  CHECK_THAT(headline({fleet, {true, true, true}, 0}),
+             ContainsSubstring("1 GPU (fleet.replicas=1) meets the SLO at 1GiB of dram: "));
+  CHECK_THAT(headline({fleet, {false, false, false}, -1}),
+             ContainsSubstring("No number of GPUs tried meets the SLO. "));
+}
+
+TEST_CASE("most-load says the rate that the speed comes to, and the next load tried",
+          "[scenarios][planner]") {
+  // 49 gaps of a second at twice the speed: 50 requests in 24.5 s are 2.04 a second.
+  const std::vector<std::string> speeds = {kOneSize, "plan.objective=most-load",
+                                           R"(plan.search={"workload.speed": [1, 2, 2.5]})"};
+  CHECK_THAT(headline({speeds, {true, true, false}, 1}),
+             ContainsSubstring("The most load that meets the SLO at 1GiB of dram is 2x of the "
+                               "recorded rate = 2.04 requests/s (2.5x of the recorded rate: misses "
+                               "it): p99_ttft_ms is "));
+  CHECK_THAT(headline({speeds, {true, true, true}, 2}),
+             ContainsSubstring("requests/s (the most tried: try more): "));
+  CHECK_THAT(headline({speeds, {false, false, false}, -1}),
+             ContainsSubstring("No load tried meets the SLO. "));
+}
+
+TEST_CASE("most-load of a closed loop counts clients", "[scenarios][planner]") {
+  const std::string text =
+      headline({{kOneSize, "plan.objective=most-load", "workload.arrival=closed-loop",
+                 "workload.concurrency=1", R"(plan.search={"workload.concurrency": [1, 4]})"},
+                {true, false},
+                0});
+  CHECK_THAT(text, ContainsSubstring("at 1GiB of dram is 1 client (4 clients: misses it): "));
+}
+
+TEST_CASE("costs are told in money, with the cheaper cell that does not do",
+          "[scenarios][planner]") {
+  const std::vector<std::string> policies = {kOneSize, kPrices,
+                                             R"(plan.search={"fleet.replicas": [1, 2, 3]})"};
+  const auto with = [&](const char* objective) {
+    std::vector<std::string> out = policies;
+    out.emplace_back(objective);
+    return out;
+  };
+  CHECK_THAT(
+      headline({with("plan.objective=least-cost"), {false, true, true}, 1, {500, 1000, 2000}}),
+      ContainsSubstring("The cheapest configuration that meets the SLO is 1GiB, replicas=2, "
+                        "USD 1,000 a month (1GiB, replicas=1, USD 500 a month: misses "
+                        "it): "));
+  // 1,000 requests within the SLO a month for 1,000 USD.
+  CHECK_THAT(
+      headline({with("plan.objective=most-goodput-per-cost"),
+                {false, true, true},
+                1,
+                {500, 1000, 2000}}),
+      ContainsSubstring("serves most requests for its price is 1GiB, replicas=2, 1.00 requests "
+                        "within the SLO per USD: "));
+}
+
+}  // namespace
+}  // namespace spillway::test
