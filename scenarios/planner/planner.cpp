@@ -11,6 +11,7 @@
 #include "scenarios/planner/judgement.hpp"
 #include "scenarios/planner/search_space.hpp"
 #include "scenarios/planner/selection.hpp"
+#include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/run_metrics.hpp"
 
@@ -37,7 +38,8 @@ class Planner {
     result.notes = space_.notes;
     const auto cells = static_cast<std::uint64_t>(space_.cells.size());
     const bool replicated = choice_.replications > 1;
-    runner_.expect(replicated ? (1 + kScreening) * cells + kFinalRuns : cells);
+    const std::uint64_t runs = replicated ? (1 + kScreening) * cells + kFinalRuns : cells;
+    runner_.expect(runs + consequence_runs(space_, runs));
     run_workload_itself();
     if (choice_.replications > 1) {
       decide_by_replicates();
@@ -45,7 +47,7 @@ class Planner {
       decide_by_itself();
     }
     name_size();
-    add_consequences(result, space_, trials_, prices_, runner_);
+    add_consequences(result, space_, trials_, prices_, replication(), runner_);
     judge(result, space_, runner_.workload(first()));
     if (result.undecided) result.verdict = undecided_verdict();
     for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
@@ -223,6 +225,12 @@ class Planner {
     result.recommended = selection.undecided ? -1 : selection.recommended;
     result.undecided = selection.undecided;
     result.would_decide = selection.would_decide;
+    if (selection.undecided) {
+      if (auto found = too_short(result, space_, runner_.replicate(first(), 0))) {
+        result.would_decide = std::move(found->would_decide);
+        too_short_ = std::move(found->why);
+      }
+    }
     result.confidence->stages = selection.stages;
     result.confidence->stop_reason = selection.stop_reason;
     result.confidence->boundary = selection.boundary;
@@ -256,6 +264,10 @@ class Planner {
   }
 
   std::string undecided_verdict() const {
+    if (!too_short_.empty()) {
+      return fmt::format("Not decided: {}. What would decide: {}", too_short_,
+                         out_.result.would_decide);
+    }
     return fmt::format("Not decided at {} confidence with this budget. What would decide: {}",
                        format_percent(choice_.confidence), out_.result.would_decide);
   }
@@ -267,6 +279,7 @@ class Planner {
   bool other_recordings_;
   PlanOutcome out_;
   CellTrials trials_;
+  std::string too_short_;  ///< why nothing could be judged
 };
 
 TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& options) {
@@ -277,6 +290,7 @@ TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& o
   out.budget_s = options.budget_s;
   out.reading = options.reading;
   out.progress = options.progress;
+  out.phase = options.phase;
   out.interrupted = options.interrupted;
   return out;
 }
