@@ -105,9 +105,9 @@ TEST_CASE("a time budget that is spent leaves consequences out with a note",
 
 TEST_CASE("a workload too short to fill any size says how long it would have to be",
           "[scenarios][planner]") {
-  // Replicates of 20 requests bring ten documents of 32 blocks and 20 answers of a token, 321
-  // blocks; four bins are too few to tell whether the hit ratio stands. HBM has 2,047: to be full
-  // by the middle it takes 2 x 2,047 / 321.25 x 20 = 255 requests.
+  // The first replicate draws eight of ten documents: 8 x 32 blocks and 20 answers of a token are
+  // 257; four bins are too few to tell whether the hit ratio stands. HBM has 2,047: to be full by
+  // the middle it takes 2 x 2,047 / 257.25 x 20 = 319 requests.
   const PlanResult plan =
       plan_sizes(reference_with({"plan.replications=10", "workload.replication.requests=20",
                                  "plan.sizes=[\"0blocks\", \"64blocks\"]"}),
@@ -116,9 +116,9 @@ TEST_CASE("a workload too short to fill any size says how long it would have to 
   CHECK(plan.undecided);
   CHECK_THAT(plan.verdict,
              ContainsSubstring("Not decided: the workload is too short for every size tried. A "
-                               "replicate of it is 20 requests, which bring 321 blocks") &&
-                 ContainsSubstring("has room for 2,048 in HBM") && !ContainsSubstring("budget"));
-  CHECK_THAT(plan.would_decide, ContainsSubstring("about 256 requests like these"));
+                               "replicate of it is 20 requests, which bring 257 blocks") &&
+                 ContainsSubstring("has room for 2,047 in HBM") && !ContainsSubstring("budget"));
+  CHECK_THAT(plan.would_decide, ContainsSubstring("about 319 requests like these"));
 }
 
 }  // namespace
