@@ -38,8 +38,27 @@ struct RuleOfThumb {
   bool agrees = false;
 };
 
+/// The cell that comes nearest to the SLO, run once more on the workload itself with one thing
+/// changed: what brings it nearest is what binds.
+struct Counterfactual {
+  std::string kind;    ///< compute, bandwidth, capacity, hbm, admission; load: asked less of it
+  std::string change;  ///< in words, e.g. "twice the compute speed"
+  double value = 0;    ///< of the target that is missed most as it is
+  double margin = 0;   ///< of the tightest target, as a share of it
+  bool met = false;    ///< every target, in this one run
+};
+
+struct Counterfactuals {
+  std::string cell;                 ///< what was changed
+  std::string target;               ///< the one that is missed most as it is
+  Counterfactual base;              ///< nothing changed
+  std::vector<Counterfactual> all;  ///< in the order asked
+  std::vector<std::string> notes;   ///< what could not be asked, with why
+};
+
 struct PlanJudgement {
   std::string binding_kind;  ///< capacity, policy, bandwidth, compute, admission, none
+  std::optional<Counterfactuals> counterfactuals;  ///< of a plan that recommends nothing
   std::vector<HeadroomPart> headroom;
   std::vector<DecisionRow> decision_table;
   std::vector<NamedVerdict> verdicts;
@@ -62,7 +81,8 @@ struct CellCost {
   double per_month = 0;
   std::optional<double> per_million_tokens;  ///< read and written; none: the run had none
   double goodput_per_cost = 0;  ///< requests that meet every target, per unit of currency
-  bool on_front = false;        ///< not dominated in (cost, attainment)
+  bool on_front = false;        ///< attains more than every cheaper cell, by more than noise
+  bool within_noise = false;    ///< attains more than a cheaper one, and that may be noise
 };
 
 struct CostItem {

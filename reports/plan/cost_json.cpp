@@ -26,14 +26,19 @@ json cell_json(const CellCost& cell) {
   json out = {{"point", cell.point},
               {"per_month", cell.per_month},
               {"goodput_per_cost", cell.goodput_per_cost},
-              {"on_front", cell.on_front}};
+              {"on_front", cell.on_front},
+              {"within_noise", cell.within_noise}};
   if (cell.per_million_tokens) out["per_million_tokens"] = *cell.per_million_tokens;
   return out;
 }
 
 CellCost cell_from_json(const json& j) {
-  return {j.at("point"), j.at("per_month"), number_in(j, "per_million_tokens"),
-          j.at("goodput_per_cost"), j.at("on_front")};
+  return {j.at("point"),
+          j.at("per_month"),
+          number_in(j, "per_million_tokens"),
+          j.at("goodput_per_cost"),
+          j.at("on_front"),
+          j.at("within_noise")};
 }
 
 }  // namespace

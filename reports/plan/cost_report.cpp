@@ -53,7 +53,9 @@ Table cells_table(const PlanResult& plan) {
                           cell.per_million_tokens ? format_real(*cell.per_million_tokens) : "-",
                           format_real(cell.goodput_per_cost),
                           standing(plan, plan.points[cell.point]),
-                          cell.on_front ? "yes" : "dominated"});
+                          cell.on_front       ? "yes"
+                          : cell.within_noise ? "within noise"
+                                              : "dominated"});
   }
   return table;
 }
@@ -107,6 +109,10 @@ Section regret_section(const PlanResult& plan) {
     }
     std::vector<std::string> cells = {name_of_cell(plan, row.point)};
     for (const auto& one : row.by_demand) cells.push_back(one ? format_real(*one) : "misses");
+    const CellVerdict verdict = plan.points[row.point].verdict;
+    if (!row.by_demand.empty() && !row.by_demand[0] && verdict == CellVerdict::kLooksMet) {
+      cells[1] = "not backed";
+    }
     cells.push_back(format_real(row.worst));
     cells.push_back(format_count(row.missed));
     table.rows.push_back(std::move(cells));

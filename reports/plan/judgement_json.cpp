@@ -9,6 +9,56 @@ namespace spillway {
 
 using nlohmann::json;
 
+namespace {
+
+json to_json(const Counterfactual& row) {
+  return {{"kind", row.kind},
+          {"change", row.change},
+          {"value", row.value},
+          {"margin", row.margin},
+          {"met", row.met}};
+}
+
+Counterfactual counterfactual_from_json(const json& j) {
+  return {j.at("kind"), j.at("change"), j.at("value"), j.at("margin"), j.at("met")};
+}
+
+json to_json(const Counterfactuals& tried) {
+  json changes = json::array();
+  for (const Counterfactual& row : tried.all) changes.push_back(to_json(row));
+  return {{"cell", tried.cell},
+          {"target", tried.target},
+          {"base", to_json(tried.base)},
+          {"changes", changes},
+          {"notes", tried.notes}};
+}
+
+Counterfactuals counterfactuals_from_json(const json& j) {
+  Counterfactuals out;
+  out.cell = j.at("cell");
+  out.target = j.at("target");
+  out.base = counterfactual_from_json(j.at("base"));
+  for (const json& row : j.at("changes")) out.all.push_back(counterfactual_from_json(row));
+  out.notes = j.at("notes").get<std::vector<std::string>>();
+  return out;
+}
+
+Table counterfactuals_table(const Counterfactuals& tried) {
+  Table table;
+  table.title = fmt::format(
+      "What would bring {} nearer to the SLO, in a run of the workload itself", tried.cell);
+  table.header = {"change", tried.target, "margin of the tightest target", "SLO in that run"};
+  const auto add = [&](const Counterfactual& row) {
+    table.rows.push_back({row.change, format_real(row.value), format_percent(row.margin),
+                          row.met ? "met" : "missed"});
+  };
+  add(tried.base);
+  for (const Counterfactual& row : tried.all) add(row);
+  return table;
+}
+
+}  // namespace
+
 void add_judgement(const PlanResult& plan, json& results) {
   const PlanJudgement& j = plan.judgement;
   results["binding_kind"] = j.binding_kind;
@@ -31,6 +81,7 @@ void add_judgement(const PlanResult& plan, json& results) {
   for (const RuleOfThumb& rule : j.rules_of_thumb) {
     rules.push_back({{"rule", rule.rule}, {"here", rule.here}, {"agrees", rule.agrees}});
   }
+  if (j.counterfactuals) results["counterfactuals"] = to_json(*j.counterfactuals);
   if (plan.flags) results["flags"] = to_json(*plan.flags);
 }
 
@@ -49,6 +100,9 @@ void read_judgement(const json& results, PlanResult& plan) {
   }
   for (const json& rule : results.at("rules_of_thumb")) {
     out.rules_of_thumb.push_back({rule.at("rule"), rule.at("here"), rule.at("agrees")});
+  }
+  if (results.contains("counterfactuals")) {
+    out.counterfactuals = counterfactuals_from_json(results.at("counterfactuals"));
   }
   if (results.contains("flags")) plan.flags = flags_from_json(results.at("flags"));
 }
@@ -78,6 +132,7 @@ std::vector<std::string> judgement_sentences(const PlanResult& plan, Detail deta
 std::vector<Table> judgement_tables(const PlanResult& plan) {
   const PlanJudgement& j = plan.judgement;
   std::vector<Table> out;
+  if (j.counterfactuals) out.push_back(counterfactuals_table(*j.counterfactuals));
   if (!j.headroom.empty()) {
     Table& table = out.emplace_back();
     table.title = "Headroom";

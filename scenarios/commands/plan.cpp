@@ -95,6 +95,9 @@ int run(const PlanVerb& verb) {
     reading.finish();
     planning.update(done, total);
   };
+  options.phase = [&](std::string_view phase) {
+    planning.rename(fmt::format("planning, {}", phase));
+  };
   options.other_recordings = verb.other_recordings;
   Interrupt interrupt;
   options.interrupted = [&] { return interrupt.raised(); };

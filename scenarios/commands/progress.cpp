@@ -27,6 +27,11 @@ Progress::~Progress() {
   finish();
 }
 
+void Progress::rename(std::string label) {
+  const std::lock_guard lock(mutex_);
+  label_ = std::move(label);
+}
+
 void Progress::update(std::uint64_t done, std::uint64_t total) {
   if (!enabled_) return;
   const std::lock_guard lock(mutex_);

@@ -19,6 +19,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// From here on the work is this.
+  void rename(std::string label);
   /// `total` 0 means unknown.
   void update(std::uint64_t done, std::uint64_t total);
   /// Wipes the bar.

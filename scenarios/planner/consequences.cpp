@@ -1,8 +1,11 @@
 #include "scenarios/planner/consequences.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "scenarios/planner/cost.hpp"
+#include "scenarios/planner/counterfactuals.hpp"
 #include "scenarios/planner/regret.hpp"
 #include "scenarios/planner/sensitivity.hpp"
 
@@ -43,6 +46,127 @@ std::vector<Attainments> attainments_of(const CellTrials& trials) {
   return out;
 }
 
+class Consequences {
+ public:
+  Consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
+               const std::optional<Prices>& prices, TrialRunner& runner)
+      : plan_(plan),
+        space_(space),
+        choice_(*space.variants.front().scenario.plan),
+        trials_(trials),
+        prices_(prices ? &*prices : nullptr),
+        runner_(runner),
+        replicates_(replicates_of(plan, trials)) {
+    const auto at = static_cast<std::size_t>(std::max(0, plan.recommended));
+    const Scenario& scenario = space.cells[at].scenario;
+    WhatIfSource source;
+    source.replicate = [&runner, &scenario](std::uint32_t r) -> const Workload& {
+      return runner.replicate(scenario, r);
+    };
+    source.seed = scenario.seed;
+    source.seed_of = [&runner, &scenario](std::uint32_t r) {
+      return r == kWorkloadItself ? scenario.seed : runner.replicates(scenario).seed(r);
+    };
+    run_ = what_if_runs(
+        source, runner.threads(),
+        [&runner] {
+          if (runner.out_of_time()) throw OutOfTime();
+        },
+        [&runner] { runner.ran_one(); });
+  }
+
+  void add(Replication replication) {
+    plan_.cost =
+        find_cost({cells_of(plan_, space_), prices_, attainments_of(trials_), replication});
+    const std::uint64_t demands = demand_runs();
+    const std::uint64_t factors = choice_.sensitivity && plan_.recommended >= 0
+                                      ? sensitivity_budget(runner_.done() + demands)
+                                      : 0;
+    // The demands are asked before the rest, so what they leave of a budget is the others'.
+    runner_.expect(capped(demands + factors));
+    if (demands > 0) add_regret();
+    if (factors > 0) add_sensitivity(factors);
+    if (plan_.recommended < 0) add_counterfactuals();
+  }
+
+ private:
+  /// Without a budget.
+  std::uint64_t demand_runs() const {
+    return choice_.demand.size() * space_.cells.size() * replicates_.size();
+  }
+
+  /// Of plan.max_runs; nothing where there is no such limit.
+  std::optional<std::uint64_t> left() const {
+    if (choice_.max_runs == 0) return std::nullopt;
+    return choice_.max_runs - std::min(choice_.max_runs, runner_.done());
+  }
+  std::uint64_t capped(std::uint64_t runs) const { return std::min(runs, left().value_or(runs)); }
+
+  /// Whether `least` runs may be made; notes what is left out where they may not.
+  bool allowed(const char* what, std::uint64_t least) {
+    if (runner_.out_of_time()) {
+      plan_.notes.push_back(fmt::format("{} left out: the time budget is spent", what));
+      return false;
+    }
+    const std::optional<std::uint64_t> runs = left();
+    if (!runs || *runs >= least) return true;
+    plan_.notes.push_back(
+        fmt::format("{} left out: {} of plan.max_runs, {}, are left, and it takes {} at least",
+                    what, *runs, choice_.max_runs, least));
+    return false;
+  }
+
+  void add_regret() {
+    if (!allowed("Regret over plan.demand is", choice_.demand.size())) return;
+    runner_.begin("demand scenarios");
+    try {
+      plan_.regret = find_regret({cells_of(plan_, space_), choice_.demand, choice_.objective,
+                                  prices_, replicates_, run_, left().value_or(0)});
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back(
+          "Regret over plan.demand is left out: the time budget ended amid its runs");
+    }
+  }
+
+  void add_sensitivity(std::uint64_t budget) {
+    if (!allowed("Sensitivity is", 1)) return;
+    runner_.begin("sensitivity");
+    runner_.expect(capped(budget));
+    plan_.sensitivity =
+        find_sensitivity({cells_of(plan_, space_), replicates_, run_, capped(budget)});
+    if (!plan_.sensitivity || !plan_.sensitivity->rows.empty()) return;
+    if (runner_.out_of_time()) {
+      plan_.sensitivity.reset();
+      plan_.notes.emplace_back("Sensitivity is left out: the time budget ended amid its runs");
+    }
+  }
+
+  void add_counterfactuals() {
+    // A plan that a budget ended has said so.
+    if (plan_.undecided && (runner_.out_of_time() || left().value_or(2) < 2)) return;
+    if (!allowed("What would bring the nearest cell to the SLO is", 2)) return;
+    runner_.begin("what would help");
+    runner_.expect(capped(kCounterfactualRuns));
+    try {
+      plan_.judgement.counterfactuals =
+          find_counterfactuals({cells_of(plan_, space_), run_, left().value_or(0)});
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back(
+          "What would bring the nearest cell to the SLO is left out: the time budget ended amid "
+          "its runs");
+    }
+  }
+
+  PlanResult& plan_;
+  const SearchSpace& space_;
+  const PlanChoice& choice_;
+  const CellTrials& trials_;
+  const Prices* prices_;
+  TrialRunner& runner_;
+  std::vector<std::uint32_t> replicates_;
+  WhatIfBatch run_;
+};
+
 }  // namespace
 
 std::optional<Prices> prices_of(const PlanChoice& choice) {
@@ -68,33 +192,19 @@ std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
   return out;
 }
 
+std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs) {
+  const PlanChoice& plan = *space.variants.front().scenario.plan;
+  const std::uint64_t each = plan.replications > 1 ? kMostReplicates : 1;
+  std::uint64_t out = plan.demand.size() * space.cells.size() * each;
+  if (plan.sensitivity) out += sensitivity_budget(runs + out);
+  if (plan.max_runs == 0) return out;
+  return std::min(out, plan.max_runs - std::min(plan.max_runs, runs));
+}
+
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
-                      const std::optional<Prices>& prices, TrialRunner& runner) {
-  const Scenario& first = space.variants.front().scenario;
-  const Prices* const given = prices ? &*prices : nullptr;
-  const std::vector<Attainments> attainment = attainments_of(trials);
-  plan.cost =
-      find_cost({cells_of(plan, space), given, attainment, runner.replicates(first).replication()});
-  const auto best = static_cast<std::size_t>(std::max(0, plan.recommended));
-  const Scenario& scenario = space.cells[best].scenario;
-  WhatIfSource source;
-  source.replicate = [&](std::uint32_t r) -> const Workload& {
-    return runner.replicate(scenario, r);
-  };
-  source.seed = scenario.seed;
-  const WhatIfBatch run = what_if_runs(source, runner.threads(), [&] { runner.ran_one(); });
-  const std::vector<std::uint32_t> replicates = replicates_of(plan, trials);
-  const std::uint64_t budget = sensitivity_budget(runner.done());
-  if (!first.plan->demand.empty()) {
-    plan.regret = find_regret({cells_of(plan, space), first.plan->demand, first.plan->objective,
-                               given, replicates, run, 0});
-  }
-  if (first.plan->sensitivity && plan.recommended >= 0 && runner.out_of_time()) {
-    plan.notes.emplace_back("Sensitivity is left out: the time budget is spent");
-  } else if (first.plan->sensitivity && plan.recommended >= 0) {
-    runner.expect(budget);
-    plan.sensitivity = find_sensitivity({cells_of(plan, space), replicates, run, budget});
-  }
+                      const std::optional<Prices>& prices, Replication replication,
+                      TrialRunner& runner) {
+  Consequences(plan, space, trials, prices, runner).add(replication);
 }
 
 }  // namespace spillway

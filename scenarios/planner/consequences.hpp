@@ -1,5 +1,5 @@
 // What follows from a plan's cells beyond which one is best: what they cost, how they do under
-// other demand, and what would change the answer.
+// other demand, what would change the answer, or what would bring one about where there is none.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,15 @@ std::optional<Prices> prices_of(const PlanChoice& choice);
 std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
                               const std::optional<Prices>& prices);
 
-/// Fills cost, regret and sensitivity of `plan`, whose cells are judged.
+/// Runs that add_consequences() may make behind `runs` others, for the progress: what it is
+/// allowed, of which it seldom takes all.
+std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs);
+
+/// Fills cost, regret, sensitivity and counterfactuals of `plan`, whose cells are judged. Keeps to
+/// plan.max_runs and to the runner's time, and notes what was left out for want of either.
+/// `replication` is how the trials' replicates are related.
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
-                      const std::optional<Prices>& prices, TrialRunner& runner);
+                      const std::optional<Prices>& prices, Replication replication,
+                      TrialRunner& runner);
 
 }  // namespace spillway

@@ -3,10 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <set>
 
 #include "reports/format.hpp"
-#include "sim/error.hpp"
+#include "sim/student_t.hpp"
 
 namespace spillway {
 
@@ -35,15 +37,22 @@ Shared shared(const Attainments& a, const Attainments& b) {
   return out;
 }
 
-/// Whether a cell that costs less attains no less than the other, as far as one can tell.
-bool attains_no_less(const Attainments& cheaper, const Attainments& dearer,
-                     Replication replication) {
-  const Shared both = shared(cheaper, dearer);
-  if (both.a.empty()) return false;
-  if (cheaper.size() == 1 && dearer.size() == 1) return both.a[0] >= both.b[0];
+/// How far one mean attainment is above another, and the noise of that. With a single run of each
+/// there is no telling noise: none is assumed.
+struct Above {
+  double mean = 0;
+  double noise = 0;
+};
+
+Above above(const FrontCell& a, const FrontCell& b, Replication replication) {
+  const Shared both = shared(a.attainment, b.attainment);
+  if (both.a.size() < 2) return {a.own - b.own, 0};
   const PairedDifference difference = paired_difference(both.a, both.b, replication);
-  if (!difference.any) return true;
-  return difference.interval && difference.interval->low >= 0;
+  const auto n = static_cast<double>(both.a.size());
+  const double share = replication == Replication::kIndependent ? 1 / n : 1 + 1 / n;
+  const auto dof = static_cast<std::uint32_t>(both.a.size() - 1);
+  return {difference.mean,
+          student_t_quantile(kConfidence, dof) * std::sqrt(difference.variance * share)};
 }
 
 /// Share of the requests that meet every latency target.
@@ -79,8 +88,7 @@ class CostFinder {
 
   void price_cells() {
     std::set<std::string> missing;
-    std::vector<double> costs;
-    std::vector<Attainments> attained;
+    std::vector<FrontCell> cells;
     for (std::size_t i = 0; i < plan_.points.size(); ++i) {
       const PlanPoint& point = plan_.points[i];
       CellPrice price = price_of(*q_.cells.scenarios[i], point.run, *q_.prices);
@@ -97,13 +105,21 @@ class CostFinder {
       if (tokens > 0) cost.per_million_tokens = price.per_month / (tokens / 1e6);
       cost.goodput_per_cost = goodput_per_cost(point.run, price.per_month);
       out_.cells.push_back(cost);
-      costs.push_back(price.per_month);
-      const bool replicated = i < q_.attainment.size() && !q_.attainment[i].empty();
-      attained.push_back(replicated ? q_.attainment[i]
-                                    : Attainments{{0, attainment_of(point.run)}});
+      cells.push_back({price.per_month, attainment_of(point.run),
+                       i < q_.attainment.size() ? q_.attainment[i] : Attainments()});
     }
-    const std::vector<bool> front = pareto_front(costs, attained, q_.replication);
-    for (std::size_t i = 0; i < front.size(); ++i) out_.cells[i].on_front = front[i];
+    const std::vector<FrontPlace> front = pareto_front(cells, q_.replication);
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      out_.cells[i].on_front = front[i] == FrontPlace::kOnFront;
+      out_.cells[i].within_noise = front[i] == FrontPlace::kWithinNoise;
+    }
+    const auto noise = std::count(front.begin(), front.end(), FrontPlace::kWithinNoise);
+    if (noise > 0) {
+      out_.notes.push_back(
+          fmt::format("{} cells attain more than a cheaper one by no more than the noise of the "
+                      "replicates that both ran, and are left off the front",
+                      noise));
+    }
     if (!missing.empty()) {
       out_.notes.push_back(fmt::format("Prices missing: {}. Cells that need them have no cost",
                                        fmt::join(missing, ", ")));
@@ -183,16 +199,24 @@ double goodput_per_cost(const RunResult& run, double per_month) {
   return per_month > 0 ? run.goodput * kSecondsPerMonth / per_month : 0;
 }
 
-std::vector<bool> pareto_front(const std::vector<double>& cost,
-                               const std::vector<Attainments>& attainment,
-                               Replication replication) {
-  KV_ASSERT(cost.size() == attainment.size(), "{} costs of {} cells", cost.size(),
-            attainment.size());
-  std::vector<bool> out(cost.size(), true);
-  for (std::size_t i = 0; i < cost.size(); ++i) {
-    for (std::size_t other = 0; other < cost.size() && out[i]; ++other) {
-      out[i] = !(cost[other] < cost[i] &&
-                 attains_no_less(attainment[other], attainment[i], replication));
+std::vector<FrontPlace> pareto_front(const std::vector<FrontCell>& cells, Replication replication) {
+  std::vector<std::size_t> order(cells.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return cells[a].cost < cells[b].cost; });
+  std::vector<FrontPlace> out(cells.size(), FrontPlace::kOnFront);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const FrontCell& dearer = cells[order[k]];
+    FrontPlace& place = out[order[k]];
+    for (std::size_t j = 0; j < k && place != FrontPlace::kDominated; ++j) {
+      const FrontCell& cheaper = cells[order[j]];
+      if (cheaper.cost == dearer.cost) continue;
+      const Above more = above(dearer, cheaper, replication);
+      if (more.mean <= 0) {
+        place = FrontPlace::kDominated;
+      } else if (more.mean <= more.noise && out[order[j]] == FrontPlace::kOnFront) {
+        place = FrontPlace::kWithinNoise;
+      }
     }
   }
   return out;

@@ -19,7 +19,7 @@ using Attainments = std::vector<std::pair<std::uint32_t, double>>;
 struct CostQuestion {
   PlanCells cells;
   const Prices* prices = nullptr;       ///< null: none are given
-  std::vector<Attainments> attainment;  ///< by cell; empty: each of the workload itself
+  std::vector<Attainments> attainment;  ///< by cell; empty: only runs of the workload itself
   Replication replication = Replication::kIndependent;
 };
 
@@ -29,11 +29,18 @@ std::optional<PlanCost> find_cost(const CostQuestion& question);
 /// Requests that meet every latency target, per unit of currency, of a run at `per_month`.
 double goodput_per_cost(const RunResult& run, double per_month);
 
-/// Which cells no other dominates in (cost, attainment). One dominates a dearer one where
-/// it attains the same in every replicate that both ran, or where the interval of their paired
-/// difference says that it attains no less; ties, and pairs with too few replicates for an
-/// interval, stay. With one run each (no replicates), that run decides.
-std::vector<bool> pareto_front(const std::vector<double>& cost,
-                               const std::vector<Attainments>& attainment, Replication replication);
+struct FrontCell {
+  double cost = 0;
+  double own = 0;            ///< attainment in the run of the workload itself
+  Attainments attainment{};  ///< by replicate; may be empty
+};
+
+enum class FrontPlace : std::uint8_t { kOnFront, kDominated, kWithinNoise };
+
+/// Which cells are worth their price, in (cost, attainment). A cell is dominated where a cheaper
+/// one attains as much or more on the replicates that both ran, and within noise where it attains
+/// more than a cheaper one of the front by no more than the interval of their paired difference.
+/// Cells that share fewer than two replicates are compared by their runs of the workload itself.
+std::vector<FrontPlace> pareto_front(const std::vector<FrontCell>& cells, Replication replication);
 
 }  // namespace spillway

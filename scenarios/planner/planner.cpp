@@ -13,6 +13,7 @@
 #include "scenarios/planner/judgement.hpp"
 #include "scenarios/planner/search_space.hpp"
 #include "scenarios/planner/selection.hpp"
+#include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
 
 namespace spillway {
@@ -34,7 +35,9 @@ class Planner {
     result.objective = name_of(choice_.objective);
     result.notes = space_.notes;
     check_budget();
-    runner_.expect(usual_runs());
+    const std::uint64_t runs = usual_runs();
+    consequence_runs_ = consequence_runs(space_, runs);
+    runner_.expect(runs + consequence_runs_);
     run_workload_itself();
     if (choice_.replications > 1) {
       decide_by_replicates();
@@ -42,7 +45,7 @@ class Planner {
       decide_by_itself();
     }
     name_size();
-    add_consequences(result, space_, trials_, prices_, runner_);
+    add_consequences(result, space_, trials_, prices_, replication(), runner_);
     judge(result, space_, runner_.workload(first()));
     if (result.undecided) result.verdict = undecided_verdict();
     for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
@@ -174,7 +177,7 @@ class Planner {
     problem.runs_before = problem.cells;
     problem.replication = replication();
     problem.length = replicates().length();
-    problem.expects = [this](std::uint64_t runs) { runner_.expect(runs); };
+    problem.expects = [this](std::uint64_t runs) { runner_.expect(runs + consequence_runs_); };
     return problem;
   }
 
@@ -233,7 +236,13 @@ class Planner {
     result.undecided = selection.undecided;
     result.would_decide =
         selection.undecided && selection.out_of_time ? time_needed() : selection.would_decide;
-    if (selection.undecided) result.provisional = provisional(selection);
+    if (selection.undecided) {
+      result.provisional = provisional(selection);
+      if (auto found = too_short(result, space_, runner_.replicate(first(), 0))) {
+        result.would_decide = std::move(found->would_decide);
+        too_short_ = std::move(found->why);
+      }
+    }
     result.confidence->stages = selection.stages;
     result.confidence->stop_reason = selection.stop_reason;
     result.confidence->boundary = selection.boundary;
@@ -284,6 +293,10 @@ class Planner {
 
   /// An undecided plan says what it knows, and that nothing backs it.
   std::string undecided_verdict() const {
+    if (!too_short_.empty()) {
+      return fmt::format("Not decided: {}. What would decide: {}", too_short_,
+                         out_.result.would_decide);
+    }
     const PlanResult& result = out_.result;
     std::string so_far;
     if (result.provisional >= 0) {
@@ -309,6 +322,8 @@ class Planner {
   bool other_recordings_;
   PlanOutcome out_;
   CellTrials trials_;
+  std::uint64_t consequence_runs_ = 0;  // expected behind the decision
+  std::string too_short_;               ///< why nothing could be judged
 };
 
 TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& options) {
@@ -319,6 +334,7 @@ TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& o
   out.budget_s = options.budget_s;
   out.reading = options.reading;
   out.progress = options.progress;
+  out.phase = options.phase;
   out.interrupted = options.interrupted;
   return out;
 }

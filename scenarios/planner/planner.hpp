@@ -10,6 +10,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/planner/trial_runner.hpp"
@@ -31,6 +32,8 @@ struct PlanOptions {
   ReadProgress reading{};  ///< of traces
   /// Told (runs done, runs expected in all), from any thread.
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
+  /// Told what the runs to come are for, where that is not the decision itself.
+  std::function<void(std::string_view)> phase{};
   /// Asked between runs, from the calling thread; true ends the plan with Interrupted.
   std::function<bool()> interrupted{};
 };

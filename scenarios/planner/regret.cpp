@@ -17,8 +17,7 @@ constexpr const char* kAsItIs = "as it is";
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 bool looks_met(const PlanPoint& point) {
-  return point.feasible || point.verdict == CellVerdict::kMet ||
-         point.verdict == CellVerdict::kLooksMet;
+  return point.feasible || point.verdict == CellVerdict::kLooksMet;
 }
 
 /// Arrivals relative to those of other cells: clients of a closed loop, else the rate.
@@ -95,7 +94,8 @@ class RegretFinder {
     const std::uint64_t each = cells_.size() * q_.demand.size();
     const std::uint64_t affordable = std::max<std::uint64_t>(1, q_.most_runs / each);
     if (replicates_.size() > affordable) replicates_.resize(affordable);
-    const std::uint64_t most = std::max<std::uint64_t>(1, q_.most_runs / q_.demand.size());
+    const std::uint64_t most = q_.most_runs / q_.demand.size();
+    KV_ASSERT(most > 0, "{} runs for {} demands", q_.most_runs, q_.demand.size());
     if (cells_.size() <= most) return;
     out_.notes.push_back(fmt::format(
         "{} of {} cells were tried under every demand: the budget ends there, and the best for a "
@@ -119,10 +119,11 @@ class RegretFinder {
     }
     const std::vector<WhatIfAnswer> answers = q_.run(runs);
     KV_ASSERT(answers.size() == runs.size(), "{} answers to {} runs", answers.size(), runs.size());
+    // As it is a cell has met the SLO only where the plan says so: what is not backed is no advice.
     values_.emplace_back();
     for (const int cell : cells_) {
-      values_[0].push_back(looks_met(point(cell)) ? value_of(scenario(cell), point(cell).run)
-                                                  : std::nullopt);
+      values_[0].push_back(point(cell).feasible ? value_of(scenario(cell), point(cell).run)
+                                                : std::nullopt);
     }
     std::span<const WhatIfAnswer> left = answers;
     for (std::size_t d = 0; d < q_.demand.size(); ++d) {
@@ -172,20 +173,29 @@ class RegretFinder {
     out_.rows.push_back(std::move(row));
   }
 
+  /// Cells that the plan does not back as it is come behind all that it does.
   void rank() {
     std::stable_sort(out_.rows.begin(), out_.rows.end(),
                      [](const RegretRow& a, const RegretRow& b) {
+                       const bool backed = a.by_demand[0].has_value();
+                       if (backed != b.by_demand[0].has_value()) return backed;
                        return a.missed != b.missed ? a.missed < b.missed : a.worst < b.worst;
                      });
+    out_.notes.push_back(
+        fmt::format("\"{}\" a cell meets the SLO where the plan says so{}; under another demand, "
+                    "where {} meets "
+                    "every target, without a confidence bound",
+                    kAsItIs, plan_.confidence ? ", with its confidence" : "", rule()));
     for (std::size_t d = 0; d < values_.size(); ++d) {
       if (best(d)) continue;
-      out_.notes.push_back(fmt::format(
-          "No cell meets the SLO under the demand \"{}\": it does not count", out_.demands[d]));
+      out_.notes.push_back(
+          fmt::format("No cell {} the SLO under the demand \"{}\": it does not count",
+                      d == 0 ? "is known to meet" : "meets", out_.demands[d]));
     }
     out_.notes.push_back(
         fmt::format("Regret is by how much a cell falls behind the best that meets the SLO for a "
-                    "demand, in {}; "
-                    "cells that miss it under fewer demands go first",
+                    "demand, in {}; cells that meet it as it is go first, then those that miss it "
+                    "under fewer demands",
                     out_.measure));
     if (!missing_.empty()) {
       out_.notes.push_back(fmt::format("Prices missing: {}; cells that need them count as failing",
@@ -194,15 +204,27 @@ class RegretFinder {
     for (const std::string& why : refused_) out_.notes.push_back("Not run: " + why);
   }
 
+  /// "a run of it", "the mean of 3 replicates of it"
+  std::string rule() const {
+    return replicates_.size() == 1
+               ? std::string("one run of it")
+               : fmt::format("the mean of {} replicates of it", replicates_.size());
+  }
+
   std::string how(const RegretRow& row) const {
     if (row.missed == 0) {
       return fmt::format("at worst {} {} behind the best", format_real(row.worst), out_.measure);
     }
+    const bool backed = row.by_demand[0].has_value() || !best(0);
     std::vector<std::string> missed;
-    for (std::size_t d = 0; d < row.by_demand.size(); ++d) {
+    for (std::size_t d = 1; d < row.by_demand.size(); ++d) {
       if (!row.by_demand[d] && best(d)) missed.push_back("\"" + out_.demands[d] + "\"");
     }
-    return fmt::format("misses the SLO under {}", fmt::join(missed, ", "));
+    const std::string under =
+        missed.empty() ? "" : fmt::format("misses the SLO under {}", fmt::join(missed, ", "));
+    if (backed) return under;
+    return fmt::format("is not known to meet it {}{}{}", kAsItIs, under.empty() ? "" : " and ",
+                       under);
   }
 
   /// Whether some cell meets any of the demands, or every one of them.
@@ -217,6 +239,28 @@ class RegretFinder {
       if (!best(d)) return false;
     }
     return true;
+  }
+
+  /// Other demands that the cell misses.
+  std::size_t missed_later(const RegretRow& row) const {
+    return row.missed - (row.by_demand[0] || !best(0) ? 0 : 1);
+  }
+
+  /// A cell that would do better under the other demands, and that the plan does not back as it is.
+  std::string hope(const RegretRow& first) const {
+    const RegretRow* out = nullptr;
+    for (const RegretRow& row : out_.rows) {
+      if (row.by_demand[0] ||
+          point(static_cast<int>(row.point)).verdict != CellVerdict::kLooksMet) {
+        continue;
+      }
+      if (missed_later(row) < missed_later(out == nullptr ? first : *out)) out = &row;
+    }
+    if (out == nullptr || !best(0)) return "";
+    return fmt::format(
+        ". {} misses fewer of the others, and the plan does not back it {}: a plan of that size "
+        "alone would tell",
+        cell_name(point(static_cast<int>(out->point))), kAsItIs);
   }
 
   void say() {
@@ -240,6 +284,8 @@ class RegretFinder {
     if (out_.says.empty()) {
       out_.says = fmt::format("Over {} {} regrets least: {}", over, name, how(first));
     }
+    out_.says += hope(first);
+    out_.says += fmt::format(". Met under a demand means in {}, without confidence", rule());
   }
 
   const RegretQuestion& q_;

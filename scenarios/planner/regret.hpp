@@ -24,7 +24,8 @@ struct RegretQuestion {
 };
 
 /// Nothing where the plan has no demand scenarios. The workload as it is counts as the first one,
-/// judged as the plan has judged its cells.
+/// judged as the plan has judged its cells: one that the plan does not back is behind all that it
+/// does, whatever it does under the others. Precondition: a run for each demand is allowed.
 std::optional<PlanRegret> find_regret(const RegretQuestion& question);
 
 }  // namespace spillway

@@ -4,30 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
-#include <tuple>
 
 #include "reports/format.hpp"
-#include "scenarios/planner/factors.hpp"
-#include "sim/error.hpp"
+#include "scenarios/planner/sensitivity_asks.hpp"
 
 namespace spillway {
 
 namespace {
 
-constexpr int kHalvings = 3;                       // of the bracket around a crossing
-constexpr std::uint64_t kLeastRuns = 80;           // a plan may always spend on sensitivity
-constexpr double kShareOfRuns = 0.35;              // of those that the plan itself made
-constexpr std::uint64_t kRunsPerFactor = 12;       // that answering everything takes, about
-constexpr std::size_t kNothing = ~std::size_t{0};  // no factor: everything as it is
-
-struct Ask {
-  std::size_t factor = kNothing;
-  double at = 1;
-  int point = 0;
-  auto operator<=>(const Ask&) const = default;
-};
+constexpr int kHalvings = 3;              // of the bracket around a crossing
+constexpr std::uint64_t kLeastRuns = 80;  // a plan may always spend on sensitivity
+constexpr double kShareOfRuns = 0.35;     // of those that the plan itself made
 
 /// One direction of one factor: outwards from 1 until the verdict changes.
 struct Search {
@@ -52,10 +39,11 @@ struct Need {
 
 class Explorer {
  public:
-  Explorer(const SensitivityQuestion& question, const Scenario& scenario)
-      : q_(question), plan_(question.cells.plan), scenario_(scenario) {
-    list_ = factors_of(scenario);
-    choose_replicates();
+  Explorer(const SensitivityQuestion& question, FactorList& list)
+      : q_(question),
+        plan_(question.cells.plan),
+        list_(list),
+        asks_(question.cells, list.factors, question.replicates, question.run, question.most_runs) {
   }
 
   Sensitivity explore() {
@@ -70,69 +58,23 @@ class Explorer {
   }
 
  private:
-  void choose_replicates() {
-    replicates_ = q_.replicates;
-    KV_ASSERT(!replicates_.empty(), "no replicate to ask");
-    if (q_.most_runs > 0) {
-      const std::uint64_t each = kRunsPerFactor * (list_.factors.size() + 1);
-      const auto most = static_cast<std::size_t>(std::max<std::uint64_t>(1, q_.most_runs / each));
-      if (replicates_.size() > most) replicates_.resize(most);
-    }
-    out_.replicates = static_cast<std::uint32_t>(replicates_.size());
-  }
-
-  bool affordable(std::size_t asks) const {
-    return q_.most_runs == 0 || out_.runs + asks * replicates_.size() <= q_.most_runs;
-  }
-
-  WhatIf what_if(const Ask& ask, std::uint32_t replicate, bool verdict_only) const {
-    WhatIf run{*q_.cells.scenarios[static_cast<std::size_t>(ask.point)]};
-    run.replicate = replicate;
-    run.verdict_only = verdict_only;
-    if (ask.factor != kNothing) list_.factors[ask.factor].apply(ask.at, run);
-    return run;
-  }
-
-  /// Runs what is not known yet, in one batch. What the budget does not cover stays unknown.
   void learn(std::vector<Ask> asks, bool verdict_only) {
-    std::set<Ask> seen;
-    std::erase_if(asks, [&](const Ask& a) { return known_.contains(a) || !seen.insert(a).second; });
-    while (!asks.empty() && !affordable(asks.size())) {
-      asks.pop_back();
-      cut_short_ = true;
-    }
-    std::vector<WhatIf> runs;
-    // A run that is cut says at least how many miss; that is enough where it decides alone.
-    const bool may_cut = verdict_only && replicates_.size() == 1;
-    for (const Ask& ask : asks) {
-      for (const std::uint32_t r : replicates_) runs.push_back(what_if(ask, r, may_cut));
-    }
-    const std::vector<WhatIfAnswer> answers = q_.run(runs);
-    KV_ASSERT(answers.size() == runs.size(), "{} answers to {} runs", answers.size(), runs.size());
-    out_.runs += runs.size();
-    for (std::size_t i = 0; i < asks.size(); ++i) {
-      known_[asks[i]] = outcome_of(
-          scenario_.slo, std::span(answers).subspan(i * replicates_.size(), replicates_.size()));
-    }
+    asks_.learn(std::move(asks), verdict_only);
   }
-
-  const WhatIfOutcome* find(const Ask& ask) const {
-    const auto at = known_.find(ask);
-    return at == known_.end() ? nullptr : &at->second;
-  }
+  const WhatIfOutcome* find(const Ask& ask) const { return asks_.find(ask); }
   Ask here(std::size_t factor, double at) const { return {factor, at, plan_.recommended}; }
 
   // ---- the factors themselves
 
   void move_factors() {
-    std::vector<Ask> asks = {here(kNothing, 1)};
+    std::vector<Ask> asks = {here(kNoFactor, 1)};
     for (std::size_t f = 0; f < list_.factors.size(); ++f) {
       const Factor& factor = list_.factors[f];
       if (factor.low != 1) asks.push_back(here(f, factor.low));
       if (factor.high != 1) asks.push_back(here(f, factor.high));
     }
     learn(std::move(asks), false);
-    const WhatIfOutcome* base = find(here(kNothing, 1));
+    const WhatIfOutcome* base = find(here(kNoFactor, 1));
     if (base == nullptr) return;
     out_.margin = base->margin;
     base_met_ = base->met;
@@ -253,7 +195,7 @@ class Explorer {
     if (sizes.size() < 2) return;
     const auto at = static_cast<std::size_t>(
         std::find(sizes.begin(), sizes.end(), plan_.recommended) - sizes.begin());
-    std::vector<Need> needs = {{here(kNothing, 1), &out_.needed, base_met_, at, false}};
+    std::vector<Need> needs = {{here(kNoFactor, 1), &out_.needed, base_met_, at, false}};
     while (step_needs(needs, sizes)) {
     }
     needs.clear();
@@ -322,7 +264,32 @@ class Explorer {
     return moved;
   }
 
-  // ---- in words
+  void tell() {
+    for (std::size_t i = 0; i < rows_.size(); ++i) say_row(i);
+    std::stable_sort(
+        rows_.begin(), rows_.end(), [](const SensitivityRow& a, const SensitivityRow& b) {
+          return std::abs(a.margin_high - a.margin_low) > std::abs(b.margin_high - b.margin_low);
+        });
+    out_.rows = std::move(rows_);
+    out_.replicates = static_cast<std::uint32_t>(asks_.replicates());
+    out_.runs = asks_.runs();
+    out_.notes = std::move(list_.notes);
+    for (const std::string& left : list_.left_out) out_.notes.push_back("Not moved: " + left);
+    out_.notes.push_back(
+        out_.replicates == 1
+            ? "Of one replicate, the same with every factor: no interval, a guide to where to look"
+            : fmt::format("Of {} replicates, the same with every factor, judged by their means: no "
+                          "interval, a guide to where to look",
+                          out_.replicates));
+    if (asks_.out_of_time()) {
+      out_.notes.emplace_back(
+          "The time budget ended before every factor, limit and size was looked at");
+    } else if (asks_.out_of_runs()) {
+      out_.notes.push_back(fmt::format(
+          "The budget of {} runs ended before every factor, limit and size was looked at",
+          format_count(q_.most_runs)));
+    }
+  }
 
   void say_row(std::size_t i) {
     SensitivityRow& row = rows_[i];
@@ -369,39 +336,14 @@ class Explorer {
     }
   }
 
-  void tell() {
-    for (std::size_t i = 0; i < rows_.size(); ++i) say_row(i);
-    std::stable_sort(
-        rows_.begin(), rows_.end(), [](const SensitivityRow& a, const SensitivityRow& b) {
-          return std::abs(a.margin_high - a.margin_low) > std::abs(b.margin_high - b.margin_low);
-        });
-    out_.rows = std::move(rows_);
-    out_.notes = std::move(list_.notes);
-    for (const std::string& left : list_.left_out) out_.notes.push_back("Not moved: " + left);
-    out_.notes.push_back(
-        replicates_.size() == 1
-            ? "Of one replicate, the same with every factor: no interval, a guide to where to look"
-            : fmt::format("Of {} replicates, the same with every factor, judged by their means: no "
-                          "interval, a guide to where to look",
-                          replicates_.size()));
-    if (cut_short_) {
-      out_.notes.push_back(
-          fmt::format("The budget of {} runs ended before every limit and size was found",
-                      format_count(q_.most_runs)));
-    }
-  }
-
   const SensitivityQuestion& q_;
   const PlanResult& plan_;
-  const Scenario& scenario_;
-  FactorList list_;
-  std::vector<std::uint32_t> replicates_;
-  std::map<Ask, WhatIfOutcome> known_;
+  FactorList& list_;
+  SensitivityAsks asks_;
   std::vector<SensitivityRow> rows_;
   std::vector<std::size_t> row_factors_;  ///< of each of `rows_`, until they are sorted
   std::vector<Search> searches_;
   bool base_met_ = false;
-  bool cut_short_ = false;
   Sensitivity out_;
 };
 
@@ -412,7 +354,8 @@ std::optional<Sensitivity> find_sensitivity(const SensitivityQuestion& question)
   if (plan.recommended < 0) return std::nullopt;
   const Scenario& recommended =
       *question.cells.scenarios[static_cast<std::size_t>(plan.recommended)];
-  return Explorer(question, recommended).explore();
+  FactorList list = factors_of(recommended);
+  return Explorer(question, list).explore();
 }
 
 std::uint64_t sensitivity_budget(std::uint64_t runs) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct TrialRunnerOptions {
   std::uint32_t replicates = 1;  ///< numbers are below this
   ReadProgress reading{};
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
+  std::function<void(std::string_view)> phase{};
   std::function<bool()> interrupted{};
 };
 
@@ -63,6 +65,10 @@ class TrialRunner {
   /// is over, those before the first that is missing. Not from several threads. Throws Interrupted
   /// when the user wants it to end.
   std::vector<Trial> run(std::span<const TrialRequest> requests);
+  /// What the runs to come are for, for the progress.
+  void begin(std::string_view phase) {
+    if (options_.phase) options_.phase(phase);
+  }
   /// So many runs are still to come, for the progress.
   void expect(std::uint64_t runs) { expected_ = done_ + runs; }
   /// A run that somebody else made, from any thread: counts, and may end the plan as run() does.

@@ -10,6 +10,7 @@
 #include "models/compute/step_cost.hpp"
 #include "scenarios/experiment/growth.hpp"
 #include "scenarios/parallel.hpp"
+#include "scenarios/planner/target_margin.hpp"
 #include "scenarios/planner/trial_runner.hpp"
 #include "sim/error.hpp"
 
@@ -41,12 +42,6 @@ class ScaledCost final : public StepCost {
   std::int64_t parts_;
 };
 
-/// Distance to the target as a share of it; negative when it is missed.
-double margin_of(const SloTarget& slo, double value) {
-  if (slo.target == 0) return value <= 0 || slo.at_least ? 0 : -1;
-  return (slo.at_least ? value - slo.target : slo.target - value) / slo.target;
-}
-
 using Key = std::tuple<std::uint32_t, double, double, double, double>;
 
 Key key_of(const WhatIf& run) {
@@ -61,7 +56,7 @@ struct Grown {
   std::atomic<std::uint32_t> users{0};
 };
 
-WhatIfAnswer answer(const WhatIf& run, const Workload& workload) {
+WhatIfAnswer answer(const WhatIf& run, const Workload& workload, const WhatIfSource& source) {
   TrialOptions options;
   options.stop_when_decided = run.verdict_only;
   options.find_warm_up = run.replicate != kWorkloadItself;  // as the plan judges it
@@ -70,9 +65,11 @@ WhatIfAnswer answer(const WhatIf& run, const Workload& workload) {
       return make_scaled_cost(run.scenario.make_cost(), run.compute_time);
     };
   }
-  if (!run.growth.any()) return {run_trial(run.scenario, workload, options), ""};
   Scenario scenario = run.scenario;
-  grow_arrivals(scenario.workload, run.growth);
+  if (source.seed_of) {
+    scenario.seed = scenario.workload.arrival.seed = source.seed_of(run.replicate);
+  }
+  if (run.growth.any()) grow_arrivals(scenario.workload, run.growth);
   return {run_trial(scenario, workload, options), ""};
 }
 
@@ -88,7 +85,7 @@ WhatIfOutcome outcome_of(const std::vector<SloTarget>& slo, std::span<const What
   out.margin = std::numeric_limits<double>::infinity();
   out.met = true;
   for (const WhatIfAnswer& answer : answers) {
-    if (!answer.trial) return {0, false, answer.refused};
+    if (!answer.trial) return {0, false, 0, {}, answer.refused};
     KV_ASSERT(answer.trial->targets.size() == slo.size(), "{} samples of {} targets",
               answer.trial->targets.size(), slo.size());
   }
@@ -102,8 +99,14 @@ WhatIfOutcome outcome_of(const std::vector<SloTarget>& slo, std::span<const What
       value += answer.trial->targets[t].value / n;
       limit = answer.trial->targets[t].limit;
     }
-    out.margin = std::min(out.margin, margin_of(slo[t], value));
-    if (slo[t].at_least ? x < limit : x > limit) out.met = false;
+    const bool met = slo[t].at_least ? x >= limit : x <= limit;
+    const double margin = target_margin({value, slo[t].target, slo[t].at_least, x, limit, met});
+    if (margin < out.margin) {
+      out.margin = margin;
+      out.tightest = t;
+    }
+    out.met = out.met && met;
+    out.values.push_back(value);
   }
   // What one run alone decides, it decides as a plan without replications does.
   if (answers.size() == 1) out.met = answers[0].trial->met;
@@ -114,44 +117,46 @@ const std::string& cell_name(const PlanPoint& point) {
   return point.name.empty() ? point.capacity : point.name;
 }
 
-WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> done) {
-  return
-      [source = std::move(source), threads, done = std::move(done)](std::span<const WhatIf> runs) {
-        std::vector<Key> keys;
-        for (const WhatIf& run : runs) {
-          if (run.growth.any()) keys.push_back(key_of(run));
+WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> before,
+                         std::function<void()> done) {
+  return [source = std::move(source), threads, before = std::move(before),
+          done = std::move(done)](std::span<const WhatIf> runs) {
+    std::vector<Key> keys;
+    for (const WhatIf& run : runs) {
+      if (run.growth.any()) keys.push_back(key_of(run));
+    }
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    std::vector<Grown> made(keys.size());
+    const auto slot = [&](const WhatIf& run) -> Grown& {
+      const auto at = std::lower_bound(keys.begin(), keys.end(), key_of(run));
+      return made[static_cast<std::size_t>(at - keys.begin())];
+    };
+    for (const WhatIf& run : runs) {
+      if (run.growth.any()) ++slot(run).users;
+    }
+    std::vector<WhatIfAnswer> out(runs.size());
+    parallel_for(runs.size(), threads, [&](std::size_t i) {
+      const WhatIf& run = runs[i];
+      if (before) before();
+      try {
+        if (run.growth.any()) {
+          Grown& mine = slot(run);
+          std::call_once(mine.once, [&] {
+            mine.workload = grown(source.replicate(run.replicate), run.growth, source.seed);
+          });
+          out[i] = answer(run, *mine.workload, source);
+        } else {
+          out[i] = answer(run, source.replicate(run.replicate), source);
         }
-        std::sort(keys.begin(), keys.end());
-        keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-        std::vector<Grown> made(keys.size());
-        const auto slot = [&](const WhatIf& run) -> Grown& {
-          const auto at = std::lower_bound(keys.begin(), keys.end(), key_of(run));
-          return made[static_cast<std::size_t>(at - keys.begin())];
-        };
-        for (const WhatIf& run : runs) {
-          if (run.growth.any()) ++slot(run).users;
-        }
-        std::vector<WhatIfAnswer> out(runs.size());
-        parallel_for(runs.size(), threads, [&](std::size_t i) {
-          const WhatIf& run = runs[i];
-          try {
-            if (run.growth.any()) {
-              Grown& mine = slot(run);
-              std::call_once(mine.once, [&] {
-                mine.workload = grown(source.replicate(run.replicate), run.growth, source.seed);
-              });
-              out[i] = answer(run, *mine.workload);
-            } else {
-              out[i] = answer(run, source.replicate(run.replicate));
-            }
-          } catch (const InputError& error) {
-            out[i].refused = error.what();
-          }
-          if (run.growth.any() && --slot(run).users == 0) slot(run).workload.reset();
-          if (done) done();
-        });
-        return out;
-      };
+      } catch (const InputError& error) {
+        out[i].refused = error.what();
+      }
+      if (run.growth.any() && --slot(run).users == 0) slot(run).workload.reset();
+      if (done) done();
+    });
+    return out;
+  };
 }
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,14 @@ struct WhatIfAnswer {
   std::string refused;
 };
 
-/// Answers a batch in its order; may work on it in parallel.
+/// The time for the plan is over.
+class OutOfTime : public std::runtime_error {
+ public:
+  OutOfTime() : std::runtime_error("out of time") {}
+};
+
+/// Answers a batch in its order; may work on it in parallel. Throws OutOfTime where the plan's time
+/// is over before all of it is done.
 using WhatIfBatch = std::function<std::vector<WhatIfAnswer>(std::span<const WhatIf>)>;
 
 /// Where their workloads come from.
@@ -47,16 +55,22 @@ struct WhatIfSource {
   /// A replicate of the plan's workload, which lives as long as this. From any thread.
   std::function<const Workload&(std::uint32_t replicate)> replicate;
   std::uint64_t seed = 1;  ///< of what is drawn where a workload grows
+  /// Of what a run on a replicate draws, as the plan's own runs on it have; empty: the scenario's.
+  std::function<std::uint64_t(std::uint32_t replicate)> seed_of{};
 };
 
-/// Runs batches on `threads` threads. `done` is told of each run that ended, from any thread.
-WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> done);
+/// Runs batches on `threads` threads. From any thread, `before` is called ahead of each run, which
+/// it may prevent by throwing, and `done` behind it; either may be empty.
+WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> before,
+                         std::function<void()> done);
 
 /// What the replicates together say of one cell: means of what the SLO bounds, against its limits.
 struct WhatIfOutcome {
   double margin = 0;  ///< least distance to a target as a share of it; negative when it is missed
   bool met = false;
-  std::string refused;  ///< why it cannot be run; empty: it can
+  std::size_t tightest = 0;      ///< the target that `margin` is of
+  std::vector<double> values{};  ///< of what each target bounds
+  std::string refused;           ///< why it cannot be run; empty: it can
 };
 
 /// Precondition: one answer at least, each to the same question on another replicate.

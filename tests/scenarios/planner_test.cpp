@@ -69,7 +69,8 @@ TEST_CASE("capacity binds where more is repeated than the largest size tried sup
       planned(R"(["0blocks", "96blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 1}])"}),
       cycle());
   CHECK(plan.recommended == -1);
-  CHECK_THAT(plan.binding, ContainsSubstring("capacity: up to 96blocks, the largest size tried, "));
+  CHECK(plan.judgement.binding_kind == "capacity");
+  CHECK_THAT(plan.binding, ContainsSubstring("; up to 96blocks, the largest size tried, "));
   CHECK_THAT(plan.binding, ContainsSubstring("about 88.0% of prompt blocks are repeated"));
 }
 
@@ -197,7 +198,8 @@ TEST_CASE("a busy link is named as what binds", "[scenarios]") {
   Scenario scenario = slow_link(R"(["192blocks"])");
   scenario.up->latency = std::chrono::milliseconds(990);
   const PlanResult plan = plan_of(scenario, cycle());
-  CHECK_THAT(plan.binding, ContainsSubstring("bandwidth: link h2d is busy 8"));
+  CHECK_THAT(plan.binding, StartsWith("bandwidth: with links twice as fast") &&
+                               ContainsSubstring("; link h2d is busy 8"));
 }
 
 TEST_CASE("capacity binds where more would cache more", "[scenarios]") {
@@ -214,9 +216,19 @@ TEST_CASE("a tier that adds nothing is said to add nothing", "[scenarios]") {
     REQUIRE(plan.notes.size() >= 1);
     CHECK_THAT(plan.notes[0], ContainsSubstring(text));
   };
-  says(kGrid, "the tier adds hardly anything: caches supply 0");
+  says(kGrid, "Of the sizes tried, up to inf, the tier adds hardly anything: caches supply 0");
   // Without a size of zero to compare with, only the rest of the grid is judged.
-  says(R"(["96blocks", "192blocks"])", "more than 96blocks adds hardly anything: caches supply 0");
+  says(R"(["96blocks", "192blocks"])",
+       "Of the sizes tried, up to 192blocks, more than 96blocks adds hardly anything: caches "
+       "supply 0");
+  says(R"(["96blocks", "192blocks"])", "no more than about 0.0% of prompt blocks are repeated");
+}
+
+TEST_CASE("sizes that add nothing are compared with what a cache without bound would find",
+          "[scenarios]") {
+  // Six documents in turn, and room for five at most: 44 of 50 are repeated, and none is found.
+  const PlanResult plan = plan_of(planned(R"(["0blocks", "96blocks", "160blocks"])"), cycle());
+  CHECK_THAT(plan.notes.front(), ContainsSubstring("without bound one would find about 88.0%"));
 }
 
 TEST_CASE("the flags to set are those of the recommended size", "[scenarios]") {

@@ -1,10 +1,15 @@
-// What limits the judged cell. Asked in this order: who is turned away, links that hardly rest,
-// work that comes faster than it is done, blocks of HBM; then what more capacity or a better
-// policy would bring; then nothing, or compute where the SLO is missed all the same.
+// What limits the judged cell. Where the plan has no answer and runs with one thing changed, these
+// decide: what brings the cell nearest to the SLO is what binds. Else the figures of its run do, in
+// this order: who is turned away, links that hardly rest, work that comes faster than it is done,
+// blocks of HBM; then what more capacity or a better policy would bring; then nothing, or compute
+// where the SLO is missed all the same.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <string_view>
 
 #include "models/cache_replay.hpp"
 #include "reports/format.hpp"
@@ -56,20 +61,49 @@ std::optional<PolicyBound> policy_bound(const PlanFacts& facts, int index) {
   }
 }
 
-class Binding {
+/// "a replay with lru hits 0.0% of prompt blocks in a cache of this capacity and ..."
+std::string policy_words(const PlanFacts& facts, const PolicyBound& bound) {
+  return fmt::format(
+      "a replay with {} hits {} of prompt blocks in a cache of this capacity and the "
+      "offline optimum {}",
+      facts.scenario(facts.judged()).tier->eviction.text(), format_percent(bound.policy),
+      format_percent(bound.optimum));
+}
+
+struct Found {
+  const char* kind = "none";
+  bool hbm = false;  ///< capacity of it, not of the tier
+  std::string why;
+};
+
+/// What the figures of the judged cell's run say.
+class Observed {
  public:
-  Binding(PlanResult& plan, const PlanFacts& facts)
+  Observed(const PlanResult& plan, const PlanFacts& facts)
       : plan_(plan), facts_(facts), run_(facts.run(facts.judged())) {}
 
-  void find() {
-    if (turned_away() || busy_link() || overload() || crowded()) return;
+  Found find() {
+    if (turned_away() || busy_link() || overload() || crowded()) return std::move(out_);
     by_caches();
+    return std::move(out_);
+  }
+
+  /// What requests that come faster than they go say; empty: they do not.
+  std::string overload_words() const {
+    if (!facts_.overloaded(facts_.judged())) return {};
+    return fmt::format(
+        "overload, requests arrive at {}/s and leave at {}/s, and the queue grows "
+        "as long as they arrive; caches shift that, but no size tried keeps up{}",
+        format_real(static_cast<double>(run_.requests) / facts_.demand().arrivals_s),
+        format_real(run_.request_throughput),
+        run_.binding && run_.binding->resource != "none"
+            ? fmt::format(" ({}: {})", run_.binding->resource, run_.binding->why)
+            : std::string());
   }
 
  private:
-  bool say(const char* kind, std::string why) {
-    plan_.judgement.binding_kind = kind;
-    plan_.binding = fmt::format("{}: {}", kind, why);
+  bool say(const char* kind, std::string why, bool hbm = false) {
+    out_ = {kind, hbm, std::move(why)};
     return true;
   }
 
@@ -85,7 +119,7 @@ class Binding {
         fmt::format("{} of the requests are rejected ({})", format_percent(share), reasons);
     // Without a policy of its own the server turns away only what its pool never holds.
     if (facts_.scenario(facts_.judged()).admission.name() == "always") {
-      return say("capacity", "of HBM: " + why);
+      return say("capacity", why, true);
     }
     return say("admission", why);
   }
@@ -107,26 +141,25 @@ class Binding {
   }
 
   bool overload() {
-    if (!facts_.overloaded(facts_.judged())) return false;
+    std::string words = overload_words();
+    if (words.empty()) return false;
     const bool starved = run_.binding && run_.binding->resource == "hbm";
-    return say(
-        starved ? "capacity" : "compute",
-        fmt::format("{}overload, requests arrive at {}/s and leave at {}/s, and the queue grows "
-                    "as long as they arrive; caches shift that, but no size tried keeps up{}",
-                    starved ? "of HBM: " : "",
-                    format_real(static_cast<double>(run_.requests) / facts_.demand().arrivals_s),
-                    format_real(run_.request_throughput),
-                    run_.binding && run_.binding->resource != "none"
-                        ? fmt::format(" ({}: {})", run_.binding->resource, run_.binding->why)
-                        : std::string()));
+    return say(starved ? "capacity" : "compute", std::move(words), starved);
   }
 
   bool crowded() {
     if (!run_.binding) return false;
     const BindingResource& b = *run_.binding;
     if (b.resource == "max_num_seqs") return say("admission", "max_num_seqs: " + b.why);
-    if (b.resource == "hbm") return say("capacity", "of HBM: " + b.why);
+    if (b.resource == "hbm") return say("capacity", b.why, true);
     return false;
+  }
+
+  /// "the larger sizes tried, up to 1TiB, bring 0.0% of prompt tokens more"
+  std::string larger_words(double gain) const {
+    if (facts_.place() + 1 == facts_.line().size()) return "no larger size was tried";
+    return fmt::format("the larger sizes tried, up to {}, bring {} of prompt tokens more",
+                       facts_.point(facts_.line().back()).capacity, format_percent(gain));
   }
 
   void by_caches() {
@@ -138,12 +171,9 @@ class Binding {
     const std::optional<PolicyBound> bound = policy_bound(facts_, facts_.judged());
     const double by_policy = bound ? bound->optimum - bound->policy : 0;
     if (by_policy >= kWorthwhile && by_policy > larger - here) {
-      say("policy", fmt::format("a replay with {} hits {} of prompt blocks in a cache of this "
-                                "capacity and the offline optimum {}, while more capacity brings "
-                                "{} of prompt tokens",
-                                facts_.scenario(facts_.judged()).tier->eviction.text(),
-                                format_percent(bound->policy), format_percent(bound->optimum),
-                                format_percent(larger - here)));
+      say("policy", fmt::format("{}; {}, and a cache without bound hits {} of prompt blocks",
+                                policy_words(facts_, *bound), larger_words(larger - here),
+                                format_percent(facts_.demand().reusable)));
       return;
     }
     if (larger - here >= kWorthwhile) {
@@ -172,15 +202,128 @@ class Binding {
     say(plan_.recommended >= 0 && !busy ? "none" : "compute", rest);
   }
 
-  PlanResult& plan_;
+  const PlanResult& plan_;
   const PlanFacts& facts_;
   const RunResult& run_;
+  Found out_;
+};
+
+/// What brought the nearest cell of a plan without an answer nearest to the SLO. Twice the compute
+/// speed shortens every run, whatever is short in it; so a resource of a narrower use goes before
+/// it where it meets the SLO, or brings at least half as much.
+class Tried {
+ public:
+  Tried(const Counterfactuals& tried, const PlanFacts& facts) : tried_(tried), facts_(facts) {
+    least_ = std::max(kWorthwhile, kSlower * std::fabs(tried.base.margin));
+    for (const Counterfactual& row : tried.all) {
+      if (row.kind == "load") {
+        load_ = &row;
+      } else if (row.kind == "compute") {
+        compute_ = &row;
+      } else if (narrow_ == nullptr || nearer(row, *narrow_)) {
+        narrow_ = &row;
+      }
+    }
+  }
+
+  /// Nothing where no change of a resource brings more than noise.
+  std::optional<Found> find() const {
+    const Counterfactual* best = this->best();
+    if (best == nullptr) return std::nullopt;
+    const bool hbm = best->kind == "hbm";
+    std::string why = words_of(*best);
+    if (best->kind == "capacity") {
+      const std::optional<PolicyBound> bound = policy_bound(facts_, facts_.judged());
+      const double all = bound ? facts_.demand().reusable - bound->policy : 0;
+      if (all >= kWorthwhile && bound->optimum - bound->policy >= all / 2) {
+        return Found{"policy", false,
+                     fmt::format("{}, and one without bound {}; {}", policy_words(facts_, *bound),
+                                 format_percent(facts_.demand().reusable), why)};
+      }
+    }
+    const char* kind = hbm || best->kind == "capacity" ? "capacity"
+                       : best->kind == "bandwidth"     ? "bandwidth"
+                       : best->kind == "admission"     ? "admission"
+                                                       : "compute";
+    return Found{kind, hbm, std::move(why)};
+  }
+
+  /// Half the load, and what the others bring.
+  std::string rest() const {
+    std::string out;
+    if (load_ != nullptr) {
+      out += fmt::format("at {} it would be {}{}", load_->change, format_real(load_->value),
+                         load_->met ? ", which meets it" : "");
+    }
+    std::vector<std::string> little;
+    const Counterfactual* const chosen = best();
+    for (const Counterfactual& row : tried_.all) {
+      if (&row == load_ || &row == chosen) continue;
+      if (gain(row) <= least_) {
+        little.push_back(row.change);
+      } else {
+        out += fmt::format("{}with {} {}{}", out.empty() ? "" : ", ", row.change,
+                           format_real(row.value), row.met ? ", which meets it" : "");
+      }
+    }
+    if (!little.empty()) {
+      out += fmt::format("{}{} would bring it hardly nearer", out.empty() ? "" : "; ",
+                         fmt::join(little, ", "));
+    }
+    return out;
+  }
+
+ private:
+  double gain(const Counterfactual& row) const { return row.margin - tried_.base.margin; }
+  static bool nearer(const Counterfactual& a, const Counterfactual& b) {
+    return a.met != b.met ? a.met : a.margin > b.margin;
+  }
+
+  const Counterfactual* best() const {
+    const bool computes = compute_ != nullptr && gain(*compute_) > least_;
+    if (narrow_ != nullptr && gain(*narrow_) > least_) {
+      if (!computes || narrow_->met) return narrow_;
+      if (!compute_->met && gain(*narrow_) >= gain(*compute_) / 2) return narrow_;
+    }
+    return computes ? compute_ : nullptr;
+  }
+
+  std::string words_of(const Counterfactual& row) const {
+    return fmt::format(
+        "with {} {} of {} would be {} in place of {} in a run of the workload "
+        "itself{}",
+        row.change, tried_.target, tried_.cell, format_real(row.value),
+        format_real(tried_.base.value), row.met ? ", which meets the SLO" : ", still a miss");
+  }
+
+  const Counterfactuals& tried_;
+  const PlanFacts& facts_;
+  double least_ = 0;  ///< what is more than noise
+  const Counterfactual* load_ = nullptr;
+  const Counterfactual* compute_ = nullptr;
+  const Counterfactual* narrow_ = nullptr;  ///< the nearest of the others
 };
 
 }  // namespace
 
 void find_binding(PlanResult& plan, const PlanFacts& facts) {
-  Binding(plan, facts).find();
+  Observed observed(plan, facts);
+  Found found = observed.find();
+  if (plan.judgement.counterfactuals) {
+    const Tried tried(*plan.judgement.counterfactuals, facts);
+    if (std::optional<Found> shown = tried.find()) {
+      const bool agree = std::string_view(shown->kind) == found.kind && shown->hbm == found.hbm;
+      const std::string also = agree ? found.why : observed.overload_words();
+      found = *std::move(shown);
+      for (const std::string& more : {tried.rest(), also}) {
+        if (!more.empty()) found.why += "; " + more;
+      }
+    } else if (const std::string rest = tried.rest(); !rest.empty()) {
+      found.why += "; " + rest;
+    }
+  }
+  plan.judgement.binding_kind = found.kind;
+  plan.binding = fmt::format("{}: {}{}", found.kind, found.hbm ? "of HBM: " : "", found.why);
 }
 
 }  // namespace spillway

@@ -12,21 +12,35 @@ namespace {
 
 constexpr double kKneeShare = 0.95;  // of the gain that the whole grid offers
 
+/// What a cache without bound would find, by the reuse of prompts alone.
+std::string unbounded(const PlanFacts& facts, double most) {
+  if (facts.point(facts.line().back()).unbounded) return "";
+  const double reusable = facts.demand().reusable;
+  return reusable - most >= kWorthwhile
+             ? fmt::format("; without bound one would find about {} of prompt blocks",
+                           format_percent(reusable))
+             : fmt::format("; no more than about {} of prompt blocks are repeated at all",
+                           format_percent(reusable));
+}
+
 void note_no_gain(PlanResult& plan, const PlanFacts& facts, double least, double most) {
   const PlanPoint& first = facts.point(facts.line().front());
+  const PlanPoint& last = facts.point(facts.line().back());
+  const std::string supply = fmt::format("caches supply {} to {} of prompt tokens",
+                                         format_percent(least), format_percent(most));
   const bool alike = std::all_of(facts.line().begin(), facts.line().end(),
                                  [&](int i) { return facts.point(i).feasible == first.feasible; });
   if (!alike) {
-    plan.notes.push_back(
-        fmt::format("Caches supply {} to {} of prompt tokens: little more with size, yet enough "
-                    "to decide the SLO",
-                    format_percent(least), format_percent(most)));
+    plan.notes.push_back(fmt::format(
+        "Over the sizes tried {}: little more with size, yet enough to decide the SLO{}", supply,
+        unbounded(facts, most)));
     return;
   }
+  if (&first == &last) return;  // nothing to compare with
   plan.notes.push_back(
-      fmt::format("{} adds hardly anything: caches supply {} to {} of prompt tokens",
-                  first.run.tiers.size() < 2 ? "the tier" : "more than " + first.capacity,
-                  format_percent(least), format_percent(most)));
+      fmt::format("Of the sizes tried, up to {}, {} adds hardly anything: {}{}", last.capacity,
+                  first.run.tiers.size() < 2 ? "the tier" : "more than " + first.capacity, supply,
+                  unbounded(facts, most)));
 }
 
 }  // namespace

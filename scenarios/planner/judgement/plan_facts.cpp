@@ -6,6 +6,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "scenarios/planner/target_margin.hpp"
 #include "scenarios/simulation.hpp"
 #include "sim/error.hpp"
 #include "traces/stats/reuse_curve.hpp"
@@ -13,12 +14,6 @@
 namespace spillway {
 
 namespace {
-
-/// Distance to a target as a share of it.
-double distance(double value, double target, bool at_least, bool met) {
-  if (target == 0) return met ? 0 : -1;
-  return (at_least ? value - target : target - value) / target;
-}
 
 TargetView view_of(const TargetEstimate& estimate) {
   TargetView out;
@@ -28,11 +23,8 @@ TargetView view_of(const TargetEstimate& estimate) {
   out.target = estimate.target;
   out.value = estimate.value;
   out.met = estimate.met;
-  out.margin = distance(out.value, out.target, out.at_least, out.met);
-  // The pooled percentile may look well where the share of requests that miss is above its limit.
-  if (!out.met && out.margin >= 0) {
-    out.margin = distance(estimate.x, estimate.limit, out.at_least, false);
-  }
+  out.margin =
+      target_margin({out.value, out.target, out.at_least, estimate.x, estimate.limit, out.met});
   return out;
 }
 
@@ -104,8 +96,9 @@ std::vector<TargetView> targets_of(const PlanPoint& point) {
   for (const TargetEstimate& estimate : point.targets) out.push_back(view_of(estimate));
   if (!out.empty()) return out;
   for (const SloResult& slo : point.run.slo) {
-    out.push_back({slo.name, slo.tenant, slo.at_least, slo.target, slo.value, slo.passed,
-                   distance(slo.value, slo.target, slo.at_least, slo.passed)});
+    out.push_back(
+        {slo.name, slo.tenant, slo.at_least, slo.target, slo.value, slo.passed,
+         target_margin({slo.value, slo.target, slo.at_least, slo.value, slo.target, slo.passed})});
   }
   return out;
 }
@@ -118,11 +111,23 @@ TargetView tightest(const PlanPoint& point) {
       [](const TargetView& a, const TargetView& b) { return a.margin < b.margin; });
 }
 
+int judged_point(const PlanResult& plan) {
+  if (plan.recommended >= 0) return plan.recommended;
+  std::size_t best = 0;
+  const auto key = [&](std::size_t i) {
+    return std::pair(plan.points[i].cold_limited ? 0 : 1, tightest(plan.points[i]).margin);
+  };
+  for (std::size_t i = 1; i < plan.points.size(); ++i) {
+    if (key(i) > key(best)) best = i;
+  }
+  return static_cast<int>(best);
+}
+
 PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload)
     : plan_(plan), space_(space), workload_(workload) {
   KV_ASSERT(plan.points.size() == space.cells.size(), "{} points of {} cells", plan.points.size(),
             space.cells.size());
-  judged_ = plan.recommended >= 0 ? plan.recommended : nearest();
+  judged_ = judged_point(plan);
   const std::uint32_t variant = space.cells[static_cast<std::size_t>(judged_)].variant;
   for (std::size_t i = 0; i < space.cells.size(); ++i) {
     if (space.cells[i].variant == variant) line_.push_back(static_cast<int>(i));
@@ -142,18 +147,6 @@ std::string PlanFacts::label(int index) const {
 int PlanFacts::without_tier() const {
   const int first = line_.front();
   return point(first).run.tiers.size() < 2 ? first : -1;
-}
-
-/// By the tightest target; sizes that cannot be judged come last.
-int PlanFacts::nearest() const {
-  int best = 0;
-  const auto key = [&](int i) {
-    return std::pair(point(i).cold_limited ? 0 : 1, tightest(point(i)).margin);
-  };
-  for (int i = 1; i < static_cast<int>(plan_.points.size()); ++i) {
-    if (key(i) > key(best)) best = i;
-  }
-  return best;
 }
 
 /// Half of the requests wait longer than a tenth of the time over which they all fall due, in the

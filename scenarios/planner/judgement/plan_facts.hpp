@@ -35,6 +35,9 @@ struct TargetView {
 std::vector<TargetView> targets_of(const PlanPoint& point);
 /// The target with the least margin.
 TargetView tightest(const PlanPoint& point);
+/// The recommended cell, else the one that comes nearest by its tightest target; cells that cannot
+/// be judged come last.
+int judged_point(const PlanResult& plan);
 
 /// What the workload alone says, whatever the size.
 struct Demand {
@@ -76,8 +79,6 @@ class PlanFacts {
   bool overloaded(int index) const;
 
  private:
-  int nearest() const;
-
   const PlanResult& plan_;
   const SearchSpace& space_;
   const Workload& workload_;

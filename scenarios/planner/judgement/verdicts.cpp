@@ -207,9 +207,13 @@ void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
         format_count(hbm));
   } else if (all && facts.demand().reusable < kWorthwhile) {
     why = fmt::format("prompts repeat {} of their blocks", format_percent(facts.demand().reusable));
-  } else if (all) {
-    why =
-        fmt::format("HBM ({} blocks) supplies what is repeated at these sizes", format_count(hbm));
+  } else if (all && facts.demand().reusable - most < kWorthwhile) {
+    why = fmt::format("HBM ({} blocks) supplies what is repeated", format_count(hbm));
+  } else if (all && !facts.point(facts.line().back()).unbounded) {
+    why = fmt::format(
+        "these are the sizes tried, and what returns has left them before; without bound caches "
+        "would find about {} of prompt blocks",
+        format_percent(facts.demand().reusable));
   } else {
     why = "what returns has left it before";
   }

@@ -15,6 +15,12 @@ PlanResult judged() {
   plan.judgement.verdicts = {{"link-bound", "link h2d is busy 97.0%"}};
   plan.judgement.rules_of_thumb = {{"250 GB a GPU", "80 GB", true},
                                    {"50-70%", "12 / 100 GiB; a pool of 12.0%", false}};
+  plan.judgement.counterfactuals =
+      Counterfactuals{"64GiB",
+                      "p99_ttft_ms",
+                      {"", "as it is", 1900, -0.9, false},
+                      {{"compute", "twice the compute speed", 800, 0.2, true}},
+                      {"no queue-limit could not be tried: why"}};
   plan.flags = EngineFlags{"vllm",
                            "vllm@0.25",
                            {"VLLM_USE_SIMPLE_KV_OFFLOAD=1"},
@@ -34,6 +40,7 @@ TEST_CASE("a judgement comes back from its document as it was", "[reports]") {
   CHECK(again == results);
   CHECK(results["verdicts"][0]["code"] == "link-bound");
   CHECK(results["flags"]["release"] == "vllm@0.25");
+  CHECK(back.judgement.counterfactuals->all.front().change == "twice the compute speed");
 }
 
 TEST_CASE("a terminal shows disagreeing rules and the flags to set, in short", "[reports]") {
@@ -66,7 +73,10 @@ TEST_CASE("a fragment's comments stay comments, whatever a name holds", "[report
 
 TEST_CASE("a plan without a judgement has no tables of it", "[reports]") {
   CHECK(judgement_tables(PlanResult()).empty());
-  CHECK(judgement_tables(judged()).size() == 3);
+  REQUIRE(judgement_tables(judged()).size() == 4);
+  const Table table = judgement_tables(judged()).front();
+  CHECK(table.rows[1] ==
+        std::vector<std::string>{"twice the compute speed", "800", "20.0%", "met"});
 }
 
 }  // namespace

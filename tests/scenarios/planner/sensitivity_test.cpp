@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "scenarios/planner/factors.hpp"
+#include "scenarios/planner/trial_runner.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 
 namespace spillway::test {
@@ -22,7 +23,8 @@ std::string median_ttft_at_most(int ms) {
 Sensitivity sensitivity_of(const PlannedCells& planned, const Workload& workload,
                            std::uint64_t most_runs = 0, unsigned threads = 2) {
   const WhatIfSource source{[&](std::uint32_t) -> const Workload& { return workload; }, 1};
-  return find_sensitivity({planned.cells(), {0}, what_if_runs(source, threads, nullptr), most_runs})
+  return find_sensitivity(
+             {planned.cells(), {0}, what_if_runs(source, threads, nullptr, nullptr), most_runs})
       .value();
 }
 
@@ -117,6 +119,26 @@ TEST_CASE("a budget of runs is kept, and what it left out is told", "[scenarios]
   CHECK_THAT(some.notes.back(), ContainsSubstring("The budget of 20 runs ended before"));
   CHECK(sensitivity_budget(1000) == 350);
   CHECK(sensitivity_budget(10) == 80);
+}
+
+TEST_CASE("time that ends amid the runs leaves what was found before", "[scenarios][planner]") {
+  const Workload workload = cycle();
+  const PlannedCells planned =
+      planned_cells({"0blocks", "192blocks"}, {median_ttft_at_most(10)}, workload);
+  const WhatIfSource source{[&](std::uint32_t) -> const Workload& { return workload; }, 1};
+  const Sensitivity all = sensitivity_of(planned, workload);
+  int left = 20;  // the factors themselves take 1 + 2 x 8 runs or fewer
+  const WhatIfBatch batch = what_if_runs(
+      source, 1,
+      [&] {
+        if (left-- == 0) throw OutOfTime();
+      },
+      nullptr);
+  const Sensitivity some = find_sensitivity({planned.cells(), {0}, batch, 0}).value();
+  CHECK(some.runs <= 20);
+  CHECK(some.margin == all.margin);
+  CHECK(some.rows.size() == all.rows.size());
+  CHECK_THAT(some.notes.back(), ContainsSubstring("The time budget ended before every factor"));
 }
 
 TEST_CASE("sensitivity is the same on one thread and on many", "[scenarios][planner]") {
