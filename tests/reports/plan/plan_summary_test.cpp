@@ -143,8 +143,9 @@ TEST_CASE("shares next to their limit are written with the digits that matter", 
   PlanPoint point;
   point.name = "64GiB";
   point.replications = 40;
-  point.targets = {{"p99_ttft_ms", "", false, 2000, 1999.6, 0.0096, 0.01, 0.0104, true, false},
-                   {"goodput", "", true, 5, 6.5, 6.5, 5, std::nullopt, true, false}};
+  point.targets = {
+      {"p99_ttft_ms", "", false, true, 2000, 1999.6, 0.0096, 0.01, 0.0104, true, false},
+      {"goodput", "", true, false, 5, 6.5, 6.5, 5, std::nullopt, true, false}};
   const Table table = targets_table(point, 0.95);
   CHECK(table.title == "Targets at 64GiB, over 40 replicates");
   CHECK(table.rows[0] == std::vector<std::string>{"p99_ttft_ms", "1,999.6", "at most 2,000.0",

@@ -111,8 +111,9 @@ TEST_CASE("the size below that meets every target without confidence names the o
     p.confidence.emplace();
     for (PlanPoint& point : p.points) {
       // Half of the requests may be slower than the median's target, a hundredth than p99's.
-      point.targets = {{"median_ttft_ms", "", false, 10, 1, 0.02, 0.5, 0.03, true, true},
-                       {"p99_ttft_ms", "", false, 2000, 900, 0.0096, 0.01, 0.0104, true, false}};
+      point.targets = {
+          {"median_ttft_ms", "", false, true, 10, 1, 0.02, 0.5, 0.03, true, true},
+          {"p99_ttft_ms", "", false, true, 2000, 900, 0.0096, 0.01, 0.0104, true, false}};
       point.replications = 20;
       point.verdict = point.feasible ? CellVerdict::kMet : CellVerdict::kLooksMet;
     }
@@ -131,7 +132,8 @@ TEST_CASE("a target that is missed by its share is not told by a figure that mee
     for (PlanPoint& point : p.points) {
       if (point.feasible) continue;
       // 1.2% of all requests miss although p99 of the replicates is below its target on average.
-      point.targets = {{"p99_ttft_ms", "", false, 2000, 1990, 0.012, 0.01, 0.014, false, false}};
+      point.targets = {
+          {"p99_ttft_ms", "", false, true, 2000, 1990, 0.012, 0.01, 0.014, false, false}};
       point.replications = 20;
       point.verdict = CellVerdict::kMissed;
     }
