@@ -236,6 +236,12 @@ class Planner {
     result.undecided = selection.undecided;
     result.would_decide =
         selection.undecided && selection.out_of_time ? time_needed() : selection.would_decide;
+    if (selection.cut_short) {
+      out_.warnings.push_back(
+          fmt::format("the budget ended first: {}; a larger one may find a "
+                      "better cell",
+                      selection.stop_reason));
+    }
     if (selection.undecided) {
       result.provisional = provisional(selection);
       if (auto found = too_short(result, space_, runner_.replicate(first(), 0))) {

@@ -91,8 +91,13 @@ void CellRecords::score() {
     for (std::uint32_t i = 0; i < problem_.cells; ++i) {
       const CellRecord& cell = cells_[i];
       if (cell.best_runs().empty()) continue;
-      const SampleSummary s = judges_[t].evidence(cell.best_runs(), t).x;
+      SampleSummary s = judges_[t].evidence(cell.best_runs(), t).x;
       distances_[i][t] = judges_[t].distance(s);
+      // What fewer miss is the likelier to hold: errors are those at the limit, lest a share that
+      // hardly any request misses count as unknown.
+      if (judges_[t].kind() == FigureKind::kShare && judges_[t].within(s.mean)) {
+        s.mean = problem_.targets[t].limit;
+      }
       const bool scatter_known = usual_here || s.runs > 1;
       errors_[i][t] =
           scatter_known ? relative_error(s, judges_[t].kind(), usual_here) : kUnknownError;

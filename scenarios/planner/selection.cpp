@@ -135,9 +135,8 @@ class Selector {
     std::vector<std::uint32_t> rivals(candidates.begin(), anchor);
     std::vector<std::uint32_t> reserves(anchor + 1, candidates.end());
     std::erase_if(rivals, [&](std::uint32_t c) { return records_[c].score < kUnlikely; });
-    std::erase_if(reserves, [&](std::uint32_t c) {
-      return records_[c].score < (clear ? records_[*anchor].score : kUnlikely);
-    });
+    std::erase_if(reserves,
+                  [&](std::uint32_t c) { return records_[c].score < (clear ? 0 : kUnlikely); });
     const auto likelier = [&](std::uint32_t a, std::uint32_t b) { return less(b, a); };
     std::stable_sort(rivals.begin(), rivals.end(), likelier);
     if (!clear) std::stable_sort(reserves.begin(), reserves.end(), likelier);
@@ -147,7 +146,22 @@ class Selector {
         rivals.begin(), rivals.end(), [&](std::uint32_t c) { return records_[c].score >= 0; }));
     rivals.resize(std::min({rivals.size(), std::max(few, look_met), kMostFinalists - 1}));
     const std::size_t left = kFewFinalists - 1 - std::min(kFewFinalists - 1, rivals.size());
-    reserves.resize(std::min(reserves.size(), left));
+    if (clear) {
+      // First those as clear as the anchor; then what is preferred to them and looks met.
+      const auto weaker = std::stable_partition(
+          reserves.begin(), reserves.end(),
+          [&](std::uint32_t c) { return records_[c].score >= records_[*anchor].score; });
+      std::vector<std::uint32_t> others(weaker, reserves.end());
+      reserves.erase(weaker, reserves.end());
+      reserves.resize(std::min(reserves.size(), left));
+      if (!reserves.empty()) {
+        std::erase_if(others, [&](std::uint32_t c) { return rank(c) > rank(reserves.front()); });
+      }
+      others.resize(std::min(others.size(), kFewFinalists - 1));
+      reserves.insert(reserves.end(), others.begin(), others.end());
+    } else {
+      reserves.resize(std::min(reserves.size(), left));
+    }
     out_.finalists = {*anchor};
     out_.finalists.insert(out_.finalists.end(), rivals.begin(), rivals.end());
     preferred_ = out_.finalists.size();
@@ -257,6 +271,7 @@ class Selector {
                                        [&](std::uint32_t c) { return reason(c) == "budget"; });
     if (best_ >= 0) {
       const bool passed_over = left_open || screened_only();
+      out_.cut_short = passed_over && ended();
       out_.stop_reason = passed_over
                              ? fmt::format("{} holds; whether a preferred one does was not decided",
                                            name(at(best_)))

@@ -95,6 +95,7 @@ struct Selection {
   std::string stop_reason;
   std::string would_decide;  ///< of an undecided one
   bool out_of_time = false;  ///< a batch was not answered whole
+  bool cut_short = false;    ///< a budget ended before preferred cells were verified
   int nearest = -1;          ///< the cell that comes nearest to meeting everything
   int provisional = -1;      ///< what an undecided one would say on what is known, unbacked
 };

@@ -92,7 +92,8 @@ TEST_CASE("compare --baseline names a value, or a key and its value", "[cli]") {
   };
   CHECK(test::document_of(with({"--baseline", "fifo"}))["results"]["baseline"] == "fifo");
   CHECK(test::document_of(with({"--vary", "engine.eviction=lru,fifo", "--baseline",
-                                "engine.eviction=fifo"}))["results"]["baseline"] == "lru + fifo");
+                                "engine.eviction=fifo"}))["results"]["baseline"] ==
+        "tiers.0.eviction=lru, engine.eviction=fifo");
   refused(with({"--baseline", "fif"}), 2,
           "--baseline: unknown value \"fif\"; did you mean \"fifo\"? known: lru, fifo");
   refused(with({"--vary", "engine.eviction=lru,fifo", "--baseline", "fifo"}), 2,

@@ -113,6 +113,7 @@ TargetView tightest(const PlanPoint& point) {
 
 int judged_point(const PlanResult& plan) {
   if (plan.recommended >= 0) return plan.recommended;
+  if (plan.provisional >= 0) return plan.provisional;
   std::size_t best = 0;
   const auto key = [&](std::size_t i) {
     return std::pair(plan.points[i].cold_limited ? 0 : 1, tightest(plan.points[i]).margin);

@@ -1,3 +1,4 @@
+// How far figures are from their targets: the sign says whether they are met.
 #include "scenarios/planner/target_margin.hpp"
 
 #include "tests/support/catch.hpp"
