@@ -16,6 +16,11 @@
 
 namespace spillway {
 
+/// What people call a target of `tenant`'s requests, or of everyone's where that is empty.
+inline std::string target_label(const std::string& name, const std::string& tenant) {
+  return tenant.empty() ? name : name + " of " + tenant;
+}
+
 /// One target of the SLO at one cell, over its replications.
 ///
 /// A percentile target is a statement about a share of requests: p99 <= 2 s says that at most 1% of
@@ -34,6 +39,8 @@ struct TargetEstimate {
   std::optional<double> bound;
   bool met = false;     ///< as `x` says
   bool backed = false;  ///< as `bound` says too
+
+  std::string label() const { return target_label(name, tenant); }
 };
 
 enum class CellVerdict : std::uint8_t {
@@ -61,6 +68,9 @@ struct PlanPoint {
   bool cold_limited = false;  ///< the workload never filled its tiers
   std::string digest;         ///< of `run`
   RunResult run;              ///< of the workload itself
+
+  /// With confidence, or as far as it was tried.
+  bool looks_met() const { return feasible || verdict == CellVerdict::kLooksMet; }
 };
 
 /// How sure the recommendation is, and how that was found out.

@@ -168,14 +168,12 @@ Table targets_table(const PlanPoint& point, double confidence) {
   for (const TargetEstimate& t : point.targets) {
     // Three of one kind that are compared: what was seen, what is not ruled out, what may be.
     const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
-    const bool share = t.share;
     const std::vector<std::string> judged =
-        share ? format_percents(compared) : format_reals(compared);
+        t.share ? format_percents(compared) : format_reals(compared);
     const std::vector<std::string> figures = format_reals({t.value, t.target});
-    const std::string name = t.tenant.empty() ? t.name : t.name + " of " + t.tenant;
     const char* side = t.at_least ? "at least " : "at most ";
-    table.rows.push_back({name, figures[0], side + figures[1],
-                          judged[0] + (share ? " of requests miss" : ""),
+    table.rows.push_back({t.label(), figures[0], side + figures[1],
+                          judged[0] + (t.share ? " of requests miss" : ""),
                           t.bound ? side + judged[1] : "not known", side + judged[2],
                           t.backed ? "yes"
                           : t.met  ? "looks so"

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "reports/format.hpp"
+#include "scenarios/planner/search_space.hpp"
 #include "sim/student_t.hpp"
 
 namespace spillway {
@@ -144,7 +145,7 @@ class CostFinder {
                             static_cast<double>(s.engine.num_gpu_blocks) / kGib;
     if (pool_gib > 0) out.price_ratio = *gpu / pool_gib / *gib;
     const double held_gib = tier_bytes_of(s, run(plan_.recommended)) / kGib;
-    const auto gpus = static_cast<double>(gpus_of(s));
+    const auto gpus = static_cast<double>(total_gpus(s));
     out.says = fmt::format(
         "One GPU costs as much a month as {} GiB of {}; the recommended cell has {} GiB for each "
         "of "

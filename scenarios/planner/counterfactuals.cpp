@@ -100,8 +100,7 @@ std::optional<Counterfactuals> find_counterfactuals(const CounterfactualQuestion
   };
   const WhatIfOutcome base = outcome(0);
   if (!base.refused.empty() || (base.met && plan.undecided)) return std::nullopt;
-  out.target =
-      TargetView{scenario.slo[base.tightest].name, scenario.slo[base.tightest].tenant}.label();
+  out.target = target_label(scenario.slo[base.tightest].name, scenario.slo[base.tightest].tenant);
   out.base = row_of("", "as it is", base, base.tightest);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const WhatIfOutcome changed = outcome(i + 1);

@@ -44,7 +44,12 @@ class Planner {
     } else {
       decide_by_itself();
     }
-    name_size();
+    if (result.recommended >= 0) {
+      name_size();
+      result.recommended_total_bytes =
+          result.recommended_bytes *
+          instances_of(space_.cells[static_cast<std::size_t>(result.recommended)].scenario);
+    }
     add_consequences(result, space_, trials_, prices_, replication(), runner_);
     judge(result, space_, runner_.workload(first()));
     if (result.undecided) result.verdict = undecided_verdict();
@@ -268,14 +273,12 @@ class Planner {
     return other_recordings_ ? replicates().replication() : Replication::kIndependent;
   }
 
-  /// Rounded up to what can be bought or set.
+  /// Of the recommended cell, rounded up to what can be bought or set.
   void name_size() {
     PlanResult& result = out_.result;
-    if (result.recommended < 0) return;
     const PlanPoint& point = result.points[static_cast<std::size_t>(result.recommended)];
     result.recommended_size = point.capacity;
     result.recommended_bytes = point.capacity_bytes;
-    name_total(result);
     if (choice_.round_to.empty() || point.unbounded) return;
     SourceRef where = choice_.where;
     where.field = "plan.round_to";
@@ -289,12 +292,6 @@ class Planner {
                                   : fmt::format("{}B", result.recommended_bytes);
     result.notes.push_back(fmt::format("{} rounded up to whole {} is {}", point.capacity,
                                        choice_.round_to, result.recommended_size));
-    name_total(result);
-  }
-
-  void name_total(PlanResult& result) const {
-    const Scenario& s = space_.cells[static_cast<std::size_t>(result.recommended)].scenario;
-    result.recommended_total_bytes = result.recommended_bytes * instances_of(s);
   }
 
   /// An undecided plan says what it knows, and that nothing backs it.

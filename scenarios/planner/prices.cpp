@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "scenarios/planner/search_space.hpp"
 
 namespace spillway {
 
@@ -109,10 +110,6 @@ class PriceReader {
   Prices out_;
 };
 
-double engines_of(const Scenario& s) {
-  return static_cast<double>(s.fleet.replicas) * s.engine.data_parallel;
-}
-
 const TierResult* tier_of(const RunResult& run, const std::string& name) {
   for (const TierResult& tier : run.tiers) {
     if (tier.name == name) return &tier;
@@ -140,7 +137,8 @@ class Pricing {
       add_tier(tier, bytes);
     }
     add_network();
-    if (prices_.host_month > 0) add("host", engines_of(s_), "engine", prices_.host_month);
+    if (prices_.host_month > 0)
+      add("host", static_cast<double>(instances_of(s_)), "engine", prices_.host_month);
     for (const CostItem& item : out_.items) out_.per_month += item.per_month;
     return std::move(out_);
   }
@@ -158,7 +156,7 @@ class Pricing {
           fmt::format("gpu_hour.{}", s_.gpu == nullptr ? std::string(kAnyGpu) : name));
       return;
     }
-    add(name, static_cast<double>(gpus_of(s_)), "GPU", *price);
+    add(name, static_cast<double>(total_gpus(s_)), "GPU", *price);
   }
 
   void add_tier(const TierChoice& tier, double bytes) {
@@ -260,10 +258,6 @@ void require_prices(const CellPrice& price, const Prices& prices, std::string_vi
                   price.missing.size() > 1 ? "s" : "", fmt::join(price.missing, ", ")));
 }
 
-std::uint64_t gpus_of(const Scenario& scenario) {
-  return std::uint64_t{scenario.world()} * scenario.engine.data_parallel * scenario.fleet.replicas;
-}
-
 double tier_bytes_of(const Scenario& scenario, const RunResult& run) {
   if (!scenario.tier) return 0;
   if (scenario.tier->capacity.kind == Capacity::Kind::kUnbounded) {
@@ -271,7 +265,8 @@ double tier_bytes_of(const Scenario& scenario, const RunResult& run) {
     return held == nullptr ? 0 : static_cast<double>(held->peak_bytes);
   }
   const auto blocks = static_cast<double>(scenario.tier_blocks(scenario.tier->capacity));
-  return blocks * static_cast<double>(scenario.tier_block_bytes().count()) * engines_of(scenario);
+  return blocks * static_cast<double>(scenario.tier_block_bytes().count()) *
+         static_cast<double>(instances_of(scenario));
 }
 
 double observed_s(const Scenario& scenario, const RunResult& run) {

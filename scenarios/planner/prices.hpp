@@ -75,8 +75,6 @@ CellPrice price_of(const Scenario& scenario, const RunResult& run, const Prices&
 /// Throws InputError (exit 2) where a price is missing that `objective` needs.
 void require_prices(const CellPrice& price, const Prices& prices, std::string_view objective);
 
-/// GPUs of a cell, over all its ranks, engines and replicas.
-std::uint64_t gpus_of(const Scenario& scenario);
 /// Bytes of the tier below HBM that a cell reserves, over all engines and replicas; of an unbounded
 /// one, what `run` held at most.
 double tier_bytes_of(const Scenario& scenario, const RunResult& run);

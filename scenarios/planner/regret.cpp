@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/planner/cost.hpp"
+#include "scenarios/planner/search_space.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -15,10 +16,6 @@ namespace {
 
 constexpr const char* kAsItIs = "as it is";
 constexpr double kGib = 1024.0 * 1024 * 1024;
-
-bool looks_met(const PlanPoint& point) {
-  return point.feasible || point.verdict == CellVerdict::kLooksMet;
-}
 
 /// Arrivals relative to those of other cells: clients of a closed loop, else the rate.
 double load_of(const Scenario& s) {
@@ -70,7 +67,7 @@ class RegretFinder {
   /// What is compared; nothing where a price is missing.
   std::optional<double> value_of(const Scenario& s, const RunResult& run) {
     if (q_.objective == Objective::kMostLoad) return load_of(s);
-    if (q_.objective == Objective::kLeastGpus) return static_cast<double>(gpus_of(s));
+    if (q_.objective == Objective::kLeastGpus) return static_cast<double>(total_gpus(s));
     if (q_.prices == nullptr) return tier_bytes_of(s, run) / kGib;
     const CellPrice price = price_of(s, run, *q_.prices);
     missing_.insert(price.missing.begin(), price.missing.end());
@@ -85,7 +82,7 @@ class RegretFinder {
       if (point(i).verdict != CellVerdict::kExcluded) cells_.push_back(i);
     }
     const auto rank = [&](int i) {
-      return i == plan_.recommended ? 0 : i == plan_.runner_up ? 1 : looks_met(point(i)) ? 2 : 3;
+      return i == plan_.recommended ? 0 : i == plan_.runner_up ? 1 : point(i).looks_met() ? 2 : 3;
     };
     std::stable_sort(cells_.begin(), cells_.end(), [&](int a, int b) { return rank(a) < rank(b); });
     replicates_ = q_.replicates;

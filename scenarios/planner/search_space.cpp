@@ -140,8 +140,7 @@ void check_choice(const std::vector<Variant>& variants, const SourceRef& objecti
                                total_gpus(first)));
 }
 
-}  // namespace
-
+/// A value as people name it: whole tiers by their names.
 std::string value_label(const Variant& variant, std::size_t index) {
   const auto& [key, value] = variant.values[index];
   if (key != "tiers") return value;
@@ -149,6 +148,18 @@ std::string value_label(const Variant& variant, std::size_t index) {
   if (variant.scenario.tier) out = variant.scenario.tier->name;
   for (const TierChoice& tier : variant.scenario.behind) out += " + " + tier.name;
   return out;
+}
+
+}  // namespace
+
+std::string values_label(const Variant& variant, std::span<const std::string> keys,
+                         const std::function<bool(std::string_view)>& wanted) {
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    if (wanted && !wanted(variant.values[k].first)) continue;
+    out.push_back(keys[k] + "=" + value_label(variant, k));
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 bool is_load_key(std::string_view key) {
@@ -193,13 +204,7 @@ std::vector<Variant> plan_variants(const JsonSource& source) {
   std::vector<std::string> keys;
   for (const Varied& axis : varied) keys.push_back(axis.key);
   keys = short_keys(keys);
-  for (Variant& variant : out) {
-    std::vector<std::string> names;
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      names.push_back(keys[k] + "=" + value_label(variant, k));
-    }
-    variant.name = fmt::format("{}", fmt::join(names, ", "));
-  }
+  for (Variant& variant : out) variant.name = values_label(variant, keys);
   check_choice(out, objective);
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,8 +59,10 @@ std::uint32_t total_gpus(const Scenario& scenario);
 /// wants beyond sizes (empty for least-dram). Then fewer bytes, fewer GPUs, the order written.
 std::vector<std::uint32_t> preference_of(const SearchSpace& space,
                                          const std::vector<double>& score);
-/// The value of a variant's `index`th searched key as people name it: whole tiers by their names.
-std::string value_label(const Variant& variant, std::size_t index);
+/// The searched values of a variant as people name them, `keys[k]` naming its `k`th: all, or those
+/// whose full keys are `wanted`.
+std::string values_label(const Variant& variant, std::span<const std::string> keys,
+                         const std::function<bool(std::string_view)>& wanted = {});
 
 /// Whether a dotted key changes how much is asked of the system.
 bool is_load_key(std::string_view key);

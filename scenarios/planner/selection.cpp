@@ -118,26 +118,40 @@ class Selector {
     return !record.missed && !record.excluded && !record.best_runs().empty();
   }
 
-  void choose_finalists() {
-    std::vector<std::uint32_t> candidates;  // by preference
+  /// By preference.
+  std::vector<std::uint32_t> open_cells() const {
+    std::vector<std::uint32_t> out;
     for (const std::uint32_t cell : problem_.preference) {
-      if (open(cell)) candidates.push_back(cell);
+      if (open(cell)) out.push_back(cell);
     }
-    if (candidates.empty()) return;
-    const auto less = [&](std::uint32_t a, std::uint32_t b) {
+    return out;
+  }
+
+  /// The first of `cells` that is clear of its limits, else the likeliest. Precondition: not empty.
+  std::vector<std::uint32_t>::const_iterator likeliest(
+      const std::vector<std::uint32_t>& cells) const {
+    const auto clear = std::find_if(cells.begin(), cells.end(),
+                                    [&](std::uint32_t c) { return records_[c].score >= kClear; });
+    if (clear != cells.end()) return clear;
+    return std::max_element(cells.begin(), cells.end(), [&](std::uint32_t a, std::uint32_t b) {
       return records_[a].score < records_[b].score;
-    };
-    auto anchor = std::find_if(candidates.begin(), candidates.end(),
-                               [&](std::uint32_t c) { return records_[c].score >= kClear; });
-    const bool clear = anchor != candidates.end();
-    if (!clear) anchor = std::max_element(candidates.begin(), candidates.end(), less);
+    });
+  }
+
+  void choose_finalists() {
+    const std::vector<std::uint32_t> candidates = open_cells();
+    if (candidates.empty()) return;
+    const auto anchor = likeliest(candidates);
+    const bool clear = records_[*anchor].score >= kClear;
     // Preferred ones are verified beside the anchor, the others one after another behind it.
     std::vector<std::uint32_t> rivals(candidates.begin(), anchor);
     std::vector<std::uint32_t> reserves(anchor + 1, candidates.end());
     std::erase_if(rivals, [&](std::uint32_t c) { return records_[c].score < kUnlikely; });
     std::erase_if(reserves,
                   [&](std::uint32_t c) { return records_[c].score < (clear ? 0 : kUnlikely); });
-    const auto likelier = [&](std::uint32_t a, std::uint32_t b) { return less(b, a); };
+    const auto likelier = [&](std::uint32_t a, std::uint32_t b) {
+      return records_[a].score > records_[b].score;
+    };
     std::stable_sort(rivals.begin(), rivals.end(), likelier);
     if (!clear) std::stable_sort(reserves.begin(), reserves.end(), likelier);
     // A preferred cell that looks met is never passed over for one that was verified instead.
@@ -260,7 +274,8 @@ class Selector {
     out_.recommended = best_;
     for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) describe(cell);
     out_.nearest = nearest();
-    out_.provisional = out_.finalists.empty() ? out_.nearest : static_cast<int>(likeliest());
+    const std::vector<std::uint32_t> left = open_cells();
+    out_.provisional = left.empty() ? out_.nearest : static_cast<int>(*likeliest(left));
     out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
     std::uint32_t deepest = 0;
     for (const std::uint32_t cell : out_.finalists) {
@@ -317,21 +332,6 @@ class Selector {
                          return rank(c) < rank(at(best_)) && records_[c].score >= 0 &&
                                 (reason(c) == "less-likely" || reason(c) == "budget");
                        });
-  }
-
-  /// Of the finalists of an undecided selection, the most preferred that is clear of its limits,
-  /// else the likeliest.
-  std::uint32_t likeliest() const {
-    std::vector<std::uint32_t> open_ones;
-    for (const std::uint32_t c : problem_.preference) {
-      if (!open(c)) continue;
-      if (records_[c].score >= kClear) return c;
-      open_ones.push_back(c);
-    }
-    if (open_ones.empty()) return at(out_.nearest);
-    return *std::max_element(
-        open_ones.begin(), open_ones.end(),
-        [&](std::uint32_t a, std::uint32_t b) { return records_[a].score < records_[b].score; });
   }
 
   void describe(std::uint32_t cell) {

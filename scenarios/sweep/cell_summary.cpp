@@ -185,11 +185,12 @@ const CellFigure* find_figure(const CellSummary& cell, std::string_view name) {
 }
 
 json cells_json(const Campaign& campaign, const std::vector<CellSummary>& cells) {
+  const std::vector<VariedColumn> columns = varied_columns(campaign, {});
   json out = json::array();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const CellSummary& cell = cells[i];
     json one = {
-        {"name", campaign.cells[i].name}, {"values", values_json(campaign, campaign.cells[i])},
+        {"name", campaign.cells[i].name}, {"values", values_json(columns, campaign.cells[i])},
         {"replicates", cell.done},        {"failed", cell.failed},
         {"missing", cell.missing},        {"figures", json::object()}};
     for (const CellFigure& figure : cell.figures) one["figures"][figure.name] = figure_json(figure);

@@ -82,9 +82,9 @@ json column_value(const VariedColumn& column, const SweepCell& cell) {
   return value_of(column.holds, cell.values[column.key].second);
 }
 
-json values_json(const Campaign& campaign, const SweepCell& cell) {
+json values_json(const std::vector<VariedColumn>& columns, const SweepCell& cell) {
   json out = json::object();
-  for (const VariedColumn& column : varied_columns(campaign, {})) {
+  for (const VariedColumn& column : columns) {
     json value = column_value(column, cell);
     if (!value.is_null()) out[column.name] = std::move(value);
   }

@@ -29,6 +29,6 @@ std::vector<VariedColumn> varied_columns(const Campaign& campaign,
 nlohmann::json column_value(const VariedColumn& column, const SweepCell& cell);
 
 /// {column: value} of a cell, without what is null.
-nlohmann::json values_json(const Campaign& campaign, const SweepCell& cell);
+nlohmann::json values_json(const std::vector<VariedColumn>& columns, const SweepCell& cell);
 
 }  // namespace spillway

@@ -53,9 +53,10 @@ nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& surv
                         {"replications", campaign.replications},
                         {"replicates", workloads_json(campaign)},
                         {"cells", nlohmann::json::array()}};
+  const std::vector<VariedColumn> columns = varied_columns(campaign, {});
   for (const SweepCell& cell : campaign.cells) {
     nlohmann::json one = {
-        {"name", cell.name}, {"values", values_json(campaign, cell)}, {"keys", cell.keys}};
+        {"name", cell.name}, {"values", values_json(columns, cell)}, {"keys", cell.keys}};
     if (!cell.recording.empty()) one["recording_key"] = cell.recording;
     out["cells"].push_back(std::move(one));
   }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "reports/format.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
@@ -76,7 +75,8 @@ class Headline {
 
   std::string most_load() const {
     const auto is_other = [](std::string_view key) { return !is_load_key(key); };
-    const std::string others = values(plan_.recommended, is_other);
+    const std::string others =
+        values_label(variant(plan_.recommended), short_keys(keys_of(plan_.recommended)), is_other);
     const int next = next_better(true);
     return fmt::format("The most load that meets the SLO {}{} is {}{} ({})", at_size(),
                        others.empty() ? "" : " with " + others, load(plan_.recommended), rate(),
@@ -88,7 +88,8 @@ class Headline {
     const std::uint32_t gpus = total_gpus(facts_.scenario(plan_.recommended));
     const int next = next_better(true);
     std::string out =
-        fmt::format("{} ({}) {} the SLO {}", count(gpus), long_values(plan_.recommended),
+        fmt::format("{} ({}) {} the SLO {}", count(gpus),
+                    values_label(variant(plan_.recommended), keys_of(plan_.recommended)),
                     gpus == 1 ? "meets" : "meet", at_size());
     if (next < 0) return out + (gpus == 1 ? "" : " (the fewest tried)");
     return out + fmt::format(" ({}, {}: {})", count(total_gpus(facts_.scenario(next))),
@@ -144,26 +145,10 @@ class Headline {
     return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
   }
 
-  /// The searched values of some keys, as labels have them.
-  std::string values(int cell, const std::function<bool(std::string_view)>& wanted) const {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : variant(cell).values) keys.push_back(key);
-    const std::vector<std::string> names = short_keys(keys);
+  std::vector<std::string> keys_of(int cell) const {
     std::vector<std::string> out;
-    for (std::size_t k = 0; k < keys.size(); ++k) {
-      if (!wanted(keys[k])) continue;
-      out.push_back(names[k] + "=" + value_label(variant(cell), k));
-    }
-    return fmt::format("{}", fmt::join(out, ", "));
-  }
-
-  /// All of them, with the keys as --set takes them.
-  std::string long_values(int cell) const {
-    std::vector<std::string> out;
-    for (std::size_t k = 0; k < variant(cell).values.size(); ++k) {
-      out.push_back(variant(cell).values[k].first + "=" + value_label(variant(cell), k));
-    }
-    return fmt::format("{}", fmt::join(out, ", "));
+    for (const auto& [key, value] : variant(cell).values) out.push_back(key);
+    return out;
   }
 
   /// What a cell carries, in the words of the key that says so.

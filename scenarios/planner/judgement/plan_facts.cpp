@@ -82,7 +82,7 @@ Demand demand_of(const Scenario& scenario, const Workload& workload) {
 }  // namespace
 
 std::string TargetView::label() const {
-  return tenant.empty() ? name : fmt::format("{} of {}", name, tenant);
+  return target_label(name, tenant);
 }
 
 std::string TargetView::text() const {

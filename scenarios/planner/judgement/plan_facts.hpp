@@ -35,8 +35,8 @@ struct TargetView {
 std::vector<TargetView> targets_of(const PlanPoint& point);
 /// The target with the least margin.
 TargetView tightest(const PlanPoint& point);
-/// The recommended cell, else the one that comes nearest by its tightest target; cells that cannot
-/// be judged come last.
+/// The recommended cell, else the one that an undecided plan speaks for, else the one that comes
+/// nearest by its tightest target; cells that cannot be judged come last.
 int judged_point(const PlanResult& plan);
 
 /// What the workload alone says, whatever the size.

@@ -37,11 +37,6 @@ void note_losses(PlanResult& plan, const PlanFacts& facts) {
   }
 }
 
-/// With confidence, or as far as it was tried.
-bool meets(const PlanPoint& point) {
-  return point.feasible || point.verdict == CellVerdict::kLooksMet;
-}
-
 /// The most preferred cell that meets the SLO besides the recommended one; else the one that comes
 /// nearest to it.
 int second(const PlanResult& plan, const PlanFacts& facts) {
@@ -49,7 +44,7 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
   for (const std::uint32_t cell : preference_of(facts.space(), objective_scores(plan, facts))) {
     const int i = static_cast<int>(cell);
     if (i == plan.recommended || facts.point(i).cold_limited) continue;
-    if (meets(facts.point(i))) return i;
+    if (facts.point(i).looks_met()) return i;
     if (nearest < 0 || tightest(facts.point(i)).margin > tightest(facts.point(nearest)).margin) {
       nearest = i;
     }
@@ -59,16 +54,14 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
 
 /// What is seen of a target, what is not ruled out, and what may be.
 std::string against_limit(const TargetEstimate& t) {
-  const std::string label = t.tenant.empty() ? t.name : t.name + " of " + t.tenant;
   const char* side = t.at_least ? "at least" : "at most";
-  const bool share = t.share;
   const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
-  const std::vector<std::string> x = share ? format_percents(compared) : format_reals(compared);
-  std::string out = share ? fmt::format("{} of requests miss {}", x[0], label)
-                          : fmt::format("{} is {}", label, x[0]);
+  const std::vector<std::string> x = t.share ? format_percents(compared) : format_reals(compared);
+  std::string out = t.share ? fmt::format("{} of requests miss {}", x[0], t.label())
+                            : fmt::format("{} is {}", t.label(), x[0]);
   if (t.bound) out += fmt::format(", {} {} with confidence", side, x[1]);
   return out +
-         (share ? fmt::format(", and {} may", x[2]) : fmt::format(", target {} {}", side, x[2]));
+         (t.share ? fmt::format(", and {} may", x[2]) : fmt::format(", target {} {}", side, x[2]));
 }
 
 /// The target that a cell breaks first; of one that meets all of them, the one that is not backed.
@@ -108,7 +101,7 @@ std::string beside(const TargetView& there, const TargetView& here) {
 std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   const PlanPoint& first = facts.point(plan.recommended);
   const PlanPoint& other = facts.point(plan.runner_up);
-  if (!meets(other)) {
+  if (!other.looks_met()) {
     const LinkResult* link = busiest_link(other.run);
     const std::string bottleneck =
         link != nullptr && link->busy_fraction >= kBusyLink
