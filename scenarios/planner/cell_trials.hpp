@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/experiment/trial.hpp"
-#include "sim/paired_difference.hpp"
+#include "scenarios/planner/selection.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
@@ -21,9 +21,11 @@ struct CellTrial {
 /// By cell, in the order they were run.
 using CellTrials = std::vector<std::vector<CellTrial>>;
 
-/// Mean and one-sided bound of a cell's attainment over its whole trials, and the figures of its
-/// targets over all of them. Leaves `point` where it has none.
-void estimate_from(const std::vector<CellTrial>& trials, Replication replication, double confidence,
+/// Share and one-sided bound of a cell's attainment over its whole trials, and the figures of its
+/// targets over all of them. The bound is the better of two, each at half of alpha: that of the
+/// share itself (target_bound.hpp), and, where every latency target is a share, what their own
+/// bounds (target_judge.hpp) leave if no request misses two. Leaves `point` where it has no trials.
+void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem& problem,
                    PlanPoint& point);
 
 }  // namespace spillway

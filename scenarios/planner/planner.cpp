@@ -147,7 +147,8 @@ class Planner {
                               "asks for more";
     }
     trials_.resize(cells());
-    take(select_cell(problem, [this](std::span<const RunRequest> batch) { return run(batch); }));
+    take(problem,
+         select_cell(problem, [this](std::span<const RunRequest> batch) { return run(batch); }));
     confidence.runs = runner_.done();
     confidence.reused = runner_.reused();
   }
@@ -210,7 +211,7 @@ class Planner {
     return out;
   }
 
-  void take(const Selection& selection) {
+  void take(const SelectionProblem& problem, const Selection& selection) {
     PlanResult& result = out_.result;
     for (std::size_t i = 0; i < result.points.size(); ++i) {
       const SelectedCell& cell = selection.cells[i];
@@ -225,7 +226,7 @@ class Planner {
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
           trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));
-      estimate_from(trials_[i], replication(), choice_.confidence, point);
+      estimate_from(trials_[i], problem, point);
       for (std::size_t t = 0; t < cell.mean.size(); ++t) {
         TargetEstimate& target = point.targets[t];
         const auto holds = [&](double x) {
@@ -304,8 +305,10 @@ class Planner {
     std::string so_far;
     if (result.provisional >= 0) {
       const PlanPoint& point = result.points[static_cast<std::size_t>(result.provisional)];
-      const std::string on =
-          point.replications > 0 ? fmt::format("{} replicates", point.replications) : "one run";
+      const std::string on = point.replications > 0
+                                 ? fmt::format("{} replicate{}", point.replications,
+                                               point.replications == 1 ? "" : "s")
+                                 : "one run";
       so_far = point.verdict == CellVerdict::kLooksMet
                    ? fmt::format(" So far {} looks as if it met every target ({}; not backed).",
                                  point.name, on)
@@ -314,8 +317,10 @@ class Planner {
                          "nearest ({}).",
                          point.name, on);
     }
-    return fmt::format("Not decided at {} confidence with this budget.{} What would decide: {}",
-                       format_percent(choice_.confidence), so_far, result.would_decide);
+    return fmt::format("Not decided at {} confidence{}.{} What would decide: {}",
+                       format_percent(choice_.confidence),
+                       choice_.max_runs > 0 || runner_.out_of_time() ? " with this budget" : "",
+                       so_far, result.would_decide);
   }
 
   SearchSpace space_;
