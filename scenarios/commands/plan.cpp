@@ -83,6 +83,10 @@ int run(const PlanVerb& verb) {
   const std::vector<std::string> said = apply_options(source, verb);
   const Scenario scenario = load_scenario(source);
   refuse_own_inputs(common, {verb.scenario, scenario.workload.trace}, paths_of(outputs));
+  if (verb.other_recordings && scenario.plan->replications == 1) {
+    throw InputError(Fault::kUsage, {"--other-recordings", 0, ""},
+                     "widens confidence, and plan.replications 1 has none; expected 5 or more");
+  }
   Progress reading("reading", "MB", !common.quiet);
   Progress planning("planning", "runs", !common.quiet);
   PlanOptions options;

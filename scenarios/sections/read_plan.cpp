@@ -8,6 +8,7 @@
 
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
+#include "sim/paired_difference.hpp"
 
 namespace spillway {
 
@@ -144,6 +145,12 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   }
   out.confidence = plan->number("confidence", 0.5, 0.999).value_or(out.confidence);
   assign(out.replications, plan->integer("replications", 1, kMostReplications));
+  if (out.replications > 1 && out.replications < kLeastReplications) {
+    plan->fail("replications",
+               fmt::format("{} replicates decide nothing; expected {} or more, or 1 for the "
+                           "workload itself without confidence",
+                           out.replications, kLeastReplications));
+  }
   out.max_runs = static_cast<std::uint64_t>(plan->integer("max_runs", 1).value_or(0));
   if (const auto step = plan->text("round_to", ObjectReader::kSize)) {
     parse_capacity(*step, plan->where("round_to"));

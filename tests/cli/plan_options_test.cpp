@@ -127,6 +127,8 @@ TEST_CASE("--other-recordings asks for more than replicates can tell", "[cli]") 
   CHECK(plain.code == 0);
   CHECK_THAT(method(plain), ContainsSubstring("confidence is about traffic drawn like this"));
   CHECK_THAT(method(wide), ContainsSubstring("about traffic of which this trace is one sample"));
+  refused(with(steady(scene), {"--replications", "1", "--other-recordings"}), 2,
+          "--other-recordings: widens confidence, and plan.replications 1 has none; expected 5");
 }
 
 TEST_CASE("--no-sensitivity leaves it out", "[cli]") {

@@ -52,8 +52,8 @@ TEST_CASE("a plan recommends the smallest size that meets the SLO", "[cli]") {
   }
   CHECK(r["points"][2]["capacity_bytes"] == std::int64_t{8} << 30);
   CHECK_THAT(r["verdict"].get<std::string>(),
-             ContainsSubstring("The smallest dram tried that meets the SLO is 8GiB (256MiB misses "
-                               "it): median_ttft_ms is "));
+             ContainsSubstring("The smallest dram tried that meets the SLO is 8GiB (256MiB missed "
+                               "the SLO in its one run): median_ttft_ms is "));
 }
 
 TEST_CASE("each point of a plan is the run of that size", "[cli]") {
@@ -160,6 +160,9 @@ TEST_CASE("an option that does not do is named, not the file", "[cli]") {
   refused(with("--objective", "cheapest"), 2, "--objective: plan.objective: unknown objective");
   refused(with("--max-runs", "none"), 2, "--max-runs: plan.max_runs: expected");
   refused(with("--replications", "0"), 2, "--replications: plan.replications: expected");
+  refused(
+      with("--replications", "4"), 2,
+      "--replications: plan.replications: 4 replicates decide nothing; expected 5 or more, or 1");
 }
 
 TEST_CASE("bad sizes are refused", "[cli]") {
