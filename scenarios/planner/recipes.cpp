@@ -63,8 +63,8 @@ const json& at(const json& root, std::initializer_list<std::string_view> way) {
 const json& first_tier(const json& root, const PlanRecipe& recipe) {
   const json& tiers = at(root, {"tiers"});
   if (!tiers.is_array() || tiers.empty() || !tiers[0].is_object()) {
-    fail(fmt::format("{} asks for {}: expected a scenario with tiers", recipe.name,
-                     recipe.question));
+    fail(fmt::format("{} asks for {}: expected a scenario with tiers, or engine.swap_space",
+                     recipe.name, recipe.question));
   }
   return tiers[0];
 }
@@ -137,6 +137,8 @@ json tiers_of(const json& root, const PlanRecipe& recipe) {
 
 json value_of(const std::string& key, const json& value, const json& root,
               const PlanRecipe& recipe) {
+  const json& swap = at(root, {"engine", "swap_space"});
+  if (value == "capacity" && !swap.is_null()) return json::array({swap});  // the v0 engine's tier
   if (value == "capacity") {
     const json& capacity = at(first_tier(root, recipe), {"capacity"});
     return json::array({capacity.is_null() ? json("0GiB") : capacity});

@@ -112,6 +112,10 @@ TEST_CASE("swap-space-for-peak sizes the pool of a v0 engine, with peaks beside 
   CHECK(plan.sizes.front() == "1GiB");
   REQUIRE(plan.demand.size() == 2);
   CHECK(plan.demand[1].growth.rate == 2);
+  // Other questions are asked at the swap space that is there.
+  std::vector<std::string> sized = v0;
+  sized.emplace_back("engine.swap_space=4GiB");
+  CHECK(planned("max-rate-under-slo", sized).sizes == std::vector<std::string>{"4GiB"});
   JsonSource other = bare();
   const InputError error = error_of([&] { apply_recipe(other, "swap-space-for-peak"); });
   CHECK_THAT(error.what(), ContainsSubstring("expected engine.preset vllm@0.6 and no tiers"));
