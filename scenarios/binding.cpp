@@ -94,8 +94,9 @@ BindingResource BindingWatch::find(const RunResult& run) const {
             fmt::format("it refused {} batches of blocks for want of room that is not pinned",
                         format_count(run.tiers[i].store_failures))};
   }
-  return {"none", fmt::format("steps run {} of the time, requests wait {} of it",
-                              format_percent(busy), format_percent(queued))};
+  return {"none", fmt::format("requests wait {} of the time; steps run {} of it, which they do "
+                              "for few requests as for many",
+                              format_percent(queued), format_percent(busy))};
 }
 
 }  // namespace spillway

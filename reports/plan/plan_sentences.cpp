@@ -27,6 +27,28 @@ std::string shown_to_miss(const PlanResult& plan, const std::string& level) {
                      plan.points.size(), level);
 }
 
+std::string runs_to_decide(const PlanConfidence& c) {
+  return fmt::format("{} run{} to decide", format_count(c.runs), c.runs == 1 ? "" : "s");
+}
+
+/// What makes bounds wider than they would be of one cell alone, where that may have cost it.
+std::string shared_error(const PlanResult& plan) {
+  const auto verified =
+      std::count_if(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
+        return std::any_of(p.targets.begin(), p.targets.end(),
+                           [](const TargetEstimate& t) { return t.bound.has_value(); });
+      });
+  const bool unbacked = std::any_of(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
+    return p.verdict == CellVerdict::kLooksMet;
+  });
+  if (verified < 2 || !unbacked) return {};
+  return fmt::format(
+      ". The {} cells that were verified share the {} chance of error: of fewer cells each would "
+      "be "
+      "known more closely",
+      verified, format_percent(1 - plan.confidence->level));
+}
+
 /// How sure the answer is.
 std::string confidence(const PlanResult& plan, Detail detail) {
   if (!plan.confidence) {
@@ -39,23 +61,24 @@ std::string confidence(const PlanResult& plan, Detail detail) {
   const std::string method =
       detail == Detail::kFull && !c.method.empty() ? "; " + c.method : std::string();
   if (plan.recommended < 0) {
-    return fmt::format("Confidence: {} ({} runs in all{})", shown_to_miss(plan, level),
-                       format_count(c.runs), method);
+    return fmt::format("Confidence: {} ({}{}){}", shown_to_miss(plan, level), runs_to_decide(c),
+                       method, shared_error(plan));
   }
   const PlanPoint& point = at(plan, plan.recommended);
   const std::vector<std::string> shares = format_percents({point.attainment, point.attainment_low});
   return fmt::format(
       "Confidence: {} of requests meet every latency target, {} or more with {} "
-      "confidence (over {} replicates, {} runs in all{})",
-      shares[0], shares[1], level, point.replications, format_count(c.runs), method);
+      "confidence (over {} replicates, {}{}){}",
+      shares[0], shares[1], level, point.replications, runs_to_decide(c), method,
+      shared_error(plan));
 }
 
 /// The cell below the smallest that meets the SLO, and what is wrong with it.
 std::string next_below(const PlanResult& plan) {
   const PlanPoint& point = at(plan, plan.infeasible_max);
   return fmt::format(
-      "{}: {} {}{}{}", plan.feasible_min >= 0 ? "Largest size below" : "Largest size tried",
-      point.name, shortfall(plan, point), plan.first_breach.empty() ? "" : ": ", plan.first_breach);
+      "{}: {} {}{}{}", plan.feasible_min >= 0 ? "Largest size below" : "Largest tried", point.name,
+      shortfall(plan, point), plan.first_breach.empty() ? "" : ": ", plan.first_breach);
 }
 
 }  // namespace

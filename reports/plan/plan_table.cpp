@@ -162,7 +162,8 @@ Table brief_plan_table(const PlanResult& plan, std::size_t most) {
 
 Table targets_table(const PlanPoint& point, double confidence) {
   Table table;
-  table.title = fmt::format("Targets at {}, over {} replicates", point.name, point.replications);
+  table.title = fmt::format("Targets at {}, over {} replicate{}", point.name, point.replications,
+                            point.replications == 1 ? "" : "s");
   const std::string bound = fmt::format("with {:.4g}% confidence", 100 * confidence);
   table.header = {"target", "figure", "limit", "judged by", bound, "may be", "met"};
   for (const TargetEstimate& t : point.targets) {

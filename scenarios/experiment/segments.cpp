@@ -97,8 +97,10 @@ void read_one(const std::string& path, const EachEntry& each, SegmentCursor::At&
   report.torn += torn ? 1 : 0;
   report.corrupt += corrupt;
   if (torn) {
-    report.notes.push_back(
-        fmt::format("{}: the last line was cut off and is left out; its run is made again", path));
+    report.notes.push_back(fmt::format(
+        "{}: the last line was cut off and is left out; its run is made again unless it is found "
+        "elsewhere",
+        path));
   }
   if (corrupt > 0) {
     report.notes.push_back(

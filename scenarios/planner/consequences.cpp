@@ -134,10 +134,15 @@ class Consequences {
     runner_.expect(capped(budget));
     plan_.sensitivity =
         find_sensitivity({cells_of(plan_, space_), replicates_, run_, capped(budget)});
-    if (!plan_.sensitivity || !plan_.sensitivity->rows.empty()) return;
+    if (!plan_.sensitivity) return;
     if (runner_.out_of_time()) {
-      plan_.sensitivity.reset();
-      plan_.notes.emplace_back("Sensitivity is left out: the time budget ended amid its runs");
+      const bool any = !plan_.sensitivity->rows.empty();
+      if (!any) plan_.sensitivity.reset();
+      plan_.notes.push_back(fmt::format("Sensitivity is {}: the time budget ended amid its runs",
+                                        any ? "cut short" : "left out"));
+    } else if (const std::uint64_t most = capped(budget); most < budget) {
+      plan_.notes.push_back(fmt::format(
+          "Sensitivity had the {} runs that plan.max_runs left, in place of {}", most, budget));
     }
   }
 

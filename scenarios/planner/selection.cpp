@@ -365,7 +365,8 @@ class Selector {
   std::string would_decide() const {
     if (out_of_runs_) {
       return fmt::format(
-          "a budget of {} runs would reach the next stage, of about {} the end; {} were allowed",
+          "a budget of {} runs would reach the next stage, of about {} likely the end; {} were "
+          "allowed",
           lacking_, std::max(likely_, lacking_), problem_.max_runs);
     }
     const bool one_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
@@ -398,8 +399,8 @@ class Selector {
     const double error = relative_error(s, judge.kind(), records_.usual(t)) * std::sqrt(s.worth);
     const double distance = judge.distance(s);
     const std::string close =
-        fmt::format("{} is too close to its limit at {} ({:.4g} against {:.4g})", target.name,
-                    name(cell), s.mean, target.limit);
+        fmt::format("{} at {} is {:.4g} against a limit of {:.4g}, too near for these runs to tell",
+                    target.name, name(cell), s.mean, target.limit);
     const double ratio = upper_t(alpha_ * kAnchorShare / 2, 60) * error / std::max(distance, 1e-9);
     const double worth = ratio * ratio;
     const double per_run = problem_.replication == Replication::kResampled ? problem_.length : 0;

@@ -306,9 +306,8 @@ class Explorer {
       if (!s.bad) continue;
       (s.up ? row.changes_above : row.changes_below) = s.good;
       if (s.good == 1) {
-        changes.push_back(fmt::format("{} by {} (it misses the SLO there)",
-                                      s.up ? "rises" : "falls",
-                                      format_percent(std::abs(*s.bad - 1))));
+        changes.push_back(fmt::format("{} what it is (at {:.3g} times it misses the SLO)",
+                                      s.up ? "rises above" : "falls below", *s.bad));
       } else {
         changes.push_back(fmt::format("{} {:.3g} times what it is (at {:.3g} it misses the SLO)",
                                       s.up ? "rises above" : "falls below", s.good, *s.bad));

@@ -45,7 +45,7 @@ TEST_CASE("the smallest size that meets the target is recommended", "[scenarios]
   CHECK(plan.points[3].capacity == "192blocks");
   CHECK_THAT(plan.verdict,
              ContainsSubstring("The smallest dram tried that meets the SLO is 192blocks "
-                               "(96blocks misses it): median_ttft_ms is "));
+                               "(96blocks missed the SLO in its one run): median_ttft_ms is "));
 }
 
 TEST_CASE("the knee is the first size with nearly all of the gain", "[scenarios]") {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
@@ -20,15 +21,8 @@ const CellCost* cost_of(const PlanResult& plan, int cell) {
   return nullptr;
 }
 
-const char* said(const PlanPoint& point) {
-  return point.cold_limited                        ? "cannot be judged"
-         : point.feasible                          ? "meets it as well"
-         : point.verdict == CellVerdict::kLooksMet ? "is not backed"
-                                                   : "misses it";
-}
-
 /// How well a cell stands, for the best of those that the objective likes equally.
-int standing(const PlanPoint& point) {
+int rank_of(const PlanPoint& point) {
   return point.feasible ? 3 : point.cold_limited ? 2 : point.verdict == CellVerdict::kLooksMet;
 }
 
@@ -47,6 +41,11 @@ class Headline {
   const PlanPoint& chosen() const { return facts_.point(plan_.recommended); }
   const Variant& variant(int cell) const {
     return facts_.space().variants[facts_.space().cells[static_cast<std::size_t>(cell)].variant];
+  }
+
+  std::string_view said(int cell) const {
+    const PlanPoint& point = facts_.point(cell);
+    return point.feasible ? "meets it as well" : shortfall(plan_, point);
   }
 
   std::string choice() const {
@@ -68,9 +67,9 @@ class Headline {
       return fmt::format("The smallest {} tried, {}{}, meets the SLO (try less)", plan_.tier,
                          chosen().capacity, with);
     }
-    const PlanPoint& below = facts_.point(facts_.line()[facts_.place() - 1]);
+    const int below = facts_.line()[facts_.place() - 1];
     return fmt::format("The smallest {} tried that meets the SLO is {}{} ({} {})", plan_.tier,
-                       chosen().capacity, with, below.capacity, said(below));
+                       chosen().capacity, with, facts_.point(below).capacity, said(below));
   }
 
   std::string most_load() const {
@@ -78,10 +77,10 @@ class Headline {
     const std::string others =
         values_label(variant(plan_.recommended), short_keys(keys_of(plan_.recommended)), is_other);
     const int next = next_better(true);
-    return fmt::format("The most load that meets the SLO {}{} is {}{} ({})", at_size(),
-                       others.empty() ? "" : " with " + others, load(plan_.recommended), rate(),
-                       next < 0 ? "the most tried: try more"
-                                : fmt::format("{}: {}", load(next), said(facts_.point(next))));
+    return fmt::format(
+        "The most load that meets the SLO {}{} is {}{} ({})", at_size(),
+        others.empty() ? "" : " with " + others, load(plan_.recommended), rate(),
+        next < 0 ? "the most tried: try more" : fmt::format("{}: {}", load(next), said(next)));
   }
 
   std::string fewest_gpus() const {
@@ -93,7 +92,7 @@ class Headline {
                     gpus == 1 ? "meets" : "meet", at_size());
     if (next < 0) return out + (gpus == 1 ? "" : " (the fewest tried)");
     return out + fmt::format(" ({}, {}: {})", count(total_gpus(facts_.scenario(next))),
-                             variant(next).name, said(facts_.point(next)));
+                             variant(next).name, said(next));
   }
 
   std::string cheapest(const CellCost& cost) const {
@@ -103,10 +102,9 @@ class Headline {
     };
     return fmt::format("The cheapest configuration that meets the SLO is {}, {}{}",
                        facts_.label(plan_.recommended), price(cost),
-                       next < 0
-                           ? std::string()
-                           : fmt::format(" ({}, {}: {})", facts_.label(next),
-                                         price(*cost_of(plan_, next)), said(facts_.point(next))));
+                       next < 0 ? std::string()
+                                : fmt::format(" ({}, {}: {})", facts_.label(next),
+                                              price(*cost_of(plan_, next)), said(next)));
   }
 
   std::string best_value(const CellCost& cost) const {
@@ -127,7 +125,7 @@ class Headline {
       if (same_size && facts_.point(i).capacity != chosen().capacity) continue;
       const bool nearer = out < 0 || score(i) < score(out);
       const bool stands = out >= 0 && score(i) == score(out) &&
-                          standing(facts_.point(i)) > standing(facts_.point(out));
+                          rank_of(facts_.point(i)) > rank_of(facts_.point(out));
       if (nearer || stands) out = i;
     }
     return out;

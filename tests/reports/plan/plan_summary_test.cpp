@@ -105,7 +105,7 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
   CHECK(report.title == "The answer");
   CHECK(report.sections[0].paragraphs[0] ==
         "Confidence: 100.0% of requests meet every latency target, 99.5% or more with 95% "
-        "confidence (over 20 replicates, 1,234 runs in all)");
+        "confidence (over 20 replicates, 1,234 runs to decide)");
   CHECK(report.sections[0].tables[0].title ==
         "chat. Cells: times, shares and counts of the workload itself, run once; SLO, "
         "attainment and the verdict over replicates");
@@ -114,7 +114,7 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
   CHECK_FALSE(says(report, "Largest size below"));
   CHECK_FALSE(says(report, "sessions drawn again"));
   const std::vector<std::string> full = decision_sentences(wide_plan(2), Detail::kFull);
-  CHECK_THAT(full[0], ContainsSubstring("1,234 runs in all; sessions drawn again)"));
+  CHECK_THAT(full[0], ContainsSubstring("1,234 runs to decide; sessions drawn again)"));
   CHECK(full.back() ==
         "Largest size below: 11GiB, p1 looks as if it missed the SLO: 1.2% of requests miss "
         "p99_ttft_ms");
@@ -132,11 +132,12 @@ TEST_CASE("where nothing is recommended it is said what is shown", "[reports]") 
   PlanResult plan = wide_plan(1 + 1);
   plan.recommended = plan.runner_up = plan.feasible_min = -1;
   plan.points[31].verdict = plan.points[0].verdict = CellVerdict::kMissed;
-  CHECK(decision_sentences(plan, Detail::kBrief)[0] ==
-        "Confidence: 2 of 40 cells are shown to miss at 95%, none to meet it (1,234 runs in all)");
+  CHECK(
+      decision_sentences(plan, Detail::kBrief)[0] ==
+      "Confidence: 2 of 40 cells are shown to miss at 95%, none to meet it (1,234 runs to decide)");
   plan.undecided = true;
   CHECK(decision_sentences(plan, Detail::kBrief)[0] ==
-        "Confidence: nothing is backed at 95% (1,234 runs in all)");
+        "Confidence: nothing is backed at 95% (1,234 runs to decide)");
 }
 
 TEST_CASE("shares next to their limit are written with the digits that matter", "[reports]") {

@@ -63,16 +63,18 @@ TEST_CASE("least-dram names the size, the searched values by their keys, and the
       headline({{kTwoSizes, R"(plan.search={"tiers.0.eviction": ["lru", "fifo"]})"},
                 {false, false, false, true},
                 3});
-  CHECK_THAT(text, ContainsSubstring("The smallest dram tried that meets the SLO is 1GiB with "
-                                     "eviction=fifo (0GiB misses it): p99_ttft_ms is "));
+  CHECK_THAT(text, ContainsSubstring(
+                       "The smallest dram tried that meets the SLO is 1GiB with "
+                       "eviction=fifo (0GiB missed the SLO in its one run): p99_ttft_ms is "));
 }
 
 TEST_CASE("least-gpus counts GPUs and says what fewer of them do", "[scenarios][planner]") {
   const std::vector<std::string> fleet = {kOneSize, "plan.objective=least-gpus",
                                           R"(plan.search={"fleet.replicas": [1, 2, 3]})"};
-  CHECK_THAT(headline({fleet, {false, false, true}, 2}),
-             ContainsSubstring("3 GPUs (fleet.replicas=3) meet the SLO with 1GiB of dram each "
-                               "(2 GPUs, replicas=2: misses it): p99_ttft_ms is "));
+  CHECK_THAT(
+      headline({fleet, {false, false, true}, 2}),
+      ContainsSubstring("3 GPUs (fleet.replicas=3) meet the SLO with 1GiB of dram each "
+                        "(2 GPUs, replicas=2: missed the SLO in its one run): p99_ttft_ms is "));
   CHECK_THAT(headline({fleet, {true, true, true}, 0}),
              ContainsSubstring("1 GPU (fleet.replicas=1) meets the SLO at 1GiB of dram: "));
   CHECK_THAT(headline({fleet, {false, false, false}, -1}),
@@ -86,8 +88,8 @@ TEST_CASE("most-load says the rate that the speed comes to, and the next load tr
                                            R"(plan.search={"workload.speed": [1, 2, 2.5]})"};
   CHECK_THAT(headline({speeds, {true, true, false}, 1}),
              ContainsSubstring("The most load that meets the SLO at 1GiB of dram is 2x of the "
-                               "recorded rate = 2.04 requests/s (2.5x of the recorded rate: misses "
-                               "it): p99_ttft_ms is "));
+                               "recorded rate = 2.04 requests/s (2.5x of the recorded rate: missed "
+                               "the SLO in its one run): p99_ttft_ms is "));
   CHECK_THAT(headline({speeds, {true, true, true}, 2}),
              ContainsSubstring("requests/s (the most tried: try more): "));
   CHECK_THAT(headline({speeds, {false, false, false}, -1}),
@@ -100,7 +102,8 @@ TEST_CASE("most-load of a closed loop counts clients", "[scenarios][planner]") {
                  "workload.concurrency=1", R"(plan.search={"workload.concurrency": [1, 4]})"},
                 {true, false},
                 0});
-  CHECK_THAT(text, ContainsSubstring("at 1GiB of dram is 1 client (4 clients: misses it): "));
+  CHECK_THAT(text, ContainsSubstring(
+                       "at 1GiB of dram is 1 client (4 clients: missed the SLO in its one run): "));
 }
 
 TEST_CASE("costs are told in money, with the cheaper cell that does not do",
@@ -115,8 +118,8 @@ TEST_CASE("costs are told in money, with the cheaper cell that does not do",
   CHECK_THAT(
       headline({with("plan.objective=least-cost"), {false, true, true}, 1, {500, 1000, 2000}}),
       ContainsSubstring("The cheapest configuration that meets the SLO is 1GiB, replicas=2, "
-                        "USD 1,000 a month (1GiB, replicas=1, USD 500 a month: misses "
-                        "it): "));
+                        "USD 1,000 a month (1GiB, replicas=1, USD 500 a month: missed the SLO "
+                        "in its one run): "));
   // 1,000 requests within the SLO a month for 1,000 USD.
   CHECK_THAT(
       headline({with("plan.objective=most-goodput-per-cost"),

@@ -139,8 +139,7 @@ TEST_CASE("a figure on its limit stays undecided, and what would decide is said"
   CHECK(found.undecided);
   CHECK(found.stages == std::vector<std::uint32_t>{10, 20, 40});
   CHECK(found.cells[1].reason == "budget");
-  CHECK_THAT(found.would_decide,
-             ContainsSubstring("p99_ttft_ms is too close to its limit at 2GiB"));
+  CHECK_THAT(found.would_decide, ContainsSubstring("p99_ttft_ms at 2GiB is "));
 }
 
 TEST_CASE("every preferred cell that looks met is verified", "[scenarios][planner]") {
@@ -273,9 +272,10 @@ TEST_CASE("a budget that ends before the first stage decides nothing", "[scenari
   CHECK(found.undecided);
   CHECK(found.recommended == -1);
   CHECK(found.runs <= 8);
-  CHECK_THAT(found.would_decide,
-             ContainsSubstring(
-                 "a budget of 15 runs would reach the next stage, of about 25 the end; 8 were"));
+  CHECK_THAT(
+      found.would_decide,
+      ContainsSubstring(
+          "a budget of 15 runs would reach the next stage, of about 25 likely the end; 8 were"));
 }
 
 TEST_CASE("fewer than five replications decide nothing", "[scenarios][planner]") {
