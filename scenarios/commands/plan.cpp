@@ -12,8 +12,8 @@
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
+#include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/planner.hpp"
-#include "scenarios/planner/recipes.hpp"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <optional>
 
-#include "scenarios/planner/target_judge.hpp"
+#include "scenarios/planner/selection/target_judge.hpp"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/experiment/trial.hpp"
-#include "scenarios/planner/selection.hpp"
+#include "scenarios/planner/selection/selection.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/planner/trial_runner.hpp"
+#include "scenarios/planner/runs/trial_runner.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "scenarios/planner/search_space.hpp"
+#include "scenarios/planner/cells/search_space.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scenarios/planner/target_bound.hpp"
+#include "scenarios/planner/selection/target_bound.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/sweep/run_maker.hpp"
 #include "scenarios/sweep/varied_columns.hpp"

@@ -6,7 +6,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
-#include "scenarios/planner/target_margin.hpp"
+#include "scenarios/planner/selection/target_margin.hpp"
 #include "scenarios/simulation.hpp"
 #include "sim/error.hpp"
 #include "traces/stats/reuse_curve.hpp"

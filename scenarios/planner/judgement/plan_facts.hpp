@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/planner/search_space.hpp"
+#include "scenarios/planner/cells/search_space.hpp"
 #include "sim/busiest_link.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/experiment/trial.hpp"
-#include "scenarios/planner/what_if.hpp"
+#include "scenarios/planner/consequences/what_if.hpp"
 #include "tests/scenarios/run_setup.hpp"
 
 namespace spillway::test {

@@ -1,0 +1,230 @@
+#include "scenarios/planner/consequences/cost.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "reports/format.hpp"
+#include "scenarios/planner/cells/search_space.hpp"
+#include "sim/student_t.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kSecondsPerMonth = kHoursPerMonth * 3600;
+constexpr double kSecondsPerDay = 86'400;
+constexpr double kDaysPerYear = 365.25;
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+/// The values of both cells at the replicates that both ran.
+struct Shared {
+  std::vector<double> a;
+  std::vector<double> b;
+};
+
+Shared shared(const Attainments& a, const Attainments& b) {
+  Shared out;
+  auto at = b.begin();
+  for (const auto& [replicate, value] : a) {
+    while (at != b.end() && at->first < replicate) ++at;
+    if (at == b.end() || at->first != replicate) continue;
+    out.a.push_back(value);
+    out.b.push_back(at->second);
+  }
+  return out;
+}
+
+/// How far one mean attainment is above another, and the noise of that. With a single run of each
+/// there is no telling noise: none is assumed.
+struct Above {
+  double mean = 0;
+  double noise = 0;
+};
+
+Above above(const FrontCell& a, const FrontCell& b, Replication replication) {
+  const Shared both = shared(a.attainment, b.attainment);
+  if (both.a.size() < 2) return {a.own - b.own, 0};
+  const PairedDifference difference = paired_difference(both.a, both.b, replication);
+  const auto n = static_cast<double>(both.a.size());
+  const double share = replication == Replication::kIndependent ? 1 / n : 1 + 1 / n;
+  const auto dof = static_cast<std::uint32_t>(both.a.size() - 1);
+  return {difference.mean,
+          student_t_quantile(kConfidence, dof) * std::sqrt(difference.variance * share)};
+}
+
+/// Share of the requests that meet every latency target.
+double attainment_of(const RunResult& run) {
+  if (run.requests == 0) return 0;
+  return std::min(1.0, run.goodput * run.duration_s / static_cast<double>(run.requests));
+}
+
+class CostFinder {
+ public:
+  explicit CostFinder(const CostQuestion& question) : q_(question), plan_(question.cells.plan) {}
+
+  std::optional<PlanCost> find() {
+    if (plan_.recommended >= 0) find_wear(at(plan_.recommended), run(plan_.recommended));
+    if (q_.prices != nullptr) {
+      out_.currency = q_.prices->currency;
+      out_.source = q_.prices->source;
+      price_cells();
+      find_break_even();
+      say_assumptions();
+    }
+    if (q_.prices == nullptr && out_.wear.empty()) return std::nullopt;
+    return std::move(out_);
+  }
+
+ private:
+  const Scenario& at(int point) const {
+    return *q_.cells.scenarios[static_cast<std::size_t>(point)];
+  }
+  const RunResult& run(int point) const {
+    return plan_.points[static_cast<std::size_t>(point)].run;
+  }
+
+  void price_cells() {
+    std::set<std::string> missing;
+    std::vector<FrontCell> cells;
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      const PlanPoint& point = plan_.points[i];
+      CellPrice price = price_of(*q_.cells.scenarios[i], point.run, *q_.prices);
+      missing.insert(price.missing.begin(), price.missing.end());
+      if (static_cast<int>(i) == plan_.recommended) {
+        out_.items = price.items;
+        for (std::string& note : price.notes) out_.notes.push_back(std::move(note));
+      }
+      if (!price.missing.empty()) continue;
+      CellCost cost;
+      cost.point = static_cast<std::uint32_t>(i);
+      cost.per_month = price.per_month;
+      const double tokens = point.run.total_token_throughput * kSecondsPerMonth;
+      if (tokens > 0) cost.per_million_tokens = price.per_month / (tokens / 1e6);
+      cost.goodput_per_cost = goodput_per_cost(point.run, price.per_month);
+      out_.cells.push_back(cost);
+      cells.push_back({price.per_month, attainment_of(point.run),
+                       i < q_.attainment.size() ? q_.attainment[i] : Attainments()});
+    }
+    const std::vector<FrontPlace> front = pareto_front(cells, q_.replication);
+    for (std::size_t i = 0; i < front.size(); ++i) {
+      out_.cells[i].on_front = front[i] == FrontPlace::kOnFront;
+      out_.cells[i].within_noise = front[i] == FrontPlace::kWithinNoise;
+    }
+    const auto noise = std::count(front.begin(), front.end(), FrontPlace::kWithinNoise);
+    if (noise > 0) {
+      out_.notes.push_back(
+          fmt::format("{} cells attain more than a cheaper one by no more than the noise of the "
+                      "replicates that both ran, and are left off the front",
+                      noise));
+    }
+    if (!missing.empty()) {
+      out_.notes.push_back(fmt::format("Prices missing: {}. Cells that need them have no cost",
+                                       fmt::join(missing, ", ")));
+    }
+  }
+
+  /// How much of the tier costs as much as a GPU, and what a GiB of KV costs in either.
+  void find_break_even() {
+    if (plan_.recommended < 0) return;
+    const Scenario& s = at(plan_.recommended);
+    if (!s.tier) return;
+    const auto gpu = q_.prices->gpu(s.gpu);
+    const auto gib =
+        s.tier->storage
+            ? q_.prices->storage_gib_month[static_cast<std::size_t>(s.tier->storage->spec.kind)]
+            : q_.prices->dram_gib_month;
+    if (!gpu || !gib || *gib <= 0) return;
+    BreakEven out;
+    out.tier = s.tier->name;
+    out.gib_per_gpu = *gpu / *gib;
+    const double pool_gib = static_cast<double>(s.rank_block_bytes().count()) *
+                            static_cast<double>(s.engine.num_gpu_blocks) / kGib;
+    if (pool_gib > 0) out.price_ratio = *gpu / pool_gib / *gib;
+    const double held_gib = tier_bytes_of(s, run(plan_.recommended)) / kGib;
+    const auto gpus = static_cast<double>(total_gpus(s));
+    out.says = fmt::format(
+        "One GPU costs as much a month as {} GiB of {}; the recommended cell has {} GiB for each "
+        "of "
+        "its GPUs. A GiB of KV costs {}x as much in GPUs ({} GiB of KV each) as in {}",
+        format_real(out.gib_per_gpu), out.tier, format_real(held_gib / gpus),
+        format_real(out.price_ratio), format_real(pool_gib), out.tier);
+    out_.break_even = std::move(out);
+  }
+
+  void find_wear(const Scenario& s, const RunResult& result) {
+    const double span_s = observed_s(s, result);
+    if (span_s <= 0) return;
+    for (const TierResult& tier : result.tiers) {
+      if (!tier.device || (tier.kind != "nvme" && !tier.device->endurance_share)) continue;
+      const DeviceResult& device = *tier.device;
+      DriveWear wear;
+      wear.tier = tier.name;
+      wear.bytes_per_day = static_cast<double>(device.bytes_written) / span_s * kSecondsPerDay;
+      if (device.drive_writes) {
+        wear.drive_writes_per_day = *device.drive_writes / span_s * kSecondsPerDay;
+      }
+      if (device.endurance_share && *device.endurance_share > 0) {
+        wear.life_years = span_s / *device.endurance_share / kSecondsPerDay / kDaysPerYear;
+      } else if (!device.endurance_share) {
+        out_.notes.push_back(
+            fmt::format("What the drive of {} is rated for is not known (device.endurance_tbw), so "
+                        "neither is how long it lasts",
+                        tier.name));
+      }
+      out_.wear.push_back(std::move(wear));
+    }
+  }
+
+  void say_assumptions() {
+    if (out_.cells.empty()) return;
+    out_.notes.push_back(fmt::format(
+        "A month has {} hours, and the workload goes on through all of them as it was recorded; "
+        "tokens are read and written ones",
+        format_real(kHoursPerMonth)));
+    for (const std::string& note : q_.prices->notes) out_.notes.push_back(note);
+    if (out_.source.empty()) out_.notes.push_back("The prices file does not say its source");
+  }
+
+  const CostQuestion& q_;
+  const PlanResult& plan_;
+  PlanCost out_;
+};
+
+}  // namespace
+
+double goodput_per_cost(const RunResult& run, double per_month) {
+  return per_month > 0 ? run.goodput * kSecondsPerMonth / per_month : 0;
+}
+
+std::vector<FrontPlace> pareto_front(const std::vector<FrontCell>& cells, Replication replication) {
+  std::vector<std::size_t> order(cells.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return cells[a].cost < cells[b].cost; });
+  std::vector<FrontPlace> out(cells.size(), FrontPlace::kOnFront);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const FrontCell& dearer = cells[order[k]];
+    FrontPlace& place = out[order[k]];
+    for (std::size_t j = 0; j < k && place != FrontPlace::kDominated; ++j) {
+      const FrontCell& cheaper = cells[order[j]];
+      if (cheaper.cost == dearer.cost) continue;
+      const Above more = above(dearer, cheaper, replication);
+      if (more.mean <= 0) {
+        place = FrontPlace::kDominated;
+      } else if (more.mean <= more.noise && out[order[j]] == FrontPlace::kOnFront) {
+        place = FrontPlace::kWithinNoise;
+      }
+    }
+  }
+  return out;
+}
+
+std::optional<PlanCost> find_cost(const CostQuestion& question) {
+  return CostFinder(question).find();
+}
+
+}  // namespace spillway

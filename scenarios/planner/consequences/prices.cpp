@@ -1,0 +1,276 @@
+#include "scenarios/planner/consequences/prices.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+#include "scenarios/planner/cells/search_space.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kTopKeys[] = {"currency",       "source",  "gpu_hour",   "dram_gib_month",
+                              "nvme_gib_month", "network", "host_month", "storage_gib_month"};
+constexpr Names kAmortisedKeys[] = {"purchase", "months", "monthly"};
+constexpr Names kStorageKeys[] = {"fs", "object", "kv"};
+constexpr Names kNetworkKeys[] = {"per_gb", "per_month"};
+
+constexpr Names kAnyGpu = "default";
+constexpr double kMostPrice = 1e12;
+constexpr double kMostMonths = 1200;
+constexpr double kSecondsPerMonth = kHoursPerMonth * 3600;
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+class PriceReader {
+ public:
+  explicit PriceReader(const JsonSource& source)
+      : top_(source, "", "the prices file", PriceKeys::kTop) {}
+
+  Prices read() {
+    out_.path = top_.source().name();
+    out_.currency = top_.require_text("currency");
+    if (out_.currency.empty()) top_.fail("currency", "expected a name, e.g. \"USD\", found none");
+    out_.source = top_.text("source").value_or("");
+    read_gpus();
+    out_.dram_gib_month = month(top_, "dram_gib_month", 1);
+    out_.storage_gib_month[static_cast<std::size_t>(StorageKind::kNvme)] =
+        month(top_, "nvme_gib_month", 1);
+    if (const auto storage = top_.object("storage_gib_month", PriceKeys::kStorage)) {
+      for (const Names kind : kStorageKeys) {
+        const auto at = std::find(std::begin(kStorageKinds), std::end(kStorageKinds), kind);
+        out_.storage_gib_month[at - std::begin(kStorageKinds)] = month(*storage, kind, 1);
+      }
+    }
+    read_network();
+    out_.host_month = month(top_, "host_month", 1).value_or(0);
+    return std::move(out_);
+  }
+
+ private:
+  /// The price of a month: a number of them times `factor`, or what a purchase comes to.
+  std::optional<double> month(const ObjectReader& o, Names key, double factor) {
+    if (!o.has(key)) return std::nullopt;
+    if (o.value(key).is_number()) return o.require_number(key, 0, kMostPrice) * factor;
+    if (!o.value(key).is_object()) {
+      o.fail(key, fmt::format("expected a price, or {{\"purchase\": ..., \"months\": ...}}, found "
+                              "{}",
+                              o.value(key).dump()));
+    }
+    const auto bought = o.object(key, PriceKeys::kAmortised);
+    const double purchase = bought->require_number("purchase", 0, kMostPrice);
+    const double months = bought->require_number("months", 1, kMostMonths);
+    const double monthly = bought->number("monthly", 0, kMostPrice).value_or(0);
+    out_.notes.push_back(
+        fmt::format("{}: {} {} written off over {} months{}", o.where(key).field,
+                    format_real(purchase), out_.currency, format_real(months),
+                    monthly > 0 ? fmt::format(", and {} a month", format_real(monthly)) : ""));
+    return purchase / months + monthly;
+  }
+
+  void read_gpus() {
+    if (!top_.has("gpu_hour")) return;
+    const nlohmann::json& given = top_.value("gpu_hour");
+    if (!given.is_object() || given.contains("purchase")) {
+      out_.any_gpu_month = month(top_, "gpu_hour", kHoursPerMonth);
+      return;
+    }
+    const auto gpus = top_.open_object("gpu_hour");
+    for (const std::string& name : gpus->keys()) {
+      const auto price = month(*gpus, name, kHoursPerMonth);
+      if (!price) gpus->fail(name, "expected a price, found null");
+      if (name == kAnyGpu) {
+        out_.any_gpu_month = price;
+        continue;
+      }
+      const GpuSpec& gpu = find_gpu(name, gpus->where(name));
+      const auto same = [&](const auto& known) { return known.first == &gpu; };
+      if (std::any_of(out_.gpu_month.begin(), out_.gpu_month.end(), same)) {
+        gpus->fail(name, fmt::format("{} has a price already under another name", gpu.name));
+      }
+      out_.gpu_month.emplace_back(&gpu, *price);
+    }
+  }
+
+  void read_network() {
+    if (!top_.has("network")) return;
+    if (top_.value("network").is_number()) {
+      out_.network_gb = top_.require_number("network", 0, kMostPrice);
+      return;
+    }
+    const auto network = top_.object("network", PriceKeys::kNetwork);
+    out_.network_gb = network->number("per_gb", 0, kMostPrice);
+    out_.network_month = network->number("per_month", 0, kMostPrice).value_or(0);
+  }
+
+  ObjectReader top_;
+  Prices out_;
+};
+
+const TierResult* tier_of(const RunResult& run, const std::string& name) {
+  for (const TierResult& tier : run.tiers) {
+    if (tier.name == name) return &tier;
+  }
+  return nullptr;
+}
+
+/// Sums up one cell.
+class Pricing {
+ public:
+  Pricing(const Scenario& scenario, const RunResult& run, const Prices& prices)
+      : s_(scenario), run_(run), prices_(prices) {}
+
+  CellPrice price() {
+    add_gpus();
+    if (s_.tier) add_tier(*s_.tier, tier_bytes_of(s_, run_));
+    for (const TierChoice& tier : s_.behind) {
+      const TierResult* held = tier_of(run_, tier.name);
+      const double bytes = held == nullptr ? 0 : static_cast<double>(held->peak_bytes);
+      if (bytes > 0) {
+        out_.notes.push_back(fmt::format(
+            "{} takes no capacity: priced at the {} that the workload left there by its end",
+            tier.name, format_bytes(bytes)));
+      }
+      add_tier(tier, bytes);
+    }
+    add_network();
+    if (prices_.host_month > 0)
+      add("host", static_cast<double>(instances_of(s_)), "engine", prices_.host_month);
+    for (const CostItem& item : out_.items) out_.per_month += item.per_month;
+    return std::move(out_);
+  }
+
+ private:
+  void add(std::string name, double quantity, std::string unit, double price) {
+    out_.items.push_back({std::move(name), quantity, std::move(unit), price, quantity * price});
+  }
+
+  void add_gpus() {
+    const auto price = prices_.gpu(s_.gpu);
+    const std::string name = s_.gpu == nullptr ? "GPU" : std::string(s_.gpu->name);
+    if (!price) {
+      out_.missing.push_back(
+          fmt::format("gpu_hour.{}", s_.gpu == nullptr ? std::string(kAnyGpu) : name));
+      return;
+    }
+    add(name, static_cast<double>(total_gpus(s_)), "GPU", *price);
+  }
+
+  void add_tier(const TierChoice& tier, double bytes) {
+    if (bytes <= 0) return;
+    const auto price =
+        tier.storage ? prices_.storage_gib_month[static_cast<std::size_t>(tier.storage->spec.kind)]
+                     : prices_.dram_gib_month;
+    if (!price) {
+      const std::string_view kind = tier.kind();
+      const bool own_key = kind == "dram" || kind == "nvme";
+      out_.missing.push_back(own_key ? fmt::format("{}_gib_month", kind)
+                                     : fmt::format("storage_gib_month.{}", kind));
+      return;
+    }
+    if (&tier == &*s_.tier && tier.capacity.kind == Capacity::Kind::kUnbounded) {
+      out_.notes.push_back(
+          fmt::format("{} is unbounded: priced at the {} that the workload itself held at most",
+                      tier.name, format_bytes(bytes)));
+    }
+    add(tier.name, bytes / kGib, "GiB", *price);
+  }
+
+  bool is_remote(const TierChoice& tier) const {
+    return tier.storage && tier.storage->spec.kind != StorageKind::kNvme;
+  }
+
+  /// Bytes that the run moved to and from tiers behind a network.
+  double remote_bytes() const {
+    std::vector<std::string> names;
+    if (s_.tier && is_remote(*s_.tier)) names.push_back(s_.tier->name);
+    for (const TierChoice& tier : s_.behind) {
+      if (is_remote(tier)) names.push_back(tier.name);
+    }
+    double bytes = 0;
+    for (const LinkResult& link : run_.links) {
+      for (const std::string& name : names) {
+        const bool its =
+            link.name.starts_with(name + "-write") || link.name.starts_with(name + "-read");
+        if (its && !link.medium) bytes += static_cast<double>(link.bytes);
+      }
+    }
+    return bytes;
+  }
+
+  void add_network() {
+    const double span_s = observed_s(s_, run_);
+    const double bytes = remote_bytes();
+    if (prices_.network_month > 0) add("network", 1, "month", prices_.network_month);
+    if (bytes <= 0 || span_s <= 0) return;
+    const double gb = bytes / 1e9 / span_s * kSecondsPerMonth;
+    if (!prices_.network_gb) {
+      if (prices_.network_month <= 0) {
+        out_.notes.push_back(fmt::format(
+            "{} GB a month to and from storage behind a network have no price (network.per_gb)",
+            format_real(gb)));
+      }
+      return;
+    }
+    add("network traffic", gb, "GB", *prices_.network_gb);
+  }
+
+  const Scenario& s_;
+  const RunResult& run_;
+  const Prices& prices_;
+  CellPrice out_;
+};
+
+}  // namespace
+
+const KeyTable PriceKeys::kTop = kTopKeys;
+const KeyTable PriceKeys::kAmortised = kAmortisedKeys;
+const KeyTable PriceKeys::kStorage = kStorageKeys;
+const KeyTable PriceKeys::kNetwork = kNetworkKeys;
+
+std::optional<double> Prices::gpu(const GpuSpec* gpu) const {
+  for (const auto& [known, price] : gpu_month) {
+    if (known == gpu) return price;
+  }
+  return any_gpu_month;
+}
+
+Prices read_prices(const JsonSource& source) {
+  return PriceReader(source).read();
+}
+
+Prices load_prices(const std::string& path) {
+  return read_prices(JsonSource::from_file(path));
+}
+
+CellPrice price_of(const Scenario& scenario, const RunResult& run, const Prices& prices) {
+  return Pricing(scenario, run, prices).price();
+}
+
+void require_prices(const CellPrice& price, const Prices& prices, std::string_view objective) {
+  if (price.missing.empty()) return;
+  throw InputError(
+      Fault::kUsage, {prices.path, 0, price.missing.front()},
+      fmt::format("missing; the objective {} needs the price{} {}", objective,
+                  price.missing.size() > 1 ? "s" : "", fmt::join(price.missing, ", ")));
+}
+
+double tier_bytes_of(const Scenario& scenario, const RunResult& run) {
+  if (!scenario.tier) return 0;
+  if (scenario.tier->capacity.kind == Capacity::Kind::kUnbounded) {
+    const TierResult* held = tier_of(run, scenario.tier->name);
+    return held == nullptr ? 0 : static_cast<double>(held->peak_bytes);
+  }
+  const auto blocks = static_cast<double>(scenario.tier_blocks(scenario.tier->capacity));
+  return blocks * static_cast<double>(scenario.tier_block_bytes().count()) *
+         static_cast<double>(instances_of(scenario));
+}
+
+double observed_s(const Scenario& scenario, const RunResult& run) {
+  return run.duration_s + seconds_of(scenario.workload.warmup);
+}
+
+}  // namespace spillway

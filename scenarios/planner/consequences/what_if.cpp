@@ -1,0 +1,162 @@
+#include "scenarios/planner/consequences/what_if.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "models/compute/step_cost.hpp"
+#include "scenarios/experiment/growth.hpp"
+#include "scenarios/parallel.hpp"
+#include "scenarios/planner/runs/trial_runner.hpp"
+#include "scenarios/planner/selection/target_margin.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::int64_t kParts = 1'000'000;  // a factor on time is exact to a millionth
+
+class ScaledCost final : public StepCost {
+ public:
+  ScaledCost(std::unique_ptr<StepCost> cost, double factor)
+      : cost_(std::move(cost)), parts_(static_cast<std::int64_t>(factor * kParts + 0.5)) {
+    KV_ASSERT(parts_ > 0, "step times multiplied by {}", factor);
+  }
+  Duration step_time(const StepShape& shape) override { return scaled(cost_->step_time(shape)); }
+  Duration collective_time(std::uint64_t tokens) override {
+    return scaled(cost_->collective_time(tokens));
+  }
+
+ private:
+  /// Whole millions apart from the rest, so that no product leaves 63 bits.
+  Duration scaled(Duration time) const {
+    const std::int64_t ns = time.count();
+    return Duration(ns / kParts * parts_ + ((ns % kParts) * parts_ + kParts - 1) / kParts);
+  }
+
+  std::unique_ptr<StepCost> cost_;
+  std::int64_t parts_;
+};
+
+using Key = std::tuple<std::uint32_t, double, double, double, double>;
+
+Key key_of(const WhatIf& run) {
+  const GrowthChoice& g = run.growth;
+  return {run.replicate, g.rate, g.context, g.reuse, g.tenants};
+}
+
+/// A grown replicate, made by the first run that needs it and dropped after the last.
+struct Grown {
+  std::once_flag once;
+  std::optional<Workload> workload;
+  std::atomic<std::uint32_t> users{0};
+};
+
+WhatIfAnswer answer(const WhatIf& run, const Workload& workload, const WhatIfSource& source) {
+  TrialOptions options;
+  options.stop_when_decided = run.verdict_only;
+  options.find_warm_up = run.replicate != kWorkloadItself;  // as the plan judges it
+  if (run.compute_time != 1) {
+    options.simulation.cost = [&run] {
+      return make_scaled_cost(run.scenario.make_cost(), run.compute_time);
+    };
+  }
+  Scenario scenario = run.scenario;
+  if (source.seed_of) {
+    scenario.seed = scenario.workload.arrival.seed = source.seed_of(run.replicate);
+  }
+  if (run.growth.any()) grow_arrivals(scenario.workload, run.growth);
+  return {run_trial(scenario, workload, options), ""};
+}
+
+}  // namespace
+
+std::unique_ptr<StepCost> make_scaled_cost(std::unique_ptr<StepCost> cost, double factor) {
+  return std::make_unique<ScaledCost>(std::move(cost), factor);
+}
+
+WhatIfOutcome outcome_of(const std::vector<SloTarget>& slo, std::span<const WhatIfAnswer> answers) {
+  KV_ASSERT(!answers.empty(), "nothing was answered");
+  WhatIfOutcome out;
+  out.margin = std::numeric_limits<double>::infinity();
+  out.met = true;
+  for (const WhatIfAnswer& answer : answers) {
+    if (!answer.trial) return {0, false, 0, {}, answer.refused};
+    KV_ASSERT(answer.trial->targets.size() == slo.size(), "{} samples of {} targets",
+              answer.trial->targets.size(), slo.size());
+  }
+  const auto n = static_cast<double>(answers.size());
+  for (std::size_t t = 0; t < slo.size(); ++t) {
+    double x = 0;
+    double value = 0;
+    double limit = 0;
+    for (const WhatIfAnswer& answer : answers) {
+      x += answer.trial->targets[t].x / n;
+      value += answer.trial->targets[t].value / n;
+      limit = answer.trial->targets[t].limit;
+    }
+    const bool met = slo[t].at_least ? x >= limit : x <= limit;
+    const double margin = target_margin({value, slo[t].target, slo[t].at_least, x, limit, met});
+    if (margin < out.margin) {
+      out.margin = margin;
+      out.tightest = t;
+    }
+    out.met = out.met && met;
+    out.values.push_back(value);
+  }
+  // What one run alone decides, it decides as a plan without replications does.
+  if (answers.size() == 1) out.met = answers[0].trial->met;
+  return out;
+}
+
+const std::string& cell_name(const PlanPoint& point) {
+  return point.name.empty() ? point.capacity : point.name;
+}
+
+WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<void()> before,
+                         std::function<void()> done) {
+  return [source = std::move(source), threads, before = std::move(before),
+          done = std::move(done)](std::span<const WhatIf> runs) {
+    std::vector<Key> keys;
+    for (const WhatIf& run : runs) {
+      if (run.growth.any()) keys.push_back(key_of(run));
+    }
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    std::vector<Grown> made(keys.size());
+    const auto slot = [&](const WhatIf& run) -> Grown& {
+      const auto at = std::lower_bound(keys.begin(), keys.end(), key_of(run));
+      return made[static_cast<std::size_t>(at - keys.begin())];
+    };
+    for (const WhatIf& run : runs) {
+      if (run.growth.any()) ++slot(run).users;
+    }
+    std::vector<WhatIfAnswer> out(runs.size());
+    parallel_for(runs.size(), threads, [&](std::size_t i) {
+      const WhatIf& run = runs[i];
+      if (before) before();
+      try {
+        if (run.growth.any()) {
+          Grown& mine = slot(run);
+          std::call_once(mine.once, [&] {
+            mine.workload = grown(source.replicate(run.replicate), run.growth, source.seed);
+          });
+          out[i] = answer(run, *mine.workload, source);
+        } else {
+          out[i] = answer(run, source.replicate(run.replicate), source);
+        }
+      } catch (const InputError& error) {
+        out[i].refused = error.what();
+      }
+      if (run.growth.any() && --slot(run).users == 0) slot(run).workload.reset();
+      if (done) done();
+    });
+    return out;
+  };
+}
+
+}  // namespace spillway

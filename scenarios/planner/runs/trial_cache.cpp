@@ -1,0 +1,66 @@
+#include "scenarios/planner/runs/trial_cache.hpp"
+
+#include "reports/run_json.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+std::string key_of(const Scenario& scenario, const TrialCache::Question& question, bool cut) {
+  const std::uint64_t traces[] = {question.trace};
+  RunIdentity identity;
+  identity.form = cut ? "plan-cut/1" : "plan-trial/1";
+  if (question.trace != 0) identity.traces = traces;
+  identity.replicate = question.replicate;
+  return run_key(scenario, identity);
+}
+
+/// Runs of replicates are judged at once; of the workload itself, all is kept.
+json trial_json(const Trial& trial, bool with_run) {
+  json targets = json::array();
+  for (const TargetSample& t : trial.targets) {
+    targets.push_back({t.x, t.limit, t.judged, t.value});
+  }
+  json out = {
+      {"targets", targets},        {"attainment", trial.attainment},     {"met", trial.met},
+      {"cut", trial.cut},          {"cold_limited", trial.cold_limited}, {"digest", trial.digest},
+      {"warnings", trial.warnings}};
+  if (with_run) {
+    out["run"] = to_json(trial.run);
+    out["run"].erase("sim");
+  }
+  return out;
+}
+
+Trial trial_from(const json& j) {
+  Trial out;
+  for (const json& t : j.at("targets")) out.targets.push_back({t.at(0), t.at(1), t.at(2), t.at(3)});
+  out.attainment = j.at("attainment");
+  out.met = j.at("met");
+  out.cut = j.at("cut");
+  out.cold_limited = j.at("cold_limited");
+  out.digest = j.at("digest");
+  out.warnings = j.at("warnings").get<std::vector<std::string>>();
+  if (j.contains("run")) out.run = run_from_json(j["run"]);
+  return out;
+}
+
+}  // namespace
+
+TrialCache::TrialCache(const std::string& folder) : store_(folder, "plan") {}
+
+std::optional<Trial> TrialCache::find(const Scenario& scenario, const Question& question) const {
+  for (const bool cut : {false, true}) {
+    if (cut && !question.may_cut) continue;
+    if (const auto known = store_.find(key_of(scenario, question, cut))) return trial_from(*known);
+  }
+  return std::nullopt;
+}
+
+void TrialCache::keep(const Scenario& scenario, const Question& question, const Trial& trial) {
+  store_.put(key_of(scenario, question, trial.cut), trial_json(trial, !question.replicate));
+}
+
+}  // namespace spillway

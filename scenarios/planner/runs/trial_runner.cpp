@@ -1,0 +1,146 @@
+#include "scenarios/planner/runs/trial_runner.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "scenarios/experiment/replicates.hpp"
+#include "scenarios/parallel.hpp"
+
+namespace spillway {
+
+/// One workload and its replicates: read from the scenario's trace, or given.
+class TrialRunner::Group {
+ public:
+  Group(const Scenario& scenario, const TrialRunnerOptions& options)
+      : seed_(scenario.seed),
+        replicates_(scenario, options.replicates, kKept, options.reading,
+                    requests_needed(scenario.slo)) {
+    if (!scenario.workload.synthetic) content_ = original().content_hash();
+  }
+  Group(const Scenario& scenario, const Workload& workload, const TrialRunnerOptions& options)
+      : seed_(scenario.seed),
+        replicates_(scenario, workload, options.replicates, kKept, options.reading,
+                    requests_needed(scenario.slo)),
+        content_(workload.content_hash()) {}
+
+  const Workload& original() const { return replicates_.original(); }
+  const Workload& replicate(std::uint32_t index) {
+    return index == kWorkloadItself ? original() : replicates_.get(index);
+  }
+  std::uint64_t seed(std::uint32_t index) const {
+    return index == kWorkloadItself ? seed_ : replicates_.seed(index);
+  }
+  /// Content of what was read; 0 where it was generated.
+  std::uint64_t content() const { return content_; }
+  const Replicates& replicates() const { return replicates_; }
+
+ private:
+  /// Users that never come to an end: a replicate may be asked for until the plan is made.
+  static constexpr std::uint32_t kKept = ~std::uint32_t{0};
+
+  std::uint64_t seed_;
+  Replicates replicates_;
+  std::uint64_t content_ = 0;
+};
+
+TrialRunner::TrialRunner(TrialRunnerOptions options)
+    : options_(std::move(options)), start_(std::chrono::steady_clock::now()) {}
+TrialRunner::~TrialRunner() = default;
+
+void TrialRunner::give(const Scenario& scenario, const Workload& workload) {
+  groups_[workload_identity(scenario)] = std::make_unique<Group>(scenario, workload, options_);
+}
+
+TrialRunner::Group& TrialRunner::group(const Scenario& scenario) {
+  auto& slot = groups_[workload_identity(scenario)];
+  if (!slot) slot = std::make_unique<Group>(scenario, options_);
+  return *slot;
+}
+
+const Workload& TrialRunner::workload(const Scenario& scenario) {
+  return group(scenario).original();
+}
+
+const Replicates& TrialRunner::replicates(const Scenario& scenario) {
+  return group(scenario).replicates();
+}
+
+const Workload& TrialRunner::replicate(const Scenario& scenario, std::uint32_t index) {
+  return group(scenario).replicate(index);
+}
+
+std::vector<std::string> TrialRunner::notes() const {
+  return cache_ ? cache_->notes() : std::vector<std::string>();
+}
+
+double TrialRunner::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+bool TrialRunner::out_of_time() const {
+  return options_.budget_s > 0 && seconds() > options_.budget_s;
+}
+
+Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
+  const bool itself = request.replicate == kWorkloadItself;
+  TrialCache::Question question;
+  question.trace = group.content();
+  if (!itself) question.replicate = request.replicate;
+  question.may_cut = request.may_cut;
+  const bool cached = cache_ && !request.cost;
+  if (cached) {
+    if (auto known = cache_->find(*request.scenario, question)) {
+      ++reused_;
+      return *std::move(known);
+    }
+  }
+  const Workload& workload = group.replicate(request.replicate);
+  Scenario scenario = *request.scenario;
+  scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate);
+  TrialOptions options;
+  options.stop_when_decided = request.may_cut;
+  options.find_warm_up = !itself;  // its figures are those that `run` reports
+  options.simulation.cost = request.cost;
+  Trial trial = run_trial(scenario, workload, options);
+  if (cached) cache_->keep(*request.scenario, question, trial);
+  if (!itself) trial.run = {};
+  return trial;
+}
+
+std::vector<Trial> TrialRunner::run(std::span<const TrialRequest> requests) {
+  // Not before there is something to keep: bad input leaves no folder behind.
+  if (!cache_ && !options_.cache.empty()) cache_ = std::make_unique<TrialCache>(options_.cache);
+  std::vector<Group*> groups;  // opened here, one after the other
+  for (const TrialRequest& request : requests) groups.push_back(&group(*request.scenario));
+  std::vector<std::optional<Trial>> trials(requests.size());
+  expected_ = std::max(expected_, done_ + requests.size());
+  parallel_for(requests.size(), options_.threads, [&](std::size_t i) {
+    check_interrupt();
+    if (requests[i].replicate != kWorkloadItself && out_of_time()) return;
+    trials[i] = run_one(requests[i], *groups[i]);
+    const std::uint64_t now = ++done_;
+    if (options_.progress) options_.progress(now, expected_);
+  });
+  std::vector<Trial> out;
+  for (std::optional<Trial>& trial : trials) {
+    if (!trial) break;
+    out.push_back(std::move(*trial));
+  }
+  return out;
+}
+
+void TrialRunner::check_interrupt() {
+  // Signals are asked about in one thread; the others hear of it.
+  if (options_.interrupted && std::this_thread::get_id() == caller_ && options_.interrupted()) {
+    ended_ = true;
+  }
+  if (ended_) throw Interrupted();
+}
+
+void TrialRunner::ran_one() {
+  check_interrupt();
+  const std::uint64_t now = ++done_;
+  if (options_.progress) options_.progress(now, std::max(now, expected_));
+}
+
+}  // namespace spillway

@@ -1,0 +1,110 @@
+// Runs trials for a plan: many at once, on replicates that cells share, with what was run before
+// taken from a cache.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "scenarios/experiment/replicates.hpp"
+#include "scenarios/experiment/trial.hpp"
+#include "scenarios/planner/runs/trial_cache.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace spillway {
+
+/// The workload itself, in the place of a replicate's number.
+inline constexpr std::uint32_t kWorkloadItself = ~std::uint32_t{0};
+
+/// One run to make. Cells that differ in anything see the same replicate under the same number, as
+/// far as their workloads are described alike.
+struct TrialRequest {
+  const Scenario* scenario = nullptr;  ///< with the tier's capacity set
+  std::uint32_t replicate = kWorkloadItself;
+  bool may_cut = false;  ///< the verdict is all that is needed
+  /// In place of the scenario's step cost. Such a run is not cached.
+  std::function<std::unique_ptr<StepCost>()> cost{};
+};
+
+/// The user ended it; what was done is in the cache, where there is one.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+struct TrialRunnerOptions {
+  unsigned threads = 1;
+  std::string cache;             ///< folder; empty: none
+  double budget_s = 0;           ///< of wall time, for runs on replicates; 0: none
+  std::uint32_t replicates = 1;  ///< numbers are below this
+  ReadProgress reading{};
+  std::function<void(std::uint64_t, std::uint64_t)> progress{};
+  std::function<void(std::string_view)> phase{};
+  std::function<bool()> interrupted{};
+};
+
+class TrialRunner {
+ public:
+  explicit TrialRunner(TrialRunnerOptions options);
+  ~TrialRunner();
+
+  /// The workload of `scenario` is this one, which outlives the runner.
+  void give(const Scenario& scenario, const Workload& workload);
+  /// Opened now where it is not yet.
+  const Workload& workload(const Scenario& scenario);
+  /// The runs of a batch, in its order; those on replicates without their RunResult. Where the time
+  /// is over, those before the first that is missing. Not from several threads. Throws Interrupted
+  /// when the user wants it to end.
+  std::vector<Trial> run(std::span<const TrialRequest> requests);
+  /// What the runs to come are for, for the progress.
+  void begin(std::string_view phase) {
+    if (options_.phase) options_.phase(phase);
+  }
+  /// So many runs are still to come, for the progress.
+  void expect(std::uint64_t runs) { expected_ = done_ + runs; }
+  /// A run that somebody else made, from any thread: counts, and may end the plan as run() does.
+  void ran_one();
+  unsigned threads() const { return options_.threads; }
+  /// Of options.budget_s.
+  bool out_of_time() const;
+  /// Since the runner was made.
+  double seconds() const;
+  /// All runs that were announced, done ones among them.
+  std::uint64_t expected() const { return expected_; }
+
+  std::uint64_t done() const { return done_; }
+  /// Of these, taken from the cache.
+  std::uint64_t reused() const { return reused_; }
+  std::vector<std::string> notes() const;
+  /// How replicates of this workload come about.
+  const Replicates& replicates(const Scenario& scenario);
+  /// One of them, or the workload itself. From any thread, once the workload is open.
+  const Workload& replicate(const Scenario& scenario, std::uint32_t index);
+
+ private:
+  class Group;
+  Group& group(const Scenario& scenario);
+  Trial run_one(const TrialRequest& request, Group& group);
+  void check_interrupt();
+
+  TrialRunnerOptions options_;
+  std::map<std::string, std::unique_ptr<Group>> groups_;  ///< by how the workload is described
+  std::unique_ptr<TrialCache> cache_;
+  std::chrono::steady_clock::time_point start_;
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> reused_{0};
+  std::atomic<bool> ended_{false};
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::uint64_t expected_ = 0;
+};
+
+}  // namespace spillway

@@ -1,0 +1,440 @@
+#include "scenarios/planner/selection/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scenarios/planner/selection/screening.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
+constexpr double kClear = 2;               // standard errors: a cell that very likely holds
+constexpr double kUnlikely = -3;           // below it a cell is not worth verifying
+constexpr std::size_t kFewFinalists = 5;   // beside these, only cells that look met are verified
+constexpr double kHopeless = 3;       // times a limit: the verdict of more runs is all to learn
+constexpr double kAnchorShare = 0.6;  // of alpha; the others share the rest
+constexpr double kFutile = 0.10;      // level at which a preferred cell is given up
+
+class Selector {
+ public:
+  Selector(const SelectionProblem& problem, const RunBatch& run)
+      : problem_(problem), run_(run), records_(problem), alpha_(1 - problem.confidence) {
+    out_.cells.resize(problem.cells);
+    out_.runs = problem.runs_before;
+    for (std::uint32_t n = kFirstStage; out_.stages.empty() || out_.stages.back() < most();
+         n *= 2) {
+      out_.stages.push_back(std::min(n, most()));
+    }
+    if (most() < kLeastReplications) out_.stages.clear();
+  }
+
+  Selection select() {
+    screen();
+    choose_finalists();
+    if (!ended()) {
+      verify(0, preferred_);
+      // Behind one that holds, only those preferred to it are still of interest.
+      for (std::size_t i = preferred_; i < out_.finalists.size() && !ended(); ++i) {
+        verify(i, i + 1);
+      }
+    }
+    conclude();
+    return std::move(out_);
+  }
+
+ private:
+  // What one stage needs to know of a finalist.
+  struct Finalist {
+    double share = 0;  // of alpha
+    double level = 0;  // at which it was judged last
+    bool given_up = false;
+  };
+
+  std::uint32_t most() const { return problem_.most_replications; }
+
+  std::string name(std::uint32_t cell) const {
+    return cell < problem_.names.size() ? problem_.names[cell] : fmt::format("cell {}", cell);
+  }
+
+  /// Answers `requests` unless they are more than the budget has left.
+  bool make(const std::vector<RunRequest>& requests) {
+    if (problem_.max_runs > 0 && out_.runs + requests.size() > problem_.max_runs) {
+      out_of_runs_ = true;
+      lacking_ = out_.runs + requests.size();
+      return false;
+    }
+    if (requests.empty()) return true;
+    std::vector<CellSample> samples = run_(requests);
+    KV_ASSERT(samples.size() <= requests.size(), "{} answers to {} requests", samples.size(),
+              requests.size());
+    out_.runs += samples.size();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      records_.add(requests[i], std::move(samples[i]));
+    }
+    out_.out_of_time = samples.size() < requests.size();
+    return !out_.out_of_time;
+  }
+
+  bool ended() const { return out_of_runs_ || out_.out_of_time; }
+
+  void expect(std::uint64_t runs) {
+    likely_ = out_.runs + runs;
+    if (problem_.expects) problem_.expects(runs);
+  }
+
+  bool looks_hopeless(const CellRecord& cell) const {
+    if (cell.screened.empty()) return false;
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const SelectionTarget& target = problem_.targets[t];
+      if (!target.at_least && cell.screened.front().x[t] > kHopeless * target.limit) return true;
+    }
+    return false;
+  }
+
+  void screen() {
+    for (std::uint32_t r = 0; r < kScreening; ++r) {
+      std::vector<RunRequest> requests;
+      for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) {
+        const CellRecord& record = records_[cell];
+        if (record.missed || record.excluded) continue;
+        requests.push_back({cell, r, looks_hopeless(record)});
+      }
+      expect(requests.size() * (kScreening - r) + kUsualFinalRuns);
+      if (!make(requests)) break;
+      records_.mark_missed(alpha_);
+    }
+    records_.score();
+  }
+
+  /// Not shown to miss, and judged at all.
+  bool open(std::uint32_t cell) const {
+    const CellRecord& record = records_[cell];
+    return !record.missed && !record.excluded && !record.best_runs().empty();
+  }
+
+  /// By preference.
+  std::vector<std::uint32_t> open_cells() const {
+    std::vector<std::uint32_t> out;
+    for (const std::uint32_t cell : problem_.preference) {
+      if (open(cell)) out.push_back(cell);
+    }
+    return out;
+  }
+
+  /// The first of `cells` that is clear of its limits, else the likeliest. Precondition: not empty.
+  std::vector<std::uint32_t>::const_iterator likeliest(
+      const std::vector<std::uint32_t>& cells) const {
+    const auto clear = std::find_if(cells.begin(), cells.end(),
+                                    [&](std::uint32_t c) { return records_[c].score >= kClear; });
+    if (clear != cells.end()) return clear;
+    return std::max_element(cells.begin(), cells.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return records_[a].score < records_[b].score;
+    });
+  }
+
+  void choose_finalists() {
+    const std::vector<std::uint32_t> candidates = open_cells();
+    if (candidates.empty()) return;
+    const auto anchor = likeliest(candidates);
+    const bool clear = records_[*anchor].score >= kClear;
+    // Preferred ones are verified beside the anchor, the others one after another behind it.
+    std::vector<std::uint32_t> rivals(candidates.begin(), anchor);
+    std::vector<std::uint32_t> reserves(anchor + 1, candidates.end());
+    std::erase_if(rivals, [&](std::uint32_t c) { return records_[c].score < kUnlikely; });
+    std::erase_if(reserves,
+                  [&](std::uint32_t c) { return records_[c].score < (clear ? 0 : kUnlikely); });
+    const auto likelier = [&](std::uint32_t a, std::uint32_t b) {
+      return records_[a].score > records_[b].score;
+    };
+    std::stable_sort(rivals.begin(), rivals.end(), likelier);
+    if (!clear) std::stable_sort(reserves.begin(), reserves.end(), likelier);
+    // A preferred cell that looks met is never passed over for one that was verified instead.
+    const std::size_t few = kFewFinalists - 1 - std::min<std::size_t>(1, reserves.size());
+    const auto look_met = static_cast<std::size_t>(std::count_if(
+        rivals.begin(), rivals.end(), [&](std::uint32_t c) { return records_[c].score >= 0; }));
+    rivals.resize(std::min({rivals.size(), std::max(few, look_met), kMostFinalists - 1}));
+    const std::size_t left = kFewFinalists - 1 - std::min(kFewFinalists - 1, rivals.size());
+    if (clear) {
+      // First those as clear as the anchor; then what is preferred to them and looks met.
+      const auto weaker = std::stable_partition(
+          reserves.begin(), reserves.end(),
+          [&](std::uint32_t c) { return records_[c].score >= records_[*anchor].score; });
+      std::vector<std::uint32_t> others(weaker, reserves.end());
+      reserves.erase(weaker, reserves.end());
+      reserves.resize(std::min(reserves.size(), left));
+      if (!reserves.empty()) {
+        std::erase_if(others, [&](std::uint32_t c) { return rank(c) > rank(reserves.front()); });
+      }
+      others.resize(std::min(others.size(), kFewFinalists - 1));
+      reserves.insert(reserves.end(), others.begin(), others.end());
+    } else {
+      reserves.resize(std::min(reserves.size(), left));
+    }
+    out_.finalists = {*anchor};
+    out_.finalists.insert(out_.finalists.end(), rivals.begin(), rivals.end());
+    preferred_ = out_.finalists.size();
+    out_.finalists.insert(out_.finalists.end(), reserves.begin(), reserves.end());
+    finalists_.resize(out_.finalists.size());
+    const auto others = static_cast<double>(finalists_.size() - 1);
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      finalists_[i].share = others == 0 ? 1 : (i == 0 ? kAnchorShare : (1 - kAnchorShare) / others);
+    }
+  }
+
+  std::size_t rank(std::uint32_t cell) const {
+    return static_cast<std::size_t>(
+        std::find(problem_.preference.begin(), problem_.preference.end(), cell) -
+        problem_.preference.begin());
+  }
+
+  /// Whether finalist `i` may still change the answer.
+  bool undecided(std::size_t i) const {
+    const std::uint32_t cell = out_.finalists[i];
+    const bool could_win = best_ < 0 || rank(cell) < rank(static_cast<std::uint32_t>(best_));
+    return open(cell) && !records_[cell].held && !finalists_[i].given_up && could_win;
+  }
+
+  /// Takes finalists [first, last) through the stages until nothing about them is open.
+  void verify(std::size_t first, std::size_t last) {
+    double all_stages = 0;
+    for (const std::uint32_t n : out_.stages) all_stages += n;
+    for (const std::uint32_t n : out_.stages) {
+      std::vector<RunRequest> requests;
+      for (std::size_t i = first; i < last; ++i) {
+        if (!undecided(i)) continue;
+        const std::uint32_t cell = out_.finalists[i];
+        const auto made = static_cast<std::uint32_t>(records_[cell].fresh.size());
+        for (std::uint32_t r = made; r < n; ++r) requests.push_back({cell, kScreening + r, false});
+      }
+      if (requests.empty()) return;
+      expect(requests.size() * (n < out_.stages.back() ? 2 : 1));  // as many again, likely
+      if (!make(requests)) return;
+      judge_stage(n / all_stages);
+    }
+  }
+
+  /// Judges every finalist with runs at this stage's part of alpha.
+  void judge_stage(double part) {
+    for (std::size_t i = 0; i < finalists_.size(); ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      const bool inherits = i > 0 && records_[out_.finalists[i - 1]].held;
+      finalists_[i].level = finalists_[i].share + (inherits ? finalists_[i - 1].level : 0);
+      CellRecord& record = records_[cell];
+      if (record.fresh.empty() || !undecided(i)) continue;
+      const double alpha = alpha_ * finalists_[i].level * part;
+      record.held = all_hold(cell, alpha);
+      record.missed = !record.held && any_misses(cell, alpha_ * part);
+      note_bounds(cell, alpha);
+      if (record.held) best_ = static_cast<int>(cell);
+    }
+    for (std::size_t i = 0; i < finalists_.size() && best_ >= 0; ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      if (!undecided(i) || records_[cell].fresh.empty()) continue;
+      finalists_[i].given_up = any_misses(cell, kFutile);
+    }
+  }
+
+  bool all_hold(std::uint32_t cell, double alpha) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      const Evidence e = judge.evidence(records_[cell].fresh, t);
+      if (e.x.runs < kLeastReplications || !judge.holds(e, alpha, records_.usual(t))) return false;
+    }
+    return true;
+  }
+
+  bool any_misses(std::uint32_t cell, double alpha) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      const double each = alpha / static_cast<double>(records_.targets());
+      if (judge.misses(judge.evidence(records_[cell].fresh, t).x, each, records_.usual(t)))
+        return true;
+    }
+    return false;
+  }
+
+  void note_bounds(std::uint32_t cell, double alpha) {
+    std::vector<double>& bound = out_.cells[cell].bound;
+    bound.clear();
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      bound.push_back(
+          judge.bound(judge.evidence(records_[cell].fresh, t), alpha, records_.usual(t)));
+    }
+  }
+
+  void conclude() {
+    records_.score();
+    out_.recommended = best_;
+    for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) describe(cell);
+    out_.nearest = nearest();
+    const std::vector<std::uint32_t> left = open_cells();
+    out_.provisional = left.empty() ? out_.nearest : static_cast<int>(*likeliest(left));
+    out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
+    std::uint32_t deepest = 0;
+    for (const std::uint32_t cell : out_.finalists) {
+      deepest = std::max(deepest, static_cast<std::uint32_t>(records_[cell].fresh.size()));
+    }
+    std::erase_if(out_.stages, [&](std::uint32_t n) { return n > deepest; });
+    const bool left_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
+                                       [&](std::uint32_t c) { return reason(c) == "budget"; });
+    if (best_ >= 0) {
+      const bool passed_over = left_open || screened_only();
+      out_.cut_short = passed_over && ended();
+      out_.stop_reason = passed_over
+                             ? fmt::format("{} holds; whether a preferred one does was not decided",
+                                           name(at(best_)))
+                             : fmt::format("decided: {} holds", name(at(best_)));
+      return;
+    }
+    const bool all_judged = std::none_of(
+        problem_.preference.begin(), problem_.preference.end(),
+        [&](std::uint32_t c) { return records_[c].excluded || records_[c].best_runs().empty(); });
+    if (all_judged && !left_open && !ended()) {
+      out_.stop_reason = "decided: no cell holds";
+      return;
+    }
+    out_.undecided = true;
+    out_.stop_reason = "the budget ended before anything was decided";
+    out_.would_decide = would_decide();
+  }
+
+  static std::uint32_t at(int cell) { return static_cast<std::uint32_t>(cell); }
+
+  std::string reason(std::uint32_t cell) const {
+    const CellRecord& record = records_[cell];
+    if (record.held) return {};
+    if (record.excluded) return "cold-limited";
+    if (record.missed) return "slo";
+    const auto& list = out_.finalists;
+    const auto found = std::find(list.begin(), list.end(), cell);
+    const bool needed = best_ < 0 || rank(cell) < rank(at(best_));
+    if (!needed) return record.score < 0 ? "slo" : "not-needed";
+    if (found != list.end()) {
+      const Finalist& finalist = finalists_[static_cast<std::size_t>(found - list.begin())];
+      return finalist.given_up ? "slo" : "budget";
+    }
+    if (record.best_runs().empty()) return "budget";
+    if (record.score < kUnlikely) return "slo";
+    return ended() ? "budget" : "less-likely";
+  }
+
+  /// Whether some cell that is preferred to the best one looks met and was not verified.
+  bool screened_only() const {
+    return std::any_of(problem_.preference.begin(), problem_.preference.end(),
+                       [&](std::uint32_t c) {
+                         return rank(c) < rank(at(best_)) && records_[c].score >= 0 &&
+                                (reason(c) == "less-likely" || reason(c) == "budget");
+                       });
+  }
+
+  void describe(std::uint32_t cell) {
+    const CellRecord& record = records_[cell];
+    SelectedCell& out = out_.cells[cell];
+    out.reason = reason(cell);
+    out.replications = static_cast<std::uint32_t>(record.best_runs().size());
+    for (std::size_t t = 0; t < records_.targets() && out.replications > 0; ++t) {
+      out.mean.push_back(records_.judges()[t].evidence(record.best_runs(), t).x.mean);
+    }
+    using State = SelectionState;
+    out.state = record.excluded                                    ? State::kExcluded
+                : record.held                                      ? State::kMet
+                : record.missed                                    ? State::kMissed
+                : !record.best_runs().empty() && record.score >= 0 ? State::kLooksMet
+                                                                   : State::kLooksMissed;
+  }
+
+  int nearest() const {
+    if (best_ >= 0) return best_;
+    int out = -1;
+    for (const std::uint32_t cell : problem_.preference) {
+      const CellRecord& record = records_[cell];
+      if (record.excluded || record.best_runs().empty()) continue;
+      if (out < 0 || record.score > records_[at(out)].score) out = static_cast<int>(cell);
+    }
+    return out;
+  }
+
+  /// What the nearest cell would take to be decided.
+  std::string would_decide() const {
+    if (out_of_runs_) {
+      return fmt::format(
+          "a budget of {} runs would reach the next stage, of about {} likely the end; {} were "
+          "allowed",
+          lacking_, std::max(likely_, lacking_), problem_.max_runs);
+    }
+    const bool one_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
+                                      [&](std::uint32_t c) { return reason(c) == "budget"; });
+    if (!one_open) {
+      return "a longer trace: sizes that it does not fill cannot be judged, the others miss";
+    }
+    if (out_.stages.empty() && most() < kLeastReplications) {
+      return fmt::format("at least {} replications; {} were allowed", kLeastReplications, most());
+    }
+    const std::uint32_t cell = at(out_.nearest);
+    std::size_t tightest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const SampleSummary s = records_.judges()[t].evidence(records_[cell].best_runs(), t).x;
+      const double z = records_.judges()[t].distance(s) /
+                       std::max(1e-12, relative_error(s, records_.judges()[t].kind()));
+      if (z < least) {
+        least = z;
+        tightest = t;
+      }
+    }
+    return more_runs(cell, tightest);
+  }
+
+  std::string more_runs(std::uint32_t cell, std::size_t t) const {
+    const TargetJudge& judge = records_.judges()[t];
+    const SelectionTarget& target = problem_.targets[t];
+    const SampleSummary s = judge.evidence(records_[cell].best_runs(), t).x;
+    const double error = relative_error(s, judge.kind(), records_.usual(t)) * std::sqrt(s.worth);
+    const double distance = judge.distance(s);
+    const std::string close =
+        fmt::format("{} at {} is {:.4g} against a limit of {:.4g}, too near for these runs to tell",
+                    target.name, name(cell), s.mean, target.limit);
+    const double ratio = upper_t(alpha_ * kAnchorShare / 2, 60) * error / std::max(distance, 1e-9);
+    const double worth = ratio * ratio;
+    const double per_run = problem_.replication == Replication::kResampled ? problem_.length : 0;
+    if (!(worth < 1e5)) return close + "; a larger size or a looser limit would decide";
+    if (worth * per_run >= 1) {
+      return fmt::format(
+          "{}; recordings of about {:.0f} times this length, or as many days, would "
+          "decide",
+          close, std::ceil(worth * per_run));
+    }
+    return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", close,
+                       std::ceil(std::max(1 / (1 / worth - per_run), 1.0 + most())), most());
+  }
+
+  const SelectionProblem& problem_;
+  const RunBatch& run_;
+  CellRecords records_;
+  double alpha_;
+  Selection out_;
+  std::vector<Finalist> finalists_;  // beside out_.finalists
+  std::size_t preferred_ = 0;        // of these, all but reserves
+  int best_ = -1;
+  bool out_of_runs_ = false;
+  std::uint64_t lacking_ = 0;  // to reach the next stage
+  std::uint64_t likely_ = 0;   // to the end
+};
+
+}  // namespace
+
+Selection select_cell(const SelectionProblem& problem, const RunBatch& run) {
+  KV_ASSERT(!problem.targets.empty(), "no target to select by");
+  KV_ASSERT(problem.preference.size() == problem.cells, "{} cells are ranked of {}",
+            problem.preference.size(), problem.cells);
+  return Selector(problem, run).select();
+}
+
+}  // namespace spillway

@@ -1,0 +1,327 @@
+// What a plan says about its cells, on small workloads whose answer can be worked out by hand.
+#include "scenarios/planner/judgement/judgement.hpp"
+
+#include <functional>
+
+#include "scenarios/experiment/trial.hpp"
+#include "tests/scenarios/run_setup.hpp"
+#include "tests/support/files.hpp"
+
+namespace spillway::test {
+namespace {
+
+/// HBM of 64 usable blocks (two documents of 32), requests a second apart; a document that is not
+/// cached costs a prefill of 2 ms + 20 us x 512 + 5 ns x 512 = 12.24 ms.
+Scenario planned(const std::string& sizes, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> all = {"engine.num_gpu_blocks=65", "plan.sizes=" + sizes};
+  all.insert(all.end(), more.begin(), more.end());
+  return reference_with(all);
+}
+
+Workload cycle() {
+  return repeating(50, 6, 1000, 1);
+}
+
+constexpr const char* kGrid = R"(["0blocks", "96blocks", "192blocks", "384blocks"])";
+const std::string kWithin10Ms = R"(slo=[{"metric": "median_ttft_ms", "max": 10}])";
+
+SearchSpace space_of(const Scenario& scenario, const Workload& workload) {
+  std::vector<Variant> one(1);
+  one.front().scenario = scenario;
+  return make_search_space(std::move(one),
+                           [&](const Scenario&) -> const Workload& { return workload; });
+}
+
+/// Every size once, the smallest feasible one recommended, and the judgement on that.
+PlanResult judged(const Scenario& scenario, const Workload& workload,
+                  const std::function<void(PlanResult&)>& change = {}) {
+  const SearchSpace space = space_of(scenario, workload);
+  PlanResult plan;
+  plan.tier = "dram";
+  for (const PlanCell& cell : space.cells) {
+    Trial trial = run_trial(cell.scenario, workload);
+    PlanPoint point;
+    point.name = point.capacity = cell.capacity;
+    point.capacity_bytes = cell.capacity_bytes;
+    point.unbounded = cell.unbounded;
+    point.feasible = trial.met;
+    point.run = std::move(trial.run);
+    if (point.feasible && plan.recommended < 0) {
+      plan.recommended = static_cast<int>(plan.points.size());
+    }
+    plan.points.push_back(std::move(point));
+  }
+  if (change) change(plan);
+  judge(plan, space, workload);
+  return plan;
+}
+
+const NamedVerdict* verdict(const PlanResult& plan, const std::string& code) {
+  for (const NamedVerdict& v : plan.judgement.verdicts) {
+    if (v.code == code) return &v;
+  }
+  return nullptr;
+}
+
+const DecisionRow* row(const PlanResult& plan, const std::string& situation) {
+  for (const DecisionRow& r : plan.judgement.decision_table) {
+    if (r.situation.find(situation) != std::string::npos) return &r;
+  }
+  return nullptr;
+}
+
+const RuleOfThumb* rule(const PlanResult& plan, const std::string& text) {
+  for (const RuleOfThumb& r : plan.judgement.rules_of_thumb) {
+    if (r.rule.find(text) != std::string::npos) return &r;
+  }
+  return nullptr;
+}
+
+const HeadroomPart* headroom(const PlanResult& plan, const std::string& name) {
+  for (const HeadroomPart& part : plan.judgement.headroom) {
+    if (part.name == name) return &part;
+  }
+  return nullptr;
+}
+
+// ---- sizes
+
+TEST_CASE("the range of feasible sizes has its first breach", "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle());
+  CHECK(plan.recommended == 2);
+  CHECK(plan.feasible_min == 2);
+  CHECK(plan.infeasible_max == 1);
+  CHECK_THAT(plan.first_breach, ContainsSubstring("median_ttft_ms is 12.2"));
+  CHECK(plan.runner_up == 3);
+  CHECK_THAT(plan.runner_up_reason,
+             ContainsSubstring("takes 384.00 MiB more dram for the same SLO"));
+}
+
+TEST_CASE("where nothing else meets the SLO the runner-up says what it misses",
+          "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(R"(["96blocks", "192blocks"])", {kWithin10Ms}), cycle());
+  CHECK(plan.runner_up == 0);
+  CHECK_THAT(plan.runner_up_reason,
+             ContainsSubstring("missed the SLO in its one run: median_ttft_ms is 12.2"));
+}
+
+TEST_CASE("the size below that meets every target without confidence names the one not backed",
+          "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle(), [](PlanResult& p) {
+    p.confidence.emplace();
+    for (PlanPoint& point : p.points) {
+      // Half of the requests may be slower than the median's target, a hundredth than p99's.
+      point.targets = {
+          {"median_ttft_ms", "", false, true, 10, 1, 0.02, 0.5, 0.03, true, true},
+          {"p99_ttft_ms", "", false, true, 2000, 900, 0.0096, 0.01, 0.0104, true, false}};
+      point.replications = 20;
+      point.verdict = point.feasible ? CellVerdict::kMet : CellVerdict::kLooksMet;
+    }
+  });
+  CHECK(plan.infeasible_max == 1);
+  CHECK(plan.first_breach ==
+        "0.96% of requests miss p99_ttft_ms, at most 1.04% with confidence, and 1.00% may");
+  CHECK(headroom(plan, "size")->reason ==
+        "96blocks is not backed: what the SLO needs lies between the two");
+}
+
+TEST_CASE("a target that is missed by its share is not told by a figure that meets it",
+          "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle(), [](PlanResult& p) {
+    p.confidence.emplace();
+    for (PlanPoint& point : p.points) {
+      if (point.feasible) continue;
+      // 1.2% of all requests miss although p99 of the replicates is below its target on average.
+      point.targets = {
+          {"p99_ttft_ms", "", false, true, 2000, 1990, 0.012, 0.01, 0.014, false, false}};
+      point.replications = 20;
+      point.verdict = CellVerdict::kMissed;
+    }
+  });
+  CHECK(plan.first_breach ==
+        "1.2% of requests miss p99_ttft_ms, at most 1.4% with confidence, and 1.0% may");
+}
+
+TEST_CASE("headroom has parts, each with its reason", "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle());
+  REQUIRE(headroom(plan, "target"));
+  CHECK(headroom(plan, "target")->share == Approx(plan.headroom));
+  // 192 blocks meet it and 96 do not: half of the size may be more than is needed.
+  REQUIRE(headroom(plan, "size"));
+  CHECK(headroom(plan, "size")->share == Approx(0.5));
+}
+
+TEST_CASE("no feasible size names the nearest and the first constraint to break",
+          "[scenarios][planner]") {
+  const PlanResult plan =
+      judged(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 0.5}])"}), cycle());
+  CHECK(plan.recommended == -1);
+  CHECK_FALSE(plan.flags);
+  CHECK_THAT(plan.verdict, ContainsSubstring("comes nearest: p99_ttft_ms is "));
+  CHECK_THAT(plan.verdict,
+             ContainsSubstring(". First to break: " + plan.judgement.binding_kind + ": "));
+}
+
+// ---- what binds
+
+TEST_CASE("the policy binds where the optimum would hit what LRU loses", "[scenarios][planner]") {
+  // Five of six documents fit: a cycle of six misses every time under LRU, and Belady's optimum
+  // keeps four of them from round to round.
+  const PlanResult plan = judged(
+      planned(R"(["160blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 100}])"}), cycle());
+  CHECK(plan.judgement.binding_kind == "policy");
+  CHECK_THAT(plan.binding, ContainsSubstring("policy: a replay with lru hits 0"));
+}
+
+TEST_CASE("each kind of what binds is one word", "[scenarios][planner]") {
+  CHECK(judged(planned(kGrid), cycle()).judgement.binding_kind == "capacity");
+  CHECK(judged(planned(R"(["384blocks"])", {kWithin10Ms}), cycle()).judgement.binding_kind ==
+        "none");
+  // 44 of 50 requests load for 0.99 s of their second.
+  CHECK(judged(planned(R"(["192blocks"])", {"links.1.latency_us=990000"}), cycle())
+            .judgement.binding_kind == "bandwidth");
+  // Nothing repeats and every target is missed: the prefill alone takes too long.
+  CHECK(judged(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
+               repeating(50, 50, 1000, 1))
+            .judgement.binding_kind == "compute");
+}
+
+TEST_CASE("requests that admission turns away bind before anything else", "[scenarios][planner]") {
+  // Fifty prompts in a millisecond each, of which two fit HBM: gpu-only keeps the others waiting,
+  // a queue limit of one turns them away.
+  const PlanResult plan =
+      judged(planned(kGrid, {R"(policies={"admission": "queue-limit:max_queue=1"})",
+                             R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
+             repeating(50, 50, 1, 1));
+  CHECK(plan.judgement.binding_kind == "admission");
+}
+
+// ---- verdicts
+
+TEST_CASE("offload that is slower than none is said to hurt, with the link that does it",
+          "[scenarios][planner]") {
+  const PlanResult plan = judged(
+      planned(kGrid,
+              {"links.1.latency_us=990000", R"(slo=[{"metric": "median_ttft_ms", "max": 100}])"}),
+      cycle());
+  CHECK(plan.recommended == 0);
+  const NamedVerdict* hurts = verdict(plan, "offload-hurts");
+  REQUIRE(hurts);
+  CHECK_THAT(hurts->text, ContainsSubstring("offload will hurt at 192blocks, 384blocks: "));
+  CHECK_THAT(hurts->text, ContainsSubstring("no prefix comes sooner over the idle link"));
+  const NamedVerdict* link = verdict(plan, "link-bound");
+  REQUIRE(link);
+  CHECK_THAT(link->text, ContainsSubstring("more dram is slower at 192blocks, 384blocks"));
+  CHECK_THAT(link->text, ContainsSubstring("link h2d is busy 0.0% at 96blocks, 8"));
+  CHECK_THAT(link->text, ContainsSubstring("non_monotone"));
+}
+
+TEST_CASE("offload that helps has no verdict against it", "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle());
+  CHECK_FALSE(verdict(plan, "offload-hurts"));
+  CHECK_FALSE(verdict(plan, "link-bound"));
+  CHECK_FALSE(verdict(plan, "overload"));
+  CHECK_FALSE(verdict(plan, "cold-limited"));
+}
+
+TEST_CASE("a tier no larger than HBM adds nothing under eager copies", "[scenarios][planner]") {
+  // 32 blocks that every prompt begins with, which HBM holds: what the tier holds is the same.
+  std::vector<Row> rows;
+  for (std::uint32_t i = 0; i < 50; ++i) rows.push_back({1000 * i, 600, 1, {1, 100 + i}});
+  const PlanResult plan =
+      judged(planned(R"(["0blocks", "32blocks", "64blocks"])"), workload_of(rows, 512));
+  const NamedVerdict* nothing = verdict(plan, "tier-adds-nothing");
+  REQUIRE(nothing);
+  CHECK_THAT(nothing->text,
+             ContainsSubstring("the dram tier adds nothing at 32blocks, 64blocks: caches supply"));
+  CHECK_THAT(nothing->text, ContainsSubstring("it is no larger than HBM ("));
+}
+
+TEST_CASE("a size that the trace never fills is cold-limited", "[scenarios][planner]") {
+  const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle(), [](PlanResult& p) {
+    p.points[3].cold_limited = true;
+    p.points[3].feasible = false;
+    p.points[3].verdict = CellVerdict::kExcluded;
+  });
+  const NamedVerdict* cold = verdict(plan, "cold-limited");
+  REQUIRE(cold);
+  CHECK_THAT(cold->text, ContainsSubstring("the trace is too short for 384blocks"));
+  // Not judged is not missed.
+  for (const std::string& note : plan.notes) CHECK_THAT(note, !ContainsSubstring("misses"));
+}
+
+TEST_CASE("requests that come faster than they go are an overload", "[scenarios][planner]") {
+  // Fifty within 49 ms, 12.24 ms each.
+  const PlanResult plan = judged(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
+                                 repeating(50, 50, 1, 1));
+  REQUIRE(verdict(plan, "overload"));
+  CHECK_THAT(verdict(plan, "overload")->text, ContainsSubstring("they arrive at 1,020/s"));
+}
+
+// ---- the field's table and rules
+
+TEST_CASE("rows of the decision table apply where their figures say so", "[scenarios][planner]") {
+  const PlanResult small = judged(planned(kGrid), repeating(50, 1, 1000, 1));
+  REQUIRE(row(small, "contexts under 8K"));
+  CHECK_THAT(row(small, "contexts under 8K")->measured,
+             ContainsSubstring("95% of contexts end within 513 tokens"));
+  CHECK_FALSE(row(small, "long contexts"));
+  CHECK_FALSE(row(small, "tensor parallel"));
+  // The same 512 tokens in every request.
+  REQUIRE(row(small, "long prefixes"));
+  CHECK_THAT(row(small, "long prefixes")->measured, ContainsSubstring("512 tokens of a prompt"));
+  const PlanResult two =
+      judged(planned(kGrid, {"engine.tensor_parallel_size=2"}), repeating(50, 50, 1000, 1));
+  REQUIRE(row(two, "tensor parallel"));
+  CHECK_FALSE(row(two, "long prefixes"));
+}
+
+TEST_CASE("rules of thumb stand beside the answer, agreeing or not", "[scenarios][planner]") {
+  // 192 blocks of 2 MiB are 384 MiB of a host of 1 GiB: 37.5%.
+  const PlanResult plan = judged(
+      planned(kGrid, {kWithin10Ms, R"(host={"memory": "1GiB"})", "tiers.0.capacity=96blocks"}),
+      cycle());
+  REQUIRE(rule(plan, "50-70% of host DRAM"));
+  CHECK_FALSE(rule(plan, "50-70% of host DRAM")->agrees);
+  CHECK_THAT(rule(plan, "50-70% of host DRAM")->here, ContainsSubstring("37.5%"));
+  REQUIRE(rule(plan, "beats capacity by GPU"));
+  CHECK(rule(plan, "beats capacity by GPU")->agrees);
+  // $400 / 128 and $30,000 / 80 GB.
+  CHECK_THAT(rule(plan, "beats capacity by GPU")->here,
+             ContainsSubstring("$3.12 a GB") && ContainsSubstring("$375 a GB, 120x"));
+  REQUIRE(rule(plan, "250 GB"));
+  CHECK(rule(plan, "250 GB")->agrees);
+  // Where the link binds, more capacity of either kind is not what is missing.
+  const PlanResult slow =
+      judged(planned(R"(["192blocks"])", {"links.1.latency_us=990000", kWithin10Ms}), cycle());
+  REQUIRE(rule(slow, "beats capacity by GPU"));
+  CHECK_FALSE(rule(slow, "beats capacity by GPU")->agrees);
+}
+
+// ---- the planted scenario
+
+TEST_CASE("the library's link-bound scenario is recognised and not bisected through",
+          "[scenarios][planner]") {
+  const Scenario scenario =
+      load_scenario(JsonSource::from_file(source_path("scenarios/library/link-bound.json")));
+  const Workload workload = open_workload(scenario, {});
+  const PlanResult plan = judged(scenario, workload);
+  std::vector<bool> feasible;
+  for (const PlanPoint& p : plan.points) feasible.push_back(p.feasible);
+  // A search by halves that tries 16GiB and then 64GiB would find no size at all.
+  CHECK(feasible == std::vector<bool>{false, false, false, false, true, false});
+  CHECK(plan.points[static_cast<std::size_t>(plan.recommended)].capacity == "32GiB");
+  const NamedVerdict* link = verdict(plan, "link-bound");
+  REQUIRE(link);
+  CHECK_THAT(link->text, ContainsSubstring("more dram is slower at 64GiB"));
+  CHECK_THAT(link->text, ContainsSubstring("link h2d is busy"));
+  CHECK_THAT(link->text, ContainsSubstring("non_monotone"));
+  CHECK(std::count(plan.notes.begin(), plan.notes.end(),
+                   "More is not always faster here: 32GiB meets the SLO, 64GiB missed the SLO in "
+                   "its one run") == 1);
+  REQUIRE(verdict(plan, "offload-hurts"));
+  CHECK_THAT(verdict(plan, "offload-hurts")->text, ContainsSubstring("at 64GiB: p99_ttft_ms is"));
+}
+
+}  // namespace
+}  // namespace spillway::test
