@@ -4,17 +4,11 @@
 
 #include "reports/format.hpp"
 #include "scenarios/tiering_warnings.hpp"
+#include "sim/reasons.hpp"
 
 namespace spillway {
 
 namespace {
-
-std::uint64_t count_of(const std::vector<ReasonCount>& reasons, Reason which) {
-  for (const ReasonCount& reason : reasons) {
-    if (reason.reason == name_of(which)) return reason.count;
-  }
-  return 0;
-}
 
 /// Requests rejected because no admission could help them.
 std::uint64_t exceeding(const RunResult& r) {

@@ -12,8 +12,10 @@
 #include <string_view>
 
 #include "models/cache_replay.hpp"
+#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "sim/reasons.hpp"
 
 namespace spillway {
 
@@ -75,6 +77,26 @@ struct Found {
   bool hbm = false;  ///< capacity of it, not of the tier
   std::string why;
 };
+
+/// Requests that no server of this configuration takes, where these alone break a target: then no
+/// size, link or speed helps.
+std::optional<Found> never_served(const PlanFacts& facts, int index) {
+  const RunResult& run = facts.run(index);
+  const std::uint64_t too_long = count_of(run.failed_reasons, Reason::kTooLong);
+  if (run.requests == 0 || too_long == 0) return std::nullopt;
+  const double share = static_cast<double>(too_long) / static_cast<double>(run.requests);
+  for (const TargetEstimate& t : facts.point(index).targets) {
+    if (!t.share || t.at_least || !t.tenant.empty() || share <= t.limit) continue;
+    const std::vector<std::string> figures = format_percents({share, t.limit});
+    return Found{"admission", false,
+                 fmt::format("{} of the requests are longer than engine.max_model_len, {} tokens, "
+                             "and fail at every size; {} allows {} to miss. A longer one, or a "
+                             "trace without them, would tell",
+                             figures[0], format_count(facts.scenario(index).engine.max_model_len),
+                             t.label(), figures[1])};
+  }
+  return std::nullopt;
+}
 
 /// What the figures of the judged cell's run say.
 class Observed {
@@ -309,7 +331,9 @@ class Tried {
 void find_binding(PlanResult& plan, const PlanFacts& facts) {
   Observed observed(plan, facts);
   Found found = observed.find();
-  if (plan.judgement.counterfactuals) {
+  if (std::optional<Found> never = never_served(facts, facts.judged())) {
+    found = *std::move(never);
+  } else if (plan.judgement.counterfactuals) {
     const Tried tried(*plan.judgement.counterfactuals, facts);
     if (std::optional<Found> shown = tried.find()) {
       const bool agree = std::string_view(shown->kind) == found.kind && shown->hbm == found.hbm;

@@ -50,6 +50,23 @@ TEST_CASE("a GPU too slow for one prompt is compute, whatever the load", "[scena
   CHECK_THAT(plan.binding, ContainsSubstring("would bring it hardly nearer"));
 }
 
+TEST_CASE("requests that no server takes bind alone, whatever else is tried",
+          "[scenarios][planner]") {
+  // Five of fifty are longer than what the server admits, and 1% may miss.
+  std::vector<Row> rows;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    rows.push_back({1000 * i, i % 10 == 0 ? 700U : 512U, 1, {i, 100 + i}});
+  }
+  const PlanResult plan =
+      plan_of({"engine.max_model_len=600", target("p99_ttft_ms", 1000)}, workload_of(rows, 512));
+  REQUIRE(plan.recommended == -1);
+  CHECK(plan.judgement.binding_kind == "admission");
+  CHECK_THAT(plan.binding,
+             ContainsSubstring("admission: 10.0% of the requests are longer than "
+                               "engine.max_model_len, 600 tokens, and fail at every size; "
+                               "p99_ttft_ms allows 1.0% to miss"));
+}
+
 TEST_CASE("what the policy loses does not bind where hardly a prompt returns in time",
           "[scenarios][planner]") {
   // Each tenth prompt is one of six that return; the others are new. LRU of 160 blocks, five
