@@ -62,8 +62,10 @@ bool unanswered(const std::string& words) {
 std::string answer(const std::vector<std::string>& arguments) {
   const ProgramEnd end = run_program(arguments, kDefaultsOfSqueue);
   if (end.code == 0) return end.out;
-  throw InputError(Fault::kIo, {arguments.front(), 0, ""},
-                   fmt::format("Slurm does not answer: {}", words_of(end)));
+  throw InputError(
+      Fault::kIo, {arguments.front(), 0, ""},
+      fmt::format("Slurm does not answer: {}; --engine local and sweep emit do without it",
+                  words_of(end)));
 }
 
 void name_cluster(std::vector<std::string>& arguments, const SlurmJobId& job) {
