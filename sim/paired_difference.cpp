@@ -9,6 +9,21 @@
 
 namespace spillway {
 
+namespace {
+
+/// Of the mean of `n` differences.
+double error_of(double variance, std::size_t n, Replication replication) {
+  const double share = 1 / static_cast<double>(n);
+  return std::sqrt(variance * (replication == Replication::kIndependent ? share : 1 + share));
+}
+
+}  // namespace
+
+double noise_of(double variance, std::size_t n, Replication replication) {
+  return student_t_quantile(kConfidence, static_cast<std::uint32_t>(n - 1)) *
+         error_of(variance, n, replication);
+}
+
 double mean_of(std::span<const double> values) {
   KV_ASSERT(!values.empty(), "the mean of nothing");
   double sum = 0;
@@ -34,14 +49,12 @@ PairedDifference paired_difference(std::span<const double> variant,
     differences.push_back(variant[i] - baseline[i]);
     out.any = out.any || differences.back() != 0;
   }
-  const auto n = static_cast<double>(differences.size());
   out.mean = mean_of(differences);
   out.variance = variance_of(differences);
   if (differences.size() < kLeastReplications) return out;
   const auto dof = static_cast<std::uint32_t>(differences.size() - 1);
-  const double share = replication == Replication::kIndependent ? 1 / n : 1 + 1 / n;
-  const double error = std::sqrt(out.variance * share);
-  const double half = student_t_quantile(kConfidence, dof) * error;
+  const double error = error_of(out.variance, differences.size(), replication);
+  const double half = noise_of(out.variance, differences.size(), replication);
   DifferenceInterval interval{out.mean - half, out.mean + half, 1};
   if (error > 0) {
     interval.p = student_t_p(out.mean / error, dof);

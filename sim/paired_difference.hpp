@@ -38,6 +38,10 @@ struct PairedDifference {
 PairedDifference paired_difference(std::span<const double> variant,
                                    std::span<const double> baseline, Replication replication);
 
+/// Half the width of the interval at kConfidence of a mean difference: of two replicates already,
+/// for telling cells apart where a rough guess of the spread does. Precondition: n >= 2.
+double noise_of(double variance, std::size_t n, Replication replication);
+
 /// The mean, summed in order. Precondition: at least one value.
 double mean_of(std::span<const double> values);
 /// The sample variance; 0 for a single value.

@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
-#include "scenarios/planner/selection/target_judge.hpp"
+#include "scenarios/planner/selection/target_bound.hpp"
 
 namespace spillway {
 
 namespace {
 
-/// The figure that a target bounds, over runs of different size.
-double pooled(const std::vector<CellTrial>& trials, std::size_t target) {
+/// A figure of a target over runs of different size.
+double pooled(const std::vector<CellTrial>& trials, std::size_t target,
+              double TargetSample::*figure) {
   double sum = 0;
   double weight = 0;
   for (const CellTrial& trial : trials) {
     const TargetSample& sample = trial.targets[target];
     const double w = static_cast<double>(std::max<std::uint64_t>(1, sample.judged));
-    sum += w * sample.value;
+    sum += w * sample.*figure;
     weight += w;
   }
   return weight > 0 ? sum / weight : 0;
@@ -35,50 +35,54 @@ SampleSummary attained(const std::vector<CellTrial>& trials, const SelectionProb
   return summarise(share, requests, FigureKind::kShare, problem.replication, problem.length);
 }
 
-/// What may miss some target, by those that miss each; nothing where that is not known of all.
-std::optional<double> missed_by_targets(const std::vector<CellTrial>& trials,
-                                        const SelectionProblem& problem, double requests,
-                                        double alpha) {
-  std::vector<CellSample> samples;
-  for (const CellTrial& trial : trials) {
-    CellSample& sample = samples.emplace_back();
-    for (const TargetSample& target : trial.targets) {
-      sample.x.push_back(target.x);
-      sample.weight.push_back(static_cast<double>(target.judged));
-      sample.value.push_back(target.value);
-    }
-  }
-  const auto shares = std::count_if(problem.targets.begin(), problem.targets.end(),
-                                    [](const SelectionTarget& t) { return t.share; });
-  if (shares == 0) return std::nullopt;
-  double out = 0;
-  for (std::size_t t = 0; t < problem.targets.size(); ++t) {
-    const SelectionTarget& target = problem.targets[t];
-    if (!target.share && !target.at_least) return std::nullopt;
-    if (!target.share) continue;
-    const TargetJudge judge(target, problem.replication, problem.length);
-    const Evidence e = judge.evidence(samples, t);
-    out += judge.bound(e, alpha / static_cast<double>(shares), {}) * e.x.requests / requests;
+}  // namespace
+
+std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials) {
+  std::vector<CellTrial> out;
+  const bool verified = std::any_of(trials.begin(), trials.end(), [](const CellTrial& trial) {
+    return trial.replicate >= kScreening;
+  });
+  std::copy_if(trials.begin(), trials.end(), std::back_inserter(out), [&](const CellTrial& trial) {
+    return !trial.cut && (!verified || trial.replicate >= kScreening);
+  });
+  return out;
+}
+
+std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
+    const std::vector<CellTrial>& a, const std::vector<CellTrial>& b) {
+  std::pair<std::vector<CellTrial>, std::vector<CellTrial>> out;
+  for (const CellTrial& of_a : a) {
+    const auto of_b = std::find_if(b.begin(), b.end(), [&](const CellTrial& trial) {
+      return trial.replicate == of_a.replicate;
+    });
+    if (of_b == b.end() || of_a.cut || of_b->cut) continue;
+    out.first.push_back(of_a);
+    out.second.push_back(*of_b);
   }
   return out;
 }
 
-}  // namespace
+TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t index,
+                             TargetEstimate target) {
+  target.value = pooled(trials, index, &TargetSample::value);
+  target.x = pooled(trials, index, &TargetSample::x);
+  target.met = target.at_least ? target.x >= target.limit : target.x <= target.limit;
+  return target;
+}
 
 void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem& problem,
-                   PlanPoint& point) {
-  std::vector<CellTrial> whole;
-  std::copy_if(trials.begin(), trials.end(), std::back_inserter(whole),
-               [](const CellTrial& trial) { return !trial.cut; });
+                   const SelectedCell& selected, PlanPoint& point) {
+  const std::vector<CellTrial> whole = trials_behind(trials);
   if (whole.empty()) return;
-  for (std::size_t t = 0; t < point.targets.size(); ++t) point.targets[t].value = pooled(whole, t);
+  for (std::size_t t = 0; t < point.targets.size(); ++t)
+    point.targets[t].value = pooled(whole, t, &TargetSample::value);
   const SampleSummary s = attained(whole, problem);
   point.attainment = point.attainment_low = s.mean;
-  if (whole.size() < 2) return;
-  const double alpha = (1 - problem.confidence) / 2;
-  point.attainment_low = lower_bound(s, FigureKind::kShare, alpha);
-  if (const auto missed = missed_by_targets(whole, problem, s.requests, alpha)) {
-    point.attainment_low = std::max(point.attainment_low, 1 - *missed);
+  if (selected.any_missed) {
+    point.attainment_low = std::min(s.mean, 1 - *selected.any_missed);
+  } else if (whole.size() > 1) {
+    const double alpha = selected.alpha > 0 ? selected.alpha : 1 - problem.confidence;
+    point.attainment_low = lower_bound(s, FigureKind::kShare, alpha);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "scenarios/experiment/trial.hpp"
@@ -21,11 +22,23 @@ struct CellTrial {
 /// By cell, in the order they were run.
 using CellTrials = std::vector<std::vector<CellTrial>>;
 
-/// Share and one-sided bound of a cell's attainment over its whole trials, and the figures of its
-/// targets over all of them. The bound is the better of two, each at half of alpha: that of the
-/// share itself (target_bound.hpp), and, where every latency target is a share, what their own
-/// bounds (target_judge.hpp) leave if no request misses two. Leaves `point` where it has no trials.
+/// The whole ones that a cell is judged by: the fresh ones of a cell that was verified, else those
+/// of the screening.
+std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials);
+
+/// The whole trials of two cells on the replicates that both ran, in the same order.
+std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
+    const std::vector<CellTrial>& a, const std::vector<CellTrial>& b);
+
+/// Target number `index` as these trials have it: figure, share and whether it is met.
+/// Precondition: not empty.
+TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t index,
+                             TargetEstimate target);
+
+/// Share and one-sided bound of a cell's attainment, and the figures of its targets, over the
+/// trials behind it. The bound is what `selected` says may miss any target, at the level of its
+/// targets' own bounds; else that of the share itself. Leaves `point` where it has no trials.
 void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem& problem,
-                   PlanPoint& point);
+                   const SelectedCell& selected, PlanPoint& point);
 
 }  // namespace spillway

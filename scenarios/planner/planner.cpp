@@ -51,7 +51,7 @@ class Planner {
           instances_of(space_.cells[static_cast<std::size_t>(result.recommended)].scenario);
     }
     add_consequences(result, space_, trials_, prices_, replication(), runner_);
-    judge(result, space_, runner_.workload(first()));
+    judge(result, space_, runner_.workload(first()), trials_, replication());
     if (result.undecided) result.verdict = undecided_verdict();
     for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
     return std::move(out_);
@@ -226,7 +226,7 @@ class Planner {
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
           trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));
-      estimate_from(trials_[i], problem, point);
+      estimate_from(trials_[i], problem, cell, point);
       for (std::size_t t = 0; t < cell.mean.size(); ++t) {
         TargetEstimate& target = point.targets[t];
         const auto holds = [&](double x) {

@@ -3,13 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 
 #include "reports/format.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
-#include "sim/student_t.hpp"
 
 namespace spillway {
 
@@ -49,11 +47,7 @@ Above above(const FrontCell& a, const FrontCell& b, Replication replication) {
   const Shared both = shared(a.attainment, b.attainment);
   if (both.a.size() < 2) return {a.own - b.own, 0};
   const PairedDifference difference = paired_difference(both.a, both.b, replication);
-  const auto n = static_cast<double>(both.a.size());
-  const double share = replication == Replication::kIndependent ? 1 / n : 1 + 1 / n;
-  const auto dof = static_cast<std::uint32_t>(both.a.size() - 1);
-  return {difference.mean,
-          student_t_quantile(kConfidence, dof) * std::sqrt(difference.variance * share)};
+  return {difference.mean, noise_of(difference.variance, both.a.size(), replication)};
 }
 
 /// Share of the requests that meet every latency target.

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "scenarios/planner/consequences/factors.hpp"
+#include "scenarios/planner/judgement/plan_facts.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "sim/error.hpp"
 

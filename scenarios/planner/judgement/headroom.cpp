@@ -67,13 +67,16 @@ void add_host(PlanResult& plan, const PlanFacts& facts) {
 /// More requests than the recommended size stands, as the sensitivity found.
 void add_growth(PlanResult& plan) {
   if (!plan.sensitivity) return;
+  const std::uint32_t n = plan.sensitivity->replicates;
+  const std::string guide = fmt::format("by {} replicate{}, no bound", n, n == 1 ? "" : "s");
   for (const SensitivityRow& row : plan.sensitivity->rows) {
     if (row.factor != "arrival rate" && row.factor != "clients") continue;
     if (row.changes_above) {
       add(plan, "growth", *row.changes_above - 1,
-          fmt::format("more load than that changes the recommendation ({})", row.says));
+          fmt::format("more load than that changes the recommendation ({}); {}", row.says, guide));
     } else if (row.met_high) {
-      add(plan, "growth", row.high - 1, "at least: the most load that was tried is carried");
+      add(plan, "growth", row.high - 1,
+          "at least: the most load that was tried is carried; " + guide);
     }
   }
 }

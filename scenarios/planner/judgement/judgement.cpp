@@ -23,9 +23,10 @@ void name_flags(PlanResult& plan, const PlanFacts& facts) {
 
 }  // namespace
 
-void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload) {
+void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload,
+           const CellTrials& trials, Replication replication) {
   KV_ASSERT(!plan.points.empty(), "a plan has a point");
-  const PlanFacts facts(plan, space, workload);
+  const PlanFacts facts(plan, space, workload, trials, replication);
   find_range(plan, facts);
   find_knee(plan, facts);
   find_binding(plan, facts);

@@ -2,6 +2,7 @@
 // around them.
 #pragma once
 
+#include "scenarios/planner/cell_trials.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
@@ -9,8 +10,9 @@
 namespace spillway {
 
 /// Fills what follows from `plan`'s points, its recommendation and its confidence, which are there.
-/// Cells of `space` and points of `plan` have the same numbers; `workload` is that of the first
-/// variant.
-void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload);
+/// Cells of `space`, points of `plan` and `trials` have the same numbers (or there are no trials);
+/// `workload` is that of the first variant.
+void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload,
+           const CellTrials& trials, Replication replication);
 
 }  // namespace spillway

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
@@ -91,11 +93,9 @@ std::string TargetView::text() const {
                      at_least ? "at least" : "at most", figures[1]);
 }
 
-std::vector<TargetView> targets_of(const PlanPoint& point) {
+std::vector<TargetView> targets_of(const RunResult& run) {
   std::vector<TargetView> out;
-  for (const TargetEstimate& estimate : point.targets) out.push_back(view_of(estimate));
-  if (!out.empty()) return out;
-  for (const SloResult& slo : point.run.slo) {
+  for (const SloResult& slo : run.slo) {
     out.push_back(
         {slo.name, slo.tenant, slo.at_least, slo.target, slo.value, slo.passed,
          target_margin({slo.value, slo.target, slo.at_least, slo.value, slo.target, slo.passed})});
@@ -103,12 +103,26 @@ std::vector<TargetView> targets_of(const PlanPoint& point) {
   return out;
 }
 
-TargetView tightest(const PlanPoint& point) {
-  const std::vector<TargetView> targets = targets_of(point);
+std::vector<TargetView> targets_of(const PlanPoint& point) {
+  std::vector<TargetView> out;
+  for (const TargetEstimate& estimate : point.targets) out.push_back(view_of(estimate));
+  return out.empty() ? targets_of(point.run) : out;
+}
+
+TargetView tightest(const std::vector<TargetView>& targets) {
   KV_ASSERT(!targets.empty(), "a plan has a target");
   return *std::min_element(
       targets.begin(), targets.end(),
       [](const TargetView& a, const TargetView& b) { return a.margin < b.margin; });
+}
+
+TargetView tightest(const PlanPoint& point) {
+  return tightest(targets_of(point));
+}
+
+double own_margin(const PlanResult& plan, const PlanPoint& point) {
+  const bool replicated = plan.confidence && !point.run.slo.empty();
+  return replicated ? tightest(targets_of(point.run)).margin : tightest(point).margin;
 }
 
 int judged_point(const PlanResult& plan) {
@@ -116,7 +130,7 @@ int judged_point(const PlanResult& plan) {
   if (plan.provisional >= 0) return plan.provisional;
   std::size_t best = 0;
   const auto key = [&](std::size_t i) {
-    return std::pair(plan.points[i].cold_limited ? 0 : 1, tightest(plan.points[i]).margin);
+    return std::pair(plan.points[i].cold_limited ? 0 : 1, own_margin(plan, plan.points[i]));
   };
   for (std::size_t i = 1; i < plan.points.size(); ++i) {
     if (key(i) > key(best)) best = i;
@@ -124,8 +138,9 @@ int judged_point(const PlanResult& plan) {
   return static_cast<int>(best);
 }
 
-PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload)
-    : plan_(plan), space_(space), workload_(workload) {
+PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload,
+                     const CellTrials& trials, Replication replication)
+    : plan_(plan), space_(space), workload_(workload), trials_(trials), replication_(replication) {
   KV_ASSERT(plan.points.size() == space.cells.size(), "{} points of {} cells", plan.points.size(),
             space.cells.size());
   judged_ = judged_point(plan);
@@ -148,6 +163,44 @@ std::string PlanFacts::label(int index) const {
 int PlanFacts::without_tier() const {
   const int first = line_.front();
   return point(first).run.tiers.size() < 2 ? first : -1;
+}
+
+Compared PlanFacts::compared(int first, int second) const {
+  const auto a = static_cast<std::size_t>(first);
+  const auto b = static_cast<std::size_t>(second);
+  const auto [of_a, of_b] = trials_.empty()
+                                ? std::pair<std::vector<CellTrial>, std::vector<CellTrial>>()
+                                : trials_in_common(trials_[a], trials_[b]);
+  Compared out;
+  if (of_a.empty()) {
+    out.first = plan_.confidence ? targets_of(run(first)) : targets_of(point(first));
+    out.second = plan_.confidence ? targets_of(run(second)) : targets_of(point(second));
+    out.apart.assign(out.first.size(), true);
+    out.on = "in one run of each, of the workload itself";
+    return out;
+  }
+  const auto views = [](const PlanPoint& at, const std::vector<CellTrial>& trials) {
+    std::vector<TargetView> all;
+    for (std::size_t t = 0; t < at.targets.size(); ++t) {
+      all.push_back(view_of(estimate_over(trials, t, at.targets[t])));
+    }
+    return all;
+  };
+  out.first = views(point(first), of_a);
+  out.second = views(point(second), of_b);
+  for (std::size_t t = 0; t < out.first.size(); ++t) {
+    const auto values = [&](const std::vector<CellTrial>& trials) {
+      std::vector<double> all;
+      for (const CellTrial& trial : trials) all.push_back(trial.targets[t].value);
+      return all;
+    };
+    const PairedDifference d = paired_difference(values(of_b), values(of_a), replication_);
+    out.apart.push_back(of_a.size() < 2 ||
+                        std::fabs(d.mean) > noise_of(d.variance, of_a.size(), replication_));
+  }
+  out.on = of_a.size() == 1 ? "on the replicate that both ran"
+                            : fmt::format("on the {} replicates that both ran", of_a.size());
+  return out;
 }
 
 /// Half of the requests wait longer than a tenth of the time over which they all fall due, in the

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/planner/cell_trials.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "sim/busiest_link.hpp"
 #include "sim/plan_result.hpp"
@@ -33,11 +34,26 @@ struct TargetView {
 };
 
 std::vector<TargetView> targets_of(const PlanPoint& point);
+/// In one run.
+std::vector<TargetView> targets_of(const RunResult& run);
 /// The target with the least margin.
+TargetView tightest(const std::vector<TargetView>& targets);
 TargetView tightest(const PlanPoint& point);
+/// How near a cell comes to the SLO by its tightest target in the run of the workload itself, which
+/// every cell has.
+double own_margin(const PlanResult& plan, const PlanPoint& point);
 /// The recommended cell, else the one that an undecided plan speaks for, else the one that comes
-/// nearest by its tightest target; cells that cannot be judged come last.
+/// nearest by its own margin; cells that cannot be judged come last.
 int judged_point(const PlanResult& plan);
+
+/// Two cells on workloads that both ran: what the one does on many replicates and the other on few
+/// tells them apart by the replicates.
+struct Compared {
+  std::vector<TargetView> first;
+  std::vector<TargetView> second;
+  std::vector<bool> apart;  ///< by target: they differ by more than replicates scatter
+  std::string on;           ///< "on the 3 replicates that both ran", "in one run of each"
+};
 
 /// What the workload alone says, whatever the size.
 struct Demand {
@@ -54,7 +70,8 @@ struct Demand {
 
 class PlanFacts {
  public:
-  PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload);
+  PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload,
+            const CellTrials& trials, Replication replication);
 
   const Workload& workload() const { return workload_; }
   const Demand& demand() const { return demand_; }
@@ -77,11 +94,15 @@ class PlanFacts {
   /// The cell of `line` without a tier; -1: none was tried.
   int without_tier() const;
   bool overloaded(int index) const;
+  /// By the replicates that both ran whole, else by their runs of the workload itself.
+  Compared compared(int first, int second) const;
 
  private:
   const PlanResult& plan_;
   const SearchSpace& space_;
   const Workload& workload_;
+  const CellTrials& trials_;
+  Replication replication_;
   Demand demand_;
   int judged_ = -1;
   std::vector<int> line_;

@@ -45,7 +45,7 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
     const int i = static_cast<int>(cell);
     if (i == plan.recommended || facts.point(i).cold_limited) continue;
     if (facts.point(i).looks_met()) return i;
-    if (nearest < 0 || tightest(facts.point(i)).margin > tightest(facts.point(nearest)).margin) {
+    if (nearest < 0 || own_margin(plan, facts.point(i)) > own_margin(plan, facts.point(nearest))) {
       nearest = i;
     }
   }
@@ -99,7 +99,6 @@ std::string beside(const TargetView& there, const TargetView& here) {
 }
 
 std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
-  const PlanPoint& first = facts.point(plan.recommended);
   const PlanPoint& other = facts.point(plan.runner_up);
   if (!other.looks_met()) {
     const LinkResult* link = busiest_link(other.run);
@@ -114,7 +113,8 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   if (plan.confidence && !other.feasible) {
     return fmt::format("may meet the SLO, and that {}: {}", shortfall(plan, other), breach(other));
   }
-  const std::string figures = beside(tightest(other), tightest(first));
+  const Compared both = facts.compared(plan.recommended, plan.runner_up);
+  const std::string figures = beside(tightest(both.second), tightest(both.first));
   const auto cell = [&](int i) -> const PlanCell& {
     return facts.space().cells[static_cast<std::size_t>(i)];
   };

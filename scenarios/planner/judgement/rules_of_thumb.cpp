@@ -80,7 +80,7 @@ class Rules {
           last ? fmt::format("{}; no larger size was tried", figures)
                : fmt::format("{}; the largest size tried brings {} more of prompt tokens{}",
                              figures, format_percent(larger - here),
-                             plan_.recommended >= 0 ? ", and the SLO is met without" : ""),
+                             plan_.recommended >= 0 ? ", and the SLO is met with this one" : ""),
           !last && larger - here >= kWorthwhile && plan_.recommended < 0);
     } else if (rate > kHighHits) {
       pays_off(figures);
@@ -90,8 +90,9 @@ class Rules {
   void pays_off(const std::string& figures) {
     const int none = facts_.without_tier();
     if (none < 0) return;
-    const TargetView with = tightest(facts_.point(index_));
-    for (const TargetView& without : targets_of(facts_.point(none))) {
+    const Compared both = facts_.compared(none, index_);
+    const TargetView with = tightest(both.second);
+    for (const TargetView& without : both.first) {
       if (without.name != with.name || without.tenant != with.tenant) continue;
       const bool better = with.at_least ? with.value > without.value : with.value < without.value;
       add("hit rate above 70%: the pool pays off",
@@ -126,8 +127,9 @@ class Rules {
     const Scenario& s = facts_.scenario(index_);
     const double per_gpu = pool_bytes() / (s.world() * std::max(1U, s.engine.data_parallel));
     add("about 250 GB of host memory per GPU is typical",
-        fmt::format("{:.4g} GB of {} per GPU, {} of 250 GB", per_gpu / kGb, plan_.tier,
-                    format_percent(per_gpu / kTypicalHostBytes)),
+        fmt::format("{:.4g} GB of {} per GPU, {} of 250 GB, of which pools take {} at most",
+                    per_gpu / kGb, plan_.tier, format_percent(per_gpu / kTypicalHostBytes),
+                    format_percent(kPoolMost)),
         per_gpu <= kPoolMost * kTypicalHostBytes);
   }
 

@@ -34,18 +34,19 @@ std::size_t tightest_of(const std::vector<TargetView>& targets) {
 
 /// The target by which `at` does worse than `before`: one that was met and is missed, else the
 /// tightest, where it is worse by more than noise and so is the whole. A figure far within its
-/// target does not count against one that improves.
-std::optional<std::size_t> hurt_target(const std::vector<TargetView>& before,
-                                       const std::vector<TargetView>& at) {
+/// target does not count against one that improves, nor one that scatters as much.
+std::optional<std::size_t> hurt_target(const Compared& both) {
+  const std::vector<TargetView>& before = both.first;
+  const std::vector<TargetView>& at = both.second;
   std::optional<std::size_t> broken;
   for (std::size_t i = 0; i < at.size(); ++i) {
-    if (!before[i].met || at[i].met || loss(before[i], at[i]) <= 0) continue;
+    if (!before[i].met || at[i].met || !both.apart[i] || loss(before[i], at[i]) <= 0) continue;
     if (!broken || loss(before[i], at[i]) > loss(before[*broken], at[*broken])) broken = i;
   }
   if (broken) return broken;
   const std::size_t tight = tightest_of(at);
   const bool worse = at[tight].margin < before[tightest_of(before)].margin;
-  if (worse && loss(before[tight], at[tight]) > kSlower) return tight;
+  if (worse && both.apart[tight] && loss(before[tight], at[tight]) > kSlower) return tight;
   return std::nullopt;
 }
 
@@ -66,27 +67,26 @@ std::string utilisation(const PlanFacts& facts, const std::string& link) {
 void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   const int none = facts.without_tier();
   if (none < 0) return;
-  const std::vector<TargetView> before = targets_of(facts.point(none));
   std::vector<std::string> sizes;
   int worst = -1;
-  std::size_t target = 0;
+  double most = 0;
+  std::string text;
   for (const int i : facts.line()) {
     if (i == none) continue;
-    const std::vector<TargetView> at = targets_of(facts.point(i));
-    const std::optional<std::size_t> t = hurt_target(before, at);
+    const Compared both = facts.compared(none, i);
+    const std::optional<std::size_t> t = hurt_target(both);
     if (!t) continue;
     sizes.push_back(facts.point(i).capacity);
-    if (worst < 0 ||
-        loss(before[*t], at[*t]) > loss(before[target], targets_of(facts.point(worst))[target])) {
-      worst = i;
-      target = *t;
-    }
+    const TargetView& before = both.first[*t];
+    const TargetView& at = both.second[*t];
+    if (worst >= 0 && loss(before, at) <= most) continue;
+    worst = i;
+    most = loss(before, at);
+    text = fmt::format("{} is {} with {} and {} without, {}", at.label(), format_real(at.value),
+                       facts.point(i).capacity, format_real(before.value), both.on);
   }
   if (worst < 0) return;
-  const TargetView at = targets_of(facts.point(worst))[target];
-  std::string text = fmt::format("offload will hurt at {}: {} is {} with {} and {} without",
-                                 fmt::join(sizes, ", "), at.label(), format_real(at.value),
-                                 facts.point(worst).capacity, format_real(before[target].value));
+  text = fmt::format("offload will hurt at {}: {}", fmt::join(sizes, ", "), text);
   const RunResult& run = facts.run(worst);
   if (run.load_choice && run.load_choice->break_even_tokens == 0) {
     text += "; no prefix comes sooner over the idle link than it is computed";
@@ -120,27 +120,23 @@ void say_link_bound(PlanResult& plan, const PlanFacts& facts) {
     const int i = facts.line()[k];
     if (!link_decides(facts.run(i))) continue;
     // Beside the best of the smaller sizes: a slow decline counts as well.
-    const std::vector<TargetView> at = targets_of(facts.point(i));
-    int best = -1;
-    std::size_t target = 0;
+    std::optional<double> most;
     for (std::size_t b = 0; b < k; ++b) {
-      const std::vector<TargetView> before = targets_of(facts.point(facts.line()[b]));
-      const std::optional<std::size_t> t = hurt_target(before, at);
+      const int smaller = facts.line()[b];
+      const Compared both = facts.compared(smaller, i);
+      const std::optional<std::size_t> t = hurt_target(both);
       if (!t) continue;
-      if (best >= 0 &&
-          loss(before[*t], at[*t]) <= loss(targets_of(facts.point(best))[target], at[target])) {
-        continue;
-      }
-      best = facts.line()[b];
-      target = *t;
+      const TargetView& before = both.first[*t];
+      const TargetView& at = both.second[*t];
+      if (most && loss(before, at) <= *most) continue;
+      most = loss(before, at);
+      figures = fmt::format("{} is {} at {} and {} at {}, {}", at.label(),
+                            format_real(before.value), facts.point(smaller).capacity,
+                            format_real(at.value), facts.point(i).capacity, both.on);
     }
-    if (best < 0) continue;
+    if (!most) continue;
     slower.push_back(facts.point(i).capacity);
     link = busiest_link(facts.run(i))->name;
-    figures = fmt::format("{} is {} at {} and {} at {}", at[target].label(),
-                          format_real(targets_of(facts.point(best))[target].value),
-                          facts.point(best).capacity, format_real(at[target].value),
-                          facts.point(i).capacity);
   }
   if (!slower.empty()) {
     if (plan.confidence && plan.confidence->boundary != "none") {
@@ -187,6 +183,11 @@ void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
   double most = without;
   for (const int i : facts.line()) {
     if (i == none) continue;
+    // What meets an SLO that none misses adds what no share of prompts shows.
+    if (facts.point(i).looks_met() && !facts.point(none).looks_met()) {
+      all = false;
+      continue;
+    }
     const RunResult& run = facts.run(i);
     const double here = cached_share(run);
     if (here - without >= kWorthwhile) {
@@ -224,6 +225,48 @@ void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
                   why));
 }
 
+bool has_nvme(const Scenario& s) {
+  const auto is_nvme = [](const TierChoice& tier) { return tier.kind() == "nvme"; };
+  return (s.tier && is_nvme(*s.tier)) || std::any_of(s.behind.begin(), s.behind.end(), is_nvme);
+}
+
+/// Where tiers with and without NVMe were tried: whether it lets the first tier be smaller.
+void say_nvme(PlanResult& plan, const PlanFacts& facts) {
+  int with = -1;
+  int without = -1;
+  bool tried[2] = {false, false};
+  for (int i = 0; i < static_cast<int>(plan.points.size()); ++i) {
+    const bool nvme = has_nvme(facts.scenario(i));
+    tried[nvme ? 1 : 0] = true;
+    int& least = nvme ? with : without;
+    if (!facts.point(i).looks_met()) continue;
+    if (least < 0 || facts.point(i).capacity_bytes < facts.point(least).capacity_bytes) least = i;
+  }
+  if (!tried[0] || !tried[1]) return;
+  const auto size = [&](int i) {
+    const PlanPoint& p = facts.point(i);
+    return fmt::format("{} of {}{}", p.capacity, plan.tier,
+                       p.feasible || !plan.confidence ? "" : " (not backed)");
+  };
+  // What decides has to be backed where anything is.
+  const char* yes = plan.confidence && with >= 0 && !facts.point(with).feasible ? "perhaps" : "yes";
+  std::string text;
+  if (with < 0 && without < 0) {
+    text = "not told: no size tried meets the SLO, with NVMe or without";
+  } else if (with < 0) {
+    text = fmt::format("no: {} meets the SLO without NVMe, and no size with it", size(without));
+  } else if (without < 0) {
+    text = fmt::format("{}: {} meets the SLO with NVMe behind it, and no size without", yes,
+                       size(with));
+  } else if (facts.point(with).capacity_bytes < facts.point(without).capacity_bytes) {
+    text = fmt::format("{}: {} meets the SLO with NVMe behind it, without it takes {}", yes,
+                       size(with), size(without));
+  } else {
+    text = fmt::format("no: without NVMe {} meets the SLO, with it no less does", size(without));
+  }
+  add(plan, "nvme-worth-it", std::move(text));
+}
+
 void say_overload(PlanResult& plan, const PlanFacts& facts) {
   if (!facts.overloaded(facts.judged())) return;
   const RunResult& run = facts.run(facts.judged());
@@ -243,6 +286,7 @@ void name_verdicts(PlanResult& plan, const PlanFacts& facts) {
   say_link_bound(plan, facts);
   say_cold_limited(plan, facts);
   say_adds_nothing(plan, facts);
+  say_nvme(plan, facts);
   say_overload(plan, facts);
 }
 

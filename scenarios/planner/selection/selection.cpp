@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reports/compared.hpp"
 #include "scenarios/planner/selection/screening.hpp"
 #include "sim/error.hpp"
 
@@ -259,14 +260,40 @@ class Selector {
     return false;
   }
 
+  double bound_of(std::uint32_t cell, std::size_t t, double alpha) const {
+    const TargetJudge& judge = records_.judges()[t];
+    return judge.bound(judge.evidence(records_[cell].fresh, t), alpha, records_.usual(t));
+  }
+
   void note_bounds(std::uint32_t cell, double alpha) {
-    std::vector<double>& bound = out_.cells[cell].bound;
-    bound.clear();
+    SelectedCell& out = out_.cells[cell];
+    out.bound.clear();
     for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const TargetJudge& judge = records_.judges()[t];
-      bound.push_back(
-          judge.bound(judge.evidence(records_[cell].fresh, t), alpha, records_.usual(t)));
+      out.bound.push_back(bound_of(cell, t, alpha));
     }
+    out.alpha = alpha;
+    out.any_missed = any_missed(cell, alpha);
+  }
+
+  std::optional<double> any_missed(std::uint32_t cell, double alpha) const {
+    double shares = 0;
+    double requests = 0;  // of a run; targets of one tenant are about fewer
+    const auto requests_of = [&](std::size_t t) {
+      return records_.judges()[t].evidence(records_[cell].fresh, t).x.requests;
+    };
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const SelectionTarget& target = problem_.targets[t];
+      if (!target.share && !target.at_least) return std::nullopt;
+      if (target.share) ++shares;
+      if (target.share) requests = std::max(requests, requests_of(t));
+    }
+    if (shares == 0 || requests == 0) return std::nullopt;
+    double out = 0;
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      if (!problem_.targets[t].share) continue;
+      out += bound_of(cell, t, alpha / shares) * (requests_of(t) / requests);
+    }
+    return std::min(1.0, out);
   }
 
   void conclude() {
@@ -275,7 +302,10 @@ class Selector {
     for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) describe(cell);
     out_.nearest = nearest();
     const std::vector<std::uint32_t> left = open_cells();
-    out_.provisional = left.empty() ? out_.nearest : static_cast<int>(*likeliest(left));
+    out_.provisional = out_.nearest;
+    if (!left.empty() && records_[*likeliest(left)].score >= 0) {
+      out_.provisional = static_cast<int>(*likeliest(left));
+    }
     out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
     std::uint32_t deepest = 0;
     for (const std::uint32_t cell : out_.finalists) {
@@ -350,13 +380,25 @@ class Selector {
                                                                    : State::kLooksMissed;
   }
 
+  /// On the replicates of the screening, lest cells that ran more be told apart by that. What was
+  /// shown to miss before its end, and runs that were cut (they show too few misses), come last.
   int nearest() const {
     if (best_ >= 0) return best_;
     int out = -1;
+    std::pair<std::size_t, double> closest;
     for (const std::uint32_t cell : problem_.preference) {
       const CellRecord& record = records_[cell];
-      if (record.excluded || record.best_runs().empty()) continue;
-      if (out < 0 || record.score > records_[at(out)].score) out = static_cast<int>(cell);
+      if (record.excluded || record.screened.empty()) continue;
+      double distance = std::numeric_limits<double>::infinity();
+      for (std::size_t t = 0; t < records_.targets(); ++t) {
+        const TargetJudge& judge = records_.judges()[t];
+        distance = std::min(distance, judge.distance(judge.evidence(record.screened, t).x));
+      }
+      const std::pair<std::size_t, double> here = {record.cut ? 0 : record.screened.size(),
+                                                   distance};
+      if (out >= 0 && here <= closest) continue;
+      out = static_cast<int>(cell);
+      closest = here;
     }
     return out;
   }
@@ -398,20 +440,25 @@ class Selector {
     const SampleSummary s = judge.evidence(records_[cell].best_runs(), t).x;
     const double error = relative_error(s, judge.kind(), records_.usual(t)) * std::sqrt(s.worth);
     const double distance = judge.distance(s);
-    const std::string close =
-        fmt::format("{} at {} is {:.4g} against a limit of {:.4g}, too near for these runs to tell",
-                    target.name, name(cell), s.mean, target.limit);
+    const std::vector<std::string> figures = target.share ? format_percents({s.mean, target.limit})
+                                                          : format_reals({s.mean, target.limit});
+    const std::string close = target.share
+                                  ? fmt::format("{} of requests miss {} at {} and {} may",
+                                                figures[0], target.name, name(cell), figures[1])
+                                  : fmt::format("{} at {} is {} against a limit of {}", target.name,
+                                                name(cell), figures[0], figures[1]);
+    const std::string unsettled = close + ", which these runs do not settle";
     const double ratio = upper_t(alpha_ * kAnchorShare / 2, 60) * error / std::max(distance, 1e-9);
     const double worth = ratio * ratio;
     const double per_run = problem_.replication == Replication::kResampled ? problem_.length : 0;
-    if (!(worth < 1e5)) return close + "; a larger size or a looser limit would decide";
+    if (!(worth < 1e5)) return unsettled + "; a larger size or a looser limit would decide";
     if (worth * per_run >= 1) {
       return fmt::format(
           "{}; recordings of about {:.0f} times this length, or as many days, would "
           "decide",
-          close, std::ceil(worth * per_run));
+          unsettled, std::ceil(worth * per_run));
     }
-    return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", close,
+    return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", unsettled,
                        std::ceil(std::max(1 / (1 / worth - per_run), 1.0 + most())), most());
   }
 

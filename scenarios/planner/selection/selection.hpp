@@ -82,6 +82,10 @@ struct SelectedCell {
   /// One-sided, on the worse side (above, for a target that is an upper limit), at the level at
   /// which the cell was judged. Empty with fewer than kLeastReplications.
   std::vector<double> bound;
+  double alpha = 0;  ///< that level; 0: not judged
+  /// What share of requests may miss any target, at the same level: what may miss each together.
+  /// Where every latency target is a share; of a single one its bound.
+  std::optional<double> any_missed{};
 };
 
 struct Selection {
@@ -96,7 +100,7 @@ struct Selection {
   std::string would_decide;  ///< of an undecided one
   bool out_of_time = false;  ///< a batch was not answered whole
   bool cut_short = false;    ///< a budget ended before preferred cells were verified
-  int nearest = -1;          ///< the cell that comes nearest to meeting everything
+  int nearest = -1;          ///< recommended, else the least far from it on the screening
   int provisional = -1;      ///< what an undecided one would say on what is known, unbacked
 };
 

@@ -1,5 +1,7 @@
-// The first sentence of a plan answers what its objective asks, in figures that can be worked out.
+// What a plan answers first: what its objective asks, and whether NVMe is worth it, in figures that
+// can be worked out.
 #include "scenarios/experiment/trial.hpp"
+#include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "tests/scenarios/run_setup.hpp"
 
@@ -16,12 +18,14 @@ struct Told {
   std::vector<bool> feasible;  ///< by cell
   int recommended = -1;
   std::vector<double> per_month{};  ///< by cell, in USD; none: no prices
+  std::string recipe{};
 };
 
-/// The headline where cells came out as told.
-std::string headline(const Told& told) {
+/// Headline and verdicts where cells came out as told.
+PlanResult plan_told(const Told& told) {
   JsonSource source = JsonSource::from_text("s.json", joined(reference_lines()));
   for (const std::string& assignment : told.assignments) source.set(assignment);
+  if (!told.recipe.empty()) apply_recipe(source, told.recipe);
   const Workload workload = cycle();
   const SearchSpace space = make_search_space(
       plan_variants(source), [&](const Scenario&) -> const Workload& { return workload; });
@@ -35,6 +39,7 @@ std::string headline(const Told& told) {
     PlanPoint point;
     point.name = space.cells[i].name;
     point.capacity = space.cells[i].capacity;
+    point.capacity_bytes = space.cells[i].capacity_bytes;
     point.feasible = told.feasible[i];
     point.run = run_trial(space.cells[i].scenario, workload).run;
     plan.points.push_back(std::move(point));
@@ -49,8 +54,15 @@ std::string headline(const Told& told) {
       plan.cost->cells.push_back(cost);
     }
   }
-  write_headline(plan, PlanFacts(plan, space, workload));
-  return plan.verdict;
+  const CellTrials none;
+  const PlanFacts facts(plan, space, workload, none, Replication::kIndependent);
+  name_verdicts(plan, facts);
+  write_headline(plan, facts);
+  return plan;
+}
+
+std::string headline(const Told& told) {
+  return plan_told(told).verdict;
 }
 
 constexpr const char* kTwoSizes = R"(plan.sizes=["0GiB", "1GiB"])";
@@ -128,6 +140,28 @@ TEST_CASE("costs are told in money, with the cheaper cell that does not do",
                 {500, 1000, 2000}}),
       ContainsSubstring("serves most requests for its price is 1GiB, replicas=2, 1.00 requests "
                         "within the SLO per USD: "));
+}
+
+TEST_CASE("whether NVMe lets the DRAM be smaller is answered", "[scenarios][planner]") {
+  const auto answer = [](const std::vector<bool>& feasible, int recommended) {
+    // 1 and 2 GiB of DRAM, then the same with NVMe behind them.
+    const PlanResult plan = plan_told(
+        {{R"(plan={"sizes": ["1GiB", "2GiB"]})"}, feasible, recommended, {}, "nvme-worth-it"});
+    for (const NamedVerdict& v : plan.judgement.verdicts) {
+      if (v.code == "nvme-worth-it") return v.text;
+    }
+    return std::string();
+  };
+  CHECK(answer({false, true, true, true}, 2) ==
+        "yes: 1GiB of dram meets the SLO with NVMe behind it, without it takes 2GiB of dram");
+  CHECK(answer({false, true, false, true}, 1) ==
+        "no: without NVMe 2GiB of dram meets the SLO, with it no less does");
+  CHECK(answer({false, false, true, true}, 2) ==
+        "yes: 1GiB of dram meets the SLO with NVMe behind it, and no size without");
+  CHECK(answer({false, true, false, false}, 1) ==
+        "no: 2GiB of dram meets the SLO without NVMe, and no size with it");
+  CHECK(answer({false, false, false, false}, -1) ==
+        "not told: no size tried meets the SLO, with NVMe or without");
 }
 
 }  // namespace

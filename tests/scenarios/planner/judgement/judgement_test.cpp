@@ -34,7 +34,8 @@ SearchSpace space_of(const Scenario& scenario, const Workload& workload) {
 
 /// Every size once, the smallest feasible one recommended, and the judgement on that.
 PlanResult judged(const Scenario& scenario, const Workload& workload,
-                  const std::function<void(PlanResult&)>& change = {}) {
+                  const std::function<void(PlanResult&)>& change = {},
+                  const CellTrials& trials = {}) {
   const SearchSpace space = space_of(scenario, workload);
   PlanResult plan;
   plan.tier = "dram";
@@ -52,7 +53,7 @@ PlanResult judged(const Scenario& scenario, const Workload& workload,
     plan.points.push_back(std::move(point));
   }
   if (change) change(plan);
-  judge(plan, space, workload);
+  judge(plan, space, workload, trials, Replication::kIndependent);
   return plan;
 }
 
@@ -216,6 +217,51 @@ TEST_CASE("offload that is slower than none is said to hurt, with the link that 
   CHECK_THAT(link->text, ContainsSubstring("non_monotone"));
 }
 
+/// Trials of a cell on replicates `from` on: their median TTFT in ms.
+std::vector<CellTrial> trials_of(std::uint32_t from, const std::vector<double>& medians) {
+  std::vector<CellTrial> out;
+  for (const double median : medians) {
+    CellTrial& trial = out.emplace_back();
+    trial.replicate = from++;
+    TargetSample sample;
+    sample.x = sample.value = median;
+    sample.limit = 100;
+    sample.judged = 50;
+    trial.targets = {sample};
+  }
+  return out;
+}
+
+TEST_CASE("cells are compared on replicates that both ran, not by means over different ones",
+          "[scenarios][planner]") {
+  const Scenario scenario =
+      planned(R"(["0blocks", "96blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 100}])"});
+  const auto replicated = [](PlanResult& p) {
+    p.confidence.emplace();
+    for (PlanPoint& point : p.points) {
+      point.replications = 3;
+      point.targets = {{"median_ttft_ms", "", false, false, 100, 10, 10, 100, {}, true, false}};
+    }
+    p.points[1].targets[0].value = p.points[1].targets[0].x = 60;  // its mean over six
+  };
+  const std::vector<CellTrial> none = trials_of(0, {10, 12, 11});
+  const auto hurts = [&](const std::vector<CellTrial>& with) {
+    const PlanResult plan = judged(scenario, cycle(), replicated, {none, with});
+    const NamedVerdict* found = verdict(plan, "offload-hurts");
+    return found == nullptr ? std::string() : found->text;
+  };
+  // Three that both ran are alike; three that only the second ran are slow for either.
+  std::vector<CellTrial> with = trials_of(0, {10, 12, 11});
+  for (CellTrial& more : trials_of(3, {110, 112, 111})) with.push_back(std::move(more));
+  CHECK(hurts(with).empty());
+  // Slower on each of the three by much the same.
+  CHECK_THAT(hurts(trials_of(0, {20, 23, 21})),
+             ContainsSubstring("median_ttft_ms is 21.3 with 96blocks and 11.0 without, on the 3 "
+                               "replicates that both ran"));
+  // Slower on average, by less than that scatters.
+  CHECK(hurts(trials_of(0, {5, 12, 60})).empty());
+}
+
 TEST_CASE("offload that helps has no verdict against it", "[scenarios][planner]") {
   const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle());
   CHECK_FALSE(verdict(plan, "offload-hurts"));
@@ -235,6 +281,22 @@ TEST_CASE("a tier no larger than HBM adds nothing under eager copies", "[scenari
   CHECK_THAT(nothing->text,
              ContainsSubstring("the dram tier adds nothing at 32blocks, 64blocks: caches supply"));
   CHECK_THAT(nothing->text, ContainsSubstring("it is no larger than HBM ("));
+}
+
+TEST_CASE("a tier that meets what none misses adds something, whatever its share of prompts",
+          "[scenarios][planner]") {
+  std::vector<Row> rows;
+  for (std::uint32_t i = 0; i < 50; ++i) rows.push_back({1000 * i, 600, 1, {1, 100 + i}});
+  const PlanResult plan = judged(
+      planned(R"(["0blocks", "32blocks", "64blocks"])"), workload_of(rows, 512), [](PlanResult& p) {
+        p.points[0].verdict = p.points[1].verdict = CellVerdict::kLooksMissed;
+        p.points[0].feasible = p.points[1].feasible = false;
+        p.recommended = 2;
+        p.points[2].feasible = true;
+      });
+  const NamedVerdict* nothing = verdict(plan, "tier-adds-nothing");
+  REQUIRE(nothing);
+  CHECK_THAT(nothing->text, ContainsSubstring("adds nothing at 32blocks: caches supply"));
 }
 
 TEST_CASE("a size that the trace never fills is cold-limited", "[scenarios][planner]") {
