@@ -50,27 +50,30 @@ std::string shared_error(const PlanResult& plan) {
 }
 
 /// How sure the answer is.
-std::string confidence(const PlanResult& plan, Detail detail) {
+std::string confidence(const PlanResult& plan) {
   if (!plan.confidence) {
     return "Confidence: none. Each cell ran once, on the workload itself: what met the SLO once "
-           "may "
-           "miss it on other traffic like it";
+           "may miss it on other traffic like it";
   }
   const PlanConfidence& c = *plan.confidence;
   const std::string level = fmt::format("{:.4g}%", 100 * c.level);
-  const std::string method =
-      detail == Detail::kFull && !c.method.empty() ? "; " + c.method : std::string();
   if (plan.recommended < 0) {
-    return fmt::format("Confidence: {} ({}{}){}", shown_to_miss(plan, level), runs_to_decide(c),
-                       method, shared_error(plan));
+    return fmt::format("Confidence: {} ({}){}", shown_to_miss(plan, level), runs_to_decide(c),
+                       shared_error(plan));
   }
   const PlanPoint& point = at(plan, plan.recommended);
   const std::vector<std::string> shares = format_percents({point.attainment, point.attainment_low});
   return fmt::format(
       "Confidence: {} of requests meet every latency target, {} or more with {} "
-      "confidence (over {} replicates, {}{}){}",
-      shares[0], shares[1], level, point.replications, runs_to_decide(c), method,
-      shared_error(plan));
+      "confidence (over {} replicates, {}){}",
+      shares[0], shares[1], level, point.replications, runs_to_decide(c), shared_error(plan));
+}
+
+/// How replicates are made; a terminal leaves out what the confidence is about.
+std::string replicates(const PlanConfidence& confidence, Detail detail) {
+  const std::size_t end = detail == Detail::kBrief ? confidence.method.find("; confidence is about")
+                                                   : std::string::npos;
+  return "Replicates: " + confidence.method.substr(0, end);
 }
 
 /// The cell below the smallest that meets the SLO, and what is wrong with it.
@@ -84,7 +87,10 @@ std::string next_below(const PlanResult& plan) {
 }  // namespace
 
 std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detail) {
-  std::vector<std::string> out = {confidence(plan, detail)};
+  std::vector<std::string> out = {confidence(plan)};
+  if (plan.confidence && !plan.confidence->method.empty()) {
+    out.push_back(replicates(*plan.confidence, detail));
+  }
   for (const NamedVerdict& verdict : plan.judgement.verdicts) {
     out.push_back(fmt::format("{}: {}", verdict.code, verdict.text));
   }

@@ -15,6 +15,13 @@ namespace {
 constexpr std::size_t kLimitsTold = 2;  // the nearest
 constexpr std::size_t kMostRows = 15;
 
+/// What stands in the notes of the report's section.
+std::string behind(const Sensitivity& sensitivity) {
+  return sensitivity.replicates == 1
+             ? "one replicate: a guide, no bound"
+             : fmt::format("the mean of {} replicates: a guide, no bound", sensitivity.replicates);
+}
+
 }  // namespace
 
 Report plan_summary(const PlanResult& plan, const std::string& scenario) {
@@ -23,8 +30,8 @@ Report plan_summary(const PlanResult& plan, const std::string& scenario) {
   Section& section = report.sections.emplace_back();
   section.paragraphs = decision_sentences(plan, Detail::kBrief);
   for (std::string& text : cost_sentences(plan)) section.paragraphs.push_back(std::move(text));
-  for (std::string& text : sensitivity_sentences(plan, kLimitsTold)) {
-    section.paragraphs.push_back(std::move(text));
+  for (const std::string& text : sensitivity_sentences(plan, kLimitsTold)) {
+    section.paragraphs.push_back(fmt::format("{}, on {}", text, behind(*plan.sensitivity)));
   }
   Table& table = section.tables.emplace_back(brief_plan_table(plan, kMostRows));
   if (!scenario.empty()) table.title = fmt::format("{}. {}", scenario, table.title);

@@ -263,7 +263,13 @@ class RegretFinder {
   void say() {
     if (out_.rows.empty()) return;
     if (!counts()) {
-      out_.says = "No cell meets the SLO under any of the other demands";
+      std::vector<std::string> names;
+      for (std::size_t d = 1; d < out_.demands.size(); ++d) {
+        names.push_back("\"" + out_.demands[d] + "\"");
+      }
+      const PlanPoint& last = plan_.points.back();
+      out_.says = fmt::format("No cell meets the SLO under {}: sizes up to {} were tried",
+                              fmt::join(names, " or "), last.capacity);
       return;
     }
     const RegretRow& first = out_.rows.front();

@@ -88,7 +88,7 @@ TEST_CASE("a demand that no cell meets does not count", "[scenarios][planner]") 
           .value();
   CHECK(regret.rows[0].missed == 0);
   CHECK(regret.rows[0].point == 0);
-  CHECK(regret.says == "No cell meets the SLO under any of the other demands");
+  CHECK(regret.says == "No cell meets the SLO under \"flood\": sizes up to 768blocks were tried");
   CHECK_THAT(regret.notes[1],
              ContainsSubstring("No cell meets the SLO under the demand \"flood\""));
 }
