@@ -156,8 +156,9 @@ void add_plan(CLI::App& app, CommandList& commands) {
   command->add_option("--recipe", verb->recipe, recipe_help());
   command->add_option("--objective", verb->objective,
                       "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost");
-  command->add_option("--replications", verb->replications,
-                      "Most replicates of the workload for one cell, 5 or more (default: 40; 1: none)");
+  command->add_option(
+      "--replications", verb->replications,
+      "Most replicates of the workload for one cell, 5 or more (default: 40; 1: none)");
   command->add_option("--max-runs", verb->max_runs,
                       "End undecided (exit 5) rather than make more runs");
   command->add_option("--budget", verb->budget,
