@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "reports/compared.hpp"
+#include "scenarios/planner/selection/finalists.hpp"
 #include "scenarios/planner/selection/screening.hpp"
 #include "sim/error.hpp"
 
@@ -15,12 +16,8 @@ namespace spillway {
 namespace {
 
 constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
-constexpr double kClear = 2;               // standard errors: a cell that very likely holds
-constexpr double kUnlikely = -3;           // below it a cell is not worth verifying
-constexpr std::size_t kFewFinalists = 5;   // beside these, only cells that look met are verified
-constexpr double kHopeless = 3;       // times a limit: the verdict of more runs is all to learn
-constexpr double kAnchorShare = 0.6;  // of alpha; the others share the rest
-constexpr double kFutile = 0.10;      // level at which a preferred cell is given up
+constexpr double kHopeless = 3;   // times a limit: the verdict of more runs is all to learn
+constexpr double kFutile = 0.10;  // level at which a preferred cell is given up
 
 class Selector {
  public:
@@ -37,11 +34,13 @@ class Selector {
 
   Selection select() {
     screen();
-    choose_finalists();
+    const Finalists chosen = choose_finalists(open_cells(), scores());
+    out_.finalists = chosen.cells;
+    for (const double share : chosen.share) finalists_.push_back({share});
     if (!ended()) {
-      verify(0, preferred_);
+      verify(0, chosen.preferred);
       // Behind one that holds, only those preferred to it are still of interest.
-      for (std::size_t i = preferred_; i < out_.finalists.size() && !ended(); ++i) {
+      for (std::size_t i = chosen.preferred; i < out_.finalists.size() && !ended(); ++i) {
         verify(i, i + 1);
       }
     }
@@ -128,64 +127,11 @@ class Selector {
     return out;
   }
 
-  /// The first of `cells` that is clear of its limits, else the likeliest. Precondition: not empty.
-  std::vector<std::uint32_t>::const_iterator likeliest(
-      const std::vector<std::uint32_t>& cells) const {
-    const auto clear = std::find_if(cells.begin(), cells.end(),
-                                    [&](std::uint32_t c) { return records_[c].score >= kClear; });
-    if (clear != cells.end()) return clear;
-    return std::max_element(cells.begin(), cells.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return records_[a].score < records_[b].score;
-    });
-  }
-
-  void choose_finalists() {
-    const std::vector<std::uint32_t> candidates = open_cells();
-    if (candidates.empty()) return;
-    const auto anchor = likeliest(candidates);
-    const bool clear = records_[*anchor].score >= kClear;
-    // Preferred ones are verified beside the anchor, the others one after another behind it.
-    std::vector<std::uint32_t> rivals(candidates.begin(), anchor);
-    std::vector<std::uint32_t> reserves(anchor + 1, candidates.end());
-    std::erase_if(rivals, [&](std::uint32_t c) { return records_[c].score < kUnlikely; });
-    std::erase_if(reserves,
-                  [&](std::uint32_t c) { return records_[c].score < (clear ? 0 : kUnlikely); });
-    const auto likelier = [&](std::uint32_t a, std::uint32_t b) {
-      return records_[a].score > records_[b].score;
-    };
-    std::stable_sort(rivals.begin(), rivals.end(), likelier);
-    if (!clear) std::stable_sort(reserves.begin(), reserves.end(), likelier);
-    // A preferred cell that looks met is never passed over for one that was verified instead.
-    const std::size_t few = kFewFinalists - 1 - std::min<std::size_t>(1, reserves.size());
-    const auto look_met = static_cast<std::size_t>(std::count_if(
-        rivals.begin(), rivals.end(), [&](std::uint32_t c) { return records_[c].score >= 0; }));
-    rivals.resize(std::min({rivals.size(), std::max(few, look_met), kMostFinalists - 1}));
-    const std::size_t left = kFewFinalists - 1 - std::min(kFewFinalists - 1, rivals.size());
-    if (clear) {
-      // First those as clear as the anchor; then what is preferred to them and looks met.
-      const auto weaker = std::stable_partition(
-          reserves.begin(), reserves.end(),
-          [&](std::uint32_t c) { return records_[c].score >= records_[*anchor].score; });
-      std::vector<std::uint32_t> others(weaker, reserves.end());
-      reserves.erase(weaker, reserves.end());
-      reserves.resize(std::min(reserves.size(), left));
-      if (!reserves.empty()) {
-        std::erase_if(others, [&](std::uint32_t c) { return rank(c) > rank(reserves.front()); });
-      }
-      others.resize(std::min(others.size(), kFewFinalists - 1));
-      reserves.insert(reserves.end(), others.begin(), others.end());
-    } else {
-      reserves.resize(std::min(reserves.size(), left));
-    }
-    out_.finalists = {*anchor};
-    out_.finalists.insert(out_.finalists.end(), rivals.begin(), rivals.end());
-    preferred_ = out_.finalists.size();
-    out_.finalists.insert(out_.finalists.end(), reserves.begin(), reserves.end());
-    finalists_.resize(out_.finalists.size());
-    const auto others = static_cast<double>(finalists_.size() - 1);
-    for (std::size_t i = 0; i < finalists_.size(); ++i) {
-      finalists_[i].share = others == 0 ? 1 : (i == 0 ? kAnchorShare : (1 - kAnchorShare) / others);
-    }
+  /// By cell.
+  std::vector<double> scores() const {
+    std::vector<double> out;
+    for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) out.push_back(records_[cell].score);
+    return out;
   }
 
   std::size_t rank(std::uint32_t cell) const {
@@ -301,11 +247,7 @@ class Selector {
     out_.recommended = best_;
     for (std::uint32_t cell = 0; cell < problem_.cells; ++cell) describe(cell);
     out_.nearest = nearest();
-    const std::vector<std::uint32_t> left = open_cells();
-    out_.provisional = out_.nearest;
-    if (!left.empty() && records_[*likeliest(left)].score >= 0) {
-      out_.provisional = static_cast<int>(*likeliest(left));
-    }
+    out_.provisional = provisional();
     out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
     std::uint32_t deepest = 0;
     for (const std::uint32_t cell : out_.finalists) {
@@ -333,6 +275,14 @@ class Selector {
     out_.undecided = true;
     out_.stop_reason = "the budget ended before anything was decided";
     out_.would_decide = would_decide();
+  }
+
+  /// The likeliest that looks met, else the nearest.
+  int provisional() const {
+    const std::vector<std::uint32_t> left = open_cells();
+    if (left.empty()) return out_.nearest;
+    const std::uint32_t cell = *likeliest(left, scores());
+    return records_[cell].score >= 0 ? static_cast<int>(cell) : out_.nearest;
   }
 
   static std::uint32_t at(int cell) { return static_cast<std::uint32_t>(cell); }
@@ -468,7 +418,6 @@ class Selector {
   double alpha_;
   Selection out_;
   std::vector<Finalist> finalists_;  // beside out_.finalists
-  std::size_t preferred_ = 0;        // of these, all but reserves
   int best_ = -1;
   bool out_of_runs_ = false;
   std::uint64_t lacking_ = 0;  // to reach the next stage

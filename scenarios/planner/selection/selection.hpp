@@ -106,7 +106,6 @@ struct Selection {
 
 /// Replicates that every cell is screened on: numbers 0, 1 and 2. Those of finalists follow.
 inline constexpr std::uint32_t kScreening = 3;
-inline constexpr std::size_t kMostFinalists = 16;
 /// For the progress, before anything is known: three finalists to the end of the second stage.
 inline constexpr std::uint64_t kUsualFinalRuns = 60;
 
