@@ -41,6 +41,7 @@ struct TargetEstimate {
   bool backed = false;  ///< as `bound` says too
 
   std::string label() const { return target_label(name, tenant); }
+  bool within(double figure) const { return at_least ? figure >= limit : figure <= limit; }
 };
 
 enum class CellVerdict : std::uint8_t {

@@ -44,8 +44,7 @@ std::string shared_error(const PlanResult& plan) {
   if (verified < 2 || !unbacked) return {};
   return fmt::format(
       ". The {} cells that were verified share the {} chance of error: of fewer cells each would "
-      "be "
-      "known more closely",
+      "be known more closely",
       verified, format_percent(1 - plan.confidence->level));
 }
 

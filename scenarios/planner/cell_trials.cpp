@@ -35,8 +35,8 @@ SampleSummary attained(const std::vector<CellTrial>& trials, const SelectionProb
   return summarise(share, requests, FigureKind::kShare, problem.replication, problem.length);
 }
 
-}  // namespace
-
+/// The whole ones that a cell is judged by: the fresh ones of a cell that was verified, else those
+/// of the screening.
 std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials) {
   std::vector<CellTrial> out;
   const bool verified = std::any_of(trials.begin(), trials.end(), [](const CellTrial& trial) {
@@ -47,6 +47,8 @@ std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials) {
   });
   return out;
 }
+
+}  // namespace
 
 std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
     const std::vector<CellTrial>& a, const std::vector<CellTrial>& b) {
@@ -66,7 +68,7 @@ TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t i
                              TargetEstimate target) {
   target.value = pooled(trials, index, &TargetSample::value);
   target.x = pooled(trials, index, &TargetSample::x);
-  target.met = target.at_least ? target.x >= target.limit : target.x <= target.limit;
+  target.met = target.within(target.x);
   return target;
 }
 
@@ -74,8 +76,9 @@ void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem&
                    const SelectedCell& selected, PlanPoint& point) {
   const std::vector<CellTrial> whole = trials_behind(trials);
   if (whole.empty()) return;
-  for (std::size_t t = 0; t < point.targets.size(); ++t)
+  for (std::size_t t = 0; t < point.targets.size(); ++t) {
     point.targets[t].value = pooled(whole, t, &TargetSample::value);
+  }
   const SampleSummary s = attained(whole, problem);
   point.attainment = point.attainment_low = s.mean;
   if (selected.any_missed) {

@@ -22,10 +22,6 @@ struct CellTrial {
 /// By cell, in the order they were run.
 using CellTrials = std::vector<std::vector<CellTrial>>;
 
-/// The whole ones that a cell is judged by: the fresh ones of a cell that was verified, else those
-/// of the screening.
-std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials);
-
 /// The whole trials of two cells on the replicates that both ran, in the same order.
 std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
     const std::vector<CellTrial>& a, const std::vector<CellTrial>& b);
@@ -35,9 +31,10 @@ std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
 TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t index,
                              TargetEstimate target);
 
-/// Share and one-sided bound of a cell's attainment, and the figures of its targets, over the
-/// trials behind it. The bound is what `selected` says may miss any target, at the level of its
-/// targets' own bounds; else that of the share itself. Leaves `point` where it has no trials.
+/// Share and one-sided bound of a cell's attainment, and the figures of its targets, over the whole
+/// trials that it is judged by: the fresh ones of a verified cell, else the screening's. The bound
+/// is what `selected` says may miss any target, at the level of its targets' own bounds; else that
+/// of the share itself. Leaves `point` where it has no trials.
 void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem& problem,
                    const SelectedCell& selected, PlanPoint& point);
 

@@ -113,7 +113,7 @@ class Planner {
       estimate.value = sample.value;
       estimate.x = sample.x;
       estimate.limit = sample.limit;
-      estimate.met = slo.at_least ? sample.x >= sample.limit : sample.x <= sample.limit;
+      estimate.met = estimate.within(sample.x);
       out.targets.push_back(std::move(estimate));
     }
     out.digest = std::move(trial.digest);
@@ -229,13 +229,10 @@ class Planner {
       estimate_from(trials_[i], problem, cell, point);
       for (std::size_t t = 0; t < cell.mean.size(); ++t) {
         TargetEstimate& target = point.targets[t];
-        const auto holds = [&](double x) {
-          return target.at_least ? x >= target.limit : x <= target.limit;
-        };
         target.x = cell.mean[t];
         if (t < cell.bound.size()) target.bound = cell.bound[t];
-        target.met = holds(target.x);
-        target.backed = target.bound && holds(*target.bound);
+        target.met = target.within(target.x);
+        target.backed = target.bound && target.within(*target.bound);
       }
     }
     result.recommended = selection.undecided ? -1 : selection.recommended;

@@ -137,9 +137,9 @@ json tiers_of(const json& root, const PlanRecipe& recipe) {
 
 json value_of(const std::string& key, const json& value, const json& root,
               const PlanRecipe& recipe) {
-  const json& swap = at(root, {"engine", "swap_space"});
-  if (value == "capacity" && !swap.is_null()) return json::array({swap});  // the v0 engine's tier
   if (value == "capacity") {
+    const json& swap = at(root, {"engine", "swap_space"});  // the v0 engine's tier
+    if (!swap.is_null()) return json::array({swap});
     const json& capacity = at(first_tier(root, recipe), {"capacity"});
     return json::array({capacity.is_null() ? json("0GiB") : capacity});
   }

@@ -137,8 +137,9 @@ class Pricing {
       add_tier(tier, bytes);
     }
     add_network();
-    if (prices_.host_month > 0)
+    if (prices_.host_month > 0) {
       add("host", static_cast<double>(instances_of(s_)), "engine", prices_.host_month);
+    }
     for (const CostItem& item : out_.items) out_.per_month += item.per_month;
     return std::move(out_);
   }
