@@ -353,7 +353,7 @@ class Selector {
     return out;
   }
 
-  /// What the nearest cell would take to be decided.
+  /// What the cell that an undecided selection speaks for would take to be decided.
   std::string would_decide() const {
     if (out_of_runs_) {
       return fmt::format(
@@ -369,7 +369,7 @@ class Selector {
     if (out_.stages.empty() && most() < kLeastReplications) {
       return fmt::format("at least {} replications; {} were allowed", kLeastReplications, most());
     }
-    const std::uint32_t cell = at(out_.nearest);
+    const std::uint32_t cell = at(out_.provisional);
     std::size_t tightest = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t t = 0; t < records_.targets(); ++t) {

@@ -133,6 +133,25 @@ TEST_CASE("the nearest cell is told on replicates that all ran", "[scenarios][pl
   CHECK(found.provisional == 0);
 }
 
+TEST_CASE("what would decide is about the cell that an undecided selection speaks for",
+          "[scenarios][planner]") {
+  // The first was lucky in its screening, where it comes nearest; verified, the second is likelier.
+  Bench bench({0.0098, 0.0096});
+  bench.problem.lines.clear();
+  const Selection found = select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+    std::vector<CellSample> out;
+    for (const RunRequest& r : batch) {
+      out.push_back(bench.answer(r));
+      if (r.cell == 0 && r.replicate < kScreening) out.back().x = {0.001};
+    }
+    return out;
+  });
+  REQUIRE(found.undecided);
+  CHECK(found.nearest == 0);
+  CHECK(found.provisional == 1);
+  CHECK_THAT(found.would_decide, ContainsSubstring("p99_ttft_ms at 2GiB"));
+}
+
 TEST_CASE("two targets may be missed by different requests", "[scenarios][planner]") {
   Bench bench({0.002});
   bench.problem.targets.push_back({"p99_tpot_ms", 0.01, false, true});
