@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spillway {
 
@@ -19,5 +20,7 @@ std::string format_percent(double fraction);
 /// Control characters and bytes that are no UTF-8 replaced, for terminals and files that they
 /// show.
 std::string printable(std::string_view text);
+/// Without their line feeds; a line feed at the end ends the last line.
+std::vector<std::string> split_lines(std::string_view text);
 
 }  // namespace spillway

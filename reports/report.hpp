@@ -1,12 +1,12 @@
-// A report before it has a format: headings, text, tables and charts. Renderers turn it into HTML,
-// Markdown, plain text or CSV; they see nothing else.
+// A report before it has a format: pages with facts, sentences, charts, tables and code. Renderers
+// turn it into HTML, Markdown, plain text or CSV; they see nothing else.
+//
+// All text may come from a trace, a scenario or a name that somebody chose: renderers escape it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "sim/plan_result.hpp"
 
 namespace spillway {
 
@@ -23,6 +23,8 @@ struct ChartSeries {
   std::string name;
   std::vector<double> x;
   std::vector<double> y;
+  std::vector<double> low{};  ///< of a band around the line, as long as y; none: no band
+  std::vector<double> high{};
 };
 
 /// A value that goes from a common start to either of two ends.
@@ -34,26 +36,73 @@ struct ChartBar {
   std::string high_name;
 };
 
-/// Lines over a common x axis, or, where there are bars, these alone.
+/// A range of x to shade.
+struct ChartRegion {
+  std::string name;
+  double from = 0;
+  double to = 0;
+};
+
+/// A horizontal bar made of parts, one for each of the chart's part names.
+struct ChartStack {
+  std::string name;
+  std::vector<double> parts;
+};
+
+enum class ChartKind {
+  kLines,    ///< series over a common x axis, with limits and regions
+  kScatter,  ///< the same, points without lines between them
+  kTornado,  ///< bars to both sides of bars_from
+  kStacks,   ///< horizontal stacked bars
+  kHeatmap,  ///< cells by x_names and y_names
+};
+
+/// What a kind has no use for stays empty. Values that are not finite are gaps.
 struct Chart {
   std::string title;
   std::string x_label;
   std::string y_label;
-  std::vector<ChartSeries> series;
+  std::vector<ChartSeries> series{};
   bool log_x = false;
   bool log_y = false;
-  bool points = false;               ///< mark every point (few points)
-  std::vector<std::string> x_names;  ///< names of x = 0, 1, 2, ... instead of numbers
-  std::vector<std::pair<std::string, double>> limits;  ///< horizontal lines
-  std::vector<ChartBar> bars{};  ///< horizontal, the first on top; no lines are drawn then
-  double bars_from = 0;          ///< where all of them start
+  bool points = false;                 ///< mark every point (few points)
+  std::vector<std::string> x_names{};  ///< names of x = 0, 1, 2, ... instead of numbers
+  std::vector<std::pair<std::string, double>> limits{};  ///< horizontal lines
+  std::vector<ChartRegion> regions{};
+  std::vector<ChartBar> bars{};              ///< kTornado: the first on top
+  double bars_from = 0;                      ///< where all of them start
+  std::vector<std::string> part_names{};     ///< kStacks
+  std::vector<ChartStack> stacks{};          ///< kStacks: the first on top
+  std::vector<std::string> y_names{};        ///< kHeatmap: rows, the first on top
+  std::vector<std::vector<double>> cells{};  ///< kHeatmap: by row and column
+  std::string unit{};                        ///< of kStacks' parts and kHeatmap's cells
+  ChartKind kind = ChartKind::kLines;
+  std::string note{};  ///< what to see in it: one sentence, also for those who cannot see it
 };
 
+/// What a reader must take away: a large figure under a short label.
+struct Fact {
+  std::string label;   ///< "Buy"
+  std::string value;   ///< "96 GiB of DRAM per host"
+  std::string detail;  ///< one line of reason; may be empty
+};
+
+/// Something to copy: a command, a file.
+struct CodeBlock {
+  std::string title;
+  std::string text;
+};
+
+/// In this order: facts, paragraphs, charts, tables, code, then its parts, each with the same.
 struct Section {
   std::string heading;
   std::vector<std::string> paragraphs;
   std::vector<Table> tables;
   std::vector<Chart> charts;
+  std::vector<Fact> facts{};
+  std::vector<CodeBlock> code{};
+  std::string id{};  ///< short, stable name of a page ("knee"); empty: no page of its own
+  std::vector<Section> parts{};
 };
 
 struct Report {
@@ -61,33 +110,5 @@ struct Report {
   std::string subtitle;
   std::vector<Section> sections;
 };
-
-/// What a report says about where a result came from.
-struct Provenance {
-  std::string scenario;
-  nlohmann::json inputs;
-  std::vector<std::string> warnings;
-  std::string digest;
-  std::string tool;
-};
-
-Report run_report(const RunResult& run, const Provenance& provenance);
-/// The part of a run's report that a terminal shows.
-Report run_summary(const RunResult& run, const std::string& scenario);
-Report plan_report(const PlanResult& plan, const Provenance& provenance);
-/// The part of it that a terminal shows.
-Report plan_summary(const PlanResult& plan, const std::string& scenario);
-/// From the results of a `trace-stats` document.
-Report trace_report(const nlohmann::json& results, const Provenance& provenance);
-/// The part of it that a terminal shows.
-Report trace_summary(const nlohmann::json& results, const Provenance& provenance);
-/// From the results of an `mrc` document.
-Report mrc_report(const nlohmann::json& results, const Provenance& provenance);
-/// With the curve drawn in characters, for a terminal.
-Report mrc_summary(const nlohmann::json& results, const Provenance& provenance);
-/// From the results of a `hardware-profile` document.
-Report profile_report(const nlohmann::json& results, const Provenance& provenance);
-/// Every cell of a plan, side by side.
-Table plan_table(const PlanResult& plan);
 
 }  // namespace spillway

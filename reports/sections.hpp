@@ -3,7 +3,9 @@
 
 #include <vector>
 
+#include "reports/provenance.hpp"
 #include "reports/report.hpp"
+#include "sim/result.hpp"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reports/csv.hpp"
+#include "reports/renderers/csv.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/ids.hpp"
+#include "sim/ttft_stages.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -56,6 +57,7 @@ struct RequestRecord {
   std::uint32_t preemptions = 0;
   RequestStatus status = RequestStatus::kCompleted;
   Reason reason = Reason::kNone;
+  TtftParts ttft{};     ///< of a completed request: what its time to first token went into
   bool warmup = false;  ///< arrived before measuring began: left out of results
 };
 

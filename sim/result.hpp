@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/histogram.hpp"
+#include "sim/ttft_stages.hpp"
 
 namespace spillway {
 
@@ -190,6 +191,8 @@ struct RunResult {
   std::vector<ReasonCount> failed_reasons;
   std::vector<ReasonCount> stuck_reasons;
   std::vector<Series> series;
+  std::vector<TtftBand> ttft_bands;  ///< "all" first; none where nothing completed
+  std::vector<SlowRequest> slowest;  ///< by time to first token, the slowest first
   SimulationCost sim;
 };
 

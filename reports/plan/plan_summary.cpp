@@ -5,8 +5,8 @@
 #include "reports/format.hpp"
 #include "reports/plan/cost_report.hpp"
 #include "reports/plan/plan_parts.hpp"
+#include "reports/plan/plan_report.hpp"
 #include "reports/plan/sensitivity_report.hpp"
-#include "reports/report.hpp"
 
 namespace spillway {
 

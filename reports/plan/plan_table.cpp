@@ -9,6 +9,7 @@
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/plan_parts.hpp"
+#include "reports/plan/plan_report.hpp"
 #include "reports/plan/standing.hpp"
 #include "sim/busiest_link.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "reports/plan/confidence_json.hpp"
-#include "reports/run_json.hpp"
+#include "reports/run/run_json.hpp"
 
 namespace spillway {
 

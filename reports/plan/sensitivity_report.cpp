@@ -39,6 +39,7 @@ Chart tornado(const Sensitivity& sensitivity) {
   Chart chart;
   chart.title = "Margin of the tightest target, each factor moved alone";
   chart.x_label = "% of the target; below 0 it is missed (cut off at -200)";
+  chart.kind = ChartKind::kTornado;
   chart.bars_from = std::max(kLeastDrawn, 100 * sensitivity.margin);
   for (const SensitivityRow& row : sensitivity.rows) {
     const auto end = [](double margin) { return std::max(kLeastDrawn, 100 * margin); };

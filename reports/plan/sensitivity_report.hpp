@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reports/report.hpp"
+#include "sim/plan_result.hpp"
 
 namespace spillway {
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kColumns = {
     "link", "direction", "submitted_s", "started_s", "ended_s", "bytes", "copies"};
 
-/// Cells of a line; quotes as in reports/csv.hpp.
+/// Cells of a line; quotes as in reports/renderers/csv.hpp.
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> out(1);
   bool quoted = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "reports/profile/profile_report.hpp"
 #include "scenarios/calibrate/calibration_report.hpp"
 #include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/calibrate/profile_json.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "reports/format.hpp"
-#include "reports/renderer.hpp"
+#include "reports/renderers/renderer.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {

@@ -1,8 +1,8 @@
 // `spillway compare`: variants of a scenario against each other, on the same workloads.
 #include <fmt/format.h>
 
-#include "reports/compare_json.hpp"
-#include "reports/compare_report.hpp"
+#include "reports/compare/compare_json.hpp"
+#include "reports/compare/compare_report.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"

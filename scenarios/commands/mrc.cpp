@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/provenance.hpp"
 #include "scenarios/commands/command.hpp"
 
 namespace spillway {

@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/plan_json.hpp"
+#include "reports/plan/plan_report.hpp"
 #include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"

@@ -1,13 +1,17 @@
 // `spillway report`: renders a result document again.
 #include <fmt/format.h>
 
-#include "reports/compare_json.hpp"
-#include "reports/compare_report.hpp"
+#include "reports/compare/compare_json.hpp"
+#include "reports/compare/compare_report.hpp"
 #include "reports/format.hpp"
-#include "reports/renderer.hpp"
 #include "reports/plan/plan_json.hpp"
-#include "reports/run_json.hpp"
-#include "reports/validation_report.hpp"
+#include "reports/plan/plan_report.hpp"
+#include "reports/profile/profile_report.hpp"
+#include "reports/renderers/renderer.hpp"
+#include "reports/run/run_json.hpp"
+#include "reports/run/run_report.hpp"
+#include "reports/trace/trace_report.hpp"
+#include "reports/validation/validation_report.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/commands/command.hpp"
 #include "sim/output_file.hpp"

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "reports/csv.hpp"
-#include "reports/run_json.hpp"
+#include "reports/renderers/csv.hpp"
+#include "reports/run/run_json.hpp"
+#include "reports/run/run_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"

@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
-#include "reports/renderer.hpp"
-#include "reports/validation_report.hpp"
+#include "reports/renderers/renderer.hpp"
+#include "reports/validation/validation_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/compare_report.hpp"
+#include "reports/compare/compare_report.hpp"
 #include "reports/format.hpp"
 
 namespace spillway {

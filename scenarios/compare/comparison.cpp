@@ -10,7 +10,7 @@
 
 #include "reports/document.hpp"
 #include "reports/format.hpp"
-#include "reports/run_json.hpp"
+#include "reports/run/run_json.hpp"
 #include "scenarios/compare/account.hpp"
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/parallel.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "reports/document.hpp"
-#include "reports/run_json.hpp"
+#include "reports/run/run_json.hpp"
 #include "scenarios/experiment/decision_watch.hpp"
 #include "scenarios/experiment/run_judge.hpp"
 #include "scenarios/experiment/warm_up.hpp"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "reports/csv.hpp"
 #include "reports/document.hpp"
+#include "reports/renderers/csv.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/sweep/cell_summary.hpp"
 #include "scenarios/sweep/database.hpp"

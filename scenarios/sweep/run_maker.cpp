@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "reports/document.hpp"
-#include "reports/run_json.hpp"
+#include "reports/run/run_json.hpp"
 #include "scenarios/experiment/run_judge.hpp"
 #include "scenarios/run_metrics.hpp"
 #include "scenarios/simulation.hpp"

@@ -1,8 +1,11 @@
 // What reports say: the decision of a plan, the figures of a run, and where they come from.
-#include "reports/report.hpp"
 
 #include "reports/plan/plan_parts.hpp"
+#include "reports/plan/plan_report.hpp"
+#include "reports/profile/profile_report.hpp"
+#include "reports/run/run_report.hpp"
 #include "reports/sections.hpp"
+#include "reports/trace/trace_report.hpp"
 #include "tests/reports/samples.hpp"
 #include "tests/sim/input_error.hpp"
 #include "tests/support/catch.hpp"

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <string>
 
-#include "reports/renderer.hpp"
-#include "reports/report.hpp"
+#include "reports/provenance.hpp"
+#include "reports/renderers/renderer.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway::test {

@@ -1,7 +1,7 @@
 // Comparisons: which variants there are, that they see the same workloads, and what that buys.
 #include "scenarios/compare/comparison.hpp"
 
-#include "reports/compare_json.hpp"
+#include "reports/compare/compare_json.hpp"
 #include "reports/document.hpp"
 #include "scenarios/compare/account.hpp"
 #include "tests/scenarios/scenario_text.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/document.hpp"
-#include "reports/run_json.hpp"
+#include "reports/run/run_json.hpp"
 #include "scenarios/simulation.hpp"
 #include "tests/scenarios/scenario_text.hpp"
 #include "tests/support/engine_run.hpp"

@@ -1,7 +1,7 @@
 // Tiers that are storage: what is refused, what is assumed and said, and what runs come to.
 #include <fmt/ranges.h>
 
-#include "reports/report.hpp"
+#include "reports/run/run_report.hpp"
 #include "scenarios/resolved.hpp"
 #include "tests/scenarios/run_setup.hpp"
 

@@ -1,6 +1,7 @@
 // `spillway trace stats`: what a trace is like.
 #include <fmt/format.h>
 
+#include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/trace/stats_document.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"

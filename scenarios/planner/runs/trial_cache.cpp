@@ -1,6 +1,6 @@
 #include "scenarios/planner/runs/trial_cache.hpp"
 
-#include "reports/run_json.hpp"
+#include "reports/run/run_json.hpp"
 
 namespace spillway {
 

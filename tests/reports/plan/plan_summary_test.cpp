@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reports/plan/plan_parts.hpp"
+#include "reports/plan/plan_report.hpp"
 #include "tests/reports/samples.hpp"
 #include "tests/support/catch.hpp"
 

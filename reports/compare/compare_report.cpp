@@ -1,0 +1,263 @@
+#include "reports/compare/compare_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/compare/compare_json.hpp"
+#include "reports/format.hpp"
+#include "reports/sections.hpp"
+
+namespace spillway {
+
+namespace {
+
+std::string metric_text(const std::string& name, double value) {
+  if (name.ends_with("_ms")) return format_ms(value);
+  if (name == "cached_share") return format_percent(value);
+  return format_real(value);
+}
+
+std::string signed_text(double value, const std::string& size) {
+  return (value < 0 ? "-" : value > 0 ? "+" : "") + size;
+}
+
+std::string signed_metric(const std::string& name, double value) {
+  return signed_text(value, metric_text(name, std::fabs(value)));
+}
+
+/// The difference as a share of the baseline's mean, where that is no 0.
+std::string change_text(const ComparedMetric& metric) {
+  const double before = metric.mean - metric.difference.mean;
+  if (before == 0) return "-";
+  const double share = metric.difference.mean / std::fabs(before);
+  return signed_text(share, format_percent(std::fabs(share)));
+}
+
+std::string interval_text(const ComparedMetric& metric) {
+  const auto& interval = metric.difference.interval;
+  if (metric.verdict == Verdict::kBaseline) return "-";
+  if (!interval) return "no interval";
+  return fmt::format("{} to {}", signed_metric(metric.name, interval->low),
+                     signed_metric(metric.name, interval->high));
+}
+
+const ComparedMetric* metric_of(const ComparedVariant& variant, std::string_view name) {
+  for (const ComparedMetric& metric : variant.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+Table ranking_table(const CompareResult& result) {
+  Table table;
+  table.title = fmt::format("Ranked by the mean {} over {} replication{}", result.metric,
+                            result.replications, result.replications == 1 ? "" : "s");
+  const bool recorded = metric_of(result.variants.front(), result.metric)->recorded.has_value();
+  table.header = {"variant", result.metric, "difference", "change", "95% interval", "verdict"};
+  if (recorded) table.header.emplace_back("on the recording");
+  std::vector<std::string_view> beside = {"median_ttft_ms", "p99_tpot_ms", "cached_share",
+                                          "preemptions"};
+  const bool rejects = std::any_of(
+      result.variants.begin(), result.variants.end(), [](const ComparedVariant& variant) {
+        const ComparedMetric* rejected = metric_of(variant, "rejected");
+        return rejected != nullptr && rejected->mean > 0;
+      });
+  if (rejects) beside.emplace_back("rejected");
+  for (const std::string_view name : beside) {
+    if (name != result.metric) table.header.emplace_back(name);
+  }
+  for (const std::size_t at : result.ranking) {
+    const ComparedVariant& variant = result.variants[at];
+    const ComparedMetric& metric = *metric_of(variant, result.metric);
+    const bool base = at == result.baseline;
+    table.rows.push_back({variant.name, metric_text(metric.name, metric.mean),
+                          base ? "-" : signed_metric(metric.name, metric.difference.mean),
+                          base ? "-" : change_text(metric), interval_text(metric),
+                          std::string(name_of(metric.verdict))});
+    if (recorded) {
+      table.rows.back().push_back(metric_text(metric.name, metric.recorded.value_or(0)));
+    }
+    for (const std::string_view name : beside) {
+      const ComparedMetric* other = metric_of(variant, name);
+      if (name != result.metric) {
+        table.rows.back().push_back(other == nullptr ? "-" : metric_text(other->name, other->mean));
+      }
+    }
+  }
+  table.highlight = 0;
+  return table;
+}
+
+/// What intervals and verdicts mean here.
+std::string method_text(const CompareResult& result) {
+  if (result.tests == 0) {
+    return fmt::format("Replicates: {}. No intervals: they take {} replications or more.",
+                       result.replicates, kLeastReplications);
+  }
+  const bool resampled = result.replication == Replication::kResampled;
+  return fmt::format(
+      "Replicates: {}. Intervals are Student's t at 95% for the mean paired difference, each by "
+      "itself{}; verdicts hold at 5% for all {} tests together (Holm).",
+      result.replicates,
+      resampled ? ", with the spread of one resample as standard error, for more resamples are "
+                  "not more days"
+                : "",
+      result.tests);
+}
+
+/// How much pairing bought: the variance of independent runs against that of the differences.
+std::string pairing_text(const CompareResult& result) {
+  const ComparedMetric* base = metric_of(result.variants[result.baseline], result.metric);
+  double least = 0;
+  double most = 0;
+  for (const ComparedVariant& variant : result.variants) {
+    const ComparedMetric& metric = *metric_of(variant, result.metric);
+    if (metric.verdict == Verdict::kBaseline || metric.difference.variance <= 0) continue;
+    const double gain =
+        (variance_of(metric.values) + variance_of(base->values)) / metric.difference.variance;
+    least = least == 0 ? gain : std::min(least, gain);
+    most = std::max(most, gain);
+  }
+  if (most == 0) return "";
+  const std::string range = least == most
+                                ? format_real(most)
+                                : fmt::format("{} to {}", format_real(least), format_real(most));
+  return fmt::format(
+      "Common random numbers: independent runs would give differences of {} a variance {} times "
+      "as large.",
+      result.metric, range);
+}
+
+Section decision(const CompareResult& result) {
+  Section section;
+  section.paragraphs.push_back(method_text(result));
+  section.tables.push_back(ranking_table(result));
+  return section;
+}
+
+void add_reasons(const CompareResult& result, Section& section) {
+  for (const std::size_t at : result.ranking) {
+    const ComparedVariant& variant = result.variants[at];
+    if (at == result.baseline) continue;
+    section.paragraphs.push_back(fmt::format("{}: {}.", variant.name, variant.reason));
+  }
+}
+
+Table metrics_table(const ComparedVariant& variant, const std::string& baseline) {
+  Table table;
+  table.title = fmt::format("{} against {}", variant.name, baseline);
+  table.header = {"metric", baseline,       variant.name,   "difference",
+                  "change", "95% interval", "p (adjusted)", "verdict"};
+  for (const ComparedMetric& metric : variant.metrics) {
+    table.rows.push_back(
+        {metric.name, metric_text(metric.name, metric.mean - metric.difference.mean),
+         metric_text(metric.name, metric.mean), signed_metric(metric.name, metric.difference.mean),
+         change_text(metric), interval_text(metric),
+         metric.difference.interval ? format_real(metric.adjusted_p) : "-",
+         std::string(name_of(metric.verdict))});
+  }
+  return table;
+}
+
+Table moved_table(const ComparedVariant& variant, const std::string& baseline) {
+  Table table;
+  table.title = fmt::format("What moved, {} against {}", variant.name, baseline);
+  table.header = {"quantity", baseline, variant.name, "difference", "95% interval"};
+  for (const MovedQuantity& m : variant.moved) {
+    const auto text = [&](double value) {
+      return signed_text(value, quantity_text(m.unit, std::fabs(value)));
+    };
+    const auto& interval = m.difference.interval;
+    table.rows.push_back(
+        {m.name, quantity_text(m.unit, m.baseline), quantity_text(m.unit, m.variant),
+         text(m.difference.mean),
+         interval ? fmt::format("{} to {}", text(interval->low), text(interval->high)) : "-"});
+  }
+  return table;
+}
+
+Chart difference_chart(const CompareResult& result) {
+  Chart chart;
+  chart.title =
+      fmt::format("Difference of {} to {}", result.metric, result.variants[result.baseline].name);
+  chart.x_label = "variant";
+  chart.y_label = result.metric;
+  chart.points = true;
+  chart.series = {{"mean", {}, {}}, {"low", {}, {}}, {"high", {}, {}}};
+  for (const std::size_t at : result.ranking) {
+    if (at == result.baseline) continue;
+    const ComparedMetric& metric = *metric_of(result.variants[at], result.metric);
+    const auto x = static_cast<double>(chart.x_names.size());
+    chart.x_names.push_back(result.variants[at].name);
+    const auto add = [&](std::size_t series, double y) {
+      chart.series[series].x.push_back(x);
+      chart.series[series].y.push_back(y);
+    };
+    add(0, metric.difference.mean);
+    if (!metric.difference.interval) continue;
+    add(1, metric.difference.interval->low);
+    add(2, metric.difference.interval->high);
+  }
+  if (chart.series[1].x.empty()) chart.series.resize(1);
+  chart.limits = {{"no difference", 0}};
+  return chart;
+}
+
+}  // namespace
+
+std::string quantity_text(MovedQuantity::Unit unit, double value) {
+  switch (unit) {
+    case MovedQuantity::Unit::kShare:
+      return format_percent(value);
+    case MovedQuantity::Unit::kBytes:
+      return format_bytes(value);
+    case MovedQuantity::Unit::kEach:
+      return format_real(value) + " a request";
+    case MovedQuantity::Unit::kMilliseconds:
+      return format_ms(value);
+  }
+  return format_real(value);
+}
+
+Report compare_summary(const CompareResult& result, const std::string& scenario) {
+  Report report;
+  report.title = result.verdict;
+  Section section = decision(result);
+  section.tables.front().title = fmt::format("{}. {}", scenario, section.tables.front().title);
+  add_reasons(result, section);
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+Report compare_report(const CompareResult& result, const Provenance& provenance) {
+  Report report;
+  report.title = "Compare: " + provenance.scenario;
+  report.subtitle = result.verdict;
+  Section first = decision(result);
+  first.heading = "Ranking";
+  const std::string pairing = pairing_text(result);
+  if (!pairing.empty()) first.paragraphs.push_back(pairing);
+  first.charts.push_back(difference_chart(result));
+  report.sections.push_back(std::move(first));
+
+  Section reasons;
+  reasons.heading = "What the differences go with";
+  add_reasons(result, reasons);
+  Section metrics;
+  metrics.heading = "Every metric";
+  const std::string& baseline = result.variants[result.baseline].name;
+  for (const std::size_t at : result.ranking) {
+    if (at == result.baseline) continue;
+    metrics.tables.push_back(metrics_table(result.variants[at], baseline));
+    reasons.tables.push_back(moved_table(result.variants[at], baseline));
+  }
+  report.sections.push_back(std::move(reasons));
+  report.sections.push_back(std::move(metrics));
+  report.sections.push_back(setup_section(provenance));
+  report.sections.push_back(provenance_section(provenance));
+  return report;
+}
+
+}  // namespace spillway

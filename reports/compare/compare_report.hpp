@@ -1,0 +1,17 @@
+// What a comparison shows: the ranking, what each difference goes with, and every metric.
+#pragma once
+
+#include "reports/provenance.hpp"
+#include "reports/report.hpp"
+#include "sim/compare_result.hpp"
+
+namespace spillway {
+
+Report compare_report(const CompareResult& result, const Provenance& provenance);
+/// The part of it that a terminal shows.
+Report compare_summary(const CompareResult& result, const std::string& scenario);
+
+/// "12.3%", "1.50 GiB", "0.021 a request", "3.20 ms".
+std::string quantity_text(MovedQuantity::Unit unit, double value);
+
+}  // namespace spillway

@@ -1,0 +1,18 @@
+// What a report says about where a result came from.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace spillway {
+
+struct Provenance {
+  std::string scenario;
+  nlohmann::json inputs;  ///< the document's
+  std::vector<std::string> warnings;
+  std::string digest;
+  std::string tool;
+};
+
+}  // namespace spillway

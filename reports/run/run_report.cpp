@@ -1,0 +1,246 @@
+// What a run's report shows: the answer first, then tiers, links, and how it went over time.
+#include "reports/run/run_report.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+#include "reports/sections.hpp"
+
+namespace spillway {
+
+namespace {
+
+void add_load_choice(const LoadChoiceResult& c, Table& table) {
+  const std::string from = c.break_even_tokens == 0
+                               ? "never"
+                               : fmt::format("{} tokens", format_count(c.break_even_tokens));
+  table.rows.push_back({"loading beats computing from (idle link)", from});
+  if (!c.decided) return;
+  table.rows.push_back({"admissions that loaded", format_count(c.loaded)});
+  table.rows.push_back({"admissions that computed instead", format_count(c.recomputed)});
+}
+
+Table totals_table(const RunResult& run) {
+  Table table;
+  table.title = "Requests and tokens";
+  table.header = {"figure", "value"};
+  const auto add = [&](const char* name, std::string value) {
+    table.rows.push_back({name, std::move(value)});
+  };
+  add("requests", format_count(run.requests));
+  add("completed", format_count(run.completed));
+  if (run.rejected > 0) add("rejected", format_count(run.rejected));
+  if (run.failed > 0) add("failed", format_count(run.failed));
+  if (run.stuck > 0) add("stuck", format_count(run.stuck));
+  if (run.warmup_requests > 0) add("warm-up, not measured", format_count(run.warmup_requests));
+  if (run.not_sent > 0) add("not sent (beyond the horizon)", format_count(run.not_sent));
+  add("duration (s)", format_real(run.duration_s));
+  add("requests/s", format_real(run.request_throughput));
+  add("output tokens/s", format_real(run.output_throughput));
+  add("goodput (requests/s)", format_real(run.goodput));
+  add("queue time p50", format_ms(run.queue_time.median_ms));
+  add("queue time p99", format_ms(run.queue_time.p99_ms));
+  if (run.client_queue_time.max_ms > 0) {
+    add("held back by clients p50", format_ms(run.client_queue_time.median_ms));
+    add("held back by clients p99", format_ms(run.client_queue_time.p99_ms));
+  }
+  add("preemptions", format_count(run.preemptions));
+  add("recomputed tokens", format_count(run.recomputed_tokens));
+  add("engine steps", format_count(run.engine_steps));
+  if (run.cold_blocks_per_token_p99 > 0) {
+    add("cold blocks read per decoded token", format_real(run.cold_blocks_per_token_mean));
+    add("... p99", format_real(run.cold_blocks_per_token_p99));
+  }
+  if (run.flushes > 0) {
+    add("steps stalled by stores", format_count(run.flushes));
+    add("stalled by stores (s)", format_real(run.flush_stall_s));
+  }
+  if (run.load_wait) {
+    add("steps that waited for loads", format_count(run.load_wait->steps));
+    add("waited for loads (s)", format_real(run.load_wait->stall_s));
+  }
+  if (run.copy_harm_s) add("steps lengthened by copies (s)", format_real(*run.copy_harm_s));
+  if (run.load_choice) add_load_choice(*run.load_choice, table);
+  return table;
+}
+
+Table source_table(const RunResult& run) {
+  Table table;
+  table.title = "Where prompt tokens came from";
+  table.header = {"source", "tokens", "share"};
+  for (const auto& [name, tokens] : run.prompt_tokens_by_source) {
+    const double share = run.input_tokens == 0
+                             ? 0
+                             : static_cast<double>(tokens) / static_cast<double>(run.input_tokens);
+    table.rows.push_back(
+        {name == "local_compute" ? "computed" : name, format_count(tokens), format_percent(share)});
+  }
+  return table;
+}
+
+Table tier_table(const RunResult& run) {
+  Table table;
+  table.title = "Tiers (counts in engine blocks)";
+  table.header = {"tier",  "capacity", "peak",    "mean",   "asked",
+                  "found", "stored",   "evicted", "refused"};
+  for (const TierResult& t : run.tiers) {
+    table.rows.push_back(
+        {t.name, t.unbounded ? "inf" : format_bytes(static_cast<double>(t.capacity_bytes)),
+         format_bytes(static_cast<double>(t.peak_bytes)), format_bytes(t.mean_bytes),
+         format_count(t.queries), format_count(t.hits), format_count(t.stores),
+         format_count(t.evictions), format_count(t.store_failures)});
+  }
+  return table;
+}
+
+/// Empty where no tier is storage.
+Table device_table(const RunResult& run) {
+  Table table;
+  table.title = "Storage";
+  table.header = {"tier", "kind", "figure", "value"};
+  for (const TierResult& t : run.tiers) {
+    if (!t.device) continue;
+    const DeviceResult& d = *t.device;
+    const auto add = [&](const char* figure, std::string value) {
+      table.rows.push_back({t.name, t.kind, figure, std::move(value)});
+    };
+    add("read", format_bytes(static_cast<double>(d.bytes_read)));
+    add("written", format_bytes(static_cast<double>(d.bytes_written)));
+    if (d.bytes_read > 0) {
+      add("load p50", format_ms(d.latency_p50_ms));
+      add("load p99", format_ms(d.latency_p99_ms));
+    }
+    if (d.drive_writes) add("drive writes", format_real(*d.drive_writes));
+    if (d.endurance_share) {
+      add("rated endurance used up", fmt::format("{} ppm", format_real(*d.endurance_share * 1e6)));
+    }
+    if (d.slow_write_seconds)
+      add("writes beyond the cache (s)", format_real(*d.slow_write_seconds));
+  }
+  return table;
+}
+
+/// Empty where every block was written.
+Table refusal_table(const RunResult& run) {
+  Table table;
+  table.title = "Blocks that write admission kept out";
+  table.header = {"tier", "reason", "blocks"};
+  for (const TierResult& t : run.tiers) {
+    if (t.stores_skipped > 0) {
+      table.rows.push_back({t.name, "store_threshold", format_count(t.stores_skipped)});
+    }
+    for (const ReasonCount& refusal : t.write_refusals) {
+      table.rows.push_back({t.name, refusal.reason, format_count(refusal.count)});
+    }
+  }
+  return table;
+}
+
+Table link_table(const RunResult& run) {
+  Table table;
+  table.title = "Links";
+  table.header = {"link", "from", "to", "bytes", "transfers", "busy", "peak", "capacity"};
+  for (const LinkResult& l : run.links) {
+    table.rows.push_back({l.name, l.from, l.to, format_bytes(static_cast<double>(l.bytes)),
+                          format_count(l.transfers), format_percent(l.busy_fraction),
+                          fmt::format("{} GB/s", format_real(l.peak_bytes_per_s / 1e9)),
+                          fmt::format("{} GB/s", format_real(l.capacity_bytes_per_s / 1e9))});
+  }
+  return table;
+}
+
+Chart over_time(const RunResult& run, const char* title, const char* y_label, double scale,
+                const std::vector<std::string>& names) {
+  Chart chart;
+  chart.title = title;
+  chart.x_label = "time (s)";
+  chart.y_label = y_label;
+  for (const std::string& name : names) {
+    for (const Series& series : run.series) {
+      if (series.name != name) continue;
+      ChartSeries line;
+      line.name = name;
+      for (std::size_t i = 0; i < series.values.size(); ++i) {
+        line.x.push_back((static_cast<double>(i) + 0.5) * series.bin_s);
+        line.y.push_back(series.values[i] * scale);
+      }
+      chart.series.push_back(std::move(line));
+    }
+  }
+  return chart;
+}
+
+/// "12 failed (too_long), 3 stuck (deadlock)".
+std::string incomplete(const RunResult& run) {
+  std::string out;
+  const auto add = [&](const char* status, const std::vector<ReasonCount>& reasons) {
+    for (const ReasonCount& reason : reasons) {
+      out += fmt::format("{}{} {} ({})", out.empty() ? "" : ", ", format_count(reason.count),
+                         status, reason.reason);
+    }
+  };
+  add("rejected", run.rejected_reasons);
+  add("failed", run.failed_reasons);
+  add("stuck", run.stuck_reasons);
+  return out;
+}
+
+}  // namespace
+
+Report run_summary(const RunResult& run, const std::string& scenario) {
+  Report report;
+  report.title = "Run: " + scenario;
+  report.subtitle = fmt::format("{} requests, {} simulated seconds, TTFT p99 {}, TPOT p99 {}",
+                                format_count(run.requests), format_real(run.duration_s),
+                                format_ms(run.ttft.p99_ms), format_ms(run.tpot.p99_ms));
+  Section summary;
+  if (run.completed < run.requests) {
+    summary.paragraphs.push_back(fmt::format("{} of {} requests did not complete: {}",
+                                             format_count(run.requests - run.completed),
+                                             format_count(run.requests), incomplete(run)));
+  }
+  if (run.binding) {
+    summary.paragraphs.push_back(
+        fmt::format("What binds: {}. {}", run.binding->resource, run.binding->why));
+  }
+  if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
+  summary.tables.push_back(latency_table(run));
+  summary.tables.push_back(totals_table(run));
+  summary.tables.push_back(source_table(run));
+  report.sections.push_back(std::move(summary));
+
+  Section memory;
+  memory.heading = "Memory and links";
+  memory.tables.push_back(tier_table(run));
+  Table refusals = refusal_table(run);
+  if (!refusals.rows.empty()) memory.tables.push_back(std::move(refusals));
+  Table devices = device_table(run);
+  if (!devices.rows.empty()) memory.tables.push_back(std::move(devices));
+  if (!run.links.empty()) memory.tables.push_back(link_table(run));
+  report.sections.push_back(std::move(memory));
+  return report;
+}
+
+Report run_report(const RunResult& run, const Provenance& p) {
+  Report report = run_summary(run, p.scenario);
+  Section time;
+  time.heading = "Over time";
+  time.charts.push_back(
+      over_time(run, "Requests in the engine", "requests", 1, {"running", "waiting"}));
+  std::vector<std::string> tiers;
+  for (const TierResult& tier : run.tiers) tiers.push_back(tier.name);
+  time.charts.push_back(
+      over_time(run, "Bytes held per tier (HBM: in use)", "GiB", 1.0 / (1 << 30), tiers));
+  std::vector<std::string> links;
+  for (const LinkResult& link : run.links) links.push_back(link.name);
+  if (!links.empty()) time.charts.push_back(over_time(run, "Link use", "GB/s", 1e-9, links));
+  time.charts.push_back(over_time(run, "Scheduled tokens", "tokens/s", 1, {"scheduled_tokens"}));
+  report.sections.push_back(std::move(time));
+  report.sections.push_back(setup_section(p));
+
+  report.sections.push_back(provenance_section(p));
+  return report;
+}
+
+}  // namespace spillway

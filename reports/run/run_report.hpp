@@ -1,0 +1,16 @@
+// The report of one run.
+#pragma once
+
+#include <string>
+
+#include "reports/provenance.hpp"
+#include "reports/report.hpp"
+#include "sim/result.hpp"
+
+namespace spillway {
+
+Report run_report(const RunResult& run, const Provenance& provenance);
+/// The part of it that a terminal shows.
+Report run_summary(const RunResult& run, const std::string& scenario);
+
+}  // namespace spillway

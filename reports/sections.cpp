@@ -1,0 +1,130 @@
+#include "reports/sections.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+
+namespace spillway {
+
+Table latency_table(const RunResult& run) {
+  Table table;
+  table.title = "Latency";
+  table.header = {"metric", "mean", "p50", "p90", "p95", "p99", "max"};
+  const auto row = [&](const char* name, const LatencyStats& s) {
+    table.rows.push_back({name, format_ms(s.mean_ms), format_ms(s.median_ms), format_ms(s.p90_ms),
+                          format_ms(s.p95_ms), format_ms(s.p99_ms), format_ms(s.max_ms)});
+  };
+  row("Time to first token", run.ttft);
+  row("Time per output token", run.tpot);
+  row("Inter-token latency", run.itl);
+  row("End to end", run.e2el);
+  return table;
+}
+
+Table slo_table(const std::vector<SloResult>& slo) {
+  Table table;
+  table.title = "Service level objectives";
+  table.header = {"objective", "target", "value", "verdict"};
+  for (const SloResult& s : slo) {
+    const std::vector<std::string> figures = format_reals({s.target, s.value});
+    table.rows.push_back({s.tenant.empty() ? s.name : fmt::format("{} of {}", s.name, s.tenant),
+                          fmt::format("{} {}", s.at_least ? "at least" : "at most", figures[0]),
+                          figures[1], s.passed ? "met" : "missed"});
+  }
+  return table;
+}
+
+namespace {
+
+/// Which requests the counts, latencies and throughputs are about.
+std::string measured(const nlohmann::json& workload) {
+  const bool warmup = workload.contains("warmup_s");
+  const bool horizon = workload.contains("horizon_s");
+  if (!warmup && !horizon) return "all requests";
+  std::string out = "requests";
+  if (warmup) {
+    out +=
+        fmt::format(" that arrive from {} s on", format_real(workload["warmup_s"].get<double>()));
+  }
+  if (horizon) {
+    out += fmt::format("{} due by {} s, to their end", warmup ? " and are" : "",
+                       format_real(workload["horizon_s"].get<double>()));
+  }
+  return out + "; counters of steps, tiers and links cover the whole run";
+}
+
+}  // namespace
+
+Section setup_section(const Provenance& p) {
+  Section section;
+  section.heading = "Setup";
+  Table table;
+  table.header = {"what", "value"};
+  const auto inputs = p.inputs.is_object() ? p.inputs : nlohmann::json::object();
+  const auto configuration = inputs.value("configuration", nlohmann::json::object());
+  const auto part = [&](const char* key) {
+    return configuration.value(key, nlohmann::json::object());
+  };
+  const auto add = [&](const nlohmann::json& from, const char* key, const char* label) {
+    if (!from.contains(key)) return;
+    const auto& value = from[key];
+    table.rows.push_back({label, value.is_string() ? value.get<std::string>() : value.dump()});
+  };
+  const auto model = part("model");
+  const auto engine = part("engine");
+  const auto workload = part("workload");
+  const auto trace = inputs.value("trace", nlohmann::json::object());
+  add(model, "name", "model");
+  add(model, "kv_bits", "KV bits per element");
+  add(configuration, "gpu", "GPU");
+  add(engine, "preset", "engine");
+  if (engine.contains("num_gpu_blocks") && engine.contains("block_bytes")) {
+    const auto blocks = engine["num_gpu_blocks"].get<std::uint64_t>() - 1;
+    const auto bytes = static_cast<double>(blocks) * engine["block_bytes"].get<double>();
+    table.rows.push_back(
+        {"KV pool in HBM", fmt::format("{} blocks of {} tokens, {}", format_count(blocks),
+                                       engine.value("block_tokens", 0), format_bytes(bytes))});
+  }
+  add(engine, "tensor_parallel_size", "tensor_parallel_size (the pool is that of one rank)");
+  add(engine, "pipeline_parallel_size", "pipeline_parallel_size (the pool is that of one rank)");
+  add(engine, "data_parallel_size", "data_parallel_size (engines like this one)");
+  add(part("fleet"), "replicas", "replicas (instances of all this, sessions split over them)");
+  add(engine, "max_num_seqs", "max_num_seqs");
+  add(engine, "max_num_batched_tokens", "max_num_batched_tokens");
+  add(engine, "max_model_len", "max_model_len");
+  if (part("policies").value("admission", "always") != "always") {
+    add(part("policies"), "admission", "admission");
+  }
+  add(trace, "name", "trace");
+  add(trace, "requests", "requests");
+  add(workload, "arrival", "arrivals");
+  add(workload, "speed", "speed");
+  const bool waits = workload.value("sessions", "") == "wait";
+  add(workload, "rate_per_s", waits ? "session starts per second" : "rate per second");
+  add(workload, "concurrency", "concurrency");
+  add(workload, "sessions", "sessions");
+  table.rows.push_back({"measured", measured(workload)});
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+Section provenance_section(const Provenance& p) {
+  Section section;
+  section.heading = "Assumptions and provenance";
+  for (const std::string& warning : p.warnings) section.paragraphs.push_back(warning);
+  Table table;
+  table.header = {"what", "value"};
+  table.rows = {{"tool", p.tool}, {"result digest", p.digest}};
+  if (!p.scenario.empty()) table.rows.push_back({"scenario", p.scenario});
+  if (p.inputs.contains("trace")) {
+    const auto& trace = p.inputs["trace"];
+    table.rows.push_back({"trace", trace.value("name", "")});
+    table.rows.push_back({"trace content hash", trace.value("content_hash", "")});
+  }
+  if (p.inputs.contains("seed")) table.rows.push_back({"seed", p.inputs["seed"].dump()});
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+}  // namespace spillway

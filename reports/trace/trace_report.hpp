@@ -1,0 +1,18 @@
+// The reports of traffic: what a trace is like, and its hits at every capacity.
+#pragma once
+
+#include "reports/provenance.hpp"
+#include "reports/report.hpp"
+
+namespace spillway {
+
+/// From the results of a `trace-stats` document.
+Report trace_report(const nlohmann::json& results, const Provenance& provenance);
+/// The part of it that a terminal shows.
+Report trace_summary(const nlohmann::json& results, const Provenance& provenance);
+/// From the results of an `mrc` document.
+Report mrc_report(const nlohmann::json& results, const Provenance& provenance);
+/// With the curve drawn in characters, for a terminal.
+Report mrc_summary(const nlohmann::json& results, const Provenance& provenance);
+
+}  // namespace spillway

@@ -1,0 +1,205 @@
+// Charts: every coordinate is a finite number inside the drawing, whatever the values are.
+#include "reports/charts/svg_chart.hpp"
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "tests/reports/markup.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+/// The numbers of a path: "M1 2L3 4" is 1, 2, 3, 4.
+std::vector<double> numbers_of(std::string text) {
+  for (char& c : text) c = c == 'M' || c == 'L' ? ' ' : c;
+  std::istringstream in(text);
+  std::vector<double> out;
+  for (std::string word; in >> word;) out.push_back(std::stod(word));
+  return out;
+}
+
+/// Coordinates in the order they are drawn, as (x, y).
+std::vector<std::pair<double, double>> points_of(const Markup& markup, const std::string& name) {
+  std::vector<std::pair<double, double>> out;
+  for (const Element& element : markup.elements) {
+    if (element.name != name) continue;
+    const auto add = [&](const char* x, const char* y) {
+      out.emplace_back(std::stod(element.attribute(x)), std::stod(element.attribute(y)));
+    };
+    if (name == "circle") add("cx", "cy");
+    if (name == "text" && !element.attribute("x").empty()) add("x", "y");
+    if (name == "line") add("x1", "y1"), add("x2", "y2");
+    if (name == "path") {
+      const std::vector<double> numbers = numbers_of(element.attribute("d"));
+      for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+        out.emplace_back(numbers[i], numbers[i + 1]);
+      }
+    }
+  }
+  return out;
+}
+
+Chart chart_of(const std::vector<double>& x, const std::vector<double>& y) {
+  Chart chart;
+  chart.title = "title";
+  chart.x_label = "time (s)";
+  chart.y_label = "ms";
+  chart.points = true;
+  chart.series.push_back({"line", x, y});
+  return chart;
+}
+
+/// Draws, and checks that the drawing is well formed and stays inside its view box.
+Markup drawn(const Chart& chart) {
+  const std::string svg = svg_chart(chart);
+  INFO(svg);
+  const Markup markup = read_markup(svg);
+  CHECK(markup.problem == "");
+  REQUIRE(!markup.elements.empty());
+  CHECK(markup.elements[0].attribute("viewBox") == "0 0 720 300");
+  CHECK(svg.find("nan") == std::string::npos);
+  CHECK(svg.find("inf") == std::string::npos);
+  CHECK(svg.size() < 200'000);
+  for (const char* name : {"path", "circle", "line", "text"}) {
+    for (const auto& [x, y] : points_of(markup, name)) {
+      const bool inside = x >= 0 && x <= 720 && y >= 0 && y <= 300;
+      if (!inside) FAIL_CHECK(name << " at " << x << " " << y);
+    }
+  }
+  return markup;
+}
+
+TEST_CASE("equal ratios lie equally far apart on a logarithmic axis", "[reports]") {
+  Chart chart = chart_of({0, 1, 10, 100, 1000}, {1, 1, 1, 1, 1});
+  chart.log_x = true;
+  const auto points = points_of(drawn(chart), "circle");
+  REQUIRE(points.size() == 4);  // 0 has no place
+  const double decade = points[1].first - points[0].first;
+  CHECK(decade > 100);
+  CHECK(points[2].first - points[1].first == Approx(decade).margin(0.2));
+  CHECK(points[3].first - points[2].first == Approx(decade).margin(0.2));
+  chart.series[0].x = {-1, 0, 0, 0, 0};
+  CHECK(svg_chart(chart).empty());
+}
+
+std::size_t grid_lines(const Markup& markup) {
+  std::size_t out = 0;
+  for (const Element& e : markup.elements) out += e.attribute("class") == "grid" ? 1 : 0;
+  return out;
+}
+
+TEST_CASE("a line rises from left to right, upwards", "[reports]") {
+  const auto points = points_of(drawn(chart_of({0, 5, 10}, {0, 50, 100})), "path");
+  REQUIRE(points.size() == 3);
+  CHECK(points[0] == std::pair(70.0, 254.0));  // the corner of the axes
+  CHECK(points[2] == std::pair(704.0, 12.0));
+  CHECK(points[1].first == Approx(387));
+  CHECK(points[1].second == Approx(133));
+}
+
+TEST_CASE("ticks are round numbers from zero to beyond the largest value", "[reports]") {
+  const std::string svg = svg_chart(chart_of({0, 10}, {3, 97}));
+  for (const char* tick : {">0<", ">20.0<", ">40.0<", ">60.0<", ">80.0<", ">100<"}) {
+    INFO(tick);
+    CHECK_THAT(svg, ContainsSubstring(tick));
+  }
+  CHECK(grid_lines(drawn(chart_of({0, 10}, {3, 97}))) == 6);
+}
+
+TEST_CASE("a chart without a drawable point is not drawn", "[reports]") {
+  CHECK(svg_chart(Chart{}) == "");
+  CHECK(svg_chart(chart_of({}, {})) == "");
+  Chart log = chart_of({1, 2}, {0, -1});
+  log.log_y = true;
+  CHECK(svg_chart(log) == "");
+}
+
+TEST_CASE("an empty series among others is skipped", "[reports]") {
+  Chart chart = chart_of({}, {});
+  chart.series.push_back({"full", {0, 1}, {1, 2}});
+  CHECK(points_of(drawn(chart), "path").size() == 2);
+}
+
+TEST_CASE("a single point, equal values and zeros have axes", "[reports]") {
+  CHECK(points_of(drawn(chart_of({5}, {7})), "circle").size() == 1);
+  CHECK(points_of(drawn(chart_of({0}, {0})), "circle").size() == 1);
+  CHECK(grid_lines(drawn(chart_of({1, 2, 3}, {4, 4, 4}))) >= 2);
+  CHECK(grid_lines(drawn(chart_of({1, 1, 1}, {0, 0, 0}))) >= 2);
+  CHECK(grid_lines(drawn(chart_of({0, 1}, {-3, -3}))) >= 2);
+}
+
+TEST_CASE("values of any magnitude stay inside", "[reports]") {
+  for (const double size : {5e-324, 1e-300, 1e-12, 0.1 + 0.2, 1e9, 1e17, 1e300, 1.7e308}) {
+    INFO(size);
+    drawn(chart_of({0, 1}, {size, size / 2}));
+    drawn(chart_of({0, size}, {1, 2}));
+    drawn(chart_of({size, size}, {size, size}));
+    drawn(chart_of({-size, size}, {-size, size}));
+    Chart log = chart_of({0, 1}, {size, 1});
+    log.log_y = true;
+    drawn(log);
+  }
+}
+
+TEST_CASE("a far range next to a large offset ends, and stays inside", "[reports]") {
+  drawn(chart_of({1e16, 1e16 + 2}, {1, 2}));
+  drawn(chart_of({1e9, 1e9 + 1e-6}, {1, 2}));
+}
+
+TEST_CASE("points that are not finite are left out", "[reports]") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Markup markup = drawn(chart_of({0, 1, 2, 3, kInf}, {1, nan, kInf, 2, 1}));
+  CHECK(points_of(markup, "circle").size() == 2);
+  CHECK(svg_chart(chart_of({0}, {nan})) == "");
+}
+
+TEST_CASE("a logarithmic axis has decades and drops what it cannot show", "[reports]") {
+  Chart chart = chart_of({0, 1, 2, 3}, {0, 1, 10, 1000});
+  chart.log_y = true;
+  const Markup markup = drawn(chart);
+  CHECK(points_of(markup, "circle").size() == 3);
+  CHECK(grid_lines(markup) == 4);  // 1, 10, 100, 1,000
+  const auto points = points_of(markup, "path");
+  REQUIRE(points.size() == 3);
+  // One decade, then two.
+  CHECK(points[1].second - points[2].second ==
+        Approx(2 * (points[0].second - points[1].second)).epsilon(0.01));
+}
+
+TEST_CASE("limits are lines inside the chart, and widen its range", "[reports]") {
+  Chart chart = chart_of({0, 1}, {1, 2});
+  chart.limits = {{"target & more", 50}};
+  const Markup markup = drawn(chart);
+  std::size_t limits = 0;
+  for (const Element& e : markup.elements) limits += e.attribute("class") == "limit" ? 1 : 0;
+  CHECK(limits == 1);
+  CHECK_THAT(svg_chart(chart), ContainsSubstring("target &amp; more"));
+  chart.limits = {{"none", kInf}};
+  drawn(chart);
+}
+
+TEST_CASE("named positions are labelled in order, also a single one", "[reports]") {
+  Chart chart = chart_of({0, 1}, {1, 2});
+  chart.x_names = {"0GiB", "a<b"};
+  drawn(chart);
+  const std::string svg = svg_chart(chart);
+  CHECK(svg.find(">0GiB<") < svg.find(">a&lt;b<"));
+  Chart one = chart_of({0}, {1});
+  one.x_names = {"inf"};
+  CHECK(points_of(read_markup(svg_chart(one)), "circle").at(0).first == Approx(387));
+}
+
+TEST_CASE("more series than colours start over", "[reports]") {
+  Chart chart = chart_of({0, 1}, {1, 2});
+  for (int i = 0; i < 7; ++i) chart.series.push_back({"s", {0, 1}, {1.0 * i, 2}});
+  const Markup markup = drawn(chart);
+  CHECK(markup.count("path") == 8);
+  CHECK(svg_chart(chart).find("class=\"s6\"") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace spillway::test
