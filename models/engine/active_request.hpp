@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/engine/ttft_clock.hpp"
 #include "sim/ids.hpp"
 #include "sim/observer.hpp"
 #include "sim/units.hpp"
@@ -53,6 +54,7 @@ struct ActiveRequest {
   Time scheduled = kNever;
   Time first_token = kNever;
   Time last_token = kNever;
+  TtftClock clock;
   std::vector<SlotId> slots;          ///< HBM blocks held, root first; with groups: places
   std::vector<std::uint32_t> stores;  ///< store jobs not yet reported complete
 
@@ -72,6 +74,10 @@ class RequestPool {
 
   ActiveRequest& operator[](Handle h) { return items_[static_cast<std::uint32_t>(h)]; }
   const ActiveRequest& operator[](Handle h) const { return items_[static_cast<std::uint32_t>(h)]; }
+
+  Handle handle_of(const ActiveRequest& r) const {
+    return Handle{static_cast<std::uint32_t>(&r - items_.data())};
+  }
 
   Handle make() {
     if (free_.empty()) {

@@ -1,6 +1,7 @@
 #include "models/engine/engine.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/error.hpp"
 
@@ -27,6 +28,7 @@ void Engine::submit(RequestId request, Time due) {
   r.output = workload_.output_tokens(request);
   r.due = due;
   r.arrival = queue_.now();
+  r.clock.start(r.arrival);
   r.store_limit = config_.max_offload_tokens;
   if (!classes_.empty()) {
     const RequestClass& asks = classes_[workload_.columns().tenant[raw(request)]];
@@ -89,6 +91,15 @@ void Engine::on_transfer_progress() {
   if (cold_ != nullptr) return on_cold_progress();
   if (worker_ != nullptr) go_on();
   wake();
+}
+
+void Engine::on_load(std::uint32_t job, LoadEvent event) {
+  connector_->tell_clocks(job, event, queue_.now());
+}
+
+void Engine::on_promotion(Handle h, RequestId request, LoadEvent event) {
+  ActiveRequest& r = requests_[h];
+  if (r.id == request) r.clock.on_promotion(event, queue_.now());  // else it is gone
 }
 
 void Engine::on_event(EventPayload payload) {
@@ -155,11 +166,16 @@ Engine::Step& Engine::schedule_one() {
   step.transfers.clear();
   if (connector_ != nullptr) connector_->plan_stores(step.plan, now, step.transfers);
   step.recomputed = 0;
+  step.prompts.clear();
   std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) {
     tokens += item.tokens;
-    const std::uint32_t peak = requests_[item.request].computed_peak;
-    if (peak > item.computed) step.recomputed += std::min(peak - item.computed, item.tokens);
+    ActiveRequest& r = requests_[item.request];
+    const bool again = r.computed_peak > item.computed;
+    if (again) step.recomputed += std::min(r.computed_peak - item.computed, item.tokens);
+    if (r.generated > 0 || item.computed >= r.prompt) continue;
+    step.prompts.push_back({item.request, again});
+    if (!again) r.clock.catch_up();
   }
   repeating_ = tokens > step.recomputed ? 0 : repeating_ + (tokens > 0 ? 1 : 0);
   looping_ = repeating_ >= kMostRepeating;
@@ -199,6 +215,9 @@ void Engine::start_workers() {
     worker_->worker_start = queue_.now();
     worker_->flushed = kNever;
     worker_->forward_start = kNever;
+    for (const PromptPart& part : worker_->prompts) {
+      requests_[part.request].clock.begin_step(worker_->worker_start, part.again);
+    }
     if (connector_ != nullptr) connector_->jobs().submit_stores(worker_->transfers.stores);
     if (cold_ != nullptr && !worker_->plan.items.empty() && cold_->must_wait()) {
       worker_->transfers.fences_pending = 1;
@@ -366,6 +385,7 @@ void Engine::finish_step() {
   KV_ASSERT(pipeline_ || worker_ == &step, "steps end out of order");
   in_flight_.pop_front();
   if (!pipeline_) worker_ = nullptr;
+  for (const PromptPart& part : step.prompts) requests_[part.request].clock.end_step(now);
   if (gate_ != nullptr) gate_->on_step_end(step.plan, now);
   if (streaming_ != nullptr) {
     end_streamed_step(step.plan);
@@ -408,6 +428,7 @@ void Engine::emit_tokens(const StepPlan& plan) {
     scheduler_->collect(r);
     if (r.generated == 1) {
       r.first_token = now;
+      r.clock.stop(now);
     } else if (r.arrival < measure_from_) {
       // The warm-up's gaps are not told.
     } else if (r.last_token == last_step_end_) {
@@ -433,7 +454,13 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   record.arrival = r.arrival;
   record.scheduled = r.scheduled;
   record.first_token = r.first_token;
-  if (status == RequestStatus::kCompleted) record.finish = queue_.now();
+  if (status == RequestStatus::kCompleted) {
+    record.finish = queue_.now();
+    record.ttft = r.clock.parts();
+    const Duration sum = std::accumulate(record.ttft.begin(), record.ttft.end(), Duration(0));
+    KV_ASSERT(sum == r.first_token - r.arrival, "request {}: stages of {} ns, first token after {}",
+              raw(r.id), sum.count(), (r.first_token - r.arrival).count());
+  }
   record.input_tokens = r.prompt;
   record.output_tokens = r.output;
   record.cached_tokens = r.cached_tokens;

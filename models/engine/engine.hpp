@@ -130,6 +130,10 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     kWoken,  ///< a schedule is due at this instant
     kBusy,   ///< a step or an empty step's fences must end first
   };
+  struct PromptPart {
+    Handle request;
+    bool again;  ///< it begins below what the request had computed before a preemption
+  };
   struct Step {
     StepPlan plan;
     StepTransfers transfers;
@@ -138,8 +142,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
     Time forward_start{};
     Duration compute{};  ///< the forward's time if no layer waits
     bool end_known = false;
-    Time undisturbed{};            ///< its end if copies did not slow it
-    std::uint32_t recomputed = 0;  ///< tokens computed before a preemption already
+    Time undisturbed{};               ///< its end if copies did not slow it
+    std::uint32_t recomputed = 0;     ///< tokens computed before a preemption already
+    std::vector<PromptPart> prompts;  ///< of requests that have no first token yet
   };
 
   void attach_path(LowerTierConfig& lower);
@@ -155,6 +160,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void watch_waits();
   void reject_waiting();
   void on_transfer_progress() override;
+  void on_load(std::uint32_t job, LoadEvent event) override;
+  void on_promotion(Handle h, RequestId request, LoadEvent event) override;
   void wake();
   void schedule_steps();
   Step& schedule_one();

@@ -90,6 +90,11 @@ class KvConnector : public TransferListener {
   virtual void check_drained() const = 0;
 
   TransferJobs& jobs() { return jobs_; }
+  void on_load_service(std::uint32_t job, bool begins) override {
+    jobs_.on_load_service(job, begins);
+  }
+  /// The clocks of the requests that a load is for are told of it.
+  virtual void tell_clocks(std::uint32_t /*job*/, LoadEvent, Time /*now*/) {}
   void on_transfer_done(Direction direction, std::uint32_t job) override {
     jobs_.on_transfer_done(direction, job);
   }

@@ -60,11 +60,10 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
     for_keys(r.id, start, full, [&](std::uint32_t first, std::uint32_t count) {
       const BlockResidency* block = env_.residency.from(first);
       for (std::uint32_t i = 0; i < count; ++i, block += stride) {
-        LookupState state = tier_->state(*block);
-        if (tiering_ != nullptr) {
-          const BlockId key{first + i * per_chunk_};
-          state = look_behind(state, *block, {start + hits, key}, access);
-        }
+        const BlockId key{first + i * per_chunk_};
+        const LookupState state = tiering_ == nullptr
+                                      ? tier_->state(*block)
+                                      : look_behind(r, *block, {start + hits, key}, access);
         if (state == LookupState::kMiss) return false;
         pending = pending || state == LookupState::kPending;
         reading = reading || state == LookupState::kReading;
@@ -87,13 +86,14 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
 
 /// What the tiers behind make of a block's state. A write to them is no load for others to wait
 /// for, and what they hold, or may hold, defers the request.
-LookupState OffloadConnector::look_behind(LookupState state, const BlockResidency& block,
+LookupState OffloadConnector::look_behind(const ActiveRequest& r, const BlockResidency& block,
                                           const ChunkAt& chunk, const Access& access) {
+  const LookupState state = tier_->state(block);
   if (state == LookupState::kReading && !tiering_->loading(SlotId{block.below()})) {
     return LookupState::kReady;
   }
   if (state != LookupState::kMiss) return state;
-  const Tiering::Verdict verdict = tiering_->look_up(chunk, access);
+  const Tiering::Verdict verdict = tiering_->look_up(chunk, env_.requests.handle_of(r), access);
   return verdict == Tiering::Verdict::kMiss ? LookupState::kMiss : LookupState::kPending;
 }
 

@@ -71,7 +71,7 @@ class OffloadConnector final : public TierConnector {
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence_given_blocks();
   void complete_store(std::uint32_t job, Time now) override;
-  LookupState look_behind(LookupState state, const BlockResidency& block, const ChunkAt& chunk,
+  LookupState look_behind(const ActiveRequest& r, const BlockResidency& block, const ChunkAt& chunk,
                           const Access& access);
 
   std::uint32_t per_chunk_;     ///< HBM blocks

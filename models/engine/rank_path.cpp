@@ -94,6 +94,11 @@ void RankPath::submit(Direction direction, std::uint32_t job, Bytes payload, std
   for (const RouteId route : routes) network_.submit(route, place, payload, copies, *this);
 }
 
+void RankPath::on_route_service(RouteId, std::uint32_t place, bool begins) {
+  const Pending& pending = pending_[place];
+  if (pending.direction == Direction::kUp) listener_.on_load_service(pending.job, begins);
+}
+
 void RankPath::on_route_done(RouteId, std::uint32_t place) {
   if (--pending_[place].ranks > 0) return;
   const Pending ended = pending_[place];

@@ -37,6 +37,7 @@ class RankPath final : public TransferPath, private RouteListener {
     std::uint32_t ranks = 0;  ///< that have not ended
     Direction direction = Direction::kDown;
   };
+  void on_route_service(RouteId route, std::uint32_t place, bool begins) override;
   void on_route_done(RouteId route, std::uint32_t place) override;
 
   std::vector<std::array<std::unique_ptr<LinkModel>, 2>> models_;

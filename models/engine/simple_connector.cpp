@@ -227,6 +227,10 @@ void SimpleConnector::on_finished(Handle h, bool) {
 // ---- completions
 // ---------------------------------------------------------------------------------
 
+void SimpleConnector::tell_clocks(std::uint32_t job, LoadEvent event, Time now) {
+  for (const Part& part : parts_[job]) env_.requests[part.handle].clock.on_load(event, now);
+}
+
 void SimpleConnector::on_transfer_done(Direction direction, std::uint32_t job) {
   under_way_.erase(std::find(under_way_.begin(), under_way_.end(), job));
   KvConnector::on_transfer_done(direction, job);

@@ -85,6 +85,7 @@ class SimpleConnector final : public KvConnector {
   EvictionPolicy* policy() override { return nullptr; }
   const OffloadCounters& counters() const override { return counters_; }
   void check_drained() const override;
+  void tell_clocks(std::uint32_t job, LoadEvent event, Time now) override;
   void on_transfer_done(Direction direction, std::uint32_t job) override;
 
  private:

@@ -33,6 +33,9 @@ class TierConnector : public KvConnector {
   bool poll(Time now) override;
   void on_withdrawn(const ActiveRequest& r, Time) override { forget(r.id); }
   bool wants_step() const override { return jobs_.any_deferred() || !unoffered_.empty(); }
+  void tell_clocks(std::uint32_t job, LoadEvent event, Time now) override {
+    env_.requests[jobs_[job].request].clock.on_load(event, now);
+  }
   EvictionPolicy* policy() override { return &tier_->policy(); }
   const OffloadCounters& counters() const override { return counters_; }
   void check_drained() const override { tier_->check_drained(); }

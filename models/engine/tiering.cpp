@@ -24,6 +24,9 @@ struct Tiering::Tier final : private StorageListener {
         answers(std::size_t{e.blocks} + 1),
         askers(std::size_t{e.blocks} + 1) {}
 
+  void on_read_service(std::uint32_t job, bool begins) override {
+    owner_.tell(job, begins ? LoadEvent::kServed : LoadEvent::kPaused);
+  }
   void on_storage_done(StorageOp, std::uint32_t job) override { owner_.job_ended(*this, job); }
 
   Tiering& owner_;
@@ -90,10 +93,11 @@ Tiering::Asker& Tiering::asker(RequestId request) {
 }
 
 /// All tiers are asked in turn, even behind one whose answer is awaited, as upstream does.
-Tiering::Verdict Tiering::look_up(const ChunkAt& at, const Access& access) {
+Tiering::Verdict Tiering::look_up(const ChunkAt& at, Handle handle, const Access& access) {
   const auto [position, chunk] = at;
   Asker& who = asker(access.request);
   if (who.livelocked) return Verdict::kRetry;
+  who.handle = handle;
   if (who.marks.size() <= position) who.marks.resize(position + 1);
   Mark& mark = who.marks[position];
   mark.chunk = chunk;
@@ -138,6 +142,7 @@ bool Tiering::promote(std::uint32_t tier, Asker& who, std::uint32_t position,
   const bool open = !t.to_submit.empty() && jobs_[t.to_submit.back()].request == access.request;
   const std::uint32_t job = open ? t.to_submit.back() : make_job(tier, true, access.request);
   if (!open) {
+    jobs_[job].handle = who.handle;
     t.to_submit.push_back(job);
     t.counters.promoted_behind += position;
   }
@@ -280,6 +285,7 @@ void Tiering::end_step(Time now) {
     for (const std::uint32_t job : tier.to_submit) {
       ++tier.counters.promotions;
       const auto chunks = static_cast<std::int64_t>(jobs_[job].slots.size());
+      tell(job, LoadEvent::kSubmitted);
       tier.device.submit(StorageOp::kRead, job, chunk_bytes_ * chunks);
     }
     tier.to_submit.clear();
@@ -316,7 +322,12 @@ void Tiering::on_event(EventPayload payload) {
   notify();
 }
 
+void Tiering::tell(std::uint32_t job, LoadEvent event) {
+  waiter_.on_promotion(jobs_[job].handle, jobs_[job].request, event);
+}
+
 void Tiering::job_ended(Tier& tier, std::uint32_t job) {
+  if (jobs_[job].promotion) tell(job, LoadEvent::kEnded);
   tier.ended.push_back(job);
   notify();
 }

@@ -70,8 +70,9 @@ class Tiering final : private EventHandler {
     kPending,  ///< on its way to host memory
     kRetry,    ///< not known yet
   };
-  /// `access.request` looks for a chunk that host memory lacks. The step has begun.
-  Verdict look_up(const ChunkAt& at, const Access& access);
+  /// `access.request`, here by its handle, looks for a chunk that host memory lacks. The step has
+  /// begun.
+  Verdict look_up(const ChunkAt& at, Handle handle, const Access& access);
   /// Blocks in these slots have come down from HBM.
   void cascade(SlotSpan slots, RequestId request);
   /// So many chunks were refused a place in host memory.
@@ -116,6 +117,7 @@ class Tiering final : private EventHandler {
     std::uint32_t tier = 0;
     bool promotion = false;
     RequestId request{};
+    Handle handle{};  ///< its, where the job is a promotion
     std::vector<SlotId> slots;
   };
   /// What one request knows of one chunk of its chain.
@@ -127,6 +129,7 @@ class Tiering final : private EventHandler {
   };
   struct Asker {
     std::vector<Mark> marks;  ///< by position
+    Handle handle{};
     bool livelocked = false;
   };
   /// A request for which one chunk was promoted so often, and was gone again before all were there
@@ -137,6 +140,7 @@ class Tiering final : private EventHandler {
   bool promote(std::uint32_t tier, Asker& who, std::uint32_t position, const Access& access);
   std::uint32_t make_job(std::uint32_t tier, bool promotion, RequestId request);
   void end_job(std::uint32_t job, Time now);
+  void tell(std::uint32_t job, LoadEvent event);
   void job_ended(Tier& tier, std::uint32_t job);
   void notify();
   void on_event(EventPayload payload) override;

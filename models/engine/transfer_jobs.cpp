@@ -80,7 +80,11 @@ void TransferJobs::submit_stores(const std::vector<std::uint32_t>& jobs) {
 }
 
 void TransferJobs::submit_loads(const std::vector<std::uint32_t>& jobs) {
-  for (const std::uint32_t job : jobs) submit(Direction::kUp, job);
+  for (const std::uint32_t job : jobs) {
+    jobs_[job].served = 0;
+    waiter_.on_load(job, LoadEvent::kSubmitted);
+    submit(Direction::kUp, job);
+  }
   loads_under_way_ += static_cast<std::uint32_t>(jobs.size());
 }
 
@@ -114,7 +118,14 @@ bool TransferJobs::ends_load(std::uint32_t& job) {
   return true;
 }
 
+void TransferJobs::on_load_service(std::uint32_t job, bool begins) {
+  if (job >= kFirstPiece) return;
+  const bool told = begins ? jobs_[job].served++ == 0 : --jobs_[job].served == 0;
+  if (told) waiter_.on_load(job, begins ? LoadEvent::kServed : LoadEvent::kPaused);
+}
+
 void TransferJobs::on_transfer_done(Direction direction, std::uint32_t job) {
+  if (direction == Direction::kUp && job < kFirstPiece) waiter_.on_load(job, LoadEvent::kEnded);
   if (direction == Direction::kUp && !ends_load(job)) return waiter_.on_transfer_progress();
   if (direction == Direction::kDown) --stores_under_way_;
   ended_[index_of(direction)].push_back(job);

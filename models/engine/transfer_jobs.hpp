@@ -42,6 +42,7 @@ struct TransferJob {
   std::vector<SlotId> hbm;                  ///< stores only: what fences watch
   std::array<StepTransfers*, 2> fencing{};  ///< steps that wait for it
   std::uint32_t pieces = 0;                 ///< layered loads only: not yet arrived
+  std::uint32_t served = 0;                 ///< other loads: stations that serve parts of it
 };
 
 class TransferJobs {
@@ -79,6 +80,7 @@ class TransferJobs {
   /// Pieces of a layer that have not arrived.
   std::uint32_t pieces_pending(std::uint32_t layer) const { return pieces_pending_[layer]; }
 
+  void on_load_service(std::uint32_t job, bool begins);
   void on_transfer_done(Direction direction, std::uint32_t job);
   /// Jobs that have ended and that nobody has taken note of, in order.
   RingQueue<std::uint32_t>& ended(Direction direction) { return ended_[index_of(direction)]; }

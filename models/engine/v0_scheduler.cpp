@@ -182,6 +182,7 @@ void V0Scheduler::preempt(Handle victim, Time now, StepPlan& plan) {
   plan.starved = true;
   r.state = RequestState::kPreempted;
   ++r.preemptions;
+  r.clock.preempt(now);
   env_.observer.on_preemption(now, r.id);
 }
 

@@ -180,6 +180,7 @@ void VllmScheduler::preempt(std::size_t at, Time now, StepPlan& plan) {
   r.registered = 0;
   r.state = RequestState::kPreempted;
   ++r.preemptions;
+  r.clock.preempt(now);
   if (r.prefilling) set_prefilling(h, false);
   waiting_.push_front(h);
   plan.preempted.push_back(h);

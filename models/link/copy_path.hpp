@@ -24,9 +24,12 @@ constexpr std::size_t index_of(Direction d) {
   return static_cast<std::size_t>(d);
 }
 
-/// Told when a transfer has ended, in the phase kTransferDone of that instant.
 class TransferListener {
  public:
+  /// Some station on the way up has begun to serve a part of the transfer, or has handed it on.
+  /// Nothing may be submitted here.
+  virtual void on_load_service(std::uint32_t /*job*/, bool /*begins*/) {}
+  /// A transfer has ended, in the phase kTransferDone of that instant.
   virtual void on_transfer_done(Direction direction, std::uint32_t job) = 0;
 
  protected:
@@ -82,6 +85,9 @@ class CopyPath final : public TransferPath, private RouteListener {
   void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client);
   RouteId route_of(std::size_t lane, const LaneSpec& spec, StationId engine,
                    std::optional<StationId> thread);
+  void on_route_service(RouteId route, std::uint32_t job, bool begins) override {
+    if (route == routes_[1]) listener_.on_load_service(job, begins);
+  }
   void on_route_done(RouteId route, std::uint32_t job) override {
     listener_.on_transfer_done(route == routes_[0] ? Direction::kDown : Direction::kUp, job);
   }

@@ -138,6 +138,7 @@ void TransferNetwork::begin(Id job) {
   j.service = station.model->service(j.payload, j.copies);
   KV_ASSERT(j.service.latency.count() >= 0 && j.service.alone.count() >= 0,
             "a service of negative length");
+  j.listener->on_route_service(RouteId{j.route}, j.number, true);
   if (hop.pipelined) return begin_pipelined(job);
   j.not_before = Time::min();
   if (j.handed_over != Time::min()) {
@@ -351,6 +352,7 @@ void TransferNetwork::tell(const Job& j) {
 void TransferNetwork::go_on(Id job) {
   Job& j = jobs_[job];
   const Route& route = routes_[j.route];
+  j.listener->on_route_service(RouteId{j.route}, j.number, false);
   if (++j.hop < route.first_hop + route.hops) return enter(job);
   RouteListener& listener = *j.listener;
   const RouteId id{j.route};

@@ -53,9 +53,12 @@ struct Hop {
   bool pipelined = false;     ///< only at a station of one slot, unpaired, without media
 };
 
-/// Told when a job has ended its route.
 class RouteListener {
  public:
+  /// A station of the route has begun to serve the job, or has handed it on (a pipelined hop with
+  /// the first copy). Nothing may be submitted here.
+  virtual void on_route_service(RouteId /*route*/, std::uint32_t /*job*/, bool /*begins*/) {}
+  /// The job has ended its route.
   virtual void on_route_done(RouteId route, std::uint32_t job) = 0;
 
  protected:

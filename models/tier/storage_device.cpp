@@ -159,6 +159,14 @@ void StorageDevice::begin_task(std::uint32_t job, StorageOp prefers) {
   network_.submit(routes_[index_of(j.op)], task, to - from, last - first, *this);
 }
 
+void StorageDevice::on_route_service(RouteId, std::uint32_t task, bool begins) {
+  const std::uint32_t job = tasks_[task].job;
+  Job& j = jobs_[job];
+  if (j.op == StorageOp::kWrite) return;
+  const bool told = begins ? j.served++ == 0 : --j.served == 0;
+  if (told) listener_.on_read_service(job, begins);
+}
+
 void StorageDevice::on_route_done(RouteId, std::uint32_t task) {
   const auto [job, prefers] = tasks_[task];
   free_tasks_.push_back(task);

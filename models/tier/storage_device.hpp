@@ -31,9 +31,12 @@ constexpr std::size_t index_of(StorageOp op) {
   return static_cast<std::size_t>(op);
 }
 
-/// Told when a job has ended, in the phase kTransferDone of that instant.
 class StorageListener {
  public:
+  /// A read job is being served, in part at least, or no part of it is any longer. Nothing may be
+  /// submitted here.
+  virtual void on_read_service(std::uint32_t /*job*/, bool /*begins*/) {}
+  /// A job has ended, in the phase kTransferDone of that instant.
   virtual void on_storage_done(StorageOp op, std::uint32_t job) = 0;
 
  protected:
@@ -79,6 +82,7 @@ class StorageDevice final : private RouteListener {
     std::uint32_t tasks = 0;
     std::uint32_t begun = 0;  ///< tasks given to a slot
     std::uint32_t ended = 0;
+    std::uint32_t served = 0;  ///< tasks, at this instant
     Time submitted{};
     Time started{};
   };
@@ -96,6 +100,7 @@ class StorageDevice final : private RouteListener {
   void give(StorageOp prefers);
   void begin_task(std::uint32_t job, StorageOp prefers);
   void end_job(std::uint32_t job);
+  void on_route_service(RouteId route, std::uint32_t task, bool begins) override;
   void on_route_done(RouteId route, std::uint32_t task) override;
 
   EventQueue& queue_;

@@ -33,6 +33,12 @@ class StoragePath final : public TransferPath, private TransferListener, private
     Bytes payload;
     std::uint32_t copies = 0;
   };
+  void on_load_service(std::uint32_t job, bool begins) override {
+    listener_.on_load_service(job, begins);
+  }
+  void on_read_service(std::uint32_t job, bool begins) override {
+    listener_.on_load_service(job, begins);
+  }
   void on_transfer_done(Direction direction, std::uint32_t job) override;
   void on_storage_done(StorageOp op, std::uint32_t job) override;
 

@@ -1,0 +1,123 @@
+// Where a request's time goes until its first token: one stage at any instant, so that the stages
+// add up to that time exactly. Constant work for each change of state; it decides nothing.
+//
+// - kQueue: neither in a step nor waiting for a transfer of its own. It waits for its turn, for
+//   blocks, for a place in the batch, for the step boundary at which a load that has ended is
+//   noticed, for what other requests load or store, for answers of storage tiers, and from the
+//   schedule to the begin of its step's worker part.
+// - kLoadWait, kLoad: a load of its own, a promotion from storage included, has been submitted and
+//   has not ended; kLoad while any station on the way serves any part of it, kLoadWait otherwise.
+// - kStep: from the begin of the worker part of a step that computes its prompt to that step's end:
+//   flushes, stalls and everybody else's tokens included. Where a step waits for the request's own
+//   load before it computes (blocking loads, barriers), that wait is kLoadWait and kLoad. Where its
+//   layers wait for their own pieces (layer-wise loads), all of it is kStep: copy and compute
+//   overlap, and what is late lengthens the step.
+// - kRecompute: from its first preemption on, all that it waits, loads included, and all steps that
+//   begin below what it had computed before. A step that begins there or beyond is kStep again, and
+//   so is what follows, until the next preemption. A step in flight when it is preempted remains
+//   what it was.
+#pragma once
+
+#include <cstdint>
+
+#include "models/engine/transfer_waiter.hpp"
+#include "sim/ttft_stages.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+class TtftClock {
+ public:
+  /// It arrives.
+  void start(Time now) {
+    *this = TtftClock();
+    since_ = now;
+    stopped_ = false;
+  }
+  /// Its first token is there.
+  void stop(Time now) {
+    advance(now);
+    stopped_ = true;
+  }
+
+  void preempt(Time now) {
+    advance(now);
+    behind_ = true;
+    change();
+  }
+  /// A step was scheduled that computes what had not been computed before.
+  void catch_up() { behind_ = false; }
+  /// The worker part of a step with tokens of it begins; `again`: it had computed them before.
+  void begin_step(Time now, bool again) {
+    advance(now);
+    ++steps_;
+    again_ = again;
+    change();
+  }
+  void end_step(Time now) {
+    advance(now);
+    if (steps_ > 0) --steps_;
+    change();
+  }
+  void on_load(LoadEvent event, Time now) { count(load_, event, now); }
+  void on_promotion(LoadEvent event, Time now) { count(promotions_, event, now); }
+
+  /// Once it is stopped: all of the time since its start.
+  const TtftParts& parts() const { return parts_; }
+
+ private:
+  struct Transfers {
+    std::uint16_t pending = 0;  ///< submitted, not ended
+    std::uint16_t served = 0;   ///< of these, by some station
+  };
+
+  void advance(Time now) {
+    if (stopped_) return;
+    parts_[static_cast<std::size_t>(stage_)] += now - since_;
+    since_ = now;
+  }
+  void change() {
+    if (steps_ > 0 && again_) {
+      stage_ = TtftStage::kRecompute;
+    } else if (steps_ > 0) {
+      stage_ = load_.pending > 0 ? loading() : TtftStage::kStep;
+    } else if (behind_) {
+      stage_ = TtftStage::kRecompute;
+    } else {
+      stage_ = load_.pending + promotions_.pending > 0 ? loading() : TtftStage::kQueue;
+    }
+  }
+  TtftStage loading() const {
+    return load_.served + promotions_.served > 0 ? TtftStage::kLoad : TtftStage::kLoadWait;
+  }
+  void count(Transfers& transfers, LoadEvent event, Time now) {
+    advance(now);
+    switch (event) {
+      case LoadEvent::kSubmitted:
+        ++transfers.pending;
+        break;
+      case LoadEvent::kServed:
+        ++transfers.served;
+        break;
+      case LoadEvent::kPaused:
+        if (transfers.served > 0) --transfers.served;
+        break;
+      case LoadEvent::kEnded:
+        if (transfers.pending > 0) --transfers.pending;
+        break;
+    }
+    change();
+  }
+
+  TtftParts parts_{};
+  Time since_{};
+  std::uint32_t steps_ = 0;  ///< whose worker parts have begun, and have not ended
+  Transfers load_;
+  Transfers promotions_;
+  TtftStage stage_ = TtftStage::kQueue;
+  bool behind_ = false;  ///< preempted, and not yet where it was
+  bool again_ = false;   ///< the last step begun computes again
+  bool stopped_ = true;
+};
+
+}  // namespace spillway
