@@ -14,7 +14,11 @@ void RequestLog::write(const std::string& path, const std::vector<TierResult>& t
       out, "request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens");
   for (const TierResult& tier : tiers)
     fmt::format_to(out, ",{}", csv_cell("cached_tokens_" + tier.name));
-  fmt::format_to(out, ",preemptions,status,reason,due_s\n");
+  fmt::format_to(out, ",preemptions,status,reason,due_s");
+  for (std::size_t i = 0; i < kTtftStages; ++i) {
+    fmt::format_to(out, ",{}_s", name_of(static_cast<TtftStage>(i)));
+  }
+  text.push_back('\n');
   for (std::size_t i = 0; i < records_.size(); ++i) {
     const RequestRecord& r = records_[i];
     fmt::format_to(out, "{}", i);
@@ -28,6 +32,10 @@ void RequestLog::write(const std::string& path, const std::vector<TierResult>& t
     }
     fmt::format_to(out, ",{},{},{},", r.preemptions, name_of(r.status), name_of(r.reason));
     append_seconds(text, r.due);
+    for (const Duration part : r.ttft) {
+      text.push_back(',');
+      append_seconds(text, r.status == RequestStatus::kCompleted ? Time(part) : kNever);
+    }
     text.push_back('\n');
   }
   write_file(path, {text.data(), text.size()});

@@ -15,7 +15,8 @@ class RequestLog final : public Observer {
   void on_request(const RequestRecord& record) override { records_[raw(record.request)] = record; }
 
   /// Times in seconds with nine decimals, empty where something never happened; one column of
-  /// cached tokens per tier of `tiers`; `due_s`, when the client wanted to send it, comes last.
+  /// cached tokens per tier of `tiers`; behind them `due_s`, when the client wanted to send it, and
+  /// for a completed request what its time to first token went into, by TtftStage.
   void write(const std::string& path, const std::vector<TierResult>& tiers) const;
 
  private:

@@ -59,6 +59,7 @@ void Recorder::on_request(const RequestRecord& r) {
   output_tokens_ += r.output_tokens;
   for (std::size_t i = 0; i < kMaxTiers; ++i) cached_tokens_[i] += r.cached_tokens[i];
   ttft_.add(r.first_token - r.arrival);
+  ttft_stages_.add(r);
   e2el_.add(r.finish - r.arrival);
   queue_time_.add(r.scheduled - r.arrival);
   client_queue_time_.add(r.arrival - r.due);
@@ -143,6 +144,8 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
     out.goodput = static_cast<double>(good_) / out.duration_s;
   }
   out.ttft = ttft_.stats();
+  out.ttft_bands = ttft_stages_.bands();
+  out.slowest = ttft_stages_.slowest(tiers_.size());
   out.tpot = tpot_.stats();
   out.itl = itl_.stats();
   out.e2el = e2el_.stats();

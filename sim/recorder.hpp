@@ -12,6 +12,7 @@
 #include "sim/request_targets.hpp"
 #include "sim/result.hpp"
 #include "sim/series.hpp"
+#include "sim/ttft_record.hpp"
 
 namespace spillway {
 
@@ -67,6 +68,7 @@ class Recorder final : public Observer {
   std::vector<Level> tiers_;
   std::vector<Lane> links_;
   LatencySamples ttft_;
+  TtftRecord ttft_stages_;
   LatencySamples tpot_;
   LatencySamples itl_;
   LatencySamples e2el_;

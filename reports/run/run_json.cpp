@@ -242,6 +242,51 @@ json slo_json(const SloResult& s) {
   return out;
 }
 
+json stages_json(const std::array<double, kTtftStages>& ms) {
+  json out = json::object();
+  for (std::size_t i = 0; i < kTtftStages; ++i) {
+    out[std::string(name_of(static_cast<TtftStage>(i)))] = ms[i];
+  }
+  return out;
+}
+
+std::array<double, kTtftStages> stages_from(const json& j) {
+  std::array<double, kTtftStages> out{};
+  for (std::size_t i = 0; i < kTtftStages; ++i) {
+    out[i] = j.at(std::string(name_of(static_cast<TtftStage>(i))));
+  }
+  return out;
+}
+
+json band_json(const TtftBand& b) {
+  return {{"name", b.name},
+          {"requests", b.requests},
+          {"ttft_ms", b.ttft_ms},
+          {"stages_ms", stages_json(b.stage_ms)}};
+}
+
+TtftBand band_from(const json& j) {
+  return {j.at("name"), j.at("requests"), j.at("ttft_ms"), stages_from(j.at("stages_ms"))};
+}
+
+json slow_json(const SlowRequest& s) {
+  return {{"request", s.request},
+          {"arrival_s", s.arrival_s},
+          {"ttft_ms", s.ttft_ms},
+          {"stages_ms", stages_json(s.stage_ms)},
+          {"input_tokens", s.input_tokens},
+          {"output_tokens", s.output_tokens},
+          {"cached_tokens", s.cached_tokens},
+          {"preemptions", s.preemptions}};
+}
+
+SlowRequest slow_from(const json& j) {
+  return {j.at("request"),       j.at("arrival_s"),
+          j.at("ttft_ms"),       stages_from(j.at("stages_ms")),
+          j.at("input_tokens"),  j.at("output_tokens"),
+          j.at("cached_tokens"), j.at("preemptions")};
+}
+
 SloResult slo_from(const json& j) {
   return {j.at("name"),  j.at("bound") == "min", j.at("target"),
           j.at("value"), j.at("passed"),         j.value("tenant", "")};
@@ -304,6 +349,10 @@ json to_json(const RunResult& run) {
     out["series"].push_back(
         {{"name", s.name}, {"unit", s.unit}, {"bin_s", s.bin_s}, {"values", s.values}});
   }
+  out["ttft_bands"] = json::array();
+  for (const TtftBand& band : run.ttft_bands) out["ttft_bands"].push_back(band_json(band));
+  out["slowest"] = json::array();
+  for (const SlowRequest& slow : run.slowest) out["slowest"].push_back(slow_json(slow));
   out["sim"] = {{"events", run.sim.events},
                 {"wall_s", run.sim.wall_s},
                 {"requests_per_wall_s", run.sim.requests_per_wall_s},
@@ -360,6 +409,10 @@ RunResult run_from_json(const json& j) {
   run.stuck_reasons = reasons_from(j.at("reasons").at("stuck"));
   for (const json& s : j.at("series")) {
     run.series.push_back({s.at("name"), s.at("unit"), s.at("bin_s"), s.at("values")});
+  }
+  if (j.contains("ttft_bands")) {  // not in results of earlier builds
+    for (const json& band : j["ttft_bands"]) run.ttft_bands.push_back(band_from(band));
+    for (const json& slow : j.at("slowest")) run.slowest.push_back(slow_from(slow));
   }
   if (j.contains("sim")) {
     run.sim = {j["sim"].at("events"), j["sim"].at("wall_s"), j["sim"].at("requests_per_wall_s"),

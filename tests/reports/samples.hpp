@@ -87,6 +87,10 @@ inline RunResult sample_run() {
   run.stuck_reasons = {{"deadlock", 2}};
   run.series.push_back({"running", "requests", 1, {1, 2, 3.5}});
   run.series.push_back({"hbm", "bytes", 1, {1e9, 2e9, 3e9}});
+  run.ttft_bands = {{"all", 990, 11.5, {4, 0.5, 1.5, 0.25, 5.25}},
+                    {"p99-p100", 10, 3200, {2900, 100, 50, 25, 125}}};
+  run.slowest = {{812, 12.5, 3200, {2900, 100, 50, 25, 125}, 3000, 40, {1024, 512}, 1},
+                 {7, 3.25, 900, {0, 0, 0, 0, 900}, 8000, 1, {0, 0}, 0}};
   run.sim = {123'456, 0.5, 2000, 8642, 104'857'600};
   return run;
 }

@@ -84,8 +84,9 @@ TEST_CASE("a missing or mistyped member is an error, not a zero", "[reports]") {
     INFO(item.key());
     json other = out;
     other.erase(item.key());
-    const bool optional =
-        item.key() == "load_choice" || item.key() == "load_wait" || item.key() == "copy_harm_s";
+    // The stages of first tokens are not in results of earlier builds.
+    const bool optional = item.key() == "load_choice" || item.key() == "load_wait" ||
+                          item.key() == "copy_harm_s" || item.key() == "ttft_bands";
     if (!optional) CHECK_THROWS_AS(run_from_json(other), json::exception);
     other[item.key()] = "text";
     CHECK_THROWS_AS(run_from_json(other), json::exception);
