@@ -1,10 +1,14 @@
-// What a run's report shows: the answer first, then tiers, links, and how it went over time.
+// What a run's report shows: the answer first, then where the time went, how it went over time,
+// tiers and links, and what it rests on.
 #include "reports/run/run_report.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/run/stages.hpp"
 #include "reports/sections.hpp"
 
 namespace spillway {
@@ -186,6 +190,121 @@ std::string incomplete(const RunResult& run) {
   return out;
 }
 
+/// "12 of 1,000 requests did not complete: ..."; empty where all did.
+std::string incomplete_text(const RunResult& run) {
+  if (run.completed >= run.requests) return "";
+  return fmt::format("{} of {} requests did not complete: {}",
+                     format_count(run.requests - run.completed), format_count(run.requests),
+                     incomplete(run));
+}
+
+/// Met, or which targets are not.
+Fact slo_fact(const RunResult& run) {
+  std::vector<std::string> missed;
+  for (const SloResult& slo : run.slo) {
+    if (!slo.passed)
+      missed.push_back(slo.tenant.empty() ? slo.name : slo.name + " of " + slo.tenant);
+  }
+  if (missed.empty()) {
+    return {"Targets", "met", fmt::format("all {} of them", format_count(run.slo.size()))};
+  }
+  std::string names;
+  for (const std::string& name : missed) names += (names.empty() ? "" : ", ") + name;
+  return {"Targets", "missed", fmt::format("{} of {}: {}", missed.size(), run.slo.size(), names)};
+}
+
+Section answer_page(const RunResult& run) {
+  Section page;
+  page.id = "answer";
+  page.heading = "Answer";
+  page.facts.push_back({"Requests", format_count(run.requests),
+                        run.completed == run.requests
+                            ? fmt::format("all completed, in {} s", format_real(run.duration_s))
+                            : incomplete_text(run)});
+  page.facts.push_back({"Time to first token, p99", format_ms(run.ttft.p99_ms),
+                        fmt::format("half of them within {}", format_ms(run.ttft.median_ms))});
+  page.facts.push_back({"Time per output token, p99", format_ms(run.tpot.p99_ms),
+                        fmt::format("half of them within {}", format_ms(run.tpot.median_ms))});
+  page.facts.push_back({"Goodput", fmt::format("{} requests/s", format_real(run.goodput)),
+                        fmt::format("that meet every latency target, of {} requests/s completed",
+                                    format_real(run.request_throughput))});
+  if (run.binding) page.facts.push_back({"What binds", run.binding->resource, run.binding->why});
+  if (!run.slo.empty()) page.facts.push_back(slo_fact(run));
+  const std::string missing = incomplete_text(run);
+  if (!missing.empty()) page.paragraphs.push_back(missing);
+  if (!run.slo.empty()) page.tables.push_back(slo_table(run.slo));
+  page.tables.push_back(latency_table(run));
+  page.tables.push_back(totals_table(run));
+  page.tables.push_back(source_table(run));
+  return page;
+}
+
+Section time_page(const RunResult& run) {
+  Section page;
+  page.id = "time";
+  page.heading = "Where the time goes";
+  page.paragraphs.emplace_back(
+      "The time to a first token is what passes from a request's arrival at the server to the end "
+      "of the step that computes its last prompt token. Queue: it waits for its turn, for memory "
+      "or for a place in the batch. Load wait and load: its cached tokens wait for a busy link, "
+      "then move up. Recompute: it waits and computes again after it lost its memory to others. "
+      "Step: the steps that compute its prompt, with all other requests in them.");
+  if (run.ttft_bands.empty()) {
+    page.paragraphs.emplace_back(run.completed == 0
+                                     ? "No request completed: there is nothing to show."
+                                     : "This result was written by a build that did not record "
+                                       "stages; run the scenario again to see them.");
+    return page;
+  }
+  page.charts.push_back(ttft_chart(run));
+  for (std::string& sentence : slowest_sentences(run, 3)) {
+    page.paragraphs.push_back(std::move(sentence));
+  }
+  if (!run.slowest.empty()) page.tables.push_back(slowest_table(run));
+  return page;
+}
+
+/// Charts without a value are left out.
+void add_chart(Chart chart, Section& section) {
+  const bool any = std::any_of(chart.series.begin(), chart.series.end(),
+                               [](const ChartSeries& s) { return !s.x.empty(); });
+  if (any || !chart.cells.empty()) section.charts.push_back(std::move(chart));
+}
+
+Section timeline_page(const RunResult& run) {
+  Section page;
+  page.id = "timeline";
+  page.heading = "Over time";
+  add_chart(over_time(run, "Requests in the engine", "requests", 1, {"running", "waiting"}), page);
+  std::vector<std::string> tiers;
+  for (const TierResult& tier : run.tiers) tiers.push_back(tier.name);
+  add_chart(over_time(run, "Bytes held per tier (HBM: in use)", "GiB", 1.0 / (1 << 30), tiers),
+            page);
+  add_chart(link_heatmap(run), page);
+  std::vector<std::string> links;
+  for (const LinkResult& link : run.links) links.push_back(link.name);
+  add_chart(over_time(run, "Link use", "GB/s", 1e-9, links), page);
+  add_chart(over_time(run, "Scheduled tokens", "tokens/s", 1, {"scheduled_tokens"}), page);
+  add_chart(over_time(run, "Preemptions", "per second", 1, {"preemptions"}), page);
+  if (page.charts.empty()) {
+    page.paragraphs.emplace_back("Nothing happened in this run: there is nothing to show.");
+  }
+  return page;
+}
+
+Section memory_page(const RunResult& run) {
+  Section memory;
+  memory.id = "memory";
+  memory.heading = "Memory and links";
+  memory.tables.push_back(tier_table(run));
+  Table refusals = refusal_table(run);
+  if (!refusals.rows.empty()) memory.tables.push_back(std::move(refusals));
+  Table devices = device_table(run);
+  if (!devices.rows.empty()) memory.tables.push_back(std::move(devices));
+  if (!run.links.empty()) memory.tables.push_back(link_table(run));
+  return memory;
+}
+
 }  // namespace
 
 Report run_summary(const RunResult& run, const std::string& scenario) {
@@ -195,11 +314,8 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
                                 format_count(run.requests), format_real(run.duration_s),
                                 format_ms(run.ttft.p99_ms), format_ms(run.tpot.p99_ms));
   Section summary;
-  if (run.completed < run.requests) {
-    summary.paragraphs.push_back(fmt::format("{} of {} requests did not complete: {}",
-                                             format_count(run.requests - run.completed),
-                                             format_count(run.requests), incomplete(run)));
-  }
+  const std::string missing = incomplete_text(run);
+  if (!missing.empty()) summary.paragraphs.push_back(missing);
   if (run.binding) {
     summary.paragraphs.push_back(
         fmt::format("What binds: {}. {}", run.binding->resource, run.binding->why));
@@ -209,37 +325,19 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
   summary.tables.push_back(totals_table(run));
   summary.tables.push_back(source_table(run));
   report.sections.push_back(std::move(summary));
-
-  Section memory;
-  memory.heading = "Memory and links";
-  memory.tables.push_back(tier_table(run));
-  Table refusals = refusal_table(run);
-  if (!refusals.rows.empty()) memory.tables.push_back(std::move(refusals));
-  Table devices = device_table(run);
-  if (!devices.rows.empty()) memory.tables.push_back(std::move(devices));
-  if (!run.links.empty()) memory.tables.push_back(link_table(run));
-  report.sections.push_back(std::move(memory));
+  report.sections.push_back(memory_page(run));
   return report;
 }
 
 Report run_report(const RunResult& run, const Provenance& p) {
-  Report report = run_summary(run, p.scenario);
-  Section time;
-  time.heading = "Over time";
-  time.charts.push_back(
-      over_time(run, "Requests in the engine", "requests", 1, {"running", "waiting"}));
-  std::vector<std::string> tiers;
-  for (const TierResult& tier : run.tiers) tiers.push_back(tier.name);
-  time.charts.push_back(
-      over_time(run, "Bytes held per tier (HBM: in use)", "GiB", 1.0 / (1 << 30), tiers));
-  std::vector<std::string> links;
-  for (const LinkResult& link : run.links) links.push_back(link.name);
-  if (!links.empty()) time.charts.push_back(over_time(run, "Link use", "GB/s", 1e-9, links));
-  time.charts.push_back(over_time(run, "Scheduled tokens", "tokens/s", 1, {"scheduled_tokens"}));
-  report.sections.push_back(std::move(time));
-  report.sections.push_back(setup_section(p));
-
-  report.sections.push_back(provenance_section(p));
+  const Report summary = run_summary(run, p.scenario);
+  Report report;
+  report.title = summary.title;
+  report.subtitle = summary.subtitle;
+  report.sections = {answer_page(run), time_page(run),   timeline_page(run),
+                     memory_page(run), setup_section(p), provenance_section(p)};
+  report.sections[4].id = "setup";
+  report.sections[5].id = "provenance";
   return report;
 }
 

@@ -99,7 +99,8 @@ TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers"
   }
   CHECK(titles ==
         std::vector<std::string>{"Service level objectives", "Latency", "Requests and tokens",
-                                 "Where prompt tokens came from", "Tiers (counts in engine blocks)",
+                                 "Where prompt tokens came from", "The slowest first tokens",
+                                 "Tiers (counts in engine blocks)",
                                  "Blocks that write admission kept out", "Links", "", ""});
   CHECK_THAT(report.subtitle, ContainsSubstring("1,000 requests, 61.2 simulated seconds"));
   CHECK_THAT(report.subtitle, ContainsSubstring("TTFT p99 69.0 ms"));
