@@ -136,6 +136,7 @@ class Run {
     const auto parts = [&](std::uint32_t engine) {
       EngineParts out = wiring_.parts(engine / s_.engine.data_parallel);
       out.classes = classes;
+      out.stages = options_.stages;
       return out;
     };
     const std::optional<FleetSplit> fleet = split_fleet(s_, workload_);

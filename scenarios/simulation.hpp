@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/engine/stage_watch.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/observer.hpp"
 #include "sim/result.hpp"
@@ -15,6 +16,8 @@ namespace spillway {
 struct SimulationOptions {
   /// Further observers, told after the recorder.
   std::vector<Observer*> observers;
+  /// Told when the stages of each first token came, if given.
+  StageWatch* stages = nullptr;
   /// In place of the scenario's own step cost, where a fit tries parameters.
   std::function<std::unique_ptr<StepCost>()> cost;
   /// Called now and then with (requests ended, requests in all).

@@ -28,7 +28,7 @@ void Engine::submit(RequestId request, Time due) {
   r.output = workload_.output_tokens(request);
   r.due = due;
   r.arrival = queue_.now();
-  r.clock.start(r.arrival);
+  r.clock.start(r.arrival, marks_of(h));
   r.store_limit = config_.max_offload_tokens;
   if (!classes_.empty()) {
     const RequestClass& asks = classes_[workload_.columns().tenant[raw(request)]];
@@ -54,6 +54,13 @@ void Engine::submit(RequestId request, Time due) {
   }
   scheduler_->enqueue(h);
   wake();
+}
+
+std::vector<StageMark>* Engine::marks_of(Handle h) {
+  if (stages_ == nullptr) return nullptr;
+  const auto index = static_cast<std::size_t>(h);
+  if (marks_.size() <= index) marks_.resize(index + 1);
+  return &marks_[index];
 }
 
 /// Sees to an event at the next deadline of a waiting request. It runs before the schedule of its
@@ -460,6 +467,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
     const Duration sum = std::accumulate(record.ttft.begin(), record.ttft.end(), Duration(0));
     KV_ASSERT(sum == r.first_token - r.arrival, "request {}: stages of {} ns, first token after {}",
               raw(r.id), sum.count(), (r.first_token - r.arrival).count());
+    if (stages_ != nullptr) stages_->on_stages(marks_[static_cast<std::size_t>(h)]);
   }
   record.input_tokens = r.prompt;
   record.output_tokens = r.output;

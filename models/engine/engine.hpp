@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -84,6 +85,7 @@ struct EngineParts {
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
   std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
+  StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
 };
 
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
@@ -157,6 +159,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<KvConnector> grouped_connector(const LowerTierConfig& lower);
   void build_streaming(const EngineParts& parts);
   void build_v0(EngineParts& parts);
+  std::vector<StageMark>* marks_of(Handle h);
   void watch_waits();
   void reject_waiting();
   void on_transfer_progress() override;
@@ -193,6 +196,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   Time measure_from_;
   std::vector<RequestClass> classes_;  ///< by tenant; empty: all alike
   RequestEndListener* listener_ = nullptr;
+  StageWatch* stages_ = nullptr;
+  std::deque<std::vector<StageMark>> marks_;  ///< by handle, where stages are watched
   std::unique_ptr<StepCost> cost_;
   ChainMap chains_;
   ResidencyTable residency_;

@@ -59,6 +59,7 @@ Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, O
       observer_(observer),
       measure_from_(parts.measure_from),
       classes_(std::move(parts.classes)),
+      stages_(parts.stages),
       cost_(std::move(parts.cost)),
       chains_(workload, config_.block_tokens),
       residency_(page_names(chains_, config_)),

@@ -19,7 +19,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "models/engine/stage_watch.hpp"
 #include "models/engine/transfer_waiter.hpp"
 #include "sim/ttft_stages.hpp"
 #include "sim/units.hpp"
@@ -28,11 +30,14 @@ namespace spillway {
 
 class TtftClock {
  public:
-  /// It arrives.
-  void start(Time now) {
+  /// It arrives. `marks`, where not null, takes the begin of each stage, and must stay until the
+  /// clock is stopped.
+  void start(Time now, std::vector<StageMark>* marks = nullptr) {
     *this = TtftClock();
     since_ = now;
     stopped_ = false;
+    marks_ = marks;
+    if (marks_ != nullptr) marks_->assign(1, {stage_, now});
   }
   /// Its first token is there.
   void stop(Time now) {
@@ -77,15 +82,22 @@ class TtftClock {
     since_ = now;
   }
   void change() {
-    if (steps_ > 0 && again_) {
-      stage_ = TtftStage::kRecompute;
-    } else if (steps_ > 0) {
-      stage_ = load_.pending > 0 ? loading() : TtftStage::kStep;
-    } else if (behind_) {
-      stage_ = TtftStage::kRecompute;
-    } else {
-      stage_ = load_.pending + promotions_.pending > 0 ? loading() : TtftStage::kQueue;
+    const TtftStage before = stage_;
+    stage_ = stage();
+    if (marks_ != nullptr && !stopped_ && stage_ != before) mark();
+  }
+  TtftStage stage() const {
+    if (steps_ > 0) {
+      if (again_) return TtftStage::kRecompute;
+      return load_.pending > 0 ? loading() : TtftStage::kStep;
     }
+    if (behind_) return TtftStage::kRecompute;
+    return load_.pending + promotions_.pending > 0 ? loading() : TtftStage::kQueue;
+  }
+  /// Stages without length leave no mark.
+  void mark() {
+    if (marks_->back().since == since_) marks_->pop_back();
+    if (marks_->empty() || marks_->back().stage != stage_) marks_->push_back({stage_, since_});
   }
   TtftStage loading() const {
     return load_.served + promotions_.served > 0 ? TtftStage::kLoad : TtftStage::kLoadWait;
@@ -111,6 +123,7 @@ class TtftClock {
 
   TtftParts parts_{};
   Time since_{};
+  std::vector<StageMark>* marks_ = nullptr;
   std::uint32_t steps_ = 0;  ///< whose worker parts have begun, and have not ended
   Transfers load_;
   Transfers promotions_;

@@ -154,7 +154,7 @@ class VllmScheduler final : public Scheduler {
   std::uint32_t budget_ = 0;           ///< what is left of them
   std::uint64_t steps_scheduled_ = 0;  ///< that compute
   std::uint64_t steps_ended_ = 0;
-  RingQueue<HeldBack> held_back_;           ///< in the order of their steps
+  RingQueue<HeldBack> held_back_;  ///< in the order of their steps
   std::vector<Listener> listeners_;
   std::vector<BlockId> chain_;  ///< scratch: what they are told
   std::vector<BlockId> keys_;   ///< scratch: the same of a tier of chunks
