@@ -220,7 +220,7 @@ Section answer_page(const RunResult& run) {
   page.facts.push_back({"Requests", format_count(run.requests),
                         run.completed == run.requests
                             ? fmt::format("all completed, in {} s", format_real(run.duration_s))
-                            : incomplete_text(run)});
+                            : fmt::format("{} completed", format_count(run.completed))});
   page.facts.push_back({"Time to first token, p99", format_ms(run.ttft.p99_ms),
                         fmt::format("half of them within {}", format_ms(run.ttft.median_ms))});
   page.facts.push_back({"Time per output token, p99", format_ms(run.tpot.p99_ms),

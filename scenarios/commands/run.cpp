@@ -10,6 +10,8 @@
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
+#include "scenarios/config/quantities.hpp"
+#include "scenarios/perfetto/trace_log.hpp"
 #include "scenarios/request_log.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/simulation.hpp"
@@ -25,15 +27,43 @@ constexpr int kGateFailed = 99;
 struct RunOptions {
   std::string scenario;
   std::vector<std::string> outputs;
+  std::string trace_window;
+  std::string trace_cap;
   bool gate = false;
   bool strict = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
+constexpr const char* kTraceWindow = "60s";
+
+/// What of a run goes into a Perfetto trace. `asked`: there is to be one.
+TraceLimits trace_limits(const RunOptions& options, bool asked) {
+  TraceLimits out;
+  for (const auto& [name, value] : {std::pair("--trace-window", &options.trace_window),
+                                    std::pair("--trace-cap", &options.trace_cap)}) {
+    if (asked || value->empty()) continue;
+    throw InputError(Fault::kUsage, {name, 0, ""}, "is for --output kind=perfetto,path=FILE");
+  }
+  parse_trace_window(options.trace_window.empty() ? kTraceWindow : options.trace_window,
+                     {"--trace-window", 0, ""}, out);
+  if (options.trace_cap.empty()) return out;
+  const SourceRef where{"--trace-cap", 0, ""};
+  const std::int64_t bytes = parse_bytes(options.trace_cap, where).count();
+  if (bytes < static_cast<std::int64_t>(kLeastTraceBytes)) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("expected at least 64KiB, found \"{}\"", options.trace_cap));
+  }
+  out.bytes = static_cast<std::uint64_t>(bytes);
+  return out;
+}
+
 int run(const RunOptions& options) {
   const CommonOptions& common = *options.common;
   const std::vector<Output> outputs = parse_outputs(
-      options.outputs, {"requests", "transfers", "html", "md", "csv", "text"}, common);
+      options.outputs, {"requests", "transfers", "perfetto", "html", "md", "csv", "text"}, common);
+  const bool log_trace = std::any_of(outputs.begin(), outputs.end(),
+                                     [](const Output& o) { return o.kind == "perfetto"; });
+  const TraceLimits limits = trace_limits(options, log_trace);
   check_writable(common, paths_of(outputs));
   const JsonSource source = open_scenario_source(options.scenario, common);
   Scenario scenario = load_scenario(source);
@@ -56,6 +86,11 @@ int run(const RunOptions& options) {
   SimulationOptions simulation;
   if (log_requests) simulation.observers.push_back(&log);
   if (log_transfers) simulation.observers.push_back(&transfers);
+  TraceLog trace(limits, scenario.pool_block_bytes().count());
+  if (log_trace) {
+    simulation.observers.push_back(&trace);
+    simulation.stages = &trace;
+  }
   simulation.progress = [&](std::uint64_t done, std::uint64_t total) {
     simulating.update(done, total);
   };
@@ -69,15 +104,18 @@ int run(const RunOptions& options) {
   if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
-  write_results(document, run_report(outcome.result, provenance_of(document, scenario.name)),
-                run_summary(outcome.result, scenario.name), outputs, common,
-                [&](const Output& output) {
-                  if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
-                  if (output.kind == "transfers") {
-                    transfers.write(output.path, outcome.result.links);
-                  }
-                  return output.kind == "requests" || output.kind == "transfers";
-                });
+  write_results(
+      document, run_report(outcome.result, provenance_of(document, scenario.name)),
+      run_summary(outcome.result, scenario.name), outputs, common, [&](const Output& output) {
+        if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
+        if (output.kind == "transfers") {
+          transfers.write(output.path, outcome.result.links);
+        }
+        if (output.kind == "perfetto") {
+          print_notes(trace.write(output.path, outcome.result), common);
+        }
+        return output.kind == "requests" || output.kind == "transfers" || output.kind == "perfetto";
+      });
   const auto& slo = outcome.result.slo;
   const bool missed =
       std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });
@@ -99,12 +137,19 @@ void add_run(CLI::App& app, CommandList& commands) {
       add_command(app, commands, "run", "Simulate one scenario with the clock",
                   "  spillway run scenarios/library/quickstart.json\n"
                   "  spillway run s.json --set tiers.0.capacity=256GiB --out results\n"
-                  "  spillway run s.json --json - --output kind=requests,path=requests.csv\n",
+                  "  spillway run s.json --json - --output kind=requests,path=requests.csv\n"
+                  "  spillway run s.json --output kind=perfetto,path=trace.json --trace-window "
+                  "120s+60s\n",
                   options->common, [options] { return run(*options); });
   command->add_option("SCENARIO", options->scenario, "Scenario file (JSON, // comments allowed)")
       ->required();
   command->add_option("--output", options->outputs,
-                      "kind=requests|transfers|html|md|csv|text,path=FILE (repeatable)");
+                      "kind=requests|transfers|perfetto|html|md|csv|text,path=FILE (repeatable)");
+  command->add_option("--trace-window", options->trace_window,
+                      "Simulated time in a Perfetto trace: LENGTH, or START+LENGTH as in 120s+60s "
+                      "(default: 60s)");
+  command->add_option("--trace-cap", options->trace_cap,
+                      "Most bytes of a Perfetto trace, e.g. 50MB (default: 200MB)");
   add_strict(*command, options->strict);
   command->add_flag("--gate", options->gate,
                     "Exit with 99 when an SLO is missed or a request does not complete");
