@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -173,6 +174,35 @@ Table heat_table(const std::string& title, const Copies& copies) {
   return table;
 }
 
+/// The same as a chart: small copies at the bottom, many of them to the right.
+Chart heat_chart(const std::string& title, const Copies& copies) {
+  Chart chart;
+  chart.kind = ChartKind::kHeatmap;
+  chart.title = title;
+  chart.x_label = "copies submitted together";
+  chart.y_label = "size of one copy";
+  chart.unit = "GB/s";
+  std::set<std::int64_t> sizes;
+  for (const auto& [n, rates] : copies.by_count) {
+    chart.x_names.push_back(format_count(static_cast<std::uint64_t>(n)));
+    for (const auto& [bytes, gbs] : rates) sizes.insert(bytes);
+  }
+  double best = 0;
+  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+    chart.y_names.push_back(size_text(*size));
+    std::vector<double> row;
+    for (const auto& [n, rates] : copies.by_count) {
+      const auto it = rates.find(*size);
+      row.push_back(it == rates.end() ? std::numeric_limits<double>::quiet_NaN() : it->second);
+      if (it != rates.end()) best = std::max(best, it->second);
+    }
+    chart.cells.push_back(std::move(row));
+  }
+  chart.note = fmt::format("The fastest cell reaches {} GB/s; empty cells were not measured.",
+                           rate_text(best));
+  return chart;
+}
+
 Section copy_section(const json& r) {
   Section section;
   section.heading = "Copies between host and GPU";
@@ -201,6 +231,12 @@ Section copy_section(const json& r) {
     section.charts.push_back(std::move(chart));
     for (const auto& [name, copies] : all) {
       if (section.tables.size() >= kMostTables) break;
+      // One count or one size is a line, which the chart above shows.
+      const bool plane = copies.by_count.size() > 1 && copies.by_count.begin()->second.size() > 1;
+      if (plane) {
+        section.charts.push_back(
+            heat_chart(fmt::format("{} {}: rate by size and number of copies", dir, name), copies));
+      }
       section.tables.push_back(heat_table(
           fmt::format("{} {}: GB/s by size and copies submitted together", dir, name), copies));
     }
@@ -289,6 +325,38 @@ Section memory_section(const json& r) {
   return section;
 }
 
+/// GB/s of a storage operation by size and operations in flight.
+using RateByDepth = std::map<std::int64_t, std::map<double, double>>;
+
+Chart depth_heatmap(const std::string& op, const RateByDepth& by_size) {
+  Chart chart;
+  chart.kind = ChartKind::kHeatmap;
+  chart.title = fmt::format("Storage {}: rate by size and depth", op);
+  chart.x_label = "operations in flight";
+  chart.y_label = "size of one operation";
+  chart.unit = "GB/s";
+  std::set<double> depths;
+  for (const auto& [bytes, points] : by_size) {
+    for (const auto& [depth, gbs] : points) depths.insert(depth);
+  }
+  for (const double depth : depths) chart.x_names.push_back(format_real(depth));
+  double best = 0;
+  for (auto row = by_size.rbegin(); row != by_size.rend(); ++row) {
+    chart.y_names.push_back(size_text(row->first));
+    std::vector<double> cells;
+    for (const double depth : depths) {
+      const auto it = row->second.find(depth);
+      const bool measured = it != row->second.end();
+      cells.push_back(measured ? it->second : std::numeric_limits<double>::quiet_NaN());
+      if (measured) best = std::max(best, it->second);
+    }
+    chart.cells.push_back(std::move(cells));
+  }
+  chart.note = fmt::format("The fastest cell reaches {} GB/s; empty cells were not measured.",
+                           rate_text(best));
+  return chart;
+}
+
 Section storage_section(const json& r) {
   Section section;
   section.heading = "Storage";
@@ -317,6 +385,7 @@ Section storage_section(const json& r) {
                             us("lat_p90_us"), us("lat_p99_us"), us("lat_p999_us")});
   }
   for (const auto& [op, by_size] : by_depth) {
+    if (by_size.size() > 1) section.charts.push_back(depth_heatmap(op, by_size));
     Chart chart = size_chart("Storage " + op, "operations in flight");
     for (const auto& [bytes, points] : by_size) {
       if (chart.series.size() < kMostSeries) {

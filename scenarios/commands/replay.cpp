@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/replay_options.hpp"
 #include "scenarios/commands/trace_input.hpp"
@@ -35,6 +37,7 @@ struct ReplayOptions {
   std::string kv_bytes_per_block;
   ReplayChoice choice;
   std::string bounds = "auto";
+  std::vector<std::string> outputs;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -263,8 +266,10 @@ Replayed replay(const ReplayOptions& options) {
 
 int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
-  check_writable(common);
-  refuse_own_inputs(common, {options.trace.path});
+  const std::vector<Output> outputs =
+      parse_outputs(options.outputs, {"html", "md", "csv", "text"}, common);
+  check_writable(common, paths_of(outputs));
+  refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
   const Replayed replayed = replay(options);
 
   Document document;
@@ -278,14 +283,9 @@ int run(const ReplayOptions& options) {
     document.results.push_back(replay_row(replayed.cells[i], replayed.facts, replayed.bounds[i]));
   }
   document.warnings = replayed.notes;
-  write_document(document, common, "replay");
-  print_report(
-      replay_report(document.results,
-                    fmt::format("{} hits, touch order {}, {} at a time{}", options.choice.semantics,
-                                options.choice.touch_order, options.choice.atomic,
-                                options.tiers.empty() ? "" : ", " + options.inclusion + " tiers")),
-      common);
-  print_notes(document.warnings, common);
+  const Provenance provenance = provenance_of(document, "");
+  write_results(document, replay_report(document.results, provenance),
+                replay_summary(document.results, provenance), outputs, common);
   return 0;
 }
 
@@ -299,7 +299,8 @@ void add_replay(CLI::App& app, CommandList& commands) {
       "  spillway replay --trace t.jsonl.gz --capacity 1000blocks,30000blocks,inf --semantics "
       "prefix\n"
       "  spillway replay --trace t.jsonl.gz --tiers hbm=1000blocks,dram=10000blocks --inclusion "
-      "exclusive\n",
+      "exclusive\n"
+      "  spillway replay --trace t.jsonl.gz --policy lru,arc --output kind=html,path=replay.html\n",
       options->common, [options] { return run(*options); });
   command->add_option("--trace", options->trace.path, "Trace file (see `spillway list formats`)")
       ->required();
@@ -335,6 +336,7 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->add_option("--bounds", options->bounds,
                    "Offline optimum beside each row: auto (up to 2^21 references), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
+  command->add_option("--output", options->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
   add_trace_options(*command, options->trace);
 }
 

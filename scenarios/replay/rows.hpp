@@ -1,12 +1,10 @@
-// The result rows of a replay, for its document and for the terminal.
+// The result rows of a replay, for its document (reports/trace/replay_report.cpp shows them).
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "reports/report.hpp"
 #include "scenarios/replay/bounds.hpp"
 #include "scenarios/replay/tier_list.hpp"
 
@@ -26,8 +24,5 @@ nlohmann::json capacity_json(std::uint64_t capacity_blocks);
 /// One element of "results".
 nlohmann::json replay_row(const ReplayCell& cell, const ReplayRowFacts& facts,
                           const std::optional<ReplayBounds>& bounds);
-
-/// Tables of such rows, at most 100 columns wide where names are short.
-Report replay_report(const nlohmann::json& rows, const std::string& title);
 
 }  // namespace spillway
