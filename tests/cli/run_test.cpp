@@ -96,6 +96,50 @@ TEST_CASE("the summary on the terminal names what was simulated", "[cli]") {
   CHECK_THAT(result.out, ContainsSubstring("Time to first token"));
 }
 
+// ---- traces
+
+TEST_CASE("--output kind=perfetto writes a part of the run under a cap", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("trace.json");
+  const std::string output = "kind=perfetto,path=" + path;
+  const auto whole = test::spillway({"run", scene.scenario, "--output", output});
+  REQUIRE(whole.code == 0);
+  const auto document = nlohmann::json::parse(test::read_file(path));
+  CHECK(document.at("traceEvents").size() > 20);
+  CHECK(document.at("otherData").at("events_left_out_by_cap") == 0);
+  // The first request's one prefill, from 0 to 14.003 ms: what a window of its middle holds.
+  const auto part = test::spillway({"run", scene.scenario, "--output", output, "--trace-window",
+                                    "5ms+2ms", "--trace-cap", "64KiB"});
+  REQUIRE(part.code == 0);
+  CHECK_THAT(part.err, ContainsSubstring("--trace-window chooses another part"));
+  for (const auto& event : nlohmann::json::parse(test::read_file(path)).at("traceEvents")) {
+    if (!event.contains("ts")) continue;
+    CHECK(event["ts"].get<double>() >= 5'000);
+    CHECK(event["ts"].get<double>() + event.value("dur", 0.0) <= 7'000);
+  }
+}
+
+TEST_CASE("a window or a cap that makes no sense is refused", "[cli]") {
+  const Scene scene;
+  const std::string output = "kind=perfetto,path=" + scene.path("trace.json");
+  const auto refused = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"run", scene.scenario};
+    args.insert(args.end(), more.begin(), more.end());
+    const auto result = test::spillway(args);
+    CHECK(result.code == 2);
+    return result.err;
+  };
+  for (const char* window : {"60", "0s", "1s+", "+1s", "1s+0s", "-1s", "1s+1s+1s", "1e300s"}) {
+    INFO(window);
+    CHECK_THAT(refused({"--output", output, "--trace-window", window}),
+               ContainsSubstring("--trace-window"));
+  }
+  CHECK_THAT(refused({"--output", output, "--trace-cap", "1KiB"}), ContainsSubstring("64KiB"));
+  CHECK_THAT(refused({"--output", output, "--trace-cap", "many"}),
+             ContainsSubstring("--trace-cap"));
+  CHECK_THAT(refused({"--trace-window", "60s"}), ContainsSubstring("kind=perfetto"));
+}
+
 // ---- requests as CSV
 
 TEST_CASE("--output kind=requests writes the columns of the contract", "[cli]") {
@@ -107,14 +151,15 @@ TEST_CASE("--output kind=requests writes the columns of the contract", "[cli]") 
   REQUIRE(lines.size() == 7);
   CHECK(lines[0] ==
         "request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens,"
-        "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason,due_s");
+        "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason,due_s,"
+        "queue_s,load_wait_s,load_s,recompute_s,step_s");
   CHECK(lines[1] ==
         "0,0.000000000,0.000000000,0.014003000,0.022095050,600,5,0,0,0,completed,,"
-        "0.000000000");
+        "0.000000000,0.000000000,0.000000000,0.000000000,0.000000000,0.014003000");
   // Block 0 holds 512 tokens, which the second request finds: 88 remain, 2 ms + 1.76 ms + 3 us.
   CHECK(lines[2] ==
         "1,0.100000000,0.100000000,0.103763000,0.111855050,600,5,512,0,0,completed,,"
-        "0.100000000");
+        "0.100000000,0.000000000,0.000000000,0.000000000,0.000000000,0.003763000");
 }
 
 TEST_CASE("--output kind=requests without a tier has no column for one", "[cli]") {
@@ -178,7 +223,7 @@ TEST_CASE("a malformed --output is refused", "[cli]") {
   const Scene scene;
   const std::string says = "--output: expected kind=KIND,path=FILE, found \"";
   for (const std::string text : {"requests", "kind=requests", "path=x", "kind=,path=x",
-                                 "kind=csv,path=", "kind=csv,file=x", ""}) {
+                                 "kind=csv,path=", "kind=csv,file=x"}) {
     refused({"run", scene.scenario, "--output", text}, 2, says + text + "\"");
   }
   refused({"run", scene.scenario, "--output", "kind=reqests,path=x"}, 2,
