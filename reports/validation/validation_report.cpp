@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "reports/format.hpp"
@@ -61,6 +62,21 @@ void add_origin(const json& c, Section& section) {
   }
 }
 
+/// How far each metric is off. No bars where the case compares none.
+Chart error_chart(const json& c) {
+  Chart chart;
+  chart.kind = ChartKind::kTornado;
+  chart.title = "Error by metric";
+  chart.x_label = "(simulated - measured) / measured, %";
+  for (const json& metric : c.at("metrics")) {
+    const double error = metric.at("error_percent");
+    chart.bars.push_back({text_at(metric, "name"), std::min(0.0, error), std::max(0.0, error),
+                          "simulated below measured", "simulated above measured"});
+  }
+  chart.note = "Bars to the right: the simulation says more than was measured; to the left, less.";
+  return chart;
+}
+
 Section case_section(const json& c) {
   Section section;
   section.heading = text_at(c, "name");
@@ -75,6 +91,7 @@ Section case_section(const json& c) {
     section.paragraphs.push_back("What the error hides: " + hides.get<std::string>());
   }
   section.tables = validation::case_tables(c, false);
+  if (Chart chart = error_chart(c); !chart.bars.empty()) section.charts.push_back(std::move(chart));
   for (const auto& note : c.at("notes")) {
     section.paragraphs.push_back("Note: " + note.get<std::string>());
   }
