@@ -203,6 +203,15 @@ json compute_json(const Scenario& s) {
     out["profile"] = c.profile->name;
     out["content_hash"] = c.digest;
     out["source"] = c.profile->source;
+    out["created"] = c.profile->created;
+    out["fits"] = json::array();
+    for (const FitScore& score : c.profile->scores) {
+      out["fits"].push_back({{"part", score.part},
+                             {"points", score.points},
+                             {"error_percent", score.mape},
+                             {"held_out", score.held_out},
+                             {"held_out_error_percent", score.held_out_mape}});
+    }
     return out;
   }
   const KernelSource source = kernel_coefficients(*s.gpu);
@@ -226,7 +235,16 @@ json compute_json(const Scenario& s) {
 json hardware_json(const HardwareChoice& h) {
   json gpus = json::array();
   for (const GpuFacts& gpu : h.machine.gpus) gpus.push_back(gpu.name);
-  return {{"name", h.name},
+  json fits = json::array();
+  for (const FitRecord& fit : h.fits) {
+    fits.push_back({{"part", fit.target},
+                    {"points", fit.cells},
+                    {"error_percent", fit.mape},
+                    {"held_out", fit.held_out},
+                    {"held_out_error_percent", fit.held_out_mape}});
+  }
+  return {{"fits", std::move(fits)},
+          {"name", h.name},
           {"path", h.path},
           {"created", h.created},
           {"content_hash", h.digest},
@@ -310,7 +328,9 @@ json plan_json(const PlanChoice& plan) {
               {"objective", name_of(plan.objective)},
               {"confidence", plan.confidence},
               {"replications", plan.replications},
-              {"sensitivity", plan.sensitivity}};
+              {"sensitivity", plan.sensitivity},
+              {"stress", plan.stress}};
+  if (plan.growth_per_month) out["growth_per_month"] = *plan.growth_per_month;
   for (const SearchAxis& axis : plan.search) out["search"][axis.key] = axis.values;
   if (plan.max_runs > 0) out["max_runs"] = plan.max_runs;
   if (!plan.round_to.empty()) out["round_to"] = plan.round_to;

@@ -162,4 +162,55 @@ struct Sensitivity {
   std::vector<std::string> notes;
 };
 
+/// What the traffic is like that a plan's cells ran on, before any replicate is drawn from it.
+struct PlanWorkload {
+  /// The results of a trace-stats document as JSON text: nothing here knows JSON. Its lists are
+  /// cut to what a drawing needs.
+  std::string stats;
+  double kv_bytes_per_block = 0;  ///< of one of its blocks, on all ranks of an engine together
+  std::uint64_t tenants = 0;      ///< of which `stats` names the largest
+};
+
+enum class StressOutcome : std::uint8_t {
+  kMet,
+  kMissed,
+  kDown,     ///< nothing is left that could serve: no run
+  kNotAsked  ///< `reason` says why
+};
+
+/// One thing that may happen to the judged cell, run once on the workload itself.
+struct StressRow {
+  std::string kind;    ///< as-is, forecast, peak, lost-host, cold-restart, storage, link
+  std::string name;    ///< "in 3 months", "peak x1.5"
+  std::string change;  ///< what the run changes, in words
+  StressOutcome outcome = StressOutcome::kNotAsked;
+  std::string target{};  ///< the tightest one, and whose; empty without a run
+  double value = 0;      ///< of what that target bounds
+  double limit = 0;      ///< of that target
+  bool at_least = false;
+  double margin = 0;     ///< distance to it as a share of it; negative where it is missed
+  std::string reason{};  ///< of what was not run
+};
+
+/// How long caches take to be of use again when they are emptied half-way through the workload.
+struct ColdRestart {
+  double from_s = 0;      ///< when they are emptied, since the first arrival
+  double warm_share = 0;  ///< of prompt tokens from caches behind that, had they not been
+  double cold_share = 0;  ///< of the same requests, on empty ones
+  /// Until what comes from caches is 90% of what would have; none: not before the workload ends.
+  std::optional<double> recovery_s;
+  std::vector<double> at_s;  ///< middles of stretches, since the restart
+  std::vector<double> warm;  ///< share of prompt tokens from caches in each
+  std::vector<double> cold;
+};
+
+struct PlanStress {
+  std::string cell;
+  double growth_per_month = 0;  ///< of the session rate, behind the forecast
+  bool growth_assumed = false;  ///< the scenario does not say
+  std::vector<StressRow> rows;  ///< as it is, then in the order asked
+  std::optional<ColdRestart> restart;
+  std::vector<std::string> notes;
+};
+
 }  // namespace spillway

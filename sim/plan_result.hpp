@@ -111,6 +111,8 @@ struct PlanResult {
   std::optional<PlanCost> cost;
   std::optional<PlanRegret> regret;  ///< over plan.demand
   std::optional<Sensitivity> sensitivity;
+  std::optional<PlanStress> stress;      ///< of the recommended cell, else the nearest
+  std::optional<PlanWorkload> workload;  ///< none: not known
   std::vector<std::string> notes;
 };
 

@@ -5,8 +5,10 @@
 #include "reports/plan/confidence_json.hpp"
 #include "reports/plan/cost_json.hpp"
 #include "reports/plan/judgement_json.hpp"
+#include "reports/plan/plan_workload.hpp"
 #include "reports/plan/point_json.hpp"
 #include "reports/plan/sensitivity_json.hpp"
+#include "reports/plan/stress_json.hpp"
 
 namespace spillway {
 
@@ -70,6 +72,8 @@ json to_json(const PlanResult& plan) {
   if (plan.cost) out["cost"] = to_json(*plan.cost);
   if (plan.regret) out["regret"] = to_json(*plan.regret);
   if (plan.sensitivity) out["sensitivity"] = to_json(*plan.sensitivity);
+  if (plan.stress) out["stress"] = to_json(*plan.stress);
+  if (plan.workload) out["workload"] = to_json(*plan.workload);
   return out;
 }
 
@@ -107,6 +111,8 @@ PlanResult plan_from_json(const json& j) {
   if (j.contains("cost")) plan.cost = cost_from_json(j.at("cost"));
   if (j.contains("regret")) plan.regret = regret_from_json(j.at("regret"));
   if (j.contains("sensitivity")) plan.sensitivity = sensitivity_from_json(j.at("sensitivity"));
+  if (j.contains("stress")) plan.stress = stress_from_json(j.at("stress"));
+  if (j.contains("workload")) plan.workload = workload_from_json(j.at("workload"));
   return plan;
 }
 

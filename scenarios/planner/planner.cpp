@@ -12,6 +12,7 @@
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/consequences.hpp"
 #include "scenarios/planner/judgement/judgement.hpp"
+#include "scenarios/planner/plan_workload.hpp"
 #include "scenarios/planner/selection/selection.hpp"
 #include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
@@ -52,6 +53,7 @@ class Planner {
     }
     add_consequences(result, space_, trials_, prices_, replication(), runner_);
     judge(result, space_, runner_.workload(first()), trials_, replication());
+    result.workload = plan_workload(first(), runner_.workload(first()));
     if (result.undecided) result.verdict = undecided_verdict();
     for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
     return std::move(out_);
@@ -357,6 +359,9 @@ PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
       make_search_space(std::move(variants),
                         [&](const Scenario& s) -> const Workload& { return runner.workload(s); });
   nlohmann::json inputs = scenario_inputs(base, runner.workload(space.variants.front().scenario));
+  if (const auto changes = source.assignments(); !changes.empty()) {
+    inputs["scenario"]["set"] = changes;
+  }
   PlanOutcome out = Planner(std::move(space), runner, options.other_recordings).plan();
   out.inputs = std::move(inputs);
   return out;

@@ -17,9 +17,9 @@ namespace {
 using Names = std::string_view;
 
 constexpr Names kSloKeys[] = {"metric", "max", "min", "tenant"};
-constexpr Names kPlanKeys[] = {"tier",       "sizes",        "search",     "objective",
-                               "confidence", "replications", "max_runs",   "round_to",
-                               "prices",     "demand",       "sensitivity"};
+constexpr Names kPlanKeys[] = {
+    "tier",     "sizes",  "search", "objective",   "confidence", "replications",    "max_runs",
+    "round_to", "prices", "demand", "sensitivity", "stress",     "growth_per_month"};
 constexpr Names kDemandKeys[] = {"name", "growth"};
 constexpr Names kSweepKeys[] = {"vary", "replications"};
 constexpr Names kFleetKeys[] = {"replicas"};
@@ -168,6 +168,8 @@ void read_plan(const ObjectReader& top, Scenario& s) {
     out.demand.push_back(std::move(demand));
   }
   out.sensitivity = plan->boolean("sensitivity").value_or(true);
+  out.stress = plan->boolean("stress").value_or(out.sensitivity);
+  out.growth_per_month = plan->number("growth_per_month", 0, 1);
   s.plan = std::move(out);
 }
 

@@ -3,10 +3,10 @@
 
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/outputs.hpp"
-#include "scenarios/commands/trace/stats_document.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/resolved.hpp"
+#include "scenarios/trace_stats_document.hpp"
 #include "traces/formats/rate_table.hpp"
 #include "traces/stats/trace_stats.hpp"
 

@@ -8,6 +8,8 @@
 #include "scenarios/planner/consequences/counterfactuals.hpp"
 #include "scenarios/planner/consequences/regret.hpp"
 #include "scenarios/planner/consequences/sensitivity.hpp"
+#include "scenarios/planner/consequences/stress.hpp"
+#include "scenarios/planner/judgement/plan_facts.hpp"
 
 namespace spillway {
 
@@ -57,22 +59,7 @@ class Consequences {
         prices_(prices ? &*prices : nullptr),
         runner_(runner),
         replicates_(replicates_of(plan, trials)) {
-    const auto at = static_cast<std::size_t>(std::max(0, plan.recommended));
-    const Scenario& scenario = space.cells[at].scenario;
-    WhatIfSource source;
-    source.replicate = [&runner, &scenario](std::uint32_t r) -> const Workload& {
-      return runner.replicate(scenario, r);
-    };
-    source.seed = scenario.seed;
-    source.seed_of = [&runner, &scenario](std::uint32_t r) {
-      return r == kWorkloadItself ? scenario.seed : runner.replicates(scenario).seed(r);
-    };
-    run_ = what_if_runs(
-        source, runner.threads(),
-        [&runner] {
-          if (runner.out_of_time()) throw OutOfTime();
-        },
-        [&runner] { runner.ran_one(); });
+    run_ = runs_of(space.cells[static_cast<std::size_t>(std::max(0, plan.recommended))].scenario);
   }
 
   void add(Replication replication) {
@@ -82,14 +69,35 @@ class Consequences {
     const std::uint64_t factors = choice_.sensitivity && plan_.recommended >= 0
                                       ? sensitivity_budget(runner_.done() + demands)
                                       : 0;
+    const std::uint64_t events = choice_.stress ? kStressRuns : 0;
     // The demands are asked before the rest, so what they leave of a budget is the others'.
-    runner_.expect(capped(demands + factors));
+    runner_.expect(capped(demands + factors + events));
     if (demands > 0) add_regret();
     if (factors > 0) add_sensitivity(factors);
     if (plan_.recommended < 0) add_counterfactuals();
+    if (events > 0) add_stress();
   }
 
  private:
+  /// On replicates of the workload of `scenario`.
+  WhatIfBatch runs_of(const Scenario& scenario) {
+    TrialRunner& runner = runner_;
+    WhatIfSource source;
+    source.replicate = [&runner, &scenario](std::uint32_t r) -> const Workload& {
+      return runner.replicate(scenario, r);
+    };
+    source.seed = scenario.seed;
+    source.seed_of = [&runner, &scenario](std::uint32_t r) {
+      return r == kWorkloadItself ? scenario.seed : runner.replicates(scenario).seed(r);
+    };
+    return what_if_runs(
+        source, runner.threads(),
+        [&runner] {
+          if (runner.out_of_time()) throw OutOfTime();
+        },
+        [&runner] { runner.ran_one(); });
+  }
+
   /// Without a budget.
   std::uint64_t demand_runs() const {
     return choice_.demand.size() * space_.cells.size() * replicates_.size();
@@ -162,6 +170,25 @@ class Consequences {
     }
   }
 
+  void add_stress() {
+    const int at = judged_point(plan_);
+    // A plan that a budget ended has said so, and of a cell that cannot be judged nothing is known.
+    if (plan_.undecided && (runner_.out_of_time() || left().value_or(2) < 2)) return;
+    if (at < 0 || plan_.points[static_cast<std::size_t>(at)].cold_limited) return;
+    if (!allowed("What may happen to the service is", 2)) return;
+    runner_.begin("forecasts and losses");
+    runner_.expect(capped(kStressRuns));
+    const Scenario& scenario = space_.cells[static_cast<std::size_t>(at)].scenario;
+    try {
+      plan_.stress =
+          find_stress({cells_of(plan_, space_), at, runs_of(scenario), runner_.workload(scenario),
+                       choice_.growth_per_month, left().value_or(0)});
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back(
+          "What may happen to the service is left out: the time budget ended amid its runs");
+    }
+  }
+
   PlanResult& plan_;
   const SearchSpace& space_;
   const PlanChoice& choice_;
@@ -202,6 +229,7 @@ std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs) {
   const std::uint64_t each = plan.replications > 1 ? kMostReplicates : 1;
   std::uint64_t out = plan.demand.size() * space.cells.size() * each;
   if (plan.sensitivity) out += sensitivity_budget(runs + out);
+  if (plan.stress) out += kStressRuns;
   if (plan.max_runs == 0) return out;
   return std::min(out, plan.max_runs - std::min(plan.max_runs, runs));
 }

@@ -25,8 +25,8 @@ std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
 /// allowed, of which it seldom takes all.
 std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs);
 
-/// Fills cost, regret, sensitivity and counterfactuals of `plan`, whose cells are judged. Keeps to
-/// plan.max_runs and to the runner's time, and notes what was left out for want of either.
+/// Fills cost, regret, sensitivity, counterfactuals and stress of `plan`, whose cells are judged.
+/// Keeps to plan.max_runs and to the runner's time, and notes what was left out for want of either.
 /// `replication` is how the trials' replicates are related.
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
                       const std::optional<Prices>& prices, Replication replication,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "scenarios/planner/selection/target_margin.hpp"
 #include "sim/error.hpp"
+#include "traces/reshape/workload_rows.hpp"
 
 namespace spillway {
 
@@ -42,14 +44,28 @@ class ScaledCost final : public StepCost {
   std::int64_t parts_;
 };
 
-using Key = std::tuple<std::uint32_t, double, double, double, double>;
+using Key = std::tuple<std::uint32_t, double, double, double, double, std::uint32_t>;
 
 Key key_of(const WhatIf& run) {
   const GrowthChoice& g = run.growth;
-  return {run.replicate, g.rate, g.context, g.reuse, g.tenants};
+  return {run.replicate, g.rate, g.context, g.reuse, g.tenants, run.skip};
 }
 
-/// A grown replicate, made by the first run that needs it and dropped after the last.
+/// Whether it runs on another workload than the replicate as it is.
+bool reshaped(const WhatIf& run) {
+  return run.growth.any() || run.skip > 0;
+}
+
+Workload reshape(const WhatIf& run, const Workload& workload, std::uint64_t seed) {
+  if (run.skip == 0) return grown(workload, run.growth, seed);
+  KV_ASSERT(!run.growth.any(), "a workload that grows and is cut");
+  KV_ASSERT(run.skip < workload.size(), "{} of {} requests left out", run.skip, workload.size());
+  std::vector<std::uint32_t> rows(workload.size() - run.skip);
+  std::iota(rows.begin(), rows.end(), run.skip);
+  return select_rows(workload, rows);
+}
+
+/// A replicate grown or cut, made by the first run that needs it and dropped after the last.
 struct Grown {
   std::once_flag once;
   std::optional<Workload> workload;
@@ -65,6 +81,7 @@ WhatIfAnswer answer(const WhatIf& run, const Workload& workload, const WhatIfSou
       return make_scaled_cost(run.scenario.make_cost(), run.compute_time);
     };
   }
+  if (run.watch != nullptr) options.simulation.observers.push_back(run.watch);
   Scenario scenario = run.scenario;
   if (source.seed_of) {
     scenario.seed = scenario.workload.arrival.seed = source.seed_of(run.replicate);
@@ -123,7 +140,7 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
           done = std::move(done)](std::span<const WhatIf> runs) {
     std::vector<Key> keys;
     for (const WhatIf& run : runs) {
-      if (run.growth.any()) keys.push_back(key_of(run));
+      if (reshaped(run)) keys.push_back(key_of(run));
     }
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
@@ -133,17 +150,17 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
       return made[static_cast<std::size_t>(at - keys.begin())];
     };
     for (const WhatIf& run : runs) {
-      if (run.growth.any()) ++slot(run).users;
+      if (reshaped(run)) ++slot(run).users;
     }
     std::vector<WhatIfAnswer> out(runs.size());
     parallel_for(runs.size(), threads, [&](std::size_t i) {
       const WhatIf& run = runs[i];
       if (before) before();
       try {
-        if (run.growth.any()) {
+        if (reshaped(run)) {
           Grown& mine = slot(run);
           std::call_once(mine.once, [&] {
-            mine.workload = grown(source.replicate(run.replicate), run.growth, source.seed);
+            mine.workload = reshape(run, source.replicate(run.replicate), source.seed);
           });
           out[i] = answer(run, *mine.workload, source);
         } else {
@@ -152,7 +169,7 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
       } catch (const InputError& error) {
         out[i].refused = error.what();
       }
-      if (run.growth.any() && --slot(run).users == 0) slot(run).workload.reset();
+      if (reshaped(run) && --slot(run).users == 0) slot(run).workload.reset();
       if (done) done();
     });
     return out;

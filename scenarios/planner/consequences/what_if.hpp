@@ -13,6 +13,7 @@
 
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/observer.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
@@ -31,6 +32,8 @@ struct WhatIf {
   double compute_time = 1;  ///< multiplies every step's time
   std::uint32_t replicate = 0;
   bool verdict_only = false;  ///< may stop once a target can no longer be met
+  std::uint32_t skip = 0;     ///< so many requests at the beginning are left out
+  Observer* watch = nullptr;  ///< sees the run, from one thread; outlives the batch
 };
 
 /// A trial, or why there can be none (a request that fits no pool, a block size that does not

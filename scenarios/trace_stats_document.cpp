@@ -1,4 +1,4 @@
-#include "scenarios/commands/trace/stats_document.hpp"
+#include "scenarios/trace_stats_document.hpp"
 
 namespace spillway {
 
