@@ -1,13 +1,178 @@
 // Page 2: the traffic that the answer is about.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/format.hpp"
 #include "reports/plan/pages/pages.hpp"
+#include "reports/plan/plan_parts.hpp"
+#include "reports/plan/plan_workload.hpp"
+#include "reports/plan/standing.hpp"
 #include "reports/sections.hpp"
+#include "reports/trace/trace_parts.hpp"
 
 namespace spillway {
 
-Section workload_page(const PlanResult&, const Provenance& provenance) {
-  Section page = setup_section(provenance);
+namespace {
+
+using nlohmann::json;
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+void add_chart(Section& section, Chart chart) {
+  if (!chart.series.empty() || !chart.cells.empty()) section.charts.push_back(std::move(chart));
+}
+
+double speed_of(const Provenance& p) {
+  const json none = json::object();
+  const json configuration = p.inputs.is_object() ? p.inputs.value("configuration", none) : none;
+  const json workload = configuration.value("workload", none);
+  return workload.is_object() ? workload.value("speed", 1.0) : 1.0;
+}
+
+std::string duration(double seconds) {
+  if (seconds >= 2 * 86400) return format_real(seconds / 86400) + " days";
+  if (seconds >= 2 * 3600) return format_real(seconds / 3600) + " h";
+  if (seconds >= 120) return format_real(seconds / 60) + " min";
+  return format_real(seconds) + " s";
+}
+
+void add_facts(const json& stats, double speed, Section& page) {
+  const double rate = stats.at("requests_per_s");
+  page.facts.push_back({"Requests", format_count(stats.at("requests").get<std::uint64_t>()),
+                        "over " + duration(stats.at("span_s").get<double>()) + ", as recorded"});
+  page.facts.push_back(
+      {"Rate", fmt::format("{} requests/s", format_real(rate)),
+       speed == 1 ? fmt::format("{} in the busiest minute",
+                                format_real(stats.at("peak_requests_per_s").get<double>()))
+                  : fmt::format("as recorded; played at {} times that", format_real(speed))});
+  page.facts.push_back(
+      {"Prompt", format_real(stats.at("input_tokens").at("mean").get<double>()) + " tokens",
+       fmt::format("on average, with answers of {}",
+                   format_real(stats.at("output_tokens").at("mean").get<double>()))});
+  if (stats.contains("reuse")) {
+    page.facts.push_back({"Repeated", format_percent(stats.at("infinite_cache_hit_ratio")),
+                          "of prompt blocks appeared in an earlier prompt: no cache gains more "
+                          "from prompts"});
+  }
+  const json& over_time = stats.at("stationarity");
+  page.facts.push_back({"Over time", over_time.at("verdict").get<std::string>(),
+                        over_time.at("reason").get<std::string>()});
+}
+
+/// What was simulated at each size, in the curve's terms.
+ChartSeries simulated(const PlanResult& plan, const PlanPoint& shown) {
+  ChartSeries out{"simulated, all caches, at each size tried", {}, {}};
+  for (const PlanPoint& point : plan.points) {
+    const double bytes = cache_bytes(point);
+    if (point.values != shown.values || !std::isfinite(bytes) || bytes <= 0) continue;
+    if (!out.x.empty() && bytes / kGiB <= out.x.back()) continue;  // HBM is still the larger
+    out.x.push_back(bytes / kGiB);
+    out.y.push_back(100 * cached_share(point.run));
+  }
+  return out;
+}
+
+/// The recommended cell, or the one that an undecided plan speaks for, else the first.
+const PlanPoint* shown_point(const PlanResult& plan) {
+  const int at = plan.recommended >= 0 ? plan.recommended : std::max(0, plan.provisional);
+  const auto index = static_cast<std::size_t>(at);
+  return index < plan.points.size() ? &plan.points[index] : nullptr;
+}
+
+Chart reuse_chart(const PlanResult& plan) {
+  Chart chart;
+  chart.title = "What a cache of a size can supply";
+  chart.x_label = "GiB of KV";
+  chart.y_label = "% of prompt blocks";
+  std::optional<ChartSeries> curve = reuse_over_bytes(plan);
+  if (!curve) return chart;
+  for (double& x : curve->x) x /= kGiB;
+  chart.log_x = true;
+  chart.points = true;
+  const double first = curve->x.front();
+  const double infinite = curve->y.back();
+  chart.limits.emplace_back("cache without bound", infinite);
+  chart.series.push_back(*std::move(curve));
+  chart.note = fmt::format(
+      "A least-recently-used cache without bound hits {:.1f}% of the prompt blocks.", infinite);
+  const PlanPoint* shown = shown_point(plan);
+  if (shown == nullptr || shown->run.tiers.empty()) return chart;
+  const double hbm = static_cast<double>(shown->run.tiers[0].capacity_bytes) / kGiB;
+  const double all = cache_bytes(*shown) / kGiB;
+  if (hbm > first) chart.regions.push_back({"fits HBM", first, hbm});
+  if (std::isfinite(all) && all > std::max(hbm, first)) {
+    chart.regions.push_back(
+        {fmt::format("fits {} at {}", plan.tier, shown->capacity), std::max(hbm, first), all});
+  }
+  ChartSeries tried = simulated(plan, *shown);
+  if (!tried.x.empty()) {
+    chart.series.push_back(std::move(tried));
+    chart.note +=
+        " Simulated points count prompt tokens, find answers again too, and let HBM and "
+        "the tier below it hold copies of the same.";
+  }
+  return chart;
+}
+
+Section part_of(const char* heading) {
+  Section part;
+  part.heading = heading;
+  return part;
+}
+
+void add_traffic(const PlanResult& plan, const json& stats, Section& page) {
+  Section arrivals = arrivals_section(stats);
+  arrivals.heading = "Arrivals and lengths";
+  add_chart(arrivals, rate_heatmap(stats));
+  add_chart(arrivals, lengths_chart(stats));
+  page.parts.push_back(std::move(arrivals));
+  Section reuse = reuse_section(stats);
+  reuse.heading = "Reuse";
+  add_chart(reuse, reuse_chart(plan));
+  add_chart(reuse, working_set_chart(stats, plan.workload->kv_bytes_per_block));
+  page.parts.push_back(std::move(reuse));
+  Section clients = clients_section(stats, plan.workload->tenants);
+  clients.heading = "Sessions and tenants";
+  if (clients.tables.empty() && clients.paragraphs.empty()) {
+    clients.paragraphs.emplace_back("The trace names neither sessions nor tenants.");
+  }
+  page.parts.push_back(std::move(clients));
+}
+
+}  // namespace
+
+Section workload_page(const PlanResult& plan, const Provenance& provenance) {
+  Section page;
   page.id = "workload";
   page.heading = "Workload";
+  Section setup = setup_section(provenance);
+  setup.heading = "What it was played on";
+  if (!plan.workload) {
+    page.paragraphs.emplace_back("This result does not say what its traffic is like.");
+    page.parts.push_back(std::move(setup));
+    return page;
+  }
+  const json stats = json::parse(plan.workload->stats);
+  const double speed = speed_of(provenance);
+  add_facts(stats, speed, page);
+  page.paragraphs.push_back(fmt::format(
+      "The answer holds for traffic like this{}. Figures here are of the recording itself{}.",
+      plan.confidence ? ", of which replicates were drawn" : "",
+      speed == 1
+          ? ""
+          : fmt::format(": the plan plays it at {} times the recorded rate", format_real(speed))));
+  Section source = part_of("Source");
+  const json none = json::object();
+  const json trace = provenance.inputs.is_object() ? provenance.inputs.value("trace", none) : none;
+  Table table = source_table(trace, stats);
+  if (trace.contains("name")) {
+    table.rows.insert(table.rows.begin(), {"trace", trace.at("name").get<std::string>()});
+  }
+  source.tables.push_back(std::move(table));
+  page.parts.push_back(std::move(source));
+  add_traffic(plan, stats, page);
+  page.parts.push_back(std::move(setup));
   return page;
 }
 

@@ -1,0 +1,150 @@
+#include "reports/plan/falsifiers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+#include "sim/busiest_link.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr double kSlowLink = 0.8;    // of what a link was taken to carry: slower than calibrated
+constexpr double kBlocksOff = 0.02;  // of the KV blocks: beyond it the memory is not as computed
+
+class Falsifiers {
+ public:
+  Falsifiers(const PlanResult& plan, const Provenance& provenance, const PlanPoint& point)
+      : plan_(plan), point_(point), run_(point.run) {
+    if (provenance.inputs.is_object()) {
+      configuration_ = provenance.inputs.value("configuration", json::object());
+    }
+    if (!configuration_.is_object()) configuration_ = json::object();
+  }
+
+  Table table() {
+    out_.title = fmt::format("The plan for {} is wrong if",
+                             point_.name.empty() ? point_.capacity : point_.name);
+    out_.header = {"measured", "the plan says", "it is wrong if", "then look at"};
+    add_targets();
+    add_blocks();
+    add_hits();
+    add_links();
+    add_limits();
+    return std::move(out_);
+  }
+
+ private:
+  void add(std::string what, std::string said, std::string wrong, std::string look) {
+    out_.rows.push_back({std::move(what), std::move(said), std::move(wrong), std::move(look)});
+  }
+
+  std::string load() const {
+    return fmt::format("at {} requests/s", format_real(run_.request_throughput));
+  }
+
+  void add_targets() {
+    const auto row = [&](const std::string& name, double value, double target, bool at_least) {
+      add(name, format_real(value),
+          fmt::format("{} {} {}", at_least ? "below" : "above", format_real(target), load()),
+          "the stages of the time to first token: which one is longer than planned");
+    };
+    if (!point_.targets.empty()) {
+      for (const TargetEstimate& t : point_.targets) {
+        row(t.label(), t.value, t.target, t.at_least);
+      }
+      return;
+    }
+    for (const SloResult& s : run_.slo) {
+      row(target_label(s.name, s.tenant), s.value, s.target, s.at_least);
+    }
+  }
+
+  void add_blocks() {
+    const auto engine = configuration_.find("engine");
+    if (engine == configuration_.end() || !engine->is_object()) return;
+    const std::uint64_t blocks = engine->value("num_gpu_blocks", std::uint64_t{0});
+    const std::uint64_t tokens = engine->value("block_tokens", std::uint64_t{0});
+    if (blocks < 2 || tokens == 0) return;
+    const std::uint64_t all = (blocks - 1) * tokens;
+    add("tokens of KV that the engine finds room for (in its log at start)", format_count(all),
+        fmt::format(
+            "off by more than {}: below {}", format_percent(kBlocksOff),
+            format_count(static_cast<std::uint64_t>(static_cast<double>(all) * (1 - kBlocksOff)))),
+        "memory of the GPU that something else takes");
+  }
+
+  /// The next smaller size that is not known to do; its share of hits is where this one stops
+  /// being worth its price.
+  const PlanPoint* below() const {
+    if (plan_.infeasible_max < 0) return nullptr;
+    return &plan_.points.at(static_cast<std::size_t>(plan_.infeasible_max));
+  }
+
+  void add_hits() {
+    const double share = cached_share(run_);
+    if (share <= 0) return;
+    const PlanPoint* smaller = below();
+    const double other = smaller == nullptr ? 0 : cached_share(smaller->run);
+    const bool apart = smaller != nullptr && other < share;
+    add("prompt tokens from caches, in steady traffic", format_percent(share),
+        apart ? fmt::format("no more than {}, which {} gives too", format_percent(other),
+                            smaller->capacity)
+              : fmt::format("below {}", format_percent(0.9 * share)),
+        "whether prefixes are routed to the instance that holds them, and whether the traffic "
+        "still repeats itself");
+  }
+
+  void add_links() {
+    for (const LinkResult& link : run_.links) {
+      if (link.capacity_bytes_per_s <= 0 || link.transfers == 0) continue;
+      add(fmt::format("rate of large copies, {}", link.name),
+          fmt::format("{:.1f} GB/s, busy {} of the time", link.capacity_bytes_per_s / 1e9,
+                      format_percent(link.busy_fraction)),
+          fmt::format("below {:.1f} GB/s, or busy above {}",
+                      kSlowLink * link.capacity_bytes_per_s / 1e9,
+                      format_percent(std::min(1.0, std::max(0.1, 2 * link.busy_fraction)))),
+          "the link's width and generation under load, pinning, the NUMA node");
+    }
+  }
+
+  /// What sensitivity found to change the recommendation.
+  void add_limits() {
+    if (!plan_.sensitivity) return;
+    for (const SensitivityRow& row : plan_.sensitivity->rows) {
+      const bool rate = row.factor == "arrival rate";
+      const auto value = [&](double factor) {
+        return rate ? fmt::format("{} requests/s", format_real(factor * run_.request_throughput))
+                    : fmt::format("{} times what it is", format_real(factor));
+      };
+      if (row.changes_above) {
+        add(row.factor, rate ? value(1) : "as recorded", "above " + value(*row.changes_above),
+            "the page of sensitivity: the size that is needed then");
+      }
+      if (row.changes_below) {
+        add(row.factor, rate ? value(1) : "as it is", "below " + value(*row.changes_below),
+            "the page of sensitivity: the size that is needed then");
+      }
+    }
+  }
+
+  const PlanResult& plan_;
+  const PlanPoint& point_;
+  const RunResult& run_;
+  json configuration_ = json::object();
+  Table out_;
+};
+
+}  // namespace
+
+Table falsifiers_table(const PlanResult& plan, const Provenance& provenance) {
+  const int at = plan.recommended >= 0 ? plan.recommended : plan.provisional;
+  if (at < 0 || static_cast<std::size_t>(at) >= plan.points.size()) return {};
+  return Falsifiers(plan, provenance, plan.points[static_cast<std::size_t>(at)]).table();
+}
+
+}  // namespace spillway

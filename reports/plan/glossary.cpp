@@ -1,0 +1,111 @@
+#include "reports/plan/glossary.hpp"
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+
+using Use = bool (*)(const PlanResult&);
+
+bool always(const PlanResult&) {
+  return true;
+}
+bool has_links(const PlanResult& plan) {
+  return std::any_of(plan.points.begin(), plan.points.end(),
+                     [](const PlanPoint& p) { return !p.run.links.empty(); });
+}
+bool has_storage(const PlanResult& plan) {
+  return std::any_of(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
+    return std::any_of(p.run.tiers.begin(), p.run.tiers.end(),
+                       [](const TierResult& tier) { return !tier.kind.empty(); });
+  });
+}
+bool has_itl(const PlanResult& plan) {
+  return std::any_of(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
+    return std::any_of(p.targets.begin(), p.targets.end(), [](const TargetEstimate& t) {
+      return t.name.find("itl") != std::string::npos;
+    });
+  });
+}
+bool has_knee(const PlanResult& plan) {
+  return plan.knee >= 0;
+}
+bool replicated(const PlanResult& plan) {
+  return plan.confidence.has_value();
+}
+bool has_regret(const PlanResult& plan) {
+  return plan.regret.has_value();
+}
+bool has_sensitivity(const PlanResult& plan) {
+  return plan.sensitivity.has_value();
+}
+bool has_cost(const PlanResult& plan) {
+  return plan.cost && !plan.cost->cells.empty();
+}
+bool has_workload(const PlanResult& plan) {
+  return plan.workload.has_value();
+}
+bool has_cold(const PlanResult& plan) {
+  return std::any_of(plan.points.begin(), plan.points.end(),
+                     [](const PlanPoint& p) { return p.cold_limited; });
+}
+
+struct Term {
+  const char* name;
+  const char* meaning;
+  Use used = always;
+};
+
+constexpr Term kTerms[] = {
+    {"attainment", "Share of requests that meet every latency target."},
+    {"block", "The unit in which an engine keeps KV: so many tokens of one prompt."},
+    {"cell", "One size together with one choice of every searched setting."},
+    {"cold-limited", "The trace is too short to fill the tier, so that its run shows a cold cache.",
+     has_cold},
+    {"D2H, H2D", "Copies from the GPU's memory to the host's, and back.", has_links},
+    {"E2E", "End to end: from a request's arrival at the server to its last token."},
+    {"front", "Cells that attain more than every cheaper one.", has_cost},
+    {"goodput", "Requests per second that meet every latency target."},
+    {"HBM", "The GPU's own memory. What weights and activations leave of it holds KV."},
+    {"headroom", "How far a figure may move before its target is missed."},
+    {"ITL", "Inter-token latency: each gap between two tokens of an answer.", has_itl},
+    {"knee", "The size beyond which a larger tier gains little.", has_knee},
+    {"KV",
+     "Keys and values of attention: what an engine keeps of each token so as not to compute "
+     "it again."},
+    {"margin",
+     "Distance of a figure to its target, as a share of the target; below 0 it is missed.",
+     has_sensitivity},
+    {"p50, p90, p99", "Half, 90% and 99% of the requests take at most so long."},
+    {"preemption", "A running request gives up its blocks for want of room, and starts again."},
+    {"prefix hit", "Tokens at the beginning of a prompt whose KV is still in some tier."},
+    {"regret", "By how much a cell falls behind the best one for a demand.", has_regret},
+    {"replicate", "Another draw of the same traffic: its sessions drawn again, or another seed.",
+     replicated},
+    {"reuse curve", "What share of block references a cache of each size would hit.", has_workload},
+    {"SLO", "Service level objective: the targets of the scenario, all of them together."},
+    {"stationary",
+     "Staying alike while it lasts: rates, lengths and hits drift no more than chance.",
+     has_workload},
+    {"storage", "Tiers behind host memory: drives, shared file systems, object stores.",
+     has_storage},
+    {"tier", "A place that keeps KV: HBM, host DRAM, and what lies behind."},
+    {"TPOT", "Time per output token: from the first token to the last, by token."},
+    {"TTFT", "Time to first token, from a request's arrival at the server."},
+    {"working set", "Distinct blocks that requests name within a stretch of time.", has_workload},
+};
+
+}  // namespace
+
+Table glossary(const PlanResult& plan) {
+  Table table;
+  table.title = "Glossary";
+  table.header = {"term", "meaning"};
+  for (const Term& term : kTerms) {
+    if (term.used(plan)) table.rows.push_back({term.name, term.meaning});
+  }
+  return table;
+}
+
+}  // namespace spillway
