@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 #include "sim/busiest_link.hpp"
 
 namespace spillway {
@@ -19,12 +20,10 @@ constexpr double kBlocksOff = 0.02;  // of the KV blocks: beyond it the memory i
 class Falsifiers {
  public:
   Falsifiers(const PlanResult& plan, const Provenance& provenance, const PlanPoint& point)
-      : plan_(plan), point_(point), run_(point.run) {
-    if (provenance.inputs.is_object()) {
-      configuration_ = provenance.inputs.value("configuration", json::object());
-    }
-    if (!configuration_.is_object()) configuration_ = json::object();
-  }
+      : plan_(plan),
+        point_(point),
+        run_(point.run),
+        engine_(object_at(object_at(provenance.inputs, "configuration"), "engine")) {}
 
   Table table() {
     out_.title = fmt::format("The plan for {} is wrong if",
@@ -65,10 +64,8 @@ class Falsifiers {
   }
 
   void add_blocks() {
-    const auto engine = configuration_.find("engine");
-    if (engine == configuration_.end() || !engine->is_object()) return;
-    const std::uint64_t blocks = engine->value("num_gpu_blocks", std::uint64_t{0});
-    const std::uint64_t tokens = engine->value("block_tokens", std::uint64_t{0});
+    const std::uint64_t blocks = engine_.value("num_gpu_blocks", std::uint64_t{0});
+    const std::uint64_t tokens = engine_.value("block_tokens", std::uint64_t{0});
     if (blocks < 2 || tokens == 0) return;
     const std::uint64_t all = (blocks - 1) * tokens;
     add("tokens of KV that the engine finds room for (in its log at start)", format_count(all),
@@ -135,7 +132,7 @@ class Falsifiers {
   const PlanResult& plan_;
   const PlanPoint& point_;
   const RunResult& run_;
-  json configuration_ = json::object();
+  json engine_;
   Table out_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 
 namespace spillway {
 
@@ -15,12 +16,8 @@ using nlohmann::json;
 /// The configuration, with what the cell's searched values put in its place.
 class Setup {
  public:
-  Setup(const Provenance& provenance, const PlanPoint* point) : point_(point) {
-    if (provenance.inputs.is_object()) {
-      root_ = provenance.inputs.value("configuration", json::object());
-    }
-    if (!root_.is_object()) root_ = json::object();
-  }
+  Setup(const Provenance& provenance, const PlanPoint* point)
+      : point_(point), root_(object_at(provenance.inputs, "configuration")) {}
 
   bool has(const char* part) const { return root_.contains(part) && root_[part].is_object(); }
   const json& root() const { return root_; }
@@ -63,7 +60,7 @@ class Setup {
 
  private:
   const PlanPoint* point_;
-  json root_ = json::object();
+  json root_;
 };
 
 std::string times(std::uint32_t count, const char* what, double bytes) {

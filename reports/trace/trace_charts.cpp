@@ -70,7 +70,7 @@ TimeGrid grid_of(double span_s, double interval_s) {
     out.days = true;
     out.row_s = kDay;
     out.column_s = even_part(kDay, std::max(kHour, interval_s), kHour);
-    const auto days = static_cast<std::size_t>(span_s / kDay) + 1;
+    const auto days = static_cast<std::size_t>(std::ceil(span_s / kDay));
     out.days_a_row = (days + kMostRows - 1) / kMostRows;
   } else if (span_s >= 4 * kHour) {
     out.row_s = kHour;
@@ -127,10 +127,10 @@ Chart rate_heatmap(const json& stats) {
   Chart chart = chart_of("When requests arrive", "", "");
   chart.kind = ChartKind::kHeatmap;
   chart.unit = "requests/min";
-  if (counts.size() < 5 || interval_s <= 0) return chart;  // nothing to tell apart
+  if (counts.size() < 5 || interval_s <= 0 || span_s <= 0) return chart;  // nothing to tell apart
   const TimeGrid grid = grid_of(span_s, interval_s);
-  const std::size_t rows =
-      static_cast<std::size_t>(span_s / grid.row_s / static_cast<double>(grid.days_a_row)) + 1;
+  const double row_s = grid.row_s * static_cast<double>(grid.days_a_row);
+  const auto rows = static_cast<std::size_t>(std::ceil(span_s / row_s));
   if (rows > 4 * kMostRows) return chart;  // a span that does not go with the intervals
   std::vector<std::vector<double>> requests(rows, std::vector<double>(grid.columns, 0));
   std::vector<std::vector<double>> minutes = requests;

@@ -68,7 +68,7 @@ std::vector<std::string> paths_of(const std::vector<Output>& outputs) {
 
 Provenance provenance_of(const Document& document, const std::string& scenario) {
   return {scenario, document.inputs, document.warnings, digest_of(document.results),
-          fmt::format("spillway {}", SPILLWAY_VERSION)};
+          tool_name(tool_info())};
 }
 
 void write_results(const Document& document, const Report& full, const Report& summary,

@@ -47,8 +47,7 @@ Report build(const JsonSource& source) {
     p.inputs = inputs;
     p.warnings = root.at("warnings").get<std::vector<std::string>>();
     p.digest = root.at("digest");
-    p.tool = fmt::format("{} {}", root.at("tool").at("name").get<std::string>(),
-                         root.at("tool").at("version").get<std::string>());
+    p.tool = tool_name(root.at("tool"));
     if (p.digest != digest_of(root.at("results"))) {
       p.warnings.insert(p.warnings.begin(),
                         "the results do not match their digest: edited by hand?");

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 #include "reports/plan/glossary.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/standing.hpp"
@@ -58,18 +59,6 @@ std::string quoted(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
-}
-
-json object_at(const json& from, const char* key) {
-  if (!from.is_object()) return json::object();
-  const auto at = from.find(key);
-  return at != from.end() && at->is_object() ? *at : json::object();
-}
-
-std::string text_at(const json& from, const char* key) {
-  const auto at = from.find(key);
-  if (at == from.end()) return "";
-  return at->is_string() ? at->get<std::string>() : dumped(*at);
 }
 
 /// A line of a command that somebody may paste: nothing in it may end the line.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 #include "reports/plan/falsifiers.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
@@ -45,18 +46,6 @@ constexpr const char* kNotModelled[] = {
     "Noise of the machine: clocks that throttle, other processes, garbage collection, page faults",
     "Failures amid a run: engines that restart, links that train down, drives that fill up",
 };
-
-json object_at(const json& from, const char* key) {
-  if (!from.is_object()) return json::object();
-  const auto at = from.find(key);
-  return at != from.end() && at->is_object() ? *at : json::object();
-}
-
-std::string text_at(const json& from, const char* key) {
-  const auto at = from.find(key);
-  if (at == from.end()) return "";
-  return at->is_string() ? at->get<std::string>() : at->dump();
-}
 
 std::string date_of(const json& from) {
   const std::string created = text_at(from, "created");

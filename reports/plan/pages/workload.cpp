@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_workload.hpp"
@@ -24,10 +25,9 @@ void add_chart(Section& section, Chart chart) {
 }
 
 double speed_of(const Provenance& p) {
-  const json none = json::object();
-  const json configuration = p.inputs.is_object() ? p.inputs.value("configuration", none) : none;
-  const json workload = configuration.value("workload", none);
-  return workload.is_object() ? workload.value("speed", 1.0) : 1.0;
+  const json workload = object_at(object_at(p.inputs, "configuration"), "workload");
+  const auto speed = workload.find("speed");
+  return speed != workload.end() && speed->is_number() ? speed->get<double>() : 1;
 }
 
 std::string duration(double seconds) {
@@ -163,12 +163,10 @@ Section workload_page(const PlanResult& plan, const Provenance& provenance) {
           ? ""
           : fmt::format(": the plan plays it at {} times the recorded rate", format_real(speed))));
   Section source = part_of("Source");
-  const json none = json::object();
-  const json trace = provenance.inputs.is_object() ? provenance.inputs.value("trace", none) : none;
+  const json trace = object_at(provenance.inputs, "trace");
   Table table = source_table(trace, stats);
-  if (trace.contains("name")) {
-    table.rows.insert(table.rows.begin(), {"trace", trace.at("name").get<std::string>()});
-  }
+  const std::string name = text_at(trace, "name");
+  if (!name.empty()) table.rows.insert(table.rows.begin(), {"trace", name});
   source.tables.push_back(std::move(table));
   page.parts.push_back(std::move(source));
   add_traffic(plan, stats, page);

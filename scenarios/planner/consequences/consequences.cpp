@@ -69,13 +69,13 @@ class Consequences {
     const std::uint64_t factors = choice_.sensitivity && plan_.recommended >= 0
                                       ? sensitivity_budget(runner_.done() + demands)
                                       : 0;
-    const std::uint64_t events = choice_.stress ? kStressRuns : 0;
+    events_ = choice_.stress ? kStressRuns : 0;
     // The demands are asked before the rest, so what they leave of a budget is the others'.
-    runner_.expect(capped(demands + factors + events));
+    runner_.expect(capped(demands + factors + events_));
     if (demands > 0) add_regret();
     if (factors > 0) add_sensitivity(factors);
     if (plan_.recommended < 0) add_counterfactuals();
-    if (events > 0) add_stress();
+    if (events_ > 0) add_stress();
   }
 
  private:
@@ -139,7 +139,7 @@ class Consequences {
   void add_sensitivity(std::uint64_t budget) {
     if (!allowed("Sensitivity is", 1)) return;
     runner_.begin("sensitivity");
-    runner_.expect(capped(budget));
+    runner_.expect(capped(budget + events_));
     plan_.sensitivity =
         find_sensitivity({cells_of(plan_, space_), replicates_, run_, capped(budget)});
     if (!plan_.sensitivity) return;
@@ -159,7 +159,7 @@ class Consequences {
     if (plan_.undecided && (runner_.out_of_time() || left().value_or(2) < 2)) return;
     if (!allowed("What would bring the nearest cell to the SLO is", 2)) return;
     runner_.begin("what would help");
-    runner_.expect(capped(kCounterfactualRuns));
+    runner_.expect(capped(kCounterfactualRuns + events_));
     try {
       plan_.judgement.counterfactuals =
           find_counterfactuals({cells_of(plan_, space_), run_, left().value_or(0)});
@@ -196,6 +196,7 @@ class Consequences {
   const Prices* prices_;
   TrialRunner& runner_;
   std::vector<std::uint32_t> replicates_;
+  std::uint64_t events_ = 0;  ///< runs that come last, for the progress
   WhatIfBatch run_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "scenarios/planner/consequences/sensitivity.hpp"
+#include "scenarios/planner/consequences/stress.hpp"
 #include "scenarios/planner/planner.hpp"
 #include "tests/scenarios/run_setup.hpp"
 #include "tests/support/files.hpp"
@@ -80,11 +81,16 @@ TEST_CASE("runs beyond the decision are in the total from the first run on",
           "[scenarios][planner]") {
   const Told told = told_of({"plan.sensitivity=true", kPeak});
   REQUIRE(told.plan.sensitivity);
-  CHECK(told.phases == std::vector<std::string>{"demand scenarios", "sensitivity"});
-  // Two sizes, two runs of the other demand, and the most that sensitivity may take.
-  CHECK(told.totals.front() == 2 + 2 + sensitivity_budget(2 + 2));
+  CHECK(told.phases ==
+        std::vector<std::string>{"demand scenarios", "sensitivity", "forecasts and losses"});
+  // Two sizes, two runs of the other demand, and the most that what follows may take.
+  CHECK(told.totals.front() == 2 + 2 + sensitivity_budget(2 + 2) + kStressRuns);
   CHECK(std::is_sorted(told.totals.rbegin(), told.totals.rend()));  // it never grows
-  CHECK(told.done == 2 + 2 + told.plan.sensitivity->runs);
+  REQUIRE(told.plan.stress);
+  const auto& rows = told.plan.stress->rows;
+  const auto asked = std::count_if(rows.begin(), rows.end(),
+                                   [](const StressRow& row) { return !row.target.empty(); });
+  CHECK(told.done == 2 + 2 + told.plan.sensitivity->runs + static_cast<std::uint64_t>(asked));
 }
 
 TEST_CASE("a plan without consequences announces none", "[scenarios][planner]") {
