@@ -50,15 +50,28 @@ namespace {
 
 /// Bytes of the UTF-8 character that `text` begins with; 0 where it begins with none.
 std::size_t character(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
   if (lead < 0x80) return 1;
   if (lead < 0xc2 || lead > 0xf4) return 0;
   const std::size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   if (text.size() < size) return 0;
-  for (const char c : text.substr(1, size - 1)) {
-    if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  return size;
+  // Longer than need be, half of a UTF-16 pair, beyond the last character.
+  const unsigned second = byte(1);
+  const bool wrong = (lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) ||
+                     (lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f);
+  return wrong ? 0 : size;
+}
+
+/// U+2028 to U+202E and U+2066 to U+2069: they end a line, or turn the order of what follows.
+bool reorders(std::string_view character) {
+  if (character.size() != 3 || character[0] != '\xe2') return false;
+  const auto last = static_cast<unsigned char>(character[2]);
+  if (character[1] == '\x80') return last >= 0xa8 && last <= 0xae;
+  return character[1] == '\x81' && last >= 0xa6 && last <= 0xa9;
 }
 
 }  // namespace
@@ -70,7 +83,7 @@ std::string printable(std::string_view text) {
     const auto lead = static_cast<unsigned char>(text.front());
     const bool c0 = lead < 0x20 || lead == 0x7f;
     const bool c1 = lead == 0xc2 && size == 2 && static_cast<unsigned char>(text[1]) < 0xa0;
-    if (size == 0 || c0 || c1) {
+    if (size == 0 || c0 || c1 || reorders(text.substr(0, size))) {
       out += '?';
     } else {
       out += text.substr(0, size);

@@ -10,7 +10,7 @@ std::unique_ptr<Renderer> make_csv(const RenderOptions& options);
 namespace {
 
 constexpr RendererEntry kRenderers[] = {
-    {"html", "One self-contained page with tables and charts; no scripts, no network.", make_html},
+    {"html", "One self-contained page with charts, tables and code; nothing is loaded.", make_html},
     {"md", "Markdown tables, for a pull request.", make_markdown},
     {"text", "Aligned tables for a terminal.", make_text},
     {"csv", "Every table as RFC 4180 comma-separated values, one after another.", make_csv},

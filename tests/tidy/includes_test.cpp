@@ -21,7 +21,8 @@ const std::map<std::string, std::string> kThirdParty = {
     {"fmt/", "fmt::fmt"},         {"nlohmann/", "nlohmann_json::nlohmann_json"},
     {"CLI/", "CLI11::CLI11"},     {"simdjson", "simdjson::simdjson"},
     {"zlib.h", "ZLIB::ZLIB"},     {"zstd", "PkgConfig::zstd"},
-    {"xxh", "PkgConfig::xxhash"}, {"catch2/", "Catch2::Catch2"}};
+    {"xxh", "PkgConfig::xxhash"}, {"catch2/", "Catch2::Catch2"},
+    {"openssl/", "PkgConfig::crypto"}};
 
 struct Include {
   std::string name;

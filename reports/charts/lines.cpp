@@ -1,0 +1,152 @@
+// Lines and clouds of points over a common axis, with bands, limits and shaded regions.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/charts/drawing.hpp"
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// One chart being drawn: what of it has a place, and where.
+class Lines {
+ public:
+  explicit Lines(const Chart& chart) : chart_(chart) {
+    for (const ChartSeries& series : chart.series) {
+      for (std::size_t i = 0; i < series.x.size(); ++i) {
+        if (!drawn(series, i)) continue;
+        xs_.add(series.x[i]);
+        ys_.add(series.y[i]);
+        if (!in_band(series, i)) continue;
+        ys_.add(series.low[i]);
+        ys_.add(series.high[i]);
+      }
+    }
+    if (xs_.empty()) return;
+    for (const auto& [name, value] : chart.limits) {
+      if (drawable(value)) ys_.add(value);
+    }
+    if (!chart.log_y) ys_.add(0);
+  }
+
+  std::string draw() {
+    if (xs_.empty()) return "";
+    const bool named = !chart_.x_names.empty();
+    const Axis x = named ? Axis(chart_.x_names.size()) : Axis(xs_.low, xs_.high, chart_.log_x);
+    const Axis y(ys_.low, ys_.high, chart_.log_y);
+    x_ = &x;
+    y_ = &y;
+    std::vector<std::string> names;
+    for (const ChartSeries& series : chart_.series) names.push_back(series.name);
+    if (names.size() > 1) {
+      const double height = out_.legend(names, false);
+      plane_.top += height;
+      plane_.bottom += height;
+    }
+    regions();
+    out_.frame(chart_, plane_, x, y);
+    for (std::size_t s = 0; s < chart_.series.size(); ++s) band(s);
+    limits();
+    for (std::size_t s = 0; s < chart_.series.size(); ++s) line(s);
+    return out_.finish(chart_, plane_.bottom + 46);
+  }
+
+ private:
+  bool drawable(double y) const { return std::isfinite(y) && (!chart_.log_y || y > 0); }
+  bool drawn(const ChartSeries& series, std::size_t i) const {
+    const double x = series.x[i];
+    return i < series.y.size() && std::isfinite(x) && (!chart_.log_x || x > 0) &&
+           drawable(series.y[i]);
+  }
+  bool in_band(const ChartSeries& series, std::size_t i) const {
+    return i < series.low.size() && i < series.high.size() && drawable(series.low[i]) &&
+           drawable(series.high[i]);
+  }
+  double px(double value) const { return plane_.x(x_->at(value)); }
+  double py(double value) const { return plane_.y(y_->at(value)); }
+
+  void regions() {
+    for (const ChartRegion& region : chart_.regions) {
+      if (!std::isfinite(region.from) || !std::isfinite(region.to)) continue;
+      if (chart_.log_x && (region.from <= 0 || region.to <= 0)) continue;
+      const double from = px(region.from);
+      const double width = px(region.to) - from;
+      out_.box("region", from, plane_.top, width, plane_.bottom - plane_.top, region.name);
+      out_.text(from + 5, plane_.top + 14, "start", region.name,
+                std::max(width - 10, plane_.right - from - 10));
+    }
+  }
+
+  void limits() {
+    for (const auto& [name, value] : chart_.limits) {
+      if (!drawable(value)) continue;
+      const double at = py(value);
+      out_.line("limit", plane_.left, at, plane_.right, at);
+      // A label above a line at the top would leave the plane.
+      const bool above = at - plane_.top > 16;
+      out_.text(plane_.right - 4, above ? at - 5 : at + 14, "end", name,
+                plane_.right - plane_.left);
+    }
+  }
+
+  /// One shape for each stretch without gaps: along the upper edge, and back along the lower one.
+  void band(std::size_t s) {
+    const ChartSeries& series = chart_.series[s];
+    const std::string css = "band " + series_class('f', s);
+    std::string upper;
+    std::string lower;
+    const auto close = [&] {
+      if (!upper.empty()) out_.path(css, upper + lower + "z");
+      upper.clear();
+      lower.clear();
+    };
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!drawn(series, i) || !in_band(series, i)) {
+        close();
+        continue;
+      }
+      const double x = px(series.x[i]);
+      upper += fmt::format("{}{:.1f} {:.1f}", upper.empty() ? "M" : "L", x, py(series.high[i]));
+      lower = fmt::format("L{:.1f} {:.1f}", x, py(series.low[i])) + lower;
+    }
+    close();
+  }
+
+  void line(std::size_t s) {
+    const ChartSeries& series = chart_.series[s];
+    const bool scatter = chart_.kind == ChartKind::kScatter;
+    std::string path;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!drawn(series, i)) continue;
+      const bool after_gap = i == 0 || !drawn(series, i - 1);
+      path +=
+          fmt::format("{}{:.1f} {:.1f}", after_gap ? "M" : "L", px(series.x[i]), py(series.y[i]));
+    }
+    if (!scatter) out_.path(line_class(s), path);
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!drawn(series, i)) continue;
+      const bool alone =
+          (i == 0 || !drawn(series, i - 1)) && (i + 1 == series.x.size() || !drawn(series, i + 1));
+      if (!chart_.points && !scatter && !alone) continue;
+      out_.mark(s, px(series.x[i]), py(series.y[i]), series.name + ": " + format_real(series.y[i]));
+    }
+  }
+
+  const Chart& chart_;
+  Range xs_;
+  Range ys_;
+  const Axis* x_ = nullptr;
+  const Axis* y_ = nullptr;
+  Plane plane_;
+  Drawing out_;
+};
+
+}  // namespace
+
+std::string draw_lines(const Chart& chart) {
+  return Lines(chart).draw();
+}
+
+}  // namespace spillway

@@ -1,0 +1,58 @@
+// A tornado: what each bar reaches from the common start, its low end above its high end.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/charts/drawing.hpp"
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+constexpr double kRow = 26;
+constexpr double kMostForNames = 250;
+}  // namespace
+
+std::string draw_tornado(const Chart& chart) {
+  Range xs;
+  xs.add(chart.bars_from);
+  xs.add(0);
+  std::vector<const ChartBar*> bars;
+  std::vector<std::string> names;
+  for (const ChartBar& bar : chart.bars) {
+    if (!std::isfinite(bar.low) || !std::isfinite(bar.high)) continue;
+    bars.push_back(&bar);
+    names.push_back(bar.name);
+    xs.add(bar.low);
+    xs.add(bar.high);
+  }
+  if (bars.empty() || !std::isfinite(chart.bars_from)) return "";
+  const Axis axis(xs.low, xs.high, false);
+  Plane plane;
+  plane.left = 12 + widest(names, kMostForNames);
+  plane.right = kDrawingWidth - 70;  // values stand beside their bars
+  plane.bottom = plane.top + kRow * static_cast<double>(bars.size());
+  Drawing out;
+  out.horizontal_axis(plane, axis, chart.x_label);
+  const auto x = [&](double value) { return plane.x(axis.at(value)); };
+  out.line("limit", x(0), plane.top, x(0), plane.bottom);
+  for (std::size_t i = 0; i < bars.size(); ++i) {
+    const ChartBar& bar = *bars[i];
+    const double y = plane.top + kRow * static_cast<double>(i);
+    out.text(plane.left - 8, y + kRow / 2 + 4, "end", bar.name, kMostForNames);
+    const double start = x(chart.bars_from);
+    const auto half = [&](double value, const std::string& name, int color) {
+      const double end = x(value);
+      out.box(fmt::format("f{}", color), std::min(start, end), y + (color == 0 ? 3 : kRow / 2),
+              std::abs(end - start), kRow / 2 - 3,
+              fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
+      out.text(std::max(start, end) + 4, y + (color == 0 ? 13 : 24), "start", name, 62);
+    };
+    half(bar.low, bar.low_name, 0);
+    half(bar.high, bar.high_name, 1);
+  }
+  out.line("axis", x(chart.bars_from), plane.top, x(chart.bars_from), plane.bottom);
+  return out.finish(chart, plane.bottom + 46);
+}
+
+}  // namespace spillway

@@ -1,0 +1,237 @@
+#include "reports/renderers/html/body.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/charts/chart_table.hpp"
+#include "reports/charts/svg_chart.hpp"
+#include "reports/charts/thinning.hpp"
+#include "reports/format.hpp"
+#include "reports/markup.hpp"
+#include "reports/renderers/html/chart_data.hpp"
+#include "reports/renderers/table_layout.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::size_t kMostBytes = 1'200'000;  // of the body and the charts' data
+constexpr std::size_t kMostRows = 500;
+constexpr std::size_t kMostChartRows = 200;
+constexpr std::size_t kMostPoints = 300;
+constexpr std::size_t kMostParagraphs = 200;
+constexpr std::size_t kMostFacts = 60;
+constexpr std::size_t kMostInCell = 1'000;  // characters
+constexpr std::size_t kMostInParagraph = 4'000;
+constexpr std::size_t kMostInHeading = 300;
+constexpr std::size_t kMostInCode = 200'000;
+
+/// A section's name in an address: letters, digits and dashes.
+std::string anchor(const Section& section, std::size_t number) {
+  std::string out;
+  for (const char c : section.id.substr(0, 40)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    out += plain ? c : '-';
+  }
+  return out.empty() ? fmt::format("section-{}", number + 1) : "page-" + out;
+}
+
+/// Words that a reader looks for in a table of targets.
+std::string_view verdict_class(std::string_view cell) {
+  if (cell == "met" || cell == "pass" || cell == "passed" || cell == "holds") return "good";
+  if (cell == "missed" || cell == "fail" || cell == "failed") return "bad";
+  return "";
+}
+
+std::string more(std::size_t shown, std::size_t of, std::string_view what, std::string_view rest) {
+  return fmt::format("<p class=\"more\">The first {} of {} {} are shown{}.</p>\n",
+                     format_count(shown), format_count(of), what, rest);
+}
+
+}  // namespace
+
+Body::Body(const Report& report) {
+  html_ = "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<header class=\"top\">";
+  html_ += "<h1>" + html_text(report.title, kMostInHeading) + "</h1>\n";
+  if (!report.subtitle.empty()) {
+    html_ += "<p class=\"sub\">" + html_text(report.subtitle, kMostInParagraph) + "</p>\n";
+  }
+  html_ += "</header>\n<div class=\"columns\">\n";
+  navigation(report);
+  html_ += "<main id=\"main\" tabindex=\"-1\">\n";
+  for (std::size_t i = 0; i < report.sections.size(); ++i) page(report.sections[i], i);
+  html_ += "</main>\n</div>\n";
+}
+
+std::size_t Body::room() const {
+  const std::size_t used = html_.size() + data_.size();
+  return kMostBytes - std::min(kMostBytes, used);
+}
+
+/// `wanted`, numbered where it is taken.
+std::string Body::label(const std::string& wanted) {
+  std::string out = wanted;
+  for (int i = 2; !labels_.insert(out).second; ++i) out = fmt::format("{} ({})", wanted, i);
+  return html_text(out, kMostInHeading);
+}
+
+void Body::navigation(const Report& report) {
+  std::string links;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < report.sections.size() && count < kMostFacts; ++i) {
+    const Section& section = report.sections[i];
+    if (section.heading.empty()) continue;
+    links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", anchor(section, i),
+                         html_text(section.heading, 60));
+    ++count;
+  }
+  if (count < 2) return;
+  html_ += "<nav aria-label=\"Pages\"><ol>\n" + links + "</ol></nav>\n";
+}
+
+void Body::page(const Section& section, std::size_t number) {
+  const std::string id = anchor(section, number);
+  if (section.heading.empty()) {
+    html_ += fmt::format("<section id=\"{}\" class=\"page\">\n", id);
+  } else {
+    html_ += fmt::format(
+        "<section id=\"{0}\" class=\"page\" aria-labelledby=\"{0}-title\">\n"
+        "<h2 id=\"{0}-title\">{1}</h2>\n",
+        id, html_text(section.heading, kMostInHeading));
+  }
+  content(section, 2, number == 0);
+  html_ += "</section>\n";
+}
+
+void Body::content(const Section& section, int level, bool first) {
+  facts(section.facts);
+  paragraphs(section.paragraphs, first);
+  for (const Chart& each : section.charts) chart(each);
+  for (const Table& each : section.tables) table(each, kMostRows, false);
+  for (const CodeBlock& each : section.code) code(each);
+  const int below = std::min(level + 1, 6);
+  for (const Section& part : section.parts) {
+    html_ += "<div class=\"part\">\n";
+    if (!part.heading.empty()) {
+      html_ += fmt::format("<h{0}>{1}</h{0}>\n", below, html_text(part.heading, kMostInHeading));
+    }
+    content(part, below, false);
+    html_ += "</div>\n";
+  }
+}
+
+void Body::facts(const std::vector<Fact>& facts) {
+  if (facts.empty()) return;
+  html_ += "<dl class=\"facts\">\n";
+  for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i) {
+    html_ += "<div><dt>" + html_text(facts[i].label, kMostInHeading) + "</dt><dd class=\"value\">" +
+             html_text(facts[i].value, kMostInHeading) + "</dd>";
+    if (!facts[i].detail.empty()) {
+      html_ += "<dd class=\"detail\">" + html_text(facts[i].detail, kMostInCell) + "</dd>";
+    }
+    html_ += "</div>\n";
+  }
+  html_ += "</dl>\n";
+}
+
+void Body::paragraphs(const std::vector<std::string>& paragraphs, bool lead) {
+  for (std::size_t i = 0; i < std::min(paragraphs.size(), kMostParagraphs); ++i) {
+    const std::string& text = paragraphs[i];
+    const bool callout = text.starts_with("Warning: ") || text.starts_with("Note: ");
+    html_ += callout ? "<p class=\"callout\">" : lead && i == 0 ? "<p class=\"lead\">" : "<p>";
+    html_ += html_text(text, std::min(kMostInParagraph, 100 + room() / 20)) + "</p>\n";
+  }
+  if (paragraphs.size() <= kMostParagraphs) return;
+  html_ += more(kMostParagraphs, paragraphs.size(), "sentences", "; Markdown has all of them");
+}
+
+void Body::chart(const Chart& whole) {
+  const bool plenty = room() > kMostBytes / 2;
+  const Thinned thin = thinned(whole, plenty ? kMostPoints : room() > kMostBytes / 4 ? 60 : 12);
+  const std::string drawing = svg_chart(thin.chart);
+  if (drawing.empty()) return;
+  if (drawing.size() > room()) {
+    html_ += "<p class=\"more\">A chart is left out, for the size of this page: " +
+             html_text(whole.title, kMostInHeading) + "</p>\n";
+    return;
+  }
+  if (charts_ > 0) data_ += ",\n";
+  data_ += chart_data(thin.chart);
+  html_ += fmt::format("<figure class=\"chart\" id=\"chart-{}\"><figcaption>{}</figcaption>\n",
+                       charts_, html_text(whole.title, kMostInHeading));
+  const std::string note = whole.note + (whole.note.empty() ? "" : " ") + thin.note;
+  if (!note.empty()) html_ += "<p class=\"note\">" + html_text(note, kMostInParagraph) + "</p>\n";
+  html_ += fmt::format("<div class=\"plot\" data-chart=\"{}\"></div>\n<div class=\"drawing\">{}",
+                       charts_, drawing);
+  html_ += "</div>\n<details class=\"data\"><summary>Table</summary>\n";
+  table(chart_table(thin.chart), kMostChartRows, true);
+  html_ += "</details></figure>\n";
+  ++charts_;
+}
+
+void Body::table(const Table& table, std::size_t most, bool of_chart) {
+  const TableLayout layout(table);
+  const std::string title = table.title.empty() ? "Table" : table.title;
+  html_ +=
+      fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
+                  label(of_chart ? title + ", figures" : title));
+  if (!table.title.empty()) {
+    html_ += "<caption>" + html_text(table.title, kMostInHeading) + "</caption>";
+  }
+  if (!table.header.empty()) {
+    html_ += "<thead><tr>";
+    for (std::size_t i = 0; i < table.header.size(); ++i) {
+      html_ += layout.numeric[i] ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">";
+      html_ += html_text(table.header[i], kMostInCell) + "</th>";
+    }
+    html_ += "</tr></thead>";
+  }
+  rows(table, layout.numeric, most, of_chart);
+}
+
+void Body::rows(const Table& table, const std::vector<bool>& numeric, std::size_t most,
+                bool of_chart) {
+  const auto row = [&](std::size_t i) {
+    const bool on = static_cast<int>(i) == table.highlight;
+    html_ += on ? "<tr class=\"on\">" : "<tr>";
+    for (std::size_t c = 0; c < table.rows[i].size(); ++c) {
+      const std::string& cell = table.rows[i][c];
+      const std::string_view css = numeric[c] ? "n" : verdict_class(cell);
+      html_ += css.empty() ? std::string("<td>") : fmt::format("<td class=\"{}\">", css);
+      html_ += html_text(cell, kMostInCell) + "</td>";
+    }
+    html_ += "</tr>\n";
+  };
+  html_ += "<tbody>\n";
+  const std::size_t enough = html_.size() + room() / 4;
+  std::size_t shown = 0;
+  while (shown < std::min(table.rows.size(), most) && html_.size() < enough) row(shown++);
+  const bool cut = shown < table.rows.size();
+  if (cut && table.highlight >= static_cast<int>(shown) &&
+      table.highlight < static_cast<int>(table.rows.size())) {
+    row(static_cast<std::size_t>(table.highlight));
+  }
+  html_ += "</tbody></table></div>\n";
+  if (cut) html_ += more(shown, table.rows.size(), "rows", of_chart ? "" : "; CSV has all of them");
+}
+
+void Body::code(const CodeBlock& code) {
+  const std::string title = code.title.empty() ? "Code" : code.title;
+  html_ += "<div class=\"listing\">";
+  if (!code.title.empty()) {
+    html_ += "<p class=\"title\">" + html_text(code.title, kMostInHeading) + "</p>";
+  }
+  html_ += fmt::format("<pre class=\"code\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">",
+                       label(title));
+  const std::vector<std::string> lines = split_lines(code.text);
+  const std::size_t enough = html_.size() + std::min(kMostInCode, room() / 2);
+  std::size_t shown = 0;
+  for (; shown < lines.size() && html_.size() < enough; ++shown) {
+    html_ += html_text(lines[shown], kMostInParagraph) + "\n";
+  }
+  html_ += "</pre></div>\n";
+  if (shown < lines.size()) html_ += more(shown, lines.size(), "lines", "");
+}
+
+}  // namespace spillway
