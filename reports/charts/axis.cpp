@@ -42,7 +42,10 @@ Axis::Axis(double low, double high, bool logarithmic) : log_(logarithmic) {
   const double step = nice((high - low) / 5);
   low_ = std::floor(low / step) * step;
   high_ = std::ceil(high / step) * step;
-  for (int i = 0; low_ + i * step <= high_ + step / 2; ++i) ticks_.push_back(low_ + i * step);
+  for (int i = 0; low_ + i * step <= high_ + step / 2; ++i) {
+    const double tick = low_ + i * step;
+    ticks_.push_back(std::fabs(tick) < step * 1e-9 ? 0 : tick);  // -0.6 + 3 * 0.2 is not quite 0
+  }
 }
 
 double Axis::at(double value) const {

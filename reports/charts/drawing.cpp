@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/format.hpp"
 #include "reports/markup.hpp"
@@ -34,6 +35,12 @@ std::string fitting(std::string_view text, double room) {
 }
 
 }  // namespace
+
+std::string tick_text(double value) {
+  const double size = std::abs(value);
+  const bool whole = size >= 1000 && size < 1e7;
+  return whole ? format_real(value) : fmt::format("{:.6g}", value);
+}
 
 double text_width(std::string_view text) {
   double out = 0;
@@ -81,6 +88,12 @@ void Drawing::text(double x, double y, std::string_view anchor, std::string_view
       shown == whole ? "" : fmt::format("<title>{}</title>", html_text(whole));
   body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}{}</text>", x, y,
                        anchor, title, html_text(shown));
+}
+
+void Drawing::inside(double x, double y, std::string_view text) {
+  body_ += fmt::format("<text class=\"inside\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">",
+                       x, y) +
+           html_text(text) + "</text>";
 }
 
 void Drawing::path(std::string_view css, std::string_view d) {
@@ -140,7 +153,7 @@ void Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, const
   for (const double tick : y.ticks()) {
     const double at = plane.y(y.at(tick));
     line("grid", plane.left, at, plane.right, at);
-    text(plane.left - 8, at + 4, "end", format_real(tick));
+    text(plane.left - 8, at + 4, "end", tick_text(tick));
   }
   if (chart.x_names.empty()) {
     for (const double tick : x.ticks()) {
@@ -148,7 +161,7 @@ void Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, const
       const double at = plane.x(x.at(tick));
       const bool edge = at > plane.right - 1;
       text(edge ? kDrawingWidth - 2 : at, plane.bottom + 18, edge ? "end" : "middle",
-           format_real(tick));
+           tick_text(tick));
     }
   } else {
     names_below(plane, x, chart.x_names);
@@ -177,7 +190,7 @@ void Drawing::horizontal_axis(const Plane& plane, const Axis& axis, std::string_
   for (const double tick : axis.ticks()) {
     const double at = plane.x(axis.at(tick));
     line("grid", at, plane.top, at, plane.bottom);
-    text(at, plane.bottom + 18, "middle", format_real(tick));
+    text(at, plane.bottom + 18, "middle", tick_text(tick));
   }
   text((plane.left + plane.right) / 2, plane.bottom + 38, "middle", title,
        plane.right - plane.left + 60);

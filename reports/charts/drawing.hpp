@@ -32,6 +32,8 @@ class Drawing {
            std::string_view title = {});
   /// `anchor`: start, middle or end. Text wider than `room` is cut short; its tooltip has all.
   void text(double x, double y, std::string_view anchor, std::string_view text, double room = 1e9);
+  /// On top of a box of a series' colour.
+  void inside(double x, double y, std::string_view text);
   void path(std::string_view css, std::string_view d);
   /// A mark whose form goes by `series`, around a point.
   void mark(std::size_t series, double x, double y, std::string_view title);
@@ -54,6 +56,8 @@ class Drawing {
   std::string body_;
 };
 
+/// A round number: "20", "0.05", "10,000", "1e+12".
+std::string tick_text(double value);
 /// Roughly how wide text is drawn.
 double text_width(std::string_view text);
 /// The widest of them, at most `most`.

@@ -28,7 +28,7 @@ class Lines {
     for (const auto& [name, value] : chart.limits) {
       if (drawable(value)) ys_.add(value);
     }
-    if (!chart.log_y) ys_.add(0);
+    if (!chart.log_y && chart.kind == ChartKind::kLines) ys_.add(0);
   }
 
   std::string draw() {

@@ -56,6 +56,10 @@ std::string draw_stacks(const Chart& chart) {
         out.box("part " + series_class('f', p), x, y + 4, plane.x(axis.at(after)) - x, kRow - 8,
                 fmt::format("{}, {}: {}{}", stack.name, part, format_real(stack.parts[p]), unit));
       }
+      const double width = plane.x(axis.at(after)) - x;
+      if (text_width(part) + 6 < width) {
+        out.inside(x + width / 2, y + kRow / 2 + 4, part);
+      }
       before = after;
     }
     out.text(plane.x(axis.at(before)) + 6, y + kRow / 2 + 4, "start", format_real(before) + unit,

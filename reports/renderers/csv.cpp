@@ -34,7 +34,8 @@ bool is_number(std::string_view text) {
 
 std::string csv_cell(std::string_view text) {
   std::string cell(text);
-  const bool suspect = cell.find_first_of("=+-@\t\r\n") == 0;
+  constexpr std::string_view kSuspect("=+-@\t\r\n\0", 8);
+  const bool suspect = cell.find_first_of(kSuspect) == 0;
   if (suspect && cell != "-" && !is_number(cell)) cell.insert(0, "'");
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";

@@ -1,7 +1,10 @@
 // A strict reader of the HTML that reports write: every tag is closed by its own name, attributes
-// are quoted, and no markup character stands bare in text.
+// are quoted, and no markup character stands bare in text. What scripts, styles and comments hold
+// is kept apart.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +27,11 @@ struct Element {
 
 struct Markup {
   std::vector<Element> elements;  ///< in order of their opening tags
-  std::string problem;            ///< empty: well formed
+  std::string text;               ///< of all elements but scripts and styles, entities resolved
+  std::vector<std::pair<Element, std::string>> scripts;
+  std::vector<std::string> styles;
+  std::vector<std::string> comments;
+  std::string problem;  ///< empty: well formed
 
   std::size_t count(std::string_view name) const {
     std::size_t out = 0;
@@ -48,6 +55,34 @@ inline bool inert(std::string_view text, bool quoted) {
     if (!known) return false;
   }
   return true;
+}
+
+/// With the entities that inert() knows resolved.
+inline std::string resolved(std::string_view text) {
+  static constexpr std::pair<std::string_view, char> kEntities[] = {
+      {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&#39;", '\''}};
+  std::string out;
+  while (!text.empty()) {
+    std::size_t size = 1;
+    char c = text.front();
+    for (const auto& [entity, meaning] : kEntities) {
+      if (!text.starts_with(entity)) continue;
+      size = entity.size();
+      c = meaning;
+    }
+    out += c;
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+/// Where `tag`, in any case of letters, is next.
+inline std::size_t end_tag(std::string_view text, std::string_view tag, std::size_t from) {
+  const auto found = std::search(
+      text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), tag.begin(), tag.end(),
+      [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  return found == text.end() ? std::string_view::npos
+                             : static_cast<std::size_t>(found - text.begin());
 }
 
 /// Reads `name a="1" b="2"`; false when it has any other form.
@@ -84,9 +119,17 @@ inline Markup read_markup(std::string_view text) {
   for (std::size_t at = text.starts_with(kDoctype) ? kDoctype.size() : 0; at < text.size();) {
     if (text[at] != '<') {
       const std::size_t end = std::min(text.find('<', at), text.size());
-      const bool style = !open.empty() && open.back() == "style";
-      if (!style && !markup::inert(text.substr(at, end - at), false)) return fail("bare text", at);
+      const std::string_view part = text.substr(at, end - at);
+      if (!markup::inert(part, false)) return fail("bare text", at);
+      out.text += markup::resolved(part) + "\n";
       at = end;
+      continue;
+    }
+    if (text.substr(at).starts_with("<!--")) {
+      const std::size_t end = text.find("--", at + 4);
+      if (end == std::string_view::npos || text.substr(end, 3) != "-->") return fail("comment", at);
+      out.comments.emplace_back(text.substr(at + 4, end - at - 4));
+      at = end + 3;
       continue;
     }
     const std::size_t end = text.find('>', at);
@@ -101,7 +144,21 @@ inline Markup read_markup(std::string_view text) {
       Element element;
       if (!markup::read_tag(tag, element)) return fail("malformed tag", at);
       if (!closed && !kVoid.contains(element.name)) open.push_back(element.name);
-      out.elements.push_back(std::move(element));
+      out.elements.push_back(element);
+      if (element.name == "script" || element.name == "style") {
+        // As browsers do: all up to the first end tag, in any case of letters, is its text.
+        const std::size_t stop = markup::end_tag(text, "</" + element.name, end + 1);
+        if (stop == std::string_view::npos) return fail("never closed", at);
+        std::string content(text.substr(end + 1, stop - end - 1));
+        if (content.find("<!--") != std::string::npos) return fail("comment in a script", at);
+        if (element.name == "style") {
+          out.styles.push_back(std::move(content));
+        } else {
+          out.scripts.emplace_back(element, std::move(content));
+        }
+        at = stop;
+        continue;
+      }
     }
     at = end + 1;
   }

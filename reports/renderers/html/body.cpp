@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1'200'000;  // of the body and the charts' data
 constexpr std::size_t kMostRows = 500;
+constexpr std::size_t kMostOnPaper = 40;  // as in style.css
 constexpr std::size_t kMostChartRows = 200;
 constexpr std::size_t kMostPoints = 300;
 constexpr std::size_t kMostParagraphs = 200;
@@ -173,9 +174,10 @@ void Body::chart(const Chart& whole) {
 void Body::table(const Table& table, std::size_t most, bool of_chart) {
   const TableLayout layout(table);
   const std::string title = table.title.empty() ? "Table" : table.title;
-  html_ +=
-      fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
-                  label(of_chart ? title + ", figures" : title));
+  html_ += fmt::format(
+      "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
+      !of_chart && table.rows.size() > kMostOnPaper ? " tall" : "",
+      label(of_chart ? title + ", figures" : title));
   if (!table.title.empty()) {
     html_ += "<caption>" + html_text(table.title, kMostInHeading) + "</caption>";
   }
@@ -213,6 +215,10 @@ void Body::rows(const Table& table, const std::vector<bool>& numeric, std::size_
     row(static_cast<std::size_t>(table.highlight));
   }
   html_ += "</tbody></table></div>\n";
+  if (!of_chart && shown > kMostOnPaper) {
+    html_ += fmt::format("<p class=\"more paper\">{} more rows are on the screen's page.</p>\n",
+                         format_count(shown - kMostOnPaper));
+  }
   if (cut) html_ += more(shown, table.rows.size(), "rows", of_chart ? "" : "; CSV has all of them");
 }
 

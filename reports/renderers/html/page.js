@@ -43,6 +43,27 @@
     return size >= 1000 ? value.toLocaleString('en-US') : String(Number(value.toPrecision(6)));
   };
 
+  /** Round ends around these values and the step between ticks, as in the drawings. */
+  const round = (low, high) => {
+    low = Math.max(low, -1e300);
+    high = Math.min(high, 1e300);
+    const resolution = 1e-9 * Math.max(Math.abs(low), Math.abs(high));
+    if (!(high - low > Math.max(resolution, 1e-300))) high = low + Math.max(resolution, 1);
+    const raw = (high - low) / 5;
+    const magnitude = Math.pow(10, Math.floor(Math.log10(raw)));
+    const interval = magnitude * [1, 2, 5, 10].find((f) => raw <= f * magnitude || f === 10);
+    return {
+      type: 'value', interval,
+      min: Math.floor(low / interval) * interval, max: Math.ceil(high / interval) * interval,
+    };
+  };
+
+  const decades = (low, high) => {
+    const from = Math.max(-307, Math.floor(Math.log10(low)));
+    const to = Math.min(308, Math.max(from + 1, Math.ceil(Math.log10(high))));
+    return { type: 'log', min: Math.pow(10, from), max: Math.pow(10, to) };
+  };
+
   const colours = () => {
     const style = getComputedStyle(root);
     const of = (name) => style.getPropertyValue('--' + name).trim();
@@ -64,7 +85,7 @@
     nameLocation: 'middle',
     nameTextStyle: { color: c.soft },
     axisLabel: { color: c.soft, hideOverlap: true, formatter: tick },
-    axisLine: { show: true, lineStyle: { color: c.line } },
+    axisLine: { show: true, onZero: false, lineStyle: { color: c.line } },
     axisTick: { lineStyle: { color: c.line } },
     splitLine: { lineStyle: { color: c.line } },
   }, more);
@@ -114,7 +135,7 @@
     let x = 0;
     let rows = 1;
     for (const name of list) {
-      const needs = 48 + 7 * Math.min(name.length, 32);
+      const needs = 47 + 6.4 * Math.min(name.length, 32);
       if (x > 0 && x + needs > width) {
         ++rows;
         x = 0;
@@ -236,19 +257,37 @@
     },
   });
 
-  const range = (data) => {
-    const ys = data.limits.map((l) => l.value);
-    data.series.forEach((s) => ys.push(...s.y, ...(s.low || []), ...(s.high || [])));
-    const usable = ys.filter((y) => typeof y === 'number' && (!data.logY || y > 0));
-    return [Math.min(...usable), Math.max(...usable)];
+  /** The axis over these values, of which a logarithmic one has no place for all. */
+  const over = (values, log) => {
+    let low = Infinity;
+    let high = -Infinity;
+    for (const v of values) {
+      if (typeof v !== 'number' || (log && v <= 0)) continue;
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
+    return log ? decades(low, high) : round(low, high);
+  };
+
+  const namedAxis = (data, c, width) => {
+    const room = (width - 90) / data.xNames.length;
+    const longest = Math.max(...data.xNames.map((name) => name.length));
+    const step = Math.max(1, Math.ceil(Math.min(10 + 7 * longest, 90) / room));
+    return {
+      type: 'value', min: -0.5, max: data.xNames.length - 0.5, interval: 1,
+      axisTick: { show: false },
+      axisLabel: {
+        color: c.soft,
+        customValues: data.xNames.map((name, i) => i).filter((i) => i % step === 0),
+        formatter: (v) => cut(data.xNames[v] || '', Math.max(3, Math.floor(room * step / 7))),
+      },
+    };
   };
 
   kinds.lines = (data, c, width) => {
-    const named = data.xNames.length > 0;
     const labels = distinct(data.series.map((s) => s.name));
     const shown = labels.length > 1;
     const top = shown ? legendHeight(labels, width) : 16;
-    const [low, high] = range(data);
     const stops = [];
     data.series.forEach((s, seriesIndex) => s.x.forEach((x, dataIndex) => {
       if (!isDrawn(data, s, dataIndex)) return;
@@ -257,31 +296,14 @@
         lines: () => pointLines(data, labels[seriesIndex], s, dataIndex),
       });
     }));
-    const x = {
-      min: named ? -0.5 : 'dataMin', max: named ? data.xNames.length - 0.5 : 'dataMax',
-      type: data.logX ? 'log' : 'value', nameGap: 30, splitLine: { show: false },
-    };
-    if (named) {
-      const room = (width - 80) / data.xNames.length;
-      const step = Math.max(1, Math.ceil(48 / room));
-      x.interval = 1;
-      x.axisTick = { show: false };
-      // Ticks lie at -0.5, 0.5, ...; ends and places between names have none.
-      x.customValues = data.xNames.map((name, i) => i);
-      x.axisLabel = {
-        color: c.soft, customValues: data.xNames.map((name, i) => i).filter((i) => i % step === 0),
-        formatter: (v) => cut(data.xNames[v] || '', Math.max(4, Math.floor(room * step / 7))),
-      };
-    }
-    const y = { type: data.logY ? 'log' : 'value', nameGap: 52, scale: data.logY };
-    if (data.logY) {
-      y.min = Math.pow(10, Math.floor(Math.log10(low)));
-      y.max = Math.pow(10, Math.ceil(Math.log10(high)));
-      if (y.min === y.max) y.max *= 10;
-    } else if (low < high || high !== 0) {
-      y.min = (v) => Math.min(0, low, v.min);
-      y.max = (v) => (Math.max(0, high, v.max) === high && high > 0 ? null : Math.max(0, v.max));
-    }
+    const xs = data.series.flatMap((s) => s.x.filter((x, i) => isDrawn(data, s, i)));
+    const ys = data.series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])])
+        .concat(data.limits.map((l) => l.value));
+    if (data.kind === 'lines' && !data.logY) ys.push(0);
+    const x = data.xNames.length ? namedAxis(data, c, width) : over(xs, data.logX);
+    const y = over(ys, data.logY);
+    Object.assign(x, { nameGap: 30, splitLine: { show: false } });
+    y.nameGap = 52;
     const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c));
     data.series.forEach((s, i) => {
       if (s.low && s.high) series.push(band(data, s, c.series[i % 6], 2));
@@ -293,6 +315,8 @@
       yAxis: axis(c, data.yLabel, y),
       series,
     });
+    if (data.kind === 'lines') option.tooltip.trigger = 'axis';
+    option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
     if (shown) option.legend = legend(c, labels);
     return { height: 280 + top, option, stops };
   };
@@ -371,16 +395,25 @@
     const length = (v) => (typeof v === 'number' && v > 0 ? v : 0);
     const sums = data.stacks.map((s) => s.parts.reduce((sum, v) => sum + length(v), 0));
     const stops = [];
+    const scale = (width - left - 90) / Math.max(...sums);
+    const inside = (name, at) => (name.length * 7 + 6 < at.value * scale ? name : '');
     const series = parts.map((name, p) => ({
       type: 'bar', name, stack: 'all', barMaxWidth: 22, z: 3,
       data: data.stacks.map((s) => length(s.parts[p])),
       itemStyle: { color: c.series[p % 6], borderColor: c.paper, borderWidth: 1 },
       emphasis: { disabled: true },
-      label: p + 1 < parts.length ? { show: false } : {
+      label: {
+        show: true, position: 'inside', color: c.paper, formatter: (at) => inside(name, at),
+      },
+    }));
+    series.push({
+      type: 'bar', stack: 'all', silent: true, tooltip: { show: false }, color: 'transparent',
+      data: sums.map(() => 0),
+      label: {
         show: true, position: 'right', color: c.soft,
         formatter: (at) => figure(sums[at.dataIndex]) + unit,
       },
-    }));
+    });
     data.stacks.forEach((stack, i) => parts.forEach((name, p) => {
       if (length(stack.parts[p]) === 0) return;
       stops.push({
@@ -392,7 +425,8 @@
     const option = Object.assign(base(c), {
       legend: legend(c, parts),
       grid: { left, right: 30 + 7 * (7 + unit.length), top, bottom: 50 },
-      xAxis: axis(c, data.xLabel || data.unit, { type: 'value', nameGap: 30 }),
+      xAxis: axis(
+          c, data.xLabel || data.unit, Object.assign(round(0, Math.max(...sums)), { nameGap: 30 })),
       yAxis: names(c, data.stacks.map((s) => s.name), Math.max(6, Math.floor((left - 16) / 7)), {
         inverse: true, axisTick: { show: false },
       }),
@@ -451,8 +485,12 @@
     const made = kinds[data.kind](data, colours(), plot.clientWidth || 640);
     entry.stops = made.stops;
     made.option.tooltip.formatter = (params) => {
-      const stop = stopOf(entry, params);
-      return stop ? tip(stop.lines()) : tip(['']);
+      const found = [].concat(params).map((each) => stopOf(entry, each)).filter(Boolean);
+      if (found.length === 0) return '';
+      // Over an axis: its place once, then what each series has there.
+      const [place] = found[0].lines();
+      const shown = found.slice(0, 12).flatMap((stop) => stop.lines().slice(1));
+      return tip([place, ...shown]);
     };
     if (entry.chart) entry.chart.dispose();
     const canvas = element('div');

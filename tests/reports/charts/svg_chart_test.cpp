@@ -1,6 +1,7 @@
 // Charts: every coordinate is a finite number inside the drawing, whatever the values are.
 #include "reports/charts/svg_chart.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -15,7 +16,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// The numbers of a path: "M1 2L3 4" is 1, 2, 3, 4.
 std::vector<double> numbers_of(std::string text) {
-  for (char& c : text) c = c == 'M' || c == 'L' ? ' ' : c;
+  for (char& c : text) c = c == 'M' || c == 'L' || c == 'z' ? ' ' : c;
   std::istringstream in(text);
   std::vector<double> out;
   for (std::string word; in >> word;) out.push_back(std::stod(word));
@@ -33,7 +34,9 @@ std::vector<std::pair<double, double>> points_of(const Markup& markup, const std
     if (name == "circle") add("cx", "cy");
     if (name == "text" && !element.attribute("x").empty()) add("x", "y");
     if (name == "line") add("x1", "y1"), add("x2", "y2");
-    if (name == "path") {
+    // Lines and edges of bands; marks are paths too.
+    const std::string css = element.attribute("class");
+    if (name == "path" && (css.starts_with('s') || css.starts_with("band"))) {
       const std::vector<double> numbers = numbers_of(element.attribute("d"));
       for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
         out.emplace_back(numbers[i], numbers[i + 1]);
@@ -60,13 +63,15 @@ Markup drawn(const Chart& chart) {
   const Markup markup = read_markup(svg);
   CHECK(markup.problem == "");
   REQUIRE(!markup.elements.empty());
-  CHECK(markup.elements[0].attribute("viewBox") == "0 0 720 300");
+  const std::string view = markup.elements[0].attribute("viewBox");
+  CHECK_THAT(view, Catch::StartsWith("0 0 720 "));
+  const double height = std::stod(view.substr(8));
   CHECK(svg.find("nan") == std::string::npos);
   CHECK(svg.find("inf") == std::string::npos);
   CHECK(svg.size() < 200'000);
   for (const char* name : {"path", "circle", "line", "text"}) {
     for (const auto& [x, y] : points_of(markup, name)) {
-      const bool inside = x >= 0 && x <= 720 && y >= 0 && y <= 300;
+      const bool inside = x >= 0 && x <= 720 && y >= 0 && y <= height;
       if (!inside) FAIL_CHECK(name << " at " << x << " " << y);
     }
   }
@@ -103,7 +108,7 @@ TEST_CASE("a line rises from left to right, upwards", "[reports]") {
 
 TEST_CASE("ticks are round numbers from zero to beyond the largest value", "[reports]") {
   const std::string svg = svg_chart(chart_of({0, 10}, {3, 97}));
-  for (const char* tick : {">0<", ">20.0<", ">40.0<", ">60.0<", ">80.0<", ">100<"}) {
+  for (const char* tick : {">0<", ">20<", ">40<", ">60<", ">80<", ">100<"}) {
     INFO(tick);
     CHECK_THAT(svg, ContainsSubstring(tick));
   }
@@ -193,12 +198,91 @@ TEST_CASE("named positions are labelled in order, also a single one", "[reports]
   CHECK(points_of(read_markup(svg_chart(one)), "circle").at(0).first == Approx(387));
 }
 
+TEST_CASE("a band is a shape around its line, broken where the line is", "[reports]") {
+  Chart chart = chart_of({0, 1, 2, 3, 4}, {5, 5, kInf, 5, 5});
+  chart.series[0].low = {4, 4, 4, 4, 4};
+  chart.series[0].high = {6, 6, 6, 6, kInf};
+  const Markup markup = drawn(chart);
+  std::size_t bands = 0;
+  for (const Element& element : markup.elements) {
+    if (!element.attribute("class").starts_with("band")) continue;
+    CHECK(element.attribute("class") == "band f0");
+    CHECK(element.attribute("d").ends_with('z'));
+    ++bands;
+  }
+  CHECK(bands == 2);  // over 0 to 1, and at 3
+  // The band widens the axis: 6 is beyond 5.
+  CHECK_THAT(svg_chart(chart), ContainsSubstring(">6<"));
+}
+
+TEST_CASE("a line is broken at a gap, and a point between gaps is marked", "[reports]") {
+  Chart chart = chart_of({0, 1, 2, 3, 4}, {1, 2, kInf, 3, kInf});
+  chart.points = false;
+  const Markup markup = drawn(chart);
+  CHECK(markup.count("circle") == 1);
+  for (const Element& element : markup.elements) {
+    const std::string d = element.attribute("d");
+    if (element.name == "path") CHECK(std::count(d.begin(), d.end(), 'M') == 2);
+  }
+}
+
+TEST_CASE("regions are shaded between their ends and named", "[reports]") {
+  Chart chart = chart_of({0, 10}, {1, 2});
+  chart.regions = {{"link < bound", 5, 10}, {"beyond", 20, 30}, {"none", kInf, 3}};
+  const Markup markup = drawn(chart);
+  std::vector<Element> regions;
+  for (const Element& element : markup.elements) {
+    if (element.attribute("class") == "region") regions.push_back(element);
+  }
+  REQUIRE(regions.size() == 2);
+  CHECK(std::stod(regions[0].attribute("x")) == Approx(387));
+  CHECK(std::stod(regions[0].attribute("width")) == Approx(317));
+  CHECK_THAT(svg_chart(chart), ContainsSubstring("link &lt; bound"));
+}
+
+TEST_CASE("scattered points have marks and no lines, and axes about them", "[reports]") {
+  Chart chart = chart_of({100, 101}, {50, 51});
+  chart.kind = ChartKind::kScatter;
+  const Markup markup = drawn(chart);
+  CHECK(markup.count("circle") == 2);
+  CHECK(points_of(markup, "path").empty());
+  CHECK(svg_chart(chart).find(">0<") == std::string::npos);
+}
+
+TEST_CASE("several series have a legend inside the drawing; long names are cut", "[reports]") {
+  Chart chart = chart_of({0, 1}, {1, 2});
+  const std::string name = "a policy whose name is much longer than a legend has room for";
+  chart.series.push_back({name, {0, 1}, {2, 3}});
+  drawn(chart);
+  const std::string svg = svg_chart(chart);
+  CHECK_THAT(svg, ContainsSubstring(">line</text>"));
+  CHECK_THAT(svg, ContainsSubstring("<title>" + name + "</title>a policy whose name"));
+  CHECK(svg.find(name + "</text>") == std::string::npos);
+}
+
+TEST_CASE("of many named places as many are labelled as fit", "[reports]") {
+  Chart chart = chart_of({}, {});
+  for (int i = 0; i < 300; ++i) {
+    chart.series[0].x.push_back(i);
+    chart.series[0].y.push_back(i);
+    chart.x_names.push_back("place " + std::to_string(i));
+  }
+  CHECK(drawn(chart).count("text") < 30);
+}
+
 TEST_CASE("more series than colours start over", "[reports]") {
   Chart chart = chart_of({0, 1}, {1, 2});
   for (int i = 0; i < 7; ++i) chart.series.push_back({"s", {0, 1}, {1.0 * i, 2}});
   const Markup markup = drawn(chart);
-  CHECK(markup.count("path") == 8);
-  CHECK(svg_chart(chart).find("class=\"s6\"") == std::string::npos);
+  std::vector<std::string> lines;
+  for (const Element& element : markup.elements) {
+    const std::string css = element.attribute("class");
+    if (element.name == "path" && css.starts_with('s')) lines.push_back(css);
+  }
+  REQUIRE(lines.size() == 8);
+  CHECK(lines[0] == "s0 d0");
+  CHECK(lines[5] == "s5 d5");
+  CHECK(lines[6] == "s0 d1");  // the colour again, in other dashes
 }
 
 }  // namespace
