@@ -56,9 +56,19 @@ struct Counterfactuals {
   std::vector<std::string> notes;   ///< what could not be asked, with why
 };
 
+/// What a better policy could bring at one cell: a replay of the prompts without clock or engine.
+struct PolicyBound {
+  std::string cell;
+  std::string policy;
+  double share = 0;    ///< of all prompt blocks that the policy hits at this capacity
+  double optimum = 0;  ///< that the offline optimum hits, which knows what comes
+  double content = 0;  ///< that a cache without bound hits
+};
+
 struct PlanJudgement {
   std::string binding_kind;  ///< capacity, policy, bandwidth, compute, admission, none
   std::optional<Counterfactuals> counterfactuals;  ///< of a plan that recommends nothing
+  std::optional<PolicyBound> policy_bound;         ///< none: could not be replayed
   std::vector<HeadroomPart> headroom;
   std::vector<DecisionRow> decision_table;
   std::vector<NamedVerdict> verdicts;

@@ -52,6 +52,15 @@ enum class CellVerdict : std::uint8_t {
   kExcluded,  ///< not judged: `reason` says why
 };
 
+/// By how much a cell's share of requests in time is above that of the cell that the plan speaks
+/// of, on the replicates that both ran.
+struct CellDifference {
+  std::uint32_t to = 0;  ///< that cell, by its index
+  double mean = 0;
+  double noise = 0;              ///< half the width of its 95% interval
+  std::uint32_t replicates = 0;  ///< 2 at least; of few of them the interval is a rough guess
+};
+
 struct PlanPoint {
   std::string name;  ///< its size and searched values, joined
   std::vector<std::pair<std::string, std::string>> values;  ///< of the searched keys
@@ -66,6 +75,7 @@ struct PlanPoint {
   std::vector<TargetEstimate> targets{};
   double attainment = 0;      ///< share of requests that meet every latency target
   double attainment_low = 0;  ///< its one-sided bound
+  std::optional<CellDifference> difference{};
   bool cold_limited = false;  ///< the workload never filled its tiers
   std::string digest;         ///< of `run`
   RunResult run;              ///< of the workload itself

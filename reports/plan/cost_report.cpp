@@ -1,20 +1,17 @@
 #include "reports/plan/cost_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/standing.hpp"
 
 namespace spillway {
 
 namespace {
-
-const std::string& name_of_cell(const PlanResult& plan, std::uint32_t point) {
-  const PlanPoint& cell = plan.points[point];
-  return cell.name.empty() ? cell.capacity : cell.name;
-}
 
 const CellCost* recommended_cost(const PlanResult& plan) {
   for (const CellCost& cell : plan.cost->cells) {
@@ -49,7 +46,7 @@ Table cells_table(const PlanResult& plan) {
     if (static_cast<int>(cell.point) == plan.recommended) {
       table.highlight = static_cast<int>(table.rows.size());
     }
-    table.rows.push_back({name_of_cell(plan, cell.point), format_real(cell.per_month),
+    table.rows.push_back({name_of_cell(plan.points[cell.point]), format_real(cell.per_month),
                           cell.per_million_tokens ? format_real(*cell.per_million_tokens) : "-",
                           format_real(cell.goodput_per_cost),
                           standing(plan, plan.points[cell.point]),
@@ -58,6 +55,43 @@ Table cells_table(const PlanResult& plan) {
                                               : "dominated"});
   }
   return table;
+}
+
+/// Cost against attainment: a cell is worth its price where no cheaper one attains as much.
+Chart front_chart(const PlanResult& plan) {
+  const PlanCost& cost = *plan.cost;
+  const bool by_token = std::all_of(cost.cells.begin(), cost.cells.end(), [](const CellCost& cell) {
+    return cell.per_million_tokens.has_value();
+  });
+  Chart chart;
+  chart.kind = ChartKind::kScatter;
+  chart.title = "Cost against requests in time";
+  chart.x_label = fmt::format("{} {}", cost.currency, by_token ? "per million tokens" : "a month");
+  chart.y_label = "% of requests in time";
+  chart.points = true;
+  std::vector<ChartSeries> series = {{"front: worth its price", {}, {}},
+                                     {"no better than a cheaper one, but for noise", {}, {}},
+                                     {"no better than a cheaper one", {}, {}},
+                                     {"recommended", {}, {}}};
+  std::vector<std::string> front;
+  for (const CellCost& cell : cost.cells) {
+    const PlanPoint& point = plan.points[cell.point];
+    if (point.verdict == CellVerdict::kExcluded) continue;
+    const bool chosen = static_cast<int>(cell.point) == plan.recommended;
+    if (cell.on_front) front.push_back(name_of_cell(point));
+    ChartSeries& to = series[chosen ? 3 : cell.on_front ? 0 : cell.within_noise ? 1 : 2];
+    to.x.push_back(by_token ? *cell.per_million_tokens : cell.per_month);
+    to.y.push_back(100 * point.attainment);
+  }
+  for (ChartSeries& one : series) {
+    if (!one.x.empty()) chart.series.push_back(std::move(one));
+  }
+  chart.note = front.empty() ? "No cell attains more than every cheaper one."
+                             : fmt::format(
+                                   "On the front, where every cheaper cell attains less: "
+                                   "{}.",
+                                   fmt::join(front, ", "));
+  return chart;
 }
 
 Table wear_table(const std::vector<DriveWear>& wear) {
@@ -86,6 +120,7 @@ Section cost_section(const PlanResult& plan) {
   if (!cost.source.empty()) section.paragraphs.push_back("Prices: " + cost.source);
   if (cost.break_even) section.paragraphs.push_back(cost.break_even->says);
   for (const std::string& note : cost.notes) section.paragraphs.push_back(note);
+  if (cost.cells.size() > 1) section.charts.push_back(front_chart(plan));
   if (!cost.items.empty()) section.tables.push_back(items_table(cost));
   if (!cost.cells.empty()) section.tables.push_back(cells_table(plan));
   if (!cost.wear.empty()) section.tables.push_back(wear_table(cost.wear));
@@ -107,7 +142,7 @@ Section regret_section(const PlanResult& plan) {
     if (static_cast<int>(row.point) == plan.recommended) {
       table.highlight = static_cast<int>(table.rows.size());
     }
-    std::vector<std::string> cells = {name_of_cell(plan, row.point)};
+    std::vector<std::string> cells = {name_of_cell(plan.points[row.point])};
     for (const auto& one : row.by_demand) cells.push_back(one ? format_real(*one) : "misses");
     const CellVerdict verdict = plan.points[row.point].verdict;
     if (!row.by_demand.empty() && !row.by_demand[0] && verdict == CellVerdict::kLooksMet) {

@@ -43,20 +43,6 @@ Counterfactuals counterfactuals_from_json(const json& j) {
   return out;
 }
 
-Table counterfactuals_table(const Counterfactuals& tried) {
-  Table table;
-  table.title = fmt::format(
-      "What would bring {} nearer to the SLO, in a run of the workload itself", tried.cell);
-  table.header = {"change", tried.target, "margin of the tightest target", "SLO in that run"};
-  const auto add = [&](const Counterfactual& row) {
-    table.rows.push_back({row.change, format_real(row.value), format_percent(row.margin),
-                          row.met ? "met" : "missed"});
-  };
-  add(tried.base);
-  for (const Counterfactual& row : tried.all) add(row);
-  return table;
-}
-
 }  // namespace
 
 void add_judgement(const PlanResult& plan, json& results) {
@@ -81,6 +67,13 @@ void add_judgement(const PlanResult& plan, json& results) {
   for (const RuleOfThumb& rule : j.rules_of_thumb) {
     rules.push_back({{"rule", rule.rule}, {"here", rule.here}, {"agrees", rule.agrees}});
   }
+  if (const auto& bound = j.policy_bound) {
+    results["policy_bound"] = {{"cell", bound->cell},
+                               {"policy", bound->policy},
+                               {"policy_share", bound->share},
+                               {"optimum_share", bound->optimum},
+                               {"content_share", bound->content}};
+  }
   if (j.counterfactuals) results["counterfactuals"] = to_json(*j.counterfactuals);
   if (plan.flags) results["flags"] = to_json(*plan.flags);
 }
@@ -100,6 +93,11 @@ void read_judgement(const json& results, PlanResult& plan) {
   }
   for (const json& rule : results.at("rules_of_thumb")) {
     out.rules_of_thumb.push_back({rule.at("rule"), rule.at("here"), rule.at("agrees")});
+  }
+  if (results.contains("policy_bound")) {
+    const json& bound = results.at("policy_bound");
+    out.policy_bound = PolicyBound{bound.at("cell"), bound.at("policy"), bound.at("policy_share"),
+                                   bound.at("optimum_share"), bound.at("content_share")};
   }
   if (results.contains("counterfactuals")) {
     out.counterfactuals = counterfactuals_from_json(results.at("counterfactuals"));
@@ -129,35 +127,48 @@ std::vector<std::string> judgement_sentences(const PlanResult& plan, Detail deta
   return out;
 }
 
-std::vector<Table> judgement_tables(const PlanResult& plan) {
-  const PlanJudgement& j = plan.judgement;
-  std::vector<Table> out;
-  if (j.counterfactuals) out.push_back(counterfactuals_table(*j.counterfactuals));
-  if (!j.headroom.empty()) {
-    Table& table = out.emplace_back();
-    table.title = "Headroom";
-    table.header = {"part", "share", "reason"};
-    for (const HeadroomPart& part : j.headroom) {
-      table.rows.push_back({part.name, format_percent(part.share), part.reason});
-    }
+Table counterfactuals_table(const Counterfactuals& tried) {
+  Table table;
+  table.title = fmt::format(
+      "What would bring {} nearer to the SLO, in a run of the workload itself", tried.cell);
+  table.header = {"change", tried.target, "margin of the tightest target", "SLO in that run"};
+  const auto add = [&](const Counterfactual& row) {
+    table.rows.push_back({row.change, format_real(row.value), format_percent(row.margin),
+                          row.met ? "met" : "missed"});
+  };
+  add(tried.base);
+  for (const Counterfactual& row : tried.all) add(row);
+  return table;
+}
+
+Table headroom_table(const PlanJudgement& judgement) {
+  Table table;
+  table.title = "Headroom";
+  table.header = {"part", "share", "reason"};
+  for (const HeadroomPart& part : judgement.headroom) {
+    table.rows.push_back({part.name, format_percent(part.share), part.reason});
   }
-  if (!j.decision_table.empty()) {
-    Table& table = out.emplace_back();
-    table.title = "Rows of the decision table that apply";
-    table.header = {"situation", "prefer", "avoid", "measured here"};
-    for (const DecisionRow& row : j.decision_table) {
-      table.rows.push_back({row.situation, row.prefer, row.avoid, row.measured});
-    }
+  return table;
+}
+
+Table decision_rows_table(const PlanJudgement& judgement) {
+  Table table;
+  table.title = "Rows of the decision table that apply";
+  table.header = {"situation", "prefer", "avoid", "measured here"};
+  for (const DecisionRow& row : judgement.decision_table) {
+    table.rows.push_back({row.situation, row.prefer, row.avoid, row.measured});
   }
-  if (!j.rules_of_thumb.empty()) {
-    Table& table = out.emplace_back();
-    table.title = "Rules of thumb";
-    table.header = {"rule", "here", "agrees"};
-    for (const RuleOfThumb& rule : j.rules_of_thumb) {
-      table.rows.push_back({rule.rule, rule.here, rule.agrees ? "yes" : "no"});
-    }
+  return table;
+}
+
+Table rules_table(const PlanJudgement& judgement) {
+  Table table;
+  table.title = "Rules of thumb";
+  table.header = {"rule", "here", "agrees"};
+  for (const RuleOfThumb& rule : judgement.rules_of_thumb) {
+    table.rows.push_back({rule.rule, rule.here, rule.agrees ? "yes" : "no"});
   }
-  return out;
+  return table;
 }
 
 }  // namespace spillway

@@ -21,7 +21,11 @@ void read_judgement(const nlohmann::json& results, PlanResult& plan);
 /// set.
 std::vector<std::string> judgement_sentences(const PlanResult& plan, Detail detail);
 
-/// Headroom, decision table and all rules of thumb; empty tables are left out.
-std::vector<Table> judgement_tables(const PlanResult& plan);
+/// What each change to the cell that comes nearest brought.
+Table counterfactuals_table(const Counterfactuals& tried);
+Table headroom_table(const PlanJudgement& judgement);
+Table decision_rows_table(const PlanJudgement& judgement);
+/// All of them, those that agree too.
+Table rules_table(const PlanJudgement& judgement);
 
 }  // namespace spillway

@@ -9,10 +9,10 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   Report report;
   report.title = "Plan: " + p.scenario;
   report.subtitle = plan.verdict;
-  report.sections = {decision_page(plan),  workload_page(plan, p), knee_page(plan),
-                     policies_page(plan),  time_page(plan),        sensitivity_page(plan),
-                     scenarios_page(plan), host_page(plan, p),     cost_page(plan),
-                     apply_page(plan, p),  validity_page(plan, p), provenance_page(plan, p)};
+  report.sections = {decision_page(plan, p), workload_page(plan, p), knee_page(plan),
+                     policies_page(plan, p), time_page(plan),        sensitivity_page(plan, p),
+                     scenarios_page(plan),   host_page(plan, p),     cost_page(plan, p),
+                     apply_page(plan, p),    validity_page(plan, p), provenance_page(plan, p)};
   return report;
 }
 

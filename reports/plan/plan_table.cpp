@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <utility>
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/plan/standing.hpp"
@@ -19,55 +18,20 @@ namespace {
 
 const std::set<std::string> kOnlyInReport = {"TTFT p50", "from HBM", "preemptions"};
 
-const std::string& name_of(const PlanPoint& point) {
-  return point.name.empty() ? point.capacity : point.name;
-}
-
-/// Cells that differ in size alone.
-std::vector<std::vector<int>> lines_of(const PlanResult& plan) {
-  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t> known;
-  std::vector<std::vector<int>> out;
-  for (std::size_t i = 0; i < plan.points.size(); ++i) {
-    const std::size_t line = known.emplace(plan.points[i].values, out.size()).first->second;
-    if (line == out.size()) out.emplace_back();
-    out[line].push_back(static_cast<int>(i));
-  }
-  return out;
-}
-
-/// How near a cell is to an answer: by its standing, then by the share of requests that do well.
-std::pair<int, double> nearness(const PlanPoint& point) {
-  switch (point.verdict) {
-    case CellVerdict::kMet:
-      return {3, 0};  // of several that meet it the first, which is the smallest
-    case CellVerdict::kLooksMet:
-      return {2, 0};
-    case CellVerdict::kMissed:
-    case CellVerdict::kLooksMissed:
-      return {1, point.attainment};
-    case CellVerdict::kExcluded:
-      break;
-  }
-  return {0, 0};
-}
-
 /// Indexes of the cells to show, ascending: the answer and those that it names, its neighbours in
 /// size, the best of every other line, then more of its own line.
 std::vector<int> around_answer(const PlanResult& plan, std::size_t most) {
   const auto nearer = [&](int a, int b) {
-    return nearness(plan.points[static_cast<std::size_t>(a)]) <
-           nearness(plan.points[static_cast<std::size_t>(b)]);
+    return stands_worse(cell_at(plan, a), cell_at(plan, b));
   };
-  const std::vector<std::vector<int>> lines = lines_of(plan);
+  const std::vector<std::vector<int>> lines = size_lines(plan);
   std::vector<int> best;  // of each line
   for (const std::vector<int>& line : lines) {
     best.push_back(*std::max_element(line.begin(), line.end(), nearer));
   }
   std::stable_sort(best.begin(), best.end(), [&](int a, int b) { return nearer(b, a); });
   const int answer = plan.recommended >= 0 ? plan.recommended : best.front();
-  const std::vector<int>& line = *std::find_if(lines.begin(), lines.end(), [&](const auto& l) {
-    return std::find(l.begin(), l.end(), answer) != l.end();
-  });
+  const std::vector<int>& line = line_of(lines, answer);
   const auto place = std::find(line.begin(), line.end(), answer) - line.begin();
 
   std::set<int> out;
@@ -121,7 +85,7 @@ Table plan_table(const PlanResult& plan) {
     const RunResult& run = point.run;
     const double lower = cached_share(run, 1);
     const LinkResult* link = busiest_link(run);
-    std::vector<std::string> row = {name_of(point),
+    std::vector<std::string> row = {name_of_cell(point),
                                     standing(plan, point),
                                     format_ms(run.ttft.median_ms),
                                     format_ms(run.ttft.p99_ms),

@@ -59,6 +59,10 @@ json to_json(const PlanPoint& point) {
   out["targets"] = json::array();
   for (const TargetEstimate& target : point.targets) out["targets"].push_back(to_json(target));
   if (!point.reason.empty()) out["reason"] = point.reason;
+  if (const auto& d = point.difference) {
+    out["difference"] = {
+        {"to_index", d->to}, {"mean", d->mean}, {"noise", d->noise}, {"replicates", d->replicates}};
+  }
   for (const auto& [key, value] : point.values) {
     out["values"].push_back({{"key", key}, {"value", value}});
   }
@@ -75,6 +79,11 @@ PlanPoint point_from_json(const json& j) {
   if (!point.unbounded) point.capacity_bytes = bytes;
   point.verdict = verdict_of(j.at("verdict"));
   point.reason = j.value("reason", "");
+  if (j.contains("difference")) {
+    const json& d = j["difference"];
+    point.difference =
+        CellDifference{d.at("to_index"), d.at("mean"), d.at("noise"), d.at("replicates")};
+  }
   point.run = run_from_json(j.at("run"));
   for (const json& target : j.at("targets")) point.targets.push_back(target_from_json(target));
   if (j.contains("values")) {

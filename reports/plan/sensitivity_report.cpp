@@ -47,6 +47,11 @@ Chart tornado(const Sensitivity& sensitivity) {
                           fmt::format("x {}", format_real(row.low)),
                           fmt::format("x {}", format_real(row.high))});
   }
+  const SensitivityRow& first = sensitivity.rows.front();
+  chart.note = fmt::format(
+      "As it is, the tightest target has a margin of {}. {} moves it most: {} at x {}, {} at x {}.",
+      format_percent(sensitivity.margin), first.factor, format_percent(first.margin_low),
+      format_real(first.low), format_percent(first.margin_high), format_real(first.high));
   return chart;
 }
 
@@ -56,8 +61,15 @@ Section sensitivity_section(const PlanResult& plan) {
   const Sensitivity& sensitivity = *plan.sensitivity;
   Section section;
   section.heading = "Sensitivity";
+  section.paragraphs.push_back(
+      fmt::format("Each factor was moved alone, in {} runs altogether. Factors stand by how far "
+                  "they move the tightest target.",
+                  format_count(sensitivity.runs)));
   for (std::string& sentence : sensitivity_sentences(plan, sensitivity.rows.size())) {
     section.paragraphs.push_back(std::move(sentence));
+  }
+  if (section.paragraphs.size() == 1 && !sensitivity.rows.empty()) {
+    section.paragraphs.emplace_back("No factor was found to change the recommendation.");
   }
   for (const std::string& note : sensitivity.notes) section.paragraphs.push_back(note);
   Table table;

@@ -1,67 +1,373 @@
-// Page 3: size against outcome, on the workload itself.
+// Page 3: size against outcome, and where more stops paying.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/pages/pages.hpp"
+#include "reports/plan/pages/size_grid.hpp"
 #include "sim/busiest_link.hpp"
 
 namespace spillway {
 
 namespace {
 
-double busiest(const RunResult& run) {
-  const LinkResult* link = busiest_link(run);
+constexpr double kBusy = 0.8;  // a link beyond it makes others wait
+constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kHalfMark = 0.04;  // of a step: a mark, no range
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double busiest(const PlanPoint& point) {
+  const LinkResult* link = busiest_link(point.run);
   return link == nullptr ? 0 : link->busy_fraction;
 }
 
-Chart by_size(const PlanResult& plan, const char* title, const char* y_label) {
-  Chart chart;
-  chart.title = title;
-  chart.x_label = plan.tier + " size";
-  chart.y_label = y_label;
-  chart.points = true;
-  for (const PlanPoint& point : plan.points)
-    chart.x_names.push_back(point.name.empty() ? point.capacity : point.name);
-  return chart;
+/// First and last figure along a line: "4.88 s at 0GiB, 738 ms at 256GiB".
+std::string ends_of(const SizeGrid& grid, const ChartSeries& series,
+                    const std::function<std::string(double)>& text) {
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < series.y.size(); ++i) {
+    if (!std::isfinite(series.y[i])) continue;
+    if (said.size() == 2) said.pop_back();
+    said.push_back(fmt::format("{} at {}", text(series.y[i]), grid.x_names[i]));
+  }
+  return fmt::format("{}", fmt::join(said, ", "));
 }
 
-template <class Value>
-ChartSeries line(const PlanResult& plan, const char* name, Value value) {
-  ChartSeries out;
-  out.name = name;
-  for (std::size_t i = 0; i < plan.points.size(); ++i) {
-    out.x.push_back(static_cast<double>(i));
-    out.y.push_back(value(plan.points[i].run));
+class KneePage {
+ public:
+  explicit KneePage(const PlanResult& plan) : plan_(plan), grid_(size_grid(plan)) {}
+
+  Section page() {
+    page_.id = "knee";
+    page_.heading = grid_.over_values ? "Searched values against outcome" : "Size against outcome";
+    say_what_it_is();
+    if (grid_.x_names.size() < 2) return std::move(page_);
+    find_regions();
+    add_latency("Time to first token", "_ttft_ms", [](const RunResult& r) { return r.ttft; });
+    add_latency("Time per output token", "_tpot_ms", [](const RunResult& r) { return r.tpot; });
+    add_attainment();
+    add_misses();
+    add_hits();
+    add_goodput();
+    add_links();
+    add_marginal();
+    return std::move(page_);
   }
-  return out;
-}
+
+ private:
+  bool several() const { return grid_.lines.size() > 1; }
+  const GridLine& line() const { return grid_.answer_line(); }
+
+  /// "with arc", where several lines stand beside each other.
+  std::string of_line() const {
+    return several() && !line().name.empty() ? " with " + line().name : "";
+  }
+
+  void say(std::string text) { page_.paragraphs.push_back(std::move(text)); }
+
+  void say_what_it_is() {
+    if (plan_.points.empty()) return say("No size was tried.");
+    if (grid_.x_names.size() < 2) {
+      return say(fmt::format("One cell alone was tried, {}: there is nothing to compare it with.",
+                             name_of_cell(plan_.points.front())));
+    }
+    if (plan_.knee >= 0) {
+      say(fmt::format("Knee: beyond {} a larger {} gains little.",
+                      name_of_cell(cell_at(plan_, plan_.knee)), plan_.tier));
+    } else if (!grid_.over_values) {
+      say(fmt::format("No size stands out as a knee, beyond which a larger {} gains little.",
+                      plan_.tier));
+    }
+    if (plan_.confidence && plan_.confidence->boundary == "non_monotone") {
+      say("Larger is not always better here: a larger size does worse than a smaller one. Every "
+          "size was run, none was inferred from its neighbours.");
+    }
+    say(
+        fmt::format("Times, hits and goodput are of the workload itself, run once for each "
+                    "cell{}.",
+                    plan_.confidence ? "; shares of requests in time are means over replicates of "
+                                       "it, and bands are said to be where they are"
+                                     : ""));
+    if (grid_.left_out > 0) {
+      say(
+          fmt::format("{} more combinations of searched values were tried; the charts show those "
+                      "that come nearest to the answer, the table of all cells has the others.",
+                      format_count(grid_.left_out)));
+    }
+  }
+
+  // ---- what is shaded and marked in every chart
+
+  void shade(const std::string& name, double from, double to) {
+    if (!regions_.empty() && regions_.back().name == name && regions_.back().to == from) {
+      regions_.back().to = to;
+    } else {
+      regions_.push_back({name, from, to});
+    }
+  }
+
+  void find_regions() {
+    const auto each_ran = [&](const auto& visit) {
+      for (std::size_t i = 0; i < line().cells.size(); ++i) {
+        if (line().cells[i] < 0) continue;
+        const PlanPoint& point = cell_at(plan_, line().cells[i]);
+        if (has_run(point)) visit(static_cast<double>(i), point);
+      }
+    };
+    each_ran([&](double x, const PlanPoint& point) {
+      const LinkResult* link = busiest_link(point.run);
+      if (link == nullptr || link->busy_fraction <= kBusy) return;
+      shade(fmt::format("link {} busy over {:.0f}%{}", link->name, 100 * kBusy, of_line()), x - 0.5,
+            x + 0.5);
+    });
+    if (plan_.confidence && plan_.confidence->boundary == "non_monotone") {
+      bool met = false;
+      each_ran([&](double x, const PlanPoint& point) {
+        if (met && !point.looks_met()) shade("larger, and misses" + of_line(), x - 0.5, x + 0.5);
+        met = met || point.looks_met();
+      });
+    }
+    mark(plan_.recommended, plan_.recommended == plan_.knee ? "recommended, knee" : "recommended");
+    if (plan_.knee != plan_.recommended) mark(plan_.knee, "knee");
+    if (plan_.recommended < 0) mark(plan_.provisional, "looks best so far");
+  }
+
+  void mark(int cell, const char* name) {
+    const auto at = std::find(line().cells.begin(), line().cells.end(), cell);
+    if (cell < 0 || at == line().cells.end()) return;
+    const auto x = static_cast<double>(at - line().cells.begin());
+    regions_.push_back({name, x - kHalfMark, x + kHalfMark});
+  }
+
+  // ---- charts
+
+  Chart chart(const char* title, const char* y_label) const {
+    Chart out = chart_over(grid_, title, y_label);
+    out.regions = regions_;
+    return out;
+  }
+
+  void add_latency(const char* title, std::string_view ends_in,
+                   const std::function<LatencyStats(const RunResult&)>& stats) {
+    const auto p99 = [&](const PlanPoint& p) { return stats(p.run).p99_ms; };
+    const std::string full = several() ? fmt::format("{}, p99", title) : title;
+    Chart out = chart(full.c_str(), "ms");
+    out.log_y = ends_in == "_ttft_ms";
+    const ChartSeries here = series_along(plan_, line(), "p99", p99);
+    if (several()) {
+      out.series = series_of_lines(plan_, grid_, p99);
+    } else {
+      out.series = {series_along(plan_, line(), "p50",
+                                 [&](const PlanPoint& p) { return stats(p.run).median_ms; }),
+                    here};
+    }
+    out.note = fmt::format("p99{}: {}", of_line(), ends_of(grid_, here, format_ms));
+    const auto ran = std::find_if(plan_.points.begin(), plan_.points.end(), has_run);
+    if (ran != plan_.points.end()) {
+      for (const SloResult& slo : ran->run.slo) {
+        if (!slo.name.ends_with(ends_in)) continue;
+        out.limits.emplace_back(target_label(slo.name, slo.tenant), slo.target);
+        out.note += fmt::format("; {} may be {}", target_label(slo.name, slo.tenant),
+                                format_ms(slo.target));
+      }
+    }
+    out.note += ".";
+    page_.charts.push_back(std::move(out));
+  }
+
+  std::string level() const { return fmt::format("{:.4g}%", 100 * plan_.confidence->level); }
+
+  void add_attainment() {
+    Chart out = chart("Requests that meet every latency target", "% of requests");
+    const auto share = [](const PlanPoint& p) { return 100 * p.attainment; };
+    out.series = several() ? series_of_lines(plan_, grid_, share)
+                           : std::vector{series_along(plan_, line(), "in time", share)};
+    ChartSeries& here = out.series[static_cast<std::size_t>(grid_.answer)];
+    out.note = fmt::format("In time{}: {}", of_line(),
+                           ends_of(grid_, here, [](double y) { return format_percent(y / 100); }));
+    if (plan_.confidence) {
+      here.low = series_along(plan_, line(), "", [](const PlanPoint& p) {
+                   return p.replications > 0 ? 100 * p.attainment_low : kNaN;
+                 }).y;
+      here.high = here.y;
+      out.note += fmt::format(
+          "; the band{} reaches down from the mean over replicates to its lower bound with {} "
+          "confidence, and is as wide as few replicates leave it",
+          of_line(), level());
+    }
+    out.note += ".";
+    page_.charts.push_back(std::move(out));
+  }
+
+  /// The share of requests that each percentile target is judged by, with its bound.
+  void add_misses() {
+    if (!plan_.confidence) return;
+    Chart out = chart("Requests that miss each target", "% of requests");
+    std::vector<std::string> labels;
+    for (const int cell : line().cells) {
+      if (cell < 0) continue;
+      for (const TargetEstimate& t : cell_at(plan_, cell).targets) {
+        if (!t.share || std::find(labels.begin(), labels.end(), t.label()) != labels.end()) {
+          continue;
+        }
+        labels.push_back(t.label());
+        add_limit(out, t);
+      }
+    }
+    if (labels.empty()) return;
+    for (const std::string& label : labels) {
+      const auto of_target = [&](auto member) {
+        return series_along(plan_, line(), label, [&](const PlanPoint& p) {
+          for (const TargetEstimate& t : p.targets) {
+            if (t.label() == label) return 100 * member(t);
+          }
+          return kNaN;
+        });
+      };
+      ChartSeries series = of_target([](const TargetEstimate& t) { return t.x; });
+      series.low = series.y;
+      series.high = of_target([](const TargetEstimate& t) { return t.bound.value_or(kNaN); }).y;
+      out.series.push_back(std::move(series));
+    }
+    out.note = fmt::format(
+        "What the SLO is judged by{}: a line has to stay below its limit, and with {} confidence "
+        "the upper edge of its band too. Sizes without a band were screened on a few replicates.",
+        of_line(), level());
+    page_.charts.push_back(std::move(out));
+  }
+
+  /// Limits that are equal are drawn once.
+  static void add_limit(Chart& out, const TargetEstimate& t) {
+    for (auto& [name, value] : out.limits) {
+      if (value != 100 * t.limit) continue;
+      name = "may miss";
+      return;
+    }
+    out.limits.emplace_back(t.label() + " may miss", 100 * t.limit);
+  }
+
+  void add_hits() {
+    Chart out = chart("Prompt tokens from caches", "% of prompt tokens");
+    const auto all = [](const PlanPoint& p) { return 100 * cached_share(p.run); };
+    const ChartSeries here = series_along(plan_, line(), "all caches", all);
+    out.note = fmt::format("All caches{}: {}.", of_line(),
+                           ends_of(grid_, here, [](double y) { return format_percent(y / 100); }));
+    if (several()) {
+      out.series = series_of_lines(plan_, grid_, all);
+    } else {
+      out.series = {here};
+      for (const std::string& source : sources()) {
+        out.series.push_back(series_along(plan_, line(), source, [&](const PlanPoint& p) {
+          for (const auto& [name, tokens] : p.run.prompt_tokens_by_source) {
+            if (name != source || p.run.input_tokens == 0) continue;
+            return 100 * static_cast<double>(tokens) / static_cast<double>(p.run.input_tokens);
+          }
+          return 0.0;
+        }));
+      }
+    }
+    page_.charts.push_back(std::move(out));
+  }
+
+  /// Tiers in the order that they are asked; what is computed comes first and is none.
+  std::vector<std::string> sources() const {
+    std::vector<std::string> out;
+    for (const PlanPoint& point : plan_.points) {
+      const auto& from = point.run.prompt_tokens_by_source;
+      for (std::size_t i = 1; i < from.size(); ++i) {
+        if (std::find(out.begin(), out.end(), from[i].first) == out.end()) {
+          out.push_back(from[i].first);
+        }
+      }
+    }
+    return out;
+  }
+
+  void add_goodput() {
+    const auto goodput = [](const PlanPoint& p) { return p.run.goodput; };
+    const bool any = std::any_of(plan_.points.begin(), plan_.points.end(),
+                                 [&](const PlanPoint& p) { return goodput(p) > 0; });
+    if (!any) return;
+    Chart out = chart("Goodput: requests that meet every latency target", "requests/s");
+    const ChartSeries here = series_along(plan_, line(), "goodput", goodput);
+    out.series = several() ? series_of_lines(plan_, grid_, goodput) : std::vector{here};
+    out.note = fmt::format("Goodput{}: {}.", of_line(),
+                           ends_of(grid_, here, [](double y) { return format_real(y) + "/s"; }));
+    page_.charts.push_back(std::move(out));
+  }
+
+  void add_links() {
+    const bool any = std::any_of(plan_.points.begin(), plan_.points.end(),
+                                 [](const PlanPoint& p) { return busiest(p) > 0; });
+    if (!any) return;
+    Chart out = chart("Busiest link", "% of the time");
+    const auto busy = [](const PlanPoint& p) { return 100 * busiest(p); };
+    const ChartSeries here = series_along(plan_, line(), "busy", busy);
+    out.series = several() ? series_of_lines(plan_, grid_, busy) : std::vector{here};
+    out.limits = {{"others wait", 100 * kBusy}};
+    out.note = fmt::format(
+        "Busy{}: {}. Beyond {:.0f}% loads wait for each other more than they "
+        "move, and more hits can make requests slower.",
+        of_line(), ends_of(grid_, here, [](double y) { return format_percent(y / 100); }),
+        100 * kBusy);
+    page_.charts.push_back(std::move(out));
+  }
+
+  // ---- what each step in size buys
+
+  void add_marginal() {
+    if (grid_.over_values) return;
+    Table table;
+    table.title = fmt::format("What each step in size buys{}", of_line());
+    table.header = {"from",        "to",       "GiB more", "TTFT p99", "ms less for each GiB",
+                    "from caches", "goodput/s"};
+    const PlanPoint* before = nullptr;
+    for (const int cell : line().cells) {
+      if (cell < 0 || !has_run(cell_at(plan_, cell))) continue;
+      const PlanPoint& point = cell_at(plan_, cell);
+      if (before != nullptr) table.rows.push_back(step(*before, point));
+      if (before != nullptr && cell == plan_.recommended) {
+        table.highlight = static_cast<int>(table.rows.size()) - 1;
+      }
+      before = &point;
+    }
+    if (!table.rows.empty()) page_.tables.push_back(std::move(table));
+  }
+
+  static std::string change(const std::string& from, const std::string& to) {
+    return from == to ? to : fmt::format("{} to {}", from, to);
+  }
+
+  static std::vector<std::string> step(const PlanPoint& from, const PlanPoint& to) {
+    const double gib =
+        to.unbounded ? kNaN : static_cast<double>(to.capacity_bytes - from.capacity_bytes) / kGib;
+    const double less = from.run.ttft.p99_ms - to.run.ttft.p99_ms;
+    const bool bounded = std::isfinite(gib) && gib > 0;
+    return {from.capacity,
+            to.capacity,
+            bounded ? format_real(gib) : "-",
+            change(format_ms(from.run.ttft.p99_ms), format_ms(to.run.ttft.p99_ms)),
+            bounded ? format_real(less / gib) : "-",
+            change(format_percent(cached_share(from.run)), format_percent(cached_share(to.run))),
+            change(format_real(from.run.goodput), format_real(to.run.goodput))};
+  }
+
+  const PlanResult& plan_;
+  SizeGrid grid_;
+  std::vector<ChartRegion> regions_;
+  Section page_;
+};
 
 }  // namespace
 
 Section knee_page(const PlanResult& plan) {
-  Section page;
-  page.id = "knee";
-  page.heading = "Size against outcome, on the workload itself";
-  Chart ttft = by_size(plan, "Time to first token", "ms");
-  ttft.log_y = true;
-  ttft.series = {line(plan, "p50", [](const RunResult& r) { return r.ttft.median_ms; }),
-                 line(plan, "p99", [](const RunResult& r) { return r.ttft.p99_ms; })};
-  Chart tpot = by_size(plan, "Time per output token", "ms");
-  tpot.series = {line(plan, "p50", [](const RunResult& r) { return r.tpot.median_ms; }),
-                 line(plan, "p99", [](const RunResult& r) { return r.tpot.p99_ms; })};
-  if (!plan.points.empty()) {
-    for (const SloResult& slo : plan.points.front().run.slo) {
-      if (slo.name.find("_ttft_ms") != std::string::npos)
-        ttft.limits.emplace_back(slo.name, slo.target);
-      if (slo.name.find("_tpot_ms") != std::string::npos)
-        tpot.limits.emplace_back(slo.name, slo.target);
-    }
-  }
-  Chart hits = by_size(plan, "Prompt tokens from caches", "% of prompt tokens");
-  hits.series = {
-      line(plan, "all caches", [](const RunResult& r) { return 100 * cached_share(r); }),
-      line(plan, plan.tier.c_str(), [](const RunResult& r) { return 100 * cached_share(r, 1); })};
-  Chart busy = by_size(plan, "Busiest link", "% of the time");
-  busy.series = {line(plan, "busy", [](const RunResult& r) { return 100 * busiest(r); })};
-  page.charts = {std::move(ttft), std::move(tpot), std::move(hits), std::move(busy)};
-  return page;
+  return KneePage(plan).page();
 }
 
 }  // namespace spillway

@@ -9,21 +9,21 @@
 namespace spillway {
 
 /// Buy this, set this, expect that: read in ten seconds.
-Section decision_page(const PlanResult& plan);
+Section decision_page(const PlanResult& plan, const Provenance& provenance);
 /// The traffic that the answer is about.
 Section workload_page(const PlanResult& plan, const Provenance& provenance);
 /// Size against outcome.
 Section knee_page(const PlanResult& plan);
 /// What the policy leaves on the table.
-Section policies_page(const PlanResult& plan);
+Section policies_page(const PlanResult& plan, const Provenance& provenance);
 /// What a first token waits for, and on which link.
 Section time_page(const PlanResult& plan);
-Section sensitivity_page(const PlanResult& plan);
+Section sensitivity_page(const PlanResult& plan, const Provenance& provenance);
 /// Other demand, lost hosts, slow devices.
 Section scenarios_page(const PlanResult& plan);
 /// What else needs the host's memory.
 Section host_page(const PlanResult& plan, const Provenance& provenance);
-Section cost_page(const PlanResult& plan);
+Section cost_page(const PlanResult& plan, const Provenance& provenance);
 /// What to set, how to go back, what to watch.
 Section apply_page(const PlanResult& plan, const Provenance& provenance);
 /// What the answer rests on, what was not modelled, what would prove it wrong.

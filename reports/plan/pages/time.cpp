@@ -1,12 +1,93 @@
-// Page 5: what a first token waits for.
+// Page 5: what a first token waits for, and on which link.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/plan/cells.hpp"
 #include "reports/plan/pages/pages.hpp"
+#include "reports/plan/standing.hpp"
+#include "reports/run/stages.hpp"
 
 namespace spillway {
 
-Section time_page(const PlanResult&) {
+namespace {
+
+constexpr std::size_t kMostExplained = 3;  // of the slowest requests, in words
+
+/// Whether the run kept what its waits were made of, or how its links fared.
+bool tells_time(const PlanPoint& point) {
+  return has_run(point) && (!point.run.ttft_bands.empty() || !point.run.slowest.empty());
+}
+
+/// A cell that shows by contrast what the size is for: of the same line the largest below that
+/// does not meet the SLO; where the cell itself does not, the next other size. -1: none.
+int contrast_of(const PlanResult& plan, int cell) {
+  const std::vector<std::vector<int>> lines = size_lines(plan);
+  const std::vector<int>& line = line_of(lines, cell);
+  const auto place = std::find(line.begin(), line.end(), cell);
+  for (auto at = place; at != line.begin();) {
+    const PlanPoint& below = cell_at(plan, *--at);
+    if (tells_time(below) && (!below.looks_met() || !cell_at(plan, cell).looks_met())) return *at;
+  }
+  for (auto at = std::next(place); at != line.end(); ++at) {
+    const PlanPoint& above = cell_at(plan, *at);
+    if (tells_time(above) && !above.looks_met()) return *at;
+  }
+  return -1;
+}
+
+void add_waterfall(const PlanPoint& point, Section& section) {
+  Chart chart = ttft_chart(point.run);
+  if (chart.stacks.empty()) return;
+  chart.title += ", at " + name_of_cell(point);
+  section.charts.push_back(std::move(chart));
+}
+
+}  // namespace
+
+Section time_page(const PlanResult& plan) {
   Section page;
   page.id = "time";
   page.heading = "Where time goes";
+  const int cell = spoken_of(plan);
+  if (cell < 0 || !has_run(cell_at(plan, cell))) {
+    page.paragraphs.emplace_back(
+        "No run is there to look into: the cell that the plan speaks of was not run.");
+    return page;
+  }
+  const PlanPoint& point = cell_at(plan, cell);
+  const char* which = plan.recommended >= 0   ? "the recommended cell"
+                      : plan.provisional >= 0 ? "the cell that looks best so far"
+                                              : "the cell that comes nearest to the SLO";
+  page.paragraphs.push_back(fmt::format(
+      "Of {}, {}: the workload itself, run once. The time to a first token is told in five "
+      "stages that add up to it: waiting in the queue, waiting for a busy link, loading from below "
+      "HBM, computing again what a preemption lost, and the steps that compute the prompt.",
+      name_of_cell(point), which));
+  add_waterfall(point, page);
+  const int other = contrast_of(plan, cell);
+  if (other >= 0) {
+    add_waterfall(cell_at(plan, other), page);
+    page.paragraphs.push_back(fmt::format(
+        "Beside it {}, which {}: what its first tokens wait for longer is what the size is for.",
+        name_of_cell(cell_at(plan, other)), shortfall(plan, cell_at(plan, other))));
+  }
+  if (Chart links = link_heatmap(point.run); !links.cells.empty()) {
+    links.title += ", at " + name_of_cell(point);
+    page.charts.push_back(std::move(links));
+  }
+  for (std::string& sentence : slowest_sentences(point.run, kMostExplained)) {
+    page.paragraphs.push_back(std::move(sentence));
+  }
+  if (Table slowest = slowest_table(point.run); !slowest.rows.empty()) {
+    slowest.title += ", at " + name_of_cell(point);
+    page.tables.push_back(std::move(slowest));
+  }
+  if (page.charts.empty() && page.tables.empty()) {
+    page.paragraphs = {
+        "The result does not hold the stages of first tokens: nothing completed, or "
+        "it was written by an earlier version."};
+  }
   return page;
 }
 

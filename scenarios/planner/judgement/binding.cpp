@@ -11,7 +11,6 @@
 #include <optional>
 #include <string_view>
 
-#include "models/cache_replay.hpp"
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
@@ -21,55 +20,14 @@ namespace spillway {
 
 namespace {
 
-constexpr double kManyTurnedAway = 0.01;              // of the requests
-constexpr std::uint64_t kMostReferences = 4'000'000;  // replayed for a bound: seconds
-
-/// Hits of the tier's policy and of the offline optimum in a cache of the same capacity, as shares
-/// of all prompt blocks.
-struct PolicyBound {
-  double policy = 0;
-  double optimum = 0;
-};
-
-/// Model: one cache of the larger tier's capacity, which is what inclusive tiers hold between them;
-/// blocks in use and answers take no room, so that it is the difference that counts.
-std::optional<PolicyBound> policy_bound(const PlanFacts& facts, int index) {
-  const Scenario& s = facts.scenario(index);
-  const RunResult& run = facts.run(index);
-  const Workload& workload = facts.workload();
-  if (run.tiers.size() < 2 || run.tiers[1].unbounded || run.swap) return std::nullopt;
-  if (workload.references() == 0 || workload.references() > kMostReferences) return std::nullopt;
-  const std::uint64_t blocks = std::max(run.tiers[0].capacity_blocks, run.tiers[1].capacity_blocks);
-  const std::uint64_t capacity = blocks * s.engine.block_tokens / workload.block_tokens();
-  if (capacity == 0) return std::nullopt;
-  const EvictionChoice optimum = parse_eviction("belady", {});
-  PolicyNeeds needs = s.tier->eviction.needs();
-  needs.future = true;
-  const ReplayFacts replay_facts(workload, needs, Atomicity::kRequest);
-  ReplaySetup setup;
-  setup.capacity_blocks = capacity;
-  setup.block_tokens = workload.block_tokens();
-  setup.facts = &replay_facts;
-  const auto share = [&](const EvictionChoice& choice) {
-    CacheReplay replay(choice, setup);
-    replay.run(workload.all());
-    return static_cast<double>(replay.counts().prefix_hits) /
-           static_cast<double>(workload.references());
-  };
-  try {
-    return PolicyBound{share(s.tier->eviction), share(optimum)};
-  } catch (const InputError&) {
-    return std::nullopt;  // parameters that fit the tier's capacity and not this one
-  }
-}
+constexpr double kManyTurnedAway = 0.01;  // of the requests
 
 /// "a replay with lru hits 0.0% of prompt blocks in a cache of this capacity and ..."
-std::string policy_words(const PlanFacts& facts, const PolicyBound& bound) {
+std::string policy_words(const PolicyBound& bound) {
   return fmt::format(
       "a replay with {} hits {} of prompt blocks in a cache of this capacity and the "
       "offline optimum {}",
-      facts.scenario(facts.judged()).tier->eviction.text(), format_percent(bound.policy),
-      format_percent(bound.optimum));
+      bound.policy, format_percent(bound.share), format_percent(bound.optimum));
 }
 
 struct Found {
@@ -190,11 +148,11 @@ class Observed {
     for (std::size_t i = facts_.place() + 1; i < facts_.line().size(); ++i) {
       larger = std::max(larger, cached_share(facts_.run(facts_.line()[i])));
     }
-    const std::optional<PolicyBound> bound = policy_bound(facts_, facts_.judged());
-    const double by_policy = bound ? bound->optimum - bound->policy : 0;
+    const std::optional<PolicyBound>& bound = plan_.judgement.policy_bound;
+    const double by_policy = bound ? bound->optimum - bound->share : 0;
     if (by_policy >= kWorthwhile && by_policy > larger - here) {
       say("policy", fmt::format("{}; {}, and a cache without bound hits {} of prompt blocks",
-                                policy_words(facts_, *bound), larger_words(larger - here),
+                                policy_words(*bound), larger_words(larger - here),
                                 format_percent(facts_.demand().reusable)));
       return;
     }
@@ -235,7 +193,9 @@ class Observed {
 /// it where it meets the SLO, or brings at least half as much.
 class Tried {
  public:
-  Tried(const Counterfactuals& tried, const PlanFacts& facts) : tried_(tried), facts_(facts) {
+  Tried(const Counterfactuals& tried, const std::optional<PolicyBound>& bound,
+        const PlanFacts& facts)
+      : tried_(tried), bound_(bound), facts_(facts) {
     least_ = std::max(kWorthwhile, kSlower * std::fabs(tried.base.margin));
     for (const Counterfactual& row : tried.all) {
       if (row.kind == "load") {
@@ -255,11 +215,10 @@ class Tried {
     const bool hbm = best->kind == "hbm";
     std::string why = words_of(*best);
     if (best->kind == "capacity") {
-      const std::optional<PolicyBound> bound = policy_bound(facts_, facts_.judged());
-      const double all = bound ? facts_.demand().reusable - bound->policy : 0;
-      if (all >= kWorthwhile && bound->optimum - bound->policy >= all / 2) {
+      const double all = bound_ ? facts_.demand().reusable - bound_->share : 0;
+      if (all >= kWorthwhile && bound_->optimum - bound_->share >= all / 2) {
         return Found{"policy", false,
-                     fmt::format("{}, and one without bound {}; {}", policy_words(facts_, *bound),
+                     fmt::format("{}, and one without bound {}; {}", policy_words(*bound_),
                                  format_percent(facts_.demand().reusable), why)};
       }
     }
@@ -319,6 +278,7 @@ class Tried {
   }
 
   const Counterfactuals& tried_;
+  const std::optional<PolicyBound>& bound_;
   const PlanFacts& facts_;
   double least_ = 0;  ///< what is more than noise
   const Counterfactual* load_ = nullptr;
@@ -334,7 +294,7 @@ void find_binding(PlanResult& plan, const PlanFacts& facts) {
   if (std::optional<Found> never = never_served(facts, facts.judged())) {
     found = *std::move(never);
   } else if (plan.judgement.counterfactuals) {
-    const Tried tried(*plan.judgement.counterfactuals, facts);
+    const Tried tried(*plan.judgement.counterfactuals, plan.judgement.policy_bound, facts);
     if (std::optional<Found> shown = tried.find()) {
       const bool agree = std::string_view(shown->kind) == found.kind && shown->hbm == found.hbm;
       const std::string also = agree ? found.why : observed.overload_words();

@@ -10,6 +10,8 @@ namespace spillway {
 void find_range(PlanResult& plan, const PlanFacts& facts);
 /// The size beyond which caches supply little more.
 void find_knee(PlanResult& plan, const PlanFacts& facts);
+/// What a better policy could bring at the judged cell.
+void find_policy_bound(PlanResult& plan, const PlanFacts& facts);
 /// What limits the judged cell: capacity, policy, bandwidth, compute, admission or none.
 void find_binding(PlanResult& plan, const PlanFacts& facts);
 /// What a reader must not miss.

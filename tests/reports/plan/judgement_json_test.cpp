@@ -71,12 +71,14 @@ TEST_CASE("a fragment's comments stay comments, whatever a name holds", "[report
         "# not covered: classes: of ? tenants\n");
 }
 
-TEST_CASE("a plan without a judgement has no tables of it", "[reports]") {
-  CHECK(judgement_tables(PlanResult()).empty());
-  REQUIRE(judgement_tables(judged()).size() == 4);
-  const Table table = judgement_tables(judged()).front();
-  CHECK(table.rows[1] ==
+TEST_CASE("the tables of a judgement have a row for each thing that was found", "[reports]") {
+  const PlanJudgement j = judged().judgement;
+  const Table changes = counterfactuals_table(*j.counterfactuals);
+  CHECK(changes.rows[1] ==
         std::vector<std::string>{"twice the compute speed", "800", "20.0%", "met"});
+  CHECK(headroom_table(j).rows.size() == j.headroom.size());
+  CHECK(decision_rows_table(j).rows.size() == j.decision_table.size());
+  CHECK(rules_table(j).rows.size() == j.rules_of_thumb.size());
 }
 
 }  // namespace

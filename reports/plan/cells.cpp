@@ -1,0 +1,107 @@
+#include "reports/plan/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+std::pair<int, double> nearness(const PlanPoint& point) {
+  switch (point.verdict) {
+    case CellVerdict::kMet:
+      return {3, 0};  // of several that meet it the first, which is the smallest
+    case CellVerdict::kLooksMet:
+      return {2, 0};
+    case CellVerdict::kMissed:
+    case CellVerdict::kLooksMissed:
+      return {1, point.attainment};
+    case CellVerdict::kExcluded:
+      break;
+  }
+  return {0, 0};
+}
+
+}  // namespace
+
+const PlanPoint& cell_at(const PlanResult& plan, int index) {
+  return plan.points[static_cast<std::size_t>(index)];
+}
+
+const std::string& name_of_cell(const PlanPoint& point) {
+  return point.name.empty() ? point.capacity : point.name;
+}
+
+std::vector<std::vector<int>> size_lines(const PlanResult& plan) {
+  std::map<std::vector<std::pair<std::string, std::string>>, std::size_t> known;
+  std::vector<std::vector<int>> out;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    const std::size_t line = known.emplace(plan.points[i].values, out.size()).first->second;
+    if (line == out.size()) out.emplace_back();
+    out[line].push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+const std::vector<int>& line_of(const std::vector<std::vector<int>>& lines, int cell) {
+  return *std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
+    return std::find(line.begin(), line.end(), cell) != line.end();
+  });
+}
+
+std::string line_name(const PlanPoint& point) {
+  if (point.values.size() == 1) return point.values.front().second;
+  std::string out;
+  for (const auto& [key, value] : point.values) {
+    const std::size_t dot = key.rfind('.');
+    const std::string last = dot == std::string::npos ? key : key.substr(dot + 1);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", last, value);
+  }
+  return out;
+}
+
+bool stands_worse(const PlanPoint& a, const PlanPoint& b) {
+  return nearness(a) < nearness(b);
+}
+
+int spoken_of(const PlanResult& plan) {
+  if (plan.recommended >= 0) return plan.recommended;
+  if (plan.provisional >= 0) return plan.provisional;
+  if (plan.points.empty()) return -1;
+  const auto& points = plan.points;
+  if (plan.judgement.counterfactuals) {
+    const auto asked = std::find_if(points.begin(), points.end(), [&](const PlanPoint& point) {
+      return point.name == plan.judgement.counterfactuals->cell;
+    });
+    if (asked != points.end()) return static_cast<int>(asked - points.begin());
+  }
+  return static_cast<int>(std::max_element(points.begin(), points.end(), stands_worse) -
+                          points.begin());
+}
+
+std::string memory_text(double bytes) {
+  const double gib = bytes / kGib;
+  if (gib != std::floor(gib) || gib < 1) return format_bytes(bytes);
+  return format_count(static_cast<std::uint64_t>(gib)) + " GiB";
+}
+
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:=@%+,").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : printable(text)) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace spillway

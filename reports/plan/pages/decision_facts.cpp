@@ -1,0 +1,369 @@
+#include "reports/plan/pages/decision_facts.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
+#include "reports/plan/pages/confidence_grade.hpp"
+#include "reports/plan/standing.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::size_t kMostChanges = 3;
+
+/// "compute: steps run all the time": what stands before the first colon, and behind it.
+std::pair<std::string, std::string> split_at(const std::string& text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) return {text, ""};
+  return {text.substr(0, at), text.substr(at + mark.size())};
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  }
+  return text;
+}
+
+std::string figure_text(const std::string& metric, double value) {
+  return metric.ends_with("_ms") ? format_ms(value) : format_real(value);
+}
+
+/// "p99_ttft_ms 781 ms (at most 2.00 s)".
+std::string against_limit(const std::string& label, const std::string& metric, double value,
+                          bool at_least, double target) {
+  return fmt::format("{} {} ({} {})", label, figure_text(metric, value),
+                     at_least ? "at least" : "at most", figure_text(metric, target));
+}
+
+/// Every target of a cell with its limit: over replicates, else in its one run.
+std::string targets_text(const PlanPoint& point) {
+  std::vector<std::string> out;
+  for (const TargetEstimate& t : point.targets) {
+    out.push_back(against_limit(t.label(), t.name, t.value, t.at_least, t.target));
+  }
+  if (!out.empty()) return fmt::format("{}", fmt::join(out, "; "));
+  for (const SloResult& s : point.run.slo) {
+    out.push_back(
+        against_limit(target_label(s.name, s.tenant), s.name, s.value, s.at_least, s.target));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+class DecisionFacts {
+ public:
+  DecisionFacts(const PlanResult& plan, const Installed& installed)
+      : plan_(plan), installed_(installed), cell_(spoken_of(plan)) {}
+
+  std::vector<Fact> list() {
+    if (cell_ < 0) {
+      add("Buy", "No answer", "no size was tried");
+      return std::move(out_);
+    }
+    if (plan_.recommended >= 0) {
+      recommend();
+    } else if (plan_.undecided) {
+      tell_undecided();
+    } else {
+      tell_infeasible();
+    }
+    const ConfidenceGrade grade = grade_of(plan_);
+    add("Confidence", grade.value, grade.detail);
+    bind();
+    rivals();
+    return std::move(out_);
+  }
+
+ private:
+  const PlanPoint& cell() const { return cell_at(plan_, cell_); }
+
+  void add(const char* label, std::string value, std::string detail = "") {
+    out_.push_back({label, std::move(value), std::move(detail)});
+  }
+
+  // ---- a cell is recommended
+
+  void recommend() {
+    buy();
+    choose();
+    set();
+    expect();
+    headroom();
+    cost();
+  }
+
+  double engines() const {
+    if (plan_.recommended_bytes <= 0) return 1;
+    return std::round(static_cast<double>(plan_.recommended_total_bytes) /
+                      static_cast<double>(plan_.recommended_bytes));
+  }
+
+  void buy() {
+    const std::string kind = kind_of_tier(plan_);
+    if (cell().run.tiers.size() == 1) return add("Buy", "No " + kind, "HBM alone meets the SLO");
+    if (cell().unbounded) {
+      return add("Buy", kind + " without bound",
+                 "a size that can be bought was not among those that meet the SLO");
+    }
+    std::vector<std::string> detail;
+    std::string value = fmt::format("{} of {}", plan_.recommended_size, kind);
+    const auto bytes = static_cast<double>(plan_.recommended_bytes);
+    const double here = installed_.engines_per_host;
+    const auto count = [](double n) { return format_count(static_cast<std::uint64_t>(n)); };
+    if (here > 1) {
+      value = fmt::format("{} of {} per host", memory_text(bytes * here), kind);
+      detail.push_back(
+          fmt::format("{} for each of its {} engines", plan_.recommended_size, count(here)));
+    } else if (here == 1) {
+      value += " per host";
+    } else if (engines() > 1) {
+      value += " per engine";
+    }
+    if (engines() > 1) {
+      detail.push_back(fmt::format("{} in total over {} engines",
+                                   memory_text(static_cast<double>(plan_.recommended_total_bytes)),
+                                   count(engines())));
+    }
+    for (std::size_t i = 2; i < cell().run.tiers.size(); ++i) {
+      const TierResult& tier = cell().run.tiers[i];
+      detail.push_back(fmt::format(
+          "behind it {} of {}",
+          tier.unbounded ? "no bound" : format_bytes(static_cast<double>(tier.capacity_bytes)),
+          tier.name));
+    }
+    if (detail.empty()) detail.push_back("the smallest tried that meets the SLO");
+    add("Buy", std::move(value), fmt::format("{}", fmt::join(detail, "; ")));
+  }
+
+  /// Searched values.
+  void choose() {
+    std::vector<std::string> out;
+    for (const auto& [key, value] : cell().values) out.push_back(key + " = " + value);
+    if (!out.empty()) add("Choose", fmt::format("{}", fmt::join(out, ", ")));
+  }
+
+  /// The flags that make the tier; the page on applying it has the whole command.
+  void set() {
+    if (!plan_.flags) return;
+    const EngineFlags& flags = *plan_.flags;
+    std::vector<std::string> of_tier;
+    for (const std::string& argument : flags.arguments) {
+      for (const char* word : {"offload", "swap", "kv-transfer", "kv_connector", "hicache"}) {
+        if (argument.find(word) == std::string::npos) continue;
+        of_tier.push_back(argument);
+        break;
+      }
+    }
+    std::string detail = "for " + flags.release;
+    if (const std::size_t more = flags.arguments.size() - of_tier.size(); more > 0) {
+      detail += fmt::format(", with {} more flag{} (page Apply)", more, more == 1 ? "" : "s");
+    }
+    for (const std::string& variable : flags.environment) detail += "; environment " + variable;
+    for (const std::string& what : flags.not_covered) {
+      detail += fmt::format("; no flag covers {}", split_at(what, ": ").first);
+    }
+    add("Set",
+        of_tier.empty() ? "No flag makes this tier" : fmt::format("{}", fmt::join(of_tier, " ")),
+        std::move(detail));
+  }
+
+  void expect() {
+    if (!plan_.confidence || cell().replications == 0) {
+      return add("Expect", format_percent(cell().attainment) + " of requests in time",
+                 "in one run; " + targets_text(cell()));
+    }
+    const std::vector<std::string> shares =
+        format_percents({cell().attainment, cell().attainment_low});
+    add("Expect", shares[0] + " of requests in time",
+        fmt::format("{} or more with {:.4g}% confidence; {}", shares[1],
+                    100 * plan_.confidence->level, targets_text(cell())));
+  }
+
+  void headroom() {
+    std::vector<std::string> reasons;
+    for (const HeadroomPart& part : plan_.judgement.headroom) {
+      if (part.name == "target") reasons.insert(reasons.begin(), part.reason);
+      if (part.name == "confidence") {
+        reasons.push_back(fmt::format("{} of what may miss is left at the confidence bound",
+                                      format_percent(part.share)));
+      }
+    }
+    add("Headroom", format_percent(plan_.headroom) + " to the tightest target",
+        fmt::format("{}", fmt::join(reasons, "; ")));
+  }
+
+  void cost() {
+    if (!plan_.cost) return;
+    for (const CellCost& cost : plan_.cost->cells) {
+      if (static_cast<int>(cost.point) != plan_.recommended) continue;
+      const std::string month =
+          fmt::format("{} {} a month", format_real(cost.per_month), plan_.cost->currency);
+      if (!cost.per_million_tokens) return add("Cost", month);
+      return add("Cost",
+                 fmt::format("{} {} per million tokens", format_real(*cost.per_million_tokens),
+                             plan_.cost->currency),
+                 month);
+    }
+  }
+
+  // ---- none is
+
+  void tell_undecided() {
+    const bool looks = cell().verdict == CellVerdict::kLooksMet;
+    add("Buy", "Not decided yet",
+        looks ? fmt::format("{} looks as if it met every target, and that is not backed",
+                            name_of_cell(cell()))
+              : fmt::format("nothing looks as if it met every target; {} comes nearest",
+                            name_of_cell(cell())));
+    would_decide();
+    if (plan_.judgement.counterfactuals) would_help();
+    so_far();
+  }
+
+  /// The part of the sentence that says what to do; the rest is why.
+  void would_decide() {
+    if (plan_.would_decide.empty()) return;
+    std::string first;
+    std::string rest;
+    std::string left = plan_.would_decide;
+    while (!left.empty()) {
+      const auto [clause, more] = split_at(left, "; ");
+      std::string& to = first.empty() && clause.find("would") != std::string::npos ? first : rest;
+      to += (to.empty() ? "" : "; ") + clause;
+      left = more;
+    }
+    if (first.empty()) first.swap(rest);
+    if (rest.empty()) {
+      const auto [what, why] = split_at(first, ": ");
+      return add("What would decide", capitalised(what), why);
+    }
+    add("What would decide", capitalised(first), rest);
+  }
+
+  void so_far() {
+    if (!has_run(cell())) return;
+    add("So far", fmt::format("{} of requests in time", format_percent(cell().attainment)),
+        fmt::format("at {}, {}; {}", name_of_cell(cell()),
+                    cell().replications > 0
+                        ? fmt::format("mean of {} replicate{}", cell().replications,
+                                      cell().replications == 1 ? "" : "s")
+                        : "in one run",
+                    targets_text(cell())));
+  }
+
+  void tell_infeasible() {
+    const auto missed =
+        static_cast<std::size_t>(std::count_if(plan_.points.begin(), plan_.points.end(),
+                                               [](const PlanPoint& p) { return !p.looks_met(); }));
+    add("Buy", "Nothing that was tried",
+        fmt::format("{} of {} cells do not meet the SLO; {} comes nearest", missed,
+                    plan_.points.size(), name_of_cell(cell())));
+    fails_first();
+    would_help();
+    so_far();
+  }
+
+  /// By how much a target is missed, as a share of what it may be.
+  static double excess(const TargetEstimate& t) {
+    if (t.met || t.limit <= 0) return 0;
+    return t.at_least ? (t.limit - t.x) / t.limit : (t.x - t.limit) / t.limit;
+  }
+
+  void fails_first() {
+    const auto& targets = cell().targets;
+    const auto worst = std::max_element(
+        targets.begin(), targets.end(),
+        [](const TargetEstimate& a, const TargetEstimate& b) { return excess(a) < excess(b); });
+    if (worst == targets.end() || excess(*worst) <= 0) {
+      if (!plan_.first_breach.empty()) add("Fails first", plan_.first_breach);
+      return;
+    }
+    std::string detail = "at " + name_of_cell(cell());
+    if (worst->share) {
+      const std::vector<std::string> shares = format_percents({worst->x, worst->limit});
+      detail = fmt::format("{} of requests miss it at {}, {} may", shares[0], name_of_cell(cell()),
+                           shares[1]);
+    }
+    add("Fails first",
+        against_limit(worst->label(), worst->name, worst->value, worst->at_least, worst->target),
+        std::move(detail));
+  }
+
+  void would_help() {
+    if (!plan_.judgement.counterfactuals) return;
+    const Counterfactuals& tried = *plan_.judgement.counterfactuals;
+    std::vector<const Counterfactual*> rows;
+    for (const Counterfactual& row : tried.all) {
+      if (row.margin > tried.base.margin) rows.push_back(&row);
+    }
+    if (rows.empty()) {
+      return add("Would help", "None of the changes tried",
+                 fmt::format("{} changes, each alone, at {}", tried.all.size(), tried.cell));
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+      return std::pair(a->met, a->margin) > std::pair(b->met, b->margin);
+    });
+    if (rows.size() > kMostChanges) rows.resize(kMostChanges);
+    std::vector<std::string> others;
+    for (const Counterfactual* row : rows) {
+      others.push_back(fmt::format("{}: {} {}, {} the SLO", row->change, tried.target,
+                                   figure_text(tried.target, row->value),
+                                   row->met ? "meets" : "still misses"));
+    }
+    add("Would help", capitalised(rows.front()->change),
+        fmt::format("in one run of {} each; {}", tried.cell, fmt::join(others, "; ")));
+  }
+
+  // ---- whatever came out
+
+  void bind() {
+    if (plan_.binding.empty()) return;
+    auto [kind, why] = split_at(plan_.binding, ": ");
+    add("Binds", kind == "none" ? "Nothing measured" : capitalised(std::move(kind)),
+        std::move(why));
+  }
+
+  void rivals() {
+    if (plan_.runner_up >= 0) {
+      add("Runner-up", name_of_cell(cell_at(plan_, plan_.runner_up)), plan_.runner_up_reason);
+    }
+    if (plan_.infeasible_max < 0 || plan_.infeasible_max == plan_.runner_up) return;
+    const PlanPoint& below = cell_at(plan_, plan_.infeasible_max);
+    add(plan_.feasible_min >= 0 ? "Too small" : "Largest tried", name_of_cell(below),
+        fmt::format("{}{}{}", shortfall(plan_, below), plan_.first_breach.empty() ? "" : ": ",
+                    plan_.first_breach));
+  }
+
+  const PlanResult& plan_;
+  const Installed& installed_;
+  int cell_;
+  std::vector<Fact> out_;
+};
+
+}  // namespace
+
+std::string kind_of_tier(const PlanResult& plan) {
+  for (const PlanPoint& point : plan.points) {
+    if (point.run.swap) return "swap space";
+    for (const TierResult& tier : point.run.tiers) {
+      if (tier.name != plan.tier || tier.name == "hbm") continue;
+      if (tier.kind.empty() || tier.kind == "dram") return "DRAM";
+      return tier.kind == "nvme" ? "NVMe" : tier.kind;
+    }
+  }
+  return plan.tier == "dram" ? "DRAM" : plan.tier;
+}
+
+std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed) {
+  return DecisionFacts(plan, installed).list();
+}
+
+}  // namespace spillway

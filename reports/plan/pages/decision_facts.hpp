@@ -1,0 +1,20 @@
+// What a plan's first page says in large letters: read in ten seconds, whatever came out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/plan/pages/page_facts.hpp"
+#include "reports/report.hpp"
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+/// "DRAM", "NVMe", "swap space": of the planned tier, as the cells that ran have it.
+std::string kind_of_tier(const PlanResult& plan);
+
+/// Of a plan that recommends a cell: buy, set, expect. Of one that does not: what fails first, what
+/// would help or decide. Each with how sure that is.
+std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed);
+
+}  // namespace spillway
