@@ -41,7 +41,4 @@ inline bool has_run(const PlanPoint& point) {
 /// "64 GiB", "1,536 GiB", "512.00 MiB": as people order memory.
 std::string memory_text(double bytes);
 
-/// A way to a file or a value as one word of a shell's command.
-std::string shell_word(const std::string& text);
-
 }  // namespace spillway

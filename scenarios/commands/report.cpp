@@ -10,6 +10,7 @@
 #include "reports/renderers/renderer.hpp"
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"
+#include "reports/section_choice.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "reports/validation/validation_report.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
@@ -23,6 +24,7 @@ namespace {
 struct ReportOptions {
   std::string result;
   std::vector<std::string> formats = {"html"};
+  std::vector<std::string> sections;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -89,7 +91,8 @@ int run(const ReportOptions& options) {
   check_writable(common);
   refuse_own_inputs(common, {options.result});
   const JsonSource source = JsonSource::from_file(options.result);
-  const Report report = build(source);
+  Report report = build(source);
+  if (!options.sections.empty()) keep_sections(report, options.sections, "--sections");
   std::string written;
   if (!common.out.empty()) {
     make_directory(common.out);
@@ -118,13 +121,19 @@ void add_report(CLI::App& app, CommandList& commands) {
   CLI::App* command = add_command(app, commands, "report",
                                   "Render a result document as HTML, Markdown, text or CSV",
                                   "  spillway report out/quickstart/plan.json > report.html\n"
-                                  "  spillway report result.json --format html,csv --out out\n",
+                                  "  spillway report result.json --format html,csv --out out\n"
+                                  "  spillway report plan.json --format md --sections "
+                                  "decision,knee\n",
                                   options->common, [options] { return run(*options); });
   command
       ->add_option("RESULT", options->result,
                    "JSON document of a run, a plan, a comparison, trace stats or a profile")
       ->required();
   command->add_option("--format", options->formats, "html, md, text, csv")->delimiter(',');
+  command
+      ->add_option("--sections", options->sections,
+                   "Only these pages, by name: decision, knee, ... (an unknown one lists them)")
+      ->delimiter(',');
 }
 
 }  // namespace spillway

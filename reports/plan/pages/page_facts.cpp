@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "reports/plan/cells.hpp"
+#include "reports/format.hpp"
 
 namespace spillway {
 
@@ -37,6 +37,18 @@ std::optional<double> bytes_of(const json& capacity) {
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (error != std::errc() || unit != "B") return std::nullopt;
   return static_cast<double>(bytes);
+}
+
+/// A path as one word of a shell's command.
+std::string shell_word(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:=@%+,").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : printable(text)) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 }  // namespace
