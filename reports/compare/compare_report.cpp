@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/compare/compare_figures.hpp"
 #include "reports/compare/compare_json.hpp"
 #include "reports/format.hpp"
 #include "reports/sections.hpp"
@@ -12,43 +13,6 @@
 namespace spillway {
 
 namespace {
-
-std::string metric_text(const std::string& name, double value) {
-  if (name.ends_with("_ms")) return format_ms(value);
-  if (name == "cached_share") return format_percent(value);
-  return format_real(value);
-}
-
-std::string signed_text(double value, const std::string& size) {
-  return (value < 0 ? "-" : value > 0 ? "+" : "") + size;
-}
-
-std::string signed_metric(const std::string& name, double value) {
-  return signed_text(value, metric_text(name, std::fabs(value)));
-}
-
-/// The difference as a share of the baseline's mean, where that is no 0.
-std::string change_text(const ComparedMetric& metric) {
-  const double before = metric.mean - metric.difference.mean;
-  if (before == 0) return "-";
-  const double share = metric.difference.mean / std::fabs(before);
-  return signed_text(share, format_percent(std::fabs(share)));
-}
-
-std::string interval_text(const ComparedMetric& metric) {
-  const auto& interval = metric.difference.interval;
-  if (metric.verdict == Verdict::kBaseline) return "-";
-  if (!interval) return "no interval";
-  return fmt::format("{} to {}", signed_metric(metric.name, interval->low),
-                     signed_metric(metric.name, interval->high));
-}
-
-const ComparedMetric* metric_of(const ComparedVariant& variant, std::string_view name) {
-  for (const ComparedMetric& metric : variant.metrics) {
-    if (metric.name == name) return &metric;
-  }
-  return nullptr;
-}
 
 Table ranking_table(const CompareResult& result) {
   Table table;
@@ -178,31 +142,35 @@ Table moved_table(const ComparedVariant& variant, const std::string& baseline) {
   return table;
 }
 
-Chart difference_chart(const CompareResult& result) {
-  Chart chart;
-  chart.title =
-      fmt::format("Difference of {} to {}", result.metric, result.variants[result.baseline].name);
-  chart.x_label = "variant";
-  chart.y_label = result.metric;
-  chart.points = true;
-  chart.series = {{"mean", {}, {}}, {"low", {}, {}}, {"high", {}, {}}};
+Section differences_page(const CompareResult& result) {
+  Section page;
+  page.id = "differences";
+  page.heading = "Every metric";
+  const std::string& baseline = result.variants[result.baseline].name;
+  if (result.ranking.size() < 2) {
+    page.paragraphs.emplace_back("There is one variant alone: nothing to compare it with.");
+    return page;
+  }
+  page.charts.push_back(metrics_chart(result));
+  for (const std::size_t at : result.ranking) {
+    if (at != result.baseline) page.tables.push_back(metrics_table(result.variants[at], baseline));
+  }
+  return page;
+}
+
+Section moved_page(const CompareResult& result) {
+  Section page;
+  page.id = "moved";
+  page.heading = "What the differences go with";
+  add_reasons(result, page);
   for (const std::size_t at : result.ranking) {
     if (at == result.baseline) continue;
-    const ComparedMetric& metric = *metric_of(result.variants[at], result.metric);
-    const auto x = static_cast<double>(chart.x_names.size());
-    chart.x_names.push_back(result.variants[at].name);
-    const auto add = [&](std::size_t series, double y) {
-      chart.series[series].x.push_back(x);
-      chart.series[series].y.push_back(y);
-    };
-    add(0, metric.difference.mean);
-    if (!metric.difference.interval) continue;
-    add(1, metric.difference.interval->low);
-    add(2, metric.difference.interval->high);
+    page.tables.push_back(moved_table(result.variants[at], result.variants[result.baseline].name));
   }
-  if (chart.series[1].x.empty()) chart.series.resize(1);
-  chart.limits = {{"no difference", 0}};
-  return chart;
+  if (page.tables.empty()) {
+    page.paragraphs.emplace_back("There is one variant alone: nothing moved.");
+  }
+  return page;
 }
 
 }  // namespace
@@ -236,27 +204,18 @@ Report compare_report(const CompareResult& result, const Provenance& provenance)
   report.title = "Compare: " + provenance.scenario;
   report.subtitle = result.verdict;
   Section first = decision(result);
-  first.heading = "Ranking";
+  first.id = "answer";
+  first.heading = "Answer";
+  first.facts = answer_facts(result);
   const std::string pairing = pairing_text(result);
   if (!pairing.empty()) first.paragraphs.push_back(pairing);
-  first.charts.push_back(difference_chart(result));
-  report.sections.push_back(std::move(first));
-
-  Section reasons;
-  reasons.heading = "What the differences go with";
-  add_reasons(result, reasons);
-  Section metrics;
-  metrics.heading = "Every metric";
-  const std::string& baseline = result.variants[result.baseline].name;
-  for (const std::size_t at : result.ranking) {
-    if (at == result.baseline) continue;
-    metrics.tables.push_back(metrics_table(result.variants[at], baseline));
-    reasons.tables.push_back(moved_table(result.variants[at], baseline));
-  }
-  report.sections.push_back(std::move(reasons));
-  report.sections.push_back(std::move(metrics));
-  report.sections.push_back(setup_section(provenance));
-  report.sections.push_back(provenance_section(provenance));
+  if (result.ranking.size() > 1) first.charts.push_back(difference_chart(result));
+  Section setup = setup_section(provenance);
+  setup.id = "setup";
+  Section source = provenance_section(provenance);
+  source.id = "provenance";
+  report.sections = {std::move(first), differences_page(result), moved_page(result),
+                     std::move(setup), std::move(source)};
   return report;
 }
 

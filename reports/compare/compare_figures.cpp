@@ -1,0 +1,196 @@
+#include "reports/compare/compare_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kMostSeries = 6;  // that can be told apart in one chart
+
+}  // namespace
+
+std::string metric_text(const std::string& name, double value) {
+  if (name.ends_with("_ms")) return format_ms(value);
+  if (name == "cached_share") return format_percent(value);
+  return format_real(value);
+}
+
+std::string signed_text(double value, const std::string& size) {
+  return (value < 0 ? "-" : value > 0 ? "+" : "") + size;
+}
+
+std::string signed_metric(const std::string& name, double value) {
+  return signed_text(value, metric_text(name, std::fabs(value)));
+}
+
+std::string change_text(const ComparedMetric& metric) {
+  const double before = metric.mean - metric.difference.mean;
+  if (before == 0) return "-";
+  const double share = metric.difference.mean / std::fabs(before);
+  return signed_text(share, format_percent(std::fabs(share)));
+}
+
+std::string interval_text(const ComparedMetric& metric) {
+  const auto& interval = metric.difference.interval;
+  if (metric.verdict == Verdict::kBaseline) return "-";
+  if (!interval) return "no interval";
+  return fmt::format("{} to {}", signed_metric(metric.name, interval->low),
+                     signed_metric(metric.name, interval->high));
+}
+
+const ComparedMetric* metric_of(const ComparedVariant& variant, std::string_view name) {
+  for (const ComparedMetric& metric : variant.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+namespace {
+
+std::string verdict_words(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kBetter:
+      return "better, and not by chance";
+    case Verdict::kWorse:
+      return "worse, and not by chance";
+    case Verdict::kEqual:
+      return "the same in every replicate";
+    case Verdict::kUndecided:
+      return "not told from chance";
+    case Verdict::kNotTested:
+      return "not tested: too few replications";
+    case Verdict::kBaseline:
+      break;
+  }
+  return "the baseline";
+}
+
+/// A variant beside the baseline: "-12.3%", "p99_ttft_ms 800 ms against 912 ms; ...".
+Fact difference_fact(const CompareResult& result, std::size_t at, const char* label) {
+  const ComparedMetric& metric = *metric_of(result.variants[at], result.metric);
+  const std::string change = change_text(metric);
+  std::string detail =
+      fmt::format("{} {} against {}", result.metric, metric_text(metric.name, metric.mean),
+                  metric_text(metric.name, metric.mean - metric.difference.mean));
+  if (metric.difference.interval) {
+    detail += fmt::format("; the difference is {} with 95% confidence", interval_text(metric));
+  }
+  return {label,
+          change == "-" ? signed_metric(metric.name, metric.difference.mean)
+                        : change + " " + result.metric,
+          detail};
+}
+
+}  // namespace
+
+Chart difference_chart(const CompareResult& result) {
+  Chart chart;
+  chart.kind = ChartKind::kScatter;
+  chart.title =
+      fmt::format("Difference of {} to {}", result.metric, result.variants[result.baseline].name);
+  chart.x_label = "variant";
+  chart.y_label = result.metric;
+  chart.points = true;
+  ChartSeries series;
+  series.name = "mean paired difference";
+  bool any = false;
+  for (const std::size_t at : result.ranking) {
+    if (at == result.baseline) continue;
+    const ComparedMetric& metric = *metric_of(result.variants[at], result.metric);
+    const auto& interval = metric.difference.interval;
+    any = any || interval;
+    series.x.push_back(static_cast<double>(chart.x_names.size()));
+    chart.x_names.push_back(result.variants[at].name);
+    series.y.push_back(metric.difference.mean);
+    series.low.push_back(interval ? interval->low : kNaN);
+    series.high.push_back(interval ? interval->high : kNaN);
+  }
+  if (!any) {
+    series.low.clear();
+    series.high.clear();
+  }
+  chart.limits = {{"no difference", 0}};
+  const bool lower = metric_of(result.variants[result.baseline], result.metric)->lower_is_better;
+  chart.note = fmt::format("{} 0 is better than {}{}.", lower ? "Below" : "Above",
+                           result.variants[result.baseline].name,
+                           any ? "; whiskers are 95% intervals, each by itself, and one that holds "
+                                 "0 tells nothing apart"
+                               : "; single differences, without intervals");
+  chart.series = {std::move(series)};
+  return chart;
+}
+
+Chart metrics_chart(const CompareResult& result) {
+  Chart chart;
+  chart.kind = ChartKind::kScatter;
+  chart.title = fmt::format("Every metric against {}", result.variants[result.baseline].name);
+  chart.x_label = "metric";
+  chart.y_label = "% of the baseline's mean";
+  chart.points = true;
+  chart.limits = {{"no difference", 0}};
+  for (const ComparedMetric& metric : result.variants.front().metrics) {
+    chart.x_names.push_back(metric.name);
+  }
+  for (const std::size_t at : result.ranking) {
+    if (at == result.baseline || chart.series.size() == kMostSeries) continue;
+    ChartSeries& series = chart.series.emplace_back();
+    series.name = result.variants[at].name;
+    for (const ComparedMetric& metric : result.variants[at].metrics) {
+      const double before = std::fabs(metric.mean - metric.difference.mean);
+      const auto share = [&](double value) { return before > 0 ? 100 * value / before : kNaN; };
+      const auto& interval = metric.difference.interval;
+      series.x.push_back(static_cast<double>(series.x.size()));
+      series.y.push_back(share(metric.difference.mean));
+      series.low.push_back(interval ? share(interval->low) : kNaN);
+      series.high.push_back(interval ? share(interval->high) : kNaN);
+    }
+  }
+  chart.note = fmt::format(
+      "Times and counts are better below 0, rates and shares above; the tables have each with its "
+      "verdict{}.",
+      result.ranking.size() > kMostSeries + 1 ? ". The first six of the ranking are drawn" : "");
+  return chart;
+}
+
+std::vector<Fact> answer_facts(const CompareResult& result) {
+  if (result.ranking.empty()) return {};
+  const std::size_t first = result.ranking.front();
+  const ComparedVariant& best = result.variants[first];
+  const std::string& baseline = result.variants[result.baseline].name;
+  std::vector<Fact> out;
+  if (first == result.baseline) {
+    out.push_back({"Best", best.name, "the baseline: no variant has a better " + result.metric});
+    if (result.ranking.size() > 1) {
+      const std::size_t next = result.ranking[1];
+      out.push_back({"Next", result.variants[next].name,
+                     verdict_words(metric_of(result.variants[next], result.metric)->verdict)});
+      out.push_back(difference_fact(result, next, "By"));
+    }
+  } else {
+    out.push_back({"Best", best.name,
+                   fmt::format("against {}: {}", baseline,
+                               verdict_words(metric_of(best, result.metric)->verdict))});
+    out.push_back(difference_fact(result, first, "By"));
+    if (!best.reason.empty()) out.push_back({"Goes with", best.reason, ""});
+  }
+  if (result.tests == 0) {
+    out.push_back({"Confidence",
+                   fmt::format("None: {} replication{}", result.replications,
+                               result.replications == 1 ? "" : "s"),
+                   fmt::format("intervals take {} or more (--replications)", kLeastReplications)});
+  } else {
+    out.push_back(
+        {"Confidence", fmt::format("95% over {} replications", result.replications),
+         fmt::format("{} tests corrected for together; {}", result.tests, result.replicates)});
+  }
+  return out;
+}
+
+}  // namespace spillway
