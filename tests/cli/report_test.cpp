@@ -53,6 +53,21 @@ TEST_CASE("HTML reports load nothing from anywhere", "[cli]") {
   self_contained(rendered(plan_document(scene), "html"));
 }
 
+TEST_CASE("--sections keeps the pages that are named, of every kind of report", "[cli]") {
+  const Scene scene;
+  const std::string plan = plan_document(scene);
+  const CliResult some =
+      test::spillway({"report", plan, "--format", "md", "--sections", "knee,decision"});
+  REQUIRE(some.code == 0);
+  CHECK_THAT(some.out, ContainsSubstring("## Decision") && ContainsSubstring("## Size against"));
+  CHECK(some.out.find("## Cost") == std::string::npos);
+  refused({"report", plan, "--sections", "kne"}, 2, "did you mean \"knee\"? known: decision, ");
+  const CliResult run =
+      test::spillway({"report", scene.result(), "--format", "md", "--sections", "setup"});
+  CHECK(run.code == 0);
+  CHECK_THAT(run.out, ContainsSubstring("## Setup"));
+}
+
 TEST_CASE("text from inputs cannot become markup", "[cli]") {
   const Scene scene;
   const std::string name = "<script>alert(1)</script><img src=x onerror=alert(1)>";

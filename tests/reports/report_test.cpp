@@ -31,14 +31,19 @@ TEST_CASE("a plan's report opens with the verdict and names what binds", "[repor
   const Report report = plan_report(sample_plan(), sample_provenance());
   CHECK(report.title == "Plan: sample");
   CHECK(report.subtitle == sample_plan().verdict);
-  const auto& said = report.sections.at(0).paragraphs;
-  REQUIRE(said.size() == 6);
-  CHECK(said[0] == sample_plan().verdict);
-  CHECK_THAT(said[1], ContainsSubstring("Confidence: none. "));
-  CHECK(said[2] == "cold-limited: The trace is too short for 64GiB.");
-  CHECK(said[3] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
-  CHECK(said[4] == "Knee: beyond 16GiB a larger dram gains little");
-  CHECK(said[5] == "Sizes between those listed were not tried.");
+  const Section& first = report.sections.at(0);
+  CHECK(first.facts.at(0).label == "Buy");
+  CHECK(first.tables.at(0).rows.at(0).at(1) == "The trace is too short for 64GiB.");
+  std::vector<std::string> said;
+  for (const Section& part : first.parts) {
+    if (part.heading == "In full") said = part.paragraphs;
+  }
+  REQUIRE(said.size() == 5);
+  CHECK_THAT(said[0], ContainsSubstring("Confidence: none. "));
+  CHECK(said[1] == "cold-limited: The trace is too short for 64GiB.");
+  CHECK(said[2] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
+  CHECK(said[3] == "Knee: beyond 16GiB a larger dram gains little");
+  CHECK(said[4] == "Sizes between those listed were not tried.");
 }
 
 TEST_CASE("verdict, knee and recommendation reach every format that has text", "[reports]") {
@@ -63,32 +68,19 @@ TEST_CASE("a plan's table has a row per size and marks the recommendation", "[re
   for (const auto& row : table.rows) CHECK(row.size() == table.header.size());
 }
 
-TEST_CASE("a plan without an answer has no knee, no table of targets, no highlight", "[reports]") {
+TEST_CASE("a plan without an answer has no knee and no highlight", "[reports]") {
   PlanResult plan = sample_plan();
   plan.recommended = plan.knee = -1;
   plan.binding = "";
-  const Report report = plan_report(plan, sample_provenance());
-  CHECK(report.sections.at(0).paragraphs.size() == 4);  // verdict, confidence, note, named verdict
-  REQUIRE(report.sections.at(0).tables.size() == 1);
-  CHECK(report.sections.at(0).tables[0].highlight == -1);
-}
-
-TEST_CASE("a plan's charts have a point per size and the targets as limits", "[reports]") {
-  const Report report = plan_report(sample_plan(), sample_provenance());
-  const auto& charts = report.sections.at(1).charts;
-  REQUIRE(charts.size() == 4);
-  CHECK(charts[0].x_names == std::vector<std::string>{"0GiB", "16GiB", "inf"});
-  CHECK(charts[0].series.at(1).y == std::vector<double>{69, 69, 69});
-  REQUIRE(charts[0].limits.size() == 1);
-  CHECK(charts[0].limits[0].second == 100);
-  CHECK(charts[1].limits.empty());
-  CHECK(charts[2].series.at(0).y.at(0) == Approx(75));  // % from all caches
-  CHECK(charts[2].series.at(1).y.at(0) == Approx(30));
+  const Section page = plan_report(plan, sample_provenance()).sections.at(0);
+  CHECK(page.parts.back().tables.at(0).highlight == -1);
+  for (const Fact& fact : page.facts) CHECK(fact.label != "Binds");
+  CHECK(plan_report(plan, sample_provenance()).sections.at(2).charts.at(0).regions.empty());
 }
 
 TEST_CASE("the report repeats the table of all cells", "[reports]") {
   const Report report = plan_report(sample_plan(), sample_provenance());
-  CHECK(report.sections.at(0).tables.back().rows == plan_table(sample_plan()).rows);
+  CHECK(report.sections.at(0).parts.back().tables.at(0).rows == plan_table(sample_plan()).rows);
 }
 
 TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers", "[reports]") {
