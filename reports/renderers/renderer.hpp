@@ -1,13 +1,18 @@
-// Renderers: a Report in, a document out.
+// Renderers: a Report in, a document out. And the catalogue of formats: what a result can be
+// written as, whether that is made of its Report or of its figures.
 #pragma once
 
 #include <memory>
 #include <ostream>
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/catalogue.hpp"
+#include "sim/plan_result.hpp"
+#include "sim/result.hpp"
 
 namespace spillway {
 
@@ -22,7 +27,37 @@ struct RenderOptions {
   bool color = false;
 };
 
-using RendererEntry = Entry<Renderer, RenderOptions>;
-std::span<const RendererEntry> renderers();
+/// A result itself, for formats that are made of its figures.
+struct ResultView {
+  std::string_view kind;           ///< of its document: run, plan, compare, ...
+  const RunResult* run = nullptr;  ///< of kind run
+  const PlanResult* plan = nullptr;
+  const Provenance* provenance = nullptr;
+  std::string_view document{};  ///< as JSON, checked
+  std::string engines{};        ///< whose metrics to use instead of the scenario's engine's
+};
+
+struct Format {
+  std::string_view name;
+  std::string_view summary;  ///< one sentence, for help and listings
+  std::string_view file;     ///< name in --out's folder
+  /// Exactly one of the two.
+  std::unique_ptr<Renderer> (*make)(const RenderOptions&) = nullptr;
+  void (*write)(const ResultView&, std::ostream&) = nullptr;
+  std::string_view kinds{};  ///< that `write` takes, comma-separated; empty: all
+
+  bool fits(std::string_view kind) const;
+};
+
+/// All of them; those that are made of a Report come first.
+std::span<const Format> formats();
+/// Those that are made of a Report.
+std::span<const Format> renderers();
+
+/// Throws InputError (exit 2) at `option` where there is no format of that name, or it does not
+/// fit results of `kind`.
+const Format& find_format(std::string_view name, std::string_view kind, std::string_view option);
+/// The names of those that fit results of `kind`, in the catalogue's order.
+std::vector<std::string_view> formats_of(std::string_view kind);
 
 }  // namespace spillway

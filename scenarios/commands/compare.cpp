@@ -47,8 +47,7 @@ nlohmann::json inputs_json(const CompareOutcome& outcome, const std::vector<Vari
 
 int run(const Options& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs =
-      parse_outputs(options.outputs, {"html", "md", "csv", "text"}, common);
+  const std::vector<Output> outputs = parse_outputs(options.outputs, "compare", {}, common);
   const std::vector<Varied> varied = parse_varied(options.vary);
   check_metric(options.compare.metric);
   check_writable(common, paths_of(outputs));
@@ -106,7 +105,7 @@ void add_compare(CLI::App& app, CommandList& commands) {
       ->check(CLI::Range(1U, kMostReplications));
   command->add_option("--metric", options->compare.metric,
                       "Metric to rank by (default: p99_ttft_ms)");
-  command->add_option("--output", options->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+  command->add_option("--output", options->outputs, output_help("compare"));
   add_strict(*command, options->strict);
 }
 

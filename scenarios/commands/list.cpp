@@ -11,6 +11,8 @@
 #include "models/link/defaults.hpp"
 #include "policies/catalogue.hpp"
 #include "reports/format.hpp"
+#include "reports/ops/engine_metrics.hpp"
+#include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/presets.hpp"
 #include "traces/catalogue.hpp"
@@ -140,6 +142,51 @@ Table scenarios() {
   return t;
 }
 
+Table reports() {
+  Table t;
+  t.header = {"format", "of results of kind", "file in --out", "what it is"};
+  for (const Format& f : spillway::formats()) {
+    t.rows.push_back({std::string(f.name), f.kinds.empty() ? "every" : std::string(f.kinds),
+                      std::string(f.file), std::string(f.summary)});
+  }
+  return t;
+}
+
+std::string releases_of(const EngineMetric& m) {
+  const auto text = [](const EngineVersion& v) { return fmt::format("{}.{}", v.major, v.minor); };
+  const bool begins = m.from != EngineVersion{};
+  const bool ends = m.to != EngineVersion{};
+  if (begins && ends) return fmt::format("{} to {}", text(m.from), text(m.to));
+  return begins ? text(m.from) + " on" : "as read";
+}
+
+Table metrics() {
+  Table t;
+  t.header = {"engine", "releases", "what", "metric", "type", "unit", "where", "source"};
+  for (const EngineMetric& m : engine_metrics()) {
+    const std::string matchers = m.matchers.empty() ? "" : fmt::format("{{{}}}", m.matchers);
+    t.rows.push_back(
+        {std::string(m.engine), releases_of(m), std::string(name_of(m.signal)),
+         fmt::format("{}{}", m.name, matchers), std::string(name_of(m.kind)), std::string(m.unit),
+         m.part.empty() ? "always" : fmt::format("with {}", m.part), std::string(m.source)});
+  }
+  return t;
+}
+
+/// Those of one engine and release, whatever parts of it are in use.
+Table metrics_of(const std::string& engine) {
+  EngineRelease release = engine_release(engine, "--engine");
+  Table t = metrics();
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < t.rows.size(); ++i) {
+    const EngineMetric& m = engine_metrics()[i];
+    release.parts = {std::string(m.part)};
+    if (exports(release, m)) rows.push_back(std::move(t.rows[i]));
+  }
+  t.rows = std::move(rows);
+  return t;
+}
+
 struct Catalogue {
   std::string_view name;
   Table (*table)();
@@ -147,10 +194,12 @@ struct Catalogue {
 constexpr Catalogue kCatalogues[] = {{"policies", policies}, {"parameters", parameters},
                                      {"engines", engines},   {"models", models},
                                      {"gpus", gpus},         {"formats", formats},
-                                     {"links", links},       {"scenarios", scenarios}};
+                                     {"links", links},       {"scenarios", scenarios},
+                                     {"metrics", metrics},   {"reports", reports}};
 
 struct ListOptions {
   std::string what;
+  std::string engine;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -158,10 +207,14 @@ int run(const ListOptions& options) {
   check_writable(*options.common);
   const Catalogue& catalogue =
       find_row(std::span<const Catalogue>(kCatalogues), "catalogue", options.what, {"list", 0, ""});
+  if (!options.engine.empty() && catalogue.name != "metrics") {
+    throw InputError(Fault::kUsage, {"--engine", 0, ""}, "is for the catalogue metrics");
+  }
   Report report;
   report.title = std::string(catalogue.name);
   report.sections.emplace_back();
-  report.sections.back().tables.push_back(catalogue.table());
+  report.sections.back().tables.push_back(options.engine.empty() ? catalogue.table()
+                                                                 : metrics_of(options.engine));
   const Table& table = report.sections.back().tables.back();
   Document document;
   document.kind = "list";
@@ -183,13 +236,17 @@ void add_list(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = add_command(app, commands, "list", "Show what the catalogues hold",
                                   "  spillway list models\n  spillway list parameters\n"
-                                  "  spillway list policies --json -\n",
+                                  "  spillway list policies --json -\n"
+                                  "  spillway list metrics --engine vllm@0.25\n",
                                   options->common, [options] { return run(*options); });
   command
-      ->add_option("CATALOGUE", options->what,
-                   "policies, parameters (of policies), engines, models, gpus, formats, links or "
-                   "scenarios")
+      ->add_option(
+          "CATALOGUE", options->what,
+          "policies, parameters (of policies), engines, models, gpus, formats (of traces), "
+          "links, scenarios, metrics (of engines) or reports (formats of results)")
       ->required();
+  command->add_option("--engine", options->engine,
+                      "NAME[@VERSION]: metrics that this release exports (default: all known)");
 }
 
 }  // namespace spillway

@@ -313,8 +313,7 @@ void add_notes(Measured& measured) {
 
 int run(const MrcOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs =
-      parse_outputs(options.outputs, {"html", "md", "csv", "text"}, common);
+  const std::vector<Output> outputs = parse_outputs(options.outputs, "mrc", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
   std::vector<std::uint64_t> at;
@@ -363,7 +362,7 @@ void add_mrc(CLI::App& app, CommandList& commands) {
       ->add_option("--sample", options->sample,
                    "Estimate from this share of the blocks, 0.001 to 1 (SHARDS)")
       ->check(real_in(0.001, 1));
-  command->add_option("--output", options->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+  command->add_option("--output", options->outputs, output_help("mrc"));
   add_trace_options(*command, options->trace);
 }
 

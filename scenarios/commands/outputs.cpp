@@ -1,16 +1,30 @@
 #include "scenarios/commands/outputs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "sim/catalogue.hpp"
+#include "sim/output_file.hpp"
 
 namespace spillway {
 
 namespace {
 
-Output parse_output(const std::string& text, const std::vector<std::string_view>& kinds) {
+/// A verb's own outputs and the formats beside them, each once.
+std::vector<std::string_view> kinds_of(std::string_view kind,
+                                       const std::vector<std::string_view>& own) {
+  std::vector<std::string_view> out = own;
+  for (const std::string_view format : formats_of(kind)) {
+    if (std::find(own.begin(), own.end(), format) == own.end()) out.push_back(format);
+  }
+  return out;
+}
+
+Output parse_output(const std::string& text, std::string_view kind,
+                    const std::vector<std::string_view>& own) {
   Output out;
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -32,22 +46,26 @@ Output parse_output(const std::string& text, const std::vector<std::string_view>
     throw InputError(Fault::kUsage, {"--output", 0, ""},
                      fmt::format("expected kind=KIND,path=FILE, found \"{}\"", text));
   }
-  if (std::find(kinds.begin(), kinds.end(), out.kind) == kinds.end()) {
-    throw InputError(Fault::kUsage, {"--output", 0, "kind"},
-                     unknown_name("output kind", out.kind, kinds));
+  if (std::find(own.begin(), own.end(), out.kind) != own.end()) return out;
+  const std::vector<std::string_view> fitting = formats_of(kind);
+  if (std::find(fitting.begin(), fitting.end(), out.kind) != fitting.end()) return out;
+  const std::vector<std::string_view> all = names_of(formats());
+  if (std::find(all.begin(), all.end(), out.kind) != all.end()) {
+    find_format(out.kind, kind, "--output");  // says which kinds it fits
   }
-  return out;
+  throw InputError(Fault::kUsage, {"--output", 0, "kind"},
+                   unknown_name("output kind", out.kind, kinds_of(kind, own)));
 }
 
 }  // namespace
 
-std::vector<Output> parse_outputs(const std::vector<std::string>& texts,
-                                  const std::vector<std::string_view>& kinds,
+std::vector<Output> parse_outputs(const std::vector<std::string>& texts, std::string_view kind,
+                                  const std::vector<std::string_view>& own,
                                   const CommonOptions& common) {
   std::vector<Output> out;
   bool taken = common.json_only();
   for (const std::string& text : texts) {
-    out.push_back(parse_output(text, kinds));
+    out.push_back(parse_output(text, kind, own));
     if (out.back().path != "-") continue;
     if (taken) {
       throw InputError(
@@ -58,6 +76,10 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts,
     taken = true;
   }
   return out;
+}
+
+std::string output_help(std::string_view kind, const std::vector<std::string_view>& own) {
+  return fmt::format("kind={},path=FILE (repeatable)", fmt::join(kinds_of(kind, own), "|"));
 }
 
 std::vector<std::string> paths_of(const std::vector<Output>& outputs) {
@@ -71,14 +93,31 @@ Provenance provenance_of(const Document& document, const std::string& scenario) 
           tool_name(tool_info())};
 }
 
+void write_format(const Format& format, const Report& report, const ResultView& view,
+                  const std::string& path, const CommonOptions& common) {
+  if (format.make != nullptr) {
+    write_report(report, std::string(format.name), path, common);
+    return;
+  }
+  std::ostringstream text;
+  format.write(view, text);
+  write_file(path, text.str());
+}
+
 void write_results(const Document& document, const Report& full, const Report& summary,
                    const std::vector<Output>& outputs, const CommonOptions& common,
-                   const std::function<bool(const Output&)>& special) {
+                   const std::function<bool(const Output&)>& special, ResultView view) {
+  const bool shown = std::any_of(outputs.begin(), outputs.end(),
+                                 [](const Output& output) { return output.kind == "json"; });
+  const std::string text = shown ? render_document(document) : std::string();
+  view.kind = document.kind;
+  view.document = text;
   const auto write_outputs = [&](bool to_stdout) {
     for (const Output& output : outputs) {
       if ((output.path == "-") != to_stdout) continue;
       if (special && special(output)) continue;
-      write_report(full, output.kind, output.path, common);
+      write_format(find_format(output.kind, view.kind, "--output"), full, view, output.path,
+                   common);
     }
   };
   write_outputs(false);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/provenance.hpp"
+#include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
 
 namespace spillway {
@@ -16,11 +17,14 @@ struct Output {
   std::string path;  ///< "-": standard output
 };
 
-/// All of them; throws InputError for a kind that is not in `kinds`, and where more than one thing
-/// would go to standard output.
-std::vector<Output> parse_outputs(const std::vector<std::string>& texts,
-                                  const std::vector<std::string_view>& kinds,
+/// All of them: formats that fit a document of `kind`, or one of the verb's `own` outputs. Throws
+/// InputError for others, and where more than one thing would go to standard output.
+std::vector<Output> parse_outputs(const std::vector<std::string>& texts, std::string_view kind,
+                                  const std::vector<std::string_view>& own,
                                   const CommonOptions& common);
+
+/// The help of --output.
+std::string output_help(std::string_view kind, const std::vector<std::string_view>& own = {});
 
 std::vector<std::string> paths_of(const std::vector<Output>& outputs);
 
@@ -30,9 +34,14 @@ Provenance provenance_of(const Document& document, const std::string& scenario);
 /// The end of a verb: `full` as each output's kind and, with --out, as report.html; the document;
 /// then, on the terminal where nothing else stands there, `summary`, and the document's warnings.
 /// Standard output comes last: it stays empty where something else cannot be written. `special`,
-/// where given, writes the outputs of kinds that are no reports, and says whether it did.
+/// where given, writes the verb's own outputs, and says whether it did. `view` has what formats
+/// that are made of the figures need; its kind and document are filled in here.
 void write_results(const Document& document, const Report& full, const Report& summary,
                    const std::vector<Output>& outputs, const CommonOptions& common,
-                   const std::function<bool(const Output&)>& special = {});
+                   const std::function<bool(const Output&)>& special = {}, ResultView view = {});
+
+/// A result in one format, to a file or to standard output.
+void write_format(const Format& format, const Report& report, const ResultView& view,
+                  const std::string& path, const CommonOptions& common);
 
 }  // namespace spillway

@@ -77,8 +77,7 @@ int interrupted(int signal, const PlanVerb& verb) {
 
 int run(const PlanVerb& verb) {
   const CommonOptions& common = *verb.common;
-  const std::vector<Output> outputs =
-      parse_outputs(verb.outputs, {"html", "md", "csv", "text"}, common);
+  const std::vector<Output> outputs = parse_outputs(verb.outputs, "plan", {}, common);
   check_writable(common, paths_of(outputs));
   JsonSource source = open_scenario_source(verb.scenario, common);
   const std::vector<std::string> said = apply_options(source, verb);
@@ -122,8 +121,10 @@ int run(const PlanVerb& verb) {
   document.warnings = said;
   document.warnings.insert(document.warnings.end(), outcome.warnings.begin(),
                            outcome.warnings.end());
-  write_results(document, plan_report(outcome.result, provenance_of(document, scenario.name)),
-                plan_summary(outcome.result, scenario.name), outputs, common);
+  const Provenance provenance = provenance_of(document, scenario.name);
+  write_results(document, plan_report(outcome.result, provenance),
+                plan_summary(outcome.result, scenario.name), outputs, common, {},
+                {"plan", nullptr, &outcome.result, &provenance});
   if (!common.out.empty() && !common.json_only()) {
     print(fmt::format("\nReport: {}\n", printable(common.out + "/report.html")));
   }
@@ -171,8 +172,8 @@ void add_plan(CLI::App& app, CommandList& commands) {
                     "Ask for confidence about other recordings of the service too, of which a "
                     "trace is one sample; without it confidence is about traffic like the trace's");
   command->add_flag("--no-sensitivity", verb->no_sensitivity,
-                    "Leave out what would change the recommendation, and forecasts and losses");
-  command->add_option("--output", verb->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+                    "Leave out what would change the recommendation");
+  command->add_option("--output", verb->outputs, output_help("plan"));
   add_strict(*command, verb->strict);
 }
 

@@ -1,9 +1,12 @@
 // `spillway report`: renders a result document again.
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "reports/compare/compare_json.hpp"
 #include "reports/compare/compare_report.hpp"
 #include "reports/format.hpp"
+#include "reports/ops/figures.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/profile/profile_report.hpp"
@@ -15,6 +18,7 @@
 #include "reports/validation/validation_report.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/outputs.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -24,116 +28,170 @@ namespace {
 struct ReportOptions {
   std::string result;
   std::vector<std::string> formats = {"html"};
-  std::vector<std::string> sections;
+  std::string engines;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-Report build(const JsonSource& source) {
+/// A document that was read: its report, and its figures where it is of a run or a plan.
+struct Result {
+  std::string kind;
+  Provenance provenance;
+  std::optional<RunResult> run;
+  std::optional<PlanResult> plan;
+  Report report;
+};
+
+[[noreturn]] void fail(const JsonSource& source, const std::string& message) {
+  throw InputError(Fault::kUsage, {source.name(), 0, ""}, message);
+}
+
+Provenance provenance_from(const JsonSource& source) {
   const nlohmann::json& root = source.root();
-  const auto fail = [&](const std::string& message) {
-    throw InputError(Fault::kUsage, {source.name(), 0, ""}, message);
-  };
+  const auto& inputs = root.at("inputs");
+  if (!inputs.is_object()) fail(source, "expected an object for \"inputs\"");
+  Provenance p;
+  if (inputs.contains("scenario")) p.scenario = inputs["scenario"].value("name", "");
+  p.inputs = inputs;
+  p.warnings = root.at("warnings").get<std::vector<std::string>>();
+  p.digest = root.at("digest");
+  p.tool = fmt::format("{} {}", root.at("tool").at("name").get<std::string>(),
+                       root.at("tool").at("version").get<std::string>());
+  if (p.digest != digest_of(root.at("results"))) {
+    p.warnings.insert(p.warnings.begin(), "the results do not match their digest: edited by hand?");
+  }
+  return p;
+}
+
+Report profile_of(const JsonSource& source, Provenance& p) {
+  std::vector<std::string> notes;
+  read_profile(source, notes);  // in full, so that a report is of a sound profile
+  std::erase_if(notes, [](const std::string& note) {
+    return note.find("their digest") != std::string::npos;  // said above
+  });
+  p.warnings.insert(p.warnings.end(), notes.begin(), notes.end());
+  return profile_report(source.root().at("results"), p);
+}
+
+Report report_of(const JsonSource& source, Result& r) {
+  const nlohmann::json& results = source.root().at("results");
+  Provenance& p = r.provenance;
+  if (r.kind == "run") return run_report(r.run.emplace(run_from_json(results)), p);
+  if (r.kind == "plan") return plan_report(r.plan.emplace(plan_from_json(results)), p);
+  if (r.kind == "compare") return compare_report(compare_from_json(results), p);
+  if (r.kind == "trace-stats") return trace_report(results, p);
+  if (r.kind == "mrc") return mrc_report(results, p);
+  if (r.kind == "validation") return validation_report(results);
+  if (r.kind == kProfileKind) return profile_of(source, p);
+  fail(source, fmt::format("no report for documents of kind \"{}\"; known: run, plan, compare, "
+                           "trace-stats, mrc, hardware-profile, validation",
+                           r.kind));
+}
+
+Result read_result(const JsonSource& source) {
+  const nlohmann::json& root = source.root();
   if (!root.is_object() || !root.contains("kind") || !root.contains("results")) {
-    fail("expected a result document of spillway, with \"kind\" and \"results\"");
+    fail(source, "expected a result document of spillway, with \"kind\" and \"results\"");
   }
   if (root.value("schema_version", nlohmann::json()) != kSchemaVersion) {
-    fail(fmt::format("expected schema_version {}, found {}", kSchemaVersion,
+    fail(source,
+         fmt::format("expected schema_version {}, found {}", kSchemaVersion,
                      root.contains("schema_version") ? root["schema_version"].dump() : "none"));
   }
   try {
-    const std::string kind = root.at("kind");
-    const auto& inputs = root.at("inputs");
-    if (!inputs.is_object()) fail("expected an object for \"inputs\"");
-    Provenance p;
-    if (inputs.contains("scenario")) p.scenario = inputs["scenario"].value("name", "");
-    p.inputs = inputs;
-    p.warnings = root.at("warnings").get<std::vector<std::string>>();
-    p.digest = root.at("digest");
-    p.tool = tool_name(root.at("tool"));
-    if (p.digest != digest_of(root.at("results"))) {
-      p.warnings.insert(p.warnings.begin(),
-                        "the results do not match their digest: edited by hand?");
-    }
-    if (kind == "run") return run_report(run_from_json(root.at("results")), p);
-    if (kind == "plan") return plan_report(plan_from_json(root.at("results")), p);
-    if (kind == "compare") return compare_report(compare_from_json(root.at("results")), p);
-    if (kind == "trace-stats") return trace_report(root.at("results"), p);
-    if (kind == "mrc") return mrc_report(root.at("results"), p);
-    if (kind == "validation") return validation_report(root.at("results"));
-    if (kind == kProfileKind) {
-      std::vector<std::string> notes;
-      read_profile(source, notes);  // in full, so that a report is of a sound profile
-      std::erase_if(notes, [](const std::string& note) {
-        return note.find("their digest") != std::string::npos;  // said above
-      });
-      p.warnings.insert(p.warnings.end(), notes.begin(), notes.end());
-      return profile_report(root.at("results"), p);
-    }
-    fail(fmt::format(
-        "no report for documents of kind \"{}\"; known: run, plan, compare, trace-stats, mrc, "
-        "hardware-profile, validation",
-        kind));
+    Result out;
+    out.kind = root.at("kind");
+    out.provenance = provenance_from(source);
+    out.report = report_of(source, out);
+    return out;
   } catch (const nlohmann::json::exception& error) {
-    fail(fmt::format("not a complete result document ({})", error.what()));
+    fail(source, fmt::format("not a complete result document ({})", error.what()));
   }
-  return {};
+}
+
+/// Paths of the files that --out is to hold, in the order of the formats.
+std::vector<std::string> files_of(const ReportOptions& options) {
+  std::vector<std::string> out;
+  if (options.common->out.empty()) return out;
+  for (const std::string& name : options.formats) {
+    const Format& format = find_row(formats(), "report format", name, {"--format", 0, ""});
+    out.push_back(fmt::format("{}/{}", options.common->out, format.file));
+  }
+  return out;
 }
 
 int run(const ReportOptions& options) {
   for (const std::string& format : options.formats) {
-    find_row(renderers(), "report format", format, {"--format", 0, ""});
+    find_row(formats(), "report format", format, {"--format", 0, ""});
   }
+  OpsFigures unused;
+  use_engines(options.engines, "--engine", unused);  // a wrong name before anything is written
   const CommonOptions& common = *options.common;
   if (common.out.empty() && options.formats.size() > 1) {
     throw InputError(Fault::kUsage, {"--format", 0, ""},
                      "several formats need --out DIR to be written to");
   }
   check_writable(common);
-  refuse_own_inputs(common, {options.result});
+  const std::vector<std::string> files = files_of(options);
+  refuse_own_inputs(common, {options.result}, files);
   const JsonSource source = JsonSource::from_file(options.result);
-  Report report = build(source);
-  if (!options.sections.empty()) keep_sections(report, options.sections, "--sections");
+  const Result result = read_result(source);
+  std::vector<const Format*> chosen;  // all of them before anything is written
+  for (const std::string& format : options.formats) {
+    chosen.push_back(&find_format(format, result.kind, "--format"));
+  }
+  const std::string text = source.root().dump(2) + "\n";
+  const ResultView view = {result.kind,
+                           result.run ? &*result.run : nullptr,
+                           result.plan ? &*result.plan : nullptr,
+                           &result.provenance,
+                           text,
+                           options.engines};
+  if (!common.out.empty()) make_directory(common.out);
   std::string written;
-  if (!common.out.empty()) {
-    make_directory(common.out);
-    for (const std::string& format : options.formats) {
-      const std::string path =
-          fmt::format("{}/report.{}", common.out, format == "text" ? "txt" : format);
-      write_report(report, format, path, common);
-      written += printable(path) + "\n";
-    }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    write_format(*chosen[i], result.report, view, files[i], common);
+    written += printable(files[i]) + "\n";
   }
   // The result document itself, checked: what --json means for every verb.
-  if (!common.json.empty()) write_file(common.json, source.root().dump(2) + "\n");
+  if (!common.json.empty()) write_file(common.json, text);
   if (common.json_only()) return 0;
   if (common.out.empty()) {
-    write_report(report, options.formats.front(), "-", common);
+    write_format(*chosen.front(), result.report, view, "-", common);
   } else {
     print(written);
   }
   return 0;
 }
 
+std::string format_help() {
+  std::string out;
+  for (const Format& format : formats()) {
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", format.name);
+    if (!format.kinds.empty()) out += fmt::format(" (of {})", format.kinds);
+  }
+  return out + " (default: html)";
+}
+
 }  // namespace
 
 void add_report(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = add_command(app, commands, "report",
-                                  "Render a result document as HTML, Markdown, text or CSV",
-                                  "  spillway report out/quickstart/plan.json > report.html\n"
-                                  "  spillway report result.json --format html,csv --out out\n"
-                                  "  spillway report plan.json --format md --sections "
-                                  "decision,knee\n",
-                                  options->common, [options] { return run(*options); });
+  CLI::App* command = add_command(
+      app, commands, "report", "A result document as a report, metrics, alerts or a dashboard",
+      "  spillway report out/quickstart/plan.json > report.html\n"
+      "  spillway report result.json --format html,csv --out out\n"
+      "  spillway report plan.json --format alerts,grafana,prometheus --out ops\n"
+      "  spillway report plan.json --format alerts --engine vllm@0.24,lmcache > alerts.yml\n",
+      options->common, [options] { return run(*options); });
   command
       ->add_option("RESULT", options->result,
                    "JSON document of a run, a plan, a comparison, trace stats or a profile")
       ->required();
-  command->add_option("--format", options->formats, "html, md, text, csv")->delimiter(',');
-  command
-      ->add_option("--sections", options->sections,
-                   "Only these pages, by name: decision, knee, ... (an unknown one lists them)")
-      ->delimiter(',');
+  command->add_option("--format", options->formats, format_help())->delimiter(',');
+  command->add_option(
+      "--engine", options->engines,
+      "NAME[@VERSION][,CACHE]: whose metrics alerts and dashboard use (default: the "
+      "result's engine), as in spillway list metrics");
 }
 
 }  // namespace spillway

@@ -36,6 +36,11 @@ struct RunOptions {
 
 constexpr const char* kTraceWindow = "60s";
 
+/// Beside the formats of its result: logs, and a trace of more than the result keeps.
+std::vector<std::string_view> own_outputs() {
+  return {"requests", "transfers", "perfetto"};
+}
+
 /// What of a run goes into a Perfetto trace. `asked`: there is to be one.
 TraceLimits trace_limits(const RunOptions& options, bool asked) {
   TraceLimits out;
@@ -59,8 +64,7 @@ TraceLimits trace_limits(const RunOptions& options, bool asked) {
 
 int run(const RunOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs = parse_outputs(
-      options.outputs, {"requests", "transfers", "perfetto", "html", "md", "csv", "text"}, common);
+  const std::vector<Output> outputs = parse_outputs(options.outputs, "run", own_outputs(), common);
   const bool log_trace = std::any_of(outputs.begin(), outputs.end(),
                                      [](const Output& o) { return o.kind == "perfetto"; });
   const TraceLimits limits = trace_limits(options, log_trace);
@@ -104,18 +108,21 @@ int run(const RunOptions& options) {
   if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
-  write_results(
-      document, run_report(outcome.result, provenance_of(document, scenario.name)),
-      run_summary(outcome.result, scenario.name), outputs, common, [&](const Output& output) {
-        if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
-        if (output.kind == "transfers") {
-          transfers.write(output.path, outcome.result.links);
-        }
-        if (output.kind == "perfetto") {
-          print_notes(trace.write(output.path, outcome.result), common);
-        }
-        return output.kind == "requests" || output.kind == "transfers" || output.kind == "perfetto";
-      });
+  const Provenance provenance = provenance_of(document, scenario.name);
+  write_results(document, run_report(outcome.result, provenance),
+                run_summary(outcome.result, scenario.name), outputs, common,
+                [&](const Output& output) {
+                  if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
+                  if (output.kind == "transfers") {
+                    transfers.write(output.path, outcome.result.links);
+                  }
+                  if (output.kind == "perfetto") {
+                    print_notes(trace.write(output.path, outcome.result), common);
+                  }
+                  return output.kind == "requests" || output.kind == "transfers" ||
+                         output.kind == "perfetto";
+                },
+                {"run", &outcome.result, nullptr, &provenance});
   const auto& slo = outcome.result.slo;
   const bool missed =
       std::any_of(slo.begin(), slo.end(), [](const SloResult& s) { return !s.passed; });
@@ -143,8 +150,7 @@ void add_run(CLI::App& app, CommandList& commands) {
                   options->common, [options] { return run(*options); });
   command->add_option("SCENARIO", options->scenario, "Scenario file (JSON, // comments allowed)")
       ->required();
-  command->add_option("--output", options->outputs,
-                      "kind=requests|transfers|perfetto|html|md|csv|text,path=FILE (repeatable)");
+  command->add_option("--output", options->outputs, output_help("run", own_outputs()));
   command->add_option("--trace-window", options->trace_window,
                       "Simulated time in a Perfetto trace: LENGTH, or START+LENGTH as in 120s+60s "
                       "(default: 60s)");

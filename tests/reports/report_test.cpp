@@ -215,7 +215,7 @@ TEST_CASE("rendering twice gives the same bytes", "[reports]") {
 
 TEST_CASE("the catalogue of renderers is complete and documented", "[reports]") {
   std::vector<std::string> names;
-  for (const RendererEntry& entry : renderers()) {
+  for (const Format& entry : renderers()) {
     names.emplace_back(entry.name);
     CHECK(entry.summary.ends_with('.'));
     CHECK(entry.make({}) != nullptr);

@@ -23,7 +23,7 @@ struct StatsOptions {
 int stats(const StatsOptions& options) {
   const CommonOptions& common = *options.common;
   const std::vector<Output> outputs =
-      parse_outputs(options.outputs, {"html", "md", "csv", "text"}, common);
+      parse_outputs(options.outputs, "trace-stats", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
   if (is_rate_table(options.trace.path)) {
@@ -57,7 +57,7 @@ void add_trace_stats(CLI::App& trace, CommandList& commands) {
                   "  spillway trace stats t.jsonl --output kind=html,path=stats.html\n",
                   s->common, [s] { return stats(*s); });
   command->add_option("TRACE", s->trace.path, "Trace file")->required();
-  command->add_option("--output", s->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+  command->add_option("--output", s->outputs, output_help("trace-stats"));
   add_trace_options(*command, s->trace);
 }
 

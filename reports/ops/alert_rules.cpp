@@ -1,0 +1,363 @@
+// Which alerts a run's figures give, and from which figure each threshold comes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "reports/format.hpp"
+#include "reports/ops/alerts.hpp"
+#include "reports/ops/promql.hpp"
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+namespace {
+
+// Model: the margins below are judgement. llm-d's guide calls a KV cache above 0.9 nearly full
+// (llm-d.ai: operations/observability/model-server-metrics).
+constexpr double kUsage = 0.9;
+constexpr double kLinkShare = 0.8;
+constexpr double kHitShare = 0.8;       ///< of the simulated hit ratio
+constexpr double kTrafficShare = 1.25;  ///< of the simulated rate of requests
+constexpr double kLeastHitRatio = 0.02;
+constexpr double kLeastMemoryShare = 0.05;
+constexpr double kPressureMost_s = 3600;
+
+struct LatencySignal {
+  std::string_view key;  ///< as in p99_ttft_ms
+  Signal signal;
+  Signal instead;  ///< where the engine has none
+  std::string_view name;
+  std::string_view text;
+};
+constexpr LatencySignal kLatencies[] = {
+    {"ttft", Signal::kTtft, Signal::kTtft, "Ttft", "time to first token"},
+    {"tpot", Signal::kTpot, Signal::kItl, "Tpot", "time per output token"},
+    {"itl", Signal::kItl, Signal::kTpot, "Itl", "inter-token latency"},
+    {"e2el", Signal::kE2e, Signal::kE2e, "EndToEnd", "end-to-end latency"},
+};
+
+struct Statistic {
+  std::string_view key;
+  double quantile;  ///< 0: the mean
+  std::string_view name;
+};
+constexpr Statistic kStatistics[] = {{"mean", 0, "Mean"},  {"median", 0.5, "P50"},
+                                     {"p50", 0.5, "P50"},  {"p90", 0.9, "P90"},
+                                     {"p95", 0.95, "P95"}, {"p99", 0.99, "P99"}};
+
+std::string seconds(double value) {
+  return format_ms(value * 1000);
+}
+
+class RuleMaker {
+ public:
+  explicit RuleMaker(const OpsFigures& figures) : f_(figures), run_(*figures.run) {}
+
+  AlertRules make() {
+    absent();
+    for (const SloResult& slo : run_.slo) latency(slo);
+    queue();
+    traffic();
+    kv_usage();
+    preemptions();
+    swapped();
+    external_hits();
+    link_load();
+    stores_refused();
+    cold_blocks();
+    host_memory();
+    return std::move(out_);
+  }
+
+ private:
+  const EngineMetric* need(Signal signal, std::string_view alert) {
+    const EngineMetric* metric = f_.metric(signal);
+    if (metric == nullptr) {
+      skip(fmt::format("{}: {} has no metric for it that is known ({})", alert, engine(),
+                       name_of(signal)));
+    }
+    return metric;
+  }
+  std::string engine() const {
+    return f_.engine.engine.empty() ? "the engine, whose release is not known," : f_.engine.text();
+  }
+  void skip(std::string what) { out_.not_armed.push_back(std::move(what)); }
+  void add(AlertRule rule) {
+    rule.name.insert(0, "Spillway");
+    out_.rules.push_back(std::move(rule));
+  }
+
+  void absent() {
+    const EngineMetric* metric = need(Signal::kRunning, "EngineAbsent");
+    if (metric == nullptr) return;
+    add({"EngineAbsent", fmt::format("absent({})", metric->name), "5m", "critical",
+         "no series for 5 min",
+         fmt::format("{} exports {} while it serves", engine(), metric->name),
+         "No engine reports its metrics.", "apply"});
+  }
+
+  /// A target of the SLO. Fast and slow window together: a burst alone does not wake anybody, and
+  /// the alert ends soon after its cause.
+  void latency(const SloResult& slo) {
+    const std::string label = target_label(slo.name, slo.tenant);
+    const std::size_t under = slo.name.find('_');
+    const std::size_t last = slo.name.rfind('_');
+    const LatencySignal* latency = nullptr;
+    const Statistic* statistic = nullptr;
+    if (under != std::string::npos && last > under && slo.name.substr(last) == "_ms") {
+      const std::string what = slo.name.substr(under + 1, last - under - 1);
+      for (const LatencySignal& l : kLatencies) {
+        if (l.key == what) latency = &l;
+      }
+      for (const Statistic& s : kStatistics) {
+        if (s.key == slo.name.substr(0, under)) statistic = &s;
+      }
+    }
+    if (latency == nullptr || statistic == nullptr) {
+      skip(
+          fmt::format("target {}: it is of throughput or of a figure that engines do not export, "
+                      "and falls whenever there is less to do",
+                      label));
+      return;
+    }
+    if (!slo.tenant.empty()) {
+      skip(fmt::format("target {}: the engine's metrics do not tell tenants apart", label));
+      return;
+    }
+    const EngineMetric* metric = f_.metric(latency->signal);
+    const bool instead = metric == nullptr;
+    if (instead) metric = need(latency->instead, fmt::format("target {}", label));
+    if (metric == nullptr) return;
+    add_latency(slo, *latency, *statistic, *metric, instead);
+  }
+
+  void add_latency(const SloResult& slo, const LatencySignal& latency, const Statistic& statistic,
+                   const EngineMetric& metric, bool instead) {
+    const double target = slo.target / 1000;
+    const bool mean = statistic.quantile == 0;
+    const double limit = mean ? target : bucket_above(metric, target);
+    if (limit == 0) {
+      skip(fmt::format("target {}: the buckets of {} end below it", slo.name, metric.name));
+      return;
+    }
+    const auto over = [&](const char* window) {
+      const Selector select{"", window, "model_name"};
+      return fmt::format(
+          "{} > {}",
+          mean ? mean_of(metric, select) : quantile_of(metric, statistic.quantile, select),
+          number(limit));
+    };
+    std::string why = fmt::format("the target {} <= {}; simulated {}", slo.name, seconds(target),
+                                  seconds(slo.value / 1000));
+    if (limit > target) {
+      why += fmt::format(
+          "; {} counts in buckets, and {} is the first bound at or above the target, so that up to "
+          "there it stays silent",
+          metric.name, seconds(limit));
+    }
+    if (instead) why += fmt::format("; {} stands for {}", name_of(metric.signal), latency.text);
+    add({fmt::format("{}{}AboveTarget", latency.name, statistic.name),
+         fmt::format("{} and {}", over("5m"), over("1h")), "2m", "critical", seconds(limit), why,
+         fmt::format("The {} {} is above its target over 5 minutes and over an hour.",
+                     statistic.key, latency.text),
+         "time"});
+  }
+
+  void queue() {
+    const EngineMetric* metric = need(Signal::kQueueTime, "QueueTimeAbovePlan");
+    if (metric == nullptr) return;
+    const double planned = run_.queue_time.p99_ms / 1000;
+    const double limit = bucket_above(*metric, planned);
+    if (limit == 0) {
+      skip(fmt::format("QueueTimeAbovePlan: the buckets of {} end below the simulated {}",
+                       metric->name, seconds(planned)));
+      return;
+    }
+    std::string why = fmt::format("simulated p99 of the time in queue: {}", seconds(planned));
+    if (limit > planned) why += ", rounded up to a bound of the metric's buckets";
+    add({"QueueTimeAbovePlan",
+         fmt::format("{} > {}", quantile_of(*metric, 0.99, {"", "30m", "model_name"}),
+                     number(limit)),
+         "15m", "warning", seconds(limit), why,
+         "Requests wait longer before they run than in the simulated run.", "time"});
+  }
+
+  /// More requests than were simulated: then nothing else here holds.
+  void traffic() {
+    const EngineMetric* metric = need(Signal::kTtft, "TrafficAbovePlan");
+    if (metric == nullptr || run_.duration_s <= 0) return;
+    const double mean = static_cast<double>(run_.completed) / run_.duration_s;
+    const double tokens = largest_mean(run_, "scheduled_tokens", run_.duration_s);
+    const double worst = largest_mean(run_, "scheduled_tokens", 3600);
+    const double burst = tokens > 0 ? std::max(1.0, worst / tokens) : 1;
+    const double limit = mean * burst * kTrafficShare;
+    add({"TrafficAbovePlan",
+         fmt::format("{} > {}", rate_of(*metric, {"", "1h", "model_name"}, "_count"),
+                     number(limit)),
+         "30m", "warning", format_real(limit) + " requests/s",
+         fmt::format("simulated {} requests/s on average and {} times that in the busiest hour, "
+                     "and a quarter more",
+                     format_real(mean), format_real(burst)),
+         "More requests arrive than were planned for.", "workload"});
+  }
+
+  void kv_usage() {
+    const EngineMetric* usage = need(Signal::kKvUsage, "KvCacheFull");
+    const EngineMetric* waiting = f_.metric(Signal::kWaiting);
+    if (usage == nullptr || waiting == nullptr) return;
+    const double pressure = longest_pressure(run_, kUsage);
+    if (pressure > kPressureMost_s) {
+      skip(
+          fmt::format("KvCacheFull: the simulated run itself had the KV cache above {} with "
+                      "requests waiting for {} at a stretch",
+                      format_percent(kUsage), seconds(pressure)));
+      return;
+    }
+    const double minutes = std::max(10.0, std::ceil(2 * pressure / 60));
+    add({"KvCacheFull",
+         fmt::format("{} > {} and {} > 0", usage->name, number(kUsage), waiting->name),
+         fmt::format("{}m", minutes), "warning", format_percent(kUsage),
+         fmt::format(
+             "above it the cache is nearly full (llm-d's line); the simulated run was above "
+             "it with requests waiting for at most {}",
+             pressure > 0 ? seconds(pressure) : "0 s"),
+         "The KV cache in HBM is nearly full while requests wait.", "knee"});
+  }
+
+  void preemptions() {
+    const EngineMetric* metric = need(Signal::kPreemptions, "PreemptionsAbovePlan");
+    if (metric == nullptr) return;
+    const double mean = per_second(f_, static_cast<double>(run_.preemptions));
+    const double worst = std::max(mean, largest_mean(run_, "preemptions", 900) / f_.engines);
+    const double limit = std::max(2 * worst, 1.0 / 60);
+    add({"PreemptionsAbovePlan", fmt::format("rate({}[15m]) > {}", metric->name, number(limit)),
+         "15m", "warning", fmt::format("{} a minute", format_real(limit * 60)),
+         fmt::format(
+             "twice the simulated worst quarter of an hour ({} a minute and engine), and no "
+             "less than 1 a minute",
+             format_real(worst * 60)),
+         "Requests are preempted more often than in the simulated run.", "knee"});
+  }
+
+  void swapped() {
+    if (!run_.swap) return;
+    const EngineMetric* metric = need(Signal::kSwapped, "SwappedAbovePlan");
+    if (metric == nullptr) return;
+    const auto peak = static_cast<double>(run_.swap->peak_swapped);
+    add({"SwappedAbovePlan", fmt::format("{} > {}", metric->name, number(peak)), "10m", "warning",
+         format_real(peak) + " requests", "the most that were swapped out at once when simulated",
+         "More requests are swapped out than in the simulated run.", "knee"});
+  }
+
+  void external_hits() {
+    if (run_.tiers.size() < 2) return;
+    const EngineMetric* asked = need(Signal::kExternalQueries, "HitRatioBelowPlan");
+    const EngineMetric* found = f_.metric(Signal::kExternalHits);
+    if (asked == nullptr || found == nullptr) return;
+    const std::optional<double> ratio = external_ratio(f_);
+    if (!ratio || *ratio < kLeastHitRatio) {
+      skip("HitRatioBelowPlan: the simulated run found next to nothing below HBM");
+      return;
+    }
+    const double limit = kHitShare * *ratio;
+    const Selector hour{"", "1h", "model_name"};
+    const double tokens =
+        run_.duration_s > 0 ? static_cast<double>(run_.input_tokens) / run_.duration_s : 0;
+    add({"HitRatioBelowPlan",
+         fmt::format("{} / {} < {} and {} > {}", rate_of(*found, hour), rate_of(*asked, hour),
+                     number(limit), rate_of(*asked, hour), number(tokens / 100)),
+         "1h", "warning", format_percent(limit),
+         fmt::format(
+             "{} of the simulated {} of what was asked below HBM; the simulated run started "
+             "with empty tiers, as a restart does",
+             format_percent(kHitShare), format_percent(*ratio)),
+         "Less is found below HBM than in the simulated run.", "workload"});
+  }
+
+  void link_load() {
+    const LinkResult* link = load_link(run_);
+    if (link == nullptr || link->capacity_bytes_per_s <= 0) return;
+    const EngineMetric* metric = need(Signal::kLoadBytes, "LoadNearLinkCapacity");
+    if (metric == nullptr) return;
+    const double capacity = link->capacity_bytes_per_s;
+    const double worst = largest_mean(run_, link->name, 300);
+    if (worst > kLinkShare * capacity) {
+      skip(
+          fmt::format("LoadNearLinkCapacity: the simulated run itself loaded at {} of what link {} "
+                      "carries for 5 minutes",
+                      format_percent(worst / capacity), link->name));
+      return;
+    }
+    add({"LoadNearLinkCapacity",
+         fmt::format("rate({}[5m]) > {}", series_of(*metric, {}), number(kLinkShare * capacity)),
+         "10m", "warning", format_bytes(kLinkShare * capacity) + "/s",
+         fmt::format(
+             "{} of what link {} carries ({}/s per engine); simulated {}/s in the busiest 5 "
+             "minutes",
+             format_percent(kLinkShare), link->name, format_bytes(capacity), format_bytes(worst)),
+         "Loads from host memory come near what the link carries: a larger tier would not help.",
+         "knee"});
+  }
+
+  void stores_refused() {
+    if (run_.tiers.size() < 2) return;
+    const EngineMetric* metric = need(Signal::kStoresRefused, "StoresRefusedAbovePlan");
+    if (metric == nullptr) {
+      skip(
+          fmt::format("evictions from {}: {} does not count them; what they cost shows as "
+                      "HitRatioBelowPlan",
+                      run_.tiers[1].name, engine()));
+      return;
+    }
+    const double planned = per_second(f_, static_cast<double>(run_.tiers[1].store_failures));
+    const double limit = std::max(2 * planned, 1.0 / 60);
+    add({"StoresRefusedAbovePlan", fmt::format("rate({}[15m]) > {}", metric->name, number(limit)),
+         "15m", "warning", fmt::format("{} a minute", format_real(limit * 60)),
+         fmt::format(
+             "twice what was simulated ({} a minute and engine), and no less than 1 a minute",
+             format_real(planned * 60)),
+         "The tier below HBM refuses stores: all of it is held by transfers.", "host"});
+  }
+
+  void cold_blocks() {
+    if (run_.cold_blocks_per_token_mean <= 0) return;
+    skip(fmt::format(
+        "blocks that decoding reads from below HBM: no engine known here exports them; "
+        "simulated {} per token on average, {} at p99",
+        format_real(run_.cold_blocks_per_token_mean), format_real(run_.cold_blocks_per_token_p99)));
+  }
+
+  void host_memory() {
+    if (run_.tiers.size() < 2) return;
+    const EngineRelease node{"node_exporter", {}, {}};
+    const EngineMetric* available = find_metric(node, Signal::kHostMemoryAvailable);
+    const EngineMetric* total = find_metric(node, Signal::kHostMemoryTotal);
+    add({"HostMemoryLow",
+         fmt::format("{} / {} < {}", available->name, total->name, number(kLeastMemoryShare)),
+         "10m", "warning", format_percent(kLeastMemoryShare) + " of the host",
+         fmt::format("{} holds up to {} of host memory; the kernel's own need is not simulated "
+                     "(metrics of node_exporter)",
+                     run_.tiers[1].name,
+                     format_bytes(static_cast<double>(run_.tiers[1].peak_bytes))),
+         "The host runs out of memory beside the tier.", "host"});
+  }
+
+  const OpsFigures& f_;
+  const RunResult& run_;
+  AlertRules out_;
+};
+
+}  // namespace
+
+AlertRules alert_rules(const OpsFigures& figures) {
+  if (figures.run == nullptr) {
+    return {{},
+            {"anything: the plan recommends no configuration, so that no run shows what is "
+             "healthy"}};
+  }
+  return RuleMaker(figures).make();
+}
+
+}  // namespace spillway
