@@ -34,7 +34,7 @@ void write_rule(const OpsFigures& figures, const AlertRule& rule, std::ostream& 
 void write_alerts(const OpsFigures& figures, std::ostream& out) {
   const AlertRules alerts = alert_rules(figures);
   fmt::print(out, "# Alert rules for Prometheus, with thresholds from {}.\n",
-             one_line(figures.subject()));
+             one_line(untemplated(figures.subject())));
   fmt::print(out, "# Metrics as {} exports them.\n",
              figures.engine.engine.empty() ? "no engine that is known" : figures.engine.text());
   if (figures.provisional) {
@@ -51,7 +51,7 @@ void write_alerts(const OpsFigures& figures, std::ostream& out) {
     return;
   }
   fmt::print(out, "groups:\n  - name: {}\n    rules:\n",
-             json_string("spillway: " + figures.scenario));
+             json_string(untemplated("spillway: " + figures.scenario)));
   for (const AlertRule& rule : alerts.rules) write_rule(figures, rule, out);
 }
 

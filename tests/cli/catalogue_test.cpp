@@ -140,7 +140,9 @@ TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
       {"gpus", {"GPU", "H100-SXM5-80GB"}},
       {"formats", {"format", "mooncake"}},
       {"links", {"host link", "of H100"}},
-      {"scenarios", {"scenario", "scenarios/library/quickstart.json"}}};
+      {"scenarios", {"scenario", "scenarios/library/quickstart.json"}},
+      {"metrics", {"metric", "vllm:kv_cache_usage_perc"}},
+      {"reports", {"format", "alerts"}}};
   for (const auto& [name, row] : catalogues) {
     INFO(name);
     const CliResult text = test::spillway({"list", name});
@@ -160,6 +162,24 @@ TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
   }
   refused({"list", "polcies"}, 2,
           "list: unknown catalogue \"polcies\"; did you mean \"policies\"? known: ");
+}
+
+TEST_CASE("list metrics shows what one release exports", "[cli]") {
+  const auto names = [](const std::string& engine) {
+    std::set<std::string> out;
+    for (const json& row : test::document_of({"list", "metrics", "--engine", engine})["results"]) {
+      CHECK(row["engine"] == engine.substr(0, engine.find('@')));
+      out.insert(row["metric"].get<std::string>());
+    }
+    return out;
+  };
+  CHECK(names("vllm@0.6").contains("vllm:gpu_cache_usage_perc"));
+  CHECK_FALSE(names("vllm@0.25").contains("vllm:gpu_cache_usage_perc"));
+  CHECK(names("vllm@0.25").contains("vllm:kv_offload_load_bytes_total"));
+  refused({"list", "metrics", "--engine", "vlm"}, 2,
+          "--engine: unknown engine \"vlm\"; did you mean \"vllm\"?");
+  refused({"list", "metrics", "--engine", "vllm@x"}, 2, "--engine: expected a release");
+  refused({"list", "models", "--engine", "vllm"}, 2, "--engine: is for the catalogue metrics");
 }
 
 TEST_CASE("list parameters shows what each policy takes, with default and range", "[cli]") {

@@ -250,5 +250,77 @@ TEST_CASE("report's bad formats are refused before anything is written", "[cli]"
   CHECK(scene.listing() == "r.json s.json t.jsonl");
 }
 
+TEST_CASE("report writes what operations need, beside the report", "[cli]") {
+  const Scene scene;
+  const std::string document = plan_document(scene);
+  const std::string out = scene.path("ops");
+  const CliResult result = test::spillway(
+      {"report", document, "--format", "json,prometheus,alerts,grafana", "--out", out});
+  INFO(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.out == fmt::format("{0}/result.json\n{0}/metrics.prom\n{0}/alerts.yml\n"
+                                  "{0}/dashboard.json\n",
+                                  out));
+  CHECK(json::parse(test::read_file(out + "/result.json")) ==
+        json::parse(test::read_file(document)));
+  CHECK(json::parse(test::read_file(out + "/dashboard.json"))["panels"].size() > 5);
+  CHECK(test::read_file(out + "/alerts.yml") == rendered(document, "alerts"));
+  CHECK_THAT(rendered(document, "prometheus"),
+             ContainsSubstring("# TYPE spillway_plan_info gauge"));
+  CHECK(json::parse(rendered(scene.result(), "perfetto")).contains("traceEvents"));
+}
+
+TEST_CASE("a run and a plan write the same files themselves", "[cli]") {
+  const Scene scene;
+  for (const std::string verb : {"run", "plan"}) {
+    Args call = {verb, scene.scenario, "--json", scene.path("d.json"), "--quiet"};
+    for (const std::string kind : {"prometheus", "alerts", "grafana", "json"}) {
+      call = call + Args{"--output", fmt::format("kind={},path={}", kind, scene.path(kind))};
+    }
+    REQUIRE(test::spillway(call).code == 0);
+    for (const char* kind : {"prometheus", "alerts", "grafana"}) {
+      INFO(verb << " " << kind);
+      CHECK((test::read_file(scene.path(kind)) == rendered(scene.path("d.json"), kind)));
+    }
+    CHECK(test::read_file(scene.path("json")) == test::read_file(scene.path("d.json")));
+  }
+}
+
+TEST_CASE("a format that does not fit the result says which results it fits", "[cli]") {
+  const Scene scene;
+  REQUIRE(test::spillway({"mrc", "--trace", scene.trace, "--json", scene.path("m.json")}).code ==
+          0);
+  refused({"report", scene.path("m.json"), "--format", "alerts"}, 2,
+          "--format: alerts is made of a result of kind run,plan, and this is one of kind mrc; for "
+          "that: html, md, text, csv, json");
+  refused({"report", plan_document(scene), "--format", "html,perfetto", "--out", scene.path("o")},
+          2, "--format: perfetto is made of a result of kind run, and this is one of kind plan");
+  CHECK(scene.listing() == "m.json p.json s.json t.jsonl");
+  refused({"mrc", "--trace", scene.trace, "--output", "kind=alerts,path=" + scene.path("a")}, 2,
+          "--output: alerts is made of a result of kind run,plan");
+  refused({"run", scene.scenario, "--output", "kind=alert,path=" + scene.path("a")}, 2,
+          "unknown output kind \"alert\"; did you mean \"alerts\"?");
+}
+
+TEST_CASE("the metrics of another engine can be asked for", "[cli]") {
+  const Scene scene;
+  const std::string document = scene.result();
+  const CliResult other =
+      test::spillway({"report", document, "--format", "alerts", "--engine", "sglang"});
+  CHECK(other.code == 0);
+  CHECK_THAT(other.out, ContainsSubstring("sglang:time_to_first_token_seconds_bucket"));
+  CHECK(other.out.find("vllm:") == std::string::npos);
+  refused({"report", document, "--format", "alerts", "--engine", "vllm@0.25,lmcash"}, 2,
+          "--engine: unknown engine \"lmcash\"; did you mean \"lmcache\"?");
+}
+
+TEST_CASE("report never writes over the document it reads", "[cli]") {
+  const Scene scene;
+  const std::string out = scene.path("d");
+  REQUIRE(test::spillway({"run", scene.scenario, "--out", out}).code == 0);
+  refused({"report", out + "/result.json", "--format", "json", "--out", out}, 2,
+          "is the input itself; expected another file");
+}
+
 }  // namespace
 }  // namespace spillway

@@ -72,7 +72,7 @@ TEST_CASE("csv tables carry their titles and are told apart by an empty line", "
 TEST_CASE("a markdown cell cannot end its cell, its row or its text", "[reports]") {
   CHECK(row_of(one_cell("a|b"), "md") == "| a\\|b |");
   CHECK(row_of(one_cell("a\\|b"), "md") == "| a\\\\\\|b |");
-  CHECK(row_of(one_cell("<b>x</b>"), "md") == "| \\<b>x\\</b> |");
+  CHECK(row_of(one_cell("<b>x</b>"), "md") == "| \\<b\\>x\\</b\\> |");
   CHECK(row_of(one_cell("*x* `y` [z](w)"), "md") == "| \\*x\\* \\`y\\` \\[z](w) |");
   CHECK(row_of(one_cell("two\nlines\r\n"), "md") == "| two?lines?? |");
   CHECK(row_of(one_cell("p99_ttft_ms & co"), "md") == "| p99_ttft_ms & co |");
@@ -92,7 +92,7 @@ TEST_CASE("markdown headings and paragraphs are escaped like cells", "[reports]"
   report.subtitle = "a|b";
   report.sections.push_back({"h\n# not a heading", {"p\n\n# nor this"}, {}, {}});
   const std::string text = rendered(report, "md");
-  CHECK(text == "# \\<x>\n\na\\|b\n\n## h?# not a heading\n\np??# nor this\n");
+  CHECK(text == "# \\<x\\>\n\na\\|b\n\n## h?# not a heading\n\np??# nor this\n");
 }
 
 TEST_CASE("the terminal sees no control characters from inputs", "[reports]") {

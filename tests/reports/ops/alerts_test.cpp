@@ -1,0 +1,147 @@
+// Alert rules: thresholds from the simulated run, only by metrics that the release exports, and
+// text from inputs that is neither YAML nor a template. tests/promtool runs them.
+#include "reports/ops/alerts.hpp"
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+
+#include "tests/reports/ops/ops_samples.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+const AlertRule* rule_of(const AlertRules& alerts, const std::string& name) {
+  const auto found = std::find_if(alerts.rules.begin(), alerts.rules.end(),
+                                  [&](const AlertRule& r) { return r.name == "Spillway" + name; });
+  return found == alerts.rules.end() ? nullptr : &*found;
+}
+
+bool not_armed(const AlertRules& alerts, const std::string& what) {
+  return std::any_of(alerts.not_armed.begin(), alerts.not_armed.end(),
+                     [&](const std::string& text) { return text.find(what) != text.npos; });
+}
+
+std::string yaml_of(const OpsFigures& figures) {
+  std::ostringstream out;
+  write_alerts(figures, out);
+  return out.str();
+}
+
+TEST_CASE("a target's threshold is the first bucket bound at or above it", "[reports]") {
+  const RunResult run = ops_run();
+  const AlertRules alerts = alert_rules(figures_of(run, provenance_with("vllm@0.25")));
+  const AlertRule* ttft = rule_of(alerts, "TtftP99AboveTarget");
+  REQUIRE(ttft != nullptr);
+  CHECK_THAT(ttft->expr, ContainsSubstring("histogram_quantile(0.99, sum by (le, model_name) "
+                                           "(rate(vllm:time_to_first_token_seconds_bucket[5m])))"));
+  CHECK_THAT(ttft->expr, ContainsSubstring("> 2.5 and "));
+  CHECK_THAT(ttft->expr, ContainsSubstring("[1h]"));
+  CHECK_THAT(ttft->why, ContainsSubstring("the target p99_ttft_ms <= 2.00 s; simulated 69.0 ms"));
+  const AlertRule* tpot = rule_of(alerts, "TpotP99AboveTarget");
+  REQUIRE(tpot != nullptr);
+  CHECK_THAT(tpot->expr, ContainsSubstring("vllm:request_time_per_output_token_seconds_bucket"));
+  CHECK_THAT(tpot->expr, ContainsSubstring("> 0.1 and"));
+}
+
+TEST_CASE("the load alert is at 80% of what the link carries", "[reports]") {
+  const RunResult run = ops_run();
+  const AlertRules alerts = alert_rules(figures_of(run, provenance_with("vllm@0.25")));
+  const AlertRule* load = rule_of(alerts, "LoadNearLinkCapacity");
+  REQUIRE(load != nullptr);
+  // 0.8 * 25 GB/s
+  CHECK(load->expr == "rate(vllm:kv_offload_load_bytes_total[5m]) > 20000000000");
+  const AlertRules older = alert_rules(figures_of(run, provenance_with("vllm@0.23")));
+  CHECK(rule_of(older, "LoadNearLinkCapacity")->expr ==
+        "rate(vllm:kv_offload_total_bytes_total{transfer_type=\"CPU_to_GPU\"}[5m]) > 20000000000");
+}
+
+TEST_CASE("the hit ratio's bound is a fifth below the simulated one", "[reports]") {
+  const RunResult run = ops_run();
+  // dram: 187 of 319 asked; 0.8 * 0.586 = 0.469
+  const AlertRules alerts = alert_rules(figures_of(run, provenance_with("vllm@0.25")));
+  const AlertRule* hits = rule_of(alerts, "HitRatioBelowPlan");
+  REQUIRE(hits != nullptr);
+  CHECK(hits->threshold == "46.9%");
+  // Before #30522 the engine counts all 600 as asked: 0.8 * 187 / 600
+  const AlertRules older = alert_rules(figures_of(run, provenance_with("vllm@0.12")));
+  CHECK(rule_of(older, "HitRatioBelowPlan")->threshold == "24.9%");
+}
+
+TEST_CASE("what a release does not export is not armed, and said", "[reports]") {
+  const RunResult run = ops_run();
+  const AlertRules alerts = alert_rules(figures_of(run, provenance_with("vllm@0.12")));
+  CHECK(rule_of(alerts, "LoadNearLinkCapacity") == nullptr);
+  CHECK(not_armed(alerts, "LoadNearLinkCapacity: vllm@0.12 has no metric"));
+  CHECK(not_armed(alerts, "blocks that decoding reads from below HBM"));
+  Provenance simple = provenance_with("vllm@0.25");
+  simple.inputs["configuration"]["engine"]["offload_connector"] = "simple";
+  CHECK(not_armed(alert_rules(figures_of(run, simple)), "LoadNearLinkCapacity"));
+  const AlertRules unknown = alert_rules(figures_of(run, provenance_with("other@1.0")));
+  CHECK(rule_of(unknown, "EngineAbsent") == nullptr);
+  CHECK(rule_of(unknown, "HostMemoryLow") != nullptr);
+}
+
+TEST_CASE("a state that the simulated run was in raises nothing", "[reports]") {
+  RunResult run = ops_run();
+  const auto capacity = static_cast<double>(run.tiers[0].capacity_bytes);
+  // An hour and 10 minutes with a full cache and a queue, in bins of 10 s.
+  run.series = {{"waiting", "requests", 10, std::vector<double>(420, 5)},
+                {"hbm", "bytes", 10, std::vector<double>(420, 0.95 * capacity)},
+                {"h2d", "bytes/s", 10, std::vector<double>(420, 2.4e10)}};
+  const OpsFigures figures = figures_of(run, provenance_with("vllm@0.25"));
+  CHECK(longest_pressure(run, 0.9) == 4200);
+  CHECK(not_armed(alert_rules(figures), "KvCacheFull: the simulated run itself"));
+  CHECK(not_armed(alert_rules(figures), "LoadNearLinkCapacity: the simulated run itself"));
+  run.series[1].values.assign(420, 0.5 * capacity);
+  run.series[1].values[7] = capacity;
+  CHECK(rule_of(alert_rules(figures), "KvCacheFull")->lasts == "10m");
+}
+
+TEST_CASE("targets that no metric shows are named", "[reports]") {
+  RunResult run = ops_run();
+  run.slo = {{"output_throughput", true, 50, 60, true},
+             {"p99_ttft_ms", false, 2000, 69, true, "gold"},
+             {"p99_ttft_ms", false, 1e9, 69, true}};
+  const AlertRules alerts = alert_rules(figures_of(run, provenance_with("vllm@0.25")));
+  CHECK(not_armed(alerts, "target output_throughput"));
+  CHECK(not_armed(alerts, "target p99_ttft_ms of gold: the engine's metrics do not tell tenants"));
+  CHECK(not_armed(alerts, "target p99_ttft_ms: the buckets of"));
+}
+
+TEST_CASE("a plan that recommends nothing has a file without rules", "[reports]") {
+  PlanResult plan = ops_plan();
+  plan.recommended = -1;
+  plan.flags.reset();
+  const std::string text = yaml_of(figures_of(plan, provenance_with("vllm@0.25")));
+  CHECK_THAT(text, ContainsSubstring("groups: []\n"));
+  CHECK_THAT(text, ContainsSubstring("# Not armed: anything: the plan recommends no"));
+  plan.provisional = 1;
+  CHECK_THAT(yaml_of(figures_of(plan, provenance_with("vllm@0.25"))),
+             ContainsSubstring("# The plan is undecided"));
+}
+
+TEST_CASE("names from inputs stay within their strings", "[reports]") {
+  const RunResult run = ops_run();
+  const std::string name = "x\"\n  - alert: Owned\n#{{ $labels.y }}{{{z}}}\\ \xe2\x80\xa8";
+  const std::string text = yaml_of(figures_of(run, provenance_with("vllm@0.25", name)));
+  CHECK(text.find("\n  - alert: Owned") == std::string::npos);
+  CHECK(text.find("{{ $labels.y") == std::string::npos);
+  CHECK(text.find("\xe2\x80\xa8") == std::string::npos);
+  CHECK_THAT(text, ContainsSubstring("{{ $value | humanize }}"));
+  // Every line is a comment, or has the shape that this file's rules have.
+  for (const std::string& line : split_lines(text)) {
+    const std::size_t at = line.find_first_not_of(" -");
+    CHECK((at == std::string::npos || line[at] == '#' || line.find(':', at) != line.npos));
+  }
+}
+
+TEST_CASE("equal results give equal files", "[reports]") {
+  const RunResult run = ops_run();
+  const OpsFigures figures = figures_of(run, provenance_with("vllm@0.25"));
+  CHECK(yaml_of(figures) == yaml_of(figures));
+}
+
+}  // namespace
+}  // namespace spillway::test

@@ -1,0 +1,95 @@
+// The table of engines' metrics: one name per signal and release, moved names by release, unknown
+// ones absent.
+#include "reports/ops/engine_metrics.hpp"
+
+#include <set>
+
+#include "sim/error.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+std::string name_in(const char* release, Signal signal, std::vector<std::string> parts = {}) {
+  EngineRelease engine = engine_release(release, "--engine");
+  engine.parts = std::move(parts);
+  const EngineMetric* metric = find_metric(engine, signal);
+  return metric == nullptr ? "" : std::string(metric->name);
+}
+
+TEST_CASE("a release exports the names of its time", "[reports]") {
+  CHECK(name_in("vllm@0.6", Signal::kKvUsage) == "vllm:gpu_cache_usage_perc");
+  CHECK(name_in("vllm@0.25", Signal::kKvUsage) == "vllm:kv_cache_usage_perc");
+  CHECK(name_in("vllm@0.6", Signal::kItl) == "vllm:time_per_output_token_seconds");
+  CHECK(name_in("vllm@0.25", Signal::kItl) == "vllm:inter_token_latency_seconds");
+  CHECK(name_in("vllm@0.25.1", Signal::kTpot) == "vllm:request_time_per_output_token_seconds");
+  CHECK(name_in("vllm@0.23", Signal::kLoadBytes, {"offload"}) ==
+        "vllm:kv_offload_total_bytes_total");
+  CHECK(name_in("vllm@0.25", Signal::kLoadBytes, {"offload"}) ==
+        "vllm:kv_offload_load_bytes_total");
+  CHECK(name_in("vllm", Signal::kLoadBytes, {"offload"}) == "vllm:kv_offload_load_bytes_total");
+}
+
+TEST_CASE("what a release is not known to export is absent", "[reports]") {
+  CHECK(name_in("vllm@0.6", Signal::kQueueTime).empty());
+  CHECK(name_in("vllm@0.6", Signal::kTpot).empty());
+  CHECK(name_in("vllm@0.12", Signal::kLoadBytes, {"offload"}).empty());
+  CHECK(name_in("vllm@0.25", Signal::kSwapped, {"swap"}).empty());
+  CHECK(name_in("vllm@0.25", Signal::kLoadBytes).empty());  // without the connector
+  CHECK(name_in("vllm@0.25", Signal::kExternalHits, {"connector"}) ==
+        "vllm:external_prefix_cache_hits_total");
+  CHECK(name_in("sglang", Signal::kTpot).empty());
+}
+
+TEST_CASE("every row has a source, and no release two names in one row's place", "[reports]") {
+  std::set<std::string> seen;
+  for (const EngineMetric& m : engine_metrics()) {
+    INFO(m.name);
+    CHECK_FALSE(m.source.empty());
+    CHECK_FALSE(m.unit.empty());
+    CHECK_FALSE(name_of(m.signal).empty());
+    CHECK((m.to == EngineVersion{} || m.from <= m.to));
+    // As Prometheus' Python client has them on the wire.
+    if (m.kind == MetricKind::kCounter) CHECK(m.name.ends_with("_total"));
+    if (m.kind == MetricKind::kHistogram) CHECK_FALSE(m.name.ends_with("_total"));
+    CHECK(std::is_sorted(m.buckets.begin(), m.buckets.end()));
+    CHECK(seen.insert(fmt::format("{} {} {} {}.{}", m.engine, name_of(m.signal), m.name,
+                                  m.from.major, m.from.minor))
+              .second);
+  }
+}
+
+TEST_CASE("a quantile is told as finely as the buckets are", "[reports]") {
+  const EngineMetric* ttft = find_metric(engine_release("vllm@0.25", ""), Signal::kTtft);
+  REQUIRE(ttft != nullptr);
+  CHECK(bucket_above(*ttft, 0.4) == 0.5);
+  CHECK(bucket_above(*ttft, 0.5) == 0.5);
+  CHECK(bucket_above(*ttft, 2.0) == 2.5);
+  CHECK(bucket_above(*ttft, 9999) == 0);  // beyond the last bound
+  const EngineMetric* other = find_metric(engine_release("sglang", ""), Signal::kTtft);
+  REQUIRE(other != nullptr);
+  CHECK(bucket_above(*other, 0.4) == 0.4);  // bounds not known
+}
+
+TEST_CASE("engines and releases that are none are refused", "[reports]") {
+  const auto error = [](const char* text) {
+    try {
+      engine_release(text, "--engine");
+    } catch (const InputError& e) {
+      CHECK(e.fault() == Fault::kUsage);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(error("vlm@0.25"),
+             ContainsSubstring("unknown engine \"vlm\"; did you mean \"vllm\"?"));
+  for (const char* text : {"vllm@", "vllm@x", "vllm@0", "vllm@0.", "vllm@-1.2", "vllm@0.25x"}) {
+    INFO(text);
+    CHECK_THAT(error(text), ContainsSubstring("expected a release as in vllm@0.25"));
+    CHECK_FALSE(read_release(text));
+  }
+  CHECK(engine_release("vllm@0.25rc1", "").version == EngineVersion{0, 25});
+}
+
+}  // namespace
+}  // namespace spillway::test
