@@ -47,6 +47,10 @@ constexpr Statistic kStatistics[] = {{"mean", 0, "Mean"},  {"median", 0.5, "P50"
                                      {"p50", 0.5, "P50"},  {"p90", 0.9, "P90"},
                                      {"p95", 0.95, "P95"}, {"p99", 0.99, "P99"}};
 
+bool in_host_memory(const TierResult& tier) {
+  return tier.kind.empty() || tier.kind == "dram";
+}
+
 std::string seconds(double value) {
   return format_ms(value * 1000);
 }
@@ -303,7 +307,7 @@ class RuleMaker {
 
   void stores_refused() {
     if (run_.tiers.size() < 2) return;
-    const EngineMetric* metric = need(Signal::kStoresRefused, "StoresRefusedAbovePlan");
+    const EngineMetric* metric = f_.metric(Signal::kStoresRefused);
     if (metric == nullptr) {
       skip(
           fmt::format("evictions from {}: {} does not count them; what they cost shows as "
@@ -330,7 +334,7 @@ class RuleMaker {
   }
 
   void host_memory() {
-    if (run_.tiers.size() < 2) return;
+    if (run_.tiers.size() < 2 || !in_host_memory(run_.tiers[1])) return;
     const EngineRelease node{"node_exporter", {}, {}};
     const EngineMetric* available = find_metric(node, Signal::kHostMemoryAvailable);
     const EngineMetric* total = find_metric(node, Signal::kHostMemoryTotal);

@@ -18,7 +18,7 @@ std::string runbook(const OpsFigures& figures, const AlertRule& rule) {
 
 void write_rule(const OpsFigures& figures, const AlertRule& rule, std::ostream& out) {
   const std::string description =
-      fmt::format("Threshold {}: {}. From {}.", rule.threshold, rule.why, figures.subject());
+      fmt::format("Threshold: {} ({}). From {}.", rule.threshold, rule.why, figures.subject());
   fmt::print(out, "      - alert: {}\n        expr: {}\n        for: {}\n", rule.name,
              json_string(rule.expr), rule.lasts);
   fmt::print(out, "        labels:\n          severity: {}\n          source: spillway\n",
