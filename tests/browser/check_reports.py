@@ -62,14 +62,14 @@ def take_pictures(page, kind):
     shots = {kind.name: pictures.take(page)}
     if kind.name == "plan":
         page.media(scheme="dark")
-        page.settle(0.15)
+        page.settle(0.3)
         shots["plan-dark"] = pictures.take(page)
         page.media()
         page.size(*checks.PHONE, mobile=True)
-        page.settle(0.15)
+        page.settle(0.3)
         shots["plan-phone"] = pictures.take(page)
         page.size(*checks.DESKTOP)
-        page.settle(0.15)
+        page.settle(0.3)
     return shots
 
 

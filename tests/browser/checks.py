@@ -171,11 +171,9 @@ def soon(page, expression, holds, wait=1.0):
 
 def hover(page, number):
     """The tooltip that some place of a plot shows; its middle is tried first."""
-    box = page.ask("probe.place", number)
-    places = [(x, y) for y in (0.5, 0.3, 0.75) for x in (0.5, 0.35, 0.7, 0.2, 0.85)]
-    for turn, (x, y) in enumerate(places):
-        page.move_mouse(box["x"] + x * box["width"] - 1, box["y"] + y * box["height"])
-        page.move_mouse(box["x"] + x * box["width"], box["y"] + y * box["height"])
+    for turn, (x, y) in enumerate(page.ask("probe.places", number)):
+        page.move_mouse(x - 1, y)
+        page.move_mouse(x, y)
         text = soon(page, f"probe.tooltip({number})", bool, 0.4 if turn == 0 else 0.08)
         if text:
             return text
@@ -199,7 +197,7 @@ def check_keys(page):
     """On a plot, arrow keys show one point after the other and Escape hides the tooltip."""
     out = []
     for number in range(page.evaluate("probe.plots()")):
-        page.ask("probe.place", number)
+        page.ask("probe.places", number)
         page.ask("probe.focus", number)
         texts = []
         for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowDown"):
@@ -220,7 +218,7 @@ def check_keys(page):
 
 def check_tab_order(page):
     """The tab key reaches every link, plot, table and button, each marked, and leaves the page."""
-    page.evaluate("scrollTo(0, 0); probe.blur(); probe.stops = []")
+    page.evaluate("probe.rewind()")
     out = []
     seen = set()
     for _ in range(800):
@@ -262,7 +260,7 @@ def check_dark(page):
 def check_phone(page):
     """On a phone nothing is wider than the screen but what scrolls by itself."""
     page.size(*PHONE, mobile=True)
-    page.settle(0.15)
+    page.settle(0.3)
     state = page.evaluate("probe.phone()")
     out = []
     if state["width"] != PHONE[0]:
@@ -270,7 +268,7 @@ def check_phone(page):
     out += page.evaluate("probe.overflow()")
     out += [f"a drawing is cut off: {name}" for name in state["wide"][:5]]
     page.size(*DESKTOP)
-    page.settle(0.1)
+    page.settle(0.3)
     return ["phone: " + text for text in out]
 
 

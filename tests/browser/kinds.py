@@ -33,6 +33,24 @@ class Kind:
         self.picture = picture and full
 
 
+# A plan of a few seconds that is decided, has a knee, a runner-up and a sensitivity.
+PLAN = {
+    "name": "chat service", "description": "DRAM for a small chat service.",
+    "model": "Llama-3.1-8B", "gpu": "L40S",
+    "engine": {"preset": "vllm@0.25", "num_gpu_blocks": 2500, "max_model_len": 16384},
+    "tiers": [{"name": "dram", "kind": "dram", "capacity": "32GiB"}],
+    "workload": {
+        "synthetic": {"requests": 300, "sessions_per_s": 0.5, "turns": 5, "think_s": 20,
+                      "system_prompts": 4, "system_tokens": 2000, "user_tokens": 400,
+                      "answer_tokens": 40, "burst_factor": 1, "max_context": 12000,
+                      "block_tokens": 64},
+        "arrival": "trace"},
+    "slo": [{"metric": "p99_ttft_ms", "max": 2000}, {"metric": "p99_tpot_ms", "max": 100}],
+    "plan": {"sizes": ["0GiB", "4GiB", "16GiB", "32GiB"]},
+    "seed": 1,
+}
+
+
 def hostile_scenario():
     tier = PAYLOADS[1] + PAYLOADS[2]
     linear = {"kind": "affine", "latency_us": 10, "bandwidth": "2GB/s"}
@@ -101,12 +119,11 @@ def kinds(folder, source):
     quickstart = os.path.join(source, QUICKSTART)
     chat = os.path.join(source, CHAT)
     machine = os.path.join(source, "tests/browser/machine.json")
-    few = ["--set", "workload.limit=600"]
-    sizes = ["--set", 'plan.sizes=["0GiB","16GiB","64GiB"]', "--replications", "5"]
+    plan = write("chat.json", PLAN)
     return [
-        Kind("plan", ["plan", quickstart, *few, *sizes], pages=5),
+        Kind("plan", ["plan", plan, "--replications", "5"], pages=5),
         Kind("run", ["run", quickstart], pages=2),
-        Kind("compare", ["compare", quickstart, *few, "--replications", "5", "--vary",
+        Kind("compare", ["compare", plan, "--replications", "5", "--vary",
                          "tiers.0.eviction=lru,fifo,arc"]),
         Kind("mrc", ["mrc", "--trace", chat]),
         Kind("trace-stats", ["trace", "stats", chat], pages=2),

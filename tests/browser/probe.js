@@ -41,12 +41,14 @@
     };
   };
 
-  // Text that pops up over a plot: that of HTML elements in it, and of its figure's live regions.
+  // Text that pops up over a plot: that of HTML elements in it and of its figure's tooltips. What is
+  // there for screen readers alone, a pixel large, may stay.
   const tooltip = (plot) => {
     const figure = plot.closest('figure') || plot;
     const out = [];
-    for (const element of [...all('*', plot), ...all('[role=tooltip], [aria-live]', figure)]) {
+    for (const element of [...all('*', plot), ...all('[role=tooltip]', figure)]) {
       if (!(element instanceof HTMLElement) || !shown(element)) continue;
+      if (element.getBoundingClientRect().width < 4) continue;
       for (const node of element.childNodes) {
         if (node.nodeType === 3 && node.data.trim()) out.push(node.data.trim());
       }
@@ -106,12 +108,13 @@
       h1: all('h1').length, main: all('main').length, nav: all('nav a[href^="#"]').length,
       broken_links: all('a[href^="#"]').map((a) => a.getAttribute('href').slice(1))
         .filter((id) => id && !document.getElementById(decodeURIComponent(id))),
-      unlabelled: all('section.page').filter((section) => {
+      unlabelled: all('section.page[id^=page-]').filter((section) => {
         const by = section.getAttribute('aria-labelledby');
         return !section.querySelector('h2') || !by || !document.getElementById(by);
       }).map(name),
-      bare_tables: all('table').filter((table) =>
-        !table.querySelector('caption')?.textContent.trim() || !table.querySelector('th[scope]'))
+      bare_tables: all('table').filter((table) => !table.querySelector('th[scope]') ||
+        !(table.querySelector('caption')?.textContent.trim() ||
+          table.closest('[aria-label]')?.getAttribute('aria-label')))
         .map(name),
       outside: all('[src], link[href], object, embed, iframe, form, base').map(name),
     };
@@ -223,12 +226,29 @@
     page, charts, focused, missed, overflow, faint, injected,
     tooltip: (number) => tooltip(all('figure.chart .plot')[number]),
     plots: () => all('figure.chart .plot').length,
-    // Where to point the mouse: the plot is brought into view first.
-    place: (number) => {
+    // Where to point the mouse: the plot is brought into view; its middle, places around it, then
+    // the middles of its largest shapes.
+    places: (number) => {
       const plot = all('figure.chart .plot')[number];
       plot.scrollIntoView({block: 'center', behavior: 'instant'});
-      const box = (plot.querySelector('svg') || plot).getBoundingClientRect();
-      return {x: box.left, y: box.top, width: box.width, height: box.height};
+      const svg = plot.querySelector('svg') || plot;
+      const box = svg.getBoundingClientRect();
+      const out = [0.5, 0.3, 0.7].map((x) => [box.left + x * box.width, box.top + 0.5 * box.height]);
+      const shapes = all(kShapes, svg).map((shape) => shape.getBoundingClientRect())
+        .filter((at) => at.width > 3 && at.height > 3 && at.width < 0.9 * box.width);
+      shapes.sort((a, b) => b.width * b.height - a.width * a.height);
+      for (const at of shapes.slice(0, 8)) {
+        out.push([(at.left + at.right) / 2, (at.top + at.bottom) / 2]);
+      }
+      return out;
+    },
+    // The tab key starts at the top again.
+    rewind: () => {
+      scrollTo(0, 0);
+      probe.stops = [];
+      document.body.tabIndex = -1;
+      document.body.focus();
+      document.body.removeAttribute('tabindex');
     },
     focus: (number) => {
       const plot = all('figure.chart .plot')[number];
