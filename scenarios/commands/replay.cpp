@@ -266,8 +266,7 @@ Replayed replay(const ReplayOptions& options) {
 
 int run(const ReplayOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs =
-      parse_outputs(options.outputs, {"html", "md", "csv", "text"}, common);
+  const std::vector<Output> outputs = parse_outputs(options.outputs, "replay", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
   const Replayed replayed = replay(options);
@@ -336,7 +335,7 @@ void add_replay(CLI::App& app, CommandList& commands) {
       ->add_option("--bounds", options->bounds,
                    "Offline optimum beside each row: auto (up to 2^21 references), always, never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  command->add_option("--output", options->outputs, "kind=html|md|csv|text,path=FILE (repeatable)");
+  command->add_option("--output", options->outputs, output_help("replay"));
   add_trace_options(*command, options->trace);
 }
 
