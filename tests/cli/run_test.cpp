@@ -112,7 +112,8 @@ TEST_CASE("--output kind=perfetto writes a part of the run under a cap", "[cli]"
                                     "5ms+2ms", "--trace-cap", "64KiB"});
   REQUIRE(part.code == 0);
   CHECK_THAT(part.err, ContainsSubstring("--trace-window chooses another part"));
-  for (const auto& event : nlohmann::json::parse(test::read_file(path)).at("traceEvents")) {
+  const auto cut = nlohmann::json::parse(test::read_file(path));
+  for (const auto& event : cut.at("traceEvents")) {
     if (!event.contains("ts")) continue;
     CHECK(event["ts"].get<double>() >= 5'000);
     CHECK(event["ts"].get<double>() + event.value("dur", 0.0) <= 7'000);

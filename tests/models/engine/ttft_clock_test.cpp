@@ -146,13 +146,13 @@ TEST_CASE("a load behind another waits for the link, then for a step boundary", 
 }
 
 TEST_CASE("only who was preempted computes again", "[models]") {
-  // 20 blocks: request 0 holds 4 and grows, request 1 wants 17, 32 tokens a step, and has to start
-  // over until request 0 has left.
+  // 20 blocks, 8 tokens a step: request 0 holds 5 and grows, request 1 is to fill the other 15, and
+  // lacks the last one before its prompt is computed.
   Setup setup;
   setup.config.num_gpu_blocks = 21;
-  setup.config.max_num_batched_tokens = 32;
+  setup.config.max_num_batched_tokens = 8;
   const EngineRun run =
-      run_engine(workload_of({{0, 64, 60, {1}}, {1, 272, 1, {2, 3, 4, 5, 6}}}, 64), setup);
+      run_engine(workload_of({{0, 64, 60, {1}}, {1, 240, 1, {2, 3, 4, 5}}}, 64), setup);
   const auto& records = run.journal.requests;
   REQUIRE(records[1].preemptions > 0);
   CHECK(records[0].preemptions == 0);

@@ -22,7 +22,8 @@ std::string text_of(TraceEvents& events) {
 /// Those that are no names.
 json events_of(const std::string& text) {
   json out = json::array();
-  for (const json& event : json::parse(text).at("traceEvents")) {
+  const json document = json::parse(text);
+  for (const json& event : document.at("traceEvents")) {
     if (event.at("ph") != "M") out.push_back(event);
   }
   return out;
