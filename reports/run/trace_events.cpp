@@ -42,7 +42,11 @@ TraceEvents::TraceEvents(const TraceLimits& limits)
 // ---------------------------------------------------------------------------------------
 
 bool TraceEvents::reserve(std::size_t bytes) {
-  if (cut_at_ || left_ < bytes) return false;
+  if (!cut_at_ && left_ < bytes) cut_at_ = last_at_;
+  if (cut_at_) {
+    ++left_out_;
+    return false;
+  }
   left_ -= bytes;
   return true;
 }
@@ -78,18 +82,23 @@ void TraceEvents::name(Track track, std::string_view name) {
 
 /// The events of `unit_`, the earliest of which is at `at`.
 void TraceEvents::commit(Time at, std::uint64_t events) {
-  if (cut_at_ || unit_.size() > left_) {
-    if (!cut_at_) cut_at_ = at;
+  if (!cut_at_ && unit_.size() > left_) cut_at_ = at;
+  if (cut_at_) {
     left_out_ += events;
-  } else {
-    if (chunks_.empty() || chunks_.back().size() + unit_.size() > kChunk) {
-      chunks_.emplace_back();
-      chunks_.back().reserve(std::max(kChunk, unit_.size()));
-    }
-    chunks_.back() += unit_;
-    left_ -= unit_.size();
-    events_ += events;
+    return unit_.clear();
   }
+  left_ -= unit_.size();
+  last_at_ = at;
+  append(events);
+}
+
+void TraceEvents::append(std::uint64_t events) {
+  if (chunks_.empty() || chunks_.back().size() + unit_.size() > kChunk) {
+    chunks_.emplace_back();
+    chunks_.back().reserve(std::max(kChunk, unit_.size()));
+  }
+  chunks_.back() += unit_;
+  events_ += events;
   unit_.clear();
 }
 
@@ -200,9 +209,9 @@ std::string TraceEvents::left_out_text() const {
 void TraceEvents::write(const std::function<void(std::string_view)>& sink) {
   for (Level& level : levels_) {  // that did not change in the window; their room is reserved
     if (!level.last || level.opened) continue;
-    left_ += kNameEvent;
+    level.opened = true;
     put_count(level, limits_.from);
-    commit(limits_.from, 1);
+    append(1);
   }
   sink(kHead);
   for (const std::string& chunk : chunks_) sink(chunk);

@@ -41,7 +41,7 @@ class TraceEvents {
 
   explicit TraceEvents(const TraceLimits& limits);
 
-  // Nothing where there is no room left for their names.
+  // Nothing where there is no room left for their names: the file ends there.
   std::optional<Process> add_process();
   std::optional<Track> add_track(Process process);
   std::optional<Counter> add_counter(Process process, std::string_view name);
@@ -79,6 +79,7 @@ class TraceEvents {
     bool opened = false;  ///< something of it is in the window
   };
   bool reserve(std::size_t bytes);
+  void append(std::uint64_t events);
   void commit(Time at, std::uint64_t events);
   void put_count(Level& level, Time at);
   std::string names() const;
@@ -94,6 +95,7 @@ class TraceEvents {
   std::uint64_t events_ = 0;
   std::uint64_t left_out_ = 0;
   std::optional<Time> cut_at_;
+  Time last_at_{};  ///< of the last event
 };
 
 /// Tracks of one process for slices that may overlap, told in the order of their ends.

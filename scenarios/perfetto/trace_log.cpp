@@ -89,7 +89,7 @@ void TraceLog::on_step(const StepRecord& r) {
   if (!events_.in_window(r.start, r.end)) return;
   const auto track = tracks.steps.take(events_, engines_, r.start, r.end);
   if (!track) {
-    ++crowded_;
+    if (!events_.cut_at()) ++crowded_;
     return;
   }
   events_.slice(*track, "step", r.start, r.end,
@@ -138,7 +138,7 @@ void TraceLog::on_transfer(const TransferRecord& r) {
   if (r.link >= link_tracks_.size()) link_tracks_.resize(r.link + 1);
   const auto track = link_tracks_[r.link].take(events_, links_, r.started, r.ended);
   if (!track) {
-    ++crowded_;
+    if (!events_.cut_at()) ++crowded_;
     return;
   }
   events_.slice(
