@@ -254,21 +254,6 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
   overridden_.push_back({created.empty() ? pointer : created, from});
 }
 
-std::vector<std::string> JsonSource::assignments() const {
-  std::vector<std::string> out;
-  for (auto it = overridden_.begin(); it != overridden_.end(); ++it) {
-    const bool again = std::any_of(std::next(it), overridden_.end(), [&](const Override& later) {
-      return later.pointer == it->pointer;
-    });
-    const json::json_pointer pointer(it->pointer);
-    if (again || !root_.contains(pointer)) continue;
-    const std::string value =
-        root_.at(pointer).dump(-1, ' ', false, json::error_handler_t::replace);
-    out.push_back(dotted(it->pointer) + "=" + value);
-  }
-  return out;
-}
-
 JsonSource JsonSource::part(const std::string& pointer) const {
   JsonSource out(name_, fault_);
   out.root_ = root_.at(json::json_pointer(pointer));

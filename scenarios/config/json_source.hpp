@@ -32,9 +32,6 @@ class JsonSource {
   /// document. Precondition: there is one.
   JsonSource part(const std::string& pointer) const;
 
-  /// What set() changed, each value as it is now: "a.b.0.c=value", in order, to be set again.
-  std::vector<std::string> assignments() const;
-
   const nlohmann::json& root() const { return root_; }
   const std::string& name() const { return name_; }
   Fault fault() const { return fault_; }
