@@ -44,6 +44,12 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     }
   }
   if (!best.empty() || name.size() < 3) return best;
+  // A release's name without its number: the newest, which is listed last.
+  for (const std::string_view candidate : known) {
+    const std::string_view stem = candidate.substr(0, candidate.find('@'));
+    if (stem.size() < candidate.size() && edit_distance(name, stem) <= 2) best = candidate;
+  }
+  if (!best.empty()) return best;
   const auto begins = [&](std::string_view candidate) { return candidate.starts_with(name); };
   const auto longer = std::find_if(known.begin(), known.end(), begins);
   return longer == known.end() ? best : *longer;

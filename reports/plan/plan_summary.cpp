@@ -1,9 +1,10 @@
-// What a terminal shows of a plan: the answer, why, and the cells around it. The report and the
+// What a terminal shows of a plan: the answer, why, the curve by size and the cells around it. The report and the
 // document have the rest.
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
 #include "reports/plan/cost_report.hpp"
+#include "reports/plan/knee_curve.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/plan/sensitivity_report.hpp"
@@ -33,6 +34,7 @@ Report plan_summary(const PlanResult& plan, const std::string& scenario) {
   for (const std::string& text : sensitivity_sentences(plan, kLimitsTold)) {
     section.paragraphs.push_back(fmt::format("{}, on {}", text, behind(*plan.sensitivity)));
   }
+  if (auto curve = knee_curve(plan)) section.charts.push_back(*std::move(curve));
   Table& table = section.tables.emplace_back(brief_plan_table(plan, kMostRows));
   if (!scenario.empty()) table.title = fmt::format("{}. {}", scenario, table.title);
   if (const std::size_t more = plan.points.size() - table.rows.size(); more > 0) {

@@ -25,6 +25,8 @@ class Renderer {
 /// How a text renderer may use the terminal.
 struct RenderOptions {
   bool color = false;
+  bool unicode = false;   ///< characters beyond ASCII for rules and curves
+  std::size_t width = 0;  ///< columns of the terminal; 0: lines are as long as they need to be
 };
 
 /// A result itself, for formats that are made of its figures.

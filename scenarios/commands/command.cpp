@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <thread>
 
 #include "reports/format.hpp"
 #include "reports/renderers/renderer.hpp"
+#include "scenarios/commands/terminal.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -24,13 +24,11 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
                       const std::string& summary, const std::string& examples,
                       const std::shared_ptr<CommonOptions>& common, std::function<int()> run) {
   CLI::App* app = parent.add_subcommand(name, summary);
-  app->footer("Examples:\n" + examples +
-              "\nExit codes: 0 done, 2 usage or scenario, 3 trace content, 4 no feasible size, "
-              "5 inconclusive,\n6 partial sweep, 7 I/O, 70 internal, 99 a gate failed.");
+  app->footer(examples);
   app->add_option("--set", common->set, "Change a scenario value: key.path=value (repeatable)")
       ->group("Common");
   app->add_option("--seed", common->seed,
-                  "Seed of every random draw (default: the scenario's, or 1)")
+                  "Seed of every random draw, 0 or more (default: the scenario's, or 1)")
       ->group("Common");
   app->add_option("--threads", common->threads, "Threads (default: all cores)")
       ->check(CLI::Range(1, 4096))
@@ -42,7 +40,8 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
       ->group("Common");
   app->add_flag("--quiet", common->quiet, "No progress and no notes on standard error")
       ->group("Common");
-  app->add_option("--color", common->color, "auto, always or never")
+  app->add_option("--color", common->color,
+                  "Mark the text with colours (default: auto, on a terminal without NO_COLOR)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group("Common");
   commands.push_back({app, std::move(run)});
@@ -136,11 +135,15 @@ void write_document(const Document& document, const CommonOptions& common,
 
 void write_report(const Report& report, const std::string& format, const std::string& path,
                   const CommonOptions& common) {
-  const bool terminal = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  const bool color = common.color == "always" || (common.color == "auto" && terminal);
+  RenderOptions options;
+  if (path == "-") {
+    options.color = terminal_color(STDOUT_FILENO, common.color);
+    options.width = terminal_width(STDOUT_FILENO);
+    options.unicode = options.width > 0 && terminal_unicode();  // files hold ASCII, everywhere
+  }
   std::ostringstream text;
   find_row(renderers(), "report format", format, {"--format", 0, ""})
-      .make({path == "-" && color})
+      .make(options)
       ->render(report, text);
   write_file(path, text.str());
 }

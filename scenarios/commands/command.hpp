@@ -40,7 +40,8 @@ struct Command {
 };
 using CommandList = std::vector<Command>;
 
-/// A subcommand with the common options, examples in its help, and its action.
+/// A subcommand with the common options, examples in its help, and its action. `examples` are lines
+/// that begin with two blanks; what begins without is a note on them.
 CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string& name,
                       const std::string& summary, const std::string& examples,
                       const std::shared_ptr<CommonOptions>& common, std::function<int()> run);
@@ -60,6 +61,18 @@ void add_schema(CLI::App& app, CommandList& commands);
 void add_report(CLI::App& app, CommandList& commands);
 void add_validate(CLI::App& app, CommandList& commands);
 void add_sweep(CLI::App& app, CommandList& commands);
+void add_demo(CLI::App& app, CommandList& commands);
+void add_completion(CLI::App& app, CommandList& commands);
+void add_man(CLI::App& app, CommandList& commands);
+
+/// Every verb, in the order of the help.
+void add_all_commands(CLI::App& app, CommandList& commands);
+
+/// What `spillway list` lists.
+std::vector<std::string> catalogue_names();
+
+/// `spillway plan SCENARIO`, with no other options than these.
+int plan_scenario(const std::string& scenario, const std::shared_ptr<CommonOptions>& common);
 
 /// --seed, or nothing where it is not given; throws InputError where it is no whole number.
 std::optional<std::uint64_t> seed_of(const CommonOptions& common);

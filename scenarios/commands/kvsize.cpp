@@ -162,21 +162,24 @@ void add_kvsize(CLI::App& app, CommandList& commands) {
   CLI::App* command =
       add_command(app, commands, "kvsize", "KV bytes of a model, with the formula filled in",
                   "  spillway kvsize --model Llama-3.1-70B --tokens 8192\n"
-                  "  spillway kvsize --model Llama-3.1-8B --tokens 4096 --gpu H100\n",
+                  "  spillway kvsize --model Llama-3.1-8B --tokens 4096 --gpu H100\n"
+                  "  spillway kvsize --model Qwen3-14B --kv-dtype fp8 --gpu RTX4090\n",
                   o->common, [o] { return run(*o); });
   command->add_option("--model", o->model, "Model (see `spillway list models`)")->required();
-  command->add_option("--tokens", o->tokens, "Number of tokens")
+  command->add_option("--tokens", o->tokens, "Number of tokens (default: 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--kv-dtype", o->kv_dtype, "auto, bf16, fp16, fp8, int8, fp4");
+  command->add_option("--kv-dtype", o->kv_dtype, "Type of the cached values: auto, bf16, fp16, fp8, int8 or fp4 (default: auto, "
+                      "the model's)");
   command->add_option("--gpu", o->gpu, "Also show what fits this GPU (see `spillway list gpus`)");
-  command->add_option("--preset", o->preset, "Engine preset for its defaults");
+  command->add_option("--preset", o->preset, "Engine release for its defaults (default: vllm, the newest)");
   command
       ->add_option("--gpu-memory-utilization", o->gpu_memory_utilization,
                    "Share of GPU memory the engine may use (default: the preset's)")
       ->check(real_in(0.01, 1));
-  command->add_option("--max-num-seqs", o->max_num_seqs, "As the engine's flag")
+  command->add_option("--max-num-seqs", o->max_num_seqs, "As the engine's flag (default: its own)")
       ->check(CLI::Range(1, 1 << 20));
-  command->add_option("--max-num-batched-tokens", o->max_num_batched_tokens, "As the engine's flag")
+  command->add_option("--max-num-batched-tokens", o->max_num_batched_tokens,
+                      "As the engine's flag (default: its own)")
       ->check(CLI::Range(1, 1 << 24));
 }
 

@@ -232,6 +232,12 @@ int run(const ListOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> catalogue_names() {
+  std::vector<std::string> out;
+  for (const Catalogue& catalogue : kCatalogues) out.emplace_back(catalogue.name);
+  return out;
+}
+
 void add_list(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = add_command(app, commands, "list", "Show what the catalogues hold",

@@ -142,6 +142,13 @@ std::string recipe_help() {
 
 }  // namespace
 
+int plan_scenario(const std::string& scenario, const std::shared_ptr<CommonOptions>& common) {
+  PlanVerb verb;
+  verb.scenario = scenario;
+  verb.common = common;
+  return run(verb);
+}
+
 void add_plan(CLI::App& app, CommandList& commands) {
   auto verb = std::make_shared<PlanVerb>();
   CLI::App* command = add_command(
@@ -149,7 +156,7 @@ void add_plan(CLI::App& app, CommandList& commands) {
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
       "  spillway plan s.json --recipe compare-policies\n"
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
-      "  spillway plan s.json --replications 1     the workload itself, once, no interval\n",
+      "  spillway plan s.json --replications 1    # the workload itself, once: no interval\n",
       verb->common, [verb] { return run(*verb); });
   command
       ->add_option("SCENARIO", verb->scenario,
@@ -157,14 +164,15 @@ void add_plan(CLI::App& app, CommandList& commands) {
       ->required();
   command->add_option("--recipe", verb->recipe, recipe_help());
   command->add_option("--objective", verb->objective,
-                      "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost");
+                      "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost (default: the "
+                      "scenario's, else least-dram)");
   command->add_option(
       "--replications", verb->replications,
       "Most replicates of the workload for one cell, 5 or more (default: 40; 1: none)");
   command->add_option("--max-runs", verb->max_runs,
-                      "End undecided (exit 5) rather than make more runs");
+                      "End undecided (exit 5) rather than make more runs (default: no limit)");
   command->add_option("--budget", verb->budget,
-                      "End undecided (exit 5) rather than take longer, e.g. 30s, 5min");
+                      "End undecided (exit 5) rather than take longer, e.g. 30s, 5min (default: no limit)");
   command->add_option("--cache", verb->cache,
                       "Folder that keeps finished runs for later plans (default: OUT/runs with "
                       "--out, else none)");

@@ -25,15 +25,18 @@ struct ReplayChoice {
 inline void add_replay_options(CLI::App& command, ReplayChoice& choice) {
   command
       .add_option("--semantics", choice.semantics,
-                  "block: every resident block is a hit; prefix: only the leading run")
+                  "block: every resident block is a hit; prefix: only the leading run "
+                  "(default: block)")
       ->check(CLI::IsMember({"block", "prefix"}));
   command
       .add_option("--touch-order", choice.touch_order,
-                  "rev: a chain's last block first, as vLLM frees them; fwd: first block first")
+                  "rev: a chain's last block first, as vLLM frees them; fwd: first block first "
+                  "(default: rev)")
       ->check(CLI::IsMember({"rev", "fwd"}));
   command
       .add_option("--atomic", choice.atomic,
-                  "request: look up a whole request, then insert it; reference: block by block")
+                  "request: look up a whole request, then insert it; reference: block by block "
+                  "(default: request)")
       ->check(CLI::IsMember({"request", "reference"}));
 }
 

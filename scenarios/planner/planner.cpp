@@ -82,6 +82,7 @@ class Planner {
   }
 
   void run_workload_itself() {
+    runner_.begin("every size once");
     std::vector<TrialRequest> requests;
     for (const PlanCell& cell : space_.cells) requests.push_back({&cell.scenario});
     std::vector<Trial> trials = runner_.run(requests);
@@ -193,6 +194,8 @@ class Planner {
   }
 
   std::vector<CellSample> run(std::span<const RunRequest> batch) {
+    const bool screening = !batch.empty() && batch.front().replicate < kScreening;
+    runner_.begin(screening ? "screening" : "verifying");
     std::vector<TrialRequest> requests;
     for (const RunRequest& one : batch) {
       requests.push_back({&space_.cells[one.cell].scenario, one.replicate, one.may_cut});

@@ -1,4 +1,4 @@
-// How fast the simulator is, and the table of the top README.
+// How fast the simulator is, and the table of tests/bench/CONVERSATION.md.
 //
 //   build/bench/spillway_bench              timings of reading, replaying and simulating
 //   build/bench/spillway_bench "[table]"    the conversation trace, five pool sizes at three speeds

@@ -240,6 +240,8 @@ const std::vector<Covered>& own_flags() {
       {"kvsize", "--max-num-batched-tokens", "kvsize takes the engine's sizes for the GPU's share"},
       {"list", "CATALOGUE", "list shows every catalogue, as text and as a document"},
       {"schema", "KIND", "schema prints a JSON Schema of the tool's documents"},
+      {"completion", "SHELL", "completion is a script that its shell can read"},
+      {"man", "VERB", "every page of the manual is sound roff"},
       {"report", "RESULT", "what is no result document is exit 2"},
       {"report", "--format", "report --out writes every format and names the files"},
   };
@@ -276,7 +278,7 @@ struct HelpEntry {
   std::vector<std::string> description;
 };
 
-/// CLI11 writes "  NAME WORDS   description", the description from column 30 or on the next line.
+/// A page has "  NAME WORDS   description", the description from column 30 or on the next line.
 std::vector<HelpEntry> help_entries(const Args& verb) {
   constexpr std::size_t kColumn = 30;
   const auto help = test::spillway(verb + Args{"--help"});
@@ -287,10 +289,12 @@ std::vector<HelpEntry> help_entries(const Args& verb) {
   for (std::string line; std::getline(text, line);) {
     const bool heading = !line.empty() && line[0] != ' ';
     if (heading) {
-      inside = line == "Positionals:" || line == "Options:" || line == "Common:";
+      static const std::set<std::string> kOther = {"Examples:", "Verbs:", "Values:"};
+      inside = line.ends_with(':') && !kOther.contains(line);
     } else if (inside && line.size() > 2 && line[2] != ' ') {
       std::string name = line.substr(2, line.find(' ', 2) - 2);
       name.erase(0, name.find(',') == std::string::npos ? 0 : name.find(',') + 1);  // -h,--help
+      if (name.ends_with("...")) name.erase(name.size() - 3);                       // DATA...
       out.push_back({name, {}});
       const bool here = line.size() > kColumn && line.find("  ", 2) < kColumn;  // padded
       if (here) out.back().description.push_back(line.substr(kColumn));
@@ -338,7 +342,7 @@ TEST_CASE("every verb of the program has a page here", "[cli]") {
     std::istringstream help(test::spillway(parent + Args{"--help"}).out);
     bool inside = false;
     for (std::string line; std::getline(help, line);) {
-      if (!line.empty() && line[0] != ' ') inside = line == "Subcommands:";
+      if (!line.empty() && line[0] != ' ') inside = line == "Verbs:";
       if (!inside || line.size() < 3 || line[0] != ' ' || line[2] == ' ') continue;
       const std::string name = line.substr(2, line.find(' ', 2) - 2);
       INFO(name);

@@ -198,7 +198,7 @@ TEST_CASE("mrc draws the curve and lists round capacities", "[cli]") {
   REQUIRE(test::spillway({"trace", "generate", "--out", trace, "--requests", "1000"}).code == 0);
   const std::string out = test::spillway({"mrc", "--trace", trace}).out;
   CHECK_THAT(out, ContainsSubstring("LRU block hits by capacity, touch order rev, request at a"));
-  CHECK_THAT(out, ContainsSubstring("hit ratio by capacity in blocks, logarithmic"));
+  CHECK_THAT(out, ContainsSubstring("hit ratio by capacity (blocks), logarithmic"));
   CHECK_THAT(out, ContainsSubstring("*"));
   for (const char* capacity : {"\n              100  ", "\n            1,000  ", "\nknee "}) {
     CHECK_THAT(out, ContainsSubstring(capacity));

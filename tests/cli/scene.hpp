@@ -197,14 +197,17 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"list", {"list", "policies"}},
       {"schema", {"schema", "result"}},
       {"report", {"report", scene.result()}},
+      {"completion", {"completion", "bash"}},
+      {"man", {"man", "plan"}},
+      {"demo", {"demo", "--out", scene.path("demo"), "--set", "plan.replications=1"}},
   };
 }
 
-/// There --out names what else to write: a trace, a profile.
+/// There --out names what else to write, or is where it is called already.
 inline bool out_is_file(const Verb& verb) {
   static const std::set<std::string> kFiles = {"trace generate", "trace sample", "trace merge",
                                                "trace import",   "calibrate",    "fit",
-                                               "validate"};
+                                               "validate",       "man",          "demo"};
   return kFiles.contains(verb.name);
 }
 

@@ -10,7 +10,7 @@ using test::refused;
 using test::Scene;
 
 TEST_CASE("a missing verb", "[cli]") {
-  refused({}, 2, "A subcommand is required (see spillway --help)");
+  refused({}, 2, "A subcommand is required; spillway demo is a start (see spillway --help)");
   refused({"trace"}, 2, "A subcommand is required (see spillway trace --help)");
 }
 
@@ -32,6 +32,33 @@ TEST_CASE("a mistyped flag names the nearest one", "[cli]") {
           "did you mean --limit? (see spillway trace stats --help)");
   refused({"run", scene.scenario, "--frobnicate"}, 2,
           "not expected: --frobnicate (see spillway run --help)");
+  // An option of another verb, as it is or mistyped.
+  refused({"run", scene.scenario, "--polcy", "lru"}, 2,
+          "--policy is an option of spillway replay (see spillway run --help)");
+}
+
+TEST_CASE("a mistyped value names the nearest one", "[cli]") {
+  const Scene scene;
+  refused({"list", "polices"}, 2, "did you mean \"policies\"?");
+  refused({"report", scene.path("r.json"), "--format", "htlm"}, 2, "did you mean \"html\"?");
+  refused({"flags", scene.scenario, "--engine", "vlm"}, 2, "did you mean \"vllm@0.");
+  refused({"flags", scene.scenario, "--engine", "vlm@0.25"}, 2, "did you mean \"vllm@0.25\"?");
+  refused({"kvsize", "--model", "Llama-3.1-8B", "--gpu", "H10"}, 2, "did you mean \"H100\"?");
+  refused({"replay", "--trace", scene.trace, "--semantics", "blok"}, 2, "did you mean block?");
+  refused({"replay", "--trace", scene.trace, "--policy", "lur"}, 2, "did you mean \"lru\"?");
+  refused({"run", scene.scenario, "--set", "enginee.max_num_seqs=1"}, 2, "did you mean \"engine\"?");
+  refused({"completion", "bsh"}, 2, "did you mean \"bash\"?");
+  refused({"man", "paln"}, 2, "did you mean \"plan\"?");
+  refused({"man", "trace", "stat"}, 2, "did you mean \"trace stats\"?");
+}
+
+TEST_CASE("a mistyped file names the nearest one of its folder", "[cli]") {
+  const Scene scene;
+  scene.file("quickstart.json", "{}");
+  refused({"run", scene.path("quikstart.json")}, 7,
+          "cannot open: No such file or directory; did you mean " + scene.path("quickstart.json"));
+  const CliResult far = test::spillway({"run", scene.path("nothing-like-it.json")});
+  CHECK(far.err.find("did you mean") == std::string::npos);
 }
 
 TEST_CASE("every verb refuses an unknown flag", "[cli]") {
@@ -113,7 +140,7 @@ TEST_CASE("help lists every verb, and every verb has examples and exit codes", "
       CHECK(help.code == 0);
       CHECK(help.err.empty());
       CHECK_THAT(help.out, ContainsSubstring("Examples:\n  spillway " + verb.name + " "));
-      CHECK_THAT(help.out, ContainsSubstring("Exit codes: 0 done, 2 usage"));
+      CHECK_THAT(help.out, ContainsSubstring("Exit codes: 0 done; 2 usage"));
     }
   }
 }

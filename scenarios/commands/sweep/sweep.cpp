@@ -72,6 +72,10 @@ void add_sweep(CLI::App& app, CommandList& commands) {
   CLI::App* sweep =
       app.add_subcommand("sweep", "Plan, run, watch, merge and emit campaigns of many runs");
   sweep->require_subcommand(1);
+  sweep->footer(
+      "  spillway sweep plan exp.json -o camp\n"
+      "  spillway sweep run camp -j 2\n"
+      "  spillway sweep merge camp --csv results.csv\n");
   add_sweep_plan(*sweep, commands);
   add_sweep_run(*sweep, commands);
   add_sweep_worker(*sweep, commands);

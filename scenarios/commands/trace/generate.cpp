@@ -1,4 +1,6 @@
 // `spillway trace generate`: a synthetic trace.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -32,7 +34,13 @@ struct AddOption {
 
   template <class T>
   CLI::Option* add(T& target) const {
-    return command.add_option(flag_of(key.name), target, std::string(key.help));
+    // Lists have no default: they replace another parameter.
+    std::string help(key.help);
+    if constexpr (!std::is_same_v<T, std::vector<double>>) {
+      const std::string text = fmt::format("{}", target);
+      if (!text.empty()) help += fmt::format(" (default: {})", text);
+    }
+    return command.add_option(flag_of(key.name), target, help);
   }
   void operator()(std::uint32_t SyntheticConfig::*member) const {
     const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };

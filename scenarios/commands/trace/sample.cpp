@@ -164,6 +164,7 @@ void add_trace_sample(CLI::App& trace, CommandList& commands) {
   CLI::App* command = add_command(
       trace, commands, "sample", "Write a share of a trace's sessions with the same hit ratios",
       "  spillway trace sample t.jsonl.gz --share 0.1 --out tenth.jsonl.gz\n"
+      "  spillway trace sample t.jsonl.gz --share 0.5 --max-difference 0.05 --out half.bin\n"
       "Hit ratios of the sample are compared with the trace's, at capacities scaled by the share;\n"
       "where they differ by more than --max-difference, nothing is written (exit 5).\n",
       s->common, [s] { return sample(*s); });

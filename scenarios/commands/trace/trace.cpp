@@ -55,6 +55,10 @@ void add_trace(CLI::App& app, CommandList& commands) {
   CLI::App* trace = app.add_subcommand(
       "trace", "Look at, check, convert, generate, sample, merge and import traces");
   trace->require_subcommand(1);
+  trace->footer(
+      "  spillway trace check traces/samples/chat.jsonl.gz\n"
+      "  spillway trace stats traces/samples/chat.jsonl.gz\n"
+      "  spillway trace generate --out chat.jsonl.gz --requests 2000\n");
   add_trace_stats(*trace, commands);
   add_trace_check(*trace, commands);
   add_trace_convert(*trace, commands);

@@ -74,6 +74,98 @@ TEST_CASE("rows shorter than the header, and tables of nothing, are laid out", "
   CHECK(TableLayout(Table{}).width.empty());
 }
 
+/// Text for a terminal of that width.
+std::string narrow(const Report& report, std::size_t width, bool unicode = false) {
+  std::ostringstream out;
+  RenderOptions options;
+  options.width = width;
+  options.unicode = unicode;
+  find_row(renderers(), "format", "text", {}).make(options)->render(report, out);
+  return out.str();
+}
+
+/// Like a plan's: eight columns, 89 wide.
+Table wide_table() {
+  Table table;
+  table.header = {"size",     "SLO",      "attainment", "replicates",
+                  "TTFT p99", "TPOT p99", "from dram",  "busiest link"};
+  table.rows = {{"0GiB", "looks missed", "84.6%", "3", "4.88 s", "105 ms", "0.0%", "0.0%"},
+                {"96GiB", "met", "99.9%", "20", "738 ms", "52.9 ms", "29.0%", "0.5%"}};
+  return table;
+}
+
+TEST_CASE("a table that is too wide has its header on several lines", "[reports]") {
+  CHECK(narrow(report_of(wide_table()), 72) ==
+        "title\n\n"
+        "                                           TTFT     TPOT   from  busiest\n"
+        " size  SLO       attainment  replicates     p99      p99   dram     link\n"
+        "------------------------------------------------------------------------\n"
+        " 0GiB  looks          84.6%           3  4.88 s   105 ms   0.0%     0.0%\n"
+        "       missed\n"
+        "96GiB  met            99.9%          20  738 ms  52.9 ms  29.0%     0.5%\n");
+}
+
+TEST_CASE("where that is not enough the last columns go, and are named", "[reports]") {
+  CHECK(narrow(report_of(wide_table()), 60) ==
+        "title\n\n"
+        "                                               TTFT     TPOT\n"
+        " size  SLO           attainment  replicates     p99      p99\n"
+        "------------------------------------------------------------\n"
+        " 0GiB  looks missed       84.6%           3  4.88 s   105 ms\n"
+        "96GiB  met                99.9%          20  738 ms  52.9 ms\n"
+        "No room here for: from dram, busiest link\n");
+}
+
+TEST_CASE("no line of a table is wider than the terminal, and nothing is cut", "[reports]") {
+  const Table table = wide_table();
+  for (const std::size_t width : {20, 30, 40, 60, 72, 80, 100}) {
+    const std::string text = narrow(report_of(table), width);
+    INFO(width << "\n" << text);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= width);
+    for (std::size_t i = 0; i < table.header.size(); ++i) {
+      const std::string word = table.header[i].substr(0, table.header[i].find(' '));
+      CHECK(text.find(word) != std::string::npos);
+      const bool whole = text.find("No room here") == std::string::npos;
+      if (whole) CHECK(text.find(table.rows[1][i].substr(0, 4)) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("where no column can give way each row stands by itself", "[reports]") {
+  Table table;
+  table.header = {"name", "first", "second"};
+  table.rows = {{"row", "123,456,789", "987,654,321"}};
+  CHECK(narrow(report_of(table), 20) ==
+        "title\n\nrow\n  first: 123,456,789\n  second:\n    987,654,321\n");
+}
+
+TEST_CASE("sentences are wrapped between words, with a hanging indent", "[reports]") {
+  Report report;
+  report.title = "t";
+  report.sections.emplace_back().paragraphs = {"one two three four five",
+                                               "unbreakable-beyond-this"};
+  CHECK(narrow(report, 12) == "t\n\none two\n  three four\n  five\nunbreakable-beyond-this\n");
+  CHECK(narrow(report, 0) == "t\n\none two three four five\nunbreakable-beyond-this\n");
+}
+
+TEST_CASE("rules are lines where the terminal has them, else dashes", "[reports]") {
+  Table table;
+  table.header = {"ab"};
+  table.rows = {{"x"}};
+  CHECK(narrow(report_of(table), 80, true) == "title\n\nab\n──\nx\n");
+  CHECK(narrow(report_of(table), 80, false) == "title\n\nab\n--\nx\n");
+}
+
+TEST_CASE("colour marks what met and what missed", "[reports]") {
+  Table table;
+  table.header = {"size", "SLO"};
+  table.rows = {{"a", "missed"}, {"b", "looks met"}, {"c", "almost met"}};
+  CHECK(rendered(report_of(table), "text", true) ==
+        "\x1b[1mtitle\x1b[0m\n\nsize  SLO\n----------------\na     \x1b[31mmissed\x1b[0m\n"
+        "b     \x1b[32mlooks met\x1b[0m\nc     almost met\n");
+}
+
 TEST_CASE("counts have thousands separated", "[reports]") {
   CHECK(format_count(0) == "0");
   CHECK(format_count(999) == "999");

@@ -1,0 +1,89 @@
+// `spillway demo`: a first answer in seconds, from a trace and a scenario of its own that stay for
+// trying things out. Nothing is downloaded.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "reports/format.hpp"
+#include "scenarios/commands/command.hpp"
+#include "sim/output_file.hpp"
+#include "traces/formats/trace_writer.hpp"
+#include "traces/generate/synthetic.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr const char* kFolder = "spillway-demo";
+constexpr std::uint32_t kRequests = 800;
+constexpr double kSessionsPerS = 0.5;
+constexpr std::uint64_t kSeed = 1;
+
+constexpr const char* kScenario =
+    R"(// Which DRAM size behind one L40S keeps this chat traffic within its targets?
+// Change anything and run: spillway plan scenario.json
+{
+  "name": "demo",
+  "description": "800 requests of synthetic chat sessions, Llama-3.1-8B on one L40S",
+  "model": "Llama-3.1-8B",
+  "gpu": "L40S",
+  "engine": {"preset": "vllm"},
+  "tiers": [{"name": "dram", "kind": "dram", "capacity": "32GiB"}],
+  "workload": {"trace": "trace.jsonl.gz"},
+  "slo": [
+    {"metric": "p99_ttft_ms", "max": 4000}, // 99% of first tokens within 4 s
+    {"metric": "p99_tpot_ms", "max": 100}   // 99% of requests at 10 tokens a second or more
+  ],
+  "plan": {"sizes": ["0GiB", "8GiB", "16GiB", "32GiB", "64GiB"], "sensitivity": false},
+  "seed": 1
+}
+)";
+
+/// Refuses to write over a scenario that somebody has changed.
+void check_untouched(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return;
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (text == kScenario) return;
+  throw InputError(Fault::kUsage, {path, 0, ""},
+                   "is there already and is not what demo writes; expected another --out");
+}
+
+int run(const std::shared_ptr<CommonOptions>& common) {
+  if (common->out.empty()) common->out = kFolder;
+  const std::filesystem::path folder = common->out;
+  const std::string scenario = (folder / "scenario.json").string();
+  check_writable(*common);
+  check_untouched(scenario);
+  make_directory(common->out);
+  SyntheticConfig config;
+  config.requests = kRequests;
+  config.sessions_per_s = kSessionsPerS;
+  write_trace(generate_workload(config, kSeed), (folder / "trace.jsonl.gz").string());
+  write_file(scenario, kScenario);
+  const int code = plan_scenario(scenario, common);
+  if (common->json_only()) return code;
+  const std::string quoted = printable(common->out);
+  print(fmt::format(
+      "\nIn {0}: trace.jsonl.gz (the traffic), scenario.json (the question), plan.json and\n"
+      "report.html (the answer: open it in a browser). Next, with your own trace:\n"
+      "  spillway trace check TRACE\n"
+      "  spillway plan {1} --set workload.trace=TRACE --out {0}-mine\n",
+      quoted, printable(scenario)));
+  return code;
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, CommandList& commands) {
+  auto common = std::make_shared<CommonOptions>();
+  CLI::App* command = add_command(
+      app, commands, "demo", "A first answer in seconds: writes a trace, a scenario and the report",
+      "  spillway demo\n  spillway demo --out first\n", common, [common] { return run(common); });
+  command->get_option("--out")->description(
+      "Folder for trace, scenario, document and report (default: spillway-demo)");
+}
+
+}  // namespace spillway

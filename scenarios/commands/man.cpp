@@ -1,0 +1,77 @@
+// `spillway man`: manual pages, written from the command tree.
+#include <fmt/format.h>
+
+#include "scenarios/commands/command.hpp"
+#include "scenarios/commands/tree/man_page.hpp"
+#include "sim/catalogue.hpp"
+#include "sim/output_file.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct ManOptions {
+  std::vector<std::string> verb;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+const CommandPage& page_called(const std::vector<CommandPage>& pages, const std::string& path) {
+  std::vector<std::string_view> known;
+  for (const CommandPage& page : pages) {
+    if (page.path == path) return page;
+    if (!page.path.empty()) known.push_back(page.path);
+  }
+  throw InputError(Fault::kUsage, {"man", 0, ""}, unknown_name("verb", path, known));
+}
+
+int run(const CLI::App& root, const ManOptions& options) {
+  CommonOptions common = *options.common;
+  const std::string folder = std::exchange(common.out, "");  // here --out takes the pages
+  const std::vector<CommandPage> pages = all_pages(root);
+  const std::string path = fmt::format("{}", fmt::join(options.verb, " "));
+  std::vector<const CommandPage*> wanted;
+  if (folder.empty() || !path.empty()) {
+    wanted.push_back(&page_called(pages, path));
+  } else {
+    for (const CommandPage& page : pages) wanted.push_back(&page);
+  }
+  check_writable(*options.common);
+  Document document;
+  document.kind = "man";
+  document.inputs = {{"verb", path}};
+  document.results = nlohmann::json::array();
+  for (const CommandPage* page : wanted) {
+    document.results.push_back({{"name", man_name(*page)}, {"text", man_page(*page, pages)}});
+  }
+  if (!folder.empty()) make_directory(folder);
+  for (const nlohmann::json& page : document.results) {
+    const std::string file = fmt::format("{}/{}.1", folder, page.at("name").get<std::string>());
+    if (!folder.empty()) write_file(file, page.at("text").get<std::string>());
+  }
+  write_document(document, common, "man");
+  if (common.json_only()) return 0;
+  if (folder.empty()) {
+    print(document.results.front().at("text").get<std::string>());
+  } else {
+    print(fmt::format("{} manual page{} in {}\n", wanted.size(), wanted.size() == 1 ? "" : "s",
+                      folder));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_man(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<ManOptions>();
+  CLI::App* command = add_command(app, commands, "man", "Manual pages of the program and its verbs",
+                                  "  spillway man plan | man -l -\n"
+                                  "  spillway man trace stats > spillway-trace-stats.1\n"
+                                  "  spillway man --out ~/.local/share/man/man1\n",
+                                  options->common, [&app, options] { return run(app, *options); });
+  command->get_option("--out")->description(
+      "Folder for the pages, of all verbs where none is named: spillway.1, spillway-plan.1, ...");
+  command->add_option("VERB", options->verb,
+                      "A verb, e.g. plan, or trace stats (default: the program)");
+}
+
+}  // namespace spillway

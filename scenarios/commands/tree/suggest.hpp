@@ -1,0 +1,19 @@
+// What a mistyped command line most likely meant.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace spillway {
+
+/// CLI11's message of `error` in one line, with the nearest verb, option or value where one is
+/// near, and the page that helps. `words` are those behind the program's name.
+std::string parse_message(const CLI::App& root, const CLI::ParseError& error,
+                          const std::vector<std::string>& words);
+
+/// "; did you mean x.json?" where `message` is of a file among `words` that is not there and its
+/// folder has one of nearly that name; else empty.
+std::string nearest_file(const std::string& message, const std::vector<std::string>& words);
+
+}  // namespace spillway

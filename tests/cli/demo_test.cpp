@@ -1,0 +1,41 @@
+// spillway demo: a first answer, with files of its own.
+#include <set>
+
+#include "tests/cli/scene.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::refused;
+using test::Scene;
+
+TEST_CASE("demo writes a trace, a scenario and the answer, and says where", "[cli]") {
+  const Scene scene;
+  const std::string folder = scene.path("first");
+  const auto result = test::spillway({"demo", "--out", folder});
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.insert(entry.path().filename().string());
+  CHECK(names == std::set<std::string>{"plan.json", "report.html", "runs", "scenario.json",
+                                       "trace.jsonl.gz"});
+  CHECK_THAT(result.out, ContainsSubstring("The smallest dram tried that meets the SLO is "));
+  CHECK_THAT(result.out, ContainsSubstring("report.html (the answer: open it in a browser)"));
+  CHECK_THAT(result.out, ContainsSubstring("spillway plan " + folder + "/scenario.json"));
+  // The scenario stands by itself.
+  CHECK(test::spillway({"plan", folder + "/scenario.json", "--replications", "1"}).code == 0);
+}
+
+TEST_CASE("demo keeps what somebody has changed", "[cli]") {
+  const Scene scene;
+  std::filesystem::create_directories(scene.path("first"));
+  const std::string mine = scene.file("first/scenario.json", "{}");
+  refused({"demo", "--out", scene.path("first")}, 2, mine + ": is there already");
+  CHECK(test::read_file(mine) == "{}");
+  CHECK_FALSE(std::filesystem::exists(scene.path("first/trace.jsonl.gz")));
+}
+
+}  // namespace
+}  // namespace spillway

@@ -1,0 +1,119 @@
+// On a terminal: its width, its characters and its colours; elsewhere none of these.
+#include <fcntl.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <map>
+#include <sstream>
+
+#include "reports/renderers/table_layout.hpp"
+#include "tests/cli/scene.hpp"
+
+namespace spillway {
+namespace {
+
+using test::Args;
+using test::Scene;
+using Environment = std::map<std::string, std::string>;
+
+/// What spillway writes on a terminal of that width, both streams together.
+std::string on_terminal(const Args& args, unsigned short columns, const Environment& environment) {
+  const winsize size = {24, columns, 0, 0};
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    for (const char* name : {"COLUMNS", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG", "SPILLWAY_ASCII"})
+      unsetenv(name);
+    setenv("TERM", "xterm", 1);
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    std::vector<char*> words = {const_cast<char*>(SPILLWAY_BINARY)};
+    for (const std::string& arg : args) words.push_back(const_cast<char*>(arg.c_str()));
+    words.push_back(nullptr);
+    execv(SPILLWAY_BINARY, words.data());
+    std::abort();
+  }
+  std::string out;
+  char piece[4096];
+  for (ssize_t n = 0; (n = read(terminal, piece, sizeof piece)) > 0;)
+    out.append(piece, static_cast<std::size_t>(n));
+  close(terminal);
+  waitpid(child, nullptr, 0);
+  std::string plain;  // a terminal writes CR LF
+  for (const char c : out) {
+    if (c != '\r') plain += c;
+  }
+  return plain;
+}
+
+const Environment kUtf8 = {{"LANG", "C.UTF-8"}};
+const Environment kPlain = {{"LANG", "C.UTF-8"}, {"NO_COLOR", "1"}};
+
+TEST_CASE("a plan fits narrow terminals, word for word", "[cli]") {
+  const Scene scene;
+  for (const unsigned short columns : {40, 60, 80, 120}) {
+    const std::string text = on_terminal({"plan", scene.scenario, "--quiet"}, columns, kPlain);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      INFO(columns << ": " << line);
+      const bool one_word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;
+      CHECK((display_width(line) <= columns || one_word));
+    }
+    CHECK_THAT(text, ContainsSubstring("4GiB"));
+  }
+}
+
+TEST_CASE("COLUMNS rules over the terminal's own width", "[cli]") {
+  const Scene scene;
+  const Args call = {"list", "policies"};
+  Environment narrow = kPlain;
+  narrow["COLUMNS"] = "50";
+  CHECK(on_terminal(call, 120, narrow) == on_terminal(call, 50, kPlain));
+  CHECK(on_terminal(call, 120, kPlain) != on_terminal(call, 50, kPlain));
+}
+
+TEST_CASE("lines are drawn where the locale has them, unless ASCII is asked for", "[cli]") {
+  const Args call = {"list", "gpus"};
+  const auto draws = [&](const Environment& environment) {
+    return on_terminal(call, 80, environment).find("─") != std::string::npos;
+  };
+  CHECK(draws(kUtf8));
+  CHECK(draws({{"LC_ALL", "en_GB.UTF-8"}, {"LANG", "C"}}));
+  CHECK_FALSE(draws({{"LANG", "C"}}));
+  CHECK_FALSE(draws({{"LC_ALL", "POSIX"}, {"LANG", "C.UTF-8"}}));
+  CHECK_FALSE(draws({{"LANG", "C.UTF-8"}, {"SPILLWAY_ASCII", "1"}}));
+}
+
+TEST_CASE("colours are for terminals without NO_COLOR", "[cli]") {
+  const Args call = {"list", "gpus"};
+  const auto coloured = [&](const Args& args, const Environment& environment) {
+    return on_terminal(args, 80, environment).find("\x1b[1m") != std::string::npos;
+  };
+  CHECK(coloured(call, kUtf8));
+  CHECK_FALSE(coloured(call, kPlain));
+  CHECK_FALSE(coloured(call, {{"TERM", "dumb"}}));
+  CHECK_FALSE(coloured(call + Args{"--color", "never"}, kUtf8));
+  CHECK(coloured(call + Args{"--color", "always"}, kPlain));
+}
+
+TEST_CASE("without a terminal text is ASCII and lines are as long as they are", "[cli]") {
+  const Scene scene;
+  const std::string text = test::spillway({"plan", scene.scenario}).out;
+  for (const char c : text) CHECK(static_cast<unsigned char>(c) < 0x80);
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  CHECK(longest > 120);
+}
+
+TEST_CASE("help on a terminal is wrapped", "[cli]") {
+  std::istringstream lines(on_terminal({"plan", "--help"}, 70, kPlain));
+  std::size_t long_lines = 0;
+  for (std::string line; std::getline(lines, line);) long_lines += line.size() > 70 ? 1 : 0;
+  CHECK(long_lines <= 1);  // an example
+}
+
+}  // namespace
+}  // namespace spillway

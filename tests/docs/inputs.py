@@ -1,0 +1,142 @@
+"""The files that documents and examples name and no earlier command makes: small stand-ins."""
+
+import gzip
+import json
+import math
+import random
+import shutil
+
+SCENARIO = {
+    "model": {"kv_bytes_per_token": 131072},
+    "engine": {"preset": "vllm@0.23", "num_gpu_blocks": 2048, "max_num_seqs": 64},
+    "compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
+    "tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB"}],
+    "links": [{"name": "d2h", "from": "hbm", "to": "dram", "bandwidth": "25GB/s", "kind": "affine",
+               "latency_us": 10},
+              {"name": "h2d", "from": "dram", "to": "hbm", "bandwidth": "25GB/s", "kind": "affine",
+               "latency_us": 10}],
+    "workload": {"trace": "t.jsonl.gz"},
+    "slo": [{"metric": "p99_ttft_ms", "max": 60000}],
+    "plan": {"sizes": ["0GiB", "4GiB"], "replications": 5, "sensitivity": False},
+}
+
+CASE = {"name": "case", "measured": ["requests.csv"], "scenario": "engine.json",
+        "tolerance": {"means": 100000},
+        "parameters": [{"name": n, "from": "a test"} for n in
+                       ("model", "gpu", "engine", "compute", "tiers", "links", "slo", "plan")]}
+
+# Traces by name: all of one generated trace. It also stands for a public one of that name.
+TRACES = ["t.jsonl.gz", "t.jsonl", "t.bin", "mine.jsonl.gz", "requests.jsonl.gz", "chat.jsonl.gz",
+          "agents.jsonl.gz", "a.jsonl", "b.jsonl", "huge.jsonl.zst", "conversation_trace.jsonl"]
+
+
+def requests():
+    """As an engine logs them: (tokens in, tokens out, arrival, first, last token) of 60 requests."""
+    draw = random.Random(1)
+    rows, at = [], 0.0
+    for _ in range(60):
+        at += draw.uniform(0.05, 0.4)
+        tokens, answer = draw.randrange(100, 2000), draw.randrange(2, 80)
+        first = at + 0.012 + tokens * 6e-5
+        rows.append((tokens, answer, at, first, first + 0.011 * (answer - 1)))
+    return rows
+
+
+def request_csv():
+    out = "request_id,input_toks,output_toks,arrival_s,queued_s,scheduled_s,first_token_s,last_token_s\n"
+    for i, (tokens, answer, at, first, last) in enumerate(requests()):
+        out += f"{i},{tokens},{answer},{at:.6f},{at + 1e-4:.6f},{at + 1e-3:.6f},{first:.6f},{last:.6f}\n"
+    return out
+
+
+def request_lines():
+    out = ""
+    for i, (tokens, answer, at, first, last) in enumerate(requests()):
+        out += json.dumps({"request_id": i, "input_toks": tokens, "output_toks": answer,
+                           "arrival_time": at, "queued_ts": at + 1e-4, "scheduled_ts": at + 1e-3,
+                           "first_token_ts": first, "last_token_ts": last}) + "\n"
+    return out
+
+
+def counters():
+    rows = requests()
+    out = "t,running,waiting,kv_cache_pct\n"
+    for second in range(int(rows[-1][4]) + 2):
+        running = sum(1 for r in rows if r[2] <= second < r[4])
+        out += f"{second},{running},0,{running / 100:.4f}\n"
+    return out
+
+
+def bench_result():
+    rows = requests()
+    return json.dumps({
+        "completed": len(rows), "duration": rows[-1][4],
+        "input_lens": [r[0] for r in rows], "output_lens": [r[1] for r in rows],
+        "ttfts": [r[3] - r[2] for r in rows],
+        "itls": [[(r[4] - r[3]) / (r[1] - 1)] * (r[1] - 1) for r in rows],
+        "start_times": [r[2] for r in rows], "errors": [""] * len(rows)})
+
+
+def products():
+    """Matrix products of a GPU with half an H100's rate and bandwidth."""
+    out = "dtype,m,n,k,latency_ms\n"
+    for width in (1024, 2048, 4096, 8192, 12288):
+        for rows in (1, 16, 128, 512, 2048, 8192):
+            compute = 2 * rows * width * width / (0.5 * 989e12)
+            memory = 2 * (width * width + 2 * rows * width) / (0.5 * 3350e9)
+            out += f"bfloat16,{rows},{width},{width},{5e-3 + 1e3 * math.hypot(compute, memory):.6f}\n"
+    return out
+
+
+def attention():
+    out = "batch_size,ctx,num_heads,num_key_value_heads,head_dim,kv_cache_dtype,window_size,latency_ms\n"
+    for batch in (1, 4, 16, 64):
+        for held in (128, 512, 2048, 8192, 32768):
+            out += (f"{batch},{held},32,8,128,bfloat16,0,"
+                    f"{6e-3 + batch * held * 4096 / (0.6 * 3350e9) * 1e3:.6f}\n")
+    return out
+
+
+def layer():
+    """A layer's products of Llama-3.1-8B at 20% of an H100's rate."""
+    out = "layer,tokens,time_us\n"
+    for tokens in (1, 16, 64, 256, 1024):
+        for name, inputs, outputs in (("qkv_proj", 4096, 6144), ("o_proj", 4096, 4096),
+                                      ("gate_up_proj", 4096, 28672), ("down_proj", 14336, 4096)):
+            time = 5 + 2 * tokens * inputs * outputs / (0.2 * 989e6) + inputs * outputs / 1e6
+            out += f"{name},{tokens},{time}\n"
+    return out
+
+
+def make(sandbox):
+    root = sandbox.root
+    (root / "traces").mkdir()
+    shutil.copytree(sandbox.source / "scenarios", root / "scenarios",
+                    ignore=shutil.ignore_patterns("*.cpp", "*.hpp"))
+    shutil.copytree(sandbox.source / "traces/samples", root / "traces/samples")
+    sandbox.run(f"spillway trace generate --out {TRACES[0]} --requests 160 --sessions-per-s 2 --turns 4 "
+                "--system-tokens 2000 --user-tokens 400")
+    for name in TRACES[1:]:
+        sandbox.run(f"spillway trace convert {TRACES[0]} {name}")
+    texts = {
+        "s.json": json.dumps(SCENARIO), "engine.json": json.dumps(SCENARIO),
+        "case.json": json.dumps(CASE),
+        "requests.csv": request_csv(), "requests.jsonl": request_lines(),
+        "counters.csv": counters(), "timeseries.csv": counters(),
+        "args.json": json.dumps({"model": "Llama-3.1-8B", "vllm_version": "0.23.0",
+                                 "num_gpu_blocks": 2048, "engine_kwargs": {}}),
+        "meta.json": json.dumps({"engine_kwargs": {}, "num_requests": 60}),
+        "bench.json": bench_result(),
+        "server.log": "INFO 08-01 10:00:00 vLLM API server version 0.23.0\n"
+                      "INFO 08-01 10:00:01 GPU KV cache size: 32,768 tokens\n",
+    }
+    for name, text in texts.items():
+        (root / name).write_text(text)
+    sandbox.run("spillway run s.json --json result.json")
+    sandbox.run("spillway plan s.json --json plan.json")
+    packed = {"h100_gemm.csv.gz": products(), "h100_attn_decode.csv.gz": attention(),
+              "RTX4090_tp1_dense.csv.gz": layer(), "requests.csv.gz": request_csv()}
+    for name, text in packed.items():
+        (root / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+    (root / "4090_tp1_dense.csv").write_text(layer())
+    shutil.copy(sandbox.source / "scenarios/hardware/h100-sxm-kernels.json", root / "my-h100.json")
