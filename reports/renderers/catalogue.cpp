@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "reports/ops/ops_formats.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/run/perfetto.hpp"
