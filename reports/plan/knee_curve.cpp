@@ -40,6 +40,20 @@ std::vector<const PlanPoint*> sizes_beside(const PlanResult& plan, const PlanPoi
   return out;
 }
 
+/// The target that a size of them comes nearest to missing, or misses by most.
+std::size_t tightest_of(const std::vector<const PlanPoint*>& sizes) {
+  std::size_t out = 0;
+  double most = -1;
+  for (const PlanPoint* point : sizes) {
+    for (std::size_t t = 0; t < point->run.slo.size(); ++t) {
+      if (use_of(point->run.slo[t]) <= most) continue;
+      most = use_of(point->run.slo[t]);
+      out = t;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Chart> knee_curve(const PlanResult& plan) {
@@ -48,10 +62,9 @@ std::optional<Chart> knee_curve(const PlanResult& plan) {
   const PlanPoint& at = plan.points[static_cast<std::size_t>(answer)];
   const std::vector<const PlanPoint*> sizes = sizes_beside(plan, at);
   if (sizes.size() < kFewestSizes || at.run.slo.empty()) return std::nullopt;
-  const auto tightest = std::max_element(
-      at.run.slo.begin(), at.run.slo.end(),
-      [](const SloResult& a, const SloResult& b) { return use_of(a) < use_of(b); });
-  const auto target = static_cast<std::size_t>(tightest - at.run.slo.begin());
+  const std::size_t target = tightest_of(sizes);
+  if (target >= at.run.slo.size()) return std::nullopt;
+  const SloResult* tightest = &at.run.slo[target];
 
   Chart chart;
   chart.y_label = tightest->tenant.empty()

@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kFolder = "spillway-demo";
 constexpr std::uint32_t kRequests = 800;
-constexpr double kSessionsPerS = 0.5;
 constexpr std::uint64_t kSeed = 1;
 
 constexpr const char* kScenario =
@@ -31,12 +30,12 @@ constexpr const char* kScenario =
   "gpu": "L40S",
   "engine": {"preset": "vllm"},
   "tiers": [{"name": "dram", "kind": "dram", "capacity": "32GiB"}],
-  "workload": {"trace": "trace.jsonl.gz"},
+  "workload": {"trace": "trace.jsonl.gz", "speed": 0.7},
   "slo": [
     {"metric": "p99_ttft_ms", "max": 4000}, // 99% of first tokens within 4 s
     {"metric": "p99_tpot_ms", "max": 100}   // 99% of requests at 10 tokens a second or more
   ],
-  "plan": {"sizes": ["0GiB", "8GiB", "16GiB", "32GiB", "64GiB"], "sensitivity": false},
+  "plan": {"sizes": ["0GiB", "16GiB", "64GiB", "128GiB"], "sensitivity": false},
   "seed": 1
 }
 )";
@@ -60,7 +59,11 @@ int run(const std::shared_ptr<CommonOptions>& common) {
   make_directory(common->out);
   SyntheticConfig config;
   config.requests = kRequests;
-  config.sessions_per_s = kSessionsPerS;
+  config.sessions_per_s = 0.06;
+  config.turns = 8;
+  config.think_s = 60;
+  config.system_tokens = 2000;
+  config.user_tokens = 500;
   write_trace(generate_workload(config, kSeed), (folder / "trace.jsonl.gz").string());
   write_file(scenario, kScenario);
   const int code = plan_scenario(scenario, common);
@@ -81,7 +84,7 @@ void add_demo(CLI::App& app, CommandList& commands) {
   auto common = std::make_shared<CommonOptions>();
   CLI::App* command = add_command(
       app, commands, "demo", "A first answer in seconds: writes a trace, a scenario and the report",
-      "  spillway demo\n  spillway demo --out first\n", common, [common] { return run(common); });
+      "  spillway demo --out first\n  spillway demo\n", common, [common] { return run(common); });
   command->get_option("--out")->description(
       "Folder for trace, scenario, document and report (default: spillway-demo)");
 }

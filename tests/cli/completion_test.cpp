@@ -82,7 +82,7 @@ TEST_CASE("bash completes behind =, : and @, where it cuts words", "[cli]") {
   // Readline replaces what is behind the last of these.
   CHECK(completed(scene, "spillway run --color=al") == Lines{"always"});
   CHECK(completed(scene, "spillway flags s.json --engine vllm@0.2") == Lines{"0.23", "0.25"});
-  CHECK(completed(scene, "spillway run s.json --set engine.max_num_s") ==
+  CHECK(completed(scene, "spillway run s.json --set engine.max_num_seq") ==
         Lines{"engine.max_num_seqs="});
   CHECK(completed(scene, "spillway run s.json --set tiers.0.eviction=siev") == Lines{"sieve"});
   CHECK(completed(scene, "spillway run s.json --set engine.residency=str") == Lines{"streaming"});
@@ -133,7 +133,7 @@ TEST_CASE("fish completes verbs, options and values", "[cli]") {
   const auto words = [&](const std::string& line) {
     Lines out = lines_from(scene, "fish --no-config",
                            fmt::format("source '{}'\ncomplete -C '{}' | string replace -r '\\t.*' "
-                                       "''\n",
+                                       "''; true\n",
                                        script(scene, "fish"), line));
     return out;
   };

@@ -38,7 +38,7 @@ TEST_CASE("every value of an option has a name that says what it is", "[cli]") {
     for (const OptionPage& option : page.options) {
       INFO("spillway " << page.path << " " << option.name
                        << ": give it a row in scenarios/commands/tree/value_kinds.cpp");
-      CHECK(option.kind != &unknown_value());
+      CHECK((option.kind != &unknown_value() || !option.choices.empty()));
     }
   }
 }

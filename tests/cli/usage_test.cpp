@@ -46,7 +46,8 @@ TEST_CASE("a mistyped value names the nearest one", "[cli]") {
   refused({"kvsize", "--model", "Llama-3.1-8B", "--gpu", "H10"}, 2, "did you mean \"H100\"?");
   refused({"replay", "--trace", scene.trace, "--semantics", "blok"}, 2, "did you mean block?");
   refused({"replay", "--trace", scene.trace, "--policy", "lur"}, 2, "did you mean \"lru\"?");
-  refused({"run", scene.scenario, "--set", "enginee.max_num_seqs=1"}, 2, "did you mean \"engine\"?");
+  refused({"run", scene.scenario, "--set", "enginee.max_num_seqs=1"}, 2,
+          "did you mean \"engine\"?");
   refused({"completion", "bsh"}, 2, "did you mean \"bash\"?");
   refused({"man", "paln"}, 2, "did you mean \"plan\"?");
   refused({"man", "trace", "stat"}, 2, "did you mean \"trace stats\"?");
