@@ -74,6 +74,8 @@ TEST_CASE("bash completes verbs, options and values", "[cli]") {
   CHECK(completed(scene, "spillway kvsize --gpu RTX4") == Lines{"RTX4090-24GB"});
   CHECK(has(completed(scene, "spillway report r.json --format "), "html"));
   CHECK(completed(scene, "spillway sweep run camp --engine s") == Lines{"slurm"});
+  CHECK(completed(scene, "spillway report r.json --format alerts,graf") == Lines{"alerts,grafana"});
+  CHECK(completed(scene, "spillway run s.json --output kind=req") == Lines{"requests,path="});
   CHECK(completed(scene, "spillway run --quiet --colo") == Lines{"--color"});
 }
 

@@ -55,7 +55,7 @@ def tag_is_used(command, sandbox):
 
 
 def script_is_there(command, sandbox):
-    script = re.search(r"python3 (\S+)", command).group(1)
+    script = re.search(r"(tests/\S+\.py)", command).group(1)
     compile((sandbox.source / script).read_text(), script, "exec")
     text = (sandbox.source / script).read_text()
     for option in re.findall(r"--[\w-]+", command):
@@ -68,6 +68,7 @@ INSTEAD = [
     (r"cmake --preset.*", "builds the project", preset_exists),
     (r"build/(bench/)?spillway_(tests|bench).*", "is the rest of the tests, or a benchmark", tag_is_used),
     (r"python3 tests/oracle/.*", "is a test of its own in ctest", script_is_there),
+    (r"tests/browser/.*", "is a test of its own in ctest", script_is_there),
     (r".*--engine slurm .*", "needs Slurm; tests/slurm runs it", options_exist),
     (r".*man -l -", "needs man-db", "{before}"),
     (r".*&& sh shards.sh", "needs GNU parallel", "{before}"),

@@ -1,6 +1,8 @@
 // fish: one complete command an option.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/commands/tree/completion.hpp"
 
 namespace spillway {
@@ -74,7 +76,7 @@ std::string action_of(const OptionPage& option) {
       break;
   }
   if (option.comma) return " -x -a " + fish_quoted("(__fish_append ," + words + ")");
-  return " -x -a " + fish_quoted(words.substr(1));
+  return " -x -a " + fish_quoted(words.substr(std::min<std::size_t>(words.size(), 1)));
 }
 
 std::string line_of(const CommandPage& page, const OptionPage& option) {

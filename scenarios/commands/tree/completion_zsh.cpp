@@ -71,7 +71,8 @@ std::string action_of(const OptionPage& option) {
     case Offer::kWords:
       break;
   }
-  return option.comma ? "_sequence compadd -" + words : "(" + words.substr(1) + ")";
+  return option.comma ? "_sequence compadd -" + words
+                      : "(" + words.substr(std::min<std::size_t>(words.size(), 1)) + ")";
 }
 
 std::string spec_of(const OptionPage& option, int& place) {

@@ -45,10 +45,6 @@ constexpr char kSchedulers[] = "k8s parallel slurm";
 constexpr char kDtypes[] = "auto bf16 fp16 fp8 int8 fp4";
 constexpr char kTraceForms[] = "mooncake native";
 constexpr char kReuse[] = "none session-prefix shared-prefix:";
-constexpr char kOutputs[] = "kind=html,path= kind=md,path= kind=csv,path= kind=text,path=";
-constexpr char kRunOutputs[] =
-    "kind=requests,path= kind=transfers,path= kind=html,path= kind=md,path= kind=csv,path= "
-    "kind=text,path=";
 constexpr char kShells[] = "bash zsh fish";
 constexpr char kMetrics[] =
     "mean_ttft_ms median_ttft_ms p90_ttft_ms p95_ttft_ms p99_ttft_ms mean_tpot_ms median_tpot_ms "
@@ -121,7 +117,7 @@ constexpr ValueKind kGpu{"GPU", "", Offer::kWords, [] {
                          }};
 constexpr ValueKind kEngine{"ENGINE", "", Offer::kWords, [] { return names(engine_presets()); }};
 constexpr ValueKind kPolicy{"POLICY", "", Offer::kWords, [] { return names(eviction_policies()); }};
-constexpr ValueKind kFormat{"FORMAT", "", Offer::kWords, [] { return names(renderers()); }};
+constexpr ValueKind kFormat{"FORMAT", "", Offer::kWords, [] { return names(formats()); }};
 constexpr ValueKind kRecipe{"RECIPE", "", Offer::kWords, [] { return names(plan_recipes()); }};
 constexpr ValueKind kObjective{"OBJECTIVE", "", Offer::kWords, split<kObjectives>};
 constexpr ValueKind kPlace{"WHERE", "", Offer::kWords, split<kPlaces>};
@@ -133,8 +129,8 @@ constexpr ValueKind kSection{"SECTION", "", Offer::kWords, [] {
                                const auto sections = profile_sections();
                                return Words(sections.begin(), sections.end());
                              }};
-constexpr ValueKind kOutput{"kind=KIND,path=FILE", "", Offer::kWords, split<kOutputs>};
-constexpr ValueKind kRunOutput{"kind=KIND,path=FILE", "", Offer::kWords, split<kRunOutputs>};
+/// The words are those of the option's own help line: they differ by verb.
+constexpr ValueKind kOutput{"kind=KIND,path=FILE", "", Offer::kWords};
 constexpr ValueKind kMetric{"METRIC", "", Offer::kWords, split<kMetrics>};
 constexpr ValueKind kShell{"SHELL", "", Offer::kWords, split<kShells>};
 constexpr ValueKind kCatalogue{"CATALOGUE", "", Offer::kWords, catalogue_names};
@@ -170,7 +166,6 @@ constexpr Row kRows[] = {
     {"sweep run", "--engine", &kPlace},
     {"sweep emit", "--engine", &kScheduler},
     {"sweep emit", "--claim-path", &kText},
-    {"run", "--output", &kRunOutput},
     {"", "--set", &kAssignment},
     {"", "--seed", &kCount},
     {"", "--threads", &kCount},
