@@ -1,5 +1,5 @@
-// What a terminal shows of a plan: the answer, why, the curve by size and the cells around it. The report and the
-// document have the rest.
+// What a terminal shows of a plan: the answer, why, the curve by size and the cells around it. The
+// report and the document have the rest.
 #include <fmt/format.h>
 
 #include "reports/format.hpp"

@@ -168,18 +168,22 @@ void add_kvsize(CLI::App& app, CommandList& commands) {
   command->add_option("--model", o->model, "Model (see `spillway list models`)")->required();
   command->add_option("--tokens", o->tokens, "Number of tokens (default: 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--kv-dtype", o->kv_dtype, "Type of the cached values: auto, bf16, fp16, fp8, int8 or fp4 (default: auto, "
-                      "the model's)");
+  command->add_option(
+      "--kv-dtype", o->kv_dtype,
+      "Type of the cached values: auto, bf16, fp16, fp8, int8 or fp4 (default: auto, "
+      "the model's)");
   command->add_option("--gpu", o->gpu, "Also show what fits this GPU (see `spillway list gpus`)");
-  command->add_option("--preset", o->preset, "Engine release for its defaults (default: vllm, the newest)");
+  command->add_option("--preset", o->preset,
+                      "Engine release for its defaults (default: vllm, the newest)");
   command
       ->add_option("--gpu-memory-utilization", o->gpu_memory_utilization,
                    "Share of GPU memory the engine may use (default: the preset's)")
       ->check(real_in(0.01, 1));
   command->add_option("--max-num-seqs", o->max_num_seqs, "As the engine's flag (default: its own)")
       ->check(CLI::Range(1, 1 << 20));
-  command->add_option("--max-num-batched-tokens", o->max_num_batched_tokens,
-                      "As the engine's flag (default: its own)")
+  command
+      ->add_option("--max-num-batched-tokens", o->max_num_batched_tokens,
+                   "As the engine's flag (default: its own)")
       ->check(CLI::Range(1, 1 << 24));
 }
 

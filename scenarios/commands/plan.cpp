@@ -163,16 +163,18 @@ void add_plan(CLI::App& app, CommandList& commands) {
                    "Scenario file with slo, and plan where defaults do not do")
       ->required();
   command->add_option("--recipe", verb->recipe, recipe_help());
-  command->add_option("--objective", verb->objective,
-                      "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost (default: the "
-                      "scenario's, else least-dram)");
+  command->add_option(
+      "--objective", verb->objective,
+      "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost (default: the "
+      "scenario's, else least-dram)");
   command->add_option(
       "--replications", verb->replications,
       "Most replicates of the workload for one cell, 5 or more (default: 40; 1: none)");
   command->add_option("--max-runs", verb->max_runs,
                       "End undecided (exit 5) rather than make more runs (default: no limit)");
-  command->add_option("--budget", verb->budget,
-                      "End undecided (exit 5) rather than take longer, e.g. 30s, 5min (default: no limit)");
+  command->add_option(
+      "--budget", verb->budget,
+      "End undecided (exit 5) rather than take longer, e.g. 30s, 5min (default: no limit)");
   command->add_option("--cache", verb->cache,
                       "Folder that keeps finished runs for later plans (default: OUT/runs with "
                       "--out, else none)");

@@ -71,10 +71,11 @@ int run(const Options& options) {
 
 void add_sweep_worker(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      sweep, commands, "worker", "Make the runs of one shard of a campaign",
-      "  spillway sweep worker camp/ --shard 1/2\n"
-      "  spillway sweep worker camp/ --shard 2/2 --steal\n", o->common, [o] { return run(*o); });
+  CLI::App* command =
+      add_command(sweep, commands, "worker", "Make the runs of one shard of a campaign",
+                  "  spillway sweep worker camp/ --shard 1/2\n"
+                  "  spillway sweep worker camp/ --shard 2/2 --steal\n",
+                  o->common, [o] { return run(*o); });
   command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
   command->add_option("--shard", o->shard, "Which part of how many, e.g. 17/200")->required();
   command->add_flag("--steal", o->steal, "When its shard is done, take others that no worker has");

@@ -22,8 +22,7 @@ struct StatsOptions {
 
 int stats(const StatsOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::vector<Output> outputs =
-      parse_outputs(options.outputs, "trace-stats", {}, common);
+  const std::vector<Output> outputs = parse_outputs(options.outputs, "trace-stats", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
   if (is_rate_table(options.trace.path)) {
