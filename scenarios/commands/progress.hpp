@@ -1,6 +1,6 @@
 // Progress on standard error: a bar that redraws itself on a terminal, a line every ten seconds
-// elsewhere, nothing under --quiet. Long work is announced once, with how long it will take. Safe to
-// call from several threads.
+// elsewhere, nothing under --quiet. Long work is announced once, with how long it will take. Safe
+// to call from several threads.
 #pragma once
 
 #include <chrono>

@@ -10,8 +10,8 @@ namespace spillway {
 /// text is as wide as it needs to be.
 std::size_t terminal_width(int descriptor);
 
-/// The locale writes UTF-8 (LC_ALL, LC_CTYPE, LANG, the first that is set) and SPILLWAY_ASCII is not
-/// set.
+/// The locale writes UTF-8 (LC_ALL, LC_CTYPE, LANG, the first that is set) and SPILLWAY_ASCII is
+/// not set.
 bool terminal_unicode();
 
 /// `choice` is --color: always, never, or auto: on a terminal without NO_COLOR that is not "dumb".
