@@ -81,7 +81,8 @@ def check_report(browser, studio, path, kind, folder, script, update):
     if kind.picture:
         for name, shot in take_pictures(page, kind).items():
             out += pictures.check(studio, shot, os.path.join(GOLDEN, name + ".png"), update)
-    out += check_use(page)
+    if kind.full or kind.hostile:
+        out += check_use(page)
     if kind.hostile:
         text = page.evaluate("document.documentElement.textContent")
         if kinds.PAYLOADS[1] not in text:
@@ -97,10 +98,11 @@ def check_report(browser, studio, path, kind, folder, script, update):
         if script:
             out += check_axe(page, script)
     out += checks.check_silent(page)
-    page.scripts(False)
-    checks.open_report(page, path, wait=0)
-    out += checks.check_without_scripts(page)
-    out += checks.check_injected(page)
+    if kind.full or kind.hostile:
+        page.scripts(False)
+        checks.open_report(page, path, wait=0)
+        out += checks.check_without_scripts(page)
+        out += checks.check_injected(page)
     page.close()
     return list(dict.fromkeys(out))
 

@@ -27,8 +27,8 @@ class Kind:
         self.name = name
         self.arguments = arguments
         self.pages = pages  # of A4, at least
-        self.full = full  # also keys, phone, print, dark, axe
-        self.hostile = hostile
+        self.full = full  # all checks; else only that it draws and is silent
+        self.hostile = hostile  # names are payloads: also pointed at, opened, read without scripts
         self.codes = codes
         self.picture = picture and full
 

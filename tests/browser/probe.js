@@ -37,7 +37,10 @@
       (Math.min(bottom, box.bottom) - Math.max(top, box.top))) / (box.width * box.height) : 0;
     return {
       width: box.width, height: box.height, shapes, covered,
-      words: all('text', svg).map((text) => text.textContent.trim()).filter((text) => text),
+      // Not the full name in a <title> of a shortened one.
+      words: all('text', svg).map((text) => [...text.childNodes]
+        .filter((node) => node.nodeName !== 'title').map((node) => node.textContent).join('').trim())
+        .filter((text) => text),
     };
   };
 

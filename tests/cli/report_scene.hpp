@@ -1,0 +1,37 @@
+// One result document of every kind that `spillway report` renders.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/calibrate/profile_json.hpp"
+#include "tests/cli/scene.hpp"
+#include "tests/models/calibration/synthetic_machine.hpp"
+
+namespace spillway::test {
+
+struct ResultFile {
+  std::string kind;
+  std::string path;
+};
+
+inline std::vector<ResultFile> result_files(const Scene& scene) {
+  const auto made = [&](const std::string& kind, const Args& call) {
+    const std::string path = scene.path(kind + ".json");
+    const CliResult result = spillway(call + Args{"--json", path, "--quiet"});
+    INFO(kind << ": " << result.err);
+    REQUIRE(result.code == 0);
+    return ResultFile{kind, path};
+  };
+  return {made("run", {"run", scene.scenario}),
+          made("plan", {"plan", scene.scenario}),
+          made("compare", {"compare", scene.scenario, "--replications", "5", "--vary",
+                           "tiers.0.eviction=lru,fifo"}),
+          made("trace-stats", {"trace", "stats", scene.trace}),
+          made("mrc", {"mrc", "--trace", scene.trace}),
+          made("validation", {"validate", scene.validation_case()}),
+          {"hardware-profile", scene.file("machine.json", render_document(profile_document(
+                                                              SyntheticMachine().profile())))}};
+}
+
+}  // namespace spillway::test
