@@ -7,8 +7,8 @@ import struct
 import zlib
 
 COLORS = 64  # of a kept picture
-# What a picture must reach; both are 1 for equal pictures. Another version of the browser draws
-# letters a little differently; see README.md for measured figures.
+# What a picture must reach; a picture reduced to COLORS reaches 0.9999 of itself. The room below is
+# for other versions of the browser, which draw letters a little differently.
 WHOLE = 0.80
 PART = 0.45
 
