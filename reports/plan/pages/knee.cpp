@@ -11,14 +11,14 @@
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/pages/size_grid.hpp"
+#include "reports/plan/plan_workload.hpp"
 #include "sim/busiest_link.hpp"
 
 namespace spillway {
 
 namespace {
 
-constexpr double kBusy = 0.8;  // a link beyond it makes others wait
-constexpr double kGib = 1024.0 * 1024 * 1024;
+constexpr double kBusy = 0.8;       // a link beyond it makes others wait
 constexpr double kHalfMark = 0.04;  // of a step: a mark, no range
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -56,7 +56,10 @@ class KneePage {
     add_hits();
     add_goodput();
     add_links();
-    add_marginal();
+    if (Table steps = size_steps_table(plan_, line()); !grid_.over_values && !steps.rows.empty()) {
+      steps.title += of_line();
+      page_.tables.push_back(std::move(steps));
+    }
     return std::move(page_);
   }
 
@@ -272,7 +275,34 @@ class KneePage {
         }));
       }
     }
+    add_one_pass(out);
     page_.charts.push_back(std::move(out));
+  }
+
+  /// What the trace alone would give at these sizes: a check on the simulation.
+  void add_one_pass(Chart& out) const {
+    const std::optional<ChartSeries> curve = reuse_over_bytes(plan_);
+    if (!curve || grid_.over_values) return;
+    out.series.push_back(
+        series_along(plan_, line(), "LRU in one pass (check)",
+                     [&](const PlanPoint& point) { return value_at(*curve, cache_bytes(point)); }));
+    out.note +=
+        " The check is an LRU cache of the largest tier's size, passed once over the trace "
+        "without clock or engine: it should lie near all caches.";
+  }
+
+  /// Between two of its points, or at its end.
+  static double value_at(const ChartSeries& curve, double x) {
+    double before_x = 0;
+    double before_y = 0;
+    for (std::size_t i = 0; i < curve.x.size() && i < curve.y.size(); ++i) {
+      if (curve.x[i] >= x && curve.x[i] > before_x) {
+        return before_y + (curve.y[i] - before_y) * (x - before_x) / (curve.x[i] - before_x);
+      }
+      before_x = curve.x[i];
+      before_y = curve.y[i];
+    }
+    return before_y;
   }
 
   /// Tiers in the order that they are asked; what is computed comes first and is none.
@@ -317,45 +347,6 @@ class KneePage {
         of_line(), ends_of(grid_, here, [](double y) { return format_percent(y / 100); }),
         100 * kBusy);
     page_.charts.push_back(std::move(out));
-  }
-
-  // ---- what each step in size buys
-
-  void add_marginal() {
-    if (grid_.over_values) return;
-    Table table;
-    table.title = fmt::format("What each step in size buys{}", of_line());
-    table.header = {"from",        "to",       "GiB more", "TTFT p99", "ms less for each GiB",
-                    "from caches", "goodput/s"};
-    const PlanPoint* before = nullptr;
-    for (const int cell : line().cells) {
-      if (cell < 0 || !has_run(cell_at(plan_, cell))) continue;
-      const PlanPoint& point = cell_at(plan_, cell);
-      if (before != nullptr) table.rows.push_back(step(*before, point));
-      if (before != nullptr && cell == plan_.recommended) {
-        table.highlight = static_cast<int>(table.rows.size()) - 1;
-      }
-      before = &point;
-    }
-    if (!table.rows.empty()) page_.tables.push_back(std::move(table));
-  }
-
-  static std::string change(const std::string& from, const std::string& to) {
-    return from == to ? to : fmt::format("{} to {}", from, to);
-  }
-
-  static std::vector<std::string> step(const PlanPoint& from, const PlanPoint& to) {
-    const double gib =
-        to.unbounded ? kNaN : static_cast<double>(to.capacity_bytes - from.capacity_bytes) / kGib;
-    const double less = from.run.ttft.p99_ms - to.run.ttft.p99_ms;
-    const bool bounded = std::isfinite(gib) && gib > 0;
-    return {from.capacity,
-            to.capacity,
-            bounded ? format_real(gib) : "-",
-            change(format_ms(from.run.ttft.p99_ms), format_ms(to.run.ttft.p99_ms)),
-            bounded ? format_real(less / gib) : "-",
-            change(format_percent(cached_share(from.run)), format_percent(cached_share(to.run))),
-            change(format_real(from.run.goodput), format_real(to.run.goodput))};
   }
 
   const PlanResult& plan_;

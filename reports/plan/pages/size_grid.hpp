@@ -44,4 +44,7 @@ ChartSeries series_along(const PlanResult& plan, const GridLine& line, std::stri
 std::vector<ChartSeries> series_of_lines(const PlanResult& plan, const SizeGrid& grid,
                                          const CellValue& value);
 
+/// What each step in size buys along a line: milliseconds of TTFT p99 for each GiB, hits, goodput.
+Table size_steps_table(const PlanResult& plan, const GridLine& line);
+
 }  // namespace spillway
