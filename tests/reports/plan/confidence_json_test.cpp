@@ -1,6 +1,8 @@
 // A plan's confidence and targets through JSON.
 #include "reports/plan/confidence_json.hpp"
 
+#include "reports/plan/point_json.hpp"
+
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
@@ -32,6 +34,17 @@ TEST_CASE("a target keeps its bound, and the lack of one", "[reports]") {
   CHECK_FALSE(to_json(before).contains("confidence_bound"));
   CHECK_FALSE(target_from_json(to_json(before)).bound);
   CHECK(target_from_json(to_json(before)).tenant.empty());
+}
+
+TEST_CASE("a cell keeps its difference to the answer, and the lack of one", "[reports]") {
+  PlanPoint before;
+  before.name = before.capacity = "64GiB";
+  CHECK_FALSE(point_from_json(to_json(before)).difference);
+  before.difference = CellDifference{3, -0.125, 0.0625, 4};
+  const PlanPoint after = point_from_json(to_json(before));
+  REQUIRE(after.difference);
+  CHECK(after.difference->to == 3);
+  CHECK(to_json(after) == to_json(before));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ PlanResult judged() {
   plan.judgement.verdicts = {{"link-bound", "link h2d is busy 97.0%"}};
   plan.judgement.rules_of_thumb = {{"250 GB a GPU", "80 GB", true},
                                    {"50-70%", "12 / 100 GiB; a pool of 12.0%", false}};
+  plan.judgement.policy_bound = PolicyBound{"64GiB", "lru", 0.5, 0.625, 0.75};
   plan.judgement.counterfactuals =
       Counterfactuals{"64GiB",
                       "p99_ttft_ms",
@@ -40,6 +41,7 @@ TEST_CASE("a judgement comes back from its document as it was", "[reports]") {
   CHECK(again == results);
   CHECK(results["verdicts"][0]["code"] == "link-bound");
   CHECK(results["flags"]["release"] == "vllm@0.25");
+  CHECK(back.judgement.policy_bound->optimum == 0.625);
   CHECK(back.judgement.counterfactuals->all.front().change == "twice the compute speed");
 }
 

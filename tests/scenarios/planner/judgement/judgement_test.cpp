@@ -174,6 +174,20 @@ TEST_CASE("the policy binds where the optimum would hit what LRU loses", "[scena
   CHECK_THAT(plan.binding, ContainsSubstring("policy: a replay with lru hits 0"));
 }
 
+TEST_CASE("how far the policy is from the optimum is told whatever binds", "[scenarios][planner]") {
+  // As above: 44 of 50 prompts are repeated, LRU hits none of them, the optimum most.
+  const PlanResult plan = judged(planned(R"(["160blocks"])"), cycle());
+  const std::optional<PolicyBound>& bound = plan.judgement.policy_bound;
+  REQUIRE(bound);
+  CHECK(bound->cell == "160blocks");
+  CHECK(bound->policy == "lru");
+  CHECK(bound->share == 0);
+  CHECK(bound->optimum > 0.5);
+  CHECK(bound->optimum < bound->content);
+  CHECK(bound->content == Approx(0.88));
+  CHECK_FALSE(judged(planned(R"(["0blocks"])"), cycle()).judgement.policy_bound);
+}
+
 TEST_CASE("each kind of what binds is one word", "[scenarios][planner]") {
   CHECK(judged(planned(kGrid), cycle()).judgement.binding_kind == "capacity");
   CHECK(judged(planned(R"(["384blocks"])", {kWithin10Ms}), cycle()).judgement.binding_kind ==
@@ -260,6 +274,29 @@ TEST_CASE("cells are compared on replicates that both ran, not by means over dif
                                "replicates that both ran"));
   // Slower on average, by less than that scatters.
   CHECK(hurts(trials_of(0, {5, 12, 60})).empty());
+}
+
+TEST_CASE("a cell's share in time is compared with the answer's where both ran",
+          "[scenarios][planner]") {
+  const Scenario scenario = planned(R"(["0blocks", "96blocks", "192blocks"])",
+                                    {R"(slo=[{"metric": "median_ttft_ms", "max": 100}])"});
+  const auto shares = [](std::uint32_t from, const std::vector<double>& attainments) {
+    std::vector<CellTrial> out = trials_of(from, std::vector<double>(attainments.size(), 10));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].attainment = attainments[i];
+    return out;
+  };
+  // The first cell is the answer. The second falls behind it by 0.2 on the two that both ran, its
+  // third replicate is no other's; the third shares one alone, which tells no noise.
+  const PlanResult plan = judged(
+      scenario, cycle(), {}, {shares(0, {0.9, 0.8}), shares(0, {0.7, 0.6, 0.1}), shares(1, {0.5})});
+  REQUIRE(plan.recommended == 0);
+  CHECK_FALSE(plan.points[0].difference);
+  REQUIRE(plan.points[1].difference);
+  CHECK(plan.points[1].difference->to == 0);
+  CHECK(plan.points[1].difference->mean == Approx(-0.2));
+  CHECK(plan.points[1].difference->noise == Approx(0).margin(1e-12));
+  CHECK(plan.points[1].difference->replicates == 2);
+  CHECK_FALSE(plan.points[2].difference);
 }
 
 TEST_CASE("offload that helps has no verdict against it", "[scenarios][planner]") {
