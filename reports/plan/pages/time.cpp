@@ -76,14 +76,15 @@ Section time_page(const PlanResult& plan) {
     links.title += ", at " + name_of_cell(point);
     page.charts.push_back(std::move(links));
   }
-  for (std::string& sentence : slowest_sentences(point.run, kMostExplained)) {
-    page.paragraphs.push_back(std::move(sentence));
-  }
   if (Table slowest = slowest_table(point.run); !slowest.rows.empty()) {
+    Section part;
+    part.heading = "The slowest requests";
+    part.paragraphs = slowest_sentences(point.run, kMostExplained);
     slowest.title += ", at " + name_of_cell(point);
-    page.tables.push_back(std::move(slowest));
+    part.tables.push_back(std::move(slowest));
+    page.parts.push_back(std::move(part));
   }
-  if (page.charts.empty() && page.tables.empty()) {
+  if (page.charts.empty() && page.parts.empty()) {
     page.paragraphs = {
         "The result does not hold the stages of first tokens: nothing completed, or "
         "it was written by an earlier version."};

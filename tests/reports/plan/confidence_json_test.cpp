@@ -2,7 +2,6 @@
 #include "reports/plan/confidence_json.hpp"
 
 #include "reports/plan/point_json.hpp"
-
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {

@@ -80,6 +80,10 @@ TEST_CASE("the page on time is of the recommended cell, beside one that misses",
   const Section page = time_page(with_stages(backed_plan()));
   CHECK_THAT(page.paragraphs.at(0), StartsWith("Of 64GiB, the recommended cell"));
   CHECK_THAT(page.paragraphs.at(1), StartsWith("Beside it 32GiB, which misses the SLO"));
+  CHECK(page.charts.at(0).title == "What first tokens waited for, at 64GiB");
+  CHECK(page.charts.at(1).title == "What first tokens waited for, at 32GiB");
+  CHECK(page.parts.at(0).tables.at(0).rows.size() == 1);
+  CHECK_THAT(page.parts.at(0).paragraphs.at(0), StartsWith("Request 7 waited 900 ms"));
   const Section nearest = time_page(with_stages(infeasible_plan()));
   CHECK_THAT(nearest.paragraphs.at(0),
              StartsWith("Of 64GiB, the cell that comes nearest to the SLO"));
