@@ -139,7 +139,9 @@ class DecisionFacts {
           tier.unbounded ? "no bound" : format_bytes(static_cast<double>(tier.capacity_bytes)),
           tier.name));
     }
-    if (detail.empty()) detail.push_back("the smallest tried that meets the SLO");
+    if (detail.empty() && plan_.recommended == plan_.feasible_min) {
+      detail.push_back("the smallest tried that meets the SLO");
+    }
     add("Buy", std::move(value), fmt::format("{}", fmt::join(detail, "; ")));
   }
 

@@ -132,7 +132,9 @@ class KneePage {
     if (plan_.confidence && plan_.confidence->boundary == "non_monotone") {
       bool met = false;
       each_ran([&](double x, const PlanPoint& point) {
-        if (met && !point.looks_met()) shade("larger, and misses" + of_line(), x - 0.5, x + 0.5);
+        if (met && !point.looks_met() && busiest(point) <= kBusy) {
+          shade("larger, and misses" + of_line(), x - 0.5, x + 0.5);
+        }
         met = met || point.looks_met();
       });
     }

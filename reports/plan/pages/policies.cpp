@@ -203,14 +203,14 @@ class PoliciesPage {
     const PolicyBound& bound = *plan_.judgement.policy_bound;
     page_.facts.push_back(
         {"Room for a better policy",
-         fmt::format("{} points", format_real(100 * std::max(0.0, bound.optimum - bound.share))),
+         fmt::format("{:.1f} points", 100 * std::max(0.0, bound.optimum - bound.share)),
          fmt::format("{} hits {} of prompt blocks at {}, the offline optimum, which knows the "
                      "future, {}",
                      bound.policy, format_percent(bound.share), bound.cell,
                      format_percent(bound.optimum))});
     page_.facts.push_back(
         {"Room for more capacity",
-         fmt::format("{} points", format_real(100 * std::max(0.0, bound.content - bound.optimum))),
+         fmt::format("{:.1f} points", 100 * std::max(0.0, bound.content - bound.optimum)),
          fmt::format("beyond the optimum a cache without bound hits {} of prompt blocks; the rest "
                      "is never seen twice",
                      format_percent(bound.content))});

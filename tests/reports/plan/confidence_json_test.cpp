@@ -2,6 +2,7 @@
 #include "reports/plan/confidence_json.hpp"
 
 #include "reports/plan/point_json.hpp"
+#include "tests/reports/samples.hpp"
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
@@ -38,6 +39,7 @@ TEST_CASE("a target keeps its bound, and the lack of one", "[reports]") {
 TEST_CASE("a cell keeps its difference to the answer, and the lack of one", "[reports]") {
   PlanPoint before;
   before.name = before.capacity = "64GiB";
+  before.run = sample_run();
   CHECK_FALSE(point_from_json(to_json(before)).difference);
   before.difference = CellDifference{3, -0.125, 0.0625, 4};
   const PlanPoint after = point_from_json(to_json(before));

@@ -10,7 +10,7 @@
 namespace spillway::test {
 namespace {
 
-const Chart& chart_of(const Section& page, const std::string& title) {
+Chart chart_of(const Section& page, const std::string& title) {
   const auto at = std::find_if(page.charts.begin(), page.charts.end(),
                                [&](const Chart& c) { return c.title == title; });
   if (at == page.charts.end()) throw std::runtime_error("no chart " + title);
@@ -33,20 +33,19 @@ TEST_CASE("every chart of sizes says what to see, and marks the recommended size
     CHECK(chart.regions[0].from < 3);
     CHECK(chart.regions[0].to > 3);
   }
-  const Chart& ttft = chart_of(page, "Time to first token");
+  const Chart ttft = chart_of(page, "Time to first token");
   CHECK(ttft.note == "p99: 5.00 s at 0GiB, 800 ms at 64GiB; p99_ttft_ms may be 100 ms.");
   CHECK(ttft.limits.size() == 1);
 }
 
 TEST_CASE("a band reaches from the mean to its bound, and is said to be one-sided", "[reports]") {
-  const Chart& chart =
-      chart_of(knee_page(backed_plan()), "Requests that meet every latency target");
+  const Chart chart = chart_of(knee_page(backed_plan()), "Requests that meet every latency target");
   const ChartSeries& series = chart.series.at(0);
   CHECK(series.y.at(3) == Approx(99.9));
   CHECK(series.low.at(3) == Approx(99.5));
   CHECK(series.high == series.y);
   CHECK_THAT(chart.note, ContainsSubstring("lower bound with 95% confidence"));
-  const Chart& misses = chart_of(knee_page(backed_plan()), "Requests that miss each target");
+  const Chart misses = chart_of(knee_page(backed_plan()), "Requests that miss each target");
   CHECK(misses.series.at(0).high.at(3) == Approx(0.5));
   CHECK(misses.limits.at(0).second == Approx(1));
 }
@@ -60,7 +59,7 @@ TEST_CASE("single runs have no band, and no chart of what only replicates tell",
 }
 
 TEST_CASE("tokens are told by the tier that supplied them", "[reports]") {
-  const Chart& hits = chart_of(knee_page(backed_plan()), "Prompt tokens from caches");
+  const Chart hits = chart_of(knee_page(backed_plan()), "Prompt tokens from caches");
   REQUIRE(hits.series.size() == 3);
   CHECK(hits.series[2].name == "dram");
   CHECK(hits.series[2].y == std::vector<double>{0, 8, 16, 24});
@@ -82,7 +81,7 @@ TEST_CASE("sizes with a busy link are shaded as one region", "[reports]") {
   plan.points[2].run.links[1].busy_fraction = 0.85;
   plan.points[3].run.links[1].busy_fraction = 0.9;
   plan.points[1].run.links[1].busy_fraction = 0.8;
-  const Chart& chart = knee_page(plan).charts.at(0);
+  const Chart chart = knee_page(plan).charts.at(0);
   REQUIRE(has_region(chart, "link h2d busy over 80%"));
   CHECK(chart.regions[0].from == 1.5);
   CHECK(chart.regions[0].to == 3.5);
@@ -104,14 +103,14 @@ TEST_CASE("where larger sizes do worse the page says so and shades them", "[repo
 TEST_CASE("searched values are lines over size, not one long list", "[reports]") {
   const PlanResult plan = searched_plan();
   const Section page = knee_page(plan);
-  const Chart& ttft = chart_of(page, "Time to first token, p99");
+  const Chart ttft = chart_of(page, "Time to first token, p99");
   CHECK(ttft.x_names.size() == 4);
   REQUIRE(ttft.series.size() == 3);
   CHECK(ttft.series[1].name == "arc");
   CHECK(ttft.series[1].y.size() == 4);
   CHECK_THAT(ttft.note, StartsWith("p99 with arc: "));
   // A band for each would hide the lines: only the answer's has one.
-  const Chart& shares = chart_of(page, "Requests that meet every latency target");
+  const Chart shares = chart_of(page, "Requests that meet every latency target");
   CHECK(shares.series[0].low.empty());
   CHECK(shares.series[1].low.size() == 4);
 }
@@ -151,7 +150,7 @@ TEST_CASE("one cell, none, or cells that did not run are told apart", "[reports]
   PlanResult cold = backed_plan();
   cold.points[0].run = RunResult();
   cold.points[0].verdict = CellVerdict::kExcluded;
-  const Chart& ttft = chart_of(knee_page(cold), "Time to first token");
+  const Chart ttft = chart_of(knee_page(cold), "Time to first token");
   CHECK(std::isnan(ttft.series.at(0).y.at(0)));
   CHECK_THAT(ttft.note, StartsWith("p99: 3.00 s at 16GiB, 800 ms at 64GiB"));
 }

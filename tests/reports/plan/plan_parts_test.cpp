@@ -74,7 +74,7 @@ TEST_CASE("the report shows prices, demands and limits", "[reports]") {
   CHECK(regret.tables[0].rows[1][2] == "misses");
   CHECK(regret.tables[0].highlight == 0);
   const Section sensitivity = sensitivity_section(plan);
-  CHECK(sensitivity.paragraphs[0] ==
+  CHECK(sensitivity.paragraphs[1] ==
         "The recommendation changes if link bandwidth falls below 0.9");
   CHECK(sensitivity.tables[0].rows[0].back() == "below 0.9");
   CHECK(sensitivity.tables[0].rows[0][2] == "-750.0% (missed)");
