@@ -197,13 +197,14 @@ class KneePage {
     out.note = fmt::format("In time{}: {}", of_line(),
                            ends_of(grid_, here, [](double y) { return format_percent(y / 100); }));
     if (plan_.confidence) {
-      here.low = series_along(plan_, line(), "", [](const PlanPoint& p) {
-                   return p.replications > 0 ? 100 * p.attainment_low : kNaN;
-                 }).y;
+      here.low =
+          series_along(plan_, line(), "", [](const PlanPoint& p) {
+            return p.replications > 0 && p.attainment_low > 0 ? 100 * p.attainment_low : kNaN;
+          }).y;
       here.high = here.y;
       out.note += fmt::format(
           "; the band{} reaches down from the mean over replicates to its lower bound with {} "
-          "confidence, and is as wide as few replicates leave it",
+          "confidence; where there is none, so few replicates ran that they bound nothing",
           of_line(), level());
     }
     out.note += ".";
@@ -237,7 +238,9 @@ class KneePage {
       };
       ChartSeries series = of_target([](const TargetEstimate& t) { return t.x; });
       series.low = series.y;
-      series.high = of_target([](const TargetEstimate& t) { return t.bound.value_or(kNaN); }).y;
+      series.high = of_target([](const TargetEstimate& t) {
+                      return t.bound && *t.bound < 1 ? *t.bound : kNaN;
+                    }).y;
       out.series.push_back(std::move(series));
     }
     out.note = fmt::format(
