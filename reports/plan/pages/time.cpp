@@ -68,9 +68,10 @@ Section time_page(const PlanResult& plan) {
   const int other = contrast_of(plan, cell);
   if (other >= 0) {
     add_waterfall(cell_at(plan, other), page);
-    page.paragraphs.push_back(fmt::format(
-        "Beside it {}, which {}: what its first tokens wait for longer is what the size is for.",
-        name_of_cell(cell_at(plan, other)), shortfall(plan, cell_at(plan, other))));
+    page.paragraphs.push_back(
+        fmt::format("Beside it {}, which {}: what its first tokens wait for longer is what {}.",
+                    name_of_cell(cell_at(plan, other)), shortfall(plan, cell_at(plan, other)),
+                    other < cell ? "the size is for" : "a larger size costs here"));
   }
   if (Chart links = link_heatmap(point.run); !links.cells.empty()) {
     links.title += ", at " + name_of_cell(point);
