@@ -102,7 +102,8 @@ void join_columns(Chart& chart, std::size_t columns, std::size_t most) {
 template <class Part>
 void cut(std::vector<Part>& parts, std::size_t most, const char* name, std::string& note) {
   if (parts.size() <= most) return;
-  note += fmt::format("The first {} of {} {} are drawn. ", most, format_count(parts.size()), name);
+  if (!note.empty()) note += ' ';
+  note += fmt::format("The first {} of {} {} are drawn.", most, format_count(parts.size()), name);
   parts.resize(most);
 }
 
@@ -120,7 +121,8 @@ Thinned thinned(const Chart& chart, std::size_t most) {
     for (const std::vector<double>& row : chart.cells) columns = std::max(columns, row.size());
     if (columns <= most) return out;
     join_columns(out.chart, columns, most);
-    out.note += fmt::format("Of {} columns neighbours are joined to {}; each shows the highest. ",
+    if (!out.note.empty()) out.note += ' ';
+    out.note += fmt::format("Of {} columns neighbours are joined to {}; each shows the highest.",
                             format_count(columns), format_count(most));
     return out;
   }
@@ -128,8 +130,9 @@ Thinned thinned(const Chart& chart, std::size_t most) {
   thin_series(out.chart, most);
   const std::size_t shown = points_of(out.chart);
   if (shown < points) {
+    if (!out.note.empty()) out.note += ' ';
     out.note +=
-        fmt::format("Of {} points {} are drawn: the highest and the lowest of every stretch. ",
+        fmt::format("Of {} points {} are drawn: the highest and the lowest of every stretch.",
                     format_count(points), format_count(shown));
   }
   return out;

@@ -54,15 +54,20 @@ std::string more(std::size_t shown, std::size_t of, std::string_view what, std::
 
 Body::Body(const Report& report) {
   html_ = "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<header class=\"top\">";
-  html_ += "<h1>" + html_text(report.title, kMostInHeading) + "</h1>\n";
+  html_ += "<h1>" + html_text(report.title, allowed(kMostInHeading)) + "</h1>\n";
   if (!report.subtitle.empty()) {
-    html_ += "<p class=\"sub\">" + html_text(report.subtitle, kMostInParagraph) + "</p>\n";
+    html_ += "<p class=\"sub\">" + html_text(report.subtitle, allowed(kMostInParagraph)) + "</p>\n";
   }
   html_ += "</header>\n<div class=\"columns\">\n";
   navigation(report);
   html_ += "<main id=\"main\" tabindex=\"-1\">\n";
   for (std::size_t i = 0; i < report.sections.size(); ++i) page(report.sections[i], i);
   html_ += "</main>\n</div>\n";
+}
+
+/// Characters of a text of at most `wanted`: fewer once the page fills up.
+std::size_t Body::allowed(std::size_t wanted) const {
+  return std::min(wanted, 40 + room() / 200 * wanted / kMostInParagraph);
 }
 
 std::size_t Body::room() const {
@@ -74,7 +79,7 @@ std::size_t Body::room() const {
 std::string Body::label(const std::string& wanted) {
   std::string out = wanted;
   for (int i = 2; !labels_.insert(out).second; ++i) out = fmt::format("{} ({})", wanted, i);
-  return html_text(out, kMostInHeading);
+  return html_text(out, allowed(kMostInHeading));
 }
 
 void Body::navigation(const Report& report) {
@@ -99,7 +104,7 @@ void Body::page(const Section& section, std::size_t number) {
     html_ += fmt::format(
         "<section id=\"{0}\" class=\"page\" aria-labelledby=\"{0}-title\">\n"
         "<h2 id=\"{0}-title\">{1}</h2>\n",
-        id, html_text(section.heading, kMostInHeading));
+        id, html_text(section.heading, allowed(kMostInHeading)));
   }
   content(section, 2, number == 0);
   html_ += "</section>\n";
@@ -115,7 +120,8 @@ void Body::content(const Section& section, int level, bool first) {
   for (const Section& part : section.parts) {
     html_ += "<div class=\"part\">\n";
     if (!part.heading.empty()) {
-      html_ += fmt::format("<h{0}>{1}</h{0}>\n", below, html_text(part.heading, kMostInHeading));
+      html_ += fmt::format("<h{0}>{1}</h{0}>\n", below,
+                           html_text(part.heading, allowed(kMostInHeading)));
     }
     content(part, below, false);
     html_ += "</div>\n";
@@ -126,10 +132,11 @@ void Body::facts(const std::vector<Fact>& facts) {
   if (facts.empty()) return;
   html_ += "<dl class=\"facts\">\n";
   for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i) {
-    html_ += "<div><dt>" + html_text(facts[i].label, kMostInHeading) + "</dt><dd class=\"value\">" +
-             html_text(facts[i].value, kMostInHeading) + "</dd>";
+    html_ += "<div><dt>" + html_text(facts[i].label, allowed(kMostInHeading)) +
+             "</dt><dd class=\"value\">" + html_text(facts[i].value, allowed(kMostInHeading)) +
+             "</dd>";
     if (!facts[i].detail.empty()) {
-      html_ += "<dd class=\"detail\">" + html_text(facts[i].detail, kMostInCell) + "</dd>";
+      html_ += "<dd class=\"detail\">" + html_text(facts[i].detail, allowed(kMostInCell)) + "</dd>";
     }
     html_ += "</div>\n";
   }
@@ -141,7 +148,7 @@ void Body::paragraphs(const std::vector<std::string>& paragraphs, bool lead) {
     const std::string& text = paragraphs[i];
     const bool callout = text.starts_with("Warning: ") || text.starts_with("Note: ");
     html_ += callout ? "<p class=\"callout\">" : lead && i == 0 ? "<p class=\"lead\">" : "<p>";
-    html_ += html_text(text, std::min(kMostInParagraph, 100 + room() / 20)) + "</p>\n";
+    html_ += html_text(text, allowed(kMostInParagraph)) + "</p>\n";
   }
   if (paragraphs.size() <= kMostParagraphs) return;
   html_ += more(kMostParagraphs, paragraphs.size(), "sentences", "; Markdown has all of them");
@@ -152,17 +159,20 @@ void Body::chart(const Chart& whole) {
   const Thinned thin = thinned(whole, plenty ? kMostPoints : room() > kMostBytes / 4 ? 60 : 12);
   const std::string drawing = svg_chart(thin.chart);
   if (drawing.empty()) return;
-  if (drawing.size() > room()) {
+  const std::string data = chart_data(thin.chart);
+  if (drawing.size() + data.size() > room() / 2) {
     html_ += "<p class=\"more\">A chart is left out, for the size of this page: " +
-             html_text(whole.title, kMostInHeading) + "</p>\n";
+             html_text(whole.title, allowed(kMostInHeading)) + "</p>\n";
     return;
   }
-  if (charts_ > 0) data_ += ",\n";
-  data_ += chart_data(thin.chart);
+  data_ += (charts_ > 0 ? ",\n" : "") + data;
   html_ += fmt::format("<figure class=\"chart\" id=\"chart-{}\"><figcaption>{}</figcaption>\n",
-                       charts_, html_text(whole.title, kMostInHeading));
-  const std::string note = whole.note + (whole.note.empty() ? "" : " ") + thin.note;
-  if (!note.empty()) html_ += "<p class=\"note\">" + html_text(note, kMostInParagraph) + "</p>\n";
+                       charts_, html_text(whole.title, allowed(kMostInHeading)));
+  const std::string gap = whole.note.empty() || thin.note.empty() ? "" : " ";
+  const std::string note = whole.note + gap + thin.note;
+  if (!note.empty()) {
+    html_ += "<p class=\"note\">" + html_text(note, allowed(kMostInParagraph)) + "</p>\n";
+  }
   html_ += fmt::format("<div class=\"plot\" data-chart=\"{}\"></div>\n<div class=\"drawing\">{}",
                        charts_, drawing);
   html_ += "</div>\n<details class=\"data\"><summary>Table</summary>\n";
@@ -179,13 +189,13 @@ void Body::table(const Table& table, std::size_t most, bool of_chart) {
       !of_chart && table.rows.size() > kMostOnPaper ? " tall" : "",
       label(of_chart ? title + ", figures" : title));
   if (!table.title.empty()) {
-    html_ += "<caption>" + html_text(table.title, kMostInHeading) + "</caption>";
+    html_ += "<caption>" + html_text(table.title, allowed(kMostInHeading)) + "</caption>";
   }
   if (!table.header.empty()) {
     html_ += "<thead><tr>";
     for (std::size_t i = 0; i < table.header.size(); ++i) {
       html_ += layout.numeric[i] ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">";
-      html_ += html_text(table.header[i], kMostInCell) + "</th>";
+      html_ += html_text(table.header[i], allowed(kMostInCell)) + "</th>";
     }
     html_ += "</tr></thead>";
   }
@@ -201,7 +211,7 @@ void Body::rows(const Table& table, const std::vector<bool>& numeric, std::size_
       const std::string& cell = table.rows[i][c];
       const std::string_view css = numeric[c] ? "n" : verdict_class(cell);
       html_ += css.empty() ? std::string("<td>") : fmt::format("<td class=\"{}\">", css);
-      html_ += html_text(cell, kMostInCell) + "</td>";
+      html_ += html_text(cell, allowed(kMostInCell)) + "</td>";
     }
     html_ += "</tr>\n";
   };
@@ -226,7 +236,7 @@ void Body::code(const CodeBlock& code) {
   const std::string title = code.title.empty() ? "Code" : code.title;
   html_ += "<div class=\"listing\">";
   if (!code.title.empty()) {
-    html_ += "<p class=\"title\">" + html_text(code.title, kMostInHeading) + "</p>";
+    html_ += "<p class=\"title\">" + html_text(code.title, allowed(kMostInHeading)) + "</p>";
   }
   html_ += fmt::format("<pre class=\"code\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">",
                        label(title));
@@ -234,7 +244,7 @@ void Body::code(const CodeBlock& code) {
   const std::size_t enough = html_.size() + std::min(kMostInCode, room() / 2);
   std::size_t shown = 0;
   for (; shown < lines.size() && html_.size() < enough; ++shown) {
-    html_ += html_text(lines[shown], kMostInParagraph) + "\n";
+    html_ += html_text(lines[shown], allowed(kMostInParagraph)) + "\n";
   }
   html_ += "</pre></div>\n";
   if (shown < lines.size()) html_ += more(shown, lines.size(), "lines", "");

@@ -30,6 +30,7 @@ class Body {
   void rows(const Table& table, const std::vector<bool>& numeric, std::size_t most, bool of_chart);
   void code(const CodeBlock& code);
   std::string label(const std::string& wanted);
+  std::size_t allowed(std::size_t wanted) const;
   std::size_t room() const;
 
   std::string html_;

@@ -85,9 +85,10 @@ const std::vector<Field> kFields = {
 Report plain_report() {
   Report report;
   report.title = "title";
-  Section& section = report.sections.emplace_back();
+  report.sections.resize(2);
+  report.sections[1].heading = "another";
+  Section& section = report.sections[0];
   section.heading = "heading";
-  report.sections.emplace_back().heading = "another";
   Chart& chart = section.charts.emplace_back();
   chart.points = true;
   chart.series = {{"a", {0, 1}, {1, 2}, {0, 1}, {2, 3}}, {"b", {0, 1}, {2, 3}}};
