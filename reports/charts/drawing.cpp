@@ -177,9 +177,9 @@ void Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, const
 void Drawing::names_below(const Plane& plane, const Axis& axis,
                           const std::vector<std::string>& names) {
   const double place = (plane.right - plane.left) / static_cast<double>(names.size());
-  const double wanted = std::min(widest(names, 120) + 10, 4 * place);
+  const double wanted = widest(names, 50) + 10;  // longer ones are cut
   std::size_t step = 1;
-  while (place * static_cast<double>(step) < std::min(wanted, 60.0)) ++step;
+  while (place * static_cast<double>(step) < wanted) ++step;
   for (std::size_t i = 0; i < names.size(); i += step) {
     text(plane.x(axis.at(static_cast<double>(i))), plane.bottom + 18, "middle", names[i],
          std::max(place * static_cast<double>(step) - 6, 24.0));

@@ -16,7 +16,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1'200'000;  // of the body and the charts' data
+constexpr std::size_t kMostBytes = 1'000'000;  // of the body and the charts' data
 constexpr std::size_t kMostRows = 500;
 constexpr std::size_t kMostOnPaper = 40;  // as in style.css
 constexpr std::size_t kMostChartRows = 200;
