@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kFewerHits = 0.9;   // of what was planned: less is no chance
 constexpr double kSlowLink = 0.8;    // of what a link was taken to carry: slower than calibrated
 constexpr double kBlocksOff = 0.02;  // of the KV blocks: beyond it the memory is not as computed
 
@@ -50,7 +51,9 @@ class Falsifiers {
     const auto row = [&](const std::string& name, double value, double target, bool at_least) {
       add(name, format_real(value),
           fmt::format("{} {} {}", at_least ? "below" : "above", format_real(target), load()),
-          "the stages of the time to first token: which one is longer than planned");
+          name.find("ttft") != std::string::npos
+              ? "the stages of the time to first token: which one is longer than planned"
+              : "how many requests run at once, preemptions, and copies beside the steps");
     };
     if (!point_.targets.empty()) {
       for (const TargetEstimate& t : point_.targets) {
@@ -87,11 +90,11 @@ class Falsifiers {
     if (share <= 0) return;
     const PlanPoint* smaller = below();
     const double other = smaller == nullptr ? 0 : cached_share(smaller->run);
-    const bool apart = smaller != nullptr && other < share;
+    const bool apart = smaller != nullptr && other < kFewerHits * share;
     add("prompt tokens from caches, in steady traffic", format_percent(share),
         apart ? fmt::format("no more than {}, which {} gives too", format_percent(other),
                             smaller->capacity)
-              : fmt::format("below {}", format_percent(0.9 * share)),
+              : fmt::format("below {}", format_percent(kFewerHits * share)),
         "whether prefixes are routed to the instance that holds them, and whether the traffic "
         "still repeats itself");
   }
@@ -119,7 +122,7 @@ class Falsifiers {
                     : fmt::format("{} times what it is", format_real(factor));
       };
       if (row.changes_above) {
-        add(row.factor, rate ? value(1) : "as recorded", "above " + value(*row.changes_above),
+        add(row.factor, rate ? value(1) : "as it is", "above " + value(*row.changes_above),
             "the page of sensitivity: the size that is needed then");
       }
       if (row.changes_below) {
