@@ -210,6 +210,38 @@
     };
   };
 
+  /** Scattered series at the same named place stand side by side. */
+  const beside = (data, i) => {
+    const middle = (data.series.length - 1) / 2;
+    const shared = data.kind === 'scatter' && data.xNames.length > 0;
+    return shared ? 0.2 * (i - middle) / (middle + 1) : 0;
+  };
+
+  /** From one end of each point's interval to the other. */
+  const whiskers = (data, s, index, colour) => {
+    const whole = s.x.map((x, i) => i).filter((i) => isDrawn(data, s, i) &&
+        typeof s.low[i] === 'number' && typeof s.high[i] === 'number' &&
+        (!data.logY || s.low[i] > 0));
+    return {
+      type: 'custom', silent: true, z: 2, tooltip: { show: false },
+      data: whole.map((i) => [s.x[i] + beside(data, index), s.y[i]]),
+      encode: { x: 0, y: 1 },
+      renderItem: (params, api) => {
+        const i = whole[params.dataIndex];
+        const [x, low] = api.coord([api.value(0), s.low[i]]);
+        const high = api.coord([api.value(0), s.high[i]])[1];
+        const line = (x1, y1, x2, y2) => (
+          { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: colour, lineWidth: 1.5 } });
+        return {
+          type: 'group',
+          children: [
+            line(x, low, x, high), line(x - 4, low, x + 4, low), line(x - 4, high, x + 4, high),
+          ],
+        };
+      },
+    };
+  };
+
   const lineSeries = (data, s, i, name, c) => {
     const colour = c.series[i % 6];
     const scatter = data.kind === 'scatter';
@@ -218,21 +250,56 @@
     return {
       type: scatter ? 'scatter' : 'line',
       name,
-      data: s.x.map((x, k) => (drawn[k] ? [x, s.y[k]] : [x, null])),
+      data: s.x.map((x, k) => (drawn[k] ? [x + beside(data, i), s.y[k]] : [x, null])),
       symbol: symbols[i % 4],
-      symbolSize: scatter ? 6 : 7,
+      symbolSize: scatter ? 8 : 7,
+      symbolKeepAspect: true,
       showSymbol: data.points || alone,
       showAllSymbol: true,
       connectNulls: false,
       lineStyle: { width: 2, type: dashes[(i + Math.floor(i / 6)) % 6], color: colour },
-      itemStyle: { color: colour },
+      itemStyle: { color: colour, opacity: 1 },
       emphasis: { disabled: true },
       z: 3,
     };
   };
 
+  /** A thin region marks a place; names that would meet stand in rows. */
+  const regions = (data, c, axis, width) => {
+    const log = (v) => (data.logX ? Math.log10(v) : v);
+    const place = (v) => width * (log(v) - log(axis.min)) / (log(axis.max) - log(axis.min));
+    const ends = [];  // of the names in each row
+    return data.regions
+        .filter((r) => typeof r.from === 'number' && typeof r.to === 'number' &&
+            (!data.logX || (r.from > 0 && r.to > 0)))
+        .map((r) => {
+          const name = cut(r.name, 48);
+          const from = place(r.from);
+          const wide = 7 * name.length;
+          const at = Math.max(0, Math.min(from + 5, width - wide));
+          let row = 0;
+          while (ends[row] + 10 > at) ++row;
+          ends[row] = at + wide;
+          const thin = place(r.to) - from < 10;
+          return [
+            {
+              xAxis: r.from,
+              itemStyle: {
+                color: c.soft, opacity: thin ? 0.4 : 0.12, borderColor: c.soft,
+                borderWidth: thin ? 1 : 0,
+              },
+              label: {
+                color: c.soft, align: 'left', position: [at - from, 6 + 14 * row],
+                formatter: () => name,
+              },
+            },
+            { xAxis: r.to },
+          ];
+        });
+  };
+
   /** Limits and regions hang on a series without points. */
-  const marks = (data, c) => ({
+  const marks = (data, c, axis, width) => ({
     type: 'line', data: [], silent: true, tooltip: { show: false }, z: 2,
     markLine: {
       silent: true, symbol: 'none', animation: false,
@@ -245,16 +312,7 @@
             },
           })),
     },
-    markArea: {
-      silent: true, animation: false,
-      itemStyle: { color: c.soft, opacity: 0.12 },
-      label: { color: c.soft, position: 'insideTopLeft' },
-      data: data.regions
-          .filter((r) => typeof r.from === 'number' && typeof r.to === 'number')
-          .map((r) => [
-            { xAxis: r.from, label: { formatter: () => cut(r.name, 48) } }, { xAxis: r.to },
-          ]),
-    },
+    markArea: { silent: true, animation: false, data: regions(data, c, axis, width) },
   });
 
   /** The axis over these values, of which a logarithmic one has no place for all. */
@@ -306,9 +364,11 @@
     y.nameGap = 52;
     const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c));
     data.series.forEach((s, i) => {
-      if (s.low && s.high) series.push(band(data, s, c.series[i % 6], 2));
+      if (!s.low || !s.high) return;
+      series.push(data.kind === 'scatter' ? whiskers(data, s, i, c.series[i % 6])
+                                          : band(data, s, c.series[i % 6], 2));
     });
-    series.push(marks(data, c));
+    series.push(marks(data, c, x, width - 92));
     const option = Object.assign(base(c), {
       grid: { left: 72, right: 20, top, bottom: 50 },
       xAxis: axis(c, data.xLabel, x),
@@ -318,6 +378,7 @@
     if (data.kind === 'lines') option.tooltip.trigger = 'axis';
     option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
     if (shown) option.legend = legend(c, labels);
+    if (shown && data.kind === 'scatter') option.legend.itemWidth = 12;
     return { height: 280 + top, option, stops };
   };
   kinds.scatter = kinds.lines;
