@@ -1,6 +1,7 @@
 // Lines and clouds of points over a common axis, with bands, limits and shaded regions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "reports/charts/drawing.hpp"
@@ -9,6 +10,8 @@
 namespace spillway {
 
 namespace {
+
+constexpr double kBeside = 0.2;  // of the step between named places, to either side
 
 /// One chart being drawn: what of it has a place, and where.
 class Lines {
@@ -67,15 +70,30 @@ class Lines {
   double px(double value) const { return plane_.x(x_->at(value)); }
   double py(double value) const { return plane_.y(y_->at(value)); }
 
+  /// Scattered series at the same named place stand side by side.
+  double px(std::size_t s, std::size_t i) const {
+    const double x = chart_.series[s].x[i];
+    const bool shared = chart_.kind == ChartKind::kScatter && !chart_.x_names.empty();
+    const double middle = static_cast<double>(chart_.series.size() - 1) / 2;
+    return px(shared ? x + kBeside * (static_cast<double>(s) - middle) / (middle + 1) : x);
+  }
+
+  /// A thin region marks a place; names that would meet stand in rows.
   void regions() {
+    std::vector<double> ends;  // of the names in each row
     for (const ChartRegion& region : chart_.regions) {
       if (!std::isfinite(region.from) || !std::isfinite(region.to)) continue;
       if (chart_.log_x && (region.from <= 0 || region.to <= 0)) continue;
-      const double from = px(region.from);
-      const double width = px(region.to) - from;
+      const double from = std::min(px(region.from), plane_.right - 2);
+      const double width = std::max(px(region.to) - from, 2.0);
       out_.box("region", from, plane_.top, width, plane_.bottom - plane_.top, region.name);
-      out_.text(from + 5, plane_.top + 14, "start", region.name,
-                std::max(width - 10, plane_.right - from - 10));
+      const double wide = widest({region.name}, plane_.right - plane_.left);
+      const double at = std::max(plane_.left, std::min(from + 5, plane_.right - wide));
+      std::size_t row = 0;
+      while (row < ends.size() && ends[row] + 10 > at) ++row;
+      ends.resize(std::max(ends.size(), row + 1));
+      ends[row] = at + wide;
+      out_.text(at, plane_.top + 14 + 14 * static_cast<double>(row), "start", region.name, wide);
     }
   }
 
@@ -94,6 +112,10 @@ class Lines {
   /// One shape for each stretch without gaps: along the upper edge, and back along the lower one.
   void band(std::size_t s) {
     const ChartSeries& series = chart_.series[s];
+    if (chart_.kind == ChartKind::kScatter) {
+      for (std::size_t i = 0; i < series.x.size(); ++i) whisker(s, i);
+      return;
+    }
     const std::string css = "band " + series_class('f', s);
     std::string upper;
     std::string lower;
@@ -114,6 +136,18 @@ class Lines {
     close();
   }
 
+  /// From one end of a point's interval to the other.
+  void whisker(std::size_t s, std::size_t i) {
+    const ChartSeries& series = chart_.series[s];
+    if (!drawn(series, i) || !in_band(series, i)) return;
+    const double x = px(s, i);
+    const double low = py(series.low[i]);
+    const double high = py(series.high[i]);
+    const std::string css = "whisker " + series_class('s', s);
+    out_.line(css, x, low, x, high);
+    for (const double y : {low, high}) out_.line(css, x - 4, y, x + 4, y);
+  }
+
   void line(std::size_t s) {
     const ChartSeries& series = chart_.series[s];
     const bool scatter = chart_.kind == ChartKind::kScatter;
@@ -130,7 +164,7 @@ class Lines {
       const bool alone =
           (i == 0 || !drawn(series, i - 1)) && (i + 1 == series.x.size() || !drawn(series, i + 1));
       if (!chart_.points && !scatter && !alone) continue;
-      out_.mark(s, px(series.x[i]), py(series.y[i]), series.name + ": " + format_real(series.y[i]));
+      out_.mark(s, px(s, i), py(series.y[i]), series.name + ": " + format_real(series.y[i]));
     }
   }
 
