@@ -218,7 +218,7 @@ def base(name, **parts):
 LINKS = [{"name": "d2h <b>&\"\\", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10, "bandwidth": "5GB/s"},
          {"name": "h2d", "from": "dram", "to": "hbm", "kind": "affine", "latency_us": 10, "bandwidth": "1GB/s"}]
 DRAM = {"name": "dram", "kind": "dram", "capacity": "512MiB"}
-NVME = {"name": "ssd", "kind": "nvme", "capacity": "16GiB",
+NVME = {"name": "ssd", "kind": "nvme", "capacity": "inf",
         "device": {"read_bandwidth": "1GB/s", "write_bandwidth": "1GB/s"}}
 
 
@@ -228,8 +228,9 @@ def made():
     yield base("offload", **tiers)
     yield base("storage-behind", tiers=[DRAM, NVME], links=LINKS)
     yield base("asynchronous", engine={"async_scheduling": True}, **tiers)
-    for load in ("blocking", "barrier", "layerwise"):
-        yield base(load, engine={"load": load, "num_gpu_blocks": 900, "num_layers": 32}, **tiers)
+    for load in ("blocking", "barrier", "layerwise"):   # the last needs the number of layers
+        yield base(load, model={"kv_bytes_per_token": 131072, "layers": 32},
+                   engine={"load": load, "num_gpu_blocks": 900}, **tiers)
     yield base("pipeline", engine={"pipeline_parallel_size": 2})
     yield base("engines", engine={"data_parallel_size": 3}, **tiers)
 
