@@ -61,7 +61,8 @@ def main():
         at = lambda name: os.path.join(folder, name)
         scenario = dict(SCENARIO)
         scenario["workload"] = {**SCENARIO["workload"],
-                                "synthetic": {"requests": a.requests, "block_tokens": 64, "output_median": 8}}
+                                "synthetic": {"requests": a.requests, "block_tokens": 64, "turns": 3, "think_s": 5,
+                                              "answer_tokens": 8, "user_tokens": 200, "system_tokens": 500}}
         with open(at("s.json"), "w") as f:
             json.dump(scenario, f)
         seconds, mib = measured([a.spillway, "run", at("s.json"), "--quiet", "--json", at("result.json"), "--output",
