@@ -53,7 +53,7 @@ const Environment kPlain = {{"LANG", "C.UTF-8"}, {"NO_COLOR", "1"}};
 
 TEST_CASE("a plan fits narrow terminals, word for word", "[cli]") {
   const Scene scene;
-  for (const unsigned short columns : {40, 60, 80, 120}) {
+  for (const unsigned short columns : std::vector<unsigned short>{40, 60, 80, 120}) {
     const std::string text = on_terminal({"plan", scene.scenario, "--quiet"}, columns, kPlain);
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
