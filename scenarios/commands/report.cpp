@@ -80,10 +80,11 @@ Report report_of(const JsonSource& source, Result& r) {
   if (r.kind == "compare") return compare_report(compare_from_json(results), p);
   if (r.kind == "trace-stats") return trace_report(results, p);
   if (r.kind == "mrc") return mrc_report(results, p);
+  if (r.kind == "replay") return replay_report(results, p);
   if (r.kind == "validation") return validation_report(results);
   if (r.kind == kProfileKind) return profile_of(source, p);
   fail(source, fmt::format("no report for documents of kind \"{}\"; known: run, plan, compare, "
-                           "trace-stats, mrc, hardware-profile, validation",
+                           "trace-stats, mrc, replay, hardware-profile, validation",
                            r.kind));
 }
 

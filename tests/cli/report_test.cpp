@@ -207,8 +207,8 @@ TEST_CASE("what is no result document is exit 2", "[cli]") {
           "d.json:1: syntax error");
   refused({"report", with("schema_version", 2)}, 2, "expected schema_version 1, found 2");
   refused({"report", without("schema_version")}, 2, "expected schema_version 1, found none");
-  refused({"report", with("kind", "replay")}, 2,
-          "no report for documents of kind \"replay\"; known: run, plan, compare, trace-stats");
+  refused({"report", with("kind", "fit")}, 2,
+          "no report for documents of kind \"fit\"; known: run, plan, compare, trace-stats");
   refused({"report", with("results", json::object())}, 2, "not a complete result document");
   refused({"report", with("kind", "plan")}, 2, "not a complete result document");
   for (const char* key : {"kind", "results"}) {

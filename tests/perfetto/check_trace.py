@@ -215,7 +215,8 @@ def base(name, **parts):
     return out
 
 
-LINKS = [{"name": "d2h <b>&\"\\", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10, "bandwidth": "5GB/s"},
+LINKS = [{"name": "d2h <b>&\"\\", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10,
+          "bandwidth": "5GB/s"},
          {"name": "h2d", "from": "dram", "to": "hbm", "kind": "affine", "latency_us": 10, "bandwidth": "1GB/s"}]
 DRAM = {"name": "dram", "kind": "dram", "capacity": "512MiB"}
 NVME = {"name": "ssd", "kind": "nvme", "capacity": "inf",
