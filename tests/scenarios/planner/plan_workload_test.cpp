@@ -49,9 +49,5 @@ TEST_CASE("a tenant whose name is no UTF-8 does not stop a plan", "[scenarios][p
   CHECK(json::parse(told.stats).at("tenants").size() == 2);
 }
 
-TEST_CASE("no requests, nothing to tell", "[scenarios][planner]") {
-  CHECK_FALSE(plan_workload(reference_with({}), workload_of({}, 512)));
-}
-
 }  // namespace
 }  // namespace spillway::test

@@ -287,8 +287,15 @@ TEST_CASE("a cell's share in time is compared with the answer's where both ran",
   };
   // The first cell is the answer. The second falls behind it by 0.2 on the two that both ran, its
   // third replicate is no other's; the third shares one alone, which tells no noise.
-  const PlanResult plan = judged(
-      scenario, cycle(), {}, {shares(0, {0.9, 0.8}), shares(0, {0.7, 0.6, 0.1}), shares(1, {0.5})});
+  const auto replicated = [](PlanResult& p) {
+    p.confidence.emplace();
+    for (PlanPoint& point : p.points) {
+      point.targets = {{"median_ttft_ms", "", false, false, 100, 10, 10, 100, {}, true, false}};
+    }
+  };
+  const PlanResult plan =
+      judged(scenario, cycle(), replicated,
+             {shares(0, {0.9, 0.8}), shares(0, {0.7, 0.6, 0.1}), shares(1, {0.5})});
   REQUIRE(plan.recommended == 0);
   CHECK_FALSE(plan.points[0].difference);
   REQUIRE(plan.points[1].difference);
