@@ -34,8 +34,11 @@ std::string scheme_before(std::string_view text, std::size_t colon) {
 /// Whether a joiner has to follow the character at `at`.
 bool needs_joiner(std::string_view text, std::size_t at) {
   switch (text[at]) {
-    case '@':  // a mention, an address
-      return at + 1 < text.size() && text[at + 1] != ' ';
+    case '@': {  // a mention, an address; in "vllm@0.25", which people copy, neither
+      const bool release = at > 0 && is_alnum(text[at - 1]) && at + 1 < text.size() &&
+                           text[at + 1] >= '0' && text[at + 1] <= '9';
+      return at + 1 < text.size() && text[at + 1] != ' ' && !release;
+    }
     case '#':  // a reference
       return alnum_at(text, at + 1);
     case '-':  // GH-123

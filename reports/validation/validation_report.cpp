@@ -73,7 +73,9 @@ Chart error_chart(const json& c) {
     chart.bars.push_back({text_at(metric, "name"), std::min(0.0, error), std::max(0.0, error),
                           "simulated below measured", "simulated above measured"});
   }
-  chart.note = "Bars to the right: the simulation says more than was measured; to the left, less.";
+  chart.note =
+      "How far each simulated figure lies from the measured one; above zero the simulation says "
+      "more.";
   return chart;
 }
 

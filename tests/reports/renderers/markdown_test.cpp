@@ -37,6 +37,7 @@ TEST_CASE("markup in names is text", "[reports]") {
 TEST_CASE("nobody is mentioned, nothing is linked or closed", "[reports]") {
   const std::string j = kJoiner;
   CHECK(markdown_text("@team and a@b.c") == "@" + j + "team and a@" + j + "b.c");
+  CHECK(markdown_text("vllm@0.25 @0") == "vllm@0.25 @" + j + "0");
   CHECK(markdown_text("fixes #12, o/r#3, GH-7") ==
         "fixes \\#" + j + "12, o/r\\#" + j + "3, GH-" + j + "7");
   CHECK(markdown_text("https://x.y www.z.w mailto:q") ==
