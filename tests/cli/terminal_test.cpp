@@ -109,10 +109,15 @@ TEST_CASE("without a terminal text is ASCII and lines are as long as they are", 
 }
 
 TEST_CASE("help on a terminal is wrapped", "[cli]") {
-  std::istringstream lines(on_terminal({"plan", "--help"}, 70, kPlain));
-  std::size_t long_lines = 0;
-  for (std::string line; std::getline(lines, line);) long_lines += line.size() > 70 ? 1 : 0;
-  CHECK(long_lines <= 1);  // an example
+  for (const std::uint16_t width : {std::uint16_t{40}, std::uint16_t{70}}) {
+    std::istringstream lines(on_terminal({"plan", "--help"}, width, kPlain));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.ends_with('\r')) line.pop_back();
+      if (line.starts_with("  spillway ")) continue;  // an example stays one line, to be copied
+      INFO(width << ": " << line);
+      CHECK(line.size() <= width);
+    }
+  }
 }
 
 }  // namespace

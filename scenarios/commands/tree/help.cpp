@@ -15,6 +15,21 @@ constexpr std::size_t kColumn = 30;       // where help lines begin
 constexpr std::size_t kNarrowColumn = 8;  // on a terminal too narrow for two columns
 constexpr std::size_t kTwoColumns = 64;   // narrower than this
 
+/// Lists of values, as in "a|b|c", that are wider than `width`: in lines that end with a "|".
+std::vector<std::string> with_values_broken(std::vector<std::string> lines, std::size_t width) {
+  std::vector<std::string> out;
+  for (std::string& line : lines) {
+    while (width > 0 && line.size() > width) {
+      const std::size_t bar = line.rfind('|', width - 1);
+      if (bar == std::string::npos) break;
+      out.push_back(line.substr(0, bar + 1));
+      line.erase(0, bar + 1);
+    }
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
 class Page {
  public:
   Page(const CommandPage& page, std::size_t width) : page_(page), width_(width) {}
@@ -57,7 +72,7 @@ class Page {
     out_.append(column - at, ' ');
     const std::size_t room = width_ == 0 ? 0 : std::max<std::size_t>(width_ - column, 16);
     bool first = true;
-    for (const std::string& line : wrapped(text, room, 0)) {
+    for (const std::string& line : with_values_broken(wrapped(text, room, 0), room)) {
       if (!first) out_.append(column, ' ');
       first = false;
       out_ += line + "\n";

@@ -33,6 +33,9 @@ std::string escaped(std::string_view text) {
       case '~':
         out += "\\(ti";
         break;
+      case '|':
+        out += "|\\:";  // a long list of values may break here
+        break;
       default:
         out += c;
     }
