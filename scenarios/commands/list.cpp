@@ -219,6 +219,7 @@ int run(const ListOptions& options) {
   Document document;
   document.kind = "list";
   document.inputs = {{"catalogue", catalogue.name}};
+  if (!options.engine.empty()) document.inputs["engine"] = options.engine;
   document.results = nlohmann::json::array();
   for (const auto& row : table.rows) {
     nlohmann::json item = nlohmann::json::object();

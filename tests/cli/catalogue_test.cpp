@@ -167,7 +167,9 @@ TEST_CASE("list shows every catalogue, as text and as a document", "[cli]") {
 TEST_CASE("list metrics shows what one release exports", "[cli]") {
   const auto names = [](const std::string& engine) {
     std::set<std::string> out;
-    for (const json& row : test::document_of({"list", "metrics", "--engine", engine})["results"]) {
+    const json document = test::document_of({"list", "metrics", "--engine", engine});
+    CHECK(document["inputs"]["engine"] == engine);
+    for (const json& row : document["results"]) {
       CHECK(row["engine"] == engine.substr(0, engine.find('@')));
       out.insert(row["metric"].get<std::string>());
     }
