@@ -1,3 +1,4 @@
+// The formats of reports: how each is called, which results it is made of, what writes it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
