@@ -339,7 +339,7 @@ Chart depth_heatmap(const std::string& op, const RateByDepth& by_size) {
   for (const auto& [bytes, points] : by_size) {
     for (const auto& [depth, gbs] : points) depths.insert(depth);
   }
-  for (const double depth : depths) chart.x_names.push_back(format_real(depth));
+  for (const double depth : depths) chart.x_names.push_back(fmt::format("{:g}", depth));
   double best = 0;
   for (auto row = by_size.rbegin(); row != by_size.rend(); ++row) {
     chart.y_names.push_back(size_text(row->first));
