@@ -35,6 +35,26 @@ TEST_CASE("replay rows have the keys of the contract", "[cli]") {
                                           "fifo \"inf\""});
 }
 
+TEST_CASE("replay --output renders each kind, and report does so later", "[cli]") {
+  const Scene scene;
+  const std::string document = scene.path("replay.json");
+  for (const char* kind : {"html", "md", "csv", "text"}) {
+    const std::string path = scene.path(std::string("out.") + kind);
+    const auto result =
+        test::spillway({"replay", "--trace", scene.trace, "--policy", "lru,fifo", "--capacity",
+                        "1blocks,3blocks", "--bounds", "always", "--json", document, "--output",
+                        fmt::format("kind={},path={}", kind, path)});
+    INFO(kind << ": " << result.err);
+    REQUIRE(result.code == 0);
+    const std::string text = test::read_file(path);
+    CHECK_THAT(text, ContainsSubstring("lost to policy"));
+    CHECK(test::spillway({"report", document, "--format", kind}).out == text);
+  }
+  CHECK_THAT(test::read_file(scene.path("out.html")),
+             ContainsSubstring("<figcaption>Hits by capacity</figcaption>"));
+  refused({"replay", "--trace", scene.trace, "--output", "kind=pdf,path=x"}, 2, "pdf");
+}
+
 TEST_CASE("replay counts what can be counted by hand", "[cli]") {
   // Block 0 comes with every request, blocks 1 to 6 once each. Two blocks: the request's own; LRU
   // then always holds block 0. One block: `rev` walks block i first and leaves block 0, `fwd`

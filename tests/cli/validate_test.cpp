@@ -1,4 +1,5 @@
 // `spillway validate`: measured beside simulated, limits, and data that is not there.
+#include "reports/validation/validation_report.hpp"
 #include "scenarios/compute_profile_json.hpp"
 #include "tests/cli/scene.hpp"
 
@@ -27,6 +28,30 @@ TEST_CASE("validate sets a measured run beside its simulation", "[cli]") {
   CHECK(c["regime"]["name"] == "idle");
   const auto text = test::spillway({"validate", path}).out;
   CHECK_THAT(text, ContainsSubstring("mean_ttft_ms") && ContainsSubstring("-17.6%"));
+}
+
+TEST_CASE("each metric's error is a bar from none, to the left where too little is simulated",
+          "[cli]") {
+  const Scene scene;
+  const json results = test::document_of({"validate", scene.validation_case()})["results"];
+  const json& metrics = results["cases"][0]["metrics"];
+  std::vector<Chart> charts;
+  for (const Section& section : validation_report(results).sections) {
+    charts.insert(charts.end(), section.charts.begin(), section.charts.end());
+  }
+  REQUIRE(charts.size() == 1);
+  CHECK(charts[0].kind == ChartKind::kTornado);
+  CHECK(charts[0].bars_from == 0);
+  CHECK_FALSE(charts[0].note.empty());
+  REQUIRE(charts[0].bars.size() == metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const ChartBar& bar = charts[0].bars[i];
+    const double error = metrics[i]["error_percent"];
+    INFO(bar.name);
+    CHECK(bar.name == metrics[i]["name"]);
+    CHECK((error < 0 ? bar.low : bar.high) == error);
+    CHECK((error < 0 ? bar.high : bar.low) == 0);
+  }
 }
 
 TEST_CASE("validate --gate exits with 99 where a tolerance is exceeded", "[cli]") {
