@@ -33,6 +33,8 @@ const std::vector<Covered>& own_flags() {
       {"trace", "--help", "trace alone lists its verbs"},
       {"run", "SCENARIO", "a required argument that is missing is named"},
       {"run", "--output", "--output renders each kind, to a file or to stdout"},
+      {"run", "--trace-window", "--output kind=perfetto writes a part of the run under a cap"},
+      {"run", "--trace-cap", "--output kind=perfetto writes a part of the run under a cap"},
       {"run", "--gate", "--gate is exit 99 when an SLO is missed, and the results are still there"},
       {"run", "--strict", "--strict refuses a profile of another machine"},
       {"plan", "--strict", "--strict refuses a profile of another machine"},
@@ -57,6 +59,7 @@ const std::vector<Covered>& own_flags() {
       {"replay", "--kv-bytes-per-block",
        "--tiers counts by tier, and --inclusion says how blocks move"},
       {"replay", "--bounds", "--bounds puts what is possible beside each result"},
+      {"replay", "--output", "replay --output renders each kind, and report does so later"},
       {"mrc", "--trace", "mrc equals a replay at every capacity"},
       {"mrc", "--semantics", "mrc equals a replay at every capacity"},
       {"mrc", "--touch-order", "mrc equals a replay at every capacity"},
@@ -239,11 +242,15 @@ const std::vector<Covered>& own_flags() {
       {"kvsize", "--max-num-seqs", "kvsize takes the engine's sizes for the GPU's share"},
       {"kvsize", "--max-num-batched-tokens", "kvsize takes the engine's sizes for the GPU's share"},
       {"list", "CATALOGUE", "list shows every catalogue, as text and as a document"},
+      {"list", "--engine", "list metrics shows what one release exports"},
       {"schema", "KIND", "schema prints a JSON Schema of the tool's documents"},
       {"completion", "SHELL", "completion is a script that its shell can read"},
       {"man", "VERB", "every page of the manual is sound roff"},
       {"report", "RESULT", "what is no result document is exit 2"},
       {"report", "--format", "report --out writes every format and names the files"},
+      {"report", "--sections",
+       "--sections keeps the pages that are named, of every kind of report"},
+      {"report", "--engine", "the metrics of another engine can be asked for"},
   };
   return rows;
 }

@@ -185,7 +185,7 @@ TEST_CASE("a request that is too long fails with its reason, times empty", "[cli
   CHECK(r["completed"] == 0);
   CHECK(r["reasons"]["failed"]["too_long"] == 6);
   CHECK(lines_of(test::read_file(path))[1] ==
-        "0,0.000000000,,,,600,5,0,0,0,failed,too_long,0.000000000");
+        "0,0.000000000,,,,600,5,0,0,0,failed,too_long,0.000000000,,,,,");
 }
 
 TEST_CASE("--output renders each kind, to a file or to stdout", "[cli]") {

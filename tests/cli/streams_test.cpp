@@ -101,7 +101,8 @@ TEST_CASE("--out DIR takes the document, and makes the directory", "[cli]") {
       names.insert(entry.path().filename().string());
     }
     const bool report = verb.name == "run" || verb.name == "plan" || verb.name == "report" ||
-                        verb.name == "compare" || verb.name == "trace stats" || verb.name == "mrc";
+                        verb.name == "compare" || verb.name == "trace stats" ||
+                        verb.name == "mrc" || verb.name == "replay";
     CHECK(names.count("report.html") == (report ? 1 : 0));
     CHECK(names.erase("runs") == (verb.name == "plan" ? 1 : 0));  // for the next plan
     CHECK(names.size() == (report && verb.name != "report" ? 2 : 1));
