@@ -32,10 +32,10 @@ constexpr const char* kScenario =
   "tiers": [{"name": "dram", "kind": "dram", "capacity": "32GiB"}],
   "workload": {"trace": "trace.jsonl.gz", "speed": 0.7},
   "slo": [
-    {"metric": "p99_ttft_ms", "max": 4000}, // 99% of first tokens within 4 s
+    {"metric": "p99_ttft_ms", "max": 2000}, // 99% of first tokens within 2 s
     {"metric": "p99_tpot_ms", "max": 100}   // 99% of requests at 10 tokens a second or more
   ],
-  "plan": {"sizes": ["0GiB", "16GiB", "64GiB", "128GiB"], "sensitivity": false},
+  "plan": {"sizes": ["0GiB", "32GiB", "64GiB", "128GiB"], "sensitivity": false},
   "seed": 1
 }
 )";

@@ -144,7 +144,7 @@ void add_run(CLI::App& app, CommandList& commands) {
       add_command(app, commands, "run", "Simulate one scenario with the clock",
                   "  spillway run scenarios/library/quickstart.json\n"
                   "  spillway run s.json --set tiers.0.capacity=256GiB --out results\n"
-                  "  spillway run s.json --json - --output kind=requests,path=requests.csv\n"
+                  "  spillway run s.json --json - --output kind=requests,path=rows.csv\n"
                   "  spillway run s.json --output kind=perfetto,path=trace.json --trace-window "
                   "120s+60s\n",
                   options->common, [options] { return run(*options); });

@@ -100,13 +100,19 @@ def attention():
     return out
 
 
-def layer():
-    """A layer's products of Llama-3.1-8B at half an RTX 4090's rate and bandwidth."""
+LLAMA_8B = (("qkv_proj", 4096, 6144), ("o_proj", 4096, 4096), ("gate_up_proj", 4096, 28672),
+            ("down_proj", 14336, 4096))
+QWEN3_14B = (("qkv_proj", 5120, 7168), ("o_proj", 5120, 5120), ("gate_up_proj", 5120, 34816),
+             ("down_proj", 17408, 5120))
+
+
+def layer(products_of_layer, flop_per_us, bytes_per_us, constant_us):
+    """A layer's products of a model, as a profiler of engines writes them."""
     out = "layer,tokens,time_us\n"
     for tokens in (1, 16, 64, 256, 1024):
-        for name, inputs, outputs in (("qkv_proj", 4096, 6144), ("o_proj", 4096, 4096),
-                                      ("gate_up_proj", 4096, 28672), ("down_proj", 14336, 4096)):
-            time = 5 + 2 * tokens * inputs * outputs / (0.5 * 165e6) + 2 * inputs * outputs / 0.5e6
+        for name, inputs, outputs in products_of_layer:
+            values = 2 * inputs * outputs
+            time = constant_us + tokens * values / flop_per_us + values / bytes_per_us
             out += f"{name},{tokens},{time}\n"
     return out
 
@@ -138,8 +144,10 @@ def make(sandbox):
     sandbox.run("spillway run s.json --json result.json")
     sandbox.run("spillway plan s.json --json plan.json")
     packed = {"h100_gemm.csv.gz": products(), "h100_attn_decode.csv.gz": attention(),
-              "RTX4090_tp1_dense.csv.gz": layer(), "requests.csv.gz": request_csv()}
+              "RTX4090_tp1_dense.csv.gz": layer(LLAMA_8B, 0.5 * 165e6, 0.5e6, 5),
+              "requests.csv.gz": request_csv()}
     for name, text in packed.items():
         (root / name).write_bytes(gzip.compress(text.encode(), mtime=0))
-    (root / "4090_tp1_dense.csv").write_text(layer())
+    # For mine.json, an H100's: decode steps a little shorter than those of requests.csv.
+    (root / "4090_tp1_dense.csv").write_text(layer(QWEN3_14B, 0.5 * 989e6, 0.85 * 3.35e6, 2))
     shutil.copy(sandbox.source / "scenarios/hardware/h100-sxm-kernels.json", root / "my-h100.json")
