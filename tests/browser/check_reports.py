@@ -125,6 +125,7 @@ def main():
                         help="first show that each check can fail")
     parser.add_argument("--only", help="kinds of reports, comma-separated")
     parser.add_argument("--html", help="check this file instead, as a full report of its own")
+    parser.add_argument("--picture", help="with --html: write its first screen to this PNG")
     parser.add_argument("--keep", help="folder for the reports, instead of a temporary one")
     options = parser.parse_args()
 
@@ -165,6 +166,11 @@ def main():
                 for problem in problems:
                     print("  " + problem)
             studio = browser.page()
+            if options.picture:
+                page = browser.page(*checks.DESKTOP)
+                checks.open_report(page, os.path.abspath(options.html))
+                pictures.check(studio, pictures.take(page), os.path.abspath(options.picture), True)
+                return 0
             for kind, making in zip(listed, made):
                 start = time.monotonic()
                 try:
