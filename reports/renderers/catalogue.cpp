@@ -1,4 +1,4 @@
-// The formats of reports: how each is called, which results it is made of, what writes it.
+// Every format that a result can be written as, in one table.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
