@@ -149,12 +149,13 @@ double Drawing::legend(const std::vector<std::string>& names, bool boxes) {
   return names.empty() ? 0 : y + 6;
 }
 
-void Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, const Axis& y) {
+double Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, const Axis& y) {
   for (const double tick : y.ticks()) {
     const double at = plane.y(y.at(tick));
     line("grid", plane.left, at, plane.right, at);
     text(plane.left - 8, at + 4, "end", tick_text(tick));
   }
+  double more = 0;
   if (chart.x_names.empty()) {
     for (const double tick : x.ticks()) {
       // A wide label at the right edge would be cut off.
@@ -164,26 +165,30 @@ void Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, const
            tick_text(tick));
     }
   } else {
-    names_below(plane, x, chart.x_names);
+    more = names_below(plane, x, chart.x_names);
   }
-  text((plane.left + plane.right) / 2, plane.bottom + 38, "middle", chart.x_label,
+  text((plane.left + plane.right) / 2, plane.bottom + 38 + more, "middle", chart.x_label,
        plane.right - plane.left);
   body_ += fmt::format(
       "<text transform=\"translate(14 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
       plane.y(0.5), html_text(chart.y_label, 36));
+  return more;
 }
 
-/// As many of the names as fit beside each other, at equal steps.
-void Drawing::names_below(const Plane& plane, const Axis& axis,
-                          const std::vector<std::string>& names) {
+/// As many of the names as fit beside each other in a row, or in two, at equal steps.
+double Drawing::names_below(const Plane& plane, const Axis& axis,
+                            const std::vector<std::string>& names) {
   const double place = (plane.right - plane.left) / static_cast<double>(names.size());
   const double wanted = widest(names, 50) + 10;  // longer ones are cut
   std::size_t step = 1;
   while (place * static_cast<double>(step) < wanted) ++step;
-  for (std::size_t i = 0; i < names.size(); i += step) {
-    text(plane.x(axis.at(static_cast<double>(i))), plane.bottom + 18, "middle", names[i],
+  const bool two_rows = step == 2;
+  for (std::size_t i = 0; i < names.size(); i += two_rows ? 1 : step) {
+    const double below = two_rows && i % 2 == 1 ? 32 : 18;
+    text(plane.x(axis.at(static_cast<double>(i))), plane.bottom + below, "middle", names[i],
          std::max(place * static_cast<double>(step) - 6, 24.0));
   }
+  return two_rows ? 14 : 0;
 }
 
 void Drawing::horizontal_axis(const Plane& plane, const Axis& axis, std::string_view title) {

@@ -42,8 +42,9 @@ class Drawing {
   /// parts of bars instead of lines.
   double legend(const std::vector<std::string>& names, bool boxes);
 
-  /// Grid lines, tick labels and axis titles below and at the left of the plane.
-  void frame(const Chart& chart, const Plane& plane, const Axis& x, const Axis& y);
+  /// Grid lines, tick labels and axis titles below and at the left of the plane; returns how much
+  /// height names took beyond a row of ticks.
+  double frame(const Chart& chart, const Plane& plane, const Axis& x, const Axis& y);
   /// Grid lines from top to bottom and the labels and title below.
   void horizontal_axis(const Plane& plane, const Axis& axis, std::string_view title);
 
@@ -51,7 +52,7 @@ class Drawing {
   std::string finish(const Chart& chart, double height) const;
 
  private:
-  void names_below(const Plane& plane, const Axis& axis, const std::vector<std::string>& names);
+  double names_below(const Plane& plane, const Axis& axis, const std::vector<std::string>& names);
 
   std::string body_;
 };

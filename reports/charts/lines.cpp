@@ -49,11 +49,11 @@ class Lines {
       plane_.bottom += height;
     }
     regions();
-    out_.frame(chart_, plane_, x, y);
+    const double more = out_.frame(chart_, plane_, x, y);
     for (std::size_t s = 0; s < chart_.series.size(); ++s) band(s);
     limits();
     for (std::size_t s = 0; s < chart_.series.size(); ++s) line(s);
-    return out_.finish(chart_, plane_.bottom + 46);
+    return out_.finish(chart_, plane_.bottom + 46 + more);
   }
 
  private:
@@ -81,7 +81,10 @@ class Lines {
   /// A thin region marks a place; names that would meet stand in rows.
   void regions() {
     std::vector<double> ends;  // of the names in each row
-    for (const ChartRegion& region : chart_.regions) {
+    std::vector<ChartRegion> ordered = chart_.regions;
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const ChartRegion& a, const ChartRegion& b) { return a.from < b.from; });
+    for (const ChartRegion& region : ordered) {
       if (!std::isfinite(region.from) || !std::isfinite(region.to)) continue;
       if (chart_.log_x && (region.from <= 0 || region.to <= 0)) continue;
       const double from = std::min(px(region.from), plane_.right - 2);

@@ -46,6 +46,7 @@ std::string draw_tornado(const Chart& chart) {
       out.box(fmt::format("f{}", color), std::min(start, end), y + (color == 0 ? 3 : kRow / 2),
               std::abs(end - start), kRow / 2 - 3,
               fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
+      if (std::abs(end - start) < 0.5) return;  // no bar to name
       out.text(std::max(start, end) + 4, y + (color == 0 ? 13 : 24), "start", name, 62);
     };
     half(bar.low, bar.low_name, 0);

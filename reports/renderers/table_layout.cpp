@@ -18,6 +18,8 @@ bool looks_numeric(std::string_view cell) {
 
 namespace {
 
+constexpr std::size_t kLongestNumber = 28;  // "0.342 to 0.343 requests/s"; longer is a sentence
+
 std::size_t longest_word(std::string_view text) {
   std::size_t longest = 0;
   while (!text.empty()) {
@@ -49,7 +51,7 @@ TableLayout::TableLayout(const Table& table, std::size_t limit) {
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       width[i] = std::max(width[i], display_width(row[i]));
-      numeric[i] = numeric[i] && looks_numeric(row[i]);
+      numeric[i] = numeric[i] && looks_numeric(row[i]) && display_width(row[i]) <= kLongestNumber;
     }
   }
   if (limit == 0 || total() <= limit) return;

@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kMostBytes = 1'000'000;  // of the body and the charts' data
 constexpr std::size_t kMostRows = 500;
 constexpr std::size_t kMostOnPaper = 40;  // as in style.css
+constexpr std::size_t kManyColumns = 9;   // smaller on paper from here on
+constexpr std::size_t kMostColumns = 15;
 constexpr std::size_t kMostChartRows = 200;
 constexpr std::size_t kMostPoints = 300;
 constexpr std::size_t kMostParagraphs = 200;
@@ -184,9 +186,13 @@ void Body::chart(const Chart& whole) {
 void Body::table(const Table& table, std::size_t most, bool of_chart) {
   const TableLayout layout(table);
   const std::string title = table.title.empty() ? "Table" : table.title;
+  const std::size_t columns = layout.numeric.size();
   html_ += fmt::format(
-      "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
+      "<div class=\"scroll{}{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
       !of_chart && table.rows.size() > kMostOnPaper ? " tall" : "",
+      columns < kManyColumns   ? ""
+      : columns < kMostColumns ? " many"
+                               : " many most",
       label(of_chart ? title + ", figures" : title));
   if (!table.title.empty()) {
     html_ += "<caption>" + html_text(table.title, allowed(kMostInHeading)) + "</caption>";

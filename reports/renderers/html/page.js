@@ -272,6 +272,7 @@
     return data.regions
         .filter((r) => typeof r.from === 'number' && typeof r.to === 'number' &&
             (!data.logX || (r.from > 0 && r.to > 0)))
+        .sort((a, b) => a.from - b.from)
         .map((r) => {
           const name = cut(r.name, 48);
           const from = place(r.from);
@@ -331,13 +332,16 @@
     const room = (width - 90) / data.xNames.length;
     const longest = Math.max(...data.xNames.map((name) => name.length));
     const step = Math.max(1, Math.ceil(Math.min(10 + 7 * longest, 90) / room));
+    const rows = step === 2 ? 2 : 1;  // every other name a row lower, before any is left out
+    const cutName = (v) => cut(data.xNames[v] || '', Math.max(3, Math.floor(room * step / 7)));
     return {
       type: 'value', min: -0.5, max: data.xNames.length - 0.5, interval: 1,
+      nameGap: rows === 2 ? 44 : 30,
       axisTick: { show: false },
       axisLabel: {
         color: c.soft,
-        customValues: data.xNames.map((name, i) => i).filter((i) => i % step === 0),
-        formatter: (v) => cut(data.xNames[v] || '', Math.max(3, Math.floor(room * step / 7))),
+        customValues: data.xNames.map((name, i) => i).filter((i) => rows === 2 || i % step === 0),
+        formatter: (v) => (rows === 2 && v % 2 === 1 ? '\n' : '') + cutName(v),
       },
     };
   };
@@ -360,7 +364,8 @@
     if (data.kind === 'lines' && !data.logY) ys.push(0);
     const x = data.xNames.length ? namedAxis(data, c, width) : over(xs, data.logX);
     const y = over(ys, data.logY);
-    Object.assign(x, { nameGap: 30, splitLine: { show: false } });
+    x.nameGap = x.nameGap || 30;
+    x.splitLine = { show: false };
     y.nameGap = 52;
     const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c));
     data.series.forEach((s, i) => {
@@ -370,7 +375,7 @@
     });
     series.push(marks(data, c, x, width - 92));
     const option = Object.assign(base(c), {
-      grid: { left: 72, right: 20, top, bottom: 50 },
+      grid: { left: 72, right: 20, top, bottom: 20 + x.nameGap },
       xAxis: axis(c, data.xLabel, x),
       yAxis: axis(c, data.yLabel, y),
       series,
@@ -379,7 +384,7 @@
     option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
     if (shown) option.legend = legend(c, labels);
     if (shown && data.kind === 'scatter') option.legend.itemWidth = 12;
-    return { height: 280 + top, option, stops };
+    return { height: 250 + top + x.nameGap, option, stops };
   };
   kinds.scatter = kinds.lines;
 
@@ -405,9 +410,16 @@
         const start = api.coord([data.barsFrom, api.value(1)])[0];
         const height = 10;
         const right = Math.max(start, end);
+        const some = Math.abs(end - start) >= 0.5;
+        const { x: left, width: all } = params.coordSys;
         return {
           type: 'group',
           children: [
+            {  // all of the row's half, so that a bar without length can be pointed at too
+              type: 'rect',
+              shape: { x: left, y: index === 0 ? y - 14 : y, width: all, height: 14 },
+              style: { fill: 'transparent' },
+            },
             {
               type: 'rect',
               shape: {
@@ -419,7 +431,7 @@
             {
               type: 'text',
               style: {
-                text: cut(bars[params.dataIndex][label], 10), x: right + 5,
+                text: some ? cut(bars[params.dataIndex][label], 10) : '', x: right + 5,
                 y: index === 0 ? y - height / 2 - 1 : y + height / 2 + 1,
                 textVerticalAlign: 'middle', fill: c.soft, fontSize: 11,
               },
@@ -456,7 +468,9 @@
     const length = (v) => (typeof v === 'number' && v > 0 ? v : 0);
     const sums = data.stacks.map((s) => s.parts.reduce((sum, v) => sum + length(v), 0));
     const stops = [];
-    const scale = (width - left - 90) / Math.max(...sums);
+    const right = 30 + 7 * (7 + unit.length);
+    const axisOfSums = round(0, Math.max(...sums));
+    const scale = (width - left - right) / axisOfSums.max;
     const inside = (name, at) => (name.length * 7 + 6 < at.value * scale ? name : '');
     const series = parts.map((name, p) => ({
       type: 'bar', name, stack: 'all', barMaxWidth: 22, z: 3,
@@ -485,9 +499,8 @@
     }));
     const option = Object.assign(base(c), {
       legend: legend(c, parts),
-      grid: { left, right: 30 + 7 * (7 + unit.length), top, bottom: 50 },
-      xAxis: axis(
-          c, data.xLabel || data.unit, Object.assign(round(0, Math.max(...sums)), { nameGap: 30 })),
+      grid: { left, right, top, bottom: 50 },
+      xAxis: axis(c, data.xLabel || data.unit, Object.assign(axisOfSums, { nameGap: 30 })),
       yAxis: names(c, data.stacks.map((s) => s.name), Math.max(6, Math.floor((left - 16) / 7)), {
         inverse: true, axisTick: { show: false },
       }),
