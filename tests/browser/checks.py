@@ -15,6 +15,7 @@ with open(os.path.join(HERE, "probe.js"), encoding="utf-8") as f:
 LARGEST = 2 * 1024 * 1024  # bytes of a report
 DESKTOP = (1280, 900)
 PHONE = (360, 740)
+PAPER = 688  # CSS pixels of A4 between margins of 14 mm
 
 
 def open_report(page, path, wait=10):
@@ -287,6 +288,9 @@ def check_print(page, folder, pages_at_least=1):
     page.media("print")
     page.settle(0.05)
     before = page.evaluate("[probe.charts(), probe.cells()]")
+    page.size(PAPER, DESKTOP[1])
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    page.size(*DESKTOP)
     page.media()
     data = page.call("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True,
                                          "paperWidth": 8.27, "paperHeight": 11.69}, 60)["data"]
@@ -299,6 +303,8 @@ def check_print(page, folder, pages_at_least=1):
         return done.stdout.decode("utf-8", "replace")
 
     out = []
+    if wide > PAPER + 1:  # the browser would make everything smaller
+        out.append(f"{wide} px wide, and the paper {PAPER}")
     info = dict(re.findall(r"^([^:\n]+):\s+(.*)$", tool("pdfinfo", path), re.M))
     width, height = [float(n) for n in re.findall(r"[\d.]+", info["Page size"])[:2]]
     if abs(width - 595) > 2 or abs(height - 842) > 2:

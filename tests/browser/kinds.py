@@ -123,9 +123,10 @@ def kinds(folder, source):
     return [
         Kind("plan", ["plan", plan, "--replications", "5"], pages=5),
         Kind("run", ["run", quickstart], pages=2),
-        Kind("compare", ["compare", plan, "--replications", "5", "--vary",
-                         "tiers.0.eviction=lru,fifo,arc"]),
+        Kind("compare", ["compare", plan, "--replications", "5", "--set", "tiers.0.capacity=3GiB",
+                         "--vary", "tiers.0.eviction=lru,fifo,arc"]),
         Kind("mrc", ["mrc", "--trace", chat]),
+        Kind("replay", ["replay", "--trace", chat, "--policy", "lru,fifo,arc"]),
         Kind("trace-stats", ["trace", "stats", chat], pages=2),
         Kind("validation", ["validate", case]),
         Kind("machine", machine),

@@ -201,6 +201,12 @@
           continue;
         }
         if (!element.textContent.trim()) continue;
+        const around = rgba(style.stroke);
+        if (around && around[3] > 0 && String(around) !== String(fill) &&
+            !style.paintOrder.startsWith('stroke')) {
+          out.push(`"${element.textContent.trim()}" painted over by its own outline`);
+          continue;
+        }
         const x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2;
         const under = opaque.filter(([at]) =>
           at.left <= x && x <= at.right && at.top <= y && y <= at.bottom).pop();
@@ -261,10 +267,16 @@
     open: (opened) => all('details').forEach((details) => { details.open = opened; }),
     shown_tables: () => all('main table').filter(shown).length,
     tables: () => all('main table').length,
-    cells: () => all('main table').map((table) => ({
-      name: name(table), in_details: !!table.closest('details'),
-      cells: all('th, td', table).map((cell) => cell.textContent),
-    })),
+    cells: () => all('main table').map((table) => {
+      // Rows that are not shown may be missing where a note says so.
+      const note = table.closest('.scroll')?.nextElementSibling;
+      const noted = !!note && note.matches('.more') && shown(note);
+      return {
+        name: name(table), in_details: !!table.closest('details'),
+        cells: all('th, td', table).filter((cell) => !noted || shown(cell.parentElement))
+          .map((cell) => cell.textContent),
+      };
+    }),
     dark: () => luminance(ground(document.body)) < 0.2,
     phone: () => ({width: innerWidth, wide: all('figure.chart .plot svg, figure.chart .drawing svg')
       .filter((svg) => shown(svg) && svg.getBoundingClientRect().right > innerWidth + 1 &&

@@ -73,6 +73,8 @@ CANARIES = [
     ("words", "a label hard to read on a bar", {"drawing": DRAWING.replace(
         "</svg>", '<rect x="200" y="100" width="90" height="40" fill="#1b2733"/>'
         '<text x="210" y="125" fill="#1f6fb2">bar</text></svg>')}),
+    ("words", "labels under their own outline",
+     {"drawing": DRAWING.replace('fill="var(--ink)" font', 'fill="var(--ink)" stroke="#fff" font')}),
     ("dark", "stays light",
      {"style": STYLE.replace("(prefers-color-scheme: dark)", "(min-width: 9999px)")}),
     ("dark", "labels stay dark", {"drawing": DRAWING.replace("var(--ink)", "#1b2733")}),
@@ -92,6 +94,7 @@ document.querySelector('h1').append(canvas);"""}),
     ("print", "no drawing on paper",
      {"style": STYLE.replace("[data-ready] .drawing { display: block; }", "")}),
     ("print", "a table cut off", {"edit": swap("91.75", "91.75" + "0" * 140)}),
+    ("print", "wider than the paper", {"tail": "<p style='width: 900px'>wide</p>"}),
     ("print", "too few pages", {"charts": 1}),
     ("print", "not A4", {"style": STYLE.replace("size: A4", "size: letter")}),
     ("axe", "text hard to read", {"tail": "<p style='color: #bbb; background: #fff'>faint</p>"}),
