@@ -18,7 +18,7 @@ bool looks_numeric(std::string_view cell) {
 
 namespace {
 
-constexpr std::size_t kLongestNumber = 28;  // "0.342 to 0.343 requests/s"; longer is a sentence
+constexpr std::size_t kLongestNumber = 40;  // an interval with its unit; longer is a sentence
 
 std::size_t longest_word(std::string_view text) {
   std::size_t longest = 0;

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kMostBytes = 1'000'000;  // of the body and the charts' data
 constexpr std::size_t kMostRows = 500;
 constexpr std::size_t kMostOnPaper = 40;  // as in style.css
+constexpr std::size_t kShortTable = 12;   // kept on one sheet of paper
 constexpr std::size_t kManyColumns = 9;   // smaller on paper from here on
 constexpr std::size_t kMostColumns = 15;
 constexpr std::size_t kMostChartRows = 200;
@@ -189,7 +190,9 @@ void Body::table(const Table& table, std::size_t most, bool of_chart) {
   const std::size_t columns = layout.numeric.size();
   html_ += fmt::format(
       "<div class=\"scroll{}{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
-      !of_chart && table.rows.size() > kMostOnPaper ? " tall" : "",
+      !of_chart && table.rows.size() > kMostOnPaper ? " tall"
+      : table.rows.size() <= kShortTable            ? " short"
+                                                    : "",
       columns < kManyColumns   ? ""
       : columns < kMostColumns ? " many"
                                : " many most",

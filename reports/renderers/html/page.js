@@ -339,7 +339,7 @@
       nameGap: rows === 2 ? 44 : 30,
       axisTick: { show: false },
       axisLabel: {
-        color: c.soft,
+        color: c.soft, verticalAlign: 'top', lineHeight: 14,
         customValues: data.xNames.map((name, i) => i).filter((i) => rows === 2 || i % step === 0),
         formatter: (v) => (rows === 2 && v % 2 === 1 ? '\n' : '') + cutName(v),
       },
