@@ -144,9 +144,9 @@ def main():
 
     failed = 0
     with tempfile.TemporaryDirectory(prefix="spillway-browser-") as folder:
-        reports = options.keep or folder
+        reports = os.path.abspath(options.keep or folder)
         os.makedirs(reports, exist_ok=True)
-        listed = kinds.kinds(reports, source)
+        listed = kinds.kinds(reports)
         if options.html:
             listed = [kinds.Kind(os.path.basename(options.html), "", picture=False)]
         elif options.only:
@@ -155,8 +155,8 @@ def main():
                 concurrent.futures.ThreadPoolExecutor(1) as makers:
             print(f"{browser.version}, axe-core {axe.VERSION if script else 'left out'}")
             # The programs run while the browser does, the slow plan first.
-            made = [makers.submit(kinds.make, spillway, kind, reports) if not options.html else None
-                    for kind in listed]
+            made = [makers.submit(kinds.make, spillway, kind, reports, source)
+                    if not options.html else None for kind in listed]
             if options.self_test:
                 start = time.monotonic()
                 problems = self_test.run(browser, folder, script)

@@ -102,8 +102,8 @@ def log_and_case():
     return log, scenario, case
 
 
-def kinds(folder, source):
-    """Writes what they read into `folder`."""
+def kinds(folder):
+    """Writes what they read into `folder`. Paths in `source` are relative: reports show them."""
     def write(name, content):
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
@@ -116,20 +116,17 @@ def kinds(folder, source):
     write("log.csv", log)
     write("engine.json", engine)
     case = write("case.json", case)
-    quickstart = os.path.join(source, QUICKSTART)
-    chat = os.path.join(source, CHAT)
-    machine = os.path.join(source, "tests/browser/machine.json")
     plan = write("chat.json", PLAN)
     return [
         Kind("plan", ["plan", plan, "--replications", "5"], pages=5),
-        Kind("run", ["run", quickstart], pages=2),
+        Kind("run", ["run", QUICKSTART], pages=2),
         Kind("compare", ["compare", plan, "--replications", "5", "--set", "tiers.0.capacity=3GiB",
                          "--vary", "tiers.0.eviction=lru,fifo,arc"]),
-        Kind("mrc", ["mrc", "--trace", chat]),
-        Kind("replay", ["replay", "--trace", chat, "--policy", "lru,fifo,arc"]),
-        Kind("trace-stats", ["trace", "stats", chat], pages=2),
+        Kind("mrc", ["mrc", "--trace", CHAT]),
+        Kind("replay", ["replay", "--trace", CHAT, "--policy", "lru,fifo,arc"]),
+        Kind("trace-stats", ["trace", "stats", CHAT], pages=2),
         Kind("validation", ["validate", case]),
-        Kind("machine", machine),
+        Kind("machine", "tests/browser/machine.json"),
         Kind("hostile-plan", ["plan", hostile], full=False, hostile=True, codes=(0, 4)),
         Kind("hostile-run", ["run", hostile], full=False, hostile=True),
         Kind("hostile-compare", ["compare", hostile, "--replications", "5", "--vary",
@@ -142,21 +139,22 @@ def kinds(folder, source):
     ]
 
 
-def make(spillway, kind, folder):
+def make(spillway, kind, folder, source):
     """The path of the kind's HTML, or raises with what the program said."""
     document = kind.arguments
     if isinstance(document, list):
         document = os.path.join(folder, kind.name + ".json")
         call(spillway, [*kind.arguments, "--quiet", "--color", "never", "--threads", "1", "--json",
-                        document], kind.codes)
+                        document], kind.codes, source)
     path = os.path.join(folder, kind.name + ".html")
     with open(path, "wb") as file:
-        file.write(call(spillway, ["report", document, "--format", "html"], (0,)))
+        file.write(call(spillway, ["report", document, "--format", "html"], (0,), source))
     return path
 
 
-def call(spillway, arguments, codes):
-    done = subprocess.run([spillway, *arguments], stdin=subprocess.DEVNULL, capture_output=True)
+def call(spillway, arguments, codes, source):
+    done = subprocess.run([spillway, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                          cwd=source)
     if done.returncode not in codes:
         raise RuntimeError(f"spillway {' '.join(arguments[:2])}: exit {done.returncode}: "
                            + done.stderr.decode("utf-8", "replace").strip()[:400])

@@ -380,7 +380,8 @@
       yAxis: axis(c, data.yLabel, y),
       series,
     });
-    if (data.kind === 'lines') option.tooltip.trigger = 'axis';
+    // Anywhere near a place of an axis; in a cloud only a point itself.
+    if (data.kind === 'lines' || data.xNames.length) option.tooltip.trigger = 'axis';
     option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
     if (shown) option.legend = legend(c, labels);
     if (shown && data.kind === 'scatter') option.legend.itemWidth = 12;
