@@ -74,7 +74,7 @@ CANARIES = [
         "</svg>", '<rect x="200" y="100" width="90" height="40" fill="#1b2733"/>'
         '<text x="210" y="125" fill="#1f6fb2">bar</text></svg>')}),
     ("words", "labels under their own outline",
-     {"drawing": DRAWING.replace('fill="var(--ink)" font', 'fill="var(--ink)" stroke="#fff" font')}),
+     {"drawing": DRAWING.replace('"var(--ink)" font', '"var(--ink)" stroke="#fff" font')}),
     ("dark", "stays light",
      {"style": STYLE.replace("(prefers-color-scheme: dark)", "(min-width: 9999px)")}),
     ("dark", "labels stay dark", {"drawing": DRAWING.replace("var(--ink)", "#1b2733")}),
