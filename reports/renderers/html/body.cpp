@@ -53,6 +53,18 @@ std::string more(std::size_t shown, std::size_t of, std::string_view what, std::
                      format_count(shown), format_count(of), what, rest);
 }
 
+/// Each flag of a command line with its value on a line of its own: broken at its hyphens it could
+/// not be copied.
+std::string flag_lines(std::string_view text, std::size_t most) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(" --", 1), text.size());
+    out += "<span>" + html_text(text.substr(0, end), most) + "</span>";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 }  // namespace
 
 Body::Body(const Report& report) {
@@ -135,8 +147,11 @@ void Body::facts(const std::vector<Fact>& facts) {
   if (facts.empty()) return;
   html_ += "<dl class=\"facts\">\n";
   for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i) {
+    const bool flags = facts[i].value.starts_with("--");
     html_ += "<div><dt>" + html_text(facts[i].label, allowed(kMostInHeading)) +
-             "</dt><dd class=\"value\">" + html_text(facts[i].value, allowed(kMostInHeading)) +
+             (flags ? "</dt><dd class=\"value flags\">" : "</dt><dd class=\"value\">") +
+             (flags ? flag_lines(facts[i].value, allowed(kMostInHeading))
+                    : html_text(facts[i].value, allowed(kMostInHeading))) +
              "</dd>";
     if (!facts[i].detail.empty()) {
       html_ += "<dd class=\"detail\">" + html_text(facts[i].detail, allowed(kMostInCell)) + "</dd>";
