@@ -110,7 +110,8 @@ const std::set<std::string>& harmless_vocabulary() {
   static const std::set<std::string> out = [] {
     Report report = plain_report();
     for (const Field& field : kFields) field.put(report, "name");
-    for (const std::string& name : {std::string(200, 'w')}) {  // shortened: with a tooltip
+    // Shortened, with a tooltip; and laid out as flags are.
+    for (const std::string& name : {std::string(200, 'w'), std::string("--flag")}) {
       for (const Field& field : kFields) field.put(report, name);
     }
     std::set<std::string> words = vocabulary(read_markup(rendered(report, "html")));
