@@ -182,7 +182,7 @@ void add_plan(CLI::App& app, CommandList& commands) {
                     "Ask for confidence about other recordings of the service too, of which a "
                     "trace is one sample; without it confidence is about traffic like the trace's");
   command->add_flag("--no-sensitivity", verb->no_sensitivity,
-                    "Leave out what would change the recommendation");
+                    "Leave out what would change the recommendation, and forecasts and losses");
   command->add_option("--output", verb->outputs, output_help("plan"));
   add_strict(*command, verb->strict);
 }

@@ -13,6 +13,7 @@
 #include "reports/renderers/renderer.hpp"
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"
+#include "reports/section_choice.hpp"
 #include "reports/tool_name.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "reports/validation/validation_report.hpp"
@@ -28,6 +29,7 @@ namespace {
 struct ReportOptions {
   std::string result;
   std::vector<std::string> formats = {"html"};
+  std::vector<std::string> sections;
   std::string engines;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
@@ -54,8 +56,7 @@ Provenance provenance_from(const JsonSource& source) {
   p.inputs = inputs;
   p.warnings = root.at("warnings").get<std::vector<std::string>>();
   p.digest = root.at("digest");
-  p.tool = fmt::format("{} {}", root.at("tool").at("name").get<std::string>(),
-                       root.at("tool").at("version").get<std::string>());
+  p.tool = tool_name(root.at("tool"));
   if (p.digest != digest_of(root.at("results"))) {
     p.warnings.insert(p.warnings.begin(), "the results do not match their digest: edited by hand?");
   }
@@ -135,7 +136,10 @@ int run(const ReportOptions& options) {
   const std::vector<std::string> files = files_of(options);
   refuse_own_inputs(common, {options.result}, files);
   const JsonSource source = JsonSource::from_file(options.result);
-  const Result result = read_result(source);
+  Result result = read_result(source);
+  if (!options.sections.empty()) {
+    keep_sections(result.report, options.sections, "--sections");
+  }
   std::vector<const Format*> chosen;  // all of them before anything is written
   for (const std::string& format : options.formats) {
     chosen.push_back(&find_format(format, result.kind, "--format"));
@@ -182,7 +186,8 @@ void add_report(CLI::App& app, CommandList& commands) {
       "  spillway report out/quickstart/plan.json > report.html\n"
       "  spillway report result.json --format html,csv --out out\n"
       "  spillway report plan.json --format alerts,grafana,prometheus --out ops\n"
-      "  spillway report plan.json --format alerts --engine vllm@0.24,lmcache > alerts.yml\n",
+      "  spillway report plan.json --format alerts --engine vllm@0.24,lmcache > alerts.yml\n"
+      "  spillway report plan.json --format md --sections decision,knee\n",
       options->common, [options] { return run(*options); });
   command
       ->add_option("RESULT", options->result,
@@ -193,6 +198,10 @@ void add_report(CLI::App& app, CommandList& commands) {
       "--engine", options->engines,
       "NAME[@VERSION][,CACHE]: whose metrics alerts and dashboard use (default: the "
       "result's engine), as in spillway list metrics");
+  command
+      ->add_option("--sections", options->sections,
+                   "Only these pages, by name: decision, knee, ... (an unknown one lists them)")
+      ->delimiter(',');
 }
 
 }  // namespace spillway
