@@ -8,6 +8,8 @@
 
 namespace spillway {
 
+inline constexpr double kGiB = 1024.0 * 1024 * 1024;
+
 /// "1.50 GiB".
 std::string format_bytes(double bytes);
 /// Thousands separated: "12,031".

@@ -5,22 +5,13 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 
 namespace spillway {
 
 namespace {
 
 using nlohmann::json;
-
-json object_at(const json& from, const char* key) {
-  const json found = from.is_object() ? from.value(key, json::object()) : json::object();
-  return found.is_object() ? found : json::object();
-}
-
-std::string text_at(const json& from, const char* key) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 bool mentions(const std::vector<std::string>& texts, std::string_view word) {
   return std::any_of(texts.begin(), texts.end(),
@@ -165,10 +156,6 @@ const LinkResult* link_between(const RunResult& run, const std::string& from,
 
 const LinkResult* load_link(const RunResult& run) {
   return run.tiers.size() < 2 ? nullptr : link_between(run, run.tiers[1].name, run.tiers[0].name);
-}
-
-const LinkResult* store_link(const RunResult& run) {
-  return run.tiers.size() < 2 ? nullptr : link_between(run, run.tiers[0].name, run.tiers[1].name);
 }
 
 std::optional<double> hit_ratio(const TierResult& tier) {

@@ -49,7 +49,6 @@ double longest_pressure(const RunResult& run, double usage);
 
 /// The link that loads into HBM from the tier below; nullptr: none.
 const LinkResult* load_link(const RunResult& run);
-const LinkResult* store_link(const RunResult& run);
 /// Found by asked; nothing where nobody asked.
 std::optional<double> hit_ratio(const TierResult& tier);
 /// What the engine's counters of the tiers below come to: before vLLM #30522 (0.16) they count all

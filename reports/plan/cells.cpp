@@ -13,8 +13,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
-
 std::pair<int, double> nearness(const PlanPoint& point) {
   switch (point.verdict) {
     case CellVerdict::kMet:
@@ -88,7 +86,7 @@ int spoken_of(const PlanResult& plan) {
 }
 
 std::string memory_text(double bytes) {
-  const double gib = bytes / kGib;
+  const double gib = bytes / kGiB;
   if (gib != std::floor(gib) || gib < 1) return format_bytes(bytes);
   return format_count(static_cast<std::uint64_t>(gib)) + " GiB";
 }

@@ -1,4 +1,5 @@
 #include "reports/plan/falsifiers.hpp"
+#include "reports/plan/cells.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/cells.hpp"
 #include "sim/busiest_link.hpp"
 
 namespace spillway {
@@ -27,8 +29,7 @@ class Falsifiers {
         engine_(object_at(object_at(provenance.inputs, "configuration"), "engine")) {}
 
   Table table() {
-    out_.title = fmt::format("The plan for {} is wrong if",
-                             point_.name.empty() ? point_.capacity : point_.name);
+    out_.title = fmt::format("The plan for {} is wrong if", name_of_cell(point_));
     out_.header = {"measured", "the plan says", "it is wrong if", "then look at"};
     add_targets();
     add_blocks();

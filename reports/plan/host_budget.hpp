@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/format.hpp"
 #include "reports/provenance.hpp"
 #include "sim/plan_result.hpp"
 
@@ -12,12 +13,10 @@ namespace spillway {
 
 /// What is not measured here. None of these is from a specification: they are places to start
 /// from, and the report says so beside each.
-inline constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 inline constexpr double kSystemBytes =
-    8 * kGibibyte;  ///< operating system, container runtime, monitoring
-inline constexpr double kEngineBytes =
-    4 * kGibibyte;  ///< server and scheduler processes of one engine
-inline constexpr double kRankBytes = 4 * kGibibyte;  ///< one worker process with its CUDA context
+    8 * kGiB;  ///< operating system, container runtime, monitoring
+inline constexpr double kEngineBytes = 4 * kGiB;  ///< server and scheduler processes of one engine
+inline constexpr double kRankBytes = 4 * kGiB;    ///< one worker process with its CUDA context
 inline constexpr double kSpareShare = 0.10;  ///< of the sum, so that nothing is killed for a peak
 /// Linux starts to write dirty pages back at this share of available memory
 /// (vm.dirty_background_ratio, Documentation/admin-guide/sysctl/vm.rst).

@@ -17,7 +17,6 @@ namespace {
 constexpr double kMinute = 60;
 constexpr double kHour = 3600;
 constexpr double kDay = 86400;
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr std::size_t kMostRows = 31;  // of a heatmap, so that it fits a page
 
 Chart chart_of(std::string title, std::string x_label, std::string y_label) {

@@ -19,7 +19,4 @@ namespace spillway {
 EngineFlags flags_of(const Scenario& scenario, const Capacity& capacity,
                      const EnginePreset& release);
 
-/// `text` as one word of a POSIX shell.
-std::string shell_word(std::string_view text);
-
 }  // namespace spillway

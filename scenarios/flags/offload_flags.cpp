@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "reports/shell_word.hpp"
 #include "scenarios/flags/engine_flags.hpp"
 #include "sim/error.hpp"
 

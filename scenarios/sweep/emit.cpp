@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reports/shell_word.hpp"
 #include "scenarios/sweep/program.hpp"
 #include "scenarios/sweep/slurm_sweep.hpp"
 #include "sim/error.hpp"

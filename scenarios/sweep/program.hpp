@@ -24,7 +24,4 @@ std::string find_program(const std::string& name);
 /// The file of this program.
 std::string own_program();
 
-/// One word of a POSIX shell.
-std::string shell_quoted(std::string_view text);
-
 }  // namespace spillway

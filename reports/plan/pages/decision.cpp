@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/judgement_json.hpp"
 #include "reports/plan/pages/decision_facts.hpp"
@@ -16,8 +17,6 @@
 namespace spillway {
 
 namespace {
-
-constexpr double kGib = 1024.0 * 1024 * 1024;
 
 /// What is needed, what is advised and what is there, one under the other.
 class SizeChart {
@@ -55,7 +54,7 @@ class SizeChart {
  private:
   void stack(const char* name, double bytes) {
     said_.push_back({name, bytes * engines_});
-    out_.stacks.push_back({name, {bytes * engines_ / kGib}});
+    out_.stacks.push_back({name, {bytes * engines_ / kGiB}});
   }
   void stack(const char* name, const PlanPoint& point) {
     if (!point.unbounded) stack(name, static_cast<double>(point.capacity_bytes));
@@ -87,7 +86,7 @@ class SizeChart {
     said_.push_back({"the host's memory", installed_.host_bytes});
     out_.stacks.push_back(
         {"host memory",
-         {pools / kGib, installed_.reserved_bytes / kGib, std::max(0.0, left) / kGib}});
+         {pools / kGiB, installed_.reserved_bytes / kGiB, std::max(0.0, left) / kGiB}});
     if (left < 0) overflow_ = -left;
   }
 

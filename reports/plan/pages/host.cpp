@@ -12,11 +12,11 @@ namespace spillway {
 namespace {
 
 /// One registration of so much fails, and each GB of it takes so long (vLLM pull request 51081).
-constexpr double kMostRegistered = 512 * kGibibyte;
+constexpr double kMostRegistered = 512 * kGiB;
 constexpr double kSecondsPerGB = 0.1;
 
 double gib(double bytes) {
-  return bytes / kGibibyte;
+  return bytes / kGiB;
 }
 
 Table lines_table(const HostBudget& budget) {

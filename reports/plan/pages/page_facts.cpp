@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "reports/format.hpp"
+#include "reports/shell_word.hpp"
 
 namespace spillway {
 
@@ -39,18 +40,6 @@ std::optional<double> bytes_of(const json& capacity) {
   return static_cast<double>(bytes);
 }
 
-/// A path as one word of a shell's command.
-std::string shell_word(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:=@%+,").find(c) != std::string_view::npos;
-  });
-  if (plain) return text;
-  std::string out = "'";
-  for (const char c : printable(text)) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 }  // namespace
 
 Installed installed_of(const Provenance& provenance, const std::string& tier) {
@@ -80,7 +69,7 @@ Installed installed_of(const Provenance& provenance, const std::string& tier) {
 std::string scenario_word(const Provenance& provenance) {
   const json& path = at(provenance.inputs, {"scenario", "path"});
   if (!path.is_string() || path.get_ref<const std::string&>().empty()) return "SCENARIO.json";
-  return shell_word(path.get<std::string>());
+  return shell_word(printable(path.get<std::string>()));
 }
 
 }  // namespace spillway

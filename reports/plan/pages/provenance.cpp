@@ -1,14 +1,14 @@
 // Page 12: where every figure comes from.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/glossary.hpp"
+#include "reports/plan/pages/page_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/standing.hpp"
+#include "reports/shell_word.hpp"
 
 namespace spillway {
 
@@ -49,31 +49,19 @@ void write_json(const json& value, std::size_t indent, std::string& out) {
   out += line + "\n" + std::string(indent, ' ') + (object ? "}" : "]");
 }
 
-/// As one word of a POSIX shell.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./=:,+").find(c) != std::string_view::npos;
-  });
-  if (plain) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 /// A line of a command that somebody may paste: nothing in it may end the line.
 bool one_line(const std::string& text) {
   return text.find_first_of("\n\r") == std::string::npos && printable(text) == text;
 }
 
-std::string command(const json& scenario) {
-  const std::string path = text_at(scenario, "path");
-  std::string out = "spillway plan " + quoted(path.empty() ? "SCENARIO.json" : path);
+std::string command(const Provenance& provenance) {
+  const json scenario = object_at(provenance.inputs, "scenario");
+  std::string out = "spillway plan " + scenario_word(provenance);
   const auto set = scenario.find("set");
   if (set == scenario.end() || !set->is_array()) return out;
   for (const json& one : *set) {
     if (!one.is_string() || !one_line(one.get<std::string>())) continue;
-    out += " \\\n  --set " + quoted(one.get<std::string>());
+    out += " \\\n  --set " + shell_word(one.get<std::string>());
   }
   return out;
 }
@@ -103,10 +91,6 @@ Table inputs_table(const Provenance& p) {
   return table;
 }
 
-std::string name_of(const PlanPoint& point) {
-  return point.name.empty() ? point.capacity : point.name;
-}
-
 Table cells_table(const PlanResult& plan) {
   Table table;
   table.title = "All cells: latencies, rates and counts of the workload itself, run once";
@@ -121,7 +105,7 @@ Table cells_table(const PlanResult& plan) {
       table.highlight = static_cast<int>(table.rows.size());
     }
     table.rows.push_back(
-        {name_of(point),
+        {name_of_cell(point),
          standing(plan, point),
          point.reason.empty() ? "-" : point.reason,
          format_count(point.replications),
@@ -155,7 +139,7 @@ Table cell_targets_table(const PlanResult& plan) {
     for (const TargetEstimate& t : point.targets) {
       const auto judged = [&](double x) { return t.share ? format_percent(x) : format_real(x); };
       table.rows.push_back(
-          {name_of(point), t.label(), format_real(t.value),
+          {name_of_cell(point), t.label(), format_real(t.value),
            fmt::format("{} {}", t.at_least ? "at least" : "at most", format_real(t.target)),
            judged(t.x), t.bound ? judged(*t.bound) : "-", judged(t.limit),
            t.backed ? "yes"
@@ -174,12 +158,12 @@ Table tiers_table(const PlanResult& plan) {
   for (const PlanPoint& point : plan.points) {
     for (const TierResult& tier : point.run.tiers) {
       table.rows.push_back(
-          {name_of(point), tier.name,
+          {name_of_cell(point), tier.name,
            tier.unbounded ? "inf" : format_bytes(static_cast<double>(tier.capacity_bytes)),
            format_count(tier.hits), format_count(tier.queries), format_count(tier.evictions), "-"});
     }
     for (const LinkResult& link : point.run.links) {
-      table.rows.push_back({name_of(point), link.name,
+      table.rows.push_back({name_of_cell(point), link.name,
                             fmt::format("{:.1f} GB/s", link.capacity_bytes_per_s / 1e9),
                             format_bytes(static_cast<double>(link.bytes)),
                             format_count(link.transfers), "-", format_percent(link.busy_fraction)});
@@ -199,7 +183,7 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
       "of the results, and the same command gives it again, but for what a budget of time cuts "
       "short.");
   page.tables.push_back(inputs_table(provenance));
-  page.code.push_back({"Run it again", command(object_at(provenance.inputs, "scenario"))});
+  page.code.push_back({"Run it again", command(provenance)});
   Section cells;
   cells.heading = "All figures";
   cells.tables.push_back(cells_table(plan));

@@ -11,14 +11,12 @@ namespace spillway {
 
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
-
 /// None where the step leads to no bound.
 std::optional<double> gib_more(const PlanPoint& from, const PlanPoint& to) {
   if (from.unbounded || to.unbounded || to.capacity_bytes <= from.capacity_bytes) {
     return std::nullopt;
   }
-  return static_cast<double>(to.capacity_bytes - from.capacity_bytes) / kGib;
+  return static_cast<double>(to.capacity_bytes - from.capacity_bytes) / kGiB;
 }
 
 std::string change(const std::string& from, const std::string& to) {

@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/falsifiers.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
@@ -142,9 +143,8 @@ Table range_table(const PlanResult& plan) {
         const double share = static_cast<double>(reach.transfers) /
                              static_cast<double>(std::max<std::uint64_t>(
                                  1, std::max(link.transfers, reach.transfers)));
-        table.rows.push_back({point.name.empty() ? point.capacity : point.name, link.name,
-                              format_count(reach.transfers), format_percent(share),
-                              bytes_range(reach), what});
+        table.rows.push_back({name_of_cell(point), link.name, format_count(reach.transfers),
+                              format_percent(share), bytes_range(reach), what});
       };
       add(link.extrapolated, "the rate at the edge of what was measured");
       add(link.across_step, "a rate between neighbours that differ by more than 2x");

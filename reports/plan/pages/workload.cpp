@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
 void add_chart(Section& section, Chart chart) {
   if (!chart.series.empty() || !chart.cells.empty()) section.charts.push_back(std::move(chart));
 }

@@ -44,16 +44,4 @@ Offer offer_of(const OptionPage& option) {
   return option.kind == nullptr ? Offer::kNothing : option.kind->offer;
 }
 
-std::string single_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
-
 }  // namespace spillway

@@ -26,7 +26,4 @@ std::string fish_completion(const std::vector<CommandPage>& pages);
 std::vector<std::string> offered_words(const OptionPage& option);
 Offer offer_of(const OptionPage& option);
 
-/// In single quotes, as all three shells read them.
-std::string single_quoted(std::string_view text);
-
 }  // namespace spillway

@@ -1,6 +1,7 @@
 // bash: a table of pages, a table of values, and one function that looks things up in them.
 #include <fmt/format.h>
 
+#include "reports/shell_word.hpp"
 #include "scenarios/commands/tree/completion.hpp"
 
 namespace spillway {
@@ -137,8 +138,8 @@ std::string page_case(const CommandPage& page) {
     options.push_back(option.name);
     if (!option.short_name.empty()) options.push_back(option.short_name);
   }
-  return fmt::format("    {}) verbs={} options={} ;;\n", single_quoted(page.path),
-                     single_quoted(joined(verbs)), single_quoted(joined(options)));
+  return fmt::format("    {}) verbs={} options={} ;;\n", shell_quoted(page.path),
+                     shell_quoted(joined(verbs)), shell_quoted(joined(options)));
 }
 
 std::string_view offer_name(Offer offer) {
@@ -164,15 +165,15 @@ std::string value_case(const std::string& path, const OptionPage& option, int& p
   std::string names;
   if (option.positional) {
     names =
-        single_quoted(fmt::format("{} @{}", path, option.many ? "*" : fmt::format("{}", ++place)));
+        shell_quoted(fmt::format("{} @{}", path, option.many ? "*" : fmt::format("{}", ++place)));
   } else {
-    names = single_quoted(path + " " + option.name);
-    if (!option.short_name.empty()) names += "|" + single_quoted(path + " " + option.short_name);
+    names = shell_quoted(path + " " + option.name);
+    if (!option.short_name.empty()) names += "|" + shell_quoted(path + " " + option.short_name);
   }
   std::string out = fmt::format("    {}) offer={}", names, offer_name(offer_of(option)));
   if (option.comma) out += " comma=,";
   if (const auto words = offered_words(option); !words.empty())
-    out += " words=" + single_quoted(joined(words));
+    out += " words=" + shell_quoted(joined(words));
   return out + " ;;\n";
 }
 

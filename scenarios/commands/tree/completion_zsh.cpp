@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/shell_word.hpp"
 #include "scenarios/commands/tree/completion.hpp"
 
 namespace spillway {
@@ -82,13 +83,13 @@ std::string spec_of(const OptionPage& option, int& place) {
           : fmt::format(":{}:{}", escaped(option.positional ? option.name : option.value, ":"),
                         action_of(option));
   if (option.positional) {
-    return single_quoted((option.many ? "*" : fmt::format("{}", ++place)) + value);
+    return shell_quoted((option.many ? "*" : fmt::format("{}", ++place)) + value);
   }
   const std::string help = fmt::format("[{}]", escaped(option.help, "[]:"));
   const std::string many = option.many ? "*" : "";
-  if (option.short_name.empty()) return single_quoted(many + option.name + help + value);
+  if (option.short_name.empty()) return shell_quoted(many + option.name + help + value);
   return fmt::format("'({0} {1})'{{{0},{1}}}{2}", option.short_name, option.name,
-                     single_quoted(help + value));
+                     shell_quoted(help + value));
 }
 
 std::string verb_function(const CommandPage& page) {
@@ -102,7 +103,7 @@ std::string verb_function(const CommandPage& page) {
       " \\\n    '1:verb:->verb' '*::rest:->rest'\n  case $state in\n    verb)\n"
       "      local -a verbs\n      verbs=(\n";
   for (const auto& [name, summary] : page.verbs)
-    out += fmt::format("        {}\n", single_quoted(name + ":" + escaped(summary, ":")));
+    out += fmt::format("        {}\n", shell_quoted(name + ":" + escaped(summary, ":")));
   out += "      )\n      _describe verb verbs\n      ;;\n    rest)\n      case $line[1] in\n";
   for (const auto& [name, summary] : page.verbs) {
     out += fmt::format("        {}) {} ;;\n", name,

@@ -1,5 +1,6 @@
 // Flags of every preset: units, scope, and sizes that come back as they were.
 #include "scenarios/flags/engine_flags.hpp"
+#include "reports/shell_word.hpp"
 
 #include <cstdio>
 #include <cstdlib>

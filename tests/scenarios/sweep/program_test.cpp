@@ -1,5 +1,6 @@
 // Programs run without a shell: words arrive as they are, both streams come back.
 #include "scenarios/sweep/program.hpp"
+#include "reports/shell_word.hpp"
 
 #include "sim/error.hpp"
 #include "tests/support/catch.hpp"

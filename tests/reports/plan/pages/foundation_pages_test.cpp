@@ -11,7 +11,7 @@ using nlohmann::json;
 
 double line(const HostBudget& budget, const std::string& name) {
   for (const HostLine& one : budget.lines) {
-    if (one.name == name) return one.bytes / kGibibyte;
+    if (one.name == name) return one.bytes / kGiB;
   }
   FAIL(name);
   return 0;
@@ -28,8 +28,8 @@ TEST_CASE("a host's budget adds pools, processes and weights of all engines on i
   CHECK(line(budget, "worker processes") == 24);
   CHECK(line(budget, "weights while they are loaded") == 16);
   CHECK(line(budget, "spare") == Approx(0.1 * 108));
-  CHECK(budget.need / kGibibyte == Approx(1.1 * 108));
-  CHECK(budget.installed / kGibibyte == 256);
+  CHECK(budget.need / kGiB == Approx(1.1 * 108));
+  CHECK(budget.installed / kGiB == 256);
 }
 
 TEST_CASE("NUMA nodes share GPUs in turn and add up to the host", "[reports]") {
@@ -100,7 +100,7 @@ TEST_CASE("searched values of the cell replace those of the configuration", "[re
 TEST_CASE("drives show what is written and how long they last", "[reports]") {
   PlanResult plan = told_plan();
   plan.cost.emplace();
-  plan.cost->wear = {{"ssd<b>", 1024.0 * kGibibyte, 0.5, 3.25}, {"other", 5, {}, {}}};
+  plan.cost->wear = {{"ssd<b>", 1024.0 * kGiB, 0.5, 3.25}, {"other", 5, {}, {}}};
   const Section page = host_page(plan, told_provenance());
   const Table* wear = table_of(page, "written to drives");
   REQUIRE(wear != nullptr);
