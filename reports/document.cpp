@@ -76,6 +76,13 @@ json tool_info() {
           {"build", fmt::format("{} {}", SPILLWAY_COMPILER, SPILLWAY_BUILD_TYPE)}};
 }
 
+std::string tool_name(const json& tool) {
+  const std::string build = tool.value("build", "");
+  return fmt::format("{} {}{}", tool.at("name").get<std::string>(),
+                     tool.at("version").get<std::string>(),
+                     build.empty() ? "" : " (" + build + ")");
+}
+
 std::string render_document(const Document& document) {
   require_numbers(document.inputs);
   require_numbers(document.results);

@@ -29,5 +29,7 @@ std::string render_document(const Document& document);
 
 /// Version and build of this tool, as in the document's "tool".
 nlohmann::json tool_info();
+/// The same for people: name, version and build.
+std::string tool_name(const nlohmann::json& tool);
 
 }  // namespace spillway

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "reports/tool_name.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
 

@@ -14,7 +14,6 @@
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"
 #include "reports/section_choice.hpp"
-#include "reports/tool_name.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "reports/validation/validation_report.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
