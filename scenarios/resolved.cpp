@@ -328,7 +328,9 @@ json plan_json(const PlanChoice& plan) {
               {"objective", name_of(plan.objective)},
               {"confidence", plan.confidence},
               {"replications", plan.replications},
-              {"sensitivity", plan.sensitivity}};
+              {"sensitivity", plan.sensitivity},
+              {"stress", plan.stress}};
+  if (plan.growth_per_month) out["growth_per_month"] = *plan.growth_per_month;
   for (const SearchAxis& axis : plan.search) out["search"][axis.key] = axis.values;
   if (plan.max_runs > 0) out["max_runs"] = plan.max_runs;
   if (!plan.round_to.empty()) out["round_to"] = plan.round_to;

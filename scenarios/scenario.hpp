@@ -221,6 +221,9 @@ struct PlanChoice {
   std::string prices;               ///< path of a prices file; empty: none
   std::vector<DemandChoice> demand;
   bool sensitivity = true;
+  bool stress = true;  ///< ask what happens under forecasts, peaks and losses
+  /// Growth of the session rate behind the forecasts; none: the planner's own assumption.
+  std::optional<double> growth_per_month;
   SourceRef where;
 };
 

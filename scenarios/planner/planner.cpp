@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/document.hpp"
 #include "reports/folded_notes.hpp"
 #include "reports/format.hpp"
 #include "scenarios/config/assignments.hpp"
@@ -25,12 +24,11 @@ namespace {
 
 class Planner {
  public:
-  Planner(SearchSpace space, TrialRunner& runner, StressChoice stress, bool other_recordings)
+  Planner(SearchSpace space, TrialRunner& runner, bool other_recordings)
       : space_(std::move(space)),
         choice_(*space_.variants.front().scenario.plan),
         prices_(prices_of(choice_)),
         runner_(runner),
-        stress_(stress),
         other_recordings_(other_recordings) {}
 
   PlanOutcome plan() {
@@ -40,7 +38,7 @@ class Planner {
     result.notes = space_.notes;
     check_budget();
     const std::uint64_t runs = usual_runs();
-    consequence_runs_ = consequence_runs(space_, stress_, runs);
+    consequence_runs_ = consequence_runs(space_, runs);
     runner_.expect(runs + consequence_runs_);
     run_workload_itself();
     if (choice_.replications > 1) {
@@ -54,7 +52,7 @@ class Planner {
           result.recommended_bytes *
           instances_of(space_.cells[static_cast<std::size_t>(result.recommended)].scenario);
     }
-    add_consequences(result, space_, trials_, prices_, stress_, replication(), runner_);
+    add_consequences(result, space_, trials_, prices_, replication(), runner_);
     judge(result, space_, runner_.workload(first()), trials_, replication());
     result.workload = plan_workload(first(), runner_.workload(first()));
     if (result.undecided) result.verdict = undecided_verdict();
@@ -332,7 +330,6 @@ class Planner {
   PlanChoice choice_;
   std::optional<Prices> prices_;
   TrialRunner& runner_;
-  StressChoice stress_;
   bool other_recordings_;
   PlanOutcome out_;
   CellTrials trials_;
@@ -369,12 +366,7 @@ PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
   if (const auto changes = assignments_of(source); !changes.empty()) {
     inputs["scenario"]["set"] = changes;
   }
-  const StressChoice stress = stress_choice(base, source.root());
-  nlohmann::json& asked = inputs["configuration"]["plan"];
-  asked["stress"] = stress.ask;
-  if (stress.growth_per_month) asked["growth_per_month"] = *stress.growth_per_month;
-  inputs["configuration_hash"] = digest_of(inputs["configuration"]);
-  PlanOutcome out = Planner(std::move(space), runner, stress, options.other_recordings).plan();
+  PlanOutcome out = Planner(std::move(space), runner, options.other_recordings).plan();
   out.inputs = std::move(inputs);
   return out;
 }
@@ -391,8 +383,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
   one.front().scenario = scenario;
   SearchSpace space = make_search_space(
       std::move(one), [&](const Scenario&) -> const Workload& { return workload; });
-  const StressChoice stress{scenario.plan->sensitivity, {}};
-  PlanOutcome out = Planner(std::move(space), runner, stress, false).plan();
+  PlanOutcome out = Planner(std::move(space), runner, false).plan();
   out.inputs = scenario_inputs(scenario, workload);
   return out;
 }

@@ -168,9 +168,8 @@ void read_plan(const ObjectReader& top, Scenario& s) {
     out.demand.push_back(std::move(demand));
   }
   out.sensitivity = plan->boolean("sensitivity").value_or(true);
-  // The planner reads these two itself; here they are checked.
-  plan->boolean("stress");
-  plan->number("growth_per_month", 0, 1);
+  out.stress = plan->boolean("stress").value_or(out.sensitivity);
+  out.growth_per_month = plan->number("growth_per_month", 0, 1);
   s.plan = std::move(out);
 }
 

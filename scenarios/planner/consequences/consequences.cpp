@@ -51,13 +51,12 @@ std::vector<Attainments> attainments_of(const CellTrials& trials) {
 class Consequences {
  public:
   Consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
-               const std::optional<Prices>& prices, const StressChoice& stress, TrialRunner& runner)
+               const std::optional<Prices>& prices, TrialRunner& runner)
       : plan_(plan),
         space_(space),
         choice_(*space.variants.front().scenario.plan),
         trials_(trials),
         prices_(prices ? &*prices : nullptr),
-        stress_(stress),
         runner_(runner),
         replicates_(replicates_of(plan, trials)) {
     run_ = runs_of(space.cells[static_cast<std::size_t>(std::max(0, plan.recommended))].scenario);
@@ -70,7 +69,7 @@ class Consequences {
     const std::uint64_t factors = choice_.sensitivity && plan_.recommended >= 0
                                       ? sensitivity_budget(runner_.done() + demands)
                                       : 0;
-    events_ = stress_.ask ? kStressRuns : 0;
+    events_ = choice_.stress ? kStressRuns : 0;
     // The demands are asked before the rest, so what they leave of a budget is the others'.
     runner_.expect(capped(demands + factors + events_));
     if (demands > 0) add_regret();
@@ -183,7 +182,7 @@ class Consequences {
     try {
       plan_.stress =
           find_stress({cells_of(plan_, space_), at, runs_of(scenario), runner_.workload(scenario),
-                       stress_.growth_per_month, left().value_or(0)});
+                       choice_.growth_per_month, left().value_or(0)});
     } catch (const OutOfTime&) {
       plan_.notes.emplace_back(
           "What may happen to the service is left out: the time budget ended amid its runs");
@@ -195,7 +194,6 @@ class Consequences {
   const PlanChoice& choice_;
   const CellTrials& trials_;
   const Prices* prices_;
-  const StressChoice& stress_;
   TrialRunner& runner_;
   std::vector<std::uint32_t> replicates_;
   std::uint64_t events_ = 0;  ///< runs that come last, for the progress
@@ -227,21 +225,20 @@ std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
   return out;
 }
 
-std::uint64_t consequence_runs(const SearchSpace& space, const StressChoice& stress,
-                               std::uint64_t runs) {
+std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs) {
   const PlanChoice& plan = *space.variants.front().scenario.plan;
   const std::uint64_t each = plan.replications > 1 ? kMostReplicates : 1;
   std::uint64_t out = plan.demand.size() * space.cells.size() * each;
   if (plan.sensitivity) out += sensitivity_budget(runs + out);
-  if (stress.ask) out += kStressRuns;
+  if (plan.stress) out += kStressRuns;
   if (plan.max_runs == 0) return out;
   return std::min(out, plan.max_runs - std::min(plan.max_runs, runs));
 }
 
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
-                      const std::optional<Prices>& prices, const StressChoice& stress,
-                      Replication replication, TrialRunner& runner) {
-  Consequences(plan, space, trials, prices, stress, runner).add(replication);
+                      const std::optional<Prices>& prices, Replication replication,
+                      TrialRunner& runner) {
+  Consequences(plan, space, trials, prices, runner).add(replication);
 }
 
 }  // namespace spillway

@@ -8,7 +8,6 @@
 #include "scenarios/planner/cell_trials.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/prices.hpp"
-#include "scenarios/planner/consequences/stress_choice.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "sim/plan_result.hpp"
 
@@ -24,14 +23,13 @@ std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
 
 /// Runs that add_consequences() may make behind `runs` others, for the progress: what it is
 /// allowed, of which it seldom takes all.
-std::uint64_t consequence_runs(const SearchSpace& space, const StressChoice& stress,
-                               std::uint64_t runs);
+std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs);
 
 /// Fills cost, regret, sensitivity, counterfactuals and stress of `plan`, whose cells are judged.
 /// Keeps to plan.max_runs and to the runner's time, and notes what was left out for want of either.
 /// `replication` is how the trials' replicates are related.
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
-                      const std::optional<Prices>& prices, const StressChoice& stress,
-                      Replication replication, TrialRunner& runner);
+                      const std::optional<Prices>& prices, Replication replication,
+                      TrialRunner& runner);
 
 }  // namespace spillway

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "scenarios/planner/consequences/restart_watch.hpp"
-#include "scenarios/planner/consequences/stress_choice.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 
 namespace spillway::test {
@@ -162,19 +161,14 @@ TEST_CASE("a hit ratio that does not come back is told as that", "[scenarios][pl
 }
 
 TEST_CASE("plan.stress follows plan.sensitivity unless it is given", "[scenarios][planner]") {
-  const auto choice = [](const std::vector<std::string>& settings) {
-    JsonSource source = JsonSource::from_text("s.json", joined(reference_lines()));
-    for (const std::string& setting : settings) source.set(setting);
-    return stress_choice(load_scenario(source), source.root());
-  };
-  CHECK_FALSE(choice({}).ask);  // the reference has no sensitivity
-  CHECK(choice({"plan.sensitivity=true"}).ask);
-  CHECK(choice({"plan.stress=true"}).ask);
-  CHECK_FALSE(choice({"plan.sensitivity=true", "plan.stress=false"}).ask);
-  CHECK(choice({"plan.growth_per_month=0.02"}).growth_per_month == 0.02);
-  CHECK_FALSE(choice({}).growth_per_month);
-  CHECK_THROWS_AS(choice({"plan.growth_per_month=-0.1"}), InputError);
-  CHECK_THROWS_AS(choice({"plan.stress=7"}), InputError);
+  CHECK_FALSE(reference_with({}).plan->stress);  // the reference has no sensitivity
+  CHECK(reference_with({"plan.sensitivity=true"}).plan->stress);
+  CHECK(reference_with({"plan.stress=true"}).plan->stress);
+  CHECK_FALSE(reference_with({"plan.sensitivity=true", "plan.stress=false"}).plan->stress);
+  CHECK(reference_with({"plan.growth_per_month=0.02"}).plan->growth_per_month == 0.02);
+  CHECK_FALSE(reference_with({}).plan->growth_per_month);
+  CHECK_THROWS_AS(reference_with({"plan.growth_per_month=-0.1"}), InputError);
+  CHECK_THROWS_AS(reference_with({"plan.stress=7"}), InputError);
 }
 
 }  // namespace
