@@ -1,6 +1,7 @@
 #include "reports/validation/validation_tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -329,9 +330,7 @@ std::vector<std::string> broken(const json& c, const char* flag) {
 }
 
 std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : between) + part;
-  return out;
+  return fmt::format("{}", fmt::join(parts, between));
 }
 
 std::size_t count_with(const json& c, const char* limit) {
