@@ -5,16 +5,11 @@
 
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/verify.hpp"
+#include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/hardware.hpp"
 
 namespace spillway {
-
-namespace {
-
-constexpr int kDoesNotHold = 99;
-
-}  // namespace
 
 int run_calibrate_verify(const std::string& path, CalibrationOptions choices,
                          const CommonOptions& common) {
@@ -53,7 +48,7 @@ int run_calibrate_verify(const std::string& path, CalibrationOptions choices,
   write_document(document, common, "verify");
   print_report(verify_summary(result, options, path), common);
   print_notes(document.warnings, common);
-  return result.holds ? 0 : kDoesNotHold;
+  return result.holds ? 0 : kGateFailed;
 }
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
@@ -21,8 +22,6 @@
 namespace spillway {
 
 namespace {
-
-constexpr int kGateFailed = 99;
 
 struct RunOptions {
   std::string scenario;

@@ -10,6 +10,7 @@
 #include "reports/renderers/renderer.hpp"
 #include "reports/validation/validation_report.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/compute_profile_json.hpp"
@@ -20,8 +21,6 @@ namespace spillway {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kGateFailed = 99;
 
 struct Options {
   std::string target;

@@ -8,6 +8,10 @@
 
 namespace spillway {
 
+void add_campaign_argument(CLI::App& command, std::string& folder) {
+  command.add_option("CAMPAIGN", folder, "Folder made by spillway sweep plan")->required();
+}
+
 nlohmann::json campaign_inputs(const Campaign& campaign) {
   nlohmann::json out = {{"scenario", {{"name", campaign.name}, {"path", campaign.path}}},
                         {"campaign", campaign.id},

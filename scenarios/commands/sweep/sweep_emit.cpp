@@ -113,7 +113,7 @@ void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
       "Text only: nothing is started. The campaign has to lie on a folder that every node sees.\n",
       s->common, nullptr);
   commands.back().run = [s, command] { return emit(*s, *command); };
-  command->add_option("CAMPAIGN", s->campaign, "Folder that sweep plan made")->required();
+  add_campaign_argument(*command, s->campaign);
   command->add_option("--engine", s->engine, "For which scheduler: k8s, parallel or slurm")
       ->required();
   command->add_option("-o,--file", s->file, "File to write (default: standard output)");

@@ -19,8 +19,6 @@ struct Options {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-constexpr std::size_t kMostShown = 40;  ///< cells, on the terminal
-
 std::string figure_text(const CellFigure& figure, double value) {
   if (figure.name.ends_with("_ms")) return format_ms(value);
   return figure.name == "cached_share" ? format_percent(value) : format_real(value);
@@ -53,7 +51,7 @@ Table cell_table(const Campaign& campaign, const std::vector<CellSummary>& cells
     table.header.emplace_back(one.header);
     if (one.interval && intervals) table.header.emplace_back("95% interval");
   }
-  for (std::size_t i = 0; i < std::min(cells.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(cells.size(), kMostCellsShown); ++i) {
     const CellSummary& cell = cells[i];
     std::vector<std::string> row = {campaign.cells[i].name};
     if (slo) row.push_back(cell.verdict.empty() ? "-" : cell.verdict);
@@ -78,8 +76,9 @@ Table cell_table(const Campaign& campaign, const std::vector<CellSummary>& cells
 std::vector<std::string> method_texts(const Campaign& campaign,
                                       const std::vector<CellSummary>& cells) {
   std::vector<std::string> out;
-  if (cells.size() > kMostShown) {
-    out.push_back(fmt::format("The first {} cells; --json and --database have all.", kMostShown));
+  if (cells.size() > kMostCellsShown) {
+    out.push_back(
+        fmt::format("The first {} cells; --json and --database have all.", kMostCellsShown));
   }
   if (campaign.replications == 1) {
     out.emplace_back(
@@ -165,7 +164,7 @@ void add_sweep_merge(CLI::App& sweep, CommandList& commands) {
       "  sqlite3 results.sqlite 'SELECT \"tiers.0.capacity\", avg(p99_ttft_ms) FROM runs GROUP BY "
       "cell'\n",
       o->common, [o] { return run(*o); });
-  command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
+  add_campaign_argument(*command, o->folder);
   command->add_option("-o,--database", o->database, "SQLite database to write");
   command->add_option("--csv", o->csv, "CSV file to write, or - for standard output");
 }

@@ -15,8 +15,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kMostShown = 40;  ///< cells, on the terminal
-
 struct PlanOptions {
   std::string experiment;
   std::string folder;
@@ -95,12 +93,13 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
   Table table;
   table.header = {"cell"};
   for (const auto& [key, value] : campaign.cells.front().values) table.header.push_back(key);
-  for (std::size_t i = 0; i < std::min(campaign.cells.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(campaign.cells.size(), kMostCellsShown); ++i) {
     table.rows.push_back({fmt::format("{}", i)});
     for (const auto& [key, value] : campaign.cells[i].values) table.rows.back().push_back(value);
   }
-  if (campaign.cells.size() > kMostShown) {
-    section.paragraphs.push_back(fmt::format("The first {} cells; --json has all.", kMostShown));
+  if (campaign.cells.size() > kMostCellsShown) {
+    section.paragraphs.push_back(
+        fmt::format("The first {} cells; --json has all.", kMostCellsShown));
   }
   section.tables.push_back(std::move(table));
   report.sections.push_back(std::move(section));

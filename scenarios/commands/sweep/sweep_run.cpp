@@ -135,7 +135,7 @@ void add_sweep_run(CLI::App& sweep, CommandList& commands) {
                                   "every node sees under the same path.\n",
                                   o->common, nullptr);
   commands.back().run = [o, command] { return run(*o, *command); };
-  command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
+  add_campaign_argument(*command, o->folder);
   command->add_option("-j,--jobs", o->jobs, "Worker processes here (default: --threads)")
       ->check(CLI::Range(1U, 4096U));
   command->add_option("--engine", o->engine, "Where the runs are made: local (default) or slurm");

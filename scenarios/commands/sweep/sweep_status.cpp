@@ -13,7 +13,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kMostShown = 40;  ///< cells, on the terminal
 constexpr auto kLook = std::chrono::milliseconds(500);
 
 struct Options {
@@ -38,7 +37,7 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
   const std::uint64_t missing = survey.total() - survey.done();
   Table table;
   table.header = {"cell", "done", "of"};
-  for (std::size_t i = 0; i < campaign.cells.size() && table.rows.size() < kMostShown; ++i) {
+  for (std::size_t i = 0; i < campaign.cells.size() && table.rows.size() < kMostCellsShown; ++i) {
     const std::uint32_t runs = campaign.runs_of(campaign.cells[i]);
     if (missing > 0 && done[i] == runs) continue;
     table.rows.push_back(
@@ -107,7 +106,7 @@ void add_sweep_status(CLI::App& sweep, CommandList& commands) {
                                   "  spillway sweep status camp/ --watch\n"
                                   "  spillway sweep status camp/ --json -\n",
                                   o->common, [o] { return run(*o); });
-  command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
+  add_campaign_argument(*command, o->folder);
   command->add_flag("--watch", o->watch, "Stay until all runs are done");
 }
 

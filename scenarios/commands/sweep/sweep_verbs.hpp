@@ -13,6 +13,8 @@ namespace spillway {
 
 /// Something of the campaign is missing or failed.
 inline constexpr int kPartial = 6;
+/// Cells of a table on the terminal.
+inline constexpr std::size_t kMostCellsShown = 40;
 
 void add_sweep_plan(CLI::App& sweep, CommandList& commands);
 void add_sweep_run(CLI::App& sweep, CommandList& commands);
@@ -21,6 +23,8 @@ void add_sweep_status(CLI::App& sweep, CommandList& commands);
 void add_sweep_merge(CLI::App& sweep, CommandList& commands);
 void add_sweep_emit(CLI::App& sweep, CommandList& commands);
 
+/// Takes the campaign, the folder that `sweep plan` made.
+void add_campaign_argument(CLI::App& command, std::string& folder);
 /// "inputs" of every verb about a campaign.
 nlohmann::json campaign_inputs(const Campaign& campaign);
 /// {"runs", "done", "failed", "missing"}.

@@ -76,7 +76,7 @@ void add_sweep_worker(CLI::App& sweep, CommandList& commands) {
                   "  spillway sweep worker camp/ --shard 1/2\n"
                   "  spillway sweep worker camp/ --shard 2/2 --steal\n",
                   o->common, [o] { return run(*o); });
-  command->add_option("CAMPAIGN", o->folder, "Folder made by spillway sweep plan")->required();
+  add_campaign_argument(*command, o->folder);
   command->add_option("--shard", o->shard, "Which part of how many, e.g. 17/200")->required();
   command->add_flag("--steal", o->steal, "When its shard is done, take others that no worker has");
 }
