@@ -1,0 +1,238 @@
+// Charts of points: lines and scatters, over numbers or names. A kind of chart returns
+// {height, option, stops}. A stop is a place that keys move to: what to show the tooltip of, and
+// its lines of text.
+
+const kinds = {};
+
+const placeName = (data, x) =>
+    data.xNames.length && data.xNames[Math.round(x)] !== undefined
+        ? data.xNames[Math.round(x)] : figure(x);
+
+const isDrawn = (data, s, i) => {
+  const x = s.x[i];
+  const y = s.y[i];
+  return typeof x === 'number' && typeof y === 'number' && (!data.logX || x > 0) &&
+      (!data.logY || y > 0);
+};
+
+const pointLines = (data, name, s, i) => {
+  const unit = data.yLabel ? ' ' + data.yLabel : '';
+  const place = placeName(data, s.x[i]);
+  const label = data.xNames.length ? place : (data.xLabel ? data.xLabel + ': ' : '') + place;
+  const lines = [label, name + ': ' + figure(s.y[i]) + unit];
+  if (s.low && typeof s.low[i] === 'number' && typeof s.high[i] === 'number') {
+    lines.push('from ' + figure(s.low[i]) + ' to ' + figure(s.high[i]));
+  }
+  return lines;
+};
+
+/** Around one series: the area between the ends of its band, in stretches without gaps. */
+const band = (data, s, colour, z) => {
+  const stretches = [];
+  let open = null;
+  s.x.forEach((x, i) => {
+    const whole = isDrawn(data, s, i) && typeof s.low[i] === 'number' &&
+        typeof s.high[i] === 'number' && (!data.logY || s.low[i] > 0);
+    if (!whole) {
+      open = null;
+      return;
+    }
+    if (!open) stretches.push(open = []);
+    open.push(i);
+  });
+  return {
+    type: 'custom', silent: true, z, tooltip: { show: false }, clip: true,
+    data: stretches.map((stretch) => [s.x[stretch[0]], s.y[stretch[0]]]),
+    encode: { x: 0, y: 1 },
+    renderItem: (params, api) => {
+      const stretch = stretches[params.dataIndex];
+      const upper = stretch.map((i) => api.coord([s.x[i], s.high[i]]));
+      const lower = stretch.map((i) => api.coord([s.x[i], s.low[i]])).reverse();
+      return {
+        type: 'polygon',
+        shape: { points: upper.concat(lower) },
+        style: { fill: colour, opacity: 0.17 },
+      };
+    },
+  };
+};
+
+/** Scattered series at the same named place stand side by side. */
+const beside = (data, i) => {
+  const middle = (data.series.length - 1) / 2;
+  const shared = data.kind === 'scatter' && data.xNames.length > 0;
+  return shared ? 0.2 * (i - middle) / (middle + 1) : 0;
+};
+
+/** From one end of each point's interval to the other. */
+const whiskers = (data, s, index, colour) => {
+  const whole = s.x.map((x, i) => i).filter((i) => isDrawn(data, s, i) &&
+      typeof s.low[i] === 'number' && typeof s.high[i] === 'number' &&
+      (!data.logY || s.low[i] > 0));
+  return {
+    type: 'custom', silent: true, z: 2, tooltip: { show: false },
+    data: whole.map((i) => [s.x[i] + beside(data, index), s.y[i]]),
+    encode: { x: 0, y: 1 },
+    renderItem: (params, api) => {
+      const i = whole[params.dataIndex];
+      const [x, low] = api.coord([api.value(0), s.low[i]]);
+      const high = api.coord([api.value(0), s.high[i]])[1];
+      const line = (x1, y1, x2, y2) => (
+        { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: colour, lineWidth: 1.5 } });
+      return {
+        type: 'group',
+        children: [
+          line(x, low, x, high), line(x - 4, low, x + 4, low), line(x - 4, high, x + 4, high),
+        ],
+      };
+    },
+  };
+};
+
+const lineSeries = (data, s, i, name, c) => {
+  const colour = c.series[i % 6];
+  const scatter = data.kind === 'scatter';
+  const drawn = s.x.map((x, k) => isDrawn(data, s, k));
+  const alone = drawn.some((d, k) => d && !drawn[k - 1] && !drawn[k + 1]);
+  return {
+    type: scatter ? 'scatter' : 'line',
+    name,
+    data: s.x.map((x, k) => (drawn[k] ? [x + beside(data, i), s.y[k]] : [x, null])),
+    symbol: symbols[i % 4],
+    symbolSize: scatter ? 8 : 7,
+    symbolKeepAspect: true,
+    showSymbol: data.points || alone,
+    showAllSymbol: true,
+    connectNulls: false,
+    lineStyle: { width: 2, type: dashes[(i + Math.floor(i / 6)) % 6], color: colour },
+    itemStyle: { color: colour, opacity: 1 },
+    emphasis: { disabled: true },
+    z: 3,
+  };
+};
+
+/** A thin region marks a place; names that would meet stand in rows. */
+const regions = (data, c, axis, width) => {
+  const log = (v) => (data.logX ? Math.log10(v) : v);
+  const place = (v) => width * (log(v) - log(axis.min)) / (log(axis.max) - log(axis.min));
+  const ends = [];  // of the names in each row
+  return data.regions
+      .filter((r) => typeof r.from === 'number' && typeof r.to === 'number' &&
+          (!data.logX || (r.from > 0 && r.to > 0)))
+      .sort((a, b) => a.from - b.from)
+      .map((r) => {
+        const name = cut(r.name, 48);
+        const from = place(r.from);
+        const wide = 7 * name.length;
+        const at = Math.max(0, Math.min(from + 5, width - wide));
+        let row = 0;
+        while (ends[row] + 10 > at) ++row;
+        ends[row] = at + wide;
+        const thin = place(r.to) - from < 10;
+        return [
+          {
+            xAxis: r.from,
+            itemStyle: {
+              color: c.soft, opacity: thin ? 0.4 : 0.12, borderColor: c.soft,
+              borderWidth: thin ? 1 : 0,
+            },
+            label: {
+              color: c.soft, align: 'left', position: [at - from, 6 + 14 * row],
+              formatter: () => name,
+            },
+          },
+          { xAxis: r.to },
+        ];
+      });
+};
+
+/** Limits and regions hang on a series without points. */
+const marks = (data, c, axis, width) => ({
+  type: 'line', data: [], silent: true, tooltip: { show: false }, z: 2,
+  markLine: {
+    silent: true, symbol: 'none', animation: false,
+    lineStyle: { color: c.limit, type: [6, 4], width: 1.5 },
+    data: data.limits.filter((l) => typeof l.value === 'number' && (!data.logY || l.value > 0))
+        .map((l) => ({
+          yAxis: l.value,
+          label: {
+            position: 'insideEndTop', color: c.limit, formatter: () => cut(l.name, 48),
+          },
+        })),
+  },
+  markArea: { silent: true, animation: false, data: regions(data, c, axis, width) },
+});
+
+/** The axis over these values, of which a logarithmic one has no place for all. */
+const over = (values, log) => {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const v of values) {
+    if (typeof v !== 'number' || (log && v <= 0)) continue;
+    low = Math.min(low, v);
+    high = Math.max(high, v);
+  }
+  return log ? decades(low, high) : round(low, high);
+};
+
+const namedAxis = (data, c, width) => {
+  const room = (width - 90) / data.xNames.length;
+  const longest = Math.max(...data.xNames.map((name) => name.length));
+  const step = Math.max(1, Math.ceil(Math.min(10 + 7 * longest, 90) / room));
+  const rows = step === 2 ? 2 : 1;  // every other name a row lower, before any is left out
+  const cutName = (v) => cut(data.xNames[v] || '', Math.max(3, Math.floor(room * step / 7)));
+  return {
+    type: 'value', min: -0.5, max: data.xNames.length - 0.5, interval: 1,
+    nameGap: rows === 2 ? 44 : 30,
+    axisTick: { show: false },
+    axisLabel: {
+      color: c.soft, verticalAlign: 'top', lineHeight: 14,
+      customValues: data.xNames.map((name, i) => i).filter((i) => rows === 2 || i % step === 0),
+      formatter: (v) => (rows === 2 && v % 2 === 1 ? '\n' : '') + cutName(v),
+    },
+  };
+};
+
+kinds.lines = (data, c, width) => {
+  const labels = distinct(data.series.map((s) => s.name));
+  const shown = labels.length > 1;
+  const top = shown ? legendHeight(labels, width) : 16;
+  const stops = [];
+  data.series.forEach((s, seriesIndex) => s.x.forEach((x, dataIndex) => {
+    if (!isDrawn(data, s, dataIndex)) return;
+    stops.push({
+      row: seriesIndex, x, seriesIndex, dataIndex,
+      lines: () => pointLines(data, labels[seriesIndex], s, dataIndex),
+    });
+  }));
+  const xs = data.series.flatMap((s) => s.x.filter((x, i) => isDrawn(data, s, i)));
+  const ys = data.series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])])
+      .concat(data.limits.map((l) => l.value));
+  if (data.kind === 'lines' && !data.logY) ys.push(0);
+  const x = data.xNames.length ? namedAxis(data, c, width) : over(xs, data.logX);
+  const y = over(ys, data.logY);
+  x.nameGap = x.nameGap || 30;
+  x.splitLine = { show: false };
+  y.nameGap = 52;
+  const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c));
+  data.series.forEach((s, i) => {
+    if (!s.low || !s.high) return;
+    series.push(data.kind === 'scatter' ? whiskers(data, s, i, c.series[i % 6])
+                                        : band(data, s, c.series[i % 6], 2));
+  });
+  series.push(marks(data, c, x, width - 92));
+  const option = Object.assign(base(c), {
+    grid: { left: 72, right: 20, top, bottom: 20 + x.nameGap },
+    xAxis: axis(c, data.xLabel, x),
+    yAxis: axis(c, data.yLabel, y),
+    series,
+  });
+  // Anywhere near a place of an axis; in a cloud only a point itself.
+  if (data.kind === 'lines' || data.xNames.length) option.tooltip.trigger = 'axis';
+  option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
+  if (shown) option.legend = legend(c, labels);
+  if (shown && data.kind === 'scatter') option.legend.itemWidth = 12;
+  return { height: 250 + top + x.nameGap, option, stops };
+};
+
+kinds.scatter = kinds.lines;
