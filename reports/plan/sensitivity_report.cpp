@@ -6,12 +6,11 @@
 #include <limits>
 
 #include "reports/format.hpp"
+#include "reports/plan/margin_chart.hpp"
 
 namespace spillway {
 
 namespace {
-
-constexpr double kLeastDrawn = -200;  // % of a target: what lies beyond would hide the rest
 
 std::string side(double factor, double margin, bool met) {
   if (factor == 1) return "-";
@@ -36,14 +35,10 @@ double distance(const SensitivityRow& row) {
 }
 
 Chart tornado(const Sensitivity& sensitivity) {
-  Chart chart;
-  chart.title = "Margin of the tightest target, each factor moved alone";
-  chart.x_label = "% of the target; below 0 it is missed (cut off at -200)";
-  chart.kind = ChartKind::kTornado;
-  chart.bars_from = std::max(kLeastDrawn, 100 * sensitivity.margin);
+  Chart chart = margin_chart("Margin of the tightest target, each factor moved alone");
+  chart.bars_from = drawn_margin(sensitivity.margin);
   for (const SensitivityRow& row : sensitivity.rows) {
-    const auto end = [](double margin) { return std::max(kLeastDrawn, 100 * margin); };
-    chart.bars.push_back({row.factor, end(row.margin_low), end(row.margin_high),
+    chart.bars.push_back({row.factor, drawn_margin(row.margin_low), drawn_margin(row.margin_high),
                           fmt::format("x {}", format_real(row.low)),
                           fmt::format("x {}", format_real(row.high))});
   }

@@ -5,13 +5,12 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/cost_report.hpp"
+#include "reports/plan/margin_chart.hpp"
 #include "reports/plan/pages/pages.hpp"
 
 namespace spillway {
 
 namespace {
-
-constexpr double kLeastDrawn = -200;  // % of a target: what lies beyond would hide the rest
 
 const char* words(StressOutcome outcome) {
   switch (outcome) {
@@ -50,15 +49,12 @@ Table grid(const PlanStress& stress) {
 }
 
 Chart margins(const PlanStress& stress) {
-  Chart chart;
-  chart.title = "Margin to the tightest target";
-  chart.x_label = "% of the target; below 0 it is missed (cut off at -200)";
-  chart.kind = ChartKind::kTornado;
+  Chart chart = margin_chart("Margin to the tightest target");
   const StressRow* worst = nullptr;
   std::size_t missed = 0;
   for (const StressRow& row : stress.rows) {
     if (!ran(row)) continue;
-    const double margin = std::max(kLeastDrawn, 100 * row.margin);
+    const double margin = drawn_margin(row.margin);
     chart.bars.push_back({row.name, std::min(0.0, margin), std::max(0.0, margin), "missed", "met"});
     if (row.outcome == StressOutcome::kMissed) ++missed;
     if (worst == nullptr || row.margin < worst->margin) worst = &row;
