@@ -112,7 +112,11 @@ TEST_CASE("targets and plans are repeated", "[scenarios]") {
   CHECK(out["slo"] == json::parse(R"([{"metric": "p99_ttft_ms", "max": 5.0},
                                       {"metric": "goodput", "min": 2.0}])"));
   CHECK(out["plan"] == json::parse(R"({"tier": "dram", "sizes": ["0GiB", "4GiB"],
-    "objective": "least-dram", "confidence": 0.95, "replications": 1, "sensitivity": false})"));
+    "objective": "least-dram", "confidence": 0.95, "replications": 1, "sensitivity": false,
+    "stress": false})"));
+  const json asked = resolved_with({"plan.stress=true", "plan.growth_per_month=0.02"})["plan"];
+  CHECK(asked["stress"] == true);
+  CHECK(asked["growth_per_month"] == 0.02);
 }
 
 TEST_CASE("inputs name the trace by content and the seed", "[scenarios]") {
