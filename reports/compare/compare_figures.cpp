@@ -91,6 +91,13 @@ Fact difference_fact(const CompareResult& result, std::size_t at, const char* la
           detail};
 }
 
+/// Of the first two of whom one is the baseline the other one, which carries the verdict. There is
+/// a ranking.
+std::size_t judged(const CompareResult& result) {
+  const std::size_t first = result.ranking.front();
+  return first == result.baseline && result.ranking.size() > 1 ? result.ranking[1] : first;
+}
+
 /// Neither is best: how far apart the means are, and what would tell.
 void add_undecided(const CompareResult& result, std::size_t other, std::vector<Fact>& out) {
   const ComparedMetric& metric = *metric_of(result.variants[other], result.metric);
@@ -102,7 +109,7 @@ void add_undecided(const CompareResult& result, std::size_t other, std::vector<F
   out.push_back(difference_fact(result, other, "Difference so far, not shown"));
   out.push_back({"Confidence", "Below 95%",
                  fmt::format("p {} over {} replications, {} test{} corrected for together; more "
-                             "replications may tell (--replications)",
+                             "replications may tell",
                              format_real(metric.adjusted_p), result.replications, result.tests,
                              result.tests == 1 ? "" : "s")});
 }
@@ -178,13 +185,18 @@ Chart metrics_chart(const CompareResult& result) {
   return chart;
 }
 
+bool has_best(const CompareResult& result) {
+  if (result.ranking.empty()) return false;
+  const Verdict verdict = metric_of(result.variants[judged(result)], result.metric)->verdict;
+  return verdict != Verdict::kUndecided && verdict != Verdict::kEqual;
+}
+
 std::vector<Fact> answer_facts(const CompareResult& result) {
   if (result.ranking.empty()) return {};
   const std::size_t first = result.ranking.front();
   const ComparedVariant& best = result.variants[first];
   const bool alone = result.ranking.size() < 2;
-  // Of two of whom one is the baseline the other one carries the verdict.
-  const std::size_t other = first == result.baseline && !alone ? result.ranking[1] : first;
+  const std::size_t other = judged(result);
   const ComparedMetric& metric = *metric_of(result.variants[other], result.metric);
   std::vector<Fact> out;
   if (!alone && metric.verdict == Verdict::kUndecided) {

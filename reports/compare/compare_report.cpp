@@ -33,7 +33,8 @@ Table ranking_table(const CompareResult& result) {
       table.rows.back().push_back(metric_text(metric.name, metric.recorded.value_or(0)));
     }
   }
-  table.highlight = 0;
+  // Nobody is marked as the best whom chance may have put there.
+  if (has_best(result)) table.highlight = 0;
   return table;
 }
 

@@ -149,7 +149,7 @@ std::vector<std::string> differences(const json& workload, const OpsFigures& fig
   if (figures.plan != nullptr && figures.plan->confidence) {
     out.push_back(
         "Replicates: the verdict comes from resampled traffic too; this is the trace itself, as "
-        "are the figures below");
+        "are the planned figures");
   }
   return out;
 }

@@ -80,6 +80,7 @@ TEST_CASE("what is not told from chance is undecided, whoever has the better mea
         baseline_first ? std::vector<std::size_t>{0, 1, 2} : std::vector<std::size_t>{1, 0, 2};
     const std::vector<Fact> facts = answer_facts(result);
     CHECK(fact(facts, "Best").value == "Undecided");
+    CHECK_FALSE(has_best(result));
     CHECK_THAT(fact(facts, "Best").detail, ContainsSubstring("arc and lru are not told apart"));
     CHECK_THAT(fact(facts, "Difference so far, not shown").detail,
                ContainsSubstring("its 95% interval by itself: -25.0 ms to -15.0 ms"));
@@ -101,6 +102,7 @@ TEST_CASE("the ranking of a comparison fits a page, other figures stand below it
   const Section answer = compare_report(result, sample_provenance()).sections.front();
   REQUIRE(answer.tables.size() == 2);
   CHECK(answer.tables[0].header.size() == 7);
+  CHECK(answer.tables[0].highlight == 0);
   CHECK(answer.tables[1].header.back() == "rejected");
   CHECK(answer.tables[1].rows[0][0] == "arc");
 }
