@@ -158,6 +158,9 @@ std::string reason_of(const ComparedMetric& metric, std::vector<MovedQuantity>& 
   const std::string head = !metric.difference.any
                                ? fmt::format("{} is the same", metric.name)
                                : fmt::format("{} is {} {}", metric.name, change, way);
+  if (!metric.difference.any && !parts.empty()) {
+    return fmt::format("{}; what did move: {}", head, fmt::join(parts, ", "));
+  }
   if (parts.empty()) return head + "; no source, transfer or stall moved with it";
   return fmt::format("{}; that goes with {}", head, fmt::join(parts, ", "));
 }
