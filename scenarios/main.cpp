@@ -44,6 +44,9 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return fail(Fault::kUsage, spillway::parse_message(app, error, words));
   }
+  if (const std::string taken = spillway::option_for_value(app, words); !taken.empty()) {
+    return fail(Fault::kUsage, taken);
+  }
   try {
     for (const spillway::Command& command : commands) {
       if (command.app->parsed()) return command.run();

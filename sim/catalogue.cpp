@@ -38,7 +38,10 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < least) {
+    // Of two equally near the one whose end was left off: "L40" is L40S sooner than L4.
+    const bool begins = distance == least && !best.empty() && !best.starts_with(name) &&
+                        candidate.starts_with(name);
+    if (distance < least || begins) {
       least = distance;
       best = candidate;
     }

@@ -54,7 +54,9 @@ const Row& find_by_suffix(std::span<const Row> rows, std::span<const Alias> alia
   }
   std::vector<std::string_view> known = names_of(rows);
   for (const Alias& alias : aliases) known.push_back(alias.alias);
-  throw InputError(Fault::kUsage, where, unknown_name(kind, name, known));
+  throw InputError(
+      Fault::kUsage, where,
+      fmt::format("{} (spillway list {}s)", unknown_name(kind, name, known), folded(kind)));
 }
 
 }  // namespace spillway

@@ -80,12 +80,38 @@ Fact difference_fact(const CompareResult& result, std::size_t at, const char* la
       fmt::format("{} {} against {}", result.metric, metric_text(metric.name, metric.mean),
                   metric_text(metric.name, metric.mean - metric.difference.mean));
   if (metric.difference.interval) {
-    detail += fmt::format("; the difference is {} with 95% confidence", interval_text(metric));
+    const std::string interval = interval_text(metric);
+    detail += metric.verdict == Verdict::kUndecided
+                  ? "; its 95% interval by itself: " + interval
+                  : "; the difference is " + interval + " with 95% confidence";
   }
   return {label,
           change == "-" ? signed_metric(metric.name, metric.difference.mean)
                         : change + " " + result.metric,
           detail};
+}
+
+/// Of the first two of whom one is the baseline the other one, which carries the verdict. There is
+/// a ranking.
+std::size_t judged(const CompareResult& result) {
+  const std::size_t first = result.ranking.front();
+  return first == result.baseline && result.ranking.size() > 1 ? result.ranking[1] : first;
+}
+
+/// Neither is best: how far apart the means are, and what would tell.
+void add_undecided(const CompareResult& result, std::size_t other, std::vector<Fact>& out) {
+  const ComparedMetric& metric = *metric_of(result.variants[other], result.metric);
+  out.push_back({"Best", "Undecided",
+                 fmt::format("{} has the better mean {}, but {} and {} are not told apart: the "
+                             "difference may be chance",
+                             result.variants[result.ranking.front()].name, result.metric,
+                             result.variants[other].name, result.variants[result.baseline].name)});
+  out.push_back(difference_fact(result, other, "Difference so far, not shown"));
+  out.push_back({"Confidence", "Below 95%",
+                 fmt::format("p {} over {} replications, {} test{} corrected for together; more "
+                             "replications may tell",
+                             format_real(metric.adjusted_p), result.replications, result.tests,
+                             result.tests == 1 ? "" : "s")});
 }
 
 }  // namespace
@@ -159,26 +185,40 @@ Chart metrics_chart(const CompareResult& result) {
   return chart;
 }
 
+bool has_best(const CompareResult& result) {
+  if (result.ranking.empty()) return false;
+  const Verdict verdict = metric_of(result.variants[judged(result)], result.metric)->verdict;
+  return verdict != Verdict::kUndecided && verdict != Verdict::kEqual;
+}
+
 std::vector<Fact> answer_facts(const CompareResult& result) {
   if (result.ranking.empty()) return {};
   const std::size_t first = result.ranking.front();
   const ComparedVariant& best = result.variants[first];
-  const std::string& baseline = result.variants[result.baseline].name;
+  const bool alone = result.ranking.size() < 2;
+  const std::size_t other = judged(result);
+  const ComparedMetric& metric = *metric_of(result.variants[other], result.metric);
   std::vector<Fact> out;
-  if (first == result.baseline) {
+  if (!alone && metric.verdict == Verdict::kUndecided) {
+    add_undecided(result, other, out);
+    return out;
+  }
+  if (!alone && metric.verdict == Verdict::kEqual) {
+    out.push_back(
+        {"Best", "No difference",
+         fmt::format("{} is the same in every replicate of {} and {}", result.metric,
+                     result.variants[other].name, result.variants[result.baseline].name)});
+  } else if (first == result.baseline) {
     out.push_back({"Best", best.name, "the baseline: no variant has a better " + result.metric});
-    if (result.ranking.size() > 1) {
-      const std::size_t next = result.ranking[1];
-      out.push_back({"Next", result.variants[next].name,
-                     verdict_words(metric_of(result.variants[next], result.metric)->verdict)});
-      out.push_back(difference_fact(result, next, "By"));
+    if (!alone) {
+      out.push_back({"Next", result.variants[other].name, verdict_words(metric.verdict)});
+      out.push_back(difference_fact(result, other, "By"));
     }
   } else {
     out.push_back({"Best", best.name,
-                   fmt::format("against {}: {}", baseline,
-                               verdict_words(metric_of(best, result.metric)->verdict))});
+                   fmt::format("against {}: {}", result.variants[result.baseline].name,
+                               verdict_words(metric.verdict))});
     out.push_back(difference_fact(result, first, "By"));
-    if (!best.reason.empty()) out.push_back({"Goes with", best.reason, ""});
   }
   if (result.tests == 0) {
     out.push_back({"Confidence",
@@ -186,9 +226,8 @@ std::vector<Fact> answer_facts(const CompareResult& result) {
                                result.replications == 1 ? "" : "s"),
                    fmt::format("intervals take {} or more (--replications)", kLeastReplications)});
   } else {
-    out.push_back(
-        {"Confidence", fmt::format("95% over {} replications", result.replications),
-         fmt::format("{} tests corrected for together; {}", result.tests, result.replicates)});
+    out.push_back({"Confidence", fmt::format("95% over {} replications", result.replications),
+                   fmt::format("{} tests corrected for together", result.tests)});
   }
   return out;
 }

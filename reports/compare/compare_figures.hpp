@@ -26,6 +26,10 @@ Chart difference_chart(const CompareResult& result);
 /// Every metric in percent of the baseline's, so that they can stand side by side.
 Chart metrics_chart(const CompareResult& result);
 
+/// Whether the first of the ranking is told from the baseline, or the baseline, where that is the
+/// first, from the second; so too where too few replications were made to test anything.
+bool has_best(const CompareResult& result);
+
 /// Which variant is best, by how much, and how sure that is.
 std::vector<Fact> answer_facts(const CompareResult& result);
 

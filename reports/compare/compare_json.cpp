@@ -1,7 +1,11 @@
 #include "reports/compare/compare_json.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+
+#include "reports/document_fault.hpp"
 
 namespace spillway {
 
@@ -147,16 +151,20 @@ CompareResult compare_from_json(const json& j) {
   }
   const json& names = j.at("metrics");
   if (std::find(names.begin(), names.end(), j.at("metric")) == names.end()) {
-    names.at(names.size());  // ranked by none of them: throws
+    document_fault(fmt::format("results.metric: expected one of results.metrics, found \"{}\"",
+                               out.metric.substr(0, 40)));
   }
-  const auto index_of = [&](const json& name) -> std::size_t {
+  const auto index_of = [&](const json& name, const std::string& field) -> std::size_t {
     for (std::size_t i = 0; i < out.variants.size(); ++i) {
       if (out.variants[i].name == name) return i;
     }
-    return j.at("variants").at(out.variants.size()).size();  // no such variant: throws
+    document_fault(fmt::format("{}: expected the name of one of {} variants, found {}", field,
+                               out.variants.size(), name.dump(-1, ' ', true).substr(0, 40)));
   };
-  out.baseline = index_of(j.at("baseline"));
-  for (const json& name : j.at("ranking")) out.ranking.push_back(index_of(name));
+  out.baseline = index_of(j.at("baseline"), "results.baseline");
+  for (const json& name : j.at("ranking")) {
+    out.ranking.push_back(index_of(name, fmt::format("results.ranking.{}", out.ranking.size())));
+  }
   return out;
 }
 

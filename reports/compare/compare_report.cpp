@@ -21,17 +21,6 @@ Table ranking_table(const CompareResult& result) {
   const bool recorded = metric_of(result.variants.front(), result.metric)->recorded.has_value();
   table.header = {"variant", result.metric, "difference", "change", "95% interval", "verdict"};
   if (recorded) table.header.emplace_back("on the recording");
-  std::vector<std::string_view> beside = {"median_ttft_ms", "p99_tpot_ms", "cached_share",
-                                          "preemptions"};
-  const bool rejects = std::any_of(
-      result.variants.begin(), result.variants.end(), [](const ComparedVariant& variant) {
-        const ComparedMetric* rejected = metric_of(variant, "rejected");
-        return rejected != nullptr && rejected->mean > 0;
-      });
-  if (rejects) beside.emplace_back("rejected");
-  for (const std::string_view name : beside) {
-    if (name != result.metric) table.header.emplace_back(name);
-  }
   for (const std::size_t at : result.ranking) {
     const ComparedVariant& variant = result.variants[at];
     const ComparedMetric& metric = *metric_of(variant, result.metric);
@@ -43,14 +32,35 @@ Table ranking_table(const CompareResult& result) {
     if (recorded) {
       table.rows.back().push_back(metric_text(metric.name, metric.recorded.value_or(0)));
     }
-    for (const std::string_view name : beside) {
-      const ComparedMetric* other = metric_of(variant, name);
-      if (name != result.metric) {
-        table.rows.back().push_back(other == nullptr ? "-" : metric_text(other->name, other->mean));
-      }
+  }
+  // Nobody is marked as the best whom chance may have put there.
+  if (has_best(result)) table.highlight = 0;
+  return table;
+}
+
+/// Other figures of the same variants, so that a rank is not bought unseen.
+Table beside_table(const CompareResult& result) {
+  Table table;
+  table.title = "Means of other figures, in the same order";
+  table.header = {"variant"};
+  std::vector<std::string_view> names = {"median_ttft_ms", "p99_tpot_ms", "cached_share",
+                                         "preemptions"};
+  const bool rejects = std::any_of(
+      result.variants.begin(), result.variants.end(), [](const ComparedVariant& variant) {
+        const ComparedMetric* rejected = metric_of(variant, "rejected");
+        return rejected != nullptr && rejected->mean > 0;
+      });
+  if (rejects) names.emplace_back("rejected");
+  std::erase(names, result.metric);
+  for (const std::string_view name : names) table.header.emplace_back(name);
+  for (const std::size_t at : result.ranking) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row.push_back(result.variants[at].name);
+    for (const std::string_view name : names) {
+      const ComparedMetric* other = metric_of(result.variants[at], name);
+      row.push_back(other == nullptr ? "-" : metric_text(other->name, other->mean));
     }
   }
-  table.highlight = 0;
   return table;
 }
 
@@ -94,18 +104,21 @@ std::string pairing_text(const CompareResult& result) {
       result.metric, range);
 }
 
-Section decision(const CompareResult& result) {
-  Section section;
-  section.paragraphs.push_back(method_text(result));
-  section.tables.push_back(ranking_table(result));
-  return section;
-}
-
 void add_reasons(const CompareResult& result, Section& section) {
   for (const std::size_t at : result.ranking) {
     const ComparedVariant& variant = result.variants[at];
     if (at == result.baseline) continue;
     section.paragraphs.push_back(fmt::format("{}: {}.", variant.name, variant.reason));
+  }
+}
+
+/// In one sentence what the best variant's rank goes with, or the second's behind the baseline.
+void add_best_reason(const CompareResult& result, Section& section) {
+  for (const std::size_t at : result.ranking) {
+    const ComparedVariant& variant = result.variants[at];
+    if (at == result.baseline) continue;
+    section.paragraphs.push_back(fmt::format("{}: {}.", variant.name, variant.reason));
+    return;
   }
 }
 
@@ -192,7 +205,9 @@ std::string quantity_text(MovedQuantity::Unit unit, double value) {
 Report compare_summary(const CompareResult& result, const std::string& scenario) {
   Report report;
   report.title = result.verdict;
-  Section section = decision(result);
+  Section section;
+  section.paragraphs.push_back(method_text(result));
+  section.tables = {ranking_table(result), beside_table(result)};
   section.tables.front().title = fmt::format("{}. {}", scenario, section.tables.front().title);
   add_reasons(result, section);
   report.sections.push_back(std::move(section));
@@ -203,12 +218,17 @@ Report compare_report(const CompareResult& result, const Provenance& provenance)
   Report report;
   report.title = "Compare: " + provenance.scenario;
   report.subtitle = result.verdict;
-  Section first = decision(result);
+  Section first;
   first.id = "answer";
   first.heading = "Answer";
   first.facts = answer_facts(result);
+  add_best_reason(result, first);
+  first.tables = {ranking_table(result), beside_table(result)};
+  Section& how = first.parts.emplace_back();
+  how.heading = "How that was found";
+  how.paragraphs.push_back(method_text(result));
   const std::string pairing = pairing_text(result);
-  if (!pairing.empty()) first.paragraphs.push_back(pairing);
+  if (!pairing.empty()) how.paragraphs.push_back(pairing);
   if (result.ranking.size() > 1) first.charts.push_back(difference_chart(result));
   Section setup = setup_section(provenance);
   setup.id = "setup";

@@ -6,13 +6,16 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
+#include "reports/ops/trace_replay.hpp"
+#include "reports/shell_word.hpp"
 
 namespace spillway {
 
 namespace {
 
 // Options as in docs.vllm.ai: en/v0.11.2/cli/bench/serve (0.10 to 0.14 have them alike), and in
-// ai-dynamo/aiperf: docs/tutorials/goodput.md, docs/benchmark-modes/trace-replay.md.
+// ai-dynamo/aiperf: docs/tutorials/goodput.md.
 constexpr EngineVersion kBench{0, 10};
 
 struct GoodputName {
@@ -72,16 +75,14 @@ Reuse reuse_of(const RunResult& run, std::uint64_t sent) {
   return out;
 }
 
-std::string load(const RunResult& run, const Provenance& provenance) {
-  const nlohmann::json inputs =
-      provenance.inputs.is_object() ? provenance.inputs : nlohmann::json::object();
-  const nlohmann::json workload = inputs.value("configuration", nlohmann::json::object())
-                                      .value("workload", nlohmann::json::object());
-  if (workload.value("arrival", "") == "closed-loop") {
+std::string load(const OpsFigures& figures, const Provenance& provenance) {
+  const nlohmann::json workload = planned_workload(figures, provenance);
+  if (text_at(workload, "arrival") == "closed-loop") {
+    const std::string clients = text_at(workload, "concurrency");
     return fmt::format("--request-rate inf --max-concurrency {}",
-                       workload.value("concurrency", std::uint64_t{1}));
+                       clients.empty() ? "1" : shell_word(clients));
   }
-  return fmt::format("--request-rate {:.4g}", run.request_throughput);
+  return fmt::format("--request-rate {:.4g}", figures.run->request_throughput);
 }
 
 }  // namespace
@@ -103,24 +104,16 @@ std::optional<CodeBlock> bench_command(const OpsFigures& figures, const Provenan
       "  --prefix-repetition-prefix-len {} --prefix-repetition-suffix-len {} \\\n"
       "  --prefix-repetition-num-prefixes {} --prefix-repetition-output-len {} \\\n",
       reuse.prefix_tokens, reuse.suffix_tokens, reuse.prefixes, output);
-  text +=
-      fmt::format("  --num-prompts {} {} --ignore-eos --seed 1 \\\n", sent, load(run, provenance));
+  text += fmt::format("  --num-prompts {} {} --ignore-eos --seed 1 \\\n", sent,
+                      load(figures, provenance));
   const std::string targets = goodput(run, &GoodputName::bench);
   if (!targets.empty()) text += fmt::format("  --goodput {} \\\n", targets);
   text += "  --percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 50,95,99 --save-result\n";
   return CodeBlock{"The planned rate, lengths and share of reused prompt", text};
 }
 
-CodeBlock replay_command(const OpsFigures& figures) {
-  std::string text =
-      "spillway trace convert \"$TRACE\" replay.jsonl\n"
-      "aiperf profile -m \"$MODEL\" --url http://127.0.0.1:8000 --endpoint-type chat --streaming "
-      "\\\n"
-      "  --input-file replay.jsonl --custom-dataset-type mooncake_trace --fixed-schedule";
-  const std::string targets =
-      figures.run == nullptr ? std::string() : goodput(*figures.run, &GoodputName::aiperf);
-  if (!targets.empty()) text += fmt::format(" \\\n  --goodput \"{}\"", targets);
-  return {"The planned trace itself, request by request, by AIPerf", text + "\n"};
+std::string aiperf_goodput(const RunResult& run) {
+  return goodput(run, &GoodputName::aiperf);
 }
 
 }  // namespace spillway

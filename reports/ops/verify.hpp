@@ -12,7 +12,7 @@ namespace spillway {
 /// `vllm bench serve` with the planned rate, lengths and share of reused prompt; nothing for
 /// releases without it.
 std::optional<CodeBlock> bench_command(const OpsFigures& figures, const Provenance& provenance);
-/// The trace itself, replayed by AIPerf.
-CodeBlock replay_command(const OpsFigures& figures);
+/// The run's latency targets as AIPerf's --goodput takes them; empty: none.
+std::string aiperf_goodput(const RunResult& run);
 
 }  // namespace spillway

@@ -1,5 +1,9 @@
 #include "reports/plan/cost_json.hpp"
 
+#include <fmt/format.h>
+
+#include "reports/document_fault.hpp"
+
 namespace spillway {
 
 namespace {
@@ -118,6 +122,12 @@ PlanRegret regret_from_json(const json& j) {
   for (const json& r : j.at("rows")) {
     RegretRow row{r.at("point"), {}, r.at("worst"), r.at("missed")};
     for (const json& one : r.at("by_demand")) row.by_demand.push_back(number_in(one, "regret"));
+    if (row.by_demand.size() != regret.demands.size()) {
+      document_fault(
+          fmt::format("results.regret.rows.{}.by_demand: expected {} entries, one for "
+                      "each of demands, found {}",
+                      regret.rows.size(), regret.demands.size(), row.by_demand.size()));
+    }
     regret.rows.push_back(std::move(row));
   }
   regret.says = j.at("says");

@@ -1,7 +1,10 @@
 #include "reports/plan/plan_json.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "reports/document_fault.hpp"
 #include "reports/plan/confidence_json.hpp"
 #include "reports/plan/cost_json.hpp"
 #include "reports/plan/judgement_json.hpp"
@@ -34,6 +37,34 @@ void add_recommendation(const PlanResult& plan, json& out) {
       point.unbounded ? json("inf") : json(plan.recommended_total_bytes);
   out["recommended_values"] = json::object();
   for (const auto& [key, value] : point.values) out["recommended_values"][key] = value;
+}
+
+/// Every index of a cell that the document holds, before anything is looked up by it: somebody may
+/// have edited the file.
+void check_indices(const json& j) {
+  const json& points = j.at("points");
+  const std::size_t cells = points.size();
+  const auto check = [&](const json& value, const std::string& field) {
+    check_index(value, "results." + field, cells, "cells (points)");
+  };
+  for (const auto& [name, member] : kNamed) {
+    const std::string key = std::string(name) + "_index";
+    if (j.contains(key)) check(j.at(key), key);
+  }
+  for (std::size_t i = 0; i < cells; ++i) {
+    if (!points.at(i).contains("difference")) continue;
+    check(points.at(i).at("difference").at("to_index"),
+          fmt::format("points.{}.difference.to_index", i));
+  }
+  const auto check_rows = [&](const char* part, const char* list) {
+    if (!j.contains(part)) return;
+    const json& rows = j.at(part).at(list);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      check(rows.at(i).at("point"), fmt::format("{}.{}.{}.point", part, list, i));
+    }
+  };
+  check_rows("cost", "cells");
+  check_rows("regret", "rows");
 }
 
 }  // namespace
@@ -79,6 +110,7 @@ json to_json(const PlanResult& plan) {
 
 PlanResult plan_from_json(const json& j) {
   PlanResult plan;
+  check_indices(j);
   plan.tier = j.at("tier");
   plan.objective = j.at("objective");
   for (const json& point : j.at("points")) plan.points.push_back(point_from_json(point));
@@ -86,7 +118,6 @@ PlanResult plan_from_json(const json& j) {
     const auto index = j.find(std::string(name) + "_index");
     if (index == j.end()) continue;
     plan.*member = *index;
-    plan.points.at(static_cast<std::size_t>(plan.*member));
   }
   if (plan.recommended >= 0) {
     plan.recommended_size = j.at("recommended_size");

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "reports/document_fault.hpp"
 #include "reports/plan/confidence_json.hpp"
 #include "reports/run/run_json.hpp"
 
@@ -19,7 +20,7 @@ constexpr std::array<std::string_view, 5> kVerdicts = {"met", "missed", "looks-m
 CellVerdict verdict_of(const std::string& name) {
   const auto at = std::find(kVerdicts.begin(), kVerdicts.end(), name);
   if (at == kVerdicts.end()) {
-    throw json::other_error::create(501, "unknown verdict \"" + name + "\"", nullptr);
+    document_fault("unknown verdict \"" + name + "\"");
   }
   return static_cast<CellVerdict>(at - kVerdicts.begin());
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "reports/document_fault.hpp"
+
 namespace spillway {
 
 namespace {
@@ -14,7 +16,7 @@ constexpr std::array<std::string_view, 4> kOutcomes = {"met", "missed", "down", 
 StressOutcome outcome_of(const std::string& name) {
   const auto at = std::find(kOutcomes.begin(), kOutcomes.end(), name);
   if (at == kOutcomes.end()) {
-    throw json::other_error::create(501, "unknown outcome \"" + name + "\"", nullptr);
+    document_fault("unknown outcome \"" + name + "\"");
   }
   return static_cast<StressOutcome>(at - kOutcomes.begin());
 }

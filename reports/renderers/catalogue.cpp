@@ -66,9 +66,20 @@ std::span<const Format> renderers() {
   return std::span(kFormats).first(kRenderers);
 }
 
+const Format& known_format(std::string_view name, std::string_view option) {
+  const SourceRef where{std::string(option), 0, ""};
+  if (name == "pdf" || name == "PDF") {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("no PDF is written: make html, open it in a browser and print it "
+                                 "to a file (it is laid out for A4); formats: {}",
+                                 fmt::join(names_of(formats()), ", ")));
+  }
+  return find_row(formats(), "report format", name, where);
+}
+
 const Format& find_format(std::string_view name, std::string_view kind, std::string_view option) {
   const SourceRef where{std::string(option), 0, ""};
-  const Format& format = find_row(formats(), "report format", name, where);
+  const Format& format = known_format(name, option);
   if (format.fits(kind)) return format;
   throw InputError(
       Fault::kUsage, where,

@@ -55,7 +55,8 @@ struct Format {
 std::span<const Format> formats();
 /// Those that are made of a Report.
 std::span<const Format> renderers();
-
+/// The format of this name, whatever results it is made of. Throws InputError at `option`.
+const Format& known_format(std::string_view name, std::string_view option);
 /// Throws InputError (exit 2) at `option` where there is no format of that name, or it does not
 /// fit results of `kind`.
 const Format& find_format(std::string_view name, std::string_view kind, std::string_view option);

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "reports/format.hpp"
+#include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
 #include "sim/output_file.hpp"
 #include "traces/formats/trace_writer.hpp"
@@ -40,14 +41,16 @@ constexpr const char* kScenario =
 }
 )";
 
-/// Refuses to write over a scenario that somebody has changed.
-void check_untouched(const std::string& path) {
+/// Refuses to write over a scenario that somebody has changed, and says what to run instead.
+void check_untouched(const std::string& path, const std::string& folder) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return;
   const std::string text(std::istreambuf_iterator<char>(file), {});
   if (text == kScenario) return;
   throw InputError(Fault::kUsage, {path, 0, ""},
-                   "is there already and is not what demo writes; expected another --out");
+                   fmt::format("has changed since demo wrote it, and is kept; to plan with it: "
+                               "spillway plan {} --out {}; to begin anew: spillway demo --out {}",
+                               shell_word(path), shell_word(folder), shell_word(folder + "-2")));
 }
 
 int run(const std::shared_ptr<CommonOptions>& common) {
@@ -55,7 +58,7 @@ int run(const std::shared_ptr<CommonOptions>& common) {
   const std::filesystem::path folder = common->out;
   const std::string scenario = (folder / "scenario.json").string();
   check_writable(*common);
-  check_untouched(scenario);
+  check_untouched(scenario, common->out);
   make_directory(common->out);
   SyntheticConfig config;
   config.requests = kRequests;

@@ -42,6 +42,26 @@ Capacity capacity_of(const Scenario& scenario, const std::string& given) {
   return capacity;
 }
 
+std::string text_of(const Capacity& capacity) {
+  switch (capacity.kind) {
+    case Capacity::Kind::kBlocks:
+      return format_count(static_cast<std::uint64_t>(capacity.count)) + " blocks";
+    case Capacity::Kind::kUnbounded:
+      return "no bound";
+    case Capacity::Kind::kBytes:
+      break;
+  }
+  return format_bytes(static_cast<double>(capacity.count));
+}
+
+/// Without --tier-size: what is set is what the scenario has, and no plan's answer.
+std::string size_note(const Scenario& scenario, const Capacity& capacity) {
+  return fmt::format(
+      "{} is set as the scenario has it, {}; --tier-size SIZE sets another one, such as what a "
+      "plan recommends",
+      scenario.tier->name, text_of(capacity));
+}
+
 int run(const FlagsOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
@@ -51,7 +71,8 @@ int run(const FlagsOptions& options) {
   const EnginePreset& release = options.engine.empty()
                                     ? find_preset(scenario.preset, {})
                                     : find_preset(options.engine, {"--engine", 0, ""});
-  const EngineFlags flags = flags_of(scenario, capacity_of(scenario, options.tier_size), release);
+  const Capacity capacity = capacity_of(scenario, options.tier_size);
+  const EngineFlags flags = flags_of(scenario, capacity, release);
 
   Document document;
   document.kind = "flags";
@@ -60,14 +81,19 @@ int run(const FlagsOptions& options) {
                      {"configuration", configuration},
                      {"configuration_hash", digest_of(configuration)},
                      {"seed", scenario.seed}};
+  if (scenario.tier && options.tier_size.empty()) {
+    document.warnings.push_back(size_note(scenario, capacity));
+  }
   document.results = to_json(flags);
   document.results["scenario"] = scenario.name;
   document.results["preset"] = scenario.preset;
   document.results["command"] = shell_fragment(flags);
   write_document(document, common, "flags");
   if (common.json_only()) return 0;
-  print(printable(fmt::format("# {} for {}", release.name, scenario.name)) + "\n" +
-        shell_fragment(flags));
+  std::string head = fmt::format("# {} for {}", release.name, scenario.name);
+  if (scenario.tier) head += fmt::format(", {}: {}", scenario.tier->name, text_of(capacity));
+  print(printable(head) + "\n" + shell_fragment(flags));
+  print_notes(document.warnings, common);
   return 0;
 }
 

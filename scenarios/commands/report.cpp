@@ -5,6 +5,7 @@
 
 #include "reports/compare/compare_json.hpp"
 #include "reports/compare/compare_report.hpp"
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/ops/figures.hpp"
 #include "reports/plan/plan_json.hpp"
@@ -105,6 +106,7 @@ Result read_result(const JsonSource& source) {
     out.report = report_of(source, out);
     return out;
   } catch (const nlohmann::json::exception& error) {
+    if (error.id == kDocumentFault) fail(source, fault_text(error));
     fail(source, fmt::format("not a complete result document ({})", error.what()));
   }
 }
@@ -114,7 +116,7 @@ std::vector<std::string> files_of(const ReportOptions& options) {
   std::vector<std::string> out;
   if (options.common->out.empty()) return out;
   for (const std::string& name : options.formats) {
-    const Format& format = find_row(formats(), "report format", name, {"--format", 0, ""});
+    const Format& format = known_format(name, "--format");
     out.push_back(fmt::format("{}/{}", options.common->out, format.file));
   }
   return out;
@@ -122,7 +124,7 @@ std::vector<std::string> files_of(const ReportOptions& options) {
 
 int run(const ReportOptions& options) {
   for (const std::string& format : options.formats) {
-    find_row(formats(), "report format", format, {"--format", 0, ""});
+    known_format(format, "--format");
   }
   OpsFigures unused;
   use_engines(options.engines, "--engine", unused);  // a wrong name before anything is written

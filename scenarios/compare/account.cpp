@@ -147,10 +147,20 @@ std::string reason_of(const ComparedMetric& metric, std::vector<MovedQuantity>& 
   const double before = metric.mean - metric.difference.mean;
   std::string change = format_real(std::fabs(metric.difference.mean));
   if (before != 0) change = format_percent(std::fabs(metric.difference.mean / before));
+  const char* way = metric.difference.mean < 0 ? "lower" : "higher";
+  if (metric.verdict == Verdict::kUndecided) {
+    // What moved for certain explains nothing that may be chance.
+    const std::string open =
+        fmt::format("{} is {} {} on average, which may be chance", metric.name, change, way);
+    return parts.empty() ? open
+                         : fmt::format("{}; what did move: {}", open, fmt::join(parts, ", "));
+  }
   const std::string head = !metric.difference.any
                                ? fmt::format("{} is the same", metric.name)
-                               : fmt::format("{} is {} {}", metric.name, change,
-                                             metric.difference.mean < 0 ? "lower" : "higher");
+                               : fmt::format("{} is {} {}", metric.name, change, way);
+  if (!metric.difference.any && !parts.empty()) {
+    return fmt::format("{}; what did move: {}", head, fmt::join(parts, ", "));
+  }
   if (parts.empty()) return head + "; no source, transfer or stall moved with it";
   return fmt::format("{}; that goes with {}", head, fmt::join(parts, ", "));
 }

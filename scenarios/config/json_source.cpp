@@ -81,9 +81,14 @@ std::string dotted(std::string_view pointer) {
 /// Builds the tree and notes the line of every value.
 class TreeBuilder final : public nlohmann::json_sax<json> {
  public:
-  TreeBuilder(std::string name, Fault fault, const std::int64_t& line, json& root,
+  TreeBuilder(std::string name, Fault fault, std::size_t size, const std::int64_t& line, json& root,
               std::map<std::string, std::int64_t>& lines)
-      : name_(std::move(name)), fault_(fault), line_(line), root_(root), lines_(lines) {}
+      : name_(std::move(name)),
+        fault_(fault),
+        size_(size),
+        line_(line),
+        root_(root),
+        lines_(lines) {}
 
   bool null() override { return value(nullptr); }
   bool boolean(bool v) override { return value(v); }
@@ -107,8 +112,9 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string& token,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception& error) override {
+    if (position > size_) fail(cut_off());  // it read the end of the text, and wanted more
     std::string what = error.what();
     const std::size_t detail = what.find(": syntax error");
     if (detail != std::string::npos) what = what.substr(detail + 2);
@@ -125,6 +131,13 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
 
   [[noreturn]] void fail(const std::string& message) const {
     throw InputError(fault_, {name_, line_, ""}, message);
+  }
+
+  std::string cut_off() const {
+    if (root_.is_null() && open_.empty()) return "holds no JSON: it ends before anything begins";
+    const std::string inside = open_.empty() ? "" : dotted(open_.back().pointer);
+    return fmt::format("the JSON ends early{}; cut off, or a bracket or quote is not closed",
+                       inside.empty() ? "" : ", inside " + inside);
   }
 
   json* place(json&& v, std::string& pointer) {
@@ -164,6 +177,7 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
 
   std::string name_;
   Fault fault_;
+  std::size_t size_;
   const std::int64_t& line_;
   json& root_;
   std::map<std::string, std::int64_t>& lines_;
@@ -201,7 +215,7 @@ JsonSource JsonSource::from_text(const std::string& name, std::string_view text,
     line += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n');
     throw InputError(fault, {name, line, ""}, "contains a NUL byte; expected JSON in UTF-8");
   }
-  TreeBuilder builder(name, fault, line, source.root_, source.lines_);
+  TreeBuilder builder(name, fault, text.size(), line, source.root_, source.lines_);
   json::sax_parse(CountingIterator(text.data(), &line),
                   CountingIterator(text.data() + text.size(), &line), &builder,
                   json::input_format_t::json, true, true);

@@ -97,6 +97,7 @@ def check_report(browser, studio, path, kind, folder, script, update):
         out += checks.check_print(page, folder, kind.pages)
         if script:
             out += check_axe(page, script)
+        out += checks.check_heads(page, folder)  # last: it changes the page
     out += checks.check_silent(page)
     if kind.full or kind.hostile:
         page.scripts(False)

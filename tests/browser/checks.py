@@ -282,6 +282,40 @@ def squeezed(text):
     return re.sub(r"[\s\u00ad\u200b]+", "", text)
 
 
+# One table of the page so long that it takes several sheets, its head marked.
+LONG_TABLE = """(() => {
+  const table = [...document.querySelectorAll('table')].find((t) =>
+    !t.closest('details') && t.tHead && t.tBodies[0] && t.tBodies[0].rows.length);
+  if (!table) return false;
+  const body = table.tBodies[0], row = body.rows[body.rows.length - 1];
+  for (let i = 0; i < 150; ++i) body.append(row.cloneNode(true));
+  table.closest('.scroll').classList.remove('short', 'tall');
+  const mark = document.createTextNode('HEADMARK ');
+  const cell = table.tHead.rows[0].cells[0];
+  (cell.querySelector('button') || cell).prepend(mark);
+  return true;
+})()"""
+
+
+def check_heads(page, folder):
+    """A table that breaks over sheets of paper has its head on each of them. Changes the page."""
+    if not page.evaluate(LONG_TABLE):
+        return []
+    text = paper(page, os.path.join(folder, "heads.pdf"))
+    count = text.count("HEADMARK")
+    return [] if count > 1 else [f"print: a long table has its head {count} times"]
+
+
+def paper(page, path):
+    """Prints to `path`; the text on it."""
+    data = page.call("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True,
+                                         "paperWidth": 8.27, "paperHeight": 11.69}, 60)["data"]
+    with open(path, "wb") as file:
+        file.write(base64.b64decode(data))
+    done = subprocess.run(["pdftotext", "-raw", path, "-"], capture_output=True, check=True)
+    return squeezed(done.stdout.decode("utf-8", "replace"))
+
+
 def check_print(page, folder, pages_at_least=1):
     """A4: vector text that can be searched, no bitmap, every drawing's labels and every open
     table's cells on the paper."""
@@ -292,11 +326,8 @@ def check_print(page, folder, pages_at_least=1):
     wide = page.evaluate("document.documentElement.scrollWidth")
     page.size(*DESKTOP)
     page.media()
-    data = page.call("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True,
-                                         "paperWidth": 8.27, "paperHeight": 11.69}, 60)["data"]
     path = os.path.join(folder, "page.pdf")
-    with open(path, "wb") as file:
-        file.write(base64.b64decode(data))
+    text = paper(page, path)
 
     def tool(*words):
         done = subprocess.run(words, capture_output=True, check=True)
@@ -314,7 +345,6 @@ def check_print(page, folder, pages_at_least=1):
     bitmaps = tool("pdfimages", "-list", path).splitlines()[2:]
     if bitmaps:
         out.append(f"{len(bitmaps)} bitmaps in it")
-    text = squeezed(tool("pdftotext", "-raw", path, "-"))
     for chart in before[0]:
         drawings = [part for part in (chart["plot"], chart["still"]) if part and part["shown"]]
         if len(drawings) != 1:

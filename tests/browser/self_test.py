@@ -96,6 +96,8 @@ document.querySelector('h1').append(canvas);"""}),
     ("print", "a table cut off", {"edit": swap("91.75", "91.75" + "0" * 140)}),
     ("print", "wider than the paper", {"tail": "<p style='width: 900px'>wide</p>"}),
     ("print", "too few pages", {"charts": 1}),
+    ("heads", "a head on the first sheet only",
+     {"style": STYLE + "thead { display: table-row-group; }"}),
     ("print", "not A4", {"style": STYLE.replace("size: A4", "size: letter")}),
     ("axe", "text hard to read", {"tail": "<p style='color: #bbb; background: #fff'>faint</p>"}),
     ("axe", "a button without a name", {"tail": "<button></button>"}),
@@ -124,6 +126,7 @@ def run_check(name, page, path, folder, script):
         "dark": lambda: checks.check_dark(page),
         "phone": lambda: checks.check_phone(page),
         "injected": lambda: checks.check_injected(page),
+        "heads": lambda: checks.check_heads(page, folder),
         "print": lambda: checks.check_print(page, folder, 2),
     }[name]()
 

@@ -121,6 +121,8 @@ TEST_CASE("kvsize's bad arguments are refused with a suggestion", "[cli]") {
   refused(call + Args{"--kv-dtype", "fp9"}, 2,
           "--kv-dtype: unknown KV dtype \"fp9\"; did you mean \"fp4\"? known: ");
   refused(call + Args{"--gpu", "H1000"}, 2, "--gpu: unknown GPU \"H1000\"; did you mean \"H100\"?");
+  refused(call + Args{"--gpu", "L40"}, 2, "unknown GPU \"L40\"; did you mean \"L40S\"?");
+  refused(call + Args{"--gpu", "L40"}, 2, "(spillway list gpus)");
   refused(call + Args{"--gpu", "H100", "--preset", "vlm"}, 2, "--preset: unknown engine preset");
   for (const char* share : {"0", "1.01", "-0.5", "nan", "most"}) {
     refused(call + Args{"--gpu", "H100", "--gpu-memory-utilization", share}, 2,

@@ -72,6 +72,9 @@ TEST_CASE("bash completes verbs, options and values", "[cli]") {
   CHECK(completed(scene, "spillway list pol") == Lines{"policies"});
   CHECK(completed(scene, "spillway schema compute") == Lines{"compute-profile"});
   CHECK(completed(scene, "spillway kvsize --gpu RTX4") == Lines{"RTX4090-24GB"});
+  CHECK(has(completed(scene, "spillway kvsize --model Lla"), "Llama-3.1-8B"));
+  CHECK(has(completed(scene, "spillway kvsize --model meta-llama/Meta-Llama-3.1-8"),
+            "meta-llama/Meta-Llama-3.1-8B"));
   CHECK(has(completed(scene, "spillway report r.json --format "), "html"));
   CHECK(completed(scene, "spillway sweep run camp --engine s") == Lines{"slurm"});
   CHECK(completed(scene, "spillway report r.json --format alerts,graf") == Lines{"alerts,grafana"});

@@ -32,7 +32,10 @@ TEST_CASE("demo keeps what somebody has changed", "[cli]") {
   const Scene scene;
   std::filesystem::create_directories(scene.path("first"));
   const std::string mine = scene.file("first/scenario.json", "{}");
-  refused({"demo", "--out", scene.path("first")}, 2, mine + ": is there already");
+  refused({"demo", "--out", scene.path("first")}, 2,
+          mine + ": has changed since demo wrote it, and is kept; to plan with it: spillway plan " +
+              mine + " --out " + scene.path("first") + "; to begin anew: spillway demo --out " +
+              scene.path("first-2"));
   CHECK(test::read_file(mine) == "{}");
   CHECK_FALSE(std::filesystem::exists(scene.path("first/trace.jsonl.gz")));
 }

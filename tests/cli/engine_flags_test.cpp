@@ -53,6 +53,14 @@ TEST_CASE("flags --tier-size changes the size and nothing else", "[cli]") {
     if (argument == "--kv-offloading-size 96") argument = "--kv-offloading-size 4";
   }
   CHECK(more["arguments"] == four);
+  // Which size it is stands in the script, and how to give another where none was given.
+  const auto own = test::spillway({"flags", scene.scenario});
+  CHECK_THAT(own.out, ContainsSubstring(", dram: 4.00 GiB\n"));
+  CHECK_THAT(own.err, ContainsSubstring("dram is set as the scenario has it, 4.00 GiB; "
+                                        "--tier-size SIZE sets another one"));
+  const auto given = test::spillway({"flags", scene.scenario, "--tier-size", "96GiB"});
+  CHECK_THAT(given.out, ContainsSubstring(", dram: 96.00 GiB\n"));
+  CHECK(given.err.find("--tier-size") == std::string::npos);
   refused({"flags", scene.scenario, "--tier-size", "96"}, 2, "--tier-size: ");
   refused({"flags", scene.scenario, "--tier-size", "inf"}, 2, "expected a size such as 64GiB");
   refused({"flags", scene.scenario, "--tier-size", "1KiB"}, 2, "--tier-size: 1KiB holds no block");

@@ -53,6 +53,7 @@ const std::vector<Covered>& own_flags() {
       {"replay", "--block-tokens", "--block-tokens says how long the blocks of a trace are"},
       {"trace convert", "--to",
        "trace convert --to names the form of JSON lines, and says what that loses"},
+      {"trace convert", "--speed", "trace convert --speed divides recorded times as a run does"},
       {"replay", "--limit", "replay counts what can be counted by hand"},
       {"replay", "--tiers", "--tiers counts by tier, and --inclusion says how blocks move"},
       {"replay", "--inclusion", "--tiers counts by tier, and --inclusion says how blocks move"},

@@ -145,7 +145,7 @@ TEST_CASE("scenarios and results that cannot be opened are exit 7", "[cli]") {
 
 TEST_CASE("files that are no JSON object are exit 2 with their line", "[cli]") {
   scenario_refused("", ":1: ");
-  scenario_refused("{\n\n  \"name\": ", ":3: syntax error");
+  scenario_refused("{\n\n  \"name\": ", ":3: the JSON ends early");
   scenario_refused("{\n  \"name\": \"x\",\n}", ":3: syntax error");
   scenario_refused("{\"name\": NaN}", ":1: syntax error");
   scenario_refused("{\"seed\": 1e999}", ":1: ");

@@ -1,4 +1,7 @@
 // Options of `plan`: recipes, objectives, budgets, what is kept and what is left out.
+#include <algorithm>
+#include <filesystem>
+
 #include "tests/cli/scene.hpp"
 
 namespace spillway::test {
@@ -66,6 +69,17 @@ TEST_CASE("--objective replaces the scenario's", "[cli]") {
   CHECK(r["recommended_values"]["workload.speed"] == "2");
 }
 
+/// Lines of all files of a folder.
+std::size_t lines_in(const std::string& folder) {
+  std::size_t lines = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    const std::string text = test::read_file(entry.path().string());
+    lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  return lines;
+}
+
 TEST_CASE("--replications backs the answer, and the cache answers the second time", "[cli]") {
   const Scene scene;
   const std::string cache = scene.path("cache");
@@ -79,8 +93,11 @@ TEST_CASE("--replications backs the answer, and the cache answers the second tim
   const json& target = r["points"][0]["targets"][0];
   CHECK(target["limit"] == 0.5);  // of requests may be slower than a median
   CHECK(target["backed"] == true);
+  const std::size_t kept = lines_in(cache);
+  CHECK(kept >= r["confidence"]["runs"].get<std::size_t>());
   const json second = test::document_of(call);
   CHECK(second["digest"] == first["digest"]);
+  CHECK(lines_in(cache) == kept);
   CHECK(second["results"]["sim"]["runs_reused"] == r["confidence"]["runs"]);
   // What is asked is part of the key: another target finds none of them.
   const json other = test::document_of(with(call, {"--set", "slo.0.max=400"}));

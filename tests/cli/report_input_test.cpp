@@ -155,6 +155,23 @@ TEST_CASE("no edit of a result document ends in a crash", "[cli]") {
   }
 }
 
+TEST_CASE("an index that an edit put out of range is named with its file", "[cli]") {
+  const Scene scene;
+  for (const ResultFile& result : test::result_files(scene)) {
+    json document = read(result.path);
+    if (result.kind == "plan") {
+      document["results"]["recommended_index"] = 99;
+      refused({"report", scene.file("d.json", document.dump())}, 2,
+              "d.json: results.recommended_index: expected the index of one of ");
+    } else if (result.kind == "compare") {
+      document["results"]["ranking"][1] = "nobody";
+      refused({"report", scene.file("d.json", document.dump())}, 2,
+              "d.json: results.ranking.1: expected the name of one of 2 variants, found "
+              "\"nobody\"");
+    }
+  }
+}
+
 TEST_CASE("a run that serves nobody has a report", "[cli]") {
   const Scene scene;
   const std::string path = scene.path("none.json");

@@ -203,6 +203,44 @@ TEST_CASE("trace convert --to names the form of JSON lines, and says what that l
   refused({"trace", "convert", trace, out, "--to", "parquet"}, 2, "--to");
 }
 
+TEST_CASE("trace convert --speed divides recorded times as a run does", "[cli]") {
+  const Scene scene;
+  const auto times = [&](const Args& more, const std::string& name) {
+    const std::string out = scene.path(name);
+    REQUIRE(test::spillway(Args{"trace", "convert", scene.trace, out} + more).code == 0);
+    const Workload written = open_trace(out, {});
+    const auto ns = written.columns().arrival_ns;
+    return std::vector<std::int64_t>(ns.begin(), ns.end());
+  };
+  const std::vector<std::int64_t> recorded = times({}, "a.bin");
+  for (const std::string name : {"b.jsonl", "b.bin", "b.csv"}) {
+    const std::vector<std::int64_t> slow = times({"--speed", "0.7"}, name);
+    REQUIRE(slow.size() == recorded.size());
+    for (std::size_t i = 0; i < slow.size(); ++i) CHECK(slow[i] == recorded[i] * 10 / 7);
+  }
+  CHECK(times({"--speed", "1"}, "c.bin") == recorded);
+  for (const std::string speed : {"0", "-1", "nan", "1e7"}) {
+    refused({"trace", "convert", scene.trace, scene.path("d.bin"), "--speed", speed}, 2, "--speed");
+  }
+}
+
+TEST_CASE("trace convert --to aiperf writes rows that AIPerf takes", "[cli]") {
+  const Scene scene;
+  const std::string out = scene.path("o.jsonl");
+  const json document = test::document_of(
+      {"trace", "convert", scene.file("agents.jsonl", agents()), out, "--to", "aiperf"});
+  CHECK(document["warnings"].dump().find("--isl-block-size 4") != std::string::npos);
+  CHECK(document["warnings"].dump().find("lost the session") != std::string::npos);
+  std::istringstream lines(test::read_file(out));
+  for (std::string line; std::getline(lines, line);) {
+    const json row = json::parse(line);
+    CHECK(row.size() == 4);  // neither a session nor a header
+    CHECK(row["timestamp"].is_number());
+    // 9 tokens in blocks of 4: every block has an id, the partial one too.
+    CHECK(row["hash_ids"].size() == 3);
+  }
+}
+
 TEST_CASE("trace convert writes JSON lines to standard output", "[cli]") {
   const Scene scene;
   const CliResult result = test::spillway({"trace", "convert", scene.trace, "-"});

@@ -39,6 +39,12 @@ TEST_CASE("a mistyped flag names the nearest one", "[cli]") {
 
 TEST_CASE("a mistyped value names the nearest one", "[cli]") {
   const Scene scene;
+  // An option where another one's value should be, whether the latter takes any text or few words.
+  refused({"replay", "--trace", scene.trace, "--bounds", "--json", scene.path("o.json")}, 2,
+          "--bounds needs a value (auto|always|never), and here the option --json follows it (see "
+          "spillway replay --help)");
+  refused({"run", scene.scenario, "--out", "--quiet"}, 2, "--out needs a value (DIR)");
+  refused({"run", scene.scenario, "--seed", "--quiet"}, 2, "--seed needs a value (N)");
   refused({"list", "polices"}, 2, "did you mean \"policies\"?");
   refused({"report", scene.path("r.json"), "--format", "htlm"}, 2, "did you mean \"html\"?");
   refused({"flags", scene.scenario, "--engine", "vlm"}, 2, "did you mean \"vllm@0.");

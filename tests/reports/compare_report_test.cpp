@@ -71,6 +71,42 @@ TEST_CASE("a comparison opens with the best, by how much, and how sure that is",
   CHECK(fact(facts, "Confidence").value == "95% over 10 replications");
 }
 
+TEST_CASE("what is not told from chance is undecided, whoever has the better mean", "[reports]") {
+  CompareResult result = compared();
+  result.variants[1].metrics[0] = metric("p99_ttft_ms", 80, -20, Verdict::kUndecided, true);
+  result.variants[1].metrics[0].adjusted_p = 1;
+  for (const bool baseline_first : {false, true}) {
+    result.ranking =
+        baseline_first ? std::vector<std::size_t>{0, 1, 2} : std::vector<std::size_t>{1, 0, 2};
+    const std::vector<Fact> facts = answer_facts(result);
+    CHECK(fact(facts, "Best").value == "Undecided");
+    CHECK_FALSE(has_best(result));
+    CHECK_THAT(fact(facts, "Best").detail, ContainsSubstring("arc and lru are not told apart"));
+    CHECK_THAT(fact(facts, "Difference so far, not shown").detail,
+               ContainsSubstring("its 95% interval by itself: -25.0 ms to -15.0 ms"));
+    CHECK(fact(facts, "Confidence").value == "Below 95%");
+    CHECK_THAT(fact(facts, "Confidence").detail,
+               StartsWith("p 1.00 over 10 replications, 4 tests"));
+  }
+  result.variants[1].metrics[0] = metric("p99_ttft_ms", 100, 0, Verdict::kEqual, false);
+  result.ranking = {1, 0, 2};
+  CHECK(fact(answer_facts(result), "Best").value == "No difference");
+}
+
+TEST_CASE("the ranking of a comparison fits a page, other figures stand below it", "[reports]") {
+  CompareResult result = compared();
+  for (ComparedVariant& variant : result.variants) {
+    variant.metrics[0].recorded = 1;
+    variant.metrics.push_back(metric("rejected", 1, 0, Verdict::kEqual, false));
+  }
+  const Section answer = compare_report(result, sample_provenance()).sections.front();
+  REQUIRE(answer.tables.size() == 2);
+  CHECK(answer.tables[0].header.size() == 7);
+  CHECK(answer.tables[0].highlight == 0);
+  CHECK(answer.tables[1].header.back() == "rejected");
+  CHECK(answer.tables[1].rows[0][0] == "arc");
+}
+
 TEST_CASE("where the baseline is best the next is told beside it", "[reports]") {
   CompareResult result = compared();
   result.baseline = 1;

@@ -99,7 +99,7 @@ TEST_CASE("text that is no JSON is refused on the line of the bad token", "[scen
   refused_at("{\n\"a\": tru\n}", 2, "syntax error");
   refused_at("{}\n{}", 2, "syntax error");  // a second document
   refused_at("{\n\"a\": \"no end\n}", 2, "syntax error");
-  refused_at("{\n/* no end", 2, "syntax error");
+  refused_at("{\n/* no end", 2, "ends early");
 }
 
 TEST_CASE("truncated text is refused on its last line", "[scenarios]") {
@@ -110,13 +110,15 @@ TEST_CASE("truncated text is refused on its last line", "[scenarios]") {
     const InputError error = error_of([&] { source_of(part); });
     CHECK(error.fault() == Fault::kUsage);
   }
-  refused_at("{\n\"a\": [1,", 2, "unexpected end of input");
+  refused_at("{\n\"a\": [1,", 2, "the JSON ends early, inside a; cut off, or a");
+  refused_at("{\n\"a\": {\"b\": [tr", 2, "ends early, inside a.b;");
+  refused_at("{\n\"a\": \"no end", 2, "the JSON ends early; ");
 }
 
 TEST_CASE("an empty text is refused", "[scenarios]") {
-  refused_at("", 1, "unexpected end of input");
-  refused_at("  \n\t", 2, "unexpected end of input");
-  refused_at("// only a comment\n", 1, "unexpected end of input");
+  refused_at("", 1, "holds no JSON");
+  refused_at("  \n\t", 2, "holds no JSON");
+  refused_at("// only a comment\n", 1, "holds no JSON");
 }
 
 TEST_CASE("numbers that JSON does not have are refused", "[scenarios]") {

@@ -58,6 +58,12 @@ TEST_CASE("of equally near names the first known wins", "[sim]") {
   CHECK(nearest_name("aaz", names) == "aax");
 }
 
+TEST_CASE("of equally near names the one that begins so wins", "[sim]") {
+  constexpr std::array<std::string_view, 4> names = {"L4-24GB", "L4", "L40S", "L40S-48GB"};
+  CHECK(nearest_name("L40", names) == "L40S");
+  CHECK(nearest_name("L4", names) == "L4");
+}
+
 TEST_CASE("the text names the kind, the mistake, the guess and the known", "[sim]") {
   CHECK(unknown_name("eviction policy", "lruu", kPolicies) ==
         "unknown eviction policy \"lruu\"; did you mean \"lru\"? known: arc, belady, fifo, lru, "

@@ -143,6 +143,7 @@ void TextTraceWriter::add(const TraceRow& row) {
     thinking_rows_ += row.think_ns >= 0 && !layout_.pauses ? 1 : 0;
     const bool held = layout_.tenants && fits_cell(row.tenant);
     tenant_rows_ += row.tenant.empty() || held ? 0 : 1;
+    session_rows_ += row.session && layout_.form == TextForm::kAiperf ? 1 : 0;
   }
   if (text_.size() > kFlushAt) flush();
 }
@@ -153,7 +154,9 @@ void TextTraceWriter::json_row(const TraceRow& row) {
   append_ms(text_, row.arrival_ns);
   fmt::format_to(out, ", \"input_length\": {}, \"output_length\": {}", row.input_tokens,
                  row.output_tokens);
-  if (row.session) fmt::format_to(out, ", \"session_id\": {}", *row.session);
+  if (row.session && layout_.form != TextForm::kAiperf) {
+    fmt::format_to(out, ", \"session_id\": {}", *row.session);
+  }
   if (layout_.form == TextForm::kNative) {
     if (row.id) fmt::format_to(out, ", \"id\": {}", *row.id);
     if (!row.after.empty()) {
@@ -170,7 +173,7 @@ void TextTraceWriter::json_row(const TraceRow& row) {
       append_quoted(text_, row.tenant);
     }
   }
-  if (row.identified || layout_.form == TextForm::kMooncake) {
+  if (row.identified || layout_.form != TextForm::kNative) {
     text_.append(std::string_view(", \"hash_ids\": ["));
     ids(row, ", ");
     text_.push_back(']');
@@ -231,9 +234,12 @@ std::vector<std::string> TextTraceWriter::losses() const {
   say(linked_rows_, "lost which answers a request waited for, in");
   say(thinking_rows_, "lost the pause before a request, in");
   say(tenant_rows_, "lost the tenant, in");
+  say(session_rows_, "lost the session, in");
   if (layout_.form != TextForm::kNative && layout_.block_tokens != kMooncakeBlockTokens) {
-    out.push_back(fmt::format("{}: does not say its block size; read it with --block-tokens {}",
-                              path_, layout_.block_tokens));
+    const bool aiperf = layout_.form == TextForm::kAiperf;
+    out.push_back(fmt::format("{}: does not say its block size; read it with {} {}", path_,
+                              aiperf ? "--isl-block-size" : "--block-tokens",
+                              layout_.block_tokens));
   }
   return out;
 }

@@ -19,6 +19,7 @@ class TextSink;
 
 enum class TextForm : std::uint8_t {
   kMooncake,  ///< plain rows: sessions, but no links, pauses, tenants or block size
+  kAiperf,    ///< plain rows without sessions either: AIPerf would join the prompts of one
   kNative,    ///< everything (native_jsonl.hpp)
   kCsv,       ///< our CSV: sessions, tenants and pauses, but no links or block size
 };
@@ -64,6 +65,7 @@ class TextTraceWriter {
   std::uint64_t linked_rows_ = 0;
   std::uint64_t thinking_rows_ = 0;
   std::uint64_t tenant_rows_ = 0;
+  std::uint64_t session_rows_ = 0;
 };
 
 /// The form that a file's name asks for, `jsonl` where it ends in .jsonl (or is "-"). Throws

@@ -7,6 +7,7 @@
 #include "reports/format.hpp"
 #include "reports/ops/alerts.hpp"
 #include "reports/ops/figures.hpp"
+#include "reports/ops/trace_replay.hpp"
 #include "reports/ops/verify.hpp"
 #include "reports/plan/flags_json.hpp"
 #include "reports/plan/pages/pages.hpp"
@@ -142,7 +143,12 @@ Section verify_part(const OpsFigures& figures, const Provenance& provenance) {
         "the shorter one. Replaying the trace compares like with like.");
     part.code.push_back(*bench);
   }
-  part.code.push_back(replay_command(figures));
+  TraceReplay replay = trace_replay(figures, provenance, aiperf_goodput(*figures.run));
+  part.code.push_back(std::move(replay.code));
+  Table& differs = part.tables.emplace_back();
+  differs.title = "What differs from the plan in this replay";
+  differs.header = {"what", "how"};
+  for (const std::string& what : replay.differs) differs.rows.push_back(split_reason(what));
   Table& t = part.tables.emplace_back();
   t.title = "Planned figures";
   t.header = {"figure", "p50", "p99"};

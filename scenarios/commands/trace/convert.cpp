@@ -1,9 +1,13 @@
 // `spillway trace convert`: a trace in another form.
+#include <array>
 #include <optional>
+#include <stdexcept>
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
+#include "sim/decimal.hpp"
 #include "traces/formats/trace_writer.hpp"
+#include "traces/reshape/workload_speed.hpp"
 
 namespace spillway {
 
@@ -13,20 +17,40 @@ struct ConvertOptions {
   TraceInput trace;
   std::string output;
   std::string to;
+  double speed = 1;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
+
+struct FormName {
+  const char* name;
+  TextForm form;
+};
+constexpr std::array<FormName, 3> kForms = {{{"mooncake", TextForm::kMooncake},
+                                             {"native", TextForm::kNative},
+                                             {"aiperf", TextForm::kAiperf}}};
+
+Workload at_speed(Workload workload, double speed) {
+  if (speed == 1) return workload;
+  try {
+    return at_speed(std::move(workload), decimal_of(speed));
+  } catch (const std::out_of_range&) {
+    throw InputError(Fault::kUsage, {"--speed", 0, ""}, "times beyond 292 years; expected more");
+  }
+}
 
 int convert(const ConvertOptions& options) {
   check_trace_output(*options.common, {options.trace.path}, options.output);
   std::optional<TextForm> form;
   if (!options.to.empty()) {
-    form = options.to == "mooncake" ? TextForm::kMooncake : TextForm::kNative;
+    for (const FormName& f : kForms) {
+      if (options.to == f.name) form = f.form;
+    }
     if (options.output.ends_with(".bin") || text_form_of(options.output) == TextForm::kCsv) {
       throw InputError(Fault::kUsage, {options.output, 0, ""},
                        "--to names a form of JSON lines; expected a file .jsonl");
     }
   }
-  const Workload workload = read_trace(options.trace, *options.common);
+  const Workload workload = at_speed(read_trace(options.trace, *options.common), options.speed);
   const std::vector<std::string> losses = write_trace(workload, options.output, form);
   say_written(workload, options.output, "trace-convert", *options.common, losses);
   return 0;
@@ -40,7 +64,8 @@ void add_trace_convert(CLI::App& trace, CommandList& commands) {
       add_command(trace, commands, "convert", "Write a trace in another form",
                   "  spillway trace convert t.jsonl.gz t.bin\n"
                   "  spillway trace convert t.bin t.jsonl.zst\n"
-                  "  spillway trace convert agents.jsonl.gz t.jsonl --to mooncake\n",
+                  "  spillway trace convert agents.jsonl.gz t.jsonl --to mooncake\n"
+                  "  spillway trace convert t.jsonl.gz replay.jsonl --to aiperf --speed 0.7\n",
                   c->common, [c] { return convert(*c); });
   command->add_option("IN", c->trace.path, "Trace file")->required();
   command
@@ -52,8 +77,14 @@ void add_trace_convert(CLI::App& trace, CommandList& commands) {
   command
       ->add_option(
           "--to", c->to,
-          "mooncake (plain rows, whatever they lose) or native (default: what is lossless)")
-      ->check(CLI::IsMember({"mooncake", "native"}).description(""));
+          "mooncake (plain rows, whatever they lose), aiperf (the same without sessions, for "
+          "AIPerf's fixed schedule) or native (default: what is lossless)")
+      ->check(CLI::IsMember({"mooncake", "native", "aiperf"}).description(""));
+  command
+      ->add_option("--speed", c->speed,
+                   "Divide recorded times by this, as workload.speed does; pauses stay "
+                   "(default: 1)")
+      ->check(real_in(1e-6, 1e6));
   add_trace_options(*command, c->trace);
 }
 

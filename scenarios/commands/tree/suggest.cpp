@@ -71,8 +71,35 @@ std::string choice_hint(const std::string& message) {
 
 }  // namespace
 
+std::string option_for_value(const CLI::App& root, const std::vector<std::string>& words) {
+  const CLI::App* at = &root;
+  std::string path;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += at->get_name() + " ";
+  }
+  const CommandPage page = page_of(*at);
+  const auto option_at = [&](std::size_t i) -> const OptionPage* {
+    if (i >= words.size() || !words[i].starts_with("--")) return nullptr;
+    const auto found = std::ranges::find_if(
+        page.options, [&](const OptionPage& option) { return option.name == words[i]; });
+    return found == page.options.end() ? nullptr : &*found;
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const OptionPage* option = option_at(i);
+    if (option == nullptr || option->value.empty() || option_at(i + 1) == nullptr) continue;
+    if (option->value == "OPTION") continue;  // of another program
+    return fmt::format(
+        "{} needs a value ({}), and here the option {} follows it (see spillway {}"
+        "--help)",
+        option->name, option->value, words[i + 1], path);
+  }
+  return "";
+}
+
 std::string parse_message(const CLI::App& root, const CLI::ParseError& error,
                           const std::vector<std::string>& words) {
+  if (std::string taken = option_for_value(root, words); !taken.empty()) return taken;
   std::string message = error.what();
   const CLI::App* at = &root;
   std::string path;  // of verbs, as typed

@@ -12,6 +12,10 @@ namespace spillway {
 std::string parse_message(const CLI::App& root, const CLI::ParseError& error,
                           const std::vector<std::string>& words);
 
+/// "--bounds needs a value, ...": where an option stands in place of another one's value, which
+/// CLI11 takes for the value; else empty.
+std::string option_for_value(const CLI::App& root, const std::vector<std::string>& words);
+
 /// "; did you mean x.json?" where `message` is of a file among `words` that is not there and its
 /// folder has one of nearly that name; else empty.
 std::string nearest_file(const std::string& message, const std::vector<std::string>& words);

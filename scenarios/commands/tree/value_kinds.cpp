@@ -1,5 +1,6 @@
 #include "scenarios/commands/tree/value_kinds.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/catalogue/gpu_spec.hpp"
@@ -43,7 +44,7 @@ constexpr char kObjectives[] = "least-dram least-gpus least-cost most-load most-
 constexpr char kPlaces[] = "local slurm";
 constexpr char kSchedulers[] = "k8s parallel slurm";
 constexpr char kDtypes[] = "auto bf16 fp16 fp8 int8 fp4";
-constexpr char kTraceForms[] = "mooncake native";
+constexpr char kTraceForms[] = "mooncake aiperf native";
 constexpr char kReuse[] = "none session-prefix shared-prefix:";
 constexpr char kShells[] = "bash zsh fish";
 constexpr char kMetrics[] =
@@ -107,7 +108,20 @@ constexpr ValueKind kAssignment{
 constexpr ValueKind kVariants{"KEY=A,B",
                               "a key of the scenario by its path, and the values to put there",
                               Offer::kKeys, scenario_keys};
-constexpr ValueKind kModel{"MODEL", "", Offer::kWords, [] { return names(model_specs()); }};
+/// As published, and without the organisation before it, which people leave out.
+Words model_names() {
+  Words out = names(model_specs());
+  const std::size_t rows = out.size();
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::string last = out[i].substr(out[i].rfind('/') + 1);
+    for (const std::string& word : {last, last.substr(last.starts_with("Meta-") ? 5 : 0)}) {
+      if (std::find(out.begin(), out.end(), word) == out.end()) out.push_back(word);
+    }
+  }
+  return out;
+}
+
+constexpr ValueKind kModel{"MODEL", "", Offer::kWords, model_names};
 constexpr ValueKind kGpu{"GPU", "", Offer::kWords, [] {
                            Words out;
                            for (std::string& name : names(gpu_specs())) {
@@ -234,6 +248,7 @@ constexpr Row kRows[] = {
     {"", "--max-num-batched-tokens", &kTokens},
     {"", "--tier-size", &kSize},
     {"", "--to", &kTraceForm},
+    {"", "--speed", &kFactor},
     {"", "--tenant", &kTenant},
     {"", "--offset", &kOffset},
     {"", "--like", &kFile},

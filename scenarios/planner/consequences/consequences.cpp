@@ -90,6 +90,12 @@ class Consequences {
     source.seed_of = [&runner, &scenario](std::uint32_t r) {
       return r == kWorkloadItself ? scenario.seed : runner.replicates(scenario).seed(r);
     };
+    source.recall = [&runner](const WhatIf& run) {
+      return runner.recall(*run.base, run.replicate, run.change, run.verdict_only);
+    };
+    source.keep = [&runner](const WhatIf& run, const Trial& trial) {
+      runner.keep(*run.base, run.replicate, run.change, trial);
+    };
     return what_if_runs(
         source, runner.threads(),
         [&runner] {

@@ -1,5 +1,7 @@
 #include "scenarios/planner/consequences/sensitivity_asks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -38,7 +40,12 @@ WhatIf SensitivityAsks::what_if(const Ask& ask, std::uint32_t replicate, bool ve
   WhatIf run{*cells_.scenarios[static_cast<std::size_t>(ask.point)]};
   run.replicate = replicate;
   run.verdict_only = verdict_only;
-  if (ask.factor != kNoFactor) factors_[ask.factor].apply(ask.at, run);
+  run.base = cells_.scenarios[static_cast<std::size_t>(ask.point)];
+  run.change = "nothing";
+  if (ask.factor != kNoFactor) {
+    factors_[ask.factor].apply(ask.at, run);
+    run.change = fmt::format("{} x {}", factors_[ask.factor].name, ask.at);
+  }
   return run;
 }
 

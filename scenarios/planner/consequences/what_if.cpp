@@ -51,6 +51,10 @@ Key key_of(const WhatIf& run) {
   return {run.replicate, g.rate, g.context, g.reuse, g.tenants, run.skip};
 }
 
+bool kept(const WhatIf& run, const WhatIfSource& source) {
+  return source.recall && !run.change.empty() && run.watch == nullptr;
+}
+
 /// Whether it runs on another workload than the replicate as it is.
 bool reshaped(const WhatIf& run) {
   return run.growth.any() || run.skip > 0;
@@ -157,7 +161,11 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
       const WhatIf& run = runs[i];
       if (before) before();
       try {
-        if (reshaped(run)) {
+        if (kept(run, source)) out[i].trial = source.recall(run);
+        const bool known = out[i].trial.has_value();
+        if (known) {
+          // nothing to run
+        } else if (reshaped(run)) {
           Grown& mine = slot(run);
           std::call_once(mine.once, [&] {
             mine.workload = reshape(run, source.replicate(run.replicate), source.seed);
@@ -166,6 +174,7 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
         } else {
           out[i] = answer(run, source.replicate(run.replicate), source);
         }
+        if (!known && kept(run, source)) source.keep(run, *out[i].trial);
       } catch (const InputError& error) {
         out[i].refused = error.what();
       }

@@ -34,6 +34,10 @@ struct WhatIf {
   bool verdict_only = false;  ///< may stop once a target can no longer be met
   std::uint32_t skip = 0;     ///< so many requests at the beginning are left out
   Observer* watch = nullptr;  ///< sees the run, from one thread; outlives the batch
+  /// Where `change`, made to `base`, says all that decides the run but the replicate, it may be
+  /// found where it was kept; empty: it is made. `base` outlives the batch.
+  const Scenario* base = nullptr;
+  std::string change{};
 };
 
 /// A trial, or why there can be none (a request that fits no pool, a block size that does not
@@ -60,6 +64,9 @@ struct WhatIfSource {
   std::uint64_t seed = 1;  ///< of what is drawn where a workload grows
   /// Of what a run on a replicate draws, as the plan's own runs on it have; empty: the scenario's.
   std::function<std::uint64_t(std::uint32_t replicate)> seed_of{};
+  /// Of runs with a `change`, from any thread; both or neither.
+  std::function<std::optional<Trial>(const WhatIf&)> recall{};
+  std::function<void(const WhatIf&, const Trial&)> keep{};
 };
 
 /// Runs batches on `threads` threads. From any thread, `before` is called ahead of each run, which

@@ -11,7 +11,11 @@ using nlohmann::json;
 std::string key_of(const Scenario& scenario, const TrialCache::Question& question, bool cut) {
   const std::uint64_t traces[] = {question.trace};
   RunIdentity identity;
-  identity.form = cut ? "plan-cut/1" : "plan-trial/1";
+  // Raise the number of what-ifs whenever a change of the same name does something else.
+  const std::string form = question.change.empty()
+                               ? std::string(cut ? "plan-cut/1" : "plan-trial/1")
+                               : (cut ? "what-if-cut/1 " : "what-if/1 ") + question.change;
+  identity.form = form;
   if (question.trace != 0) identity.traces = traces;
   identity.replicate = question.replicate;
   return run_key(scenario, identity);

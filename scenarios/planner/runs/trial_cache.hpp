@@ -22,6 +22,8 @@ class TrialCache {
     std::uint64_t trace = 0;  ///< content hash; 0 where the workload is generated
     std::optional<std::uint32_t> replicate;
     bool may_cut = false;
+    /// What differs from the scenario in words and figures that say all of it; empty: nothing.
+    std::string change{};
   };
   /// A whole trial, or, where it may be cut, one that was.
   std::optional<Trial> find(const Scenario& scenario, const Question& question) const;

@@ -81,6 +81,22 @@ bool TrialRunner::out_of_time() const {
   return options_.budget_s > 0 && seconds() > options_.budget_s;
 }
 
+std::optional<Trial> TrialRunner::recall(const Scenario& scenario, std::uint32_t replicate,
+                                         const std::string& change, bool may_cut) {
+  if (!cache_) return std::nullopt;
+  TrialCache::Question question{group(scenario).content(), {}, may_cut, change};
+  if (replicate != kWorkloadItself) question.replicate = replicate;
+  return cache_->find(scenario, question);
+}
+
+void TrialRunner::keep(const Scenario& scenario, std::uint32_t replicate, const std::string& change,
+                       const Trial& trial) {
+  if (!cache_) return;
+  TrialCache::Question question{group(scenario).content(), {}, false, change};
+  if (replicate != kWorkloadItself) question.replicate = replicate;
+  cache_->keep(scenario, question, trial);
+}
+
 Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
   const bool itself = request.replicate == kWorkloadItself;
   TrialCache::Question question;

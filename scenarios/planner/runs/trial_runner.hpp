@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -65,6 +66,12 @@ class TrialRunner {
   /// is over, those before the first that is missing. Not from several threads. Throws Interrupted
   /// when the user wants it to end.
   std::vector<Trial> run(std::span<const TrialRequest> requests);
+  /// A run that somebody else makes, of `scenario` with a change (TrialCache::Question): kept in
+  /// the cache, and found there again. From any thread, once the workload is open.
+  std::optional<Trial> recall(const Scenario& scenario, std::uint32_t replicate,
+                              const std::string& change, bool may_cut);
+  void keep(const Scenario& scenario, std::uint32_t replicate, const std::string& change,
+            const Trial& trial);
   /// What the runs to come are for, for the progress.
   void begin(std::string_view phase) {
     if (options_.phase) options_.phase(phase);

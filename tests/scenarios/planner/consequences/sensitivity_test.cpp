@@ -2,6 +2,7 @@
 #include "scenarios/planner/consequences/sensitivity.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
@@ -53,6 +54,44 @@ TEST_CASE("compute speed: the margin and where it is used up", "[scenarios][plan
   CHECK_FALSE(speed.changes_above);
   CHECK_THAT(speed.says,
              ContainsSubstring("The recommendation changes if compute speed falls below 0.61"));
+}
+
+TEST_CASE("what was asked before is found where it was kept", "[scenarios][planner]") {
+  const Workload workload = cycle();
+  const PlannedCells planned = planned_cells({"0blocks"}, {median_ttft_at_most(20)}, workload);
+  std::map<std::string, Trial> kept;
+  int runs = 0;
+  WhatIfSource source{[&](std::uint32_t) -> const Workload& {
+                        ++runs;
+                        return workload;
+                      },
+                      1};
+  source.recall = [&](const WhatIf& run) {
+    REQUIRE(run.base != nullptr);
+    const auto at = kept.find(run.change);
+    return at == kept.end() ? std::nullopt : std::optional(at->second);
+  };
+  source.keep = [&](const WhatIf& run, const Trial& trial) {
+    CHECK(kept.emplace(run.change, trial).second);  // each change once
+  };
+  const auto ask = [&] {
+    return find_sensitivity({planned.cells(), {0}, what_if_runs(source, 1, nullptr, nullptr), 0})
+        .value();
+  };
+  const Sensitivity first = ask();
+  CHECK(runs > 10);
+  // All but the one that is refused: a block size that does not divide the trace's.
+  CHECK(kept.size() == static_cast<std::size_t>(runs) - 1);
+  CHECK(kept.contains("nothing"));
+  CHECK(kept.contains("compute speed x 0.8"));
+  runs = 0;
+  const Sensitivity second = ask();
+  CHECK(runs == 1);
+  REQUIRE(second.rows.size() == first.rows.size());
+  for (std::size_t i = 0; i < first.rows.size(); ++i) {
+    CHECK(second.rows[i].margin_low == first.rows[i].margin_low);
+    CHECK(second.rows[i].says == first.rows[i].says);
+  }
 }
 
 TEST_CASE("a factor that has no part in it changes nothing", "[scenarios][planner]") {
