@@ -143,7 +143,7 @@ class DecisionFacts {
           tier.name));
     }
     if (detail.size() <= (host_.pool > 0 ? 1 : 0) && plan_.recommended == plan_.feasible_min) {
-      detail.insert(detail.begin(), "the smallest tried that meets the SLO");
+      detail.push_back("the smallest tried that meets the SLO");
     }
     add("Buy", std::move(value), fmt::format("{}", fmt::join(detail, "; ")));
   }

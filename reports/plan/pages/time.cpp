@@ -48,7 +48,8 @@ std::string why_not_cached(const PlanResult& plan, const PlanPoint& point) {
   if (lost < kFewPoints) {
     return out + fmt::format(
                      "; over the whole workload next to nothing had left the caches for want of "
-                     "room ({:.1f} points of prompt blocks): what had to be computed had not been "
+                     "room ({:.1f} points of prompt blocks): nearly all of what was computed had "
+                     "not been "
                      "seen before.",
                      100 * lost);
   }
