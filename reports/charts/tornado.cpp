@@ -45,9 +45,8 @@ std::string draw_tornado(const Chart& chart) {
       const double end = x(value);
       const bool alone = other == chart.bars_from;  // stands beside its name
       const double top = y + (alone ? kRow / 4 + 1 : color == 0 ? 3 : kRow / 2);
-      out.box(fmt::format("f{}", color), std::min(start, end), top,
-              std::abs(end - start), kRow / 2 - 3,
-              fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
+      out.box(fmt::format("f{}", color), std::min(start, end), top, std::abs(end - start),
+              kRow / 2 - 3, fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
       if (std::abs(end - start) < 0.5) return;  // no bar to name
       out.text(std::max(start, end) + 4, top + 10, "start", name, 62);
     };

@@ -98,7 +98,8 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
   const bool bound = brief && plan.verdict.find(plan.binding) != std::string::npos;
   if (!plan.binding.empty() && !bound) {
     const bool none = plan.binding.starts_with("none: ");
-    out.push_back("What binds: " + (none ? "nothing found" + plan.binding.substr(4) : plan.binding));
+    out.push_back("What binds: " +
+                  (none ? "nothing found" + plan.binding.substr(4) : plan.binding));
   }
   if (plan.knee >= 0) {
     out.push_back(fmt::format("Knee: beyond {} a larger {} gains little", at(plan, plan.knee).name,

@@ -188,14 +188,15 @@ class DecisionFacts {
     const std::vector<std::string> shares =
         format_percents({cell().attainment, cell().attainment_low});
     add("Expect", shares[0] + " of requests in time",
-        fmt::format("{} or more with {:.4g}% confidence; {}, over {}", shares[1],
+        fmt::format("{} or more with {:.4g}% confidence; {}, {}", shares[1],
                     100 * plan_.confidence->level, targets_text(cell()), basis()));
   }
 
   /// What the answer's figures are taken over.
   std::string basis() const {
-    if (!plan_.confidence || cell().replications == 0) return "one run of the workload itself";
-    return fmt::format("{} replicate{}", cell().replications, cell().replications == 1 ? "" : "s");
+    if (!plan_.confidence || cell().replications == 0) return "in one run of the workload itself";
+    return fmt::format("over {} replicate{}", cell().replications,
+                       cell().replications == 1 ? "" : "s");
   }
 
   void headroom() {
@@ -207,7 +208,7 @@ class DecisionFacts {
                                       format_percent(part.share)));
       }
     }
-    reasons.push_back("over " + basis());
+    reasons.push_back(basis());
     add("Headroom", format_percent(plan_.headroom) + " to the tightest target",
         fmt::format("{}", fmt::join(reasons, "; ")));
   }

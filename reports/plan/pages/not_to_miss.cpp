@@ -13,7 +13,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 3;  // limits on the card
+constexpr std::size_t kMostNamed = 3;  // limits that are named
 constexpr double kNear = 1.25;         // times: a limit no further than that is worth a warning
 
 std::string capitalised(std::string text) {
@@ -96,11 +96,21 @@ class Rows {
   }
 
   void limits() {
+    std::size_t named = 0;
+    std::size_t more = 0;
     for (const FactorLimit& limit : factor_limits(plan_)) {
       if (limit.distance() > kNear) break;
+      if (++named > kMostNamed) {
+        ++more;
+        continue;
+      }
       add(limit_name(limit),
           fmt::format("{}; by {} (page Sensitivity)", limit_figures(limit), replicates()));
     }
+    if (more == 0) return;
+    add(fmt::format("{} more change{} as small", more, more == 1 ? "" : "s"),
+        fmt::format("{} the SLO within {:.0f}% (page Sensitivity)",
+                    more == 1 ? "misses" : "each miss", 100 * (kNear - 1)));
   }
 
   std::string replicates() const {
