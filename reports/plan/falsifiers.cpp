@@ -49,8 +49,12 @@ class Falsifiers {
   }
 
   void add_targets() {
+    const std::string basis = point_.targets.empty() || point_.replications == 0
+                                  ? "in one run"
+                                  : fmt::format("over {} replicate{}", point_.replications,
+                                                point_.replications == 1 ? "" : "s");
     const auto row = [&](const std::string& name, double value, double target, bool at_least) {
-      add(name, format_real(value),
+      add(name, fmt::format("{} {}", format_real(value), basis),
           fmt::format("{} {} {}", at_least ? "below" : "above", format_real(target), load()),
           name.find("ttft") != std::string::npos
               ? "the stages of the time to first token: which one is longer than planned"

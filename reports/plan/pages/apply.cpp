@@ -144,7 +144,7 @@ Section verify_part(const OpsFigures& figures, const Provenance& provenance) {
   }
   part.code.push_back(replay_command(figures));
   Table& t = part.tables.emplace_back();
-  t.title = "Planned figures";
+  t.title = "Planned figures, in one run of the workload itself";
   t.header = {"figure", "p50", "p99"};
   const RunResult& run = *figures.run;
   const auto row = [&](const char* name, const LatencyStats& s) {
