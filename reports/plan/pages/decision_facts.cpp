@@ -302,8 +302,8 @@ class DecisionFacts {
     std::string detail = "at " + name_of_cell(cell());
     if (worst->share) {
       const std::vector<std::string> shares = format_percents({worst->x, worst->limit});
-      detail = fmt::format("{} of requests miss it at {}, {} may", shares[0], name_of_cell(cell()),
-                           shares[1]);
+      detail = fmt::format("{} of requests miss it at {}, where {} may", shares[0],
+                           name_of_cell(cell()), shares[1]);
     }
     add("Fails first",
         against_limit(worst->label(), worst->name, worst->value, worst->at_least, worst->target),

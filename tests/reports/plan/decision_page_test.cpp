@@ -78,7 +78,7 @@ TEST_CASE("where nothing meets the SLO the page says what fails first and what w
   CHECK(fact_of(page, "Buy") ==
         "Nothing that was tried | 4 of 4 cells do not meet the SLO; 64GiB comes nearest");
   CHECK(fact_of(page, "Fails first") ==
-        "p99_ttft_ms 800 ms (at most 2.00 s) | 20.1% of requests miss it at 64GiB, 1.0% may");
+        "p99_ttft_ms 800 ms (at most 2.00 s) | 20.1% of requests miss it at 64GiB, where 1.0% may");
   CHECK(fact_of(page, "Would help") ==
         "Twice the compute speed | in one run of 64GiB each; twice the compute speed: p99_ttft_ms "
         "900 ms, meets the SLO; twice the blocks in HBM: p99_ttft_ms 2.20 s, still misses the SLO");
