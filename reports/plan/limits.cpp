@@ -126,7 +126,7 @@ std::optional<double> attainment_bound(const PlanPoint& point) {
   return point.attainment_low;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string and_list(const std::vector<std::string>& names) {
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];

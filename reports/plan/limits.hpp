@@ -51,6 +51,6 @@ bool not_needed(const PlanPoint& point);
 std::optional<double> attainment_bound(const PlanPoint& point);
 
 /// "a, b and c".
-std::string joined(const std::vector<std::string>& names);
+std::string and_list(const std::vector<std::string>& names);
 
 }  // namespace spillway

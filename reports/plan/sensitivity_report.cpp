@@ -27,7 +27,7 @@ std::string limits(const PlanResult& plan, const SensitivityRow& row) {
                                              format_real(*limit.misses))
                                : fmt::format("{} {}", side, format_real(limit.holds)));
   }
-  return out.empty() ? "-" : joined(out);
+  return out.empty() ? "-" : and_list(out);
 }
 
 /// How far from 1 the recommendation ends, as a ratio; infinite where it was not found to.

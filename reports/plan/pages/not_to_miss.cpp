@@ -128,10 +128,10 @@ class Rows {
     for (const StressRow& row : plan_.stress->rows) {
       if (is_growth(row) && row.outcome == StressOutcome::kMet) met.push_back(event_name(row));
     }
-    add("more traffic", fmt::format("{} miss{} the SLO{} (page Scenarios)", joined(missed),
+    add("more traffic", fmt::format("{} miss{} the SLO{} (page Scenarios)", and_list(missed),
                                     missed.size() == 1 ? "es" : "",
                                     met.empty() ? ""
-                                                : fmt::format("; {} still meet{} it", joined(met),
+                                                : fmt::format("; {} still meet{} it", and_list(met),
                                                               met.size() == 1 ? "s" : "")));
   }
 
@@ -172,8 +172,8 @@ Fact breaking_fact(const PlanResult& plan) {
   first.erase(first.begin());
   out.detail = "misses the SLO";
   if (!limits.empty())
-    out.detail += (limits.size() == 1 ? "; so does " : "; so do ") + joined(limits);
-  if (!events.empty()) out.detail += "; of events: " + joined(events);
+    out.detail += (limits.size() == 1 ? "; so does " : "; so do ") + and_list(limits);
+  if (!events.empty()) out.detail += "; of events: " + and_list(events);
   out.detail += fmt::format(" ({})", pages(plan));
   return out;
 }
@@ -190,10 +190,10 @@ std::string bad_events_sentence(const PlanResult& plan) {
   }
   std::string out;
   if (!missed.empty()) {
-    out = fmt::format("{} miss{} the SLO", joined(missed), missed.size() == 1 ? "es" : "");
+    out = fmt::format("{} miss{} the SLO", and_list(missed), missed.size() == 1 ? "es" : "");
   }
   if (!down.empty()) {
-    out += fmt::format("{}{} leave{} no service", out.empty() ? "" : "; ", joined(down),
+    out += fmt::format("{}{} leave{} no service", out.empty() ? "" : "; ", and_list(down),
                        down.size() == 1 ? "s" : "");
   }
   if (out.empty()) return out;
@@ -225,7 +225,7 @@ std::string margin_bases(const PlanResult& plan) {
   if (out.size() < 2) return {};
   return fmt::format(
       "The margin of the tightest target is {}: other draws of the same traffic, other tails.",
-      joined(out));
+      and_list(out));
 }
 
 }  // namespace spillway

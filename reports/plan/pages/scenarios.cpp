@@ -14,7 +14,7 @@ namespace spillway {
 
 namespace {
 
-constexpr double kBarely = 0.1;       // of a target: less may be gone on another day
+constexpr double kBarely = 0.1;  // of a target: less may be gone on another day
 
 const char* words(StressOutcome outcome) {
   switch (outcome) {
@@ -90,9 +90,9 @@ std::string in_short(const PlanStress& stress) {
     if (row.outcome == StressOutcome::kDown) down.push_back(row.name);
   }
   std::string out;
-  if (!met.empty()) out += fmt::format("{} still meets the SLO: {}. ", stress.cell, joined(met));
-  if (!missed.empty()) out += fmt::format("It is missed: {}. ", joined(missed));
-  if (!down.empty()) out += fmt::format("No service at all: {}. ", joined(down));
+  if (!met.empty()) out += fmt::format("{} still meets the SLO: {}. ", stress.cell, and_list(met));
+  if (!missed.empty()) out += fmt::format("It is missed: {}. ", and_list(missed));
+  if (!down.empty()) out += fmt::format("No service at all: {}. ", and_list(down));
   if (!out.empty()) out.pop_back();
   return out;
 }
@@ -180,11 +180,11 @@ std::string what_survives(const PlanResult& plan) {
     const std::vector<std::string> cells = survivors(plan, row);
     out += fmt::format("{}: {}. ", row.name,
                        cells.empty() ? "no cell that was tried meets the SLO"
-                                     : "the SLO is met by " + joined(cells));
+                                     : "the SLO is met by " + and_list(cells));
   }
   if (!open.empty()) {
     out += fmt::format("What would survive {} was not tried: these are runs of {} alone. ",
-                       joined(open), plan.stress->cell);
+                       and_list(open), plan.stress->cell);
   }
   if (!out.empty()) out.pop_back();
   return out;
