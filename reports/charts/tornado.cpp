@@ -41,16 +41,17 @@ std::string draw_tornado(const Chart& chart) {
     const double y = plane.top + kRow * static_cast<double>(i);
     out.text(plane.left - 8, y + kRow / 2 + 4, "end", bar.name, kMostForNames);
     const double start = x(chart.bars_from);
-    const auto half = [&](double value, const std::string& name, int color) {
+    const auto half = [&](double value, double other, const std::string& name, int color) {
       const double end = x(value);
-      out.box(fmt::format("f{}", color), std::min(start, end), y + (color == 0 ? 3 : kRow / 2),
-              std::abs(end - start), kRow / 2 - 3,
-              fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
+      const bool alone = other == chart.bars_from;  // stands beside its name
+      const double top = y + (alone ? kRow / 4 + 1 : color == 0 ? 3 : kRow / 2);
+      out.box(fmt::format("f{}", color), std::min(start, end), top, std::abs(end - start),
+              kRow / 2 - 3, fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
       if (std::abs(end - start) < 0.5) return;  // no bar to name
-      out.text(std::max(start, end) + 4, y + (color == 0 ? 13 : 24), "start", name, 62);
+      out.text(std::max(start, end) + 4, top + 10, "start", name, 62);
     };
-    half(bar.low, bar.low_name, 0);
-    half(bar.high, bar.high_name, 1);
+    half(bar.low, bar.high, bar.low_name, 0);
+    half(bar.high, bar.low, bar.high_name, 1);
   }
   out.line("axis", x(chart.bars_from), plane.top, x(chart.bars_from), plane.bottom);
   return out.finish(chart, plane.bottom + 46);

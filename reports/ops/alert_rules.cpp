@@ -8,6 +8,7 @@
 #include "reports/format.hpp"
 #include "reports/ops/alerts.hpp"
 #include "reports/ops/promql.hpp"
+#include "reports/plan/limits.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
@@ -76,6 +77,10 @@ class RuleMaker {
   }
 
  private:
+  /// What the simulated figures are of.
+  const char* one_run() const {
+    return f_.plan == nullptr ? "this run" : "one run of the workload itself";
+  }
   const EngineMetric* need(Signal signal, std::string_view alert) {
     const EngineMetric* metric = f_.metric(signal);
     if (metric == nullptr) {
@@ -91,6 +96,12 @@ class RuleMaker {
   void add(AlertRule rule) {
     rule.name.insert(0, "Spillway");
     out_.rules.push_back(std::move(rule));
+  }
+
+  /// Where the plan itself says that it ends.
+  std::optional<FactorLimit> planned_end(std::string_view factor, bool above) const {
+    if (f_.plan == nullptr) return std::nullopt;
+    return factor_limit(*f_.plan, factor, above);
   }
 
   void absent() {
@@ -153,8 +164,8 @@ class RuleMaker {
           mean ? mean_of(metric, select) : quantile_of(metric, statistic.quantile, select),
           number(limit));
     };
-    std::string why = fmt::format("the target {} <= {}; simulated {}", slo.name, seconds(target),
-                                  seconds(slo.value / 1000));
+    std::string why = fmt::format("the target {} <= {}; simulated {} in {}", slo.name,
+                                  seconds(target), seconds(slo.value / 1000), one_run());
     if (limit > target) {
       why += fmt::format(
           "; {} counts in buckets, and {} is the first bound at or above the target, so that up to "
@@ -196,14 +207,30 @@ class RuleMaker {
     const double tokens = largest_mean(run_, "scheduled_tokens", run_.duration_s);
     const double worst = largest_mean(run_, "scheduled_tokens", 3600);
     const double burst = tokens > 0 ? std::max(1.0, worst / tokens) : 1;
-    const double limit = mean * burst * kTrafficShare;
+    double limit = mean * burst * kTrafficShare;
+    std::string why = fmt::format(
+        "simulated {} requests/s on average and {} times that in the busiest hour, "
+        "and a quarter more",
+        format_real(mean), format_real(burst));
+    if (const auto end = planned_end("arrival rate", true)) {
+      const double most = end->holds > 1 ? end->holds : end->end();
+      const double planned = most * run_.request_throughput;
+      if (planned < limit) {
+        // The simulated run itself was healthy in its busiest hour.
+        limit = std::max(planned, mean * burst);
+        why = fmt::format("the plan {} the SLO at {} times the simulated {} requests/s{}",
+                          end->holds > 1 ? "meets" : "misses", format_real(most),
+                          format_real(run_.request_throughput),
+                          end->holds > 1 && end->misses
+                              ? fmt::format(" and misses it at {} times", format_real(*end->misses))
+                              : std::string());
+        if (limit > planned) why += "; the simulated run's busiest hour has more than that";
+      }
+    }
     add({"TrafficAbovePlan",
          fmt::format("{} > {}", rate_of(*metric, {"", "1h", "model_name"}, "_count"),
                      number(limit)),
-         "30m", "warning", format_real(limit) + " requests/s",
-         fmt::format("simulated {} requests/s on average and {} times that in the busiest hour, "
-                     "and a quarter more",
-                     format_real(mean), format_real(burst)),
+         "30m", "warning", format_real(limit) + " requests/s", std::move(why),
          "More requests arrive than were planned for.", "workload"});
   }
 
@@ -265,7 +292,22 @@ class RuleMaker {
       skip("HitRatioBelowPlan: the simulated run found next to nothing below HBM");
       return;
     }
-    const double limit = kHitShare * *ratio;
+    double limit = kHitShare * *ratio;
+    std::string why = fmt::format("{} of the simulated {} of what was asked below HBM",
+                                  format_percent(kHitShare), format_percent(*ratio));
+    if (const auto end = planned_end("reuse", false)) {
+      // Nothing between what is there and what misses was tried: noise must not raise it.
+      const double kept = end->holds < 1 ? end->holds : end->end();
+      const double then = external_ratio(f_, kept).value_or(0);
+      if (kept < 1 && then > limit) {
+        limit = then;
+        why = fmt::format(
+            "with reuse at {} times what it is, at which the plan {} the SLO, about {} of what is "
+            "asked below HBM would be found; simulated {}",
+            format_real(kept), end->holds < 1 ? "still meets" : "misses", format_percent(then),
+            format_percent(*ratio));
+      }
+    }
     const Selector hour{"", "1h", "model_name"};
     const double tokens =
         run_.duration_s > 0 ? static_cast<double>(run_.input_tokens) / run_.duration_s : 0;
@@ -273,10 +315,7 @@ class RuleMaker {
          fmt::format("{} / {} < {} and {} > {}", rate_of(*found, hour), rate_of(*asked, hour),
                      number(limit), rate_of(*asked, hour), number(tokens / 100)),
          "1h", "warning", format_percent(limit),
-         fmt::format(
-             "{} of the simulated {} of what was asked below HBM; the simulated run started "
-             "with empty tiers, as a restart does",
-             format_percent(kHitShare), format_percent(*ratio)),
+         why + "; the simulated run started with empty tiers, as a restart does",
          "Less is found below HBM than in the simulated run.", "workload"});
   }
 

@@ -163,18 +163,23 @@ std::optional<double> hit_ratio(const TierResult& tier) {
   return static_cast<double>(tier.hits) / static_cast<double>(tier.queries);
 }
 
-std::optional<double> external_ratio(const OpsFigures& figures) {
+std::optional<double> external_ratio(const OpsFigures& figures, double reuse) {
   const RunResult& run = *figures.run;
   if (run.tiers.size() < 2) return std::nullopt;
   constexpr EngineVersion kAskedOnly{0, 16};
   const EngineRelease& engine = figures.engine;
   const bool all =
       engine.engine == "vllm" && engine.version != EngineVersion{} && engine.version < kAskedOnly;
-  const std::uint64_t asked = all ? run.tiers[0].queries : run.tiers[1].queries;
+  const std::uint64_t all_asked = run.tiers[0].queries;
+  const std::uint64_t below = run.tiers[1].queries;
+  // What HBM no longer has is asked below it, too.
+  const double in_hbm = static_cast<double>(all_asked > below ? all_asked - below : 0);
+  const double asked =
+      all ? static_cast<double>(all_asked) : static_cast<double>(below) + (1 - reuse) * in_hbm;
   std::uint64_t found = 0;
   for (std::size_t i = 1; i < run.tiers.size(); ++i) found += run.tiers[i].hits;
-  if (asked == 0) return std::nullopt;
-  return std::min(1.0, static_cast<double>(found) / static_cast<double>(asked));
+  if (asked <= 0) return std::nullopt;
+  return std::min(1.0, reuse * static_cast<double>(found) / asked);
 }
 
 }  // namespace spillway

@@ -53,6 +53,7 @@ const LinkResult* load_link(const RunResult& run);
 std::optional<double> hit_ratio(const TierResult& tier);
 /// What the engine's counters of the tiers below come to: before vLLM #30522 (0.16) they count all
 /// tokens of a prompt as asked, and since then those that HBM did not have.
-std::optional<double> external_ratio(const OpsFigures& figures);
+/// `reuse`: with so much left of what is found again, in HBM and below, and the rest asked in vain.
+std::optional<double> external_ratio(const OpsFigures& figures, double reuse = 1);
 
 }  // namespace spillway

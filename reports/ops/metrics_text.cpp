@@ -36,6 +36,8 @@ class MetricsWriter {
     info();
     if (f_.plan != nullptr) plan(*f_.plan);
     if (f_.run == nullptr) return;
+    // A plan has figures over replicates as well.
+    of_one_run_ = f_.plan != nullptr;
     latencies(*f_.run);
     requests(*f_.run);
     tiers(*f_.run);
@@ -45,8 +47,15 @@ class MetricsWriter {
 
  private:
   void family(std::string_view name, std::string_view help) {
-    fmt::print(out_, "# HELP {}{} {}\n# TYPE {}{} gauge\n", prefix_, name, help, prefix_, name);
+    fmt::print(out_, "# HELP {}{} {}{}\n# TYPE {}{} gauge\n", prefix_, name, help,
+               of_one_run_ ? " In one run of the workload itself." : "", prefix_, name);
     name_ = name;
+  }
+
+  /// What the plan's own figures are taken over.
+  std::string over() const {
+    if (f_.point == nullptr || f_.point->replications == 0) return "in one run of the workload";
+    return fmt::format("over {} replicates of the workload", f_.point->replications);
   }
 
   void sample(double value, const Labels& labels = {}) {
@@ -85,12 +94,15 @@ class MetricsWriter {
       family("recommended_total_size_bytes", "Recommended size of the tier, of all instances.");
       size(p.recommended_total_bytes);
     }
-    family("headroom_ratio", "Least distance to a target, as a share of it.");
+    family("headroom_ratio",
+           fmt::format("Least distance to a target, as a share of it, {}.", over()));
     sample(p.headroom);
     if (f_.point == nullptr || f_.point->replications == 0) return;
-    family("attainment_ratio", "Share of requests that meet every latency target.");
+    family("attainment_ratio",
+           fmt::format("Share of requests that meet every latency target, {}.", over()));
     sample(f_.point->attainment);
-    family("attainment_bound_ratio", "One-sided lower confidence bound of that share.");
+    family("attainment_bound_ratio",
+           fmt::format("One-sided lower confidence bound of that share, {}.", over()));
     sample(f_.point->attainment_low);
   }
 
@@ -199,6 +211,7 @@ class MetricsWriter {
   std::ostream& out_;
   std::string prefix_;
   std::string_view name_;
+  bool of_one_run_ = false;
   Labels common_;
 };
 

@@ -1,5 +1,4 @@
 #include "reports/plan/falsifiers.hpp"
-#include "reports/plan/cells.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/plan/cells.hpp"
+#include "reports/plan/limits.hpp"
 #include "sim/busiest_link.hpp"
 
 namespace spillway {
@@ -49,8 +49,12 @@ class Falsifiers {
   }
 
   void add_targets() {
+    const std::string basis = point_.targets.empty() || point_.replications == 0
+                                  ? "in one run"
+                                  : fmt::format("over {} replicate{}", point_.replications,
+                                                point_.replications == 1 ? "" : "s");
     const auto row = [&](const std::string& name, double value, double target, bool at_least) {
-      add(name, format_real(value),
+      add(name, fmt::format("{} {}", format_real(value), basis),
           fmt::format("{} {} {}", at_least ? "below" : "above", format_real(target), load()),
           name.find("ttft") != std::string::npos
               ? "the stages of the time to first token: which one is longer than planned"
@@ -92,10 +96,16 @@ class Falsifiers {
     const PlanPoint* smaller = below();
     const double other = smaller == nullptr ? 0 : cached_share(smaller->run);
     const bool apart = smaller != nullptr && other < kFewerHits * share;
-    add("prompt tokens from caches, in steady traffic", format_percent(share),
-        apart ? fmt::format("no more than {}, which {} gives too", format_percent(other),
-                            smaller->capacity)
-              : fmt::format("below {}", format_percent(kFewerHits * share)),
+    const auto reuse = factor_limit(plan_, "reuse", false);
+    const double kept = reuse ? std::min(1.0, reuse->end()) * share : 0;
+    std::string wrong = apart ? fmt::format("no more than {}, which {} gives too",
+                                            format_percent(other), smaller->capacity)
+                              : fmt::format("below {}", format_percent(kFewerHits * share));
+    if (kept > (apart ? other : kFewerHits * share)) {
+      wrong = fmt::format("below {}: {} {} the SLO", format_percent(kept), limit_name(*reuse),
+                          reuse->misses ? "misses" : "is not known to meet");
+    }
+    add("prompt tokens from caches, in steady traffic", format_percent(share), std::move(wrong),
         "whether prefixes are routed to the instance that holds them, and whether the traffic "
         "still repeats itself");
   }
@@ -115,21 +125,21 @@ class Falsifiers {
 
   /// What sensitivity found to change the recommendation.
   void add_limits() {
-    if (!plan_.sensitivity) return;
-    for (const SensitivityRow& row : plan_.sensitivity->rows) {
-      const bool rate = row.factor == "arrival rate";
+    for (const FactorLimit& limit : factor_limits(plan_)) {
+      const bool rate = limit.factor == "arrival rate";
       const auto value = [&](double factor) {
-        return rate ? fmt::format("{} requests/s", format_real(factor * run_.request_throughput))
+        return rate ? fmt::format("{} requests/s on average",
+                                  format_real(factor * run_.request_throughput))
                     : fmt::format("{} times what it is", format_real(factor));
       };
-      if (row.changes_above) {
-        add(row.factor, rate ? value(1) : "as it is", "above " + value(*row.changes_above),
-            "the page of sensitivity: the size that is needed then");
-      }
-      if (row.changes_below) {
-        add(row.factor, rate ? value(1) : "as it is", "below " + value(*row.changes_below),
-            "the page of sensitivity: the size that is needed then");
-      }
+      std::string wrong = fmt::format("{} {}", limit.above ? "above" : "below", value(limit.holds));
+      wrong += limit.misses ? fmt::format(
+                                  " (at {} times it misses the SLO; values between were not "
+                                  "tried)",
+                                  format_real(*limit.misses))
+                            : "";
+      add(limit.factor, rate ? value(1) : "as it is", std::move(wrong),
+          "the page of sensitivity: the size that is needed then");
     }
   }
 

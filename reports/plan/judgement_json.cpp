@@ -4,6 +4,7 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/flags_json.hpp"
+#include "reports/plan/limits.hpp"
 
 namespace spillway {
 
@@ -133,8 +134,8 @@ Table counterfactuals_table(const Counterfactuals& tried) {
       "What would bring {} nearer to the SLO, in a run of the workload itself", tried.cell);
   table.header = {"change", tried.target, "margin of the tightest target", "SLO in that run"};
   const auto add = [&](const Counterfactual& row) {
-    table.rows.push_back({row.change, format_real(row.value), format_percent(row.margin),
-                          row.met ? "met" : "missed"});
+    table.rows.push_back(
+        {row.change, format_real(row.value), margin_text(row.margin), row.met ? "met" : "missed"});
   };
   add(tried.base);
   for (const Counterfactual& row : tried.all) add(row);

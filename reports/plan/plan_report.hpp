@@ -11,7 +11,9 @@ namespace spillway {
 
 Report plan_report(const PlanResult& plan, const Provenance& provenance);
 /// The part of it that a terminal shows.
-Report plan_summary(const PlanResult& plan, const std::string& scenario);
+/// `provenance`: tells what else needs the host's memory; without its inputs that is left out.
+Report plan_summary(const PlanResult& plan, const std::string& scenario,
+                    const Provenance& provenance = {});
 /// Every cell of a plan, side by side.
 Table plan_table(const PlanResult& plan);
 

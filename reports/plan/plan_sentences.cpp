@@ -96,7 +96,11 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
   const bool brief = detail == Detail::kBrief;
   // The verdict of a plan without an answer names it.
   const bool bound = brief && plan.verdict.find(plan.binding) != std::string::npos;
-  if (!plan.binding.empty() && !bound) out.push_back("What binds: " + plan.binding);
+  if (!plan.binding.empty() && !bound) {
+    const bool none = plan.binding.starts_with("none: ");
+    out.push_back("What binds: " +
+                  (none ? "nothing found" + plan.binding.substr(4) : plan.binding));
+  }
   if (plan.knee >= 0) {
     out.push_back(fmt::format("Knee: beyond {} a larger {} gains little", at(plan, plan.knee).name,
                               plan.tier));

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 #include "reports/plan/cost_report.hpp"
+#include "reports/plan/host_budget.hpp"
 #include "reports/plan/knee_curve.hpp"
+#include "reports/plan/pages/not_to_miss.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/plan/sensitivity_report.hpp"
@@ -23,16 +26,31 @@ std::string behind(const Sensitivity& sensitivity) {
              : fmt::format("the mean of {} replicates: a guide, no bound", sensitivity.replicates);
 }
 
+/// The size with what else the host needs, where the document says enough of the engine.
+std::string what_to_buy(const PlanResult& plan, const Provenance& provenance) {
+  if (plan.recommended < 0 || object_at(provenance.inputs, "configuration").empty()) return {};
+  const std::string need = host_need(host_budget(plan, provenance));
+  if (need.empty()) return {};
+  return fmt::format("Buy: {} of {} {}", plan.recommended_size, plan.tier, need);
+}
+
 }  // namespace
 
-Report plan_summary(const PlanResult& plan, const std::string& scenario) {
+Report plan_summary(const PlanResult& plan, const std::string& scenario,
+                    const Provenance& provenance) {
   Report report;
   report.title = plan.verdict;
   Section& section = report.sections.emplace_back();
   section.paragraphs = decision_sentences(plan, Detail::kBrief);
+  if (std::string buy = what_to_buy(plan, provenance); !buy.empty()) {
+    section.paragraphs.insert(section.paragraphs.begin(), std::move(buy));
+  }
   for (std::string& text : cost_sentences(plan)) section.paragraphs.push_back(std::move(text));
   for (const std::string& text : sensitivity_sentences(plan, kLimitsTold)) {
     section.paragraphs.push_back(fmt::format("{}, on {}", text, behind(*plan.sensitivity)));
+  }
+  if (std::string events = bad_events_sentence(plan); !events.empty()) {
+    section.paragraphs.push_back(std::move(events));
   }
   if (auto curve = knee_curve(plan)) section.charts.push_back(*std::move(curve));
   Table& table = section.tables.emplace_back(brief_plan_table(plan, kMostRows));

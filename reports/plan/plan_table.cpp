@@ -130,7 +130,7 @@ Table targets_table(const PlanPoint& point, double confidence) {
   table.title = fmt::format("Targets at {}, over {} replicate{}", point.name, point.replications,
                             point.replications == 1 ? "" : "s");
   const std::string bound = fmt::format("with {:.4g}% confidence", 100 * confidence);
-  table.header = {"target", "figure", "limit", "judged by", bound, "may be", "met"};
+  table.header = {"target", "figure", "limit", "judged by", bound, "allowed", "met"};
   for (const TargetEstimate& t : point.targets) {
     // Three of one kind that are compared: what was seen, what is not ruled out, what may be.
     const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
@@ -140,7 +140,10 @@ Table targets_table(const PlanPoint& point, double confidence) {
     const char* side = t.at_least ? "at least " : "at most ";
     table.rows.push_back({t.label(), figures[0], side + figures[1],
                           judged[0] + (t.share ? " of requests miss" : ""),
-                          t.bound ? side + judged[1] : "not known", side + judged[2],
+                          !t.bound                   ? "no bound made"
+                          : t.share && *t.bound >= 1 ? "nothing is ruled out"
+                                                     : side + judged[1],
+                          side + judged[2],
                           t.backed ? "yes"
                           : t.met  ? "looks so"
                                    : "no"});

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reports/format.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/margin_chart.hpp"
 
 namespace spillway {
@@ -14,16 +15,19 @@ namespace {
 
 std::string side(double factor, double margin, bool met) {
   if (factor == 1) return "-";
-  return fmt::format("{} ({})", format_percent(margin), met ? "met" : "missed");
+  return fmt::format("{} ({})", margin_text(margin), met ? "met" : "missed");
 }
 
-std::string limits(const SensitivityRow& row) {
-  std::string out;
-  if (row.changes_below) out = "below " + format_real(*row.changes_below);
-  if (row.changes_above) {
-    out += fmt::format("{}above {}", out.empty() ? "" : ", ", format_real(*row.changes_above));
+std::string limits(const PlanResult& plan, const SensitivityRow& row) {
+  std::vector<std::string> out;
+  for (const FactorLimit& limit : factor_limits(plan)) {
+    if (limit.factor != row.factor) continue;
+    const char* side = limit.above ? "above" : "below";
+    out.push_back(limit.misses ? fmt::format("{} {}: {} misses", side, format_real(limit.holds),
+                                             format_real(*limit.misses))
+                               : fmt::format("{} {}", side, format_real(limit.holds)));
   }
-  return out.empty() ? "-" : out;
+  return out.empty() ? "-" : and_list(out);
 }
 
 /// How far from 1 the recommendation ends, as a ratio; infinite where it was not found to.
@@ -45,8 +49,8 @@ Chart tornado(const Sensitivity& sensitivity) {
   const SensitivityRow& first = sensitivity.rows.front();
   chart.note = fmt::format(
       "As it is, the tightest target has a margin of {}. {} moves it most: {} at x {}, {} at x {}.",
-      format_percent(sensitivity.margin), first.factor, format_percent(first.margin_low),
-      format_real(first.low), format_percent(first.margin_high), format_real(first.high));
+      format_percent(sensitivity.margin), first.factor, margin_text(first.margin_low),
+      format_real(first.low), margin_text(first.margin_high), format_real(first.high));
   return chart;
 }
 
@@ -66,10 +70,20 @@ Section sensitivity_section(const PlanResult& plan) {
   if (section.paragraphs.size() == 1 && !sensitivity.rows.empty()) {
     section.paragraphs.emplace_back("No factor was found to change the recommendation.");
   }
+  for (const SensitivityRow& row : sensitivity.rows) {
+    const std::string meaning = factor_meaning(row.factor);
+    if (meaning.empty()) continue;
+    section.paragraphs.push_back(fmt::format(
+        "\"{}\" is {}; forecasts and peaks of page Scenarios have more sessions instead, which "
+        "also need more room in caches",
+        row.factor, meaning));
+  }
   for (const std::string& note : sensitivity.notes) section.paragraphs.push_back(note);
   Table table;
-  table.title = fmt::format("Margin of the tightest target at the recommended cell: {} as it is",
-                            format_percent(sensitivity.margin));
+  table.title = fmt::format(
+      "Margin of the tightest target at the recommended cell: {} as it is, on {} replicate{}",
+      format_percent(sensitivity.margin), sensitivity.replicates,
+      sensitivity.replicates == 1 ? "" : "s");
   table.header = {"factor", "times",  "margin",      "size needed",
                   "times",  "margin", "size needed", "recommendation changes"};
   const auto size = [](const std::string& needed) { return needed.empty() ? "-" : needed; };
@@ -77,7 +91,7 @@ Section sensitivity_section(const PlanResult& plan) {
     table.rows.push_back({row.factor, format_real(row.low),
                           side(row.low, row.margin_low, row.met_low), size(row.needed_low),
                           format_real(row.high), side(row.high, row.margin_high, row.met_high),
-                          size(row.needed_high), limits(row)});
+                          size(row.needed_high), limits(plan, row)});
   }
   if (!table.rows.empty()) {
     section.tables.push_back(std::move(table));

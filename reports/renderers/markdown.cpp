@@ -54,7 +54,12 @@ class Writer {
     }
     for (const std::string& text : section.paragraphs) paragraph(text);
     for (const Chart& chart : section.charts) {
-      if (!chart.note.empty()) paragraph(chart.note);
+      if (chart.note.empty()) continue;
+      out_ << "\n";
+      if (!chart.title.empty()) out_ << "**" << markdown_text(cut(chart.title)) << "**: ";
+      out_ << (chart.title.empty() ? markdown_block(cut(chart.note))
+                                   : markdown_text(cut(chart.note)))
+           << "\n";
     }
     for (const Table& table : section.tables) render(table);
     for (const CodeBlock& code : section.code) render(code);

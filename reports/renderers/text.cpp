@@ -185,7 +185,9 @@ class Text final : public Renderer {
   /// What a target came to. Colour never says more than the word does.
   std::string coloured(const std::string& cell) const {
     if (!color_) return cell;
-    if (cell == "met" || cell == "looks met" || cell == "met once") return paint("32", cell);
+    if (cell == "met" || cell.starts_with("looks met") || cell == "met once") {
+      return paint("32", cell);
+    }
     if (cell == "missed" || cell == "looks missed") return paint("31", cell);
     return cell;
   }

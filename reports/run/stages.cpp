@@ -188,7 +188,7 @@ Chart link_heatmap(const RunResult& run) {
     chart.cells.push_back(std::move(row));
   }
   chart.note =
-      fmt::format("The busiest cell is {}: {:.0f}% of what the link can carry.", where, highest);
+      fmt::format("Busiest is {}, with {:.0f}% of what the link can carry.", where, highest);
   return chart;
 }
 

@@ -169,7 +169,8 @@ Chart rate_heatmap(const json& stats) {
   chart.x_label = grid.days ? "hours after the time of day of the first arrival" : "of the stretch";
   chart.y_label = "since the first arrival";
   chart.note = fmt::format(
-      "The busiest cell ({}) has {} requests a minute, the quietest {}; gaps are before or after "
+      "The busiest stretch ({}) has {} requests a minute, the quietest {}; gaps are before or "
+      "after "
       "the trace.",
       busiest, format_real(most), format_real(least));
   return chart;

@@ -123,7 +123,7 @@ int run(const PlanVerb& verb) {
                            outcome.warnings.end());
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, plan_report(outcome.result, provenance),
-                plan_summary(outcome.result, scenario.name), outputs, common, {},
+                plan_summary(outcome.result, scenario.name, provenance), outputs, common, {},
                 {"plan", nullptr, &outcome.result, &provenance});
   if (!common.out.empty() && !common.json_only()) {
     print(fmt::format("\nReport: {}\n", printable(common.out + "/report.html")));

@@ -74,7 +74,7 @@ TEST_CASE("a plan without an answer has no knee and no highlight", "[reports]") 
   plan.binding = "";
   const Section page = plan_report(plan, sample_provenance()).sections.at(0);
   CHECK(page.parts.back().tables.at(0).highlight == -1);
-  for (const Fact& fact : page.facts) CHECK(fact.label != "Binds");
+  for (const Fact& fact : page.facts) CHECK(fact.label != "Bottleneck");
   CHECK(plan_report(plan, sample_provenance()).sections.at(2).charts.at(0).regions.empty());
 }
 

@@ -150,7 +150,7 @@ Section verify_part(const OpsFigures& figures, const Provenance& provenance) {
   differs.header = {"what", "how"};
   for (const std::string& what : replay.differs) differs.rows.push_back(split_reason(what));
   Table& t = part.tables.emplace_back();
-  t.title = "Planned figures";
+  t.title = "Planned figures, in one run of the workload itself";
   t.header = {"figure", "p50", "p99"};
   const RunResult& run = *figures.run;
   const auto row = [&](const char* name, const LatencyStats& s) {

@@ -9,6 +9,7 @@
 #include "reports/plan/cells.hpp"
 #include "reports/plan/judgement_json.hpp"
 #include "reports/plan/pages/decision_facts.hpp"
+#include "reports/plan/pages/not_to_miss.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
@@ -109,17 +110,6 @@ class SizeChart {
   Chart out_;
 };
 
-/// Verdicts that a reader must not miss, as a short list.
-Table warnings_table(const PlanResult& plan) {
-  Table table;
-  table.title = "Do not miss";
-  table.header = {"verdict", "what was seen"};
-  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
-    table.rows.push_back({verdict.code, verdict.text});
-  }
-  return table;
-}
-
 Section part(const char* heading) {
   Section out;
   out.heading = heading;
@@ -143,11 +133,14 @@ Section decision_page(const PlanResult& plan, const Provenance& provenance) {
   page.id = "decision";
   page.heading = "Decision";
   const Installed installed = installed_of(provenance, plan.tier);
-  page.facts = decision_facts(plan, installed);
+  const HostBudget host = host_budget(plan, provenance);
+  page.facts = decision_facts(plan, installed, host);
   if (Chart sizes = SizeChart(plan, installed).chart(); !sizes.stacks.empty()) {
     page.charts.push_back(std::move(sizes));
   }
-  if (!plan.judgement.verdicts.empty()) page.tables.push_back(warnings_table(plan));
+  if (Table not_to_miss = not_to_miss_table(plan, host); !not_to_miss.rows.empty()) {
+    page.tables.push_back(std::move(not_to_miss));
+  }
 
   if (plan.judgement.counterfactuals) {
     Section help = part("What would help");
@@ -161,6 +154,9 @@ Section decision_page(const PlanResult& plan, const Provenance& provenance) {
   if (!plan.judgement.headroom.empty()) {
     page.parts.push_back(part("Headroom, part by part"));
     page.parts.back().tables.push_back(headroom_table(plan.judgement));
+    if (std::string bases = margin_bases(plan); !bases.empty()) {
+      page.parts.back().paragraphs.push_back(std::move(bases));
+    }
   }
   Section words = part("In full");
   words.paragraphs = decision_sentences(plan, Detail::kFull);

@@ -11,6 +11,7 @@
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/confidence_grade.hpp"
+#include "reports/plan/pages/not_to_miss.hpp"
 #include "reports/plan/standing.hpp"
 
 namespace spillway {
@@ -60,8 +61,8 @@ std::string targets_text(const PlanPoint& point) {
 
 class DecisionFacts {
  public:
-  DecisionFacts(const PlanResult& plan, const Installed& installed)
-      : plan_(plan), installed_(installed), cell_(spoken_of(plan)) {}
+  DecisionFacts(const PlanResult& plan, const Installed& installed, const HostBudget& host)
+      : plan_(plan), installed_(installed), host_(host), cell_(spoken_of(plan)) {}
 
   std::vector<Fact> list() {
     if (cell_ < 0) {
@@ -97,6 +98,7 @@ class DecisionFacts {
     set();
     expect();
     headroom();
+    out_.push_back(breaking_fact(plan_));
     cost();
   }
 
@@ -115,6 +117,7 @@ class DecisionFacts {
     }
     std::vector<std::string> detail;
     std::string value = fmt::format("{} of {}", plan_.recommended_size, kind);
+    if (std::string all = host_need(host_); !all.empty()) detail.push_back(std::move(all));
     const auto bytes = static_cast<double>(plan_.recommended_bytes);
     const double here = installed_.engines_per_host;
     const auto count = [](double n) { return format_count(static_cast<std::uint64_t>(n)); };
@@ -139,7 +142,7 @@ class DecisionFacts {
           tier.unbounded ? "no bound" : format_bytes(static_cast<double>(tier.capacity_bytes)),
           tier.name));
     }
-    if (detail.empty() && plan_.recommended == plan_.feasible_min) {
+    if (detail.size() <= (host_.pool > 0 ? 1 : 0) && plan_.recommended == plan_.feasible_min) {
       detail.push_back("the smallest tried that meets the SLO");
     }
     add("Buy", std::move(value), fmt::format("{}", fmt::join(detail, "; ")));
@@ -180,13 +183,20 @@ class DecisionFacts {
   void expect() {
     if (!plan_.confidence || cell().replications == 0) {
       return add("Expect", format_percent(cell().attainment) + " of requests in time",
-                 "in one run; " + targets_text(cell()));
+                 "in one run of the workload itself; " + targets_text(cell()));
     }
     const std::vector<std::string> shares =
         format_percents({cell().attainment, cell().attainment_low});
     add("Expect", shares[0] + " of requests in time",
-        fmt::format("{} or more with {:.4g}% confidence; {}", shares[1],
-                    100 * plan_.confidence->level, targets_text(cell())));
+        fmt::format("{} or more with {:.4g}% confidence; {}, {}", shares[1],
+                    100 * plan_.confidence->level, targets_text(cell()), basis()));
+  }
+
+  /// What the answer's figures are taken over.
+  std::string basis() const {
+    if (!plan_.confidence || cell().replications == 0) return "in one run of the workload itself";
+    return fmt::format("over {} replicate{}", cell().replications,
+                       cell().replications == 1 ? "" : "s");
   }
 
   void headroom() {
@@ -198,6 +208,7 @@ class DecisionFacts {
                                       format_percent(part.share)));
       }
     }
+    reasons.push_back(basis());
     add("Headroom", format_percent(plan_.headroom) + " to the tightest target",
         fmt::format("{}", fmt::join(reasons, "; ")));
   }
@@ -291,8 +302,8 @@ class DecisionFacts {
     std::string detail = "at " + name_of_cell(cell());
     if (worst->share) {
       const std::vector<std::string> shares = format_percents({worst->x, worst->limit});
-      detail = fmt::format("{} of requests miss it at {}, {} may", shares[0], name_of_cell(cell()),
-                           shares[1]);
+      detail = fmt::format("{} of requests miss it at {}, where {} may", shares[0],
+                           name_of_cell(cell()), shares[1]);
     }
     add("Fails first",
         against_limit(worst->label(), worst->name, worst->value, worst->at_least, worst->target),
@@ -329,8 +340,7 @@ class DecisionFacts {
   void bind() {
     if (plan_.binding.empty()) return;
     auto [kind, why] = split_at(plan_.binding, ": ");
-    add("Binds", kind == "none" ? "Nothing measured" : capitalised(std::move(kind)),
-        std::move(why));
+    add("Bottleneck", kind == "none" ? "None found" : capitalised(std::move(kind)), std::move(why));
   }
 
   void rivals() {
@@ -346,6 +356,7 @@ class DecisionFacts {
 
   const PlanResult& plan_;
   const Installed& installed_;
+  const HostBudget& host_;
   int cell_;
   std::vector<Fact> out_;
 };
@@ -364,8 +375,9 @@ std::string kind_of_tier(const PlanResult& plan) {
   return plan.tier == "dram" ? "DRAM" : plan.tier;
 }
 
-std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed) {
-  return DecisionFacts(plan, installed).list();
+std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed,
+                                 const HostBudget& host) {
+  return DecisionFacts(plan, installed, host).list();
 }
 
 }  // namespace spillway

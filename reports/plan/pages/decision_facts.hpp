@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/plan/host_budget.hpp"
 #include "reports/plan/pages/page_facts.hpp"
 #include "reports/report.hpp"
 #include "sim/plan_result.hpp"
@@ -15,6 +16,7 @@ std::string kind_of_tier(const PlanResult& plan);
 
 /// Of a plan that recommends a cell: buy, set, expect. Of one that does not: what fails first, what
 /// would help or decide. Each with how sure that is.
-std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed);
+std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed,
+                                 const HostBudget& host);
 
 }  // namespace spillway

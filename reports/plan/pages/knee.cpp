@@ -9,6 +9,7 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/pages/size_grid.hpp"
 #include "reports/plan/plan_workload.hpp"
@@ -197,10 +198,10 @@ class KneePage {
     out.note = fmt::format("In time{}: {}", of_line(),
                            ends_of(grid_, here, [](double y) { return format_percent(y / 100); }));
     if (plan_.confidence) {
-      here.low =
-          series_along(plan_, line(), "", [](const PlanPoint& p) {
-            return p.replications > 0 && p.attainment_low > 0 ? 100 * p.attainment_low : kNaN;
-          }).y;
+      here.low = series_along(plan_, line(), "", [](const PlanPoint& p) {
+                   const std::optional<double> low = attainment_bound(p);
+                   return low ? 100 * *low : kNaN;
+                 }).y;
       here.high = here.y;
       out.note += fmt::format(
           "; the band{} reaches down from the mean over replicates to its lower bound with {} "

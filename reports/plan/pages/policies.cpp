@@ -148,12 +148,14 @@ class PoliciesPage {
     ChartSeries series;
     series.name = "difference";
     bool any = false;
+    bool all = true;
     std::size_t fewest = 0;
     for (const int cell : cells) {
       if (cell == answer_) continue;
       const auto& d = cell_at(plan_, cell).difference;
       const bool paired = d && static_cast<int>(d->to) == answer_;
       any = any || paired;
+      all = all && paired;
       if (paired && (fewest == 0 || d->replicates < fewest)) fewest = d->replicates;
       const double mean =
           paired ? 100 * d->mean : 100 * (cell_at(plan_, cell).attainment - answer().attainment);
@@ -168,15 +170,20 @@ class PoliciesPage {
       series.low.clear();
       series.high.clear();
     }
-    chart.note = any ? fmt::format(
-                           "Differences on the replicates that both cells ran, with 95% "
-                           "intervals each by itself; an interval that holds 0 tells "
-                           "nothing apart{}.",
-                           fewest < kLeastReplications
-                               ? ", and of fewer than five replicates it is a rough guess"
-                               : "")
-                     : "Differences of means alone: no two replicates ran of both, so nothing is "
-                       "known of the noise.";
+    if (any) {
+      chart.note = fmt::format(
+          "Differences on the replicates that both cells ran, with 95% intervals each by itself; "
+          "an interval that holds 0 tells nothing apart{}.{}",
+          fewest < kLeastReplications ? ", and of fewer than five replicates it is a rough guess"
+                                      : "",
+          all ? ""
+              : " Without an interval it is a difference of means: no two replicates ran of "
+                "both.");
+    } else {
+      chart.note =
+          "Differences of means alone: no two replicates ran of both, so nothing is known of the "
+          "noise.";
+    }
     chart.series = {std::move(series)};
     page_.charts.push_back(std::move(chart));
   }

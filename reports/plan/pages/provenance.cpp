@@ -5,8 +5,10 @@
 #include "reports/inputs_at.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/glossary.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/pages/page_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
+#include "reports/plan/plan_parts.hpp"
 #include "reports/plan/standing.hpp"
 #include "reports/shell_word.hpp"
 
@@ -94,13 +96,20 @@ Table inputs_table(const Provenance& p) {
 Table cells_table(const PlanResult& plan) {
   Table table;
   table.title = "All cells: latencies, rates and counts of the workload itself, run once";
-  table.header = {"cell",        "SLO",        "reason",    "replicates", "attainment",  "at least",
+  std::string bound = "at least";
+  if (plan.confidence) {
+    table.title += "; SLO and attainment over replicates";
+    bound =
+        fmt::format("attainment at least, with {:.4g}% confidence", 100 * plan.confidence->level);
+  }
+  table.header = {"cell",        "SLO",        "reason",    "replicates", "attainment",  bound,
                   "TTFT p50",    "TTFT p90",   "TTFT p99",  "TPOT p50",   "TPOT p99",    "E2E p50",
                   "E2E p99",     "requests/s", "goodput/s", "tokens/s",   "from caches", "from HBM",
                   "preemptions", "completed",  "digest"};
   for (const PlanPoint& point : plan.points) {
     const RunResult& run = point.run;
     const double all = cached_share(run);
+    const std::optional<double> low = attainment_bound(point);
     if (&point - plan.points.data() == plan.recommended) {
       table.highlight = static_cast<int>(table.rows.size());
     }
@@ -110,7 +119,7 @@ Table cells_table(const PlanResult& plan) {
          point.reason.empty() ? "-" : point.reason,
          format_count(point.replications),
          format_percent(point.attainment),
-         format_percent(point.attainment_low),
+         low ? format_percent(*low) : "-",
          format_ms(run.ttft.median_ms),
          format_ms(run.ttft.p90_ms),
          format_ms(run.ttft.p99_ms),
@@ -130,21 +139,20 @@ Table cells_table(const PlanResult& plan) {
   return table;
 }
 
+/// As the table of the answer's targets has them, for every cell.
 Table cell_targets_table(const PlanResult& plan) {
   Table table;
-  table.title = "Every target at every cell";
-  table.header = {"cell",      "target",          "figure", "limit",
-                  "missed by", "with confidence", "may be", "met"};
+  table.title = "Every target at every cell, over the cell's replicates";
   for (const PlanPoint& point : plan.points) {
-    for (const TargetEstimate& t : point.targets) {
-      const auto judged = [&](double x) { return t.share ? format_percent(x) : format_real(x); };
-      table.rows.push_back(
-          {name_of_cell(point), t.label(), format_real(t.value),
-           fmt::format("{} {}", t.at_least ? "at least" : "at most", format_real(t.target)),
-           judged(t.x), t.bound ? judged(*t.bound) : "-", judged(t.limit),
-           t.backed ? "yes"
-           : t.met  ? "looks so"
-                    : "no"});
+    if (point.targets.empty()) continue;
+    Table one = targets_table(point, plan.confidence ? plan.confidence->level : 0);
+    if (table.header.empty()) {
+      table.header = std::move(one.header);
+      table.header.insert(table.header.begin(), "cell");
+    }
+    for (std::vector<std::string>& row : one.rows) {
+      row.insert(row.begin(), name_of_cell(point));
+      table.rows.push_back(std::move(row));
     }
   }
   return table;
@@ -187,6 +195,12 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   Section cells;
   cells.heading = "All figures";
   cells.tables.push_back(cells_table(plan));
+  if (plan.confidence) {
+    cells.paragraphs.emplace_back(
+        "Attainment is the share of requests that meet every latency target, over the replicates "
+        "of a cell. \"-\" stands where no bound was made, as a few replicates of screening bound "
+        "nothing, or where the bound rules nothing out.");
+  }
   Table targets = cell_targets_table(plan);
   if (!targets.rows.empty()) cells.tables.push_back(std::move(targets));
   cells.tables.push_back(tiers_table(plan));

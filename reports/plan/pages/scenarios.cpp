@@ -4,13 +4,17 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/cost_report.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/margin_chart.hpp"
 #include "reports/plan/pages/pages.hpp"
 
 namespace spillway {
 
 namespace {
+
+constexpr double kBarely = 0.1;  // of a target: less may be gone on another day
 
 const char* words(StressOutcome outcome) {
   switch (outcome) {
@@ -43,9 +47,14 @@ Table grid(const PlanStress& stress) {
     table.rows.push_back(
         {row.name, words(row.outcome), row.target, format_real(row.value),
          fmt::format("{} {}", row.at_least ? "at least" : "at most", format_real(row.limit)),
-         format_percent(row.margin), row.change});
+         margin_text(row.margin), row.change});
   }
   return table;
+}
+
+std::string least_text(const StressRow& worst) {
+  return worst.margin < -1 ? fmt::format("the worst figure is {}", margin_text(worst.margin))
+                           : fmt::format("the least margin is {}", format_percent(worst.margin));
 }
 
 Chart margins(const PlanStress& stress) {
@@ -60,17 +69,9 @@ Chart margins(const PlanStress& stress) {
     if (worst == nullptr || row.margin < worst->margin) worst = &row;
   }
   if (worst == nullptr) return chart;
-  chart.note = fmt::format("{} of {} miss the SLO; the least margin is {} ({}).", missed,
-                           chart.bars.size(), format_percent(worst->margin), worst->name);
+  chart.note = fmt::format("{} of {} miss the SLO; {} ({}).", missed, chart.bars.size(),
+                           least_text(*worst), worst->name);
   return chart;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  }
-  return out;
 }
 
 /// The grid in a sentence or two.
@@ -80,14 +81,18 @@ std::string in_short(const PlanStress& stress) {
   std::vector<std::string> down;
   for (const StressRow& row : stress.rows) {
     if (row.kind == "as-is") continue;
-    if (row.outcome == StressOutcome::kMet) met.push_back(row.name);
+    if (row.outcome == StressOutcome::kMet) {
+      const bool barely = row.margin < kBarely;
+      met.push_back(row.name +
+                    (barely ? fmt::format(" (barely: {} left)", format_percent(row.margin)) : ""));
+    }
     if (row.outcome == StressOutcome::kMissed) missed.push_back(row.name);
     if (row.outcome == StressOutcome::kDown) down.push_back(row.name);
   }
   std::string out;
-  if (!met.empty()) out += fmt::format("{} still meets the SLO: {}. ", stress.cell, joined(met));
-  if (!missed.empty()) out += fmt::format("It is missed: {}. ", joined(missed));
-  if (!down.empty()) out += fmt::format("No service at all: {}. ", joined(down));
+  if (!met.empty()) out += fmt::format("{} still meets the SLO: {}. ", stress.cell, and_list(met));
+  if (!missed.empty()) out += fmt::format("It is missed: {}. ", and_list(missed));
+  if (!down.empty()) out += fmt::format("No service at all: {}. ", and_list(down));
   if (!out.empty()) out.pop_back();
   return out;
 }
@@ -122,6 +127,69 @@ Section restart_part(const PlanStress& stress) {
   return part;
 }
 
+bool is_growth(const StressRow& row) {
+  return row.kind == "forecast" || row.kind == "peak";
+}
+
+/// What grows, beside the factor of the other page that sounds alike.
+std::string what_grows(const PlanResult& plan) {
+  const auto& rows = plan.stress->rows;
+  const bool any = std::any_of(rows.begin(), rows.end(),
+                               [](const StressRow& row) { return is_growth(row) && ran(row); });
+  if (!any) return "";
+  std::string out =
+      "Forecasts and peaks have more sessions in the same time, each with prompts of its own: "
+      "requests come more often, and caches have more to hold.";
+  if (!plan.sensitivity) return out;
+  for (const SensitivityRow& row : plan.sensitivity->rows) {
+    const std::string meaning = factor_meaning(row.factor);
+    if (meaning.empty()) continue;
+    out += fmt::format(" That is more than the factor \"{}\" of page Sensitivity, which is {}.",
+                       row.factor, meaning);
+  }
+  return out;
+}
+
+/// The cells that meet the SLO under the demand of plan.demand that has the event's name.
+std::vector<std::string> survivors(const PlanResult& plan, const StressRow& row) {
+  std::vector<std::string> out;
+  if (!plan.regret) return out;
+  const auto& demands = plan.regret->demands;
+  const auto at = std::find(demands.begin(), demands.end(), row.name) - demands.begin();
+  for (const RegretRow& cell : plan.regret->rows) {
+    if (static_cast<std::size_t>(at) >= cell.by_demand.size()) continue;
+    if (!cell.by_demand[static_cast<std::size_t>(at)] || cell.point >= plan.points.size()) continue;
+    out.push_back(name_of_cell(plan.points[cell.point]));
+  }
+  return out;
+}
+
+/// For what is missed under more traffic: which cell of those tried would not, if that was asked.
+std::string what_survives(const PlanResult& plan) {
+  std::string out;
+  std::vector<std::string> open;
+  for (const StressRow& row : plan.stress->rows) {
+    if (!is_growth(row) || row.outcome != StressOutcome::kMissed) continue;
+    const bool asked =
+        plan.regret && std::find(plan.regret->demands.begin(), plan.regret->demands.end(),
+                                 row.name) != plan.regret->demands.end();
+    if (!asked) {
+      open.push_back(row.name);
+      continue;
+    }
+    const std::vector<std::string> cells = survivors(plan, row);
+    out += fmt::format("{}: {}. ", row.name,
+                       cells.empty() ? "no cell that was tried meets the SLO"
+                                     : "the SLO is met by " + and_list(cells));
+  }
+  if (!open.empty()) {
+    out += fmt::format("What would survive {} was not tried: these are runs of {} alone. ",
+                       and_list(open), plan.stress->cell);
+  }
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
 void add_stress(const PlanResult& plan, Section& page) {
   const PlanStress& stress = *plan.stress;
   const std::string sentence = in_short(stress);
@@ -131,6 +199,9 @@ void add_stress(const PlanResult& plan, Section& page) {
         fmt::format("Nothing is recommended; this is about {}, {}.", stress.cell,
                     plan.provisional >= 0 ? "for which the undecided plan speaks"
                                           : "which comes nearest to the SLO"));
+  }
+  for (std::string text : {what_survives(plan), what_grows(plan)}) {
+    if (!text.empty()) page.paragraphs.push_back(std::move(text));
   }
   for (const std::string& note : stress.notes) page.paragraphs.push_back(note + ".");
   page.tables.push_back(grid(stress));

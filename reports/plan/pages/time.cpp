@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/standing.hpp"
@@ -13,6 +14,7 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kMostExplained = 3;  // of the slowest requests, in words
+constexpr double kFewPoints = 0.01;        // of prompt blocks: as good as none
 
 /// Whether the run kept what its waits were made of, or how its links fared.
 bool tells_time(const PlanPoint& point) {
@@ -34,6 +36,27 @@ int contrast_of(const PlanResult& plan, int cell) {
     if (tells_time(above) && !above.looks_met()) return *at;
   }
   return -1;
+}
+
+/// Why a slow prompt was not cached is not kept of each; of the whole workload it is known what
+/// room and policy cost.
+std::string why_not_cached(const PlanResult& plan, const PlanPoint& point) {
+  std::string out = "Why a prompt was not cached is not recorded request by request";
+  const auto& bound = plan.judgement.policy_bound;
+  if (!bound || bound->cell != name_of_cell(point)) return out + ".";
+  const double lost = std::max(0.0, bound->content - bound->share);
+  if (lost < kFewPoints) {
+    return out + fmt::format(
+                     "; over the whole workload next to nothing had left the caches for want of "
+                     "room ({:.1f} points of prompt blocks): nearly all of what was computed had "
+                     "not been "
+                     "seen before.",
+                     100 * lost);
+  }
+  return out + fmt::format(
+                   "; over the whole workload up to {:.1f} points of prompt blocks had been seen "
+                   "and had left the caches; {} were not seen before.",
+                   100 * lost, format_percent(1 - bound->content));
 }
 
 void add_waterfall(const PlanPoint& point, Section& section) {
@@ -81,6 +104,7 @@ Section time_page(const PlanResult& plan) {
     Section part;
     part.heading = "The slowest requests";
     part.paragraphs = slowest_sentences(point.run, kMostExplained);
+    part.paragraphs.push_back(why_not_cached(plan, point));
     slowest.title += ", at " + name_of_cell(point);
     part.tables.push_back(std::move(slowest));
     page.parts.push_back(std::move(part));

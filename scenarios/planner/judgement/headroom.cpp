@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "reports/format.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
@@ -73,10 +74,11 @@ void add_growth(PlanResult& plan) {
     if (row.factor != "arrival rate" && row.factor != "clients") continue;
     if (row.changes_above) {
       add(plan, "growth", *row.changes_above - 1,
-          fmt::format("more load than that changes the recommendation ({}); {}", row.says, guide));
+          fmt::format("{}; {}; {}", row.says, factor_meaning(row.factor), guide));
     } else if (row.met_high) {
       add(plan, "growth", row.high - 1,
-          "at least: the most load that was tried is carried; " + guide);
+          fmt::format("at least: the most that was tried is carried; {}; {}",
+                      factor_meaning(row.factor), guide));
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
@@ -60,8 +61,8 @@ std::string against_limit(const TargetEstimate& t) {
   std::string out = t.share ? fmt::format("{} of requests miss {}", x[0], t.label())
                             : fmt::format("{} is {}", t.label(), x[0]);
   if (t.bound) out += fmt::format(", {} {} with confidence", side, x[1]);
-  return out +
-         (t.share ? fmt::format(", and {} may", x[2]) : fmt::format(", target {} {}", side, x[2]));
+  return out + (t.share ? fmt::format(", where {} may", x[2])
+                        : fmt::format(", target {} {}", side, x[2]));
 }
 
 /// The target that a cell breaks first; of one that meets all of them, the one that is not backed.
@@ -111,6 +112,12 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
     return fmt::format("{}: {}{}", shortfall(plan, other), breach(other), bottleneck);
   }
   if (plan.confidence && !other.feasible) {
+    if (not_needed(other)) {
+      return fmt::format(
+          "meets every target as far as it was run, {} replicates, and nobody "
+          "needed to know more: the recommended cell is preferred",
+          other.replications);
+    }
     return fmt::format("may meet the SLO, and that {}: {}", shortfall(plan, other), breach(other));
   }
   const Compared both = facts.compared(plan.recommended, plan.runner_up);

@@ -96,8 +96,8 @@ class Rules {
       if (without.name != with.name || without.tenant != with.tenant) continue;
       const bool better = with.at_least ? with.value > without.value : with.value < without.value;
       add("hit rate above 70%: the pool pays off",
-          fmt::format("{}; {} is {} with it and {} without", figures, with.label(),
-                      format_real(with.value), format_real(without.value)),
+          fmt::format("{}; {} is {} with it and {} without, {}", figures, with.label(),
+                      format_real(with.value), format_real(without.value), both.on),
           better);
     }
   }
@@ -114,8 +114,8 @@ class Rules {
     const bool needed =
         plan_.recommended >= 0 && run_.tiers.size() > 1 && plan_.infeasible_max >= 0;
     add("capacity by DRAM beats capacity by GPU",
-        needed ? fmt::format("{}; {} of {} meets the SLO that none or less misses", prices,
-                             facts_.point(index_).capacity, plan_.tier)
+        needed ? fmt::format("{}; {} of {} meets the SLO, which a smaller size or none does not",
+                             prices, facts_.point(index_).capacity, plan_.tier)
                : fmt::format(
                      "{}; what binds here is {}{}", prices, kind,
                      plan_.recommended >= 0 ? ", and the smallest size tried meets the SLO" : ""),

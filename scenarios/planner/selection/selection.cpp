@@ -393,7 +393,7 @@ class Selector {
     const std::vector<std::string> figures = target.share ? format_percents({s.mean, target.limit})
                                                           : format_reals({s.mean, target.limit});
     const std::string close = target.share
-                                  ? fmt::format("{} of requests miss {} at {} and {} may",
+                                  ? fmt::format("{} of requests miss {} at {}, where {} may",
                                                 figures[0], target.name, name(cell), figures[1])
                                   : fmt::format("{} at {} is {} against a limit of {}", target.name,
                                                 name(cell), figures[0], figures[1]);

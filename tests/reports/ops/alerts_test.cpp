@@ -69,6 +69,59 @@ TEST_CASE("the hit ratio's bound is a fifth below the simulated one", "[reports]
   CHECK(rule_of(older, "HitRatioBelowPlan")->threshold == "24.9%");
 }
 
+/// Of a plan whose recommended cell ends at more requests and at less reuse.
+PlanResult limited_plan(double rate_holds, const char* rate_says, double reuse_holds,
+                        const char* reuse_says) {
+  PlanResult plan = ops_plan();
+  plan.sensitivity.emplace();
+  plan.sensitivity->margin = 0.3;
+  plan.sensitivity->replicates = 1;
+  SensitivityRow rate;
+  rate.factor = "arrival rate";
+  rate.low = 0.8;
+  rate.high = 1.2;
+  rate.met_low = rate.met_high = true;
+  rate.changes_above = rate_holds;
+  rate.says = rate_says;
+  SensitivityRow reuse;
+  reuse.factor = "reuse";
+  reuse.low = 0.8;
+  reuse.high = 1;
+  reuse.met_high = true;
+  reuse.changes_below = reuse_holds;
+  reuse.says = reuse_says;
+  plan.sensitivity->rows = {rate, reuse};
+  return plan;
+}
+
+TEST_CASE("traffic and hits raise an alert no later than the plan says that it ends", "[reports]") {
+  const PlanResult plan =
+      limited_plan(1.1, "... arrival rate rises above 1.1 times what it is (at 1.15 it misses)", 1,
+                   "... reuse falls below what it is (at 0.95 times it misses the SLO)");
+  const AlertRules alerts = alert_rules(figures_of(plan, provenance_with("vllm@0.25")));
+  const AlertRule* traffic = rule_of(alerts, "TrafficAbovePlan");
+  REQUIRE(traffic != nullptr);
+  // 1.1 * 16.1/s, where a quarter more than 990 in 61.25 s would be 20.2.
+  CHECK(traffic->threshold == "17.7 requests/s");
+  CHECK_THAT(traffic->why, ContainsSubstring("meets the SLO at 1.10 times the simulated 16.1") &&
+                               ContainsSubstring("misses it at 1.15 times"));
+  // 0.95 * 187 found of 319 + 0.05 * (600 - 319) asked; four fifths of 187 / 319 would be 46.9%.
+  const AlertRule* hits = rule_of(alerts, "HitRatioBelowPlan");
+  REQUIRE(hits != nullptr);
+  CHECK(hits->threshold == "53.3%");
+  CHECK_THAT(hits->why, ContainsSubstring("reuse at 0.95 times what it is"));
+}
+
+TEST_CASE("limits beyond an alert's own bound do not loosen it", "[reports]") {
+  const PlanResult plan = limited_plan(1.9, "... rises above 1.9 times", 0.5, "... falls below");
+  const RunResult run = ops_run();
+  const AlertRules with = alert_rules(figures_of(plan, provenance_with("vllm@0.25")));
+  const AlertRules alone = alert_rules(figures_of(run, provenance_with("vllm@0.25")));
+  for (const char* name : {"TrafficAbovePlan", "HitRatioBelowPlan"}) {
+    CHECK(rule_of(with, name)->threshold == rule_of(alone, name)->threshold);
+  }
+}
+
 TEST_CASE("what a release does not export is not armed, and said", "[reports]") {
   const RunResult run = ops_run();
   const AlertRules alerts = alert_rules(figures_of(run, provenance_with("vllm@0.12")));

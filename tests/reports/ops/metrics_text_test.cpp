@@ -46,6 +46,10 @@ TEST_CASE("a plan's figures are those of the recommended cell", "[reports]") {
   CHECK_THAT(text, ContainsSubstring("attainment_ratio{scenario=\"chat\",cell=\"16GiB\"} 0.999\n"));
   CHECK_THAT(text,
              ContainsSubstring("attainment_bound_ratio{scenario=\"chat\",cell=\"16GiB\"} 0.995\n"));
+  // Whose figures these are stands beside each.
+  CHECK_THAT(text, ContainsSubstring("as a share of it, over 10 replicates of the workload.\n"));
+  CHECK_THAT(text, ContainsSubstring("Simulated time to first token. In one run of the workload "
+                                     "itself.\n"));
   plan.recommended = -1;
   const std::string none = text_of(figures_of(plan, provenance_with("vllm@0.25")));
   CHECK_THAT(none, ContainsSubstring("spillway_plan_feasible{scenario=\"chat\"} 0\n"));

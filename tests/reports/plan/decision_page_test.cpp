@@ -24,11 +24,12 @@ TEST_CASE("a backed plan says what to buy, set and expect, and how sure that is"
         "VLLM_X=1; no flag covers tier ssd");
   CHECK(fact_of(page, "Expect") ==
         "99.9% of requests in time | 99.5% or more with 95% confidence; p99_ttft_ms 800 ms (at "
-        "most 2.00 s)");
+        "most 2.00 s), over 20 replicates");
   CHECK_THAT(fact_of(page, "Headroom"), StartsWith("60.0% to the tightest target"));
   CHECK(fact_of(page, "Confidence") ==
         "High: 95% over 20 replicates | replicates: sessions drawn again");
-  CHECK(fact_of(page, "Binds") == "Nothing measured | caches supply what is repeated");
+  CHECK_THAT(fact_of(page, "Headroom"), ContainsSubstring("over 20 replicates"));
+  CHECK(fact_of(page, "Bottleneck") == "None found | caches supply what is repeated");
   CHECK(fact_of(page, "Too small") ==
         "32GiB | misses the SLO: p99_ttft_ms is 2,100, target at most 2,000");
   CHECK(fact_of(page, "Cost").empty());
@@ -39,9 +40,10 @@ TEST_CASE("several engines on a host need as many pools", "[reports]") {
   plan.recommended_total_bytes *= 8;
   const Section page = decision_page(plan, on_host(4));
   // 4 x 64 GiB on a host; 8 x 64 GiB in all.
-  CHECK(fact_of(page, "Buy") ==
-        "256 GiB of DRAM per host | 64GiB for each of its 4 engines; 512 GiB in total over 8 "
-        "engines");
+  CHECK(
+      fact_of(page, "Buy") ==
+      "256 GiB of DRAM per host | for KV alone: each host needs 325.60 GiB of memory in all (page "
+      "Host); 64GiB for each of its 4 engines; 512 GiB in total over 8 engines");
   const Chart& chart = page.charts.at(0);
   CHECK(chart.kind == ChartKind::kStacks);
   REQUIRE(chart.stacks.size() == 4);
@@ -64,7 +66,8 @@ TEST_CASE("pools that do not fit into the host are said not to", "[reports]") {
 TEST_CASE("a plan of single runs has no confidence, and says what would bring it", "[reports]") {
   const Section page = decision_page(once_plan(), sample_provenance());
   CHECK_THAT(fact_of(page, "Buy"), StartsWith("64GiB of DRAM"));
-  CHECK_THAT(fact_of(page, "Expect"), StartsWith("99.9% of requests in time | in one run; "));
+  CHECK_THAT(fact_of(page, "Expect"),
+             StartsWith("99.9% of requests in time | in one run of the workload itself; "));
   CHECK_THAT(fact_of(page, "Confidence"), StartsWith("None: one run of each cell"));
   CHECK_THAT(fact_of(page, "Confidence"), ContainsSubstring("replications"));
 }
@@ -75,7 +78,7 @@ TEST_CASE("where nothing meets the SLO the page says what fails first and what w
   CHECK(fact_of(page, "Buy") ==
         "Nothing that was tried | 4 of 4 cells do not meet the SLO; 64GiB comes nearest");
   CHECK(fact_of(page, "Fails first") ==
-        "p99_ttft_ms 800 ms (at most 2.00 s) | 20.1% of requests miss it at 64GiB, 1.0% may");
+        "p99_ttft_ms 800 ms (at most 2.00 s) | 20.1% of requests miss it at 64GiB, where 1.0% may");
   CHECK(fact_of(page, "Would help") ==
         "Twice the compute speed | in one run of 64GiB each; twice the compute speed: p99_ttft_ms "
         "900 ms, meets the SLO; twice the blocks in HBM: p99_ttft_ms 2.20 s, still misses the SLO");

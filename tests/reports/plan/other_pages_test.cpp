@@ -1,5 +1,7 @@
 // A plan's pages on policies, time, sensitivity and cost: what they show, and what they say where
 // there is nothing to show.
+#include <cmath>
+
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "tests/reports/plan/plan_samples.hpp"
@@ -29,6 +31,16 @@ TEST_CASE("policies stand side by side at the answer's size, with paired interva
   CHECK(chart.series.at(0).y == std::vector<double>{-1, -3});
   CHECK(chart.series.at(0).low.at(0) == Approx(-1.5));
   CHECK_THAT(chart.note, ContainsSubstring("of fewer than five replicates it is a rough guess"));
+}
+
+TEST_CASE("a policy that shares no replicates with the answer has no interval, and that is said",
+          "[reports]") {
+  PlanResult plan = searched_plan();
+  for (std::size_t i = 8; i < plan.points.size(); ++i) plan.points[i].difference.reset();
+  const Chart chart = policies_page(plan, from_file("s.json")).charts.at(0);
+  CHECK_FALSE(std::isnan(chart.series.at(0).low.at(0)));
+  CHECK(std::isnan(chart.series.at(0).low.at(1)));
+  CHECK_THAT(chart.note, ContainsSubstring("Without an interval it is a difference of means"));
 }
 
 TEST_CASE("means alone are said to be means alone", "[reports]") {

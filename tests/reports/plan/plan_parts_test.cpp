@@ -76,8 +76,8 @@ TEST_CASE("the report shows prices, demands and limits", "[reports]") {
   const Section sensitivity = sensitivity_section(plan);
   CHECK(sensitivity.paragraphs[1] ==
         "The recommendation changes if link bandwidth falls below 0.9");
-  CHECK(sensitivity.tables[0].rows[0].back() == "below 0.9");
-  CHECK(sensitivity.tables[0].rows[0][2] == "-750.0% (missed)");
+  CHECK(sensitivity.tables[0].rows[0].back() == "below 0.9: 0.8 misses");
+  CHECK(sensitivity.tables[0].rows[0][2] == "8.50 times the limit (missed)");
   CHECK(cost_sentences(plan).size() == 2);
   CHECK(sensitivity_sentences(plan, 0).empty());
 }

@@ -154,7 +154,7 @@ TEST_CASE("shares next to their limit are written with the digits that matter", 
                                                   "0.96% of requests miss", "at most 1.04%",
                                                   "at most 1.00%", "looks so"});
   CHECK(table.rows[1][3] == "6.50");
-  CHECK(table.rows[1][4] == "not known");
+  CHECK(table.rows[1][4] == "no bound made");
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ TEST_CASE("met and missed stand for confidence, looks for replicates without it"
   CHECK(shortfall(plan, cell(CellVerdict::kMissed, 10)) == "misses the SLO");
   CHECK(shortfall(plan, cell(CellVerdict::kLooksMet, 40)) == "is not backed");
   CHECK(shortfall(plan, cell(CellVerdict::kLooksMissed, 3)) == "looks as if it missed the SLO");
+  PlanPoint larger = cell(CellVerdict::kLooksMet, 3);
+  larger.reason = "not-needed";
+  CHECK(standing(plan, larger) == "looks met, not needed");
+  CHECK(shortfall(plan, larger) == "was not run further, which was not needed");
   PlanPoint cold = cell(CellVerdict::kExcluded, 3);
   cold.reason = "cold-limited";
   CHECK(standing(plan, cold) == "cold-limited");

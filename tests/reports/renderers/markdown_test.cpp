@@ -100,6 +100,14 @@ TEST_CASE("pages that do not fit are left out whole, the first ones kept", "[rep
   CHECK(text.ends_with("\nFurther pages are left out here: they are in the HTML report.\n"));
 }
 
+TEST_CASE("a chart's sentence stands behind its title", "[reports]") {
+  Report report;
+  report.title = "title";
+  report.sections.emplace_back().charts.emplace_back().title = "Waits *now*";
+  report.sections.back().charts.back().note = "p99: 3 s.";
+  CHECK_THAT(rendered(report, "md"), ContainsSubstring("\n**Waits \\*now\\***: p99: 3 s.\n"));
+}
+
 TEST_CASE("a chart is the sentence that says what to see in it", "[reports]") {
   Report report;
   Section& page = report.sections.emplace_back();

@@ -23,6 +23,10 @@ kinds.tornado = (data, c, width) => {
       const height = 10;
       const right = Math.max(start, end);
       const some = Math.abs(end - start) >= 0.5;
+      // A bar to one side only stands beside its name, not above or below it.
+      const bar = bars[params.dataIndex];
+      const alone = (index === 0 ? bar.high : bar.low) === data.barsFrom;
+      const top = alone ? y - height / 2 : index === 0 ? y - height - 1 : y + 1;
       const { x: left, width: all } = params.coordSys;
       return {
         type: 'group',
@@ -35,7 +39,7 @@ kinds.tornado = (data, c, width) => {
           {
             type: 'rect',
             shape: {
-              x: Math.min(start, end), y: index === 0 ? y - height - 1 : y + 1,
+              x: Math.min(start, end), y: top,
               width: Math.max(1, Math.abs(end - start)), height,
             },
             style: { fill: c.series[index] },
@@ -43,8 +47,8 @@ kinds.tornado = (data, c, width) => {
           {
             type: 'text',
             style: {
-              text: some ? cut(bars[params.dataIndex][label], 10) : '', x: right + 5,
-              y: index === 0 ? y - height / 2 - 1 : y + height / 2 + 1,
+              text: some ? cut(bar[label], 10) : '', x: right + 5,
+              y: top + height / 2,
               textVerticalAlign: 'middle', fill: c.soft, fontSize: 11,
             },
           },

@@ -180,6 +180,32 @@ TEST_CASE("provenance gives a command that a shell can take, hashes and every ce
   CHECK_THAT(text, ContainsSubstring("c0ffee00c0ffee00") && ContainsSubstring("weight_bytes"));
 }
 
+TEST_CASE("a bound stands only where one was made and rules something out", "[reports]") {
+  PlanResult plan = told_plan();
+  plan.confidence.emplace();
+  for (PlanPoint& point : plan.points) {
+    point.replications = 10;
+    point.attainment = 0.99;
+    point.attainment_low = 0.98;
+    point.targets = {{"p99_ttft_ms", "", false, true, 2000, 800, 0.001, 0.01, 0.005, true, true}};
+  }
+  plan.points[0].targets[0].bound.reset();  // screened
+  plan.points[2].attainment_low = 0;        // rules nothing out
+  plan.points[2].targets[0].bound = 1;
+  const Section page = provenance_page(plan, told_provenance());
+  const Table* cells = table_of(page, "All cells");
+  REQUIRE(cells != nullptr);
+  CHECK(cells->header[5] == "attainment at least, with 95% confidence");
+  CHECK(cells->rows[0][5] == "-");
+  CHECK(cells->rows[1][5] == "98.0%");
+  CHECK(cells->rows[2][5] == "-");
+  const Table* targets = table_of(page, "Every target");
+  REQUIRE(targets != nullptr);
+  CHECK(targets->rows[0][5] == "no bound made");
+  CHECK(targets->rows[1][5] == "at most 0.5%");
+  CHECK(targets->rows[2][5] == "nothing is ruled out");
+}
+
 TEST_CASE("a setting that would end the line of the command is left out", "[reports]") {
   Provenance p = told_provenance();
   p.inputs["scenario"]["set"] = {"a=\"\nrm -rf /\"", 7};

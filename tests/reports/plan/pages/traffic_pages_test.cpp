@@ -69,13 +69,35 @@ TEST_CASE("the grid has every event with its verdict", "[reports]") {
   REQUIRE(grid->rows.size() == 5);
   CHECK(grid->rows[1][1] == "met");
   CHECK(grid->rows[2][1] == "missed");
-  CHECK(grid->rows[2][5] == "-350.0%");
+  CHECK(grid->rows[2][5] == "4.50 times the limit");
   CHECK(grid->rows[3][1] == "down");
   CHECK(grid->rows[4][1] == "not asked");
   CHECK(grid->rows[4][6] == "there is no storage");
   CHECK_THAT(page.paragraphs[0], ContainsSubstring("16GiB still meets the SLO: in 3 months.") &&
                                      ContainsSubstring("It is missed: peak x2.") &&
                                      ContainsSubstring("No service at all: one host lost."));
+}
+
+TEST_CASE("what grows is said, and which cell survives where that was tried", "[reports]") {
+  PlanResult plan = told_plan();
+  plan.stress->rows[1].margin = 0.05;
+  plan.sensitivity.emplace();
+  SensitivityRow rate;
+  rate.factor = "arrival rate";
+  plan.sensitivity->rows = {rate};
+  CHECK_THAT(text_of(scenarios_page(plan)),
+             ContainsSubstring("in 3 months (barely: 5.0% left)") &&
+                 ContainsSubstring("What would survive peak x2 was not tried") &&
+                 ContainsSubstring("which is the same requests, sent faster"));
+  PlanRegret regret;
+  regret.demands = {"as it is", "peak x2"};
+  regret.rows = {{1, {0.0, std::nullopt}, 0, 1}, {2, {5.0, 0.0}, 5, 0}};
+  plan.regret = regret;
+  CHECK_THAT(text_of(scenarios_page(plan)), ContainsSubstring("peak x2: the SLO is met by inf.") &&
+                                                !ContainsSubstring("was not tried"));
+  plan.regret->rows.pop_back();
+  CHECK_THAT(text_of(scenarios_page(plan)),
+             ContainsSubstring("peak x2: no cell that was tried meets the SLO"));
 }
 
 TEST_CASE("margins are drawn from 0, cut off where one is huge", "[reports]") {

@@ -121,7 +121,7 @@ TEST_CASE("the size below that meets every target without confidence names the o
   });
   CHECK(plan.infeasible_max == 1);
   CHECK(plan.first_breach ==
-        "0.96% of requests miss p99_ttft_ms, at most 1.04% with confidence, and 1.00% may");
+        "0.96% of requests miss p99_ttft_ms, at most 1.04% with confidence, where 1.00% may");
   CHECK(headroom(plan, "size")->reason ==
         "96blocks is not backed: what the SLO needs lies between the two");
 }
@@ -140,7 +140,7 @@ TEST_CASE("a target that is missed by its share is not told by a figure that mee
     }
   });
   CHECK(plan.first_breach ==
-        "1.2% of requests miss p99_ttft_ms, at most 1.4% with confidence, and 1.0% may");
+        "1.2% of requests miss p99_ttft_ms, at most 1.4% with confidence, where 1.0% may");
 }
 
 TEST_CASE("headroom has parts, each with its reason", "[scenarios][planner]") {

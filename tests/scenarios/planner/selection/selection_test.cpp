@@ -189,7 +189,7 @@ TEST_CASE("a figure on its limit stays undecided, and what would decide is said"
   CHECK(found.stages == std::vector<std::uint32_t>{10, 20, 40});
   CHECK(found.cells[1].reason == "budget");
   CHECK_THAT(found.would_decide,
-             ContainsSubstring("of requests miss p99_ttft_ms at 2GiB and 1.00% may, which these "
+             ContainsSubstring("of requests miss p99_ttft_ms at 2GiB, where 1.00% may, which these "
                                "runs do not settle"));
 }
 

@@ -1,0 +1,137 @@
+#include "reports/plan/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// The row's sentence names the nearest value that misses: "... falls below 0.7 times what it is
+/// (at 0.6 it misses the SLO)".
+std::optional<double> first_missed(const SensitivityRow& row, bool above) {
+  const std::size_t name = row.says.find(row.factor);
+  const std::size_t start = name == std::string::npos ? 0 : name + row.factor.size();
+  const std::size_t side = row.says.find(above ? "rises above" : "falls below", start);
+  if (side == std::string::npos) return std::nullopt;
+  constexpr std::string_view kAt = "(at ";
+  const std::size_t at = row.says.find(kAt, side);
+  if (at == std::string::npos) return std::nullopt;
+  const double value = std::strtod(row.says.c_str() + at + kAt.size(), nullptr);
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+/// Of one side: where a limit was looked for, or only one step to that side was made.
+std::optional<FactorLimit> limit_of(const SensitivityRow& row, bool above, bool base_met) {
+  const std::optional<double>& changes = above ? row.changes_above : row.changes_below;
+  const double step = above ? row.high : row.low;
+  const bool met = above ? row.met_high : row.met_low;
+  FactorLimit out{row.factor, above, changes.value_or(1), {}};
+  if (changes) {
+    out.misses = first_missed(row, above);
+    // A sentence that somebody edited says nothing.
+    if (out.misses && (above ? *out.misses <= out.holds : *out.misses >= out.holds)) {
+      out.misses.reset();
+    }
+    if (!out.misses && !met && step != out.holds) out.misses = step;
+    return out;
+  }
+  if (!base_met || met || step == 1 || step <= 0) return std::nullopt;
+  out.misses = step;
+  return out;
+}
+
+}  // namespace
+
+double FactorLimit::distance() const {
+  return above ? end() : end() > 0 ? 1 / end() : 1e300;
+}
+
+std::vector<FactorLimit> factor_limits(const PlanResult& plan) {
+  std::vector<FactorLimit> out;
+  if (!plan.sensitivity || plan.recommended < 0) return out;
+  const bool base_met = plan.sensitivity->margin >= 0;
+  for (const SensitivityRow& row : plan.sensitivity->rows) {
+    for (const bool above : {false, true}) {
+      if (auto limit = limit_of(row, above, base_met)) out.push_back(*std::move(limit));
+    }
+  }
+  std::stable_sort(out.begin(), out.end(), [](const FactorLimit& a, const FactorLimit& b) {
+    return a.distance() < b.distance();
+  });
+  return out;
+}
+
+std::optional<FactorLimit> factor_limit(const PlanResult& plan, std::string_view factor,
+                                        bool above) {
+  for (FactorLimit& limit : factor_limits(plan)) {
+    if (limit.factor == factor && limit.above == above) return std::move(limit);
+  }
+  return std::nullopt;
+}
+
+std::string limit_name(const FactorLimit& limit) {
+  return fmt::format("{} {} {} times what it is", limit.factor,
+                     limit.misses  ? "at"
+                     : limit.above ? "above"
+                                   : "below",
+                     format_real(limit.end()));
+}
+
+std::string limit_figures(const FactorLimit& limit) {
+  const std::string held =
+      limit.holds == 1 ? std::string("1 (as it is)") : format_real(limit.holds);
+  if (!limit.misses) return fmt::format("{} still meets the SLO", held);
+  return fmt::format("{} misses the SLO, {} meets it; values between were not tried",
+                     format_real(*limit.misses), held);
+}
+
+std::string factor_meaning(std::string_view factor) {
+  if (factor == "arrival rate") {
+    return "the same requests, sent faster";
+  }
+  if (factor == "clients") return "the same requests, sent by more clients at once";
+  return "";
+}
+
+std::string margin_text(double margin) {
+  if (margin >= -1) return format_percent(margin);
+  return format_real(1 - margin) + " times the limit";
+}
+
+std::string event_name(const StressRow& row) {
+  const bool growth = row.kind == "forecast" || row.kind == "peak";
+  return growth && !row.change.empty() ? fmt::format("{} ({})", row.name, row.change) : row.name;
+}
+
+std::string event_figures(const StressRow& row) {
+  if (row.target.empty()) return row.reason;
+  return fmt::format("{} {}, target {} {}", row.target, format_real(row.value),
+                     row.at_least ? "at least" : "at most", format_real(row.limit));
+}
+
+bool not_needed(const PlanPoint& point) {
+  return point.verdict == CellVerdict::kLooksMet && point.reason == "not-needed";
+}
+
+std::optional<double> attainment_bound(const PlanPoint& point) {
+  const bool made =
+      std::any_of(point.targets.begin(), point.targets.end(),
+                  [](const TargetEstimate& target) { return target.bound.has_value(); });
+  if (!made || point.replications == 0 || point.attainment_low <= 0) return std::nullopt;
+  return point.attainment_low;
+}
+
+std::string and_list(const std::vector<std::string>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,153 @@
+// How far a plan holds, and what its first page warns of: whatever was tried, or nothing.
+#include "reports/plan/limits.hpp"
+#include "reports/plan/pages/not_to_miss.hpp"
+#include "reports/plan/pages/pages.hpp"
+#include "reports/plan/plan_report.hpp"
+#include "tests/reports/plan/plan_samples.hpp"
+#include "tests/reports/plan/told_plan.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+SensitivityRow factor(const char* name, const char* says) {
+  SensitivityRow row;
+  row.factor = name;
+  row.low = 0.8;
+  row.high = 1.2;
+  row.met_low = row.met_high = true;
+  row.says = says;
+  return row;
+}
+
+PlanResult limited_plan() {
+  PlanResult plan = told_plan();
+  plan.sensitivity.emplace();
+  plan.sensitivity->margin = 0.3;
+  plan.sensitivity->replicates = 1;
+  SensitivityRow rate = factor(
+      "arrival rate",
+      "The recommendation changes if arrival rate rises above 1.4 times what it is (at 1.5 it "
+      "misses the SLO)");
+  rate.changes_above = 1.4;
+  SensitivityRow reuse = factor("reuse",
+                                "The recommendation changes if reuse falls below what it is (at "
+                                "0.95 times it misses the SLO)");
+  reuse.changes_below = 1;
+  SensitivityRow length = factor("length", "The recommendation changes with length at 1.2 times");
+  length.met_high = false;
+  plan.sensitivity->rows = {rate, factor("link bandwidth", "Holds"), reuse, length};
+  return plan;
+}
+
+TEST_CASE("limits stand by how near they are, with what was tried on both sides", "[reports]") {
+  const std::vector<FactorLimit> limits = factor_limits(limited_plan());
+  REQUIRE(limits.size() == 3);
+  CHECK(limit_name(limits[0]) == "reuse at 0.95 times what it is");
+  CHECK(limit_figures(limits[0]) ==
+        "0.95 misses the SLO, 1 (as it is) meets it; values between were not tried");
+  CHECK(limit_name(limits[1]) == "length at 1.20 times what it is");
+  CHECK(limits[2].holds == 1.4);
+  CHECK(limits[2].misses == 1.5);
+  CHECK(limits[2].above);
+  CHECK_FALSE(factor_limit(limited_plan(), "reuse", true));
+  PlanResult none = limited_plan();
+  none.recommended = -1;
+  CHECK(factor_limits(none).empty());
+  CHECK(factor_limits(PlanResult()).empty());
+}
+
+TEST_CASE("a sentence without the figure, or with an odd one, leaves what holds", "[reports]") {
+  PlanResult plan = limited_plan();
+  for (const char* says : {"", "rises above", "rises above (at ", "rises above 1.4 (at -3",
+                           "rises above 1.4 times (at 1.2 it misses"}) {
+    plan.sensitivity->rows[0].says = says;
+    const auto limit = factor_limit(plan, "arrival rate", true);
+    REQUIRE(limit);
+    CHECK_FALSE(limit->misses);
+    CHECK(limit_name(*limit) == "arrival rate above 1.40 times what it is");
+    CHECK(limit_figures(*limit) == "1.40 still meets the SLO");
+  }
+}
+
+TEST_CASE("a figure far beyond its limit is told as times the limit", "[reports]") {
+  CHECK(margin_text(0.441) == "44.1%");
+  CHECK(margin_text(-0.5) == "-50.0%");
+  CHECK(margin_text(-110.29) == "111 times the limit");
+}
+
+TEST_CASE("the first page names what ends the answer, and warns of it", "[reports]") {
+  const Section page = decision_page(limited_plan(), told_provenance());
+  CHECK(fact_of(page, "Breaks it") ==
+        "Reuse at 0.95 times what it is | misses the SLO; so do length at 1.20 times what it is "
+        "and arrival rate at 1.50 times what it is; of events: peak x2 and one host lost (pages "
+        "Sensitivity and Scenarios)");
+  const Table* table = table_of(page, "Do not miss");
+  REQUIRE(table != nullptr);
+  std::vector<std::string> what;
+  for (const auto& row : table->rows) what.push_back(row[0]);
+  // Limits no further than a quarter, demand, failures, then what the planner named.
+  CHECK(what == std::vector<std::string>{"reuse at 0.95 times what it is",
+                                         "length at 1.20 times what it is", "more traffic",
+                                         "one host lost", "cold-limited"});
+  CHECK(table->rows[2][1] ==
+        "peak x2 (something) misses the SLO; in 3 months (something) still meets it (page "
+        "Scenarios)");
+}
+
+TEST_CASE("nothing tried, nothing found and nothing recommended are told apart", "[reports]") {
+  CHECK(breaking_fact(backed_plan()).value == "Not tried");
+  PlanResult holds = limited_plan();
+  holds.sensitivity->rows = {factor("link bandwidth", "Holds")};
+  holds.stress.reset();
+  CHECK(breaking_fact(holds).value == "Nothing that was tried");
+  CHECK(fact_of(decision_page(infeasible_plan(), sample_provenance()), "Breaks it").empty());
+  CHECK(not_to_miss_table(infeasible_plan(), HostBudget()).rows.empty());
+  CHECK(not_to_miss_table(PlanResult(), HostBudget()).rows.empty());
+  CHECK(bad_events_sentence(PlanResult()).empty());
+  CHECK(bad_events_sentence(told_plan()) ==
+        "With 16GiB, in one run each: peak x2 misses the SLO; one host lost leaves no service");
+}
+
+TEST_CASE("a size that adds nothing is a warning only where it is the answer", "[reports]") {
+  PlanResult plan = told_plan();
+  plan.stress.reset();
+  plan.judgement.verdicts = {{"tier-adds-nothing", "the dram tier adds nothing at 6GiB: 16GiB"}};
+  CHECK(not_to_miss_table(plan, HostBudget()).rows.empty());
+  plan.judgement.verdicts[0].text = "the dram tier adds nothing at 6GiB, 16GiB: all alike";
+  CHECK(not_to_miss_table(plan, HostBudget()).rows.size() == 1);
+}
+
+TEST_CASE("a host that lacks memory comes first", "[reports]") {
+  Provenance small = told_provenance();
+  small.inputs["configuration"]["host"]["memory_bytes"] = std::int64_t{64} << 30;
+  const Section page = decision_page(told_plan(), small);
+  const Table* table = table_of(page, "Do not miss");
+  REQUIRE(table != nullptr);
+  CHECK(table->rows[0] ==
+        std::vector<std::string>{"host memory",
+                                 "a host needs 118.80 GiB in all and has 64.00 GiB (page Host)"});
+  CHECK_THAT(fact_of(page, "Buy"), ContainsSubstring("needs 118.80 GiB of memory in all (page "
+                                                     "Host), and has 64.00 GiB"));
+}
+
+TEST_CASE("a terminal says what the host needs and which events miss", "[reports]") {
+  const Report report = plan_summary(told_plan(), "chat", told_provenance());
+  CHECK(report.sections[0].paragraphs.front() ==
+        "Buy: 16GiB of dram for KV alone: each host needs 118.80 GiB of memory in all (page Host)");
+  CHECK_THAT(report.sections[0].paragraphs.back(), StartsWith("With 16GiB, in one run each: "));
+  CHECK_THAT(plan_summary(told_plan(), "chat").sections[0].paragraphs.front(),
+             StartsWith("Confidence"));
+}
+
+TEST_CASE("margins of the same target say what each is taken over", "[reports]") {
+  PlanResult plan = limited_plan();
+  CHECK_THAT(margin_bases(plan), StartsWith("The margin of the tightest target is 30.0% on the 1 "
+                                            "replicate of page Sensitivity and 31.0% in the one "
+                                            "run of the workload itself"));
+  plan.stress.reset();
+  CHECK(margin_bases(plan).empty());
+}
+
+}  // namespace
+}  // namespace spillway::test
