@@ -17,10 +17,6 @@ std::uint32_t slots_for(std::uint64_t wanted, std::uint64_t capacity) {
       std::min({wanted, capacity, static_cast<std::uint64_t>(raw(kComing))}));
 }
 
-BlockId as_block(TraceBlockId id) {
-  return BlockId{raw(id)};
-}
-
 }  // namespace
 
 ReplayFacts::ReplayFacts(const Workload& workload, const PolicyNeeds& needs, Atomicity atomicity) {

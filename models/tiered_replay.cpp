@@ -8,15 +8,11 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint64_t kFirstSlots = 4096;
+constexpr std::uint64_t kFirstTierSlots = 4096;
 
-std::uint32_t slots_for(std::uint64_t wanted, std::uint64_t capacity) {
+std::uint32_t tier_slots_for(std::uint64_t wanted, std::uint64_t capacity) {
   return static_cast<std::uint32_t>(
       std::min({wanted, capacity, static_cast<std::uint64_t>(raw(kNoSlot))}));
-}
-
-BlockId as_block(TraceBlockId id) {
-  return BlockId{raw(id)};
 }
 
 }  // namespace
@@ -25,7 +21,7 @@ ReplayTier::ReplayTier(const ReplayTierSetup& tier, const TieredReplaySetup& set
     : capacity_(tier.capacity_blocks) {
   KV_ASSERT(capacity_ > 0, "a tier of no blocks");
   if (capacity_ == kUnboundedCache) return;
-  slots_ = slots_for(kFirstSlots, capacity_);
+  slots_ = tier_slots_for(kFirstTierSlots, capacity_);
   contents_ = std::make_unique<SlotContents>();
   contents_->resize(slots_);
   EvictionContext context;
@@ -64,7 +60,7 @@ SlotId ReplayTier::free_slot() {
     return slot;
   }
   if (used_ == slots_) {
-    slots_ = slots_for(2 * std::uint64_t{slots_}, capacity_);
+    slots_ = tier_slots_for(2 * std::uint64_t{slots_}, capacity_);
     contents_->resize(slots_);
     policy_->grow(slots_, blocks_);
   }

@@ -19,13 +19,13 @@ struct Unit {
   char dimension;
   double scale;
 };
-constexpr std::array<Unit, 7> kUnits = {{{"B", 'b', 1},
-                                         {"KiB", 'b', 0x1p10},
-                                         {"MiB", 'b', 0x1p20},
-                                         {"GiB", 'b', 0x1p30},
-                                         {"TiB", 'b', 0x1p40},
-                                         {"ms", 't', 1e-3},
-                                         {"s", 't', 1}}};
+constexpr std::array<Unit, 7> kFoldedUnits = {{{"B", 'b', 1},
+                                               {"KiB", 'b', 0x1p10},
+                                               {"MiB", 'b', 0x1p20},
+                                               {"GiB", 'b', 0x1p30},
+                                               {"TiB", 'b', 0x1p40},
+                                               {"ms", 't', 1e-3},
+                                               {"s", 't', 1}}};
 constexpr char kNoDimension = 'n';
 constexpr std::string_view kTo = " to ";
 constexpr char kMark = '\1';
@@ -89,7 +89,7 @@ Figure figure(std::string_view text) {
   std::string plain(text.substr(0, end));
   std::erase(plain, ',');
   out.value = std::strtod(plain.c_str(), nullptr);
-  for (const Unit& unit : kUnits) {
+  for (const Unit& unit : kFoldedUnits) {
     const std::string_view rest = text.substr(end);
     if (!rest.starts_with(' ') || !rest.substr(1).starts_with(unit.name)) continue;
     const std::string_view behind = rest.substr(1 + unit.name.size());

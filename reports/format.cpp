@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 namespace spillway {
@@ -91,6 +92,13 @@ std::string printable(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(1, size));
   }
   return out;
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty()) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  }
+  return text;
 }
 
 std::vector<std::string> split_lines(std::string_view text) {

@@ -22,6 +22,8 @@ std::string format_percent(double fraction);
 /// Control characters and bytes that are no UTF-8 replaced, for terminals and files that they
 /// show.
 std::string printable(std::string_view text);
+/// With a first letter of ASCII in upper case.
+std::string capitalised(std::string text);
 /// Without their line feeds; a line feed at the end ends the last line.
 std::vector<std::string> split_lines(std::string_view text);
 

@@ -4,6 +4,7 @@
 // All text may come from a trace, a scenario or a name that somebody chose: renderers escape it.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,9 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
   int highlight = -1;  ///< row to emphasise
 };
+
+/// Stands in a chart where no figure is.
+inline constexpr double kNoPoint = std::numeric_limits<double>::quiet_NaN();
 
 struct ChartSeries {
   std::string name;

@@ -13,9 +13,9 @@ namespace spillway {
 // Far beyond any kernel, and what keeps a step within 63 bits of nanoseconds.
 inline constexpr FieldRule kKernelTime = {.most = 1e6};
 inline constexpr FieldRule kHostTime = {.least = -kMostHostSavingUs, .most = 1e6};
-inline constexpr FieldRule kShare = {.required = true, .least = 1e-6, .most = 1};
+inline constexpr FieldRule kShareRule = {.required = true, .least = 1e-6, .most = 1};
 inline constexpr FieldRule kRatio = {.required = true, .least = 1e-3, .most = 1e3};
-inline constexpr FieldRule kWidth = {.required = true, .least = 1, .most = 1e9};
+inline constexpr FieldRule kWidthRule = {.required = true, .least = 1, .most = 1e9};
 inline constexpr FieldRule kAnySign = {.least = -1e18};
 inline constexpr std::array<std::string_view, 2> kTypes = {"bf16", "fp8"};
 inline constexpr FieldRule kType = {.required = true, .choices = kTypes};
@@ -35,9 +35,9 @@ template <>
 struct Fields<ProductCurve> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
-    f("inputs", r.inputs, kWidth);
-    f("outputs", r.outputs, kWidth);
-    f("rows", r.rows, kWidth);
+    f("inputs", r.inputs, kWidthRule);
+    f("outputs", r.outputs, kWidthRule);
+    f("rows", r.rows, kWidthRule);
     f("ratios", r.ratios, kRatio);
   }
   static void check(const ObjectReader& in, const ProductCurve& curve);
@@ -49,8 +49,8 @@ struct Fields<ProductKernels> {
   static void visit(R& r, F&& f) {
     f("dtype", r.dtype, kType);
     f("overhead_us", r.overhead_us, kKernelTime);
-    f("flop_efficiency", r.flop_efficiency, kShare);
-    f("byte_efficiency", r.byte_efficiency, kShare);
+    f("flop_efficiency", r.flop_efficiency, kShareRule);
+    f("byte_efficiency", r.byte_efficiency, kShareRule);
     f("norm", r.norm, FieldRule{.least = 0.1, .most = 100});
     f("curves", r.curves, FieldRule{});
   }
@@ -61,12 +61,12 @@ struct Fields<AttentionKernels> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
     f("kv_dtype", r.kv_dtype, kType);
-    f("head_dim", r.head_dim, kCount);
+    f("head_dim", r.head_dim, kCountRule);
     f("prefill_us", r.prefill_us, kKernelTime);
     f("prefill_key_ns", r.prefill_key_ns, kKernelTime);
     f("prefill_lead_keys", r.prefill_lead_keys, kKernelTime);
     f("decode_us", r.decode_us, kKernelTime);
-    f("decode_efficiency", r.decode_efficiency, kShare);
+    f("decode_efficiency", r.decode_efficiency, kShareRule);
     f("decode_sequence_us", r.decode_sequence_us, kKernelTime);
     f("mixed_factor", r.mixed_factor, FieldRule{.most = 1e3});
     f("mixed_measured", r.mixed_measured, FieldRule{});

@@ -20,12 +20,19 @@ enum class SessionId : std::uint32_t {};
 using SlotSpan = std::span<const SlotId>;
 using BlockSpan = std::span<const BlockId>;  ///< a prefix chain or part of one, root first
 
+/// No element of a column.
+inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 inline constexpr SlotId kNoSlot{~std::uint32_t{0}};
 inline constexpr BlockId kNoBlock{~std::uint32_t{0}};
 
 template <class Id>
 constexpr std::uint32_t raw(Id id) {
   return static_cast<std::uint32_t>(id);
+}
+
+/// Where the engine's blocks are the trace's own.
+constexpr BlockId as_block(TraceBlockId id) {
+  return BlockId{raw(id)};
 }
 
 /// A vector that only its own id type indexes.

@@ -7,14 +7,14 @@ namespace spillway {
 
 namespace {
 
-constexpr int kSubBucketBits = 6;
+constexpr int kTtftBucketBits = 6;
 
 std::size_t bucket_of(Duration ttft) {
   const auto value = static_cast<std::uint64_t>(ttft.count());
   const int width = static_cast<int>(std::bit_width(value));
-  if (width <= kSubBucketBits + 1) return value;
-  const int shift = width - (kSubBucketBits + 1);
-  return (static_cast<std::size_t>(shift) << kSubBucketBits) + (value >> shift);
+  if (width <= kTtftBucketBits + 1) return value;
+  const int shift = width - (kTtftBucketBits + 1);
+  return (static_cast<std::size_t>(shift) << kTtftBucketBits) + (value >> shift);
 }
 
 bool slower(const RequestRecord& a, const RequestRecord& b) {

@@ -31,12 +31,11 @@ void permute(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
 /// Numbers ids by first appearance again, after their order has changed. Returns the new numbers.
 template <class Id>
 std::vector<std::uint32_t> renumber(std::vector<Id>& ids, std::uint32_t count) {
-  constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::vector<std::uint32_t> name(count, kNone);
+  std::vector<std::uint32_t> name(count, kNoIndex);
   std::uint32_t next = 0;
   for (Id& id : ids) {
     std::uint32_t& to = name[static_cast<std::uint32_t>(id)];
-    if (to == kNone) to = next++;
+    if (to == kNoIndex) to = next++;
     id = static_cast<Id>(to);
   }
   return name;
@@ -165,8 +164,7 @@ std::vector<std::uint64_t> WorkloadBuilder::names_of_blocks() {
 void WorkloadBuilder::link_turns(std::vector<std::uint32_t>& begin,
                                  std::vector<RequestId>& after) const {
   begin.assign(1, 0);
-  constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::vector<std::uint32_t> last(any_after_ ? 0 : sessions_, kNone);
+  std::vector<std::uint32_t> last(any_after_ ? 0 : sessions_, kNoIndex);
   for (std::uint32_t row = 0; row < size(); ++row) {
     if (any_after_) {
       for (std::uint32_t i = after_begin_[row]; i < after_begin_[row + 1]; ++i) {
@@ -174,7 +172,7 @@ void WorkloadBuilder::link_turns(std::vector<std::uint32_t>& begin,
       }
     } else {
       std::uint32_t& before = last[session_[row]];
-      if (before != kNone) after.push_back(RequestId{before});
+      if (before != kNoIndex) after.push_back(RequestId{before});
       before = row;
     }
     begin.push_back(static_cast<std::uint32_t>(after.size()));

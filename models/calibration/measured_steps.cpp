@@ -10,7 +10,7 @@ namespace spillway {
 namespace {
 
 // A table of fewer shapes than this is of one model, and tells about these shapes only.
-constexpr std::size_t kManyShapes = 16;
+constexpr std::size_t kManyStepShapes = 16;
 
 RatioTable times_of(const std::vector<CountRow>& rows) {
   std::vector<RatioPoint> points;
@@ -43,7 +43,7 @@ bool MeasuredKernels::knows(const std::string& dtype, const std::pair<double, do
   const auto at = products_.find(dtype);
   if (at == products_.end() || rows > at->second.most_rows) return false;
   const Products& p = at->second;
-  if (p.shapes.size() < kManyShapes) return p.shapes.contains(shape);
+  if (p.shapes.size() < kManyStepShapes) return p.shapes.contains(shape);
   return shape.first >= p.least.first && shape.first <= p.most.first &&
          shape.second >= p.least.second && shape.second <= p.most.second;
 }

@@ -170,7 +170,7 @@ constexpr ModelSpec kModels[] = {
 };
 // clang-format on
 
-constexpr Alias kAliases[] = {
+constexpr Alias kModelAliases[] = {
     {"llama3.1-8b", "meta-llama/Meta-Llama-3.1-8B"},
     {"llama3.1-70b", "meta-llama/Meta-Llama-3.1-70B"},
     {"llama-3.3-70b", "meta-llama/Meta-Llama-3.1-70B"},
@@ -207,7 +207,7 @@ std::string_view model_specs_source() {
 }
 
 const ModelSpec& find_model(std::string_view name, const SourceRef& where) {
-  return find_by_suffix<ModelSpec>(kModels, kAliases, "model", name, where);
+  return find_by_suffix<ModelSpec>(kModels, kModelAliases, "model", name, where);
 }
 
 }  // namespace spillway

@@ -24,23 +24,22 @@ constexpr std::array<double, AllReduce::kPoints> kSizesMib = {1,  2,  4,  6,  8,
                                                               16, 24, 32, 48, 64};
 constexpr double kMib = 1 << 20;
 
-struct Row {
+struct CollectiveRow {
   std::uint32_t workers;
   AllReduce::Times us;
 };
-constexpr Row kA100[] = {
+constexpr CollectiveRow kA100[] = {
     {2, {54.0, 58.5, 62.4, 81.7, 93.6, 119.7, 139.9, 192.5, 243.2, 340.1, 431.8}},
     {4, {42.0, 53.0, 83.7, 114.7, 125.4, 177.5, 201.0, 264.1, 322.0, 465.8, 604.4}},
     {8, {40.0, 67.3, 96.4, 122.6, 151.8, 207.5, 271.1, 368.5, 399.9, 552.7, 683.8}},
 };
-constexpr Row kH100[] = {
+constexpr CollectiveRow kH100[] = {
     {2, {39.0, 41.8, 43.0, 43.0, 44.5, 59.8, 74.3, 105.8, 134.9, 190.2, 246.3}},
     {4, {42.0, 42.0, 48.5, 50.5, 62.0, 76.7, 92.5, 129.1, 167.9, 243.9, 317.5}},
     {8, {32.0, 39.5, 50.6, 62.1, 78.8, 100.3, 116.6, 159.4, 196.6, 273.4, 348.0}},
 };
 // The nominal rate of the links that these were measured on, GB/s each way.
 constexpr double kA100Peer = 300;
-constexpr double kH100Peer = 450;
 
 /// Nominal rate between two GPUs without links of their own: the way to the host.
 double host_peer_gbs(HostLink link) {
@@ -76,8 +75,9 @@ CollectiveSource all_reduce_of(const GpuSpec& gpu, std::uint32_t workers) {
   const double peer = gpu.peer_gbs > 0 ? gpu.peer_gbs : host_peer_gbs(gpu.host_link);
   const bool newer = h100 || (!a100 && peer >= kH100Peer);
   const auto& rows = newer ? kH100 : kA100;
-  const Row& row = *std::find_if(std::begin(rows), std::end(rows),
-                                 [&](const Row& r) { return r.workers >= workers; });
+  const CollectiveRow& row =
+      *std::find_if(std::begin(rows), std::end(rows),
+                    [&](const CollectiveRow& r) { return r.workers >= workers; });
   AllReduce::Times us = row.us;
   const double slower = (newer ? kH100Peer : kA100Peer) / peer;
   for (double& t : us) t = row.us.front() + (t - row.us.front()) * slower;

@@ -9,6 +9,8 @@
 
 namespace spillway {
 
+inline constexpr double kH100Peer = 450;  ///< nominal, GB/s each way
+
 /// Interpolated in logarithms of size and time; below the first size the first time holds, beyond
 /// the last the rate between the last two.
 class AllReduce {

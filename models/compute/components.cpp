@@ -32,6 +32,7 @@
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/product_time.hpp"
+#include "models/compute/small_reduce.hpp"
 #include "models/compute/step_cost.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
@@ -40,7 +41,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kReducesPerLayer = 2;  // behind attention, and behind the feed-forward layer
 constexpr double kBf16Bytes = 2;
 
 using Matrix = ProductTime::Matrix;

@@ -17,7 +17,7 @@ namespace spillway {
 
 namespace {
 
-struct Row {
+struct KernelRow {
   std::string_view gpu;
   KernelCoefficients kernels;
   std::string_view source;
@@ -27,7 +27,7 @@ constexpr double kElementwise = 10;     // norms, residuals, rotary, activation;
 constexpr double kMixedAda = 0.52;      // RTX 4090
 constexpr double kMixedDefault = 0.40;  // RTX PRO 6000: 0.36-0.41
 
-constexpr std::array<Row, 7> kRows = {{
+constexpr std::array<KernelRow, 7> kRows = {{
     {"H100-SXM5-80GB",
      {3.5, 0.81, 0.87, 3.2, 10.2, 6.6, 560, 11.9, 0.81, 0.14, kMixedDefault, kElementwise},
      "aiconfigurator h100_sxm kernel tables (vLLM 0.24)"},
@@ -61,8 +61,8 @@ constexpr double kGenericTileEfficiency = 0.60;
 }  // namespace
 
 KernelSource kernel_coefficients(const GpuSpec& gpu) {
-  const auto row =
-      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.gpu == gpu.name; });
+  const auto row = std::find_if(kRows.begin(), kRows.end(),
+                                [&](const KernelRow& r) { return r.gpu == gpu.name; });
   if (row != kRows.end()) return {row->kernels, true, row->source};
   KernelCoefficients kernels = kGeneric;
   const double per_sm = gpu.bf16_tflops * 1e12 / gpu.sm_count;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/compute/collective.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
@@ -17,14 +18,12 @@ namespace {
 
 constexpr std::size_t kPoints = 5;
 constexpr std::array<double, kPoints> kSizes = {4 << 10, 32 << 10, 256 << 10, 512 << 10, 1 << 20};
-constexpr double kH100Peer = 450;  // nominal, GB/s each way
-constexpr double kReducesPerLayer = 2;
 
-struct Row {
+struct ReduceRow {
   std::uint32_t workers;
   std::array<double, kPoints> us;
 };
-constexpr Row kRows[] = {
+constexpr ReduceRow kReduceRows[] = {
     {2, {8.7, 8.7, 12.9, 17.7, 26.6}},
     {4, {8.5, 9.2, 20.6, 26.9, 40.2}},
     {8, {9.3, 11.8, 24.1, 30.4, 45.0}},
@@ -69,8 +68,8 @@ class WithSmallReduces final : public StepCost {
 SmallReduce::SmallReduce(const GpuSpec& gpu, std::uint32_t workers) {
   KV_ASSERT(workers >= 2 && workers <= kMostCollectiveRanks, "an all-reduce of {} ranks", workers);
   if (gpu.peer_gbs <= 0) return;
-  const Row& row = *std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return r.workers >= workers; });
+  const ReduceRow& row = *std::find_if(std::begin(kReduceRows), std::end(kReduceRows),
+                                       [&](const ReduceRow& r) { return r.workers >= workers; });
   us_ = row.us.data();
   scale_ = kH100Peer / gpu.peer_gbs;
   source_ = fmt::format(

@@ -9,6 +9,9 @@
 
 namespace spillway {
 
+/// Behind attention, and behind the feed-forward layer.
+inline constexpr double kReducesPerLayer = 2;
+
 /// One all-reduce of a small tensor among the ranks of one node.
 class SmallReduce {
  public:

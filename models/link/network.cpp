@@ -17,9 +17,9 @@ constexpr std::int64_t kMostWork = std::int64_t{1} << (62 - kSpeedBits);
 // that holds; subject: the job (the station for kSubmitted, which is never stale).
 enum Kind : std::uint16_t { kServed, kLatencyOver, kFirstCopy, kSubmitted, kLastCopy };
 constexpr int kKindShift = 13;
-constexpr std::uint32_t kEpochMask = (std::uint32_t{1} << (kKindShift + 16)) - 1;
+constexpr std::uint32_t kJobEpochMask = (std::uint32_t{1} << (kKindShift + 16)) - 1;
 
-std::uint32_t epoch_of(EventPayload payload) {
+std::uint32_t job_epoch_of(EventPayload payload) {
   const std::uint32_t high = payload.kind & ((1U << kKindShift) - 1);
   return (high << 16) | payload.epoch;
 }
@@ -248,7 +248,7 @@ void TransferNetwork::schedule_end(Id job) {
 }
 
 void TransferNetwork::schedule(Id job, Time at, std::uint16_t kind) {
-  const std::uint32_t epoch = ++jobs_[job].epoch & kEpochMask;
+  const std::uint32_t epoch = ++jobs_[job].epoch & kJobEpochMask;
   queue_.schedule(at, Phase::kTransferDone, *this,
                   {static_cast<std::uint16_t>((kind << kKindShift) | (epoch >> 16)),
                    static_cast<std::uint16_t>(epoch), job});
@@ -260,7 +260,7 @@ void TransferNetwork::schedule(Id job, Time at, std::uint16_t kind) {
 void TransferNetwork::on_event(EventPayload payload) {
   const auto kind = static_cast<std::uint16_t>(payload.kind >> kKindShift);
   const Id subject = payload.subject;
-  if (kind != kSubmitted && epoch_of(payload) != (jobs_[subject].epoch & kEpochMask)) return;
+  if (kind != kSubmitted && job_epoch_of(payload) != (jobs_[subject].epoch & kJobEpochMask)) return;
   open();
   switch (kind) {
     case kServed:

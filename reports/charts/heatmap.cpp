@@ -11,8 +11,8 @@ namespace spillway {
 
 namespace {
 
-constexpr double kRow = 24;
-constexpr double kMostForNames = 200;
+constexpr double kCellRow = 24;
+constexpr double kCellNames = 200;
 constexpr std::size_t kSteps = 10;
 
 class Heatmap {
@@ -29,9 +29,9 @@ class Heatmap {
 
   std::string draw() {
     if (values_.empty()) return "";
-    plane_.left = 12 + widest(chart_.y_names, kMostForNames);
+    plane_.left = 12 + widest(chart_.y_names, kCellNames);
     plane_.top = 34;
-    plane_.bottom = plane_.top + kRow * static_cast<double>(chart_.cells.size());
+    plane_.bottom = plane_.top + kCellRow * static_cast<double>(chart_.cells.size());
     scale();
     for (std::size_t r = 0; r < chart_.cells.size(); ++r) row(r);
     for (std::size_t step = 0; step < kSteps; ++step) {
@@ -57,10 +57,10 @@ class Heatmap {
   /// Neighbours of one step are one box.
   void row(std::size_t r) {
     const std::vector<double>& cells = chart_.cells[r];
-    const double y = plane_.top + kRow * static_cast<double>(r);
+    const double y = plane_.top + kCellRow * static_cast<double>(r);
     const std::string name = r < chart_.y_names.size() ? chart_.y_names[r] : "";
-    out_.text(plane_.left - 8, y + kRow / 2 + 4, "end", name, kMostForNames);
-    out_.box("frame", plane_.left, y, plane_.right - plane_.left, kRow);
+    out_.text(plane_.left - 8, y + kCellRow / 2 + 4, "end", name, kCellNames);
+    out_.box("frame", plane_.left, y, plane_.right - plane_.left, kCellRow);
     for (std::size_t c = 0; c < cells.size();) {
       std::size_t end = c + 1;
       if (std::isfinite(cells[c])) {
@@ -69,7 +69,7 @@ class Heatmap {
           ++end;
         }
         cells_[step] += fmt::format("M{:.1f} {:.1f}H{:.1f}v{:.0f}H{:.1f}z", x(c), y + 1, x(end),
-                                    kRow - 2, x(c));
+                                    kCellRow - 2, x(c));
       }
       c = end;
     }

@@ -9,8 +9,8 @@
 namespace spillway {
 
 namespace {
-constexpr double kRow = 30;
-constexpr double kMostForNames = 220;
+constexpr double kStackRow = 30;
+constexpr double kStackNames = 220;
 
 /// Parts without a finite positive length take no room.
 double length(double part) {
@@ -39,31 +39,32 @@ std::string draw_stacks(const Chart& chart) {
   Drawing out;
   Plane plane;
   plane.top += out.legend(chart.part_names, true);
-  plane.left = 12 + widest(names, kMostForNames);
+  plane.left = 12 + widest(names, kStackNames);
   plane.right = kDrawingWidth - 90;
-  plane.bottom = plane.top + kRow * static_cast<double>(chart.stacks.size());
+  plane.bottom = plane.top + kStackRow * static_cast<double>(chart.stacks.size());
   out.horizontal_axis(plane, axis, chart.x_label.empty() ? chart.unit : chart.x_label);
   for (std::size_t i = 0; i < chart.stacks.size(); ++i) {
     const ChartStack& stack = chart.stacks[i];
-    const double y = plane.top + kRow * static_cast<double>(i);
-    out.text(plane.left - 8, y + kRow / 2 + 4, "end", stack.name, kMostForNames);
+    const double y = plane.top + kStackRow * static_cast<double>(i);
+    out.text(plane.left - 8, y + kStackRow / 2 + 4, "end", stack.name, kStackNames);
     double before = 0;
     for (std::size_t p = 0; p < stack.parts.size(); ++p) {
       const double after = before + length(stack.parts[p]);
       const double x = plane.x(axis.at(before));
       const std::string part = p < chart.part_names.size() ? chart.part_names[p] : "";
       if (after > before) {
-        out.box("part " + series_class('f', p), x, y + 4, plane.x(axis.at(after)) - x, kRow - 8,
+        out.box("part " + series_class('f', p), x, y + 4, plane.x(axis.at(after)) - x,
+                kStackRow - 8,
                 fmt::format("{}, {}: {}{}", stack.name, part, format_real(stack.parts[p]), unit));
       }
       const double width = plane.x(axis.at(after)) - x;
       if (text_width(part) + 6 < width) {
-        out.inside(x + width / 2, y + kRow / 2 + 4, part);
+        out.inside(x + width / 2, y + kStackRow / 2 + 4, part);
       }
       before = after;
     }
-    out.text(plane.x(axis.at(before)) + 6, y + kRow / 2 + 4, "start", format_real(before) + unit,
-             84);
+    out.text(plane.x(axis.at(before)) + 6, y + kStackRow / 2 + 4, "start",
+             format_real(before) + unit, 84);
   }
   return out.finish(chart, plane.bottom + 46);
 }

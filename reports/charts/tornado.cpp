@@ -9,8 +9,8 @@
 namespace spillway {
 
 namespace {
-constexpr double kRow = 26;
-constexpr double kMostForNames = 250;
+constexpr double kBarRow = 26;
+constexpr double kBarNames = 250;
 }  // namespace
 
 std::string draw_tornado(const Chart& chart) {
@@ -29,24 +29,24 @@ std::string draw_tornado(const Chart& chart) {
   if (bars.empty() || !std::isfinite(chart.bars_from)) return "";
   const Axis axis(xs.low, xs.high, false);
   Plane plane;
-  plane.left = 12 + widest(names, kMostForNames);
+  plane.left = 12 + widest(names, kBarNames);
   plane.right = kDrawingWidth - 70;  // values stand beside their bars
-  plane.bottom = plane.top + kRow * static_cast<double>(bars.size());
+  plane.bottom = plane.top + kBarRow * static_cast<double>(bars.size());
   Drawing out;
   out.horizontal_axis(plane, axis, chart.x_label);
   const auto x = [&](double value) { return plane.x(axis.at(value)); };
   out.line("limit", x(0), plane.top, x(0), plane.bottom);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const ChartBar& bar = *bars[i];
-    const double y = plane.top + kRow * static_cast<double>(i);
-    out.text(plane.left - 8, y + kRow / 2 + 4, "end", bar.name, kMostForNames);
+    const double y = plane.top + kBarRow * static_cast<double>(i);
+    out.text(plane.left - 8, y + kBarRow / 2 + 4, "end", bar.name, kBarNames);
     const double start = x(chart.bars_from);
     const auto half = [&](double value, double other, const std::string& name, int color) {
       const double end = x(value);
       const bool alone = other == chart.bars_from;  // stands beside its name
-      const double top = y + (alone ? kRow / 4 + 1 : color == 0 ? 3 : kRow / 2);
+      const double top = y + (alone ? kBarRow / 4 + 1 : color == 0 ? 3 : kBarRow / 2);
       out.box(fmt::format("f{}", color), std::min(start, end), top, std::abs(end - start),
-              kRow / 2 - 3, fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
+              kBarRow / 2 - 3, fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
       if (std::abs(end - start) < 0.5) return;  // no bar to name
       out.text(std::max(start, end) + 4, top + 10, "start", name, 62);
     };

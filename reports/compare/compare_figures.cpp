@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 
 #include "reports/format.hpp"
 
@@ -11,7 +10,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostSeries = 6;  // that can be told apart in one chart
 
 }  // namespace
@@ -135,8 +133,8 @@ Chart difference_chart(const CompareResult& result) {
     series.x.push_back(static_cast<double>(chart.x_names.size()));
     chart.x_names.push_back(result.variants[at].name);
     series.y.push_back(metric.difference.mean);
-    series.low.push_back(interval ? interval->low : kNaN);
-    series.high.push_back(interval ? interval->high : kNaN);
+    series.low.push_back(interval ? interval->low : kNoPoint);
+    series.high.push_back(interval ? interval->high : kNoPoint);
   }
   if (!any) {
     series.low.clear();
@@ -170,12 +168,12 @@ Chart metrics_chart(const CompareResult& result) {
     series.name = result.variants[at].name;
     for (const ComparedMetric& metric : result.variants[at].metrics) {
       const double before = std::fabs(metric.mean - metric.difference.mean);
-      const auto share = [&](double value) { return before > 0 ? 100 * value / before : kNaN; };
+      const auto share = [&](double value) { return before > 0 ? 100 * value / before : kNoPoint; };
       const auto& interval = metric.difference.interval;
       series.x.push_back(static_cast<double>(series.x.size()));
       series.y.push_back(share(metric.difference.mean));
-      series.low.push_back(interval ? share(interval->low) : kNaN);
-      series.high.push_back(interval ? share(interval->high) : kNaN);
+      series.low.push_back(interval ? share(interval->low) : kNoPoint);
+      series.high.push_back(interval ? share(interval->high) : kNoPoint);
     }
   }
   chart.note = fmt::format(

@@ -29,6 +29,11 @@ std::vector<FactorLimit> factor_limits(const PlanResult& plan);
 std::optional<FactorLimit> factor_limit(const PlanResult& plan, std::string_view factor,
                                         bool above);
 
+/// More traffic, as against a host or a cache that is lost.
+inline bool is_growth(const StressRow& row) {
+  return row.kind == "forecast" || row.kind == "peak";
+}
+
 /// "reuse at 0.95 times what it is".
 std::string limit_name(const FactorLimit& limit);
 /// "0.95 misses the SLO, 1 (as it is) meets it; values between were not tried".

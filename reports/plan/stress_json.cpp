@@ -37,7 +37,7 @@ json row_json(const StressRow& row) {
   return out;
 }
 
-StressRow row_from_json(const json& j) {
+StressRow stress_row_from_json(const json& j) {
   StressRow row;
   row.kind = j.at("kind");
   row.name = j.at("name");
@@ -102,7 +102,7 @@ PlanStress stress_from_json(const json& j) {
   out.cell = j.at("cell");
   out.growth_per_month = j.at("growth_per_month");
   out.growth_assumed = j.at("growth_assumed");
-  for (const json& row : j.at("rows")) out.rows.push_back(row_from_json(row));
+  for (const json& row : j.at("rows")) out.rows.push_back(stress_row_from_json(row));
   if (j.contains("restart")) out.restart = restart_from_json(j.at("restart"));
   out.notes = j.at("notes").get<std::vector<std::string>>();
   return out;

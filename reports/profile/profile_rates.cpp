@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -60,7 +59,7 @@ Chart rate_heatmap(Chart chart, const RatePlane& plane) {
     for (const double column : columns) {
       const auto it = row->second.find(column);
       const bool measured = it != row->second.end();
-      cells.push_back(measured ? it->second : std::numeric_limits<double>::quiet_NaN());
+      cells.push_back(measured ? it->second : kNoPoint);
       if (measured) best = std::max(best, it->second);
     }
     chart.cells.push_back(std::move(cells));

@@ -17,7 +17,7 @@ namespace spillway {
 namespace {
 
 // GitHub takes 65,536 characters in a comment. Bytes are counted here, which are no fewer.
-constexpr std::size_t kMostBytes = 65'000;
+constexpr std::size_t kMostMarkdown = 65'000;
 constexpr std::size_t kLongTable = 12;  ///< rows, beyond which a table is folded away
 /// Rows of a table that are kept, tried one after another until all fits.
 constexpr std::array<std::size_t, 8> kRows = {10'000'000, 500, 200, 100, 50, 20, 8, 3};
@@ -137,7 +137,7 @@ class Markdown final : public Renderer {
       const std::vector<std::string> pieces = render(report, cuts);
       std::size_t bytes = 0;
       for (const std::string& piece : pieces) bytes += piece.size();
-      if (bytes <= kMostBytes || rows == kRows.back()) {
+      if (bytes <= kMostMarkdown || rows == kRows.back()) {
         write(pieces, bytes, out);
         return;
       }
@@ -165,8 +165,8 @@ class Markdown final : public Renderer {
   static void write(const std::vector<std::string>& pieces, std::size_t bytes, std::ostream& out) {
     constexpr std::string_view kLeft =
         "\nFurther pages are left out here: they are in the HTML report.\n";
-    const bool all = bytes <= kMostBytes;
-    std::size_t room = all ? bytes : kMostBytes - kLeft.size();
+    const bool all = bytes <= kMostMarkdown;
+    std::size_t room = all ? bytes : kMostMarkdown - kLeft.size();
     bool left = false;
     for (const std::string& piece : pieces) {
       left = left || piece.size() > room;

@@ -12,7 +12,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::array<std::string_view, kTtftStages> kStageNames = {
+constexpr std::array<std::string_view, kTtftStages> kStageSums = {
     "queue, in all", "load wait, in all", "load, in all", "recompute, in all", "step, in all"};
 
 Time at_seconds(double seconds) {
@@ -45,7 +45,7 @@ void add_slowest(const RunResult& run, TraceEvents& events) {
     Time at = from;
     for (std::size_t i = 0; i < kTtftStages; ++i) {
       const Time end = std::min(to, at + Duration(std::llround(r.stage_ms[i] * 1e6)));
-      parts.push_back({kStageNames[i], at, end});
+      parts.push_back({kStageSums[i], at, end});
       at = end;
     }
     const std::string name = fmt::format("request {}", r.request);

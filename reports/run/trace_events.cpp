@@ -19,8 +19,8 @@ constexpr std::size_t kNameEvent = 6 * TraceEvents::kLongestName + 160;
 constexpr std::string_view kHead = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
 
 std::string json_text(std::string_view text) {
-  const nlohmann::json json(std::string(text.substr(0, TraceEvents::kLongestName)));
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const nlohmann::json name(std::string(text.substr(0, TraceEvents::kLongestName)));
+  return name.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 /// Microseconds, with the nanoseconds behind the point.

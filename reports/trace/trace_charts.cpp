@@ -154,8 +154,7 @@ Chart rate_heatmap(const json& stats) {
     auto& cells = chart.cells.emplace_back();
     for (std::size_t c = 0; c < grid.columns; ++c) {
       const bool known = minutes[r][c] > 0;
-      const double rate =
-          known ? requests[r][c] / minutes[r][c] : std::numeric_limits<double>::quiet_NaN();
+      const double rate = known ? requests[r][c] / minutes[r][c] : kNoPoint;
       cells.push_back(rate);
       if (!known) continue;
       least = std::min(least, rate);

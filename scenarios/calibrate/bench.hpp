@@ -17,6 +17,9 @@
 
 namespace spillway {
 
+inline constexpr std::int64_t kKiB = 1024;
+inline constexpr std::int64_t kMiB = 1024 * kKiB;
+
 struct CellPlan {
   std::string section;  ///< key of the profile's results: copy, dram, storage, ...
   nlohmann::json

@@ -31,10 +31,6 @@ bool wants_gpu(const CalibrationOptions& options) {
          (options.only.empty() || !std::all_of(options.only.begin(), options.only.end(), on_host));
 }
 
-std::string size_of(std::int64_t bytes) {
-  return format_bytes(static_cast<double>(bytes));
-}
-
 BenchLimits limits_of(const CalibrationOptions& options, const HostState& host,
                       std::vector<std::string>& scaled) {
   BenchLimits out;

@@ -11,10 +11,6 @@ namespace spillway {
 
 namespace {
 
-std::string size_of(std::int64_t bytes) {
-  return format_bytes(static_cast<double>(bytes));
-}
-
 struct SectionPlan {
   std::string name;
   std::size_t cells = 0;

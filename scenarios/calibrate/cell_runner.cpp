@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reports/format.hpp"
 #include "sim/rng.hpp"
 
 namespace spillway {
@@ -137,6 +138,10 @@ class CellRunner {
 };
 
 }  // namespace
+
+std::string size_of(std::int64_t bytes) {
+  return format_bytes(static_cast<double>(bytes));
+}
 
 std::string RunCell::key() const {
   return plan.section + " " + plan.request.dump();

@@ -17,6 +17,9 @@
 
 namespace spillway {
 
+/// "1.50 GiB".
+std::string size_of(std::int64_t bytes);
+
 using BenchList = std::vector<std::unique_ptr<Bench>>;
 
 struct RunCell {

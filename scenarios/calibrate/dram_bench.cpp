@@ -24,8 +24,8 @@ constexpr std::int64_t kLeastArray = std::int64_t{1} << 20;
 constexpr std::int64_t kArrayWithoutCache = std::int64_t{128} << 20;  ///< its size is not known
 constexpr std::size_t kSamples = 20;
 constexpr std::size_t kLeastSamples = 5;
-constexpr double kSample_s = 0.002;    ///< a sample is at least that long
-constexpr double kExpectedRate = 8e9;  ///< bytes/s of one thread, for the plan
+constexpr double kSample_s = 0.002;        ///< a sample is at least that long
+constexpr double kExpectedCopyRate = 8e9;  ///< bytes/s of one thread, for the plan
 constexpr double kScale = 3;
 
 /// A share of the three arrays, and what one thread does with it.
@@ -174,7 +174,7 @@ class Stream3 {
 };
 
 double expected_s(std::int64_t bytes, std::uint32_t threads, double longest_s) {
-  const double rate = kExpectedRate * std::min(4U, threads);
+  const double rate = kExpectedCopyRate * std::min(4U, threads);
   const double pass = std::max(kSample_s, kArrays * static_cast<double>(bytes) / rate);
   const double fill = kArrays * static_cast<double>(bytes) / 1e9 / std::min(4U, threads);
   return fill + std::min(kSamples * pass, std::max(longest_s, kLeastSamples * pass));

@@ -9,17 +9,13 @@ namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kKiB = 1024;
-constexpr std::int64_t kMiB = 1024 * kKiB;
-constexpr std::int64_t kGiB = 1024 * kMiB;
-
 // Only to expect how long a cell takes: a PCIe 4 link, and the cost of a call from hardware.md 2.
 constexpr double kAssumedBytesPerS = 20e9;
 constexpr double kAssumedCallS = 6e-6;
 constexpr double kVerifyBytesPerS = 4e9;
 constexpr double kSetUpS = 0.05;
 constexpr double kWarmUpS = 0.05;
-constexpr double kSamples = 20;
+constexpr double kGpuSamples = 20;
 constexpr double kFewestSamples = 5;
 constexpr double kSampleS = 0.002;
 
@@ -58,7 +54,7 @@ class Lister {
   void copy(int priority, Copy c) {
     // Two places for every copy, and the rotation: a batch takes no more than an eighth.
     const std::int64_t span = c.bytes * c.n;
-    if (span > std::min(input_.memory_bytes / 8, kGiB)) return;
+    if (span > std::min(input_.memory_bytes / 8, 1024 * kMiB)) return;
     // A copy of pageable memory is not queued: the call waits for it.
     if ((!one_call(c.api) && c.n > kMostGatedCalls) || c.mem == "pageable") c.gated = false;
     const nlohmann::json request = {
@@ -76,7 +72,7 @@ class Lister {
   void add(const std::string& section, int priority, const nlohmann::json& request, double batch_s,
            double bytes) {
     if (!seen_.insert(section + request.dump()).second) return;
-    const double samples_s = std::clamp(kSamples * std::max(kSampleS, batch_s), 0.0,
+    const double samples_s = std::clamp(kGpuSamples * std::max(kSampleS, batch_s), 0.0,
                                         std::max(input_.cell_limit_s, kFewestSamples * batch_s));
     out_.push_back(
         {section, request,
@@ -94,10 +90,10 @@ class Lister {
   std::set<std::string> seen_;  ///< what is listed, at its lowest priority
 };
 
-const std::vector<std::string> kDirections = {"h2d", "d2h"};
+const std::vector<std::string> kBothWays = {"h2d", "d2h"};
 
 void list_link_curve(Lister& list) {
-  for (const std::string& dir : kDirections) {
+  for (const std::string& dir : kBothWays) {
     for (std::int64_t bytes = 4 * kKiB; bytes <= 64 * kMiB; bytes *= 4) {
       for (const std::int64_t n : {1, 16, 256}) list.copy(0, {.dir = dir, .bytes = bytes, .n = n});
     }
@@ -108,7 +104,7 @@ void list_link_curve(Lister& list) {
     }
   }
   for (const GpuFacts& gpu : list.input().gpus) {
-    for (const std::string& dir : kDirections) {
+    for (const std::string& dir : kBothWays) {
       for (std::int64_t bytes = 16 * kKiB; bytes <= 16 * kMiB; bytes *= 8) {
         list.copy(3, {.dir = dir, .bytes = bytes, .n = 64, .gpu = gpu.index});
       }
@@ -118,7 +114,7 @@ void list_link_curve(Lister& list) {
 
 /// What the host thread pays for submitting.
 void list_submission(Lister& list) {
-  for (const std::string& dir : kDirections) {
+  for (const std::string& dir : kBothWays) {
     for (const std::int64_t n : {1, 64, 1'000}) {
       for (const std::int64_t bytes : {4 * kKiB, 64 * kKiB, 2 * kMiB}) {
         list.copy(n == 64 ? 1 : 4, {.dir = dir, .bytes = bytes, .n = n, .gated = false});
@@ -138,7 +134,7 @@ void list_methods(Lister& list) {
                                            512 * kKiB, 2 * kMiB,  8 * kMiB};
   std::vector<std::string> methods = {"kernel_1", "kernel_2", "kernel_4", "kernel_8", "kernel_16"};
   if (list.input().batch) methods.insert(methods.end(), {"memcpy_batch", "memcpy_batch_overlap"});
-  for (const std::string& dir : kDirections) {
+  for (const std::string& dir : kBothWays) {
     for (const std::string& api : methods) {
       const bool main = api == "memcpy_batch" || api == "kernel_8";
       for (const std::int64_t bytes : sizes) {
@@ -160,7 +156,7 @@ void list_methods(Lister& list) {
 }
 
 void list_patterns(Lister& list) {
-  for (const std::string& dir : kDirections) {
+  for (const std::string& dir : kBothWays) {
     for (const std::string pattern : {"random", "strided", "layer_first", "page_first"}) {
       for (const std::string api : {"memcpy_async", "memcpy_batch", "kernel_8"}) {
         if (api == "memcpy_batch" && !list.input().batch) continue;
@@ -194,7 +190,7 @@ void list_patterns(Lister& list) {
   for (const std::string method : {"host_alloc", "host_register"}) {
     for (const std::int64_t page : {std::int64_t{4096}, 2 * kMiB}) {
       if (method == "host_alloc" && page != 4096) continue;
-      for (const std::int64_t bytes : {64 * kMiB, kGiB}) {
+      for (const std::int64_t bytes : {64 * kMiB, 1024 * kMiB}) {
         if (bytes > list.input().memory_bytes / 2) continue;
         list.add("registration", 5, {{"method", method}, {"bytes", bytes}, {"page_bytes", page}},
                  static_cast<double>(bytes) / 5e9, 0);
@@ -225,7 +221,7 @@ void list_contention(Lister& list) {
       contention(list, h2d == d2h ? 0 : 6, "duplex",
                  {actor("h2d", 0, base * h2d, kCopies), actor("d2h", 0, base * d2h, kCopies)});
     }
-    for (const std::string& dir : kDirections) {
+    for (const std::string& dir : kBothWays) {
       for (const int streams : {2, 4, 8}) {
         nlohmann::json actors = nlohmann::json::array();
         for (int i = 0; i < streams; ++i) actors.push_back(actor(dir, 0, base, kCopies));
@@ -238,7 +234,7 @@ void list_contention(Lister& list) {
     for (const std::string dirs : {"h2d", "d2h", "both"}) {
       nlohmann::json actors = nlohmann::json::array();
       for (const int gpu : which) {
-        for (const std::string& dir : kDirections) {
+        for (const std::string& dir : kBothWays) {
           if (dirs == "both" || dirs == dir) actors.push_back(actor(dir, gpu, 2 * kMiB, kCopies));
         }
       }
@@ -254,7 +250,7 @@ void list_contention(Lister& list) {
 }
 
 void list_interference(Lister& list) {
-  for (const std::string& dir : kDirections) {
+  for (const std::string& dir : kBothWays) {
     for (const std::string kernel : {"gemm", "read", "attention"}) {
       for (const std::string api : {"memcpy_async", "memcpy_batch", "kernel_8"}) {
         if (api == "memcpy_batch" && !list.input().batch) continue;
@@ -272,8 +268,8 @@ void list_interference(Lister& list) {
 
 void list_memory_and_compute(Lister& list) {
   for (const std::string op : {"read", "write", "copy"}) {
-    for (const std::int64_t bytes : {kGiB, 256 * kMiB}) {
-      list.add("hbm", bytes == kGiB ? 0 : 7, {{"gpu", 0}, {"op", op}, {"bytes", bytes}},
+    for (const std::int64_t bytes : {1024 * kMiB, 256 * kMiB}) {
+      list.add("hbm", bytes == 1024 * kMiB ? 0 : 7, {{"gpu", 0}, {"op", op}, {"bytes", bytes}},
                static_cast<double>(bytes) / 1e12, 0);
     }
   }
@@ -298,7 +294,7 @@ void list_memory_and_compute(Lister& list) {
     constexpr std::int64_t kKvHeads = 8;
     constexpr std::int64_t kDim = 128;
     const std::int64_t kv_bytes = 4 * sequences * (cached + q_tokens) * kKvHeads * kDim;
-    if (kv_bytes > 4 * kGiB) return;
+    if (kv_bytes > 4 * 1024 * kMiB) return;
     const double flops = 4.0 * static_cast<double>(sequences * q_tokens * kHeads * kDim) *
                          static_cast<double>(cached + q_tokens);
     list.add("attention", first ? 1 : 7,

@@ -11,15 +11,15 @@
 namespace spillway {
 
 namespace {
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kMappedPage = std::size_t{2} << 20;
 }
 
 Mapping::Mapping(std::int64_t bytes, Pages pages)
-    : mapped_(static_cast<std::size_t>(bytes) + kHugePage), size_(bytes) {
+    : mapped_(static_cast<std::size_t>(bytes) + kMappedPage), size_(bytes) {
   base_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base_ == MAP_FAILED) throw std::bad_alloc();
   const auto address = reinterpret_cast<std::uintptr_t>(base_);
-  data_ = static_cast<std::byte*>(base_) + ((kHugePage - address % kHugePage) % kHugePage);
+  data_ = static_cast<std::byte*>(base_) + ((kMappedPage - address % kMappedPage) % kMappedPage);
   // A refusal leaves the system's own choice, which huge_bytes() then tells.
   if (pages == Pages::kSmall) madvise(base_, mapped_, MADV_NOHUGEPAGE);
   if (pages == Pages::kHuge) madvise(base_, mapped_, MADV_HUGEPAGE);

@@ -53,8 +53,8 @@ struct Fields<CopyCell> {
     f("mem", r.mem, kNeeded);
     f("pattern", r.pattern, kNeeded);
     f("stream_count", r.stream_count, FieldRule{.least = 1});
-    f("bytes", r.bytes, kCount);
-    f("n", r.n, kCount);
+    f("bytes", r.bytes, kCountRule);
+    f("n", r.n, kCountRule);
     f("gated", r.gated, FieldRule{});
     f("time", r.time, kNeeded);
     f("submit_us", r.submit_us, FieldRule{});
@@ -68,7 +68,7 @@ struct Fields<ContentionActor> {
   static void visit(R& r, F&& f) {
     f("dir", r.dir, kDirection);
     f("gpu", r.gpu, FieldRule{});
-    f("bytes", r.bytes, kCount);
+    f("bytes", r.bytes, kCountRule);
     f("n", r.n, FieldRule{.least = 1});
     f("alone_gbs", r.alone_gbs, kNeeded);
     f("together_gbs", r.together_gbs, kNeeded);
@@ -91,7 +91,7 @@ struct Fields<InterferenceCell> {
   static void visit(R& r, F&& f) {
     f("dir", r.dir, kDirection);
     f("api", r.api, kNeeded);
-    f("bytes", r.bytes, kCount);
+    f("bytes", r.bytes, kCountRule);
     f("n", r.n, FieldRule{.least = 1});
     f("kernel", r.kernel, kNeeded);
     f("copy_factor", r.copy_factor, FieldRule{});
@@ -106,7 +106,7 @@ struct Fields<HbmCell> {
   static void visit(R& r, F&& f) {
     f("gpu", r.gpu, FieldRule{});
     f("op", r.op, kNeeded);
-    f("bytes", r.bytes, kCount);
+    f("bytes", r.bytes, kCountRule);
     f("gbs", r.gbs, kNeeded);
     f("time", r.time, FieldRule{});
     f("state", r.state, FieldRule{});
@@ -120,9 +120,9 @@ struct Fields<GemmCell> {
     f("gpu", r.gpu, FieldRule{});
     f("library", r.library, FieldRule{});
     f("dtype", r.dtype, kNeeded);
-    f("m", r.m, kCount);
-    f("n", r.n, kCount);
-    f("k", r.k, kCount);
+    f("m", r.m, kCountRule);
+    f("n", r.n, kCountRule);
+    f("k", r.k, kCountRule);
     f("time", r.time, kNeeded);
     f("state", r.state, FieldRule{});
   }
@@ -135,11 +135,11 @@ struct Fields<AttentionCell> {
     f("gpu", r.gpu, FieldRule{});
     f("op", r.op, kNeeded);
     f("kernel", r.kernel, FieldRule{});
-    f("q_heads", r.q_heads, kCount);
-    f("kv_heads", r.kv_heads, kCount);
-    f("head_dim", r.head_dim, kCount);
-    f("sequences", r.sequences, kCount);
-    f("q_tokens", r.q_tokens, kCount);
+    f("q_heads", r.q_heads, kCountRule);
+    f("kv_heads", r.kv_heads, kCountRule);
+    f("head_dim", r.head_dim, kCountRule);
+    f("sequences", r.sequences, kCountRule);
+    f("q_tokens", r.q_tokens, kCountRule);
     f("cached", r.cached, kNeeded);
     f("time", r.time, kNeeded);
     f("state", r.state, FieldRule{});
@@ -152,8 +152,8 @@ struct Fields<DramCell> {
   static void visit(R& r, F&& f) {
     f("op", r.op, kNeeded);
     f("numa", r.numa, kOrMinusOne);
-    f("threads", r.threads, kCount);
-    f("bytes", r.bytes, kCount);
+    f("threads", r.threads, kCountRule);
+    f("bytes", r.bytes, kCountRule);
     f("gbs", r.gbs, kNeeded);
     f("time", r.time, FieldRule{});
     f("state", r.state, FieldRule{});
@@ -165,7 +165,7 @@ struct Fields<RegistrationCell> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
     f("method", r.method, kNeeded);
-    f("bytes", r.bytes, kCount);
+    f("bytes", r.bytes, kCountRule);
     f("page_bytes", r.page_bytes, FieldRule{.least = 1});
     f("seconds", r.seconds, kNeeded);
     f("state", r.state, FieldRule{});
@@ -181,9 +181,9 @@ struct Fields<StorageCell> {
     f("op", r.op, kStorageOp);
     f("direct", r.direct, FieldRule{});
     f("cold", r.cold, FieldRule{});
-    f("bytes", r.bytes, kCount);
-    f("qd", r.qd, kCount);
-    f("jobs", r.jobs, kCount);
+    f("bytes", r.bytes, kCountRule);
+    f("qd", r.qd, kCountRule);
+    f("jobs", r.jobs, kCountRule);
     f("gbs", r.gbs, kNeeded);
     f("lat_p50_us", r.lat_p50_us, FieldRule{});
     f("lat_p90_us", r.lat_p90_us, FieldRule{});

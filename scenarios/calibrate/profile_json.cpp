@@ -43,7 +43,7 @@ void read_rows(const ObjectReader& in, std::string_view key, Rows& rows, const s
   }
 }
 
-constexpr ProfileKind kKind = {kProfileKind, kProfileVersion, "measure"};
+constexpr ProfileKind kProfileForm = {kProfileKind, kProfileVersion, "measure"};
 
 }  // namespace
 
@@ -150,7 +150,7 @@ std::vector<std::string> add_row(HardwareProfile& profile, std::string_view sect
 
 HardwareProfile read_profile(const JsonSource& source, std::vector<std::string>& warnings) {
   const ObjectReader top(source, "", "a profile document");
-  check_profile_envelope(top, kKind);
+  check_profile_envelope(top, kProfileForm);
   const auto results = top.open_object("results");
   if (!results) top.missing("results", "an object");
 

@@ -18,8 +18,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kKiB = std::int64_t{1} << 10;
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr std::int64_t kLargest = 16 * kMiB;
 constexpr std::int64_t kQuarters = 4;
 constexpr std::int64_t kStep = kQuarters * kLargest;  ///< the file is a multiple of it
@@ -44,10 +42,6 @@ int priority_of(std::int64_t block, std::uint32_t qd, std::uint32_t jobs) {
   if (jobs > 1) return 3;
   if ((block == 4 * kKiB && qd == 1) || (block == kMiB && qd == 16)) return 0;
   return coarse_block(block) && (qd == 1 || qd == 16) ? 1 : 2;
-}
-
-std::string size_of(std::int64_t bytes) {
-  return format_bytes(static_cast<double>(bytes));
 }
 
 }  // namespace

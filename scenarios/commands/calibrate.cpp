@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kProfileFile = "hardware-profile.json";
 
-struct Options {
+struct CalibrateOptions {
   std::string budget = "60s";
   std::string memory;
   std::string scratch;
@@ -60,7 +60,7 @@ void check_only(const std::vector<std::string>& only) {
 }
 
 /// As it could be typed again.
-std::string command_text(const Options& options) {
+std::string command_text(const CalibrateOptions& options) {
   std::string out = "spillway calibrate --budget " + options.budget;
   if (!options.memory.empty()) out += " --memory " + options.memory;
   if (options.host_only) out += " --host-only";
@@ -69,7 +69,7 @@ std::string command_text(const Options& options) {
   return out;
 }
 
-CalibrationOptions choices_of(const Options& options) {
+CalibrationOptions choices_of(const CalibrateOptions& options) {
   const CommonOptions& common = *options.common;
   CalibrationOptions out;
   out.budget_s = parse_seconds(options.budget, {"--budget", 0, ""});
@@ -95,7 +95,7 @@ CalibrationOptions choices_of(const Options& options) {
 }
 
 /// Files are written where the profile will be, unless --scratch names another folder.
-void choose_scratch(const Options& options, CalibrationOptions& choices) {
+void choose_scratch(const CalibrateOptions& options, CalibrationOptions& choices) {
   choices.scratch = options.scratch;
   if (choices.scratch.empty()) {
     choices.scratch = std::filesystem::path(choices.profile).parent_path().string();
@@ -164,7 +164,7 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
   return code;
 }
 
-int replay(const Options& options) {
+int replay(const CalibrateOptions& options) {
   if (options.dry_run || options.resume || options.host_only) {
     throw InputError(Fault::kUsage, {"--replay", 0, ""},
                      "measures nothing else; expected no --dry-run, --resume or --host-only");
@@ -180,7 +180,7 @@ int replay(const Options& options) {
   return run_calibrate_replay(out, *options.common);
 }
 
-int run(const Options& options) {
+int run(const CalibrateOptions& options) {
   if (!options.replay.empty() && options.verify.empty()) return replay(options);
   const CommonOptions& common = *options.common;
   CalibrationOptions choices = choices_of(options);
@@ -210,7 +210,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   CLI::App* command = add_command(
       app, commands, "calibrate", "Measure this machine: memory, storage, GPU copies and kernels",
       "  spillway calibrate --dry-run\n"

@@ -15,7 +15,7 @@ namespace spillway {
 
 namespace {
 
-struct Options {
+struct CompareVerbOptions {
   std::string scenario;
   std::vector<std::string> vary;
   std::vector<std::string> baseline;
@@ -45,7 +45,7 @@ nlohmann::json inputs_json(const CompareOutcome& outcome, const std::vector<Vari
   return out;
 }
 
-int run(const Options& options) {
+int run(const CompareVerbOptions& options) {
   const CommonOptions& common = *options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "compare", {}, common);
   const std::vector<Varied> varied = parse_varied(options.vary);
@@ -85,7 +85,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareVerbOptions>();
   CLI::App* command = add_command(
       app, commands, "compare", "Compare variants of a scenario on the same workloads",
       "  spillway compare s.json --vary tiers.0.eviction=lru,fifo\n"

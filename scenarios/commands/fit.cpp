@@ -17,7 +17,7 @@ namespace spillway {
 
 namespace {
 
-struct Options {
+struct FitOptions {
   std::vector<std::string> data;
   std::string gpu;
   std::string model;
@@ -47,7 +47,7 @@ std::string file_name(const std::string& path) {
 }
 
 /// Names of data files instead of paths: a profile is read on other machines.
-std::string without_folders(std::string text, const Options& options) {
+std::string without_folders(std::string text, const FitOptions& options) {
   for (const std::string& path : options.data) {
     for (std::size_t at = text.find(path); at != std::string::npos; at = text.find(path)) {
       if (file_name(path) == path) break;
@@ -58,7 +58,7 @@ std::string without_folders(std::string text, const Options& options) {
 }
 
 /// As it could be typed again beside the data: no folders, which are of this machine.
-std::string command_text(const Options& options) {
+std::string command_text(const FitOptions& options) {
   std::string out = "spillway fit";
   for (const std::string& path : options.data) out += " " + file_name(path);
   if (!options.gpu.empty()) out += " --gpu " + options.gpu;
@@ -71,7 +71,7 @@ std::string command_text(const Options& options) {
   return out;
 }
 
-nlohmann::json inputs_json(const Options& options) {
+nlohmann::json inputs_json(const FitOptions& options) {
   nlohmann::json out = {{"command", command_text(options)}, {"data", nlohmann::json::array()}};
   for (const std::string& path : options.data) {
     out["data"].push_back({{"name", file_name(path)}, {"content_hash", content_hash(path)}});
@@ -90,14 +90,14 @@ void refuse_twice(const std::vector<std::string>& data) {
 }
 
 /// --out's file, where it is one.
-std::string profile_path(const CommonOptions& common) {
+std::string fitted_path(const CommonOptions& common) {
   if (common.out.empty()) return "";
   if (!std::filesystem::is_directory(common.out)) return common.out;
   throw InputError(Fault::kIo, {common.out, 0, ""},
                    "is a directory; expected a file for the profile");
 }
 
-FitResult fit_all(const Options& options) {
+FitResult fit_all(const FitOptions& options) {
   FitRequest request;
   request.data = options.data;
   request.gpu = options.gpu;
@@ -118,14 +118,15 @@ FitResult fit_all(const Options& options) {
 }
 
 /// What a profile is called where nobody says: its file, else its GPU.
-std::string name_of(const Options& options, const std::string& path, const ComputeProfile& made) {
+std::string name_of(const FitOptions& options, const std::string& path,
+                    const ComputeProfile& made) {
   if (!options.name.empty()) return options.name;
   return path.empty() ? made.gpu : std::filesystem::path(path).stem().string();
 }
 
-int run(const Options& options) {
+int run(const FitOptions& options) {
   const CommonOptions& common = *options.common;
-  const std::string path = profile_path(common);
+  const std::string path = fitted_path(common);
   const std::vector<std::string> outputs =
       path.empty() ? std::vector<std::string>() : std::vector{path};
   CommonOptions without_folder = common;
@@ -164,7 +165,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_fit(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FitOptions>();
   CLI::App* command = add_command(
       app, commands, "fit", "Make a compute profile from what was measured",
       "  spillway fit h100_gemm.csv.gz h100_attn_*.csv.gz --gpu H100 --out h100.json\n"

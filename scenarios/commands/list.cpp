@@ -102,7 +102,7 @@ Table gpus() {
   return t;
 }
 
-Table formats() {
+Table all_formats() {
   Table t;
   t.header = {"format", "what it is"};
   for (const auto& f : trace_formats())
@@ -145,7 +145,7 @@ Table scenarios() {
 Table reports() {
   Table t;
   t.header = {"format", "of results of kind", "file in --out", "what it is"};
-  for (const Format& f : spillway::formats()) {
+  for (const Format& f : formats()) {
     t.rows.push_back({std::string(f.name), f.kinds.empty() ? "every" : std::string(f.kinds),
                       std::string(f.file), std::string(f.summary)});
   }
@@ -193,7 +193,7 @@ struct Catalogue {
 };
 constexpr Catalogue kCatalogues[] = {{"policies", policies}, {"parameters", parameters},
                                      {"engines", engines},   {"models", models},
-                                     {"gpus", gpus},         {"formats", formats},
+                                     {"gpus", gpus},         {"formats", all_formats},
                                      {"links", links},       {"scenarios", scenarios},
                                      {"metrics", metrics},   {"reports", reports}};
 

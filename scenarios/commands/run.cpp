@@ -23,7 +23,7 @@ namespace spillway {
 
 namespace {
 
-struct RunOptions {
+struct RunVerbOptions {
   std::string scenario;
   std::vector<std::string> outputs;
   std::string trace_window;
@@ -41,7 +41,7 @@ std::vector<std::string_view> own_outputs() {
 }
 
 /// What of a run goes into a Perfetto trace. `asked`: there is to be one.
-TraceLimits trace_limits(const RunOptions& options, bool asked) {
+TraceLimits trace_limits(const RunVerbOptions& options, bool asked) {
   TraceLimits out;
   for (const auto& [name, value] : {std::pair("--trace-window", &options.trace_window),
                                     std::pair("--trace-cap", &options.trace_cap)}) {
@@ -61,7 +61,7 @@ TraceLimits trace_limits(const RunOptions& options, bool asked) {
   return out;
 }
 
-int run(const RunOptions& options) {
+int run(const RunVerbOptions& options) {
   const CommonOptions& common = *options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "run", own_outputs(), common);
   const bool log_trace = std::any_of(outputs.begin(), outputs.end(),
@@ -138,7 +138,7 @@ int run(const RunOptions& options) {
 }  // namespace
 
 void add_run(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<RunOptions>();
+  auto options = std::make_shared<RunVerbOptions>();
   CLI::App* command =
       add_command(app, commands, "run", "Simulate one scenario with the clock",
                   "  spillway run scenarios/library/quickstart.json\n"

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ValidateOptions {
   std::string target;
   std::string profiles;
   ValidationOptions validation;
@@ -74,7 +74,7 @@ std::vector<std::string> case_files(const std::string& folder) {
   return out;
 }
 
-ValidationOutcome carry_out(const Options& options, Progress& progress) {
+ValidationOutcome carry_out(const ValidateOptions& options, Progress& progress) {
   std::error_code unknown;  // where it cannot be told, reading the file says why
   const bool folder = fs::is_directory(options.target, unknown);
   std::vector<ValidationCase> cases;
@@ -102,7 +102,7 @@ ValidationOutcome carry_out(const Options& options, Progress& progress) {
   return out;
 }
 
-nlohmann::json inputs_json(const Options& options, const ValidationOutcome& outcome) {
+nlohmann::json inputs_json(const ValidateOptions& options, const ValidationOutcome& outcome) {
   nlohmann::json out = {{"cases", nlohmann::json::array()}, {"set", options.common->set}};
   for (const CaseResult& c : outcome.cases) {
     out["cases"].push_back({{"name", c.input.name}, {"path", c.input.path}});
@@ -150,7 +150,7 @@ std::string format_of(const std::string& path) {
   return path.ends_with(".html") ? "html" : "md";
 }
 
-int run(Options options) {
+int run(ValidateOptions options) {
   const CommonOptions& common = *options.common;
   CommonOptions documents = common;  // --out is a file here
   documents.out.clear();
@@ -197,7 +197,7 @@ int run(Options options) {
 }  // namespace
 
 void add_validate(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   CLI::App* command =
       add_command(app, commands, "validate", "Set measured runs beside their simulations",
                   "  spillway validate scenarios/validation --data profiles\n"

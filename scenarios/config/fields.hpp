@@ -19,7 +19,7 @@ struct FieldRule {
 };
 
 inline constexpr FieldRule kNeeded = {.required = true};
-inline constexpr FieldRule kCount = {.required = true, .least = 1};
+inline constexpr FieldRule kCountRule = {.required = true, .least = 1};
 
 template <class Row>
 struct Fields;

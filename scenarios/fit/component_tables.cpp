@@ -60,7 +60,17 @@ double type_bytes(const std::string& type) {
   return type == "fp8" ? 1 : 2;
 }
 
-enum : std::size_t { kBatch, kTokens, kHeads, kKvHeads, kWidth, kKvType, kWindow, kTime, kTimeRaw };
+enum : std::size_t {
+  kBatch,
+  kTokenCount,
+  kHeads,
+  kKvHeads,
+  kWidth,
+  kKvType,
+  kWindow,
+  kTime,
+  kTimeRaw
+};
 
 constexpr CsvColumn attention_columns(std::size_t at, std::string_view tokens) {
   const CsvColumn columns[] = {
@@ -91,7 +101,7 @@ void read_attention(const TableInput& in, std::span<const CsvColumn> columns, Ro
     heads.width = static_cast<std::uint32_t>(table.whole(kWidth, 1, 4096));
     heads.kv_type = plain_type(table.cell(kKvType));
     const double sequences = table_number(table, kBatch, 1);
-    const double tokens = table_number(table, kTokens, 1);
+    const double tokens = table_number(table, kTokenCount, 1);
     if (table.has(kWindow) && table_number(table, kWindow, 0) > 0) {
       left_out.window();
     } else if (heads.kv_type.empty()) {

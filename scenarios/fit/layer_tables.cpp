@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "models/compute/kernel_choice.hpp"
 #include "models/compute/kernel_forms.hpp"
 #include "scenarios/fit/table_readers.hpp"
 
@@ -24,8 +25,6 @@ constexpr ElementwiseName kOperationElementwise[] = {{"input_layernorm", 1},
                                                      {"mlp_act", 1},
                                                      {"add", 1},
                                                      {"emb", 0}};
-
-constexpr double kFp8WeightBytes = 1.5;  // bytes of one weight below which it is FP8
 
 /// Whole-layer tables do not name a type: the model's published weights do.
 std::string weight_type(const ModelSpec& model) {

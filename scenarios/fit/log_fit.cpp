@@ -23,15 +23,15 @@ namespace spillway {
 
 namespace {
 
-constexpr int kMostRounds = 12;
+constexpr int kMostLogRounds = 12;
 constexpr int kRobustRounds = 2;  // before spans of other schedules are told apart
 constexpr int kFreeRounds = 4;
-constexpr double kSettled = 1e-3;  // of a parameter's range
+constexpr double kLogSettled = 1e-3;  // of a parameter's range
 constexpr std::size_t kSpansPerParameter = 8;
 constexpr double kDiffers = 0.25;         // spans off by more: their schedules disagree
 constexpr double kDifferentEngine = 1.5;  // concurrency off by more: refused
 constexpr double kDoubtfulEngine = 1.15;  // off by more: warned
-constexpr std::size_t kWorst = 10;
+constexpr std::size_t kMostWorst = 10;
 
 struct Span {
   std::uint32_t request;
@@ -139,7 +139,7 @@ class LogFit {
 
   FitResult fit() {
     values_ = model_->start();
-    for (int round = 0; round < kMostRounds; ++round) {
+    for (int round = 0; round < kMostLogRounds; ++round) {
       const StepTrail trail(engine_, *workload_, *model_->cost(values_));
       place(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
@@ -152,7 +152,7 @@ class LogFit {
         // Two schedules may lead to each other: meet in between.
         values_[k] = round < kFreeRounds ? next.values[k] : (values_[k] + next.values[k]) / 2;
       }
-      if (moved < kSettled) break;
+      if (moved < kLogSettled) break;
     }
     const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
@@ -266,7 +266,7 @@ class LogFit {
 
   FitResult result(const StepTrail& trail) const {
     const PredictSpans predict = predictor(trail);
-    const std::vector<std::size_t> told = agreeing(kMostRounds);
+    const std::vector<std::size_t> told = agreeing(kMostLogRounds);
     const IntervalFit fit = judge_intervals(
         *model_, values_, pick(measured_, told), kinds_of(told),
         [&](std::span<const double> values) { return pick(predict(values), told); });
@@ -287,7 +287,7 @@ class LogFit {
 
   /// Of answers and of first tokens apart, over all spans. A second fit sees every other request.
   void add_scores(const IntervalFit& fit, const PredictSpans& predict, FitResult& out) const {
-    std::vector<std::size_t> seen = agreeing(kMostRounds);
+    std::vector<std::size_t> seen = agreeing(kMostLogRounds);
     std::erase_if(seen, [&](std::size_t i) { return spans_[i].request % 2 != 0; });
     const std::vector<double> half = predict(fit_of(seen, predict, {}).values);
     const std::vector<double> whole = simulated();
@@ -381,7 +381,7 @@ class LogFit {
       return std::abs(det::ln(a.predicted / a.measured)) >
              std::abs(det::ln(b.predicted / b.measured));
     });
-    if (out.worst.size() > kWorst) out.worst.resize(kWorst);
+    if (out.worst.size() > kMostWorst) out.worst.resize(kMostWorst);
   }
 
   const MeasuredRun& run_;

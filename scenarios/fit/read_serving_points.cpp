@@ -12,7 +12,7 @@ namespace spillway {
 
 namespace {
 
-enum Column : std::size_t {
+enum PointColumn : std::size_t {
   kInput,
   kOutput,
   kConcurrency,
@@ -26,7 +26,7 @@ enum Column : std::size_t {
   kPipeline,
   kData,
 };
-constexpr std::array<CsvColumn, 12> kColumns = {{
+constexpr std::array<CsvColumn, 12> kPointColumns = {{
     {"isl"},
     {"osl"},
     {"concurrency"},
@@ -40,11 +40,11 @@ constexpr std::array<CsvColumn, 12> kColumns = {{
     {"pp_size", false},
     {"attention_dp_size", false},
 }};
-constexpr std::uint64_t kMostTokens = 1 << 24;
+constexpr std::uint64_t kMostPointTokens = 1 << 24;
 constexpr std::uint64_t kMostClients = 1 << 16;
 constexpr double kMostMs = 1e7;
 
-double milliseconds(const CsvTable& table, Column column) {
+double milliseconds(const CsvTable& table, PointColumn column) {
   const std::string_view text = table.cell(column);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -54,13 +54,13 @@ double milliseconds(const CsvTable& table, Column column) {
   return value;
 }
 
-std::uint32_t whole(const CsvTable& table, Column column, std::uint64_t most) {
+std::uint32_t whole(const CsvTable& table, PointColumn column, std::uint64_t most) {
   return static_cast<std::uint32_t>(table.whole(column, 1, most));
 }
 
 /// Pipelines and replicas are other engines than the one that is simulated.
 bool one_engine(const CsvTable& table) {
-  for (const Column column : {kPipeline, kData}) {
+  for (const PointColumn column : {kPipeline, kData}) {
     if (table.has(column) && !table.cell(column).empty() && table.whole(column, 1, 1 << 16) != 1) {
       return false;
     }
@@ -71,8 +71,8 @@ bool one_engine(const CsvTable& table) {
 ServingPoint point_of(const CsvTable& table) {
   ServingPoint out;
   out.line = table.line();
-  out.input_tokens = whole(table, kInput, kMostTokens);
-  out.output_tokens = whole(table, kOutput, kMostTokens);
+  out.input_tokens = whole(table, kInput, kMostPointTokens);
+  out.output_tokens = whole(table, kOutput, kMostPointTokens);
   out.concurrency = whole(table, kConcurrency, kMostClients);
   out.tensor_parallel = whole(table, kTensor, 256);
   out.ttft_ms = milliseconds(table, kTtft);
@@ -93,7 +93,7 @@ bool is_serving_points(std::string_view header) {
 ServingPoints read_serving_points(const std::string& path) {
   ServingPoints out;
   out.path = path;
-  CsvTable table(std::make_unique<LineReader>(path, open_bytes(path)), kColumns,
+  CsvTable table(std::make_unique<LineReader>(path, open_bytes(path)), kPointColumns,
                  OtherColumns::kIgnore);
   try {
     while (table.next()) {

@@ -12,7 +12,7 @@ namespace spillway {
 
 namespace {
 
-enum Column : std::size_t {
+enum StepColumn : std::size_t {
   kMicroseconds,
   kMilliseconds,
   kDecodes,
@@ -22,7 +22,7 @@ enum Column : std::size_t {
   kSampled,
   kGraph,
 };
-constexpr std::array<CsvColumn, 8> kColumns = {{
+constexpr std::array<CsvColumn, 8> kStepColumns = {{
     {"time_us", false},
     {"time_ms", false},
     {"decodes"},
@@ -33,17 +33,17 @@ constexpr std::array<CsvColumn, 8> kColumns = {{
     {"graph", false},
 }};
 constexpr std::uint64_t kMostRequests = 1 << 20;
-constexpr std::uint64_t kMostTokens = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostStepTokens = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostChunk = 1 << 24;
 constexpr double kMostUs = 1e9;
 
-std::uint64_t whole_or_zero(const CsvTable& table, Column column, std::uint64_t most) {
+std::uint64_t whole_or_zero(const CsvTable& table, StepColumn column, std::uint64_t most) {
   if (table.cell(column).empty()) return 0;
   return static_cast<std::uint64_t>(table.whole(column, 0, most));
 }
 
 /// "512;1024".
-std::vector<std::uint32_t> list(const CsvTable& table, Column column) {
+std::vector<std::uint32_t> list(const CsvTable& table, StepColumn column) {
   std::vector<std::uint32_t> out;
   std::string_view rest = table.cell(column);
   while (!rest.empty()) {
@@ -74,7 +74,7 @@ std::vector<PrefillChunk> chunks(const CsvTable& table) {
 }
 
 double time_us(const CsvTable& table) {
-  const Column column = table.has(kMicroseconds) ? kMicroseconds : kMilliseconds;
+  const StepColumn column = table.has(kMicroseconds) ? kMicroseconds : kMilliseconds;
   const std::string_view text = table.cell(column);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -100,7 +100,7 @@ TimedStep step_of(const CsvTable& table) {
   out.line = table.line();
   out.time_us = time_us(table);
   out.shape.decodes = static_cast<std::uint32_t>(whole_or_zero(table, kDecodes, kMostRequests));
-  out.shape.decode_context = whole_or_zero(table, kContext, kMostTokens);
+  out.shape.decode_context = whole_or_zero(table, kContext, kMostStepTokens);
   out.prefills = chunks(table);
   out.shape.sampled = out.shape.decodes + static_cast<std::uint32_t>(out.prefills.size());
   if (!table.cell(kSampled).empty()) {
@@ -131,7 +131,7 @@ bool is_step_times(std::string_view header) {
 StepTimes read_step_times(const std::string& path) {
   StepTimes out;
   out.path = path;
-  CsvTable table(std::make_unique<LineReader>(path, open_bytes(path)), kColumns,
+  CsvTable table(std::make_unique<LineReader>(path, open_bytes(path)), kStepColumns,
                  OtherColumns::kIgnore);
   if (table.has(kMicroseconds) == table.has(kMilliseconds)) {
     throw InputError(Fault::kTrace, {path, 1, "time_us"},

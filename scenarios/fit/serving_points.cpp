@@ -22,7 +22,7 @@ namespace {
 constexpr int kMostRounds = 4;
 constexpr double kSettled = 1e-3;  // of a parameter's range
 constexpr std::size_t kPointsPerParameter = 4;
-constexpr double kFar = 0.25;  // off by more: told why
+constexpr double kFarPoint = 0.25;  // off by more: told why
 // A fit simulates some points again and again: of long answers, fewer of them.
 constexpr std::uint32_t kFitTokens = 16'384;  // answered by each client
 constexpr std::uint32_t kFitRequests = 3;     // by each client, at least
@@ -214,7 +214,7 @@ void score(const ServedPoints& points, std::span<const double> values, const Ser
       point.measured = pairs[k].first;
       point.predicted = pairs[k].second;
       point.held_out = held_out;
-      if (k == 1 && pairs[k].first > (1 + kFar) * pairs[k].second) {
+      if (k == 1 && pairs[k].first > (1 + kFarPoint) * pairs[k].second) {
         point.why = "a client's clock: tokenising, HTTP and the front end are not simulated";
       }
       out.worst.push_back(std::move(point));

@@ -12,13 +12,13 @@ namespace spillway {
 
 namespace {
 
-struct Form {
+struct KnownForm {
   std::string_view what;
   std::vector<std::string_view> columns;  ///< that it cannot do without
 };
 
 /// Under the names that their usual sources have; the readers know others too.
-std::vector<Form> forms() {
+std::vector<KnownForm> forms() {
   return {
       {"a kernel table of products", {"dtype", "m", "n", "k", "latency_ms"}},
       {"a kernel table of prefill attention",
@@ -60,7 +60,7 @@ bool is_name(std::string_view cell) {
   return !cell.empty() && letter(cell.front()) && std::all_of(cell.begin(), cell.end(), part);
 }
 
-std::vector<std::string_view> missing_of(const Form& form,
+std::vector<std::string_view> missing_of(const KnownForm& form,
                                          const std::vector<std::string_view>& cells) {
   std::vector<std::string_view> out;
   for (const std::string_view column : form.columns) {
@@ -77,9 +77,9 @@ bool is_table_header(std::string_view line) {
 }
 
 void refuse_unknown_data(const std::string& path, std::string_view header) {
-  const std::vector<Form> known = forms();
+  const std::vector<KnownForm> known = forms();
   std::string all;
-  for (const Form& form : known) {
+  for (const KnownForm& form : known) {
     all +=
         fmt::format("{}{} ({})", all.empty() ? "" : "; ", form.what, fmt::join(form.columns, ","));
   }
@@ -87,13 +87,13 @@ void refuse_unknown_data(const std::string& path, std::string_view header) {
     throw InputError(Fault::kTrace, {path, 0, ""}, "is empty; expected one of: " + all);
   }
   const std::vector<std::string_view> cells = cells_of(header);
-  const auto score = [&](const Form& form) {
+  const auto score = [&](const KnownForm& form) {
     const auto missing = static_cast<double>(missing_of(form, cells).size());
     return 1 - missing / static_cast<double>(form.columns.size());
   };
   const auto nearest =
       std::max_element(known.begin(), known.end(),
-                       [&](const Form& a, const Form& b) { return score(a) < score(b); });
+                       [&](const KnownForm& a, const KnownForm& b) { return score(a) < score(b); });
   if (score(*nearest) >= 0.5) {
     throw InputError(
         Fault::kTrace, {path, 1, "header"},

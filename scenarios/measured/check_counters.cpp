@@ -8,8 +8,6 @@ namespace spillway {
 
 namespace {
 
-constexpr double kLateStart = 600;  // s: a clock that does not begin with the run
-
 double end_of(const std::vector<MeasuredRequest>& requests) {
   double end = 0;
   for (const MeasuredRequest& r : requests) end = std::max(end, r.last_token_s);

@@ -20,6 +20,7 @@ namespace spillway {
 
 /// A time that a row does not have: unlike kUnknownTime, no clock reads it.
 inline constexpr double kNoTime = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kLateStart = 600;  ///< s: a clock that does not begin with the run
 
 /// A row of a request log.
 struct LoggedRequest {

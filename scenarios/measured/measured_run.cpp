@@ -17,7 +17,7 @@ namespace spillway {
 
 namespace {
 
-enum class Form : std::uint8_t {
+enum class LogForm : std::uint8_t {
   kRequestCsv,
   kRequestLines,
   kRequestArray,
@@ -37,19 +37,19 @@ bool is_request_row(std::string_view line) {
 }
 
 /// By the first bytes.
-Form form_of(LineReader& lines) {
+LogForm log_form(LineReader& lines) {
   constexpr std::size_t kLook = 1 << 16;
   std::string_view line = lines.peek_content();
   if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
-  if (is_csv_header(line, "running") && is_csv_header(line, "waiting")) return Form::kCounterCsv;
-  if (is_csv_header(line, "arrival")) return Form::kRequestCsv;
-  if (line.starts_with('{')) return is_request_row(line) ? Form::kRequestLines : Form::kJson;
+  if (is_csv_header(line, "running") && is_csv_header(line, "waiting")) return LogForm::kCounterCsv;
+  if (is_csv_header(line, "arrival")) return LogForm::kRequestCsv;
+  if (line.starts_with('{')) return is_request_row(line) ? LogForm::kRequestLines : LogForm::kJson;
   const std::string_view text = lines.peek_bytes(kLook);
-  if (line.starts_with('[') && is_request_row(text)) return Form::kRequestArray;
+  if (line.starts_with('[') && is_request_row(text)) return LogForm::kRequestArray;
   for (const std::string_view sign :
        {"Avg prompt throughput", "KV Transfer metrics: ", "KV cache size: ", "GPU blocks: ",
         "LLM engine (v", "vllm:", "vLLM", "vllm"}) {
-    if (text.find(sign) != std::string_view::npos) return Form::kServerLog;
+    if (text.find(sign) != std::string_view::npos) return LogForm::kServerLog;
   }
   if (line.empty()) throw InputError(Fault::kTrace, {lines.path(), 0, ""}, "is empty");
   throw InputError(Fault::kTrace, {lines.path(), 1, ""},
@@ -60,18 +60,18 @@ Form form_of(LineReader& lines) {
 
 void read_file(const std::string& path, MeasuredParts& parts) {
   auto lines = std::make_unique<LineReader>(path, open_bytes(path));
-  switch (form_of(*lines)) {
-    case Form::kRequestCsv:
+  switch (log_form(*lines)) {
+    case LogForm::kRequestCsv:
       return read_request_csv(std::move(lines), parts);
-    case Form::kRequestLines:
+    case LogForm::kRequestLines:
       return read_request_lines(std::move(lines), parts);
-    case Form::kRequestArray:
+    case LogForm::kRequestArray:
       return read_request_array(std::move(lines), parts);
-    case Form::kCounterCsv:
+    case LogForm::kCounterCsv:
       return read_counter_csv(std::move(lines), parts);
-    case Form::kJson:
+    case LogForm::kJson:
       return read_measured_json(std::move(lines), parts);
-    case Form::kServerLog:
+    case LogForm::kServerLog:
       return read_server_log(std::move(lines), parts);
   }
 }

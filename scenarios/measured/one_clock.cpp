@@ -22,7 +22,6 @@ constexpr double kRounding = 2e-6;
 /// clocks that are set while they run.
 constexpr double kJitter = 5e-3;
 /// Beyond, a first arrival is a reading of a clock that does not begin with the run.
-constexpr double kLateStart = 600;
 
 struct Lag {
   double s = 0;

@@ -15,7 +15,6 @@ constexpr Names kReplicationKeys[] = {"requests", "warmup_s"};
 
 constexpr double kLeastFactor = 0.01;
 constexpr double kMostFactor = 100;
-constexpr double kMostSeconds = 3e8;  // ten years
 
 }  // namespace
 

@@ -33,8 +33,6 @@ constexpr Names kWorkloadKeys[] = {"trace",
                                    "growth",
                                    "replication"};
 
-constexpr double kMostSeconds = 3e8;  // ten years
-
 // -------------------------------------------------------------------------
 
 std::vector<Names> synthetic_names() {

@@ -5,6 +5,8 @@
 
 namespace spillway {
 
+inline constexpr double kMostSeconds = 3e8;  // ten years
+
 ModelChoice read_model(const ObjectReader& top);
 /// The key `measured`; before everything that it may decide.
 void read_measured(const ObjectReader& top, Scenario& s);

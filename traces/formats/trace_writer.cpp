@@ -74,13 +74,12 @@ void append_list(fmt::memory_buffer& out, const std::vector<std::uint64_t>& valu
 /// Whether each turn waited for the one before it in its session, as readers of plain rows take it.
 bool links_follow_sessions(const Workload& workload) {
   if (!workload.has_sessions()) return workload.columns().after_begin.empty();
-  constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::vector<std::uint32_t> last;
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
     const std::uint32_t session = workload.columns().session[i];
-    if (session >= last.size()) last.resize(session + std::size_t{1}, kNone);
+    if (session >= last.size()) last.resize(session + std::size_t{1}, kNoIndex);
     const std::span<const RequestId> after = workload.after(RequestId{i});
-    const bool follows = last[session] == kNone
+    const bool follows = last[session] == kNoIndex
                              ? after.empty()
                              : after.size() == 1 && raw(after.front()) == last[session];
     if (!follows) return false;

@@ -19,7 +19,6 @@ namespace {
 
 using Prefix = FittedTurn::Prefix;
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr double kStartsMove = 0.02;    ///< share of all sessions, or of all stretches
 constexpr std::uint32_t kStretch = 32;  ///< gaps between arrivals that stay together
 constexpr std::uint32_t kProbes = 512;  ///< requests looked at for a shared prefix
@@ -53,7 +52,7 @@ class Prompts {
     for (std::uint32_t i = 0; i < added; ++i) {
       chain_.push_back(static_cast<std::uint32_t>(uses_.size()));
       uses_.push_back(0);
-      last_user_.push_back(kNone);
+      last_user_.push_back(kNoIndex);
     }
     begin_.push_back(chain_.size());
     input_tokens_.push_back(tokens);
@@ -73,7 +72,7 @@ class Prompts {
 };
 
 struct Source {
-  std::uint32_t parent = kNone;
+  std::uint32_t parent = kNoIndex;
   std::uint32_t depth = 0;
 };
 
@@ -121,7 +120,7 @@ Source find_shared(const Prompts& prompts, const FittedTurn& turn) {
     least = is;
     best = {request, turn.depth};
   }
-  return best.parent != kNone ? best : deepest;
+  return best.parent != kNoIndex ? best : deepest;
 }
 
 class Generator final : public TraceReader {
@@ -181,7 +180,7 @@ class Generator final : public TraceReader {
       sessions.push_back(std::move(session));
     }
     order_ = interleave(sessions);
-    request_of_turn_.assign(fit_.turns.size(), kNone);
+    request_of_turn_.assign(fit_.turns.size(), kNoIndex);
     const std::size_t stretches = (fit_.gaps_ns.size() + kStretch - 1) / kStretch;
     gaps_ns_.clear();
     for (const std::uint32_t s : shuffled_nearby(stretches, kStartsMove, order)) {
@@ -240,7 +239,7 @@ class Generator final : public TraceReader {
     }
     const bool shared = turn.prefix == Prefix::kShared;
     const bool lacks = shared && source.depth < turn.depth;
-    if (source.parent != kNone) fit_into(source, turn, adds || lacks, slack);
+    if (source.parent != kNoIndex) fit_into(source, turn, adds || lacks, slack);
     // Where no prompt is as deep, the length is kept and the rest is new.
     if (shared) added += turn.depth - source.depth;
     if (source.depth + added == 0 && turn.depth + turn.added > 0) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kHourS = 3600;
 constexpr int kHours = 24;
-constexpr double kHorizonS = 2e8;  ///< beyond what a trace may last
+constexpr double kLastStartS = 2e8;  ///< beyond what a trace may last
 constexpr double kForever = 1e300;
 constexpr double kLeastShape = 0.02;  ///< gaps of lower shape are as good as all 0 but for one
 constexpr double kMostShape = 1e6;    ///< gaps of higher shape are as good as equal
@@ -71,7 +71,7 @@ class RateFactors {
       }
       amount -= offered;
       t = std::max(end, std::nextafter(t, kForever));
-      if (t > kHorizonS) return kForever;
+      if (t > kLastStartS) return kForever;
     }
     return t;
   }
@@ -176,7 +176,7 @@ class Client {
       if (++at_ == windows.size()) {
         at_ = 0;
         ++round_;
-        if (round_ * period > kHorizonS) return now_ = kForever;
+        if (round_ * period > kLastStartS) return now_ = kForever;
       }
     }
   }

@@ -52,9 +52,9 @@ struct Lengths {
 
 /// Turns in order of arrival: those still to come wait in a heap until the next session starts
 /// later than the earliest of them, so memory holds the live sessions only.
-class Generator final : public TraceReader {
+class SyntheticGenerator final : public TraceReader {
  public:
-  Generator(const SyntheticConfig& config, std::uint64_t seed)
+  SyntheticGenerator(const SyntheticConfig& config, std::uint64_t seed)
       : config_(config),
         seed_(seed),
         starts_(make_session_starts(config, seed)),
@@ -190,7 +190,7 @@ std::uint64_t block_hash(const Turn& turn, std::uint32_t index, std::uint32_t bl
   return end <= turn.input_tokens ? own : mix64(own + 1 + turn.turn);
 }
 
-void Generator::fill(TraceRow& row, const Turn& turn) const {
+void SyntheticGenerator::fill(TraceRow& row, const Turn& turn) const {
   row.clear();
   row.arrival_ns = turn.arrival_ns / 1'000'000 * 1'000'000;  // whole milliseconds, as traces have
   row.input_tokens = turn.input_tokens;
@@ -213,7 +213,7 @@ std::unique_ptr<TraceReader> make_synthetic_reader(const SyntheticConfig& config
   if (const auto fault = fault_of(config)) {
     throw InputError(Fault::kUsage, {"", 0, std::string(fault->key)}, fault->message);
   }
-  return std::make_unique<Generator>(config, seed);
+  return std::make_unique<SyntheticGenerator>(config, seed);
 }
 
 Workload generate_workload(const SyntheticConfig& config, std::uint64_t seed) {

@@ -19,7 +19,7 @@ constexpr Names kTurnCounts[] = {"geometric", "fixed", "heavy-tail"};
 constexpr Names kThinkTimes[] = {"exponential", "lognormal", "fixed"};
 constexpr Names kContexts[] = {"accumulate", "window", "compact"};
 constexpr double kMuch = 1e7;  ///< tokens or seconds
-constexpr std::size_t kHours = 24;
+constexpr std::size_t kHoursOfDay = 24;
 
 constexpr SyntheticKey kKeys[] = {
     {"requests", &C::requests, 1, 1e9, {}, "Number of requests"},
@@ -118,9 +118,9 @@ std::optional<SyntheticFault> fault_of(const SyntheticConfig& c) {
   if (!c.day_factors.empty()) {
     const bool any = std::any_of(c.day_factors.begin(), c.day_factors.end(),
                                  [](double factor) { return factor > 0; });
-    if (c.day_factors.size() != kHours || !any) {
+    if (c.day_factors.size() != kHoursOfDay || !any) {
       return SyntheticFault{"day_factors", fmt::format("expected {} values, one above 0, found {}",
-                                                       kHours, c.day_factors.size())};
+                                                       kHoursOfDay, c.day_factors.size())};
     }
     if (c.day_amplitude > 0) {
       return SyntheticFault{"day_factors", "expected either day_factors or day_amplitude"};

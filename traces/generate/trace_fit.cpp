@@ -6,13 +6,11 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
 /// Goes through the trace in order and remembers who used each block last.
 class Fitting {
  public:
   explicit Fitting(const Workload& w)
-      : w_(w), last_user_(w.unique_blocks(), kNone), uses_(w.unique_blocks(), 0) {}
+      : w_(w), last_user_(w.unique_blocks(), kNoIndex), uses_(w.unique_blocks(), 0) {}
 
   TraceFit run() {
     std::vector<FittedTurn> turns(w_.size());
@@ -22,16 +20,16 @@ class Fitting {
     std::vector<std::uint32_t> named;  // the trace's session -> ours
     for (std::uint32_t row = 0; row < w_.size(); ++row) {
       const Link link = link_of(RequestId{row});
-      std::uint32_t session = kNone;
+      std::uint32_t session = kNoIndex;
       if (w_.has_sessions()) {
         const std::uint32_t name = w_.columns().session[row];
-        if (name >= named.size()) named.resize(name + 1, kNone);
+        if (name >= named.size()) named.resize(name + 1, kNoIndex);
         session = named[name];
-        if (session == kNone) named[name] = static_cast<std::uint32_t>(rows.size());
+        if (session == kNoIndex) named[name] = static_cast<std::uint32_t>(rows.size());
       } else if (link.continues) {
         session = session_of_[link.parent];
       }
-      if (session == kNone) {
+      if (session == kNoIndex) {
         session = static_cast<std::uint32_t>(rows.size());
         rows.emplace_back();
       }
@@ -47,7 +45,7 @@ class Fitting {
  private:
   struct Link {
     std::uint32_t depth = 0;
-    std::uint32_t parent = kNone;  ///< last user of the deepest block seen before
+    std::uint32_t parent = kNoIndex;  ///< last user of the deepest block seen before
     std::uint32_t uses = 0;
     std::uint32_t fresher = 0;
     std::uint32_t beyond = 0;

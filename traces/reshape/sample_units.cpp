@@ -6,7 +6,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
 /// Requests joined into units, each known by its first request.
@@ -39,10 +38,10 @@ class UnitSets {
 };
 
 void join_sessions(const Workload& workload, UnitSets& sets) {
-  std::vector<std::uint32_t> first(workload.size(), kNone);
+  std::vector<std::uint32_t> first(workload.size(), kNoIndex);
   for (std::uint32_t r = 0; r < workload.columns().session.size(); ++r) {
     std::uint32_t& opening = first[workload.columns().session[r]];
-    if (opening == kNone) opening = r;
+    if (opening == kNoIndex) opening = r;
     sets.join(opening, r, kAny);
   }
 }
@@ -53,11 +52,11 @@ void join_trees(const Workload& workload, std::uint64_t most, UnitSets& sets) {
     const auto chain = workload.chain(RequestId{r});
     for (const TraceBlockId id : chain) within[raw(id)] += chain.size();
   }
-  std::vector<std::uint32_t> first(workload.unique_blocks(), kNone);
+  std::vector<std::uint32_t> first(workload.unique_blocks(), kNoIndex);
   for (std::uint32_t r = 0; r < workload.size(); ++r) {
     for (const TraceBlockId id : workload.chain(RequestId{r})) {
       if (within[raw(id)] > most) continue;
-      if (first[raw(id)] == kNone) first[raw(id)] = r;
+      if (first[raw(id)] == kNoIndex) first[raw(id)] = r;
       sets.join(first[raw(id)], r, most);
       break;  // what lies above the tree's root lies in the tree
     }
@@ -71,10 +70,10 @@ SampleUnits sample_units(const Workload& workload, std::uint64_t most_references
   join_sessions(workload, sets);
   join_trees(workload, most_references, sets);
   SampleUnits out;
-  std::vector<std::uint32_t> number(workload.size(), kNone);
+  std::vector<std::uint32_t> number(workload.size(), kNoIndex);
   for (std::uint32_t r = 0; r < workload.size(); ++r) {
     std::uint32_t& unit = number[sets.find(r)];
-    if (unit == kNone) unit = out.count++;
+    if (unit == kNoIndex) unit = out.count++;
     out.of.push_back(unit);
   }
   return out;

@@ -9,8 +9,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
 /// Blocks of so few conversations are never common, however short the trace: one is the session's,
 /// a second may be its branch.
 constexpr double kFewConversations = 2;
@@ -46,11 +44,11 @@ class TurnFinder {
       : workload_(workload),
         window_ns_(options.window_ns),
         common_(common_blocks(workload, options.common_share)),
-        ended_(workload.unique_blocks(), kNone),
-        open_(workload.unique_blocks(), kNone),
-        below_(workload.size(), kNone) {}
+        ended_(workload.unique_blocks(), kNoIndex),
+        open_(workload.unique_blocks(), kNoIndex),
+        below_(workload.size(), kNoIndex) {}
 
-  /// The request that `request` continues, or kNone; that one is then taken.
+  /// The request that `request` continues, or kNoIndex; that one is then taken.
   std::uint32_t predecessor(std::uint32_t request) {
     const auto arrival = workload_.columns().arrival_ns;
     for (; arrival[seen_] < arrival[request]; ++seen_) note_end(seen_);
@@ -59,11 +57,11 @@ class TurnFinder {
       const std::uint32_t block = raw(full[length - 1]);
       if (!continues(request, full.first(length), ended_[block])) continue;
       const std::uint32_t before = open_[block];
-      if (!continues(request, full.first(length), before)) return kNone;
+      if (!continues(request, full.first(length), before)) return kNoIndex;
       open_[block] = below_[before];
       return before;
     }
-    return kNone;
+    return kNoIndex;
   }
 
  private:
@@ -76,7 +74,7 @@ class TurnFinder {
   }
 
   bool continues(std::uint32_t request, Chain prefix, std::uint32_t before) const {
-    if (before == kNone) return false;
+    if (before == kNoIndex) return false;
     const WorkloadColumns& c = workload_.columns();
     return c.arrival_ns[request] - c.arrival_ns[before] <= window_ns_ &&
            c.input_tokens[request] > c.input_tokens[before] &&
@@ -108,7 +106,7 @@ InferredSessions link_turns(const Workload& workload, const SessionInference& op
   std::vector<bool> placed(workload.size(), false);
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
     const std::uint32_t before = finder.predecessor(i);
-    if (before == kNone) {
+    if (before == kNoIndex) {
       out.session.push_back(static_cast<std::uint32_t>(found.sessions++));
     } else {
       out.session.push_back(out.session[before]);

@@ -12,7 +12,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
 constexpr std::uint32_t kHours = 24;
 constexpr std::int64_t kHourNs = 3'600'000'000'000;
 constexpr std::size_t kLeastAnHour = 10;
@@ -99,10 +98,10 @@ WorkloadSessions::Stretch WorkloadSessions::stretch(std::uint32_t s) const {
 WorkloadSessions find_sessions(const Workload& workload) {
   WorkloadSessions out;
   const std::vector<std::uint32_t> named = session_names(workload, out.who);
-  std::vector<std::uint32_t> number(workload.size(), kNone);  // sessions in order of start
+  std::vector<std::uint32_t> number(workload.size(), kNoIndex);  // sessions in order of start
   for (std::uint32_t r = 0; r < workload.size(); ++r) {
     std::uint32_t& session = number[named[r]];
-    if (session == kNone) {
+    if (session == kNoIndex) {
       session = out.count();
       out.start_ns.push_back(workload.columns().arrival_ns[r]);
       out.requests.emplace_back();
@@ -116,14 +115,14 @@ WorkloadSessions find_sessions(const Workload& workload) {
 }
 
 void find_shared_blocks(const Workload& workload, WorkloadSessions& sessions) {
-  std::vector<std::uint32_t> owner(workload.unique_blocks(), kNone);
+  std::vector<std::uint32_t> owner(workload.unique_blocks(), kNoIndex);
   sessions.shared.assign(workload.unique_blocks(), false);
   sessions.lasting.assign(workload.unique_blocks(), false);
   for (std::uint32_t r = 0; r < workload.size(); ++r) {
     const std::uint32_t session = sessions.of[r];
     for (const TraceBlockId id : workload.chain(RequestId{r})) {
       std::uint32_t& first = owner[raw(id)];
-      if (first == kNone) first = session;
+      if (first == kNoIndex) first = session;
       if (first == session) continue;
       sessions.shared[raw(id)] = true;
       const std::uint32_t apart = std::max(first, session) - std::min(first, session);

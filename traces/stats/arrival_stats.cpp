@@ -15,7 +15,6 @@ namespace {
 using Arrivals = std::span<const std::int64_t>;
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::int64_t kMinuteNs = 60 * kSecondNs;
 constexpr std::int64_t kWindowsNs[] = {kSecondNs, 10 * kSecondNs, kMinuteNs, 10 * kMinuteNs};
 constexpr std::int64_t kFewestWindows = 5;
 constexpr std::uint64_t kFewestForVerdict = 20;

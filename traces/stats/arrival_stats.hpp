@@ -9,6 +9,8 @@
 
 namespace spillway {
 
+inline constexpr std::int64_t kMinuteNs = 60'000'000'000;
+
 /// Counts in equal windows from the first arrival on; a window cut short by the end is left out.
 struct Dispersion {
   double window_s = 0;

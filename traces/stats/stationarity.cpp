@@ -12,7 +12,7 @@ namespace spillway {
 namespace {
 
 constexpr std::int64_t kWindows = 8;
-constexpr std::size_t kFewestWindows = 4;  // of those that hold a request
+constexpr std::size_t kFewestBusyWindows = 4;  // of those that hold a request
 constexpr double kFewestPerWindow = 30;
 constexpr double kRelativeTolerance = 0.20;
 constexpr double kRatioTolerance = 0.05;
@@ -61,7 +61,7 @@ void find_trend(DriftTest& test) {
 
 /// `errors`: each window's standard error.
 void judge(DriftTest& test, const std::vector<double>& errors, bool enough) {
-  if (errors.size() < kFewestWindows) return;
+  if (errors.size() < kFewestBusyWindows) return;
   bool beyond = false;
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const double off = test.windows[i] - test.overall;

@@ -9,11 +9,7 @@
 
 namespace spillway {
 
-namespace {
-
-constexpr std::int64_t kMinuteNs = 60'000'000'000;
-
-}  // namespace
+namespace {}  // namespace
 
 LengthStats length_stats(std::span<const std::uint32_t> values) {
   std::vector<std::uint32_t> sorted(values.begin(), values.end());

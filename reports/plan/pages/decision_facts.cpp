@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "reports/compared.hpp"
@@ -25,13 +24,6 @@ std::pair<std::string, std::string> split_at(const std::string& text, std::strin
   const std::size_t at = text.find(mark);
   if (at == std::string::npos) return {text, ""};
   return {text.substr(0, at), text.substr(at + mark.size())};
-}
-
-std::string capitalised(std::string text) {
-  if (!text.empty()) {
-    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  }
-  return text;
 }
 
 std::string figure_text(const std::string& metric, double value) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "reports/format.hpp"
@@ -21,7 +20,6 @@ namespace {
 
 constexpr double kBusy = 0.8;       // a link beyond it makes others wait
 constexpr double kHalfMark = 0.04;  // of a step: a mark, no range
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double busiest(const PlanPoint& point) {
   const LinkResult* link = busiest_link(point.run);
@@ -200,7 +198,7 @@ class KneePage {
     if (plan_.confidence) {
       here.low = series_along(plan_, line(), "", [](const PlanPoint& p) {
                    const std::optional<double> low = attainment_bound(p);
-                   return low ? 100 * *low : kNaN;
+                   return low ? 100 * *low : kNoPoint;
                  }).y;
       here.high = here.y;
       out.note += fmt::format(
@@ -234,13 +232,13 @@ class KneePage {
           for (const TargetEstimate& t : p.targets) {
             if (t.label() == label) return 100 * member(t);
           }
-          return kNaN;
+          return kNoPoint;
         });
       };
       ChartSeries series = of_target([](const TargetEstimate& t) { return t.x; });
       series.low = series.y;
       series.high = of_target([](const TargetEstimate& t) {
-                      return t.bound && *t.bound < 1 ? *t.bound : kNaN;
+                      return t.bound && *t.bound < 1 ? *t.bound : kNoPoint;
                     }).y;
       out.series.push_back(std::move(series));
     }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
@@ -15,17 +14,6 @@ namespace {
 
 constexpr std::size_t kMostNamed = 3;  // limits that are named
 constexpr double kNear = 1.25;         // times: a limit no further than that is worth a warning
-
-std::string capitalised(std::string text) {
-  if (!text.empty()) {
-    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  }
-  return text;
-}
-
-bool is_growth(const StressRow& row) {
-  return row.kind == "forecast" || row.kind == "peak";
-}
 
 /// Events of the recommended cell that end in a missed SLO or in no service.
 std::vector<const StressRow*> bad_events(const PlanResult& plan) {

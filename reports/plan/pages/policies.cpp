@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
@@ -19,8 +18,6 @@
 namespace spillway {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 bool is_policy(const std::string& key) {
   for (const char* word : {"eviction", "admission", "polic", "sched", "prefetch", "load_or"}) {
@@ -162,8 +159,8 @@ class PoliciesPage {
       series.x.push_back(static_cast<double>(chart.x_names.size()));
       chart.x_names.push_back(line_name(cell_at(plan_, cell)));
       series.y.push_back(mean);
-      series.low.push_back(paired ? mean - 100 * d->noise : kNaN);
-      series.high.push_back(paired ? mean + 100 * d->noise : kNaN);
+      series.low.push_back(paired ? mean - 100 * d->noise : kNoPoint);
+      series.high.push_back(paired ? mean + 100 * d->noise : kNoPoint);
     }
     if (series.x.empty()) return;
     if (!any) {

@@ -93,7 +93,7 @@ Table inputs_table(const Provenance& p) {
   return table;
 }
 
-Table cells_table(const PlanResult& plan) {
+Table all_cells_table(const PlanResult& plan) {
   Table table;
   table.title = "All cells: latencies, rates and counts of the workload itself, run once";
   std::string bound = "at least";
@@ -194,7 +194,7 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   page.code.push_back({"Run it again", command(provenance)});
   Section cells;
   cells.heading = "All figures";
-  cells.tables.push_back(cells_table(plan));
+  cells.tables.push_back(all_cells_table(plan));
   if (plan.confidence) {
     cells.paragraphs.emplace_back(
         "Attainment is the share of requests that meet every latency target, over the replicates "

@@ -127,10 +127,6 @@ Section restart_part(const PlanStress& stress) {
   return part;
 }
 
-bool is_growth(const StressRow& row) {
-  return row.kind == "forecast" || row.kind == "peak";
-}
-
 /// What grows, beside the factor of the other page that sounds alike.
 std::string what_grows(const PlanResult& plan) {
   const auto& rows = plan.stress->rows;

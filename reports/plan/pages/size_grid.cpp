@@ -1,7 +1,6 @@
 #include "reports/plan/pages/size_grid.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -107,8 +106,7 @@ ChartSeries series_along(const PlanResult& plan, const GridLine& line, std::stri
   for (std::size_t i = 0; i < line.cells.size(); ++i) {
     const bool ran = line.cells[i] >= 0 && has_run(cell_at(plan, line.cells[i]));
     out.x.push_back(static_cast<double>(i));
-    out.y.push_back(ran ? value(cell_at(plan, line.cells[i]))
-                        : std::numeric_limits<double>::quiet_NaN());
+    out.y.push_back(ran ? value(cell_at(plan, line.cells[i])) : kNoPoint);
   }
   return out;
 }

@@ -16,7 +16,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1'000'000;  // of the body and the charts' data
+constexpr std::size_t kMostBody = 1'000'000;  // of the body and the charts' data
 constexpr std::size_t kMostRows = 500;
 constexpr std::size_t kMostOnPaper = 40;  // as in style.css
 constexpr std::size_t kShortTable = 12;   // kept on one sheet of paper
@@ -87,7 +87,7 @@ std::size_t Body::allowed(std::size_t wanted) const {
 
 std::size_t Body::room() const {
   const std::size_t used = html_.size() + data_.size();
-  return kMostBytes - std::min(kMostBytes, used);
+  return kMostBody - std::min(kMostBody, used);
 }
 
 /// `wanted`, numbered where it is taken.
@@ -173,8 +173,8 @@ void Body::paragraphs(const std::vector<std::string>& paragraphs, bool lead) {
 }
 
 void Body::chart(const Chart& whole) {
-  const bool plenty = room() > kMostBytes / 2;
-  const Thinned thin = thinned(whole, plenty ? kMostPoints : room() > kMostBytes / 4 ? 60 : 12);
+  const bool plenty = room() > kMostBody / 2;
+  const Thinned thin = thinned(whole, plenty ? kMostPoints : room() > kMostBody / 4 ? 60 : 12);
   const std::string drawing = svg_chart(thin.chart);
   if (drawing.empty()) return;
   const std::string data = chart_data(thin.chart);

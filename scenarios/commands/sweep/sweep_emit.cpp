@@ -17,7 +17,7 @@ namespace spillway {
 
 namespace {
 
-struct Options {
+struct SweepEmitOptions {
   std::string campaign;
   std::string engine;
   std::string file = "-";
@@ -30,12 +30,12 @@ struct Options {
 };
 
 /// Where a pod finds the program: in its image. Elsewhere it is this one.
-std::string program_of(const Options& options) {
+std::string program_of(const SweepEmitOptions& options) {
   if (!options.program.empty()) return options.program;
   return options.engine == "k8s" ? "spillway" : own_program();
 }
 
-/// Options that say nothing to this engine are refused, not ignored.
+/// SweepEmitOptions that say nothing to this engine are refused, not ignored.
 void refuse_strangers(const CLI::App& app, const std::string& engine) {
   struct Only {
     const char* option;
@@ -58,7 +58,7 @@ std::string text_of(const EmitOptions& options, const std::string& engine) {
   return engine == "parallel" ? parallel_script(options) : slurm_script(options);
 }
 
-int emit(const Options& options, const CLI::App& app) {
+int emit(const SweepEmitOptions& options, const CLI::App& app) {
   const CommonOptions& common = *options.common;
   constexpr std::array<std::string_view, 3> kEngines = {"k8s", "parallel", "slurm"};
   if (std::find(kEngines.begin(), kEngines.end(), options.engine) == kEngines.end()) {
@@ -103,7 +103,7 @@ int emit(const Options& options, const CLI::App& app) {
 }  // namespace
 
 void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
-  auto s = std::make_shared<Options>();
+  auto s = std::make_shared<SweepEmitOptions>();
   CLI::App* command = add_command(
       sweep, commands, "emit", "Write a campaign as a file for another scheduler",
       "  spillway sweep emit camp --engine k8s --image registry/spillway:1 --claim data -o "

@@ -12,7 +12,7 @@ namespace spillway {
 
 namespace {
 
-struct Options {
+struct SweepMergeOptions {
   std::string folder;
   std::string database;
   std::string csv;
@@ -102,7 +102,7 @@ std::vector<std::string> method_texts(const Campaign& campaign,
   return out;
 }
 
-int run(const Options& options) {
+int run(const SweepMergeOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common, options.csv.empty() ? std::vector<std::string>()
                                              : std::vector<std::string>{options.csv});
@@ -156,7 +156,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_sweep_merge(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SweepMergeOptions>();
   CLI::App* command = add_command(
       sweep, commands, "merge", "Gather a campaign's runs in a SQLite database or CSV",
       "  spillway sweep merge camp/ -o results.sqlite\n"

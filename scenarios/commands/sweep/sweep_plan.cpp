@@ -15,7 +15,7 @@ namespace spillway {
 
 namespace {
 
-struct PlanOptions {
+struct SweepPlanOptions {
   std::string experiment;
   std::string folder;
   bool dry_run = false;
@@ -78,7 +78,7 @@ std::string cost_text(const CampaignSurvey& survey, const SweepEstimate& cost) {
 }
 
 Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
-                 const PlanOptions& options) {
+                 const SweepPlanOptions& options) {
   Report report;
   const std::uint64_t recordings =
       survey.total() - std::uint64_t{campaign.replications} * campaign.cells.size();
@@ -106,7 +106,7 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
   return report;
 }
 
-int run(const PlanOptions& options) {
+int run(const SweepPlanOptions& options) {
   const CommonOptions& common = *options.common;
   if (options.folder.empty() && !options.dry_run) {
     throw InputError(Fault::kUsage, {"-o", 0, ""},
@@ -145,7 +145,7 @@ int run(const PlanOptions& options) {
 }  // namespace
 
 void add_sweep_plan(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<PlanOptions>();
+  auto o = std::make_shared<SweepPlanOptions>();
   CLI::App* command =
       add_command(sweep, commands, "plan", "Divide an experiment into runs, and say what they cost",
                   "  spillway sweep plan exp.json --dry-run\n"

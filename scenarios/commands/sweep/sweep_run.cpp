@@ -16,7 +16,7 @@ namespace spillway {
 
 namespace {
 
-struct RunOptions {
+struct SweepRunOptions {
   std::string folder;
   unsigned jobs = 0;
   std::string engine = "local";
@@ -38,8 +38,8 @@ struct EngineOutcome {
   std::vector<std::string> jobs;   ///< of Slurm
 };
 
-EngineOutcome run_here(const Campaign& campaign, CampaignSurvey& survey, const RunOptions& options,
-                       Interrupt& interrupt) {
+EngineOutcome run_here(const Campaign& campaign, CampaignSurvey& survey,
+                       const SweepRunOptions& options, Interrupt& interrupt) {
   const CommonOptions& common = *options.common;
   Progress progress("sweep", "runs", !common.quiet);
   LocalOptions local;
@@ -52,15 +52,15 @@ EngineOutcome run_here(const Campaign& campaign, CampaignSurvey& survey, const R
   return {outcome.code, outcome.notes, {}};
 }
 
-EngineOutcome run_there(const Campaign& campaign, CampaignSurvey& survey, const RunOptions& options,
-                        Interrupt& interrupt) {
+EngineOutcome run_there(const Campaign& campaign, CampaignSurvey& survey,
+                        const SweepRunOptions& options, Interrupt& interrupt) {
   SlurmEnd end = sweep_on_slurm(campaign, survey, options.slurm, options.common->quiet,
                                 [&] { return interrupt.raised(); });
   return {0, std::move(end.remarks), std::move(end.jobs)};
 }
 
 /// The engine that --engine names; throws where options of another one were typed.
-bool on_slurm(const RunOptions& options, const CLI::App& app) {
+bool on_slurm(const SweepRunOptions& options, const CLI::App& app) {
   constexpr std::array<std::string_view, 2> kEngines = {"local", "slurm"};
   if (options.engine == "slurm") {
     if (app.get_option("--jobs")->count() == 0) return true;
@@ -76,7 +76,7 @@ bool on_slurm(const RunOptions& options, const CLI::App& app) {
   return false;
 }
 
-std::string what_next(const RunOptions& options, bool complete) {
+std::string what_next(const SweepRunOptions& options, bool complete) {
   const std::string folder = printable(options.folder);
   if (complete) return fmt::format("Next: spillway sweep merge {} -o results.sqlite", folder);
   if (options.slurm.submit_only) {
@@ -86,7 +86,7 @@ std::string what_next(const RunOptions& options, bool complete) {
                      options.engine == "slurm" ? " --engine slurm" : "");
 }
 
-int run(const RunOptions& options, const CLI::App& app) {
+int run(const SweepRunOptions& options, const CLI::App& app) {
   const CommonOptions& common = *options.common;
   const bool slurm = on_slurm(options, app);
   check_writable(common);
@@ -124,7 +124,7 @@ int run(const RunOptions& options, const CLI::App& app) {
 }  // namespace
 
 void add_sweep_run(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<RunOptions>();
+  auto o = std::make_shared<SweepRunOptions>();
   CLI::App* command = add_command(sweep, commands, "run", "Make the runs that a campaign lacks",
                                   "  spillway sweep run camp/\n"
                                   "  spillway sweep run camp/ -j 2\n"

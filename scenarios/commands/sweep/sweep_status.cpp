@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kLook = std::chrono::milliseconds(500);
 
-struct Options {
+struct SweepStatusOptions {
   std::string folder;
   bool watch = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
@@ -51,7 +51,7 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
   return report;
 }
 
-int run(const Options& options) {
+int run(const SweepStatusOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
   const Campaign campaign = open_campaign(options.folder);
@@ -100,7 +100,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_sweep_status(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SweepStatusOptions>();
   CLI::App* command = add_command(sweep, commands, "status", "What of a campaign is done",
                                   "  spillway sweep status camp/\n"
                                   "  spillway sweep status camp/ --watch\n"

@@ -13,14 +13,14 @@ namespace spillway {
 
 namespace {
 
-struct Options {
+struct SweepWorkerOptions {
   std::string folder;
   std::string shard;
   bool steal = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-int run(const Options& options) {
+int run(const SweepWorkerOptions& options) {
   const CommonOptions& common = *options.common;
   check_writable(common);
   // A file that may not grow is then an error of the write, and no death.
@@ -70,7 +70,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_sweep_worker(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SweepWorkerOptions>();
   CLI::App* command =
       add_command(sweep, commands, "worker", "Make the runs of one shard of a campaign",
                   "  spillway sweep worker camp/ --shard 1/2\n"

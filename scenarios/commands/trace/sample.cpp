@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct TraceSampleOptions {
   TraceInput trace;
   SampleOptions sample;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
@@ -54,8 +54,8 @@ std::vector<Kept> kept(const Workload& original, const Workload& sample) {
   return out;
 }
 
-json results_json(const Workload& original, const TraceSample& sample, const Options& options,
-                  bool written) {
+json results_json(const Workload& original, const TraceSample& sample,
+                  const TraceSampleOptions& options, bool written) {
   json out = {{"written", written},
               {"share", options.sample.share},
               {"max_difference", options.sample.max_difference},
@@ -81,7 +81,8 @@ json results_json(const Workload& original, const TraceSample& sample, const Opt
   return out;
 }
 
-Report sample_report(const Workload& original, const TraceSample& sample, const Options& options) {
+Report sample_report(const Workload& original, const TraceSample& sample,
+                     const TraceSampleOptions& options) {
   Report report;
   report.title =
       fmt::format("{:.4g}% of {}: hit ratios differ by up to {:.2f} points over all sizes",
@@ -135,7 +136,7 @@ std::vector<std::string> notes_of(const Workload& original, const TraceSample& s
   return out;
 }
 
-int sample(const Options& options) {
+int sample(const TraceSampleOptions& options) {
   CommonOptions common = *options.common;
   common.out.clear();  // here --out names the trace
   SampleOptions choice = options.sample;
@@ -160,7 +161,7 @@ int sample(const Options& options) {
 }  // namespace
 
 void add_trace_sample(CLI::App& trace, CommandList& commands) {
-  auto s = std::make_shared<Options>();
+  auto s = std::make_shared<TraceSampleOptions>();
   CLI::App* command = add_command(
       trace, commands, "sample", "Write a share of a trace's sessions with the same hit ratios",
       "  spillway trace sample t.jsonl.gz --share 0.1 --out tenth.jsonl.gz\n"

@@ -8,7 +8,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kBashHead =
     R"sh(# Completion of spillway for bash. Written by: spillway completion bash
 
 # Sets the verbs and options of a verb ("trace stats"; empty: the program).
@@ -27,7 +27,7 @@ _spillway_value() {
   case "$1 $2" in
 )sh";
 
-constexpr std::string_view kTail = R"sh(  esac
+constexpr std::string_view kBashTail = R"sh(  esac
 }
 
 _spillway_scenarios() {
@@ -180,14 +180,14 @@ std::string value_case(const std::string& path, const OptionPage& option, int& p
 }  // namespace
 
 std::string bash_completion(const std::vector<CommandPage>& pages) {
-  std::string out(kHead);
+  std::string out(kBashHead);
   for (const CommandPage& page : pages) out += page_case(page);
   out += kBetween;
   for (const CommandPage& page : pages) {
     int place = 0;
     for (const OptionPage& option : page.options) out += value_case(page.path, option, place);
   }
-  return out + std::string(kTail);
+  return out + std::string(kBashTail);
 }
 
 }  // namespace spillway

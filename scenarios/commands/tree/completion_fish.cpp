@@ -9,7 +9,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kHead =
+constexpr std::string_view kFishHead =
     R"(# Completion of spillway for fish. Written by: spillway completion fish
 
 # Whether the verbs typed so far are these; verbs come before all options that take a value.
@@ -58,7 +58,7 @@ std::string fish_quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string action_of(const OptionPage& option) {
+std::string fish_action(const OptionPage& option) {
   std::string words;
   for (const std::string& word : offered_words(option)) words += " " + word;
   switch (offer_of(option)) {
@@ -87,7 +87,7 @@ std::string line_of(const CommandPage& page, const OptionPage& option) {
     if (!option.short_name.empty()) out += " -s " + option.short_name.substr(1);
     out += " -l " + option.name.substr(2);
   }
-  if (option.kind != nullptr) out += action_of(option);
+  if (option.kind != nullptr) out += fish_action(option);
   if (!option.positional) out += " -d " + fish_quoted(option.help);
   return out + "\n";
 }
@@ -95,7 +95,7 @@ std::string line_of(const CommandPage& page, const OptionPage& option) {
 }  // namespace
 
 std::string fish_completion(const std::vector<CommandPage>& pages) {
-  std::string out(kHead);
+  std::string out(kFishHead);
   out += "set -g __spillway_groups";
   for (const CommandPage& page : pages) {
     if (!page.verbs.empty() && !page.path.empty()) out += " " + page.path;

@@ -10,7 +10,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kHead = R"(#compdef spillway
+constexpr std::string_view kZshHead = R"(#compdef spillway
 # Completion of spillway for zsh. Written by: spillway completion zsh
 
 _spillway_scenarios() {
@@ -31,7 +31,7 @@ _spillway_keys() {
 
 )";
 
-constexpr std::string_view kTail = R"(
+constexpr std::string_view kZshTail = R"(
 if [ "$funcstack[1]" = "_spillway" ]; then
   _spillway "$@"
 else
@@ -55,7 +55,7 @@ std::string function_of(const std::string& path) {
   return out;
 }
 
-std::string action_of(const OptionPage& option) {
+std::string zsh_action(const OptionPage& option) {
   std::string words;
   for (const std::string& word : offered_words(option)) words += " " + escaped(word, ":() ");
   switch (offer_of(option)) {
@@ -81,7 +81,7 @@ std::string spec_of(const OptionPage& option, int& place) {
       option.kind == nullptr
           ? ""
           : fmt::format(":{}:{}", escaped(option.positional ? option.name : option.value, ":"),
-                        action_of(option));
+                        zsh_action(option));
   if (option.positional) {
     return shell_quoted((option.many ? "*" : fmt::format("{}", ++place)) + value);
   }
@@ -115,9 +115,9 @@ std::string verb_function(const CommandPage& page) {
 }  // namespace
 
 std::string zsh_completion(const std::vector<CommandPage>& pages) {
-  std::string out(kHead);
+  std::string out(kZshHead);
   for (const CommandPage& page : pages) out += verb_function(page);
-  return out + std::string(kTail);
+  return out + std::string(kZshTail);
 }
 
 }  // namespace spillway

@@ -46,7 +46,7 @@ constexpr char kSchedulers[] = "k8s parallel slurm";
 constexpr char kDtypes[] = "auto bf16 fp16 fp8 int8 fp4";
 constexpr char kTraceForms[] = "mooncake aiperf native";
 constexpr char kReuse[] = "none session-prefix shared-prefix:";
-constexpr char kShells[] = "bash zsh fish";
+constexpr char kShellNames[] = "bash zsh fish";
 constexpr char kMetrics[] =
     "mean_ttft_ms median_ttft_ms p90_ttft_ms p95_ttft_ms p99_ttft_ms mean_tpot_ms median_tpot_ms "
     "p90_tpot_ms p95_tpot_ms p99_tpot_ms mean_e2el_ms p99_e2el_ms request_throughput "
@@ -146,7 +146,7 @@ constexpr ValueKind kSection{"SECTION", "", Offer::kWords, [] {
 /// The words are those of the option's own help line: they differ by verb.
 constexpr ValueKind kOutput{"kind=KIND,path=FILE", "", Offer::kWords};
 constexpr ValueKind kMetric{"METRIC", "", Offer::kWords, split<kMetrics>};
-constexpr ValueKind kShell{"SHELL", "", Offer::kWords, split<kShells>};
+constexpr ValueKind kShell{"SHELL", "", Offer::kWords, split<kShellNames>};
 constexpr ValueKind kCatalogue{"CATALOGUE", "", Offer::kWords, catalogue_names};
 constexpr ValueKind kSchema{"KIND", "", Offer::kWords, [] { return names(schemas()); }};
 constexpr ValueKind kTiers{"TIER=BLOCKS", "a tier's name and its size in blocks: dram=10000blocks"};

@@ -13,16 +13,16 @@ namespace {
 
 constexpr std::size_t kSizes = 8;
 constexpr std::int64_t kMib = std::int64_t{1} << 20;
-constexpr std::int64_t kGib = std::int64_t{1} << 30;
+constexpr std::int64_t kGiBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
-constexpr std::int64_t kUsualHost = 4096 * kGib;  // hardly a server has room for more
+constexpr std::int64_t kUsualHost = 4096 * kGiBytes;  // hardly a server has room for more
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t step) {
   return (bytes + step - 1) / step * step;
 }
 
 std::string text_of(std::int64_t bytes) {
-  if (bytes % kGib == 0) return fmt::format("{}GiB", bytes / kGib);
+  if (bytes % kGiBytes == 0) return fmt::format("{}GiB", bytes / kGiBytes);
   if (bytes % kMib == 0) return fmt::format("{}MiB", bytes / kMib);
   return fmt::format("{}B", bytes);
 }
@@ -78,7 +78,7 @@ std::vector<std::int64_t> halves(const Top& top, std::int64_t step) {
 /// What modules of memory add up to: the top in whole 64 GiB, in whole 32 GiB from 128 to 512 GiB,
 /// finer below, and the powers of two under it, descending.
 std::vector<std::int64_t> powers_of_two(const Top& top) {
-  const std::int64_t coarsest = (top.bytes > 512 * kGib ? 64 : 32) * kGib;
+  const std::int64_t coarsest = (top.bytes > 512 * kGiBytes ? 64 : 32) * kGiBytes;
   std::int64_t step = kMib;
   while (step < top.slot || (2 * step <= top.bytes / 4 && step < coarsest)) step *= 2;
   std::vector<std::int64_t> out = {rounded(top, top.bytes, step)};

@@ -13,10 +13,8 @@ namespace spillway {
 
 namespace {
 
-constexpr double kSecondsPerMonth = kHoursPerMonth * 3600;
 constexpr double kSecondsPerDay = 86'400;
 constexpr double kDaysPerYear = 365.25;
-constexpr double kGib = 1024.0 * 1024 * 1024;
 
 /// The values of both cells at the replicates that both ran.
 struct Shared {
@@ -136,9 +134,9 @@ class CostFinder {
     out.tier = s.tier->name;
     out.gib_per_gpu = *gpu / *gib;
     const double pool_gib = static_cast<double>(s.rank_block_bytes().count()) *
-                            static_cast<double>(s.engine.num_gpu_blocks) / kGib;
+                            static_cast<double>(s.engine.num_gpu_blocks) / kGiB;
     if (pool_gib > 0) out.price_ratio = *gpu / pool_gib / *gib;
-    const double held_gib = tier_bytes_of(s, run(plan_.recommended)) / kGib;
+    const double held_gib = tier_bytes_of(s, run(plan_.recommended)) / kGiB;
     const auto gpus = static_cast<double>(total_gpus(s));
     out.says = fmt::format(
         "One GPU costs as much a month as {} GiB of {}; the recommended cell has {} GiB for each "

@@ -22,8 +22,6 @@ constexpr Names kNetworkKeys[] = {"per_gb", "per_month"};
 constexpr Names kAnyGpu = "default";
 constexpr double kMostPrice = 1e12;
 constexpr double kMostMonths = 1200;
-constexpr double kSecondsPerMonth = kHoursPerMonth * 3600;
-constexpr double kGib = 1024.0 * 1024 * 1024;
 
 class PriceReader {
  public:
@@ -177,7 +175,7 @@ class Pricing {
           fmt::format("{} is unbounded: priced at the {} that the workload itself held at most",
                       tier.name, format_bytes(bytes)));
     }
-    add(tier.name, bytes / kGib, "GiB", *price);
+    add(tier.name, bytes / kGiB, "GiB", *price);
   }
 
   bool is_remote(const TierChoice& tier) const {

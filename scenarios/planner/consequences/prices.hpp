@@ -35,6 +35,7 @@
 namespace spillway {
 
 inline constexpr double kHoursPerMonth = 730;
+inline constexpr double kSecondsPerMonth = kHoursPerMonth * 3600;
 
 /// The known keys of each object, also what the published schema is checked against.
 struct PriceKeys {

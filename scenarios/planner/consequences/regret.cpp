@@ -15,7 +15,6 @@ namespace spillway {
 namespace {
 
 constexpr const char* kAsItIs = "as it is";
-constexpr double kGib = 1024.0 * 1024 * 1024;
 
 /// Arrivals relative to those of other cells: clients of a closed loop, else the rate.
 double load_of(const Scenario& s) {
@@ -68,7 +67,7 @@ class RegretFinder {
   std::optional<double> value_of(const Scenario& s, const RunResult& run) {
     if (q_.objective == Objective::kMostLoad) return load_of(s);
     if (q_.objective == Objective::kLeastGpus) return static_cast<double>(total_gpus(s));
-    if (q_.prices == nullptr) return tier_bytes_of(s, run) / kGib;
+    if (q_.prices == nullptr) return tier_bytes_of(s, run) / kGiB;
     const CellPrice price = price_of(s, run, *q_.prices);
     missing_.insert(price.missing.begin(), price.missing.end());
     if (!price.missing.empty()) return std::nullopt;
