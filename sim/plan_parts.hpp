@@ -158,8 +158,12 @@ struct SensitivityRow {
   bool met_high = false;
   std::string needed_low;  ///< size that meets the SLO there; "none"; empty: not searched
   std::string needed_high;
-  std::optional<double> changes_below;  ///< the recommendation fails where the factor is smaller
+  /// The recommendation fails where the factor is smaller, or larger: the last tried that holds,
+  /// and the nearest tried that misses the SLO.
+  std::optional<double> changes_below;
   std::optional<double> changes_above;
+  std::optional<double> missed_below;
+  std::optional<double> missed_above;
   std::string says;  ///< "the recommendation changes if ... falls below ..."
 };
 

@@ -3,27 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "reports/format.hpp"
 
 namespace spillway {
 
 namespace {
-
-/// The row's sentence names the nearest value that misses: "... falls below 0.7 times what it is
-/// (at 0.6 it misses the SLO)".
-std::optional<double> first_missed(const SensitivityRow& row, bool above) {
-  const std::size_t name = row.says.find(row.factor);
-  const std::size_t start = name == std::string::npos ? 0 : name + row.factor.size();
-  const std::size_t side = row.says.find(above ? "rises above" : "falls below", start);
-  if (side == std::string::npos) return std::nullopt;
-  constexpr std::string_view kAt = "(at ";
-  const std::size_t at = row.says.find(kAt, side);
-  if (at == std::string::npos) return std::nullopt;
-  const double value = std::strtod(row.says.c_str() + at + kAt.size(), nullptr);
-  return value > 0 ? std::optional(value) : std::nullopt;
-}
 
 /// Of one side: where a limit was looked for, or only one step to that side was made.
 std::optional<FactorLimit> limit_of(const SensitivityRow& row, bool above, bool base_met) {
@@ -32,9 +17,10 @@ std::optional<FactorLimit> limit_of(const SensitivityRow& row, bool above, bool 
   const bool met = above ? row.met_high : row.met_low;
   FactorLimit out{row.factor, above, changes.value_or(1), {}};
   if (changes) {
-    out.misses = first_missed(row, above);
-    // A sentence that somebody edited says nothing.
-    if (out.misses && (above ? *out.misses <= out.holds : *out.misses >= out.holds)) {
+    out.misses = above ? row.missed_above : row.missed_below;
+    // A document that somebody edited may say what cannot be.
+    if (out.misses &&
+        (above ? *out.misses <= out.holds : *out.misses >= out.holds || *out.misses <= 0)) {
       out.misses.reset();
     }
     if (!out.misses && !met && step != out.holds) out.misses = step;

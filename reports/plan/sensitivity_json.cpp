@@ -26,6 +26,8 @@ json row_json(const SensitivityRow& row) {
               {"says", row.says}};
   if (row.changes_below) out["changes_below"] = *row.changes_below;
   if (row.changes_above) out["changes_above"] = *row.changes_above;
+  if (row.missed_below) out["missed_below"] = *row.missed_below;
+  if (row.missed_above) out["missed_above"] = *row.missed_above;
   return out;
 }
 
@@ -36,6 +38,8 @@ SensitivityRow row_from_json(const json& j) {
   read_side(j.at("high"), row.high, row.margin_high, row.met_high, row.needed_high);
   if (j.contains("changes_below")) row.changes_below = j.at("changes_below").get<double>();
   if (j.contains("changes_above")) row.changes_above = j.at("changes_above").get<double>();
+  if (j.contains("missed_below")) row.missed_below = j.at("missed_below").get<double>();
+  if (j.contains("missed_above")) row.missed_above = j.at("missed_above").get<double>();
   row.says = j.at("says");
   return row;
 }

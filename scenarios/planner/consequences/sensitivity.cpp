@@ -305,6 +305,7 @@ class Explorer {
       whole = whole && (s.bad.has_value() || s.next == s.steps.size());
       if (!s.bad) continue;
       (s.up ? row.changes_above : row.changes_below) = s.good;
+      (s.up ? row.missed_above : row.missed_below) = s.bad;
       if (s.good == 1) {
         changes.push_back(fmt::format("{} what it is (at {:.3g} times it misses the SLO)",
                                       s.up ? "rises above" : "falls below", *s.bad));

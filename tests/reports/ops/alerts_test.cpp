@@ -70,8 +70,8 @@ TEST_CASE("the hit ratio's bound is a fifth below the simulated one", "[reports]
 }
 
 /// Of a plan whose recommended cell ends at more requests and at less reuse.
-PlanResult limited_plan(double rate_holds, const char* rate_says, double reuse_holds,
-                        const char* reuse_says) {
+PlanResult limited_plan(double rate_holds, std::optional<double> rate_misses, double reuse_holds,
+                        std::optional<double> reuse_misses) {
   PlanResult plan = ops_plan();
   plan.sensitivity.emplace();
   plan.sensitivity->margin = 0.3;
@@ -82,22 +82,20 @@ PlanResult limited_plan(double rate_holds, const char* rate_says, double reuse_h
   rate.high = 1.2;
   rate.met_low = rate.met_high = true;
   rate.changes_above = rate_holds;
-  rate.says = rate_says;
+  rate.missed_above = rate_misses;
   SensitivityRow reuse;
   reuse.factor = "reuse";
   reuse.low = 0.8;
   reuse.high = 1;
   reuse.met_high = true;
   reuse.changes_below = reuse_holds;
-  reuse.says = reuse_says;
+  reuse.missed_below = reuse_misses;
   plan.sensitivity->rows = {rate, reuse};
   return plan;
 }
 
 TEST_CASE("traffic and hits raise an alert no later than the plan says that it ends", "[reports]") {
-  const PlanResult plan =
-      limited_plan(1.1, "... arrival rate rises above 1.1 times what it is (at 1.15 it misses)", 1,
-                   "... reuse falls below what it is (at 0.95 times it misses the SLO)");
+  const PlanResult plan = limited_plan(1.1, 1.15, 1, 0.95);
   const AlertRules alerts = alert_rules(figures_of(plan, provenance_with("vllm@0.25")));
   const AlertRule* traffic = rule_of(alerts, "TrafficAbovePlan");
   REQUIRE(traffic != nullptr);
@@ -113,7 +111,7 @@ TEST_CASE("traffic and hits raise an alert no later than the plan says that it e
 }
 
 TEST_CASE("limits beyond an alert's own bound do not loosen it", "[reports]") {
-  const PlanResult plan = limited_plan(1.9, "... rises above 1.9 times", 0.5, "... falls below");
+  const PlanResult plan = limited_plan(1.9, {}, 0.5, {});
   const RunResult run = ops_run();
   const AlertRules with = alert_rules(figures_of(plan, provenance_with("vllm@0.25")));
   const AlertRules alone = alert_rules(figures_of(run, provenance_with("vllm@0.25")));
