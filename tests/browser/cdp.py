@@ -119,7 +119,7 @@ class Browser:
             raise BrowserError("the browser is gone") from error
         return self.last_id
 
-    def call(self, method, params=None, session=None, timeout=30):
+    def call(self, method, params=None, session=None, timeout=90):
         wanted = self.send(method, params, session)
         deadline = time.monotonic() + timeout
         while wanted not in self.answers:
@@ -170,7 +170,7 @@ class Page:
         self.events = []
         self.url = "about:blank"
 
-    def call(self, method, params=None, timeout=30):
+    def call(self, method, params=None, timeout=90):
         return self.browser.call(method, params, self.session, timeout)
 
     def close(self):
@@ -190,7 +190,7 @@ class Page:
     def scripts(self, allowed):
         self.call("Emulation.setScriptExecutionDisabled", {"value": not allowed})
 
-    def open(self, url, timeout=30):
+    def open(self, url, timeout=90):
         """Forgets earlier events and waits for the load event."""
         self.settle(0.01)
         self.events.clear()
@@ -216,7 +216,7 @@ class Page:
                 raise BrowserError(f"waited {timeout} s for {what}")
             self.browser.receive(min(left, 0.05))
 
-    def evaluate(self, expression, timeout=30):
+    def evaluate(self, expression, timeout=90):
         """The value of a JavaScript expression; a promise is awaited."""
         answer = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True,
                                                 "awaitPromise": True}, timeout)
@@ -225,7 +225,7 @@ class Page:
             raise BrowserError(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
 
-    def ask(self, function, *arguments, timeout=30):
+    def ask(self, function, *arguments, timeout=90):
         """The value of a JavaScript function called with these arguments."""
         listed = ", ".join(json.dumps(argument) for argument in arguments)
         return self.evaluate(f"({function})({listed})", timeout)

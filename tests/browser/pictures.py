@@ -127,7 +127,7 @@ async (first, second) => {
 
 
 def take(page):
-    return page.call("Page.captureScreenshot", {"format": "png"}, 60)["data"]
+    return page.call("Page.captureScreenshot", {"format": "png"}, 180)["data"]
 
 
 def png_of(width, height, palette, indices):
