@@ -71,9 +71,9 @@ TEST_CASE("an answer is one line of JSON", "[models]") {
   Answer answer;
   answer.whole("id", 3).text("what", "a \"b\"\n\\").number("x", 1.0 / 3).flag("valid", false);
   answer.numbers("list", {1, 2.5});
-  CHECK(
-      answer.line() ==
-      "{\"id\":3,\"what\":\"a \\\"b\\\"?\\\\\",\"x\":0.3333333,\"valid\":false,\"list\":[1,2.5]}");
+  const std::string expected =
+      "{\"id\":3,\"what\":\"a \\\"b\\\"?\\\\\",\"x\":0.3333333,\"valid\":false,\"list\":[1,2.5]}";
+  CHECK(answer.line() == expected);
   CHECK(number_text(1e300 * 1e300) == "0");
 }
 
