@@ -7,6 +7,7 @@
 #include <new>
 
 #include "reports/format.hpp"
+#include "scenarios/calibrate/cell_runner.hpp"
 #include "scenarios/calibrate/mapping.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/samples.hpp"
