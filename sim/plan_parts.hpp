@@ -197,6 +197,7 @@ struct StressRow {
   std::string kind;    ///< as-is, forecast, peak, lost-host, cold-restart, storage, link
   std::string name;    ///< "in 3 months", "peak x1.5"
   std::string change;  ///< what the run changes, in words
+  std::optional<double> growth{};  ///< times the sessions or clients, where that is what changes
   StressOutcome outcome = StressOutcome::kNotAsked;
   std::string target{};  ///< the tightest one, and whose; empty without a run
   double value = 0;      ///< of what that target bounds

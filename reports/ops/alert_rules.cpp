@@ -104,6 +104,11 @@ class RuleMaker {
     return factor_limit(*f_.plan, factor, above);
   }
 
+  std::optional<FactorLimit> planned_traffic() const {
+    if (f_.plan == nullptr) return std::nullopt;
+    return traffic_limit(*f_.plan);
+  }
+
   void absent() {
     const EngineMetric* metric = need(Signal::kRunning, "EngineAbsent");
     if (metric == nullptr) return;
@@ -212,15 +217,16 @@ class RuleMaker {
         "simulated {} requests/s on average and {} times that in the busiest hour, "
         "and a quarter more",
         format_real(mean), format_real(burst));
-    if (const auto end = planned_end("arrival rate", true)) {
+    if (const auto end = planned_traffic()) {
       const double most = end->holds > 1 ? end->holds : end->end();
       const double planned = most * run_.request_throughput;
       if (planned < limit) {
         // The simulated run itself was healthy in its busiest hour.
         limit = std::max(planned, mean * burst);
-        why = fmt::format("the plan {} the SLO at {} times the simulated {} requests/s{}",
+        const bool faster = end->factor == "arrival rate";
+        why = fmt::format("the plan {} the SLO at {} times the simulated {} requests/s{}{}",
                           end->holds > 1 ? "meets" : "misses", format_real(most),
-                          format_real(run_.request_throughput),
+                          format_real(run_.request_throughput), faster ? "" : ", of more sessions,",
                           end->holds > 1 && end->misses
                               ? fmt::format(" and misses it at {} times", format_real(*end->misses))
                               : std::string());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -61,7 +62,7 @@ std::string trace_word(const json& workload, const json& inputs) {
   const std::string name = text_at(object_at(inputs, "trace"), "name");
   const bool odd = name.empty() || name.front() == '-' || printable(name) != name ||
                    name.find_first_of("\n\r") != std::string::npos;
-  return odd ? "\"$TRACE\"" : shell_word(name);
+  return odd ? "\"$TRACE\"" : shell_word(std::filesystem::path(name).lexically_normal().string());
 }
 
 std::string convert_command(const json& workload, const json& inputs, bool recorded_times) {
@@ -187,8 +188,9 @@ TraceReplay trace_replay(const OpsFigures& figures, const Provenance& provenance
   if (block != kAiperfBlock) text += fmt::format(" --isl-block-size {:.0f}", block);
   text += " \\\n  " + schedule(workload) + " --extra-inputs ignore_eos:true";
   if (!goodput.empty()) text += fmt::format(" \\\n  --goodput \"{}\"", goodput);
-  return {{"The planned trace itself, request by request, by AIPerf", text + "\n"},
-          differences(workload, figures)};
+  std::string title = "The planned trace itself, request by request, by AIPerf";
+  if (!workload.contains("synthetic")) title += ", in the folder where the plan was made";
+  return {{std::move(title), text + "\n"}, differences(workload, figures)};
 }
 
 }  // namespace spillway

@@ -125,8 +125,13 @@ class Falsifiers {
 
   /// What sensitivity found to change the recommendation.
   void add_limits() {
-    for (const FactorLimit& limit : factor_limits(plan_)) {
-      const bool rate = limit.factor == "arrival rate";
+    std::vector<FactorLimit> limits = factor_limits(plan_);
+    const std::optional<FactorLimit> traffic = traffic_limit(plan_);
+    const bool grown = traffic && traffic->factor == "sessions";
+    if (grown) limits.insert(limits.begin(), *traffic);
+    for (const FactorLimit& limit : limits) {
+      const bool sessions = grown && &limit == limits.data();
+      const bool rate = sessions || limit.factor == "arrival rate";
       const auto value = [&](double factor) {
         return rate ? fmt::format("{} requests/s on average",
                                   format_real(factor * run_.request_throughput))
@@ -138,8 +143,10 @@ class Falsifiers {
                                   "tried)",
                                   format_real(*limit.misses))
                             : "";
-      add(limit.factor, rate ? value(1) : "as it is", std::move(wrong),
-          "the page of sensitivity: the size that is needed then");
+      add(sessions ? "arrival rate of more sessions" : limit.factor, rate ? value(1) : "as it is",
+          std::move(wrong),
+          sessions ? "page Scenarios: what was met and missed there"
+                   : "page Sensitivity: the size that is needed then");
     }
   }
 

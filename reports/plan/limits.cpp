@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
 
 namespace spillway {
 
@@ -58,6 +59,27 @@ std::optional<FactorLimit> factor_limit(const PlanResult& plan, std::string_view
     if (limit.factor == factor && limit.above == above) return std::move(limit);
   }
   return std::nullopt;
+}
+
+std::optional<FactorLimit> traffic_limit(const PlanResult& plan) {
+  const std::optional<FactorLimit> rate = factor_limit(plan, "arrival rate", true);
+  if (!plan.stress || plan.recommended < 0) return rate;
+  const PlanPoint& answer = cell_at(plan, plan.recommended);
+  if (plan.stress->cell != name_of_cell(answer) && plan.stress->cell != answer.capacity)
+    return rate;
+  FactorLimit sessions{"sessions", true, 1, {}};
+  for (const StressRow& row : plan.stress->rows) {
+    if (!row.growth || *row.growth <= 1 || row.outcome != StressOutcome::kMissed) continue;
+    sessions.misses = std::min(*row.growth, sessions.misses.value_or(*row.growth));
+  }
+  if (!sessions.misses) return rate;
+  for (const StressRow& row : plan.stress->rows) {
+    const bool held =
+        row.growth && *row.growth < *sessions.misses && row.outcome == StressOutcome::kMet;
+    if (held) sessions.holds = std::max(sessions.holds, *row.growth);
+  }
+  const auto told = [](const FactorLimit& l) { return l.holds > 1 ? l.holds : l.end(); };
+  return rate && told(*rate) <= told(sessions) ? rate : sessions;
 }
 
 std::string limit_name(const FactorLimit& limit) {

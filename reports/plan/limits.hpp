@@ -29,6 +29,10 @@ std::vector<FactorLimit> factor_limits(const PlanResult& plan);
 std::optional<FactorLimit> factor_limit(const PlanResult& plan, std::string_view factor,
                                         bool above);
 
+/// What ends the recommendation first where traffic grows: "arrival rate", the same requests sent
+/// faster, or "sessions", more of them; nothing where neither was found to end it.
+std::optional<FactorLimit> traffic_limit(const PlanResult& plan);
+
 /// More traffic, as against a host or a cache that is lost.
 inline bool is_growth(const StressRow& row) {
   return row.kind == "forecast" || row.kind == "peak";

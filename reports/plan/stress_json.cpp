@@ -26,6 +26,7 @@ json row_json(const StressRow& row) {
               {"name", row.name},
               {"change", row.change},
               {"outcome", word(row.outcome)}};
+  if (row.growth) out["growth"] = *row.growth;
   if (!row.target.empty()) {
     out["target"] = row.target;
     out["value"] = row.value;
@@ -44,6 +45,7 @@ StressRow stress_row_from_json(const json& j) {
   row.change = j.at("change");
   row.outcome = outcome_of(j.at("outcome"));
   row.reason = j.value("reason", "");
+  if (j.contains("growth")) row.growth = j.at("growth").get<double>();
   if (!j.contains("target")) return row;
   row.target = j.at("target");
   row.value = j.at("value");

@@ -79,7 +79,7 @@ class Rows {
 
   void memory() {
     if (host_.pool <= 0 || host_.installed <= 0 || host_.installed >= host_.need) return;
-    add("host memory", fmt::format("a host needs {} in all and has {} (page Host)",
+    add("host memory", fmt::format("a host needs {} in all and has {} (page Host budget)",
                                    format_bytes(host_.need), format_bytes(host_.installed)));
   }
 

@@ -174,7 +174,7 @@ Section confidence_part(const PlanResult& plan) {
       "of 2,000 requests cover it in 71% of trials in place of 95%; longer traces help.");
   part.paragraphs.emplace_back(
       "What replicates do not vary: the model of engine and hardware itself. The error of times is "
-      "on the page of sensitivity, moved on its own.");
+      "on page Sensitivity, moved on its own.");
   return part;
 }
 

@@ -75,10 +75,12 @@ class StressFinder {
       add("forecast", fmt::format("in {} months", months),
           fmt::format("{:.2f} times the {}", factor, what),
           [factor](WhatIf& run) { run.growth.rate = factor; });
+      events_.back().row.growth = factor;
     }
     for (const double factor : kPeaks) {
       add("peak", fmt::format("peak x{:g}", factor), fmt::format("{:g} times the {}", factor, what),
           [factor](WhatIf& run) { run.growth.rate = factor; });
+      events_.back().row.growth = factor;
     }
     list_loss();
     list_restart();

@@ -59,6 +59,28 @@ TEST_CASE("limits stand by how near they are, with what was tried on both sides"
   CHECK(factor_limits(PlanResult()).empty());
 }
 
+TEST_CASE("traffic ends where more sessions miss, when that is before faster ones do",
+          "[reports]") {
+  PlanResult plan = limited_plan();
+  CHECK(traffic_limit(plan)->factor == "arrival rate");  // holds at 1.4; no row says how it grows
+  for (const auto& [growth, margin] : {std::pair(1.34, 0.07), std::pair(1.5, -5.4)}) {
+    plan.stress->rows.push_back(sample_row("peak", "more", margin));
+    plan.stress->rows.back().growth = growth;
+  }
+  const auto limit = traffic_limit(plan);
+  REQUIRE(limit);
+  CHECK(limit->factor == "sessions");
+  CHECK(limit->holds == 1.34);
+  CHECK(limit->misses == 1.5);
+  plan.stress->rows.back().growth =
+      3;  // then 1.4 of the rate comes first: 1.34 is only the last met
+  plan.stress->rows.push_back(sample_row("peak", "much more", 0.01));
+  plan.stress->rows.back().growth = 2;
+  CHECK(traffic_limit(plan)->factor == "arrival rate");
+  plan.stress->cell = "another";
+  CHECK(traffic_limit(plan)->factor == "arrival rate");
+}
+
 TEST_CASE("a figure that is missing or cannot be leaves what holds", "[reports]") {
   PlanResult plan = limited_plan();
   for (const std::optional<double> missed : {std::optional<double>(), std::optional(1.2)}) {
@@ -126,8 +148,8 @@ TEST_CASE("a host that lacks memory comes first", "[reports]") {
   const Table* table = table_of(page, "Do not miss");
   REQUIRE(table != nullptr);
   CHECK(table->rows[0] ==
-        std::vector<std::string>{"host memory",
-                                 "a host needs 118.80 GiB in all and has 64.00 GiB (page Host)"});
+        std::vector<std::string>{
+            "host memory", "a host needs 118.80 GiB in all and has 64.00 GiB (page Host budget)"});
   CHECK_THAT(fact_of(page, "Buy"), ContainsSubstring("needs 118.80 GiB of memory in all (page "
                                                      "Host), and has 64.00 GiB"));
 }
@@ -135,7 +157,8 @@ TEST_CASE("a host that lacks memory comes first", "[reports]") {
 TEST_CASE("a terminal says what the host needs and which events miss", "[reports]") {
   const Report report = plan_summary(told_plan(), "chat", told_provenance());
   CHECK(report.sections[0].paragraphs.front() ==
-        "Buy: 16GiB of dram for KV alone: each host needs 118.80 GiB of memory in all (page Host)");
+        "Buy: 16GiB of dram for KV alone: each host needs 118.80 GiB of memory in all (page Host "
+        "budget)");
   CHECK_THAT(report.sections[0].paragraphs.back(), StartsWith("With 16GiB, in one run each: "));
   CHECK_THAT(plan_summary(told_plan(), "chat").sections[0].paragraphs.front(),
              StartsWith("Confidence"));
