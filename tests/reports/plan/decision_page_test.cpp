@@ -43,7 +43,7 @@ TEST_CASE("several engines on a host need as many pools", "[reports]") {
   CHECK(
       fact_of(page, "Buy") ==
       "256 GiB of DRAM per host | for KV alone: each host needs 325.60 GiB of memory in all (page "
-      "Host); 64GiB for each of its 4 engines; 512 GiB in total over 8 engines");
+      "Host budget); 64GiB for each of its 4 engines; 512 GiB in total over 8 engines");
   const Chart& chart = page.charts.at(0);
   CHECK(chart.kind == ChartKind::kStacks);
   REQUIRE(chart.stacks.size() == 4);

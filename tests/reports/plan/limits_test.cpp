@@ -151,7 +151,7 @@ TEST_CASE("a host that lacks memory comes first", "[reports]") {
         std::vector<std::string>{
             "host memory", "a host needs 118.80 GiB in all and has 64.00 GiB (page Host budget)"});
   CHECK_THAT(fact_of(page, "Buy"), ContainsSubstring("needs 118.80 GiB of memory in all (page "
-                                                     "Host), and has 64.00 GiB"));
+                                                     "Host budget), and has 64.00 GiB"));
 }
 
 TEST_CASE("a terminal says what the host needs and which events miss", "[reports]") {
