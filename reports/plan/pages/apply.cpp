@@ -133,14 +133,14 @@ Section verify_part(const OpsFigures& figures, const Provenance& provenance) {
   Section part;
   part.heading = "Verify";
   part.paragraphs.emplace_back(
-      "Against the running engine, before it takes traffic. Expect the figures below; a p99 of "
-      "some "
-      "hundred requests scatters.");
+      "Against the running engine, before it takes traffic. Expect the figures below of the replay "
+      "of the trace; a p99 of some hundred requests scatters.");
   if (const auto bench = bench_command(figures, provenance)) {
     part.paragraphs.emplace_back(
-        "Its prompts are random text of the mean lengths, with shared beginnings for the simulated "
-        "share of reuse: lengths and reuse scatter less than the trace's do, so that its tail is "
-        "the shorter one. Replaying the trace compares like with like.");
+        "The first command is a quick look at the rate and at the steps: random text of the mean "
+        "lengths, with a few shared beginnings for the simulated share of reuse. So few may all "
+        "stay in HBM: what lies below is hardly asked then, and its latencies are not the planned "
+        "ones. Only the replay puts the tiers to the test.");
     part.code.push_back(*bench);
   }
   TraceReplay replay = trace_replay(figures, provenance, aiperf_goodput(*figures.run));
