@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,141 @@ struct Counterfactuals {
   Counterfactual base;              ///< nothing changed
   std::vector<Counterfactual> all;  ///< in the order asked
   std::vector<std::string> notes;   ///< what could not be asked, with why
+};
+
+/// A key of the scenario that a change sets.
+struct KeyChange {
+  std::string key;   ///< dotted, as in --set
+  std::string from;  ///< as it is; empty: not given
+  std::string to;
+};
+
+/// What one target's figure came to in a change that was tried.
+struct TriedTarget {
+  std::string name;
+  std::string tenant;  ///< whose requests; empty: everyone's
+  bool at_least = false;
+  double value = 0;
+  double limit = 0;  ///< of `value`
+  bool met = false;
+};
+
+/// What a change costs, the cheapest first. A combination is of the kind of its costliest part.
+enum class ChangeKind : std::uint8_t {
+  kFlag,  ///< a setting of the engine: no money
+  kTier,
+  kReplicas,
+  kTensorParallel,
+  kGpu,
+  kShorter,  ///< not the system but what is asked of it: shorter contexts
+  kTrace,    ///< another recording
+  kLonger,   ///< more of the same workload
+};
+std::string_view name_of(ChangeKind kind);
+
+/// A changed configuration that was run.
+struct TriedChange {
+  ChangeKind kind = ChangeKind::kFlag;
+  std::vector<KeyChange> changes;
+  std::uint32_t replicates = 0;  ///< it ran on so many; 0: once, on the workload itself
+  bool met = false;              ///< every target, in the mean of these runs
+  double margin = 0;             ///< of the tightest target, as a share of it
+  std::vector<TriedTarget> targets;
+  std::string refused{};  ///< why it could not be run; empty: it ran
+
+  bool free() const { return kind == ChangeKind::kFlag; }
+};
+
+/// The latencies that no load and no size of a tier explains: one request at a time, and tiers
+/// without bound.
+struct PlanFloor {
+  std::vector<TriedTarget> targets;  ///< latencies that have an upper limit
+  bool met = true;                   ///< all of these
+  std::vector<TriedTarget> compute;  ///< the same with copies that take no time; of a floor missed
+  std::vector<TriedChange> lowered;  ///< what was tried against a floor that is missed
+};
+
+/// The load that the nearest configuration bears with a tier without bound.
+struct PlanCeiling {
+  double load = 0;  ///< times the workload's own
+  double requests_per_s = 0;
+  bool at_least = false;  ///< the most that was tried is borne
+  std::uint32_t runs = 0;
+};
+
+/// A searched key of which some values make no difference.
+struct IdleAxis {
+  std::string key;
+  std::vector<std::string> values;  ///< that give the same runs
+  bool decides = false;             ///< the answer would be one of these
+};
+
+/// What decides the answer; see reports/plan/answer.hpp for what each says.
+enum class AnswerCause : std::uint8_t {
+  kFits,
+  kTierAddsNothing,
+  kNotAdmitted,
+  kNoIdentity,
+  kNotBinding,
+  kFloor,
+  kOverload,
+  kSetting,
+  kLink,
+  kCapacity,
+  kPolicy,
+  kCompute,
+  kAdmission,
+  kHbm,
+  kShortTrace,
+  kClose,
+  kBudget
+};
+std::string_view name_of(AnswerCause cause);
+
+enum class AnswerVerdict : std::uint8_t { kMet, kMissed, kUndecided };
+std::string_view name_of(AnswerVerdict verdict);
+
+/// The first line of a plan, in codes and figures.
+struct PlanAnswer {
+  AnswerVerdict verdict = AnswerVerdict::kUndecided;
+  AnswerCause cause = AnswerCause::kClose;
+  std::optional<TriedChange> remedy;  ///< the cheapest that meets the SLO, of a plan that does not
+  std::optional<TriedChange>
+      cheaper;                     ///< settings with which a smaller size does, of one that does
+  std::vector<TriedChange> alone;  ///< what was tried by itself, parts of the remedy first
+  std::vector<IdleAxis> idle;
+  double arrive_per_s = 0;        ///< 0: arrivals follow from the answers
+  double leave_per_s = 0;         ///< at the configuration that the plan speaks of
+  double not_admitted_share = 0;  ///< of the requests, which no server of this sort takes
+  bool no_identity = false;       ///< the trace names no blocks
+};
+
+/// An event that ends the recommendation.
+struct BreakingEvent {
+  std::string kind;              ///< of a stress row, or the factor of a sensitivity row
+  std::string name;              ///< "reuse falls 5%"
+  std::optional<double> factor;  ///< times what it is; none: it happens or not
+  std::string target;            ///< the tightest then; empty where only the verdict is known
+  double value = 0;
+  double limit = 0;
+  std::uint32_t replicates = 0;  ///< behind it; 0: one run of the workload itself
+};
+
+/// The next size, where it survives what the recommended one does not.
+struct NextSize {
+  int point = -1;
+  std::string capacity;
+  std::int64_t more_bytes = 0;           ///< over all engines and replicas
+  std::optional<double> more_per_month;  ///< where prices are given
+  std::vector<std::string> survives;     ///< events that break the recommended size
+};
+
+/// How far a recommendation is from failing.
+struct PlanMargin {
+  std::vector<BreakingEvent> broken;  ///< the nearest first
+  std::vector<std::string> survived;
+  std::optional<NextSize> next;
+  std::string currency;  ///< of more_per_month
 };
 
 /// What a better policy could bring at one cell: a replay of the prompts without clock or engine.

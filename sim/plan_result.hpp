@@ -73,8 +73,9 @@ struct PlanPoint {
   std::uint32_t replications = 0;
   std::uint32_t cut = 0;  ///< of these, stopped early as their verdict was decided
   std::vector<TargetEstimate> targets{};
-  double attainment = 0;      ///< share of requests that meet every latency target
-  double attainment_low = 0;  ///< its one-sided bound
+  double attainment = 0;            ///< share of requests that meet every latency target
+  double attainment_low = 0;        ///< its one-sided bound
+  bool attainment_at_most = false;  ///< some run was cut short: `attainment` is an upper bound
   std::optional<CellDifference> difference{};
   bool cold_limited = false;  ///< the workload never filled its tiers
   std::string digest;         ///< of `run`
@@ -116,6 +117,10 @@ struct PlanResult {
   std::string binding;  ///< capacity, policy, bandwidth, compute, admission or none, with why
   double headroom = 0;  ///< least relative distance to a target at the recommendation
   std::optional<PlanConfidence> confidence;  ///< none: judged by the workload itself
+  PlanAnswer answer;
+  std::optional<PlanFloor> floor;      ///< none: not run
+  std::optional<PlanCeiling> ceiling;  ///< of a plan that load decides
+  std::optional<PlanMargin> margin;    ///< of a recommendation whose events were asked for
   PlanJudgement judgement;
   std::optional<EngineFlags> flags;  ///< of the recommended cell
   std::optional<PlanCost> cost;

@@ -134,6 +134,10 @@ std::optional<double> attainment_bound(const PlanPoint& point) {
   return point.attainment_low;
 }
 
+std::string attainment_text(const PlanPoint& point) {
+  return (point.attainment_at_most ? "at most " : "") + format_percent(point.attainment);
+}
+
 std::string and_list(const std::vector<std::string>& names) {
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -59,6 +59,9 @@ bool not_needed(const PlanPoint& point);
 /// replicates ran that none was made, or where it rules nothing out.
 std::optional<double> attainment_bound(const PlanPoint& point);
 
+/// "99.4%", or "at most 26.0%" where some run was cut short.
+std::string attainment_text(const PlanPoint& point);
+
 /// "a, b and c".
 std::string and_list(const std::vector<std::string>& names);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "reports/document_fault.hpp"
+#include "reports/plan/answer_json.hpp"
 #include "reports/plan/confidence_json.hpp"
 #include "reports/plan/cost_json.hpp"
 #include "reports/plan/judgement_json.hpp"
@@ -99,6 +100,7 @@ json to_json(const PlanResult& plan) {
     // How it was computed, not what came out: no part of the digest.
     out["sim"] = {{"runs_reused", plan.confidence->reused}};
   }
+  add_answer(plan, out);
   add_judgement(plan, out);
   if (plan.cost) out["cost"] = to_json(*plan.cost);
   if (plan.regret) out["regret"] = to_json(*plan.regret);
@@ -138,6 +140,7 @@ PlanResult plan_from_json(const json& j) {
     plan.confidence = confidence_from_json(j.at("confidence"));
     plan.confidence->reused = j.at("sim").at("runs_reused");
   }
+  read_answer(j, plan);
   read_judgement(j, plan);
   if (j.contains("cost")) plan.cost = cost_from_json(j.at("cost"));
   if (j.contains("regret")) plan.regret = regret_from_json(j.at("regret"));

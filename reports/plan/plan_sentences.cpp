@@ -5,6 +5,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/judgement_json.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/standing.hpp"
@@ -83,6 +84,20 @@ std::string next_below(const PlanResult& plan) {
       shortfall(plan, point), plan.first_breach.empty() ? "" : ": ", plan.first_breach);
 }
 
+/// What each part of a combination does by itself.
+std::vector<std::string> parts_of_remedy(const PlanResult& plan) {
+  std::vector<std::string> out;
+  const std::optional<TriedChange>& remedy = plan.answer.remedy;
+  if (!remedy || remedy->changes.size() < 2) return out;
+  for (std::size_t i = 0; i < remedy->changes.size() && i < plan.answer.alone.size(); ++i) {
+    const TriedChange& part = plan.answer.alone[i];
+    if (!part.refused.empty() || part.changes.empty()) continue;
+    out.push_back(fmt::format("By itself, {} {} the SLO: {}", change_name(part.changes.front()),
+                              part.met ? "meets" : "misses", targets_words(part)));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detail) {
@@ -90,6 +105,11 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
   if (plan.confidence && !plan.confidence->method.empty()) {
     out.push_back(replicates(*plan.confidence, detail));
   }
+  if (const auto& free = plan.answer.cheaper) {
+    out.push_back(fmt::format("Free alternative: {}. It meets the SLO in {}: {}",
+                              change_words(*free), runs_words(*free), targets_words(*free)));
+  }
+  for (std::string& part : parts_of_remedy(plan)) out.push_back(std::move(part));
   for (const NamedVerdict& verdict : plan.judgement.verdicts) {
     out.push_back(fmt::format("{}: {}", verdict.code, verdict.text));
   }

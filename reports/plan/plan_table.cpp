@@ -7,6 +7,7 @@
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/plan/standing.hpp"
@@ -95,8 +96,7 @@ Table plan_table(const PlanResult& plan) {
                                     format_count(run.preemptions),
                                     format_percent(link == nullptr ? 0 : link->busy_fraction)};
     if (replicated) {
-      row.insert(row.begin() + 2,
-                 {format_percent(point.attainment), format_count(point.replications)});
+      row.insert(row.begin() + 2, {attainment_text(point), format_count(point.replications)});
     }
     if (incomplete) row.push_back(format_count(run.requests - run.completed));
     table.rows.push_back(std::move(row));

@@ -29,7 +29,9 @@ CellVerdict verdict_of(const std::string& name) {
 constexpr std::pair<const char*, std::string PlanPoint::*> kTexts[] = {
     {"name", &PlanPoint::name}, {"capacity", &PlanPoint::capacity}, {"digest", &PlanPoint::digest}};
 constexpr std::pair<const char*, bool PlanPoint::*> kFlags[] = {
-    {"feasible", &PlanPoint::feasible}, {"cold_limited", &PlanPoint::cold_limited}};
+    {"feasible", &PlanPoint::feasible},
+    {"cold_limited", &PlanPoint::cold_limited},
+    {"attainment_bound", &PlanPoint::attainment_at_most}};
 constexpr std::pair<const char*, std::uint32_t PlanPoint::*> kCounts[] = {
     {"replications", &PlanPoint::replications}, {"cut", &PlanPoint::cut}};
 constexpr std::pair<const char*, double PlanPoint::*> kShares[] = {

@@ -179,7 +179,8 @@ std::vector<TargetSample> DecisionWatch::bounds() const {
 }
 
 double DecisionWatch::attainment() const {
-  return most_ == 0 ? 0 : static_cast<double>(good_) / static_cast<double>(most_);
+  if (most_ == 0) return 0;
+  return 1 - static_cast<double>(judged_ - good_) / static_cast<double>(most_);
 }
 
 }  // namespace spillway

@@ -36,7 +36,7 @@ class DecisionWatch final : public Observer {
   bool decided() const;
   /// What each x is at least (at most, where the target is a minimum), by what has happened.
   std::vector<TargetSample> bounds() const;
-  /// At least that share of requests meets every latency target.
+  /// At most that share of requests meets every latency target, whatever is to come.
   double attainment() const;
 
  private:

@@ -33,8 +33,9 @@ struct TargetSample {
 struct Trial {
   RunResult run;
   std::vector<TargetSample> targets;  ///< in the order of the scenario's slo
-  double attainment = 0;              ///< share of requests that meet every latency target
-  bool met = false;                   ///< every target by its figure, and every request done
+  /// Share of requests that meet every latency target; of a run that was cut the most it can be.
+  double attainment = 0;
+  bool met = false;  ///< every target by its figure, and every request done
   bool cut = false;  ///< stopped early: some target can no longer be met (`run` is partial)
   bool cold_limited = false;  ///< tiers never filled and the warm-up did not end
   std::string digest;         ///< of `run`

@@ -35,15 +35,15 @@ SampleSummary attained(const std::vector<CellTrial>& trials, const SelectionProb
   return summarise(share, requests, FigureKind::kShare, problem.replication, problem.length);
 }
 
-/// The whole ones that a cell is judged by: the fresh ones of a cell that was verified, else those
-/// of the screening.
-std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials) {
+/// Those that a cell is judged by: the fresh ones of a cell that was verified, else those of the
+/// screening; `whole` leaves out those that were cut.
+std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials, bool whole) {
   std::vector<CellTrial> out;
   const bool verified = std::any_of(trials.begin(), trials.end(), [](const CellTrial& trial) {
     return trial.replicate >= kScreening;
   });
   std::copy_if(trials.begin(), trials.end(), std::back_inserter(out), [&](const CellTrial& trial) {
-    return !trial.cut && (!verified || trial.replicate >= kScreening);
+    return !(whole && trial.cut) && (!verified || trial.replicate >= kScreening);
   });
   return out;
 }
@@ -74,11 +74,19 @@ TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t i
 
 void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem& problem,
                    const SelectedCell& selected, PlanPoint& point) {
-  const std::vector<CellTrial> whole = trials_behind(trials);
+  const std::vector<CellTrial> all = trials_behind(trials, false);
+  const std::vector<CellTrial> whole = trials_behind(trials, true);
+  point.attainment_at_most = whole.size() < all.size();
+  if (point.attainment_at_most) {
+    // A run is cut where it goes badly: the mean of the others would flatter the cell.
+    point.attainment = attained(all, problem).mean;
+    point.attainment_low = 0;
+  }
   if (whole.empty()) return;
   for (std::size_t t = 0; t < point.targets.size(); ++t) {
     point.targets[t].value = pooled(whole, t, &TargetSample::value);
   }
+  if (point.attainment_at_most) return;
   const SampleSummary s = attained(whole, problem);
   point.attainment = point.attainment_low = s.mean;
   if (selected.any_missed) {

@@ -34,7 +34,8 @@ TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t i
 /// Share and one-sided bound of a cell's attainment, and the figures of its targets, over the whole
 /// trials that it is judged by: the fresh ones of a verified cell, else the screening's. The bound
 /// is what `selected` says may miss any target, at the level of its targets' own bounds; else that
-/// of the share itself. Leaves `point` where it has no trials.
+/// of the share itself. Where runs were cut, the share is the most that it can be, and nothing is
+/// known from below. Leaves `point` where it has no trials.
 void estimate_from(const std::vector<CellTrial>& trials, const SelectionProblem& problem,
                    const SelectedCell& selected, PlanPoint& point);
 

@@ -9,23 +9,44 @@
 #include "reports/format.hpp"
 #include "scenarios/config/assignments.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
+#include "scenarios/planner/answer/idle_axes.hpp"
 #include "scenarios/planner/cell_trials.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/consequences.hpp"
 #include "scenarios/planner/judgement/judgement.hpp"
+#include "scenarios/planner/judgement/plan_facts.hpp"
 #include "scenarios/planner/plan_workload.hpp"
 #include "scenarios/planner/selection/selection.hpp"
 #include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
+#include "scenarios/simulation.hpp"
 
 namespace spillway {
 
 namespace {
 
+// A cold cache explains no miss as far as this.
+constexpr double kOrders = 10;  // times the limit
+constexpr double kMostMiss =
+    0.5;  // of the requests, those that find something in caches among them
+
+/// Whether a trial misses by so much that no warmer cache would mend it.
+bool misses_by_orders(const Trial& trial, const std::vector<SloTarget>& slo) {
+  for (std::size_t t = 0; t < slo.size(); ++t) {
+    const TargetSample& sample = trial.targets[t];
+    if (slo[t].at_least || !is_share(slo[t]) || slo[t].target <= 0) continue;
+    if (sample.x >= kMostMiss && (trial.cut || sample.value >= kOrders * slo[t].target))
+      return true;
+  }
+  return false;
+}
+
 class Planner {
  public:
-  Planner(SearchSpace space, TrialRunner& runner, bool other_recordings)
+  /// `source` is what the cells were read from; null: they cannot be changed by key.
+  Planner(SearchSpace space, TrialRunner& runner, bool other_recordings, const JsonSource* source)
       : space_(std::move(space)),
+        source_(source),
         choice_(*space_.variants.front().scenario.plan),
         prices_(prices_of(choice_)),
         runner_(runner),
@@ -46,16 +67,17 @@ class Planner {
     } else {
       decide_by_itself();
     }
+    settle_what_no_run_can_change();
     if (result.recommended >= 0) {
       name_size();
       result.recommended_total_bytes =
           result.recommended_bytes *
           instances_of(space_.cells[static_cast<std::size_t>(result.recommended)].scenario);
     }
-    add_consequences(result, space_, trials_, prices_, replication(), runner_);
+    add_consequences(result, space_, trials_, prices_, replication(), runner_, source_);
     judge(result, space_, runner_.workload(first()), trials_, replication());
     result.workload = plan_workload(first(), runner_.workload(first()));
-    if (result.undecided) result.verdict = undecided_verdict();
+    if (says_how_selection_ended()) result.verdict = undecided_verdict();
     for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
     return std::move(out_);
   }
@@ -63,6 +85,43 @@ class Planner {
  private:
   const Scenario& first() const { return space_.variants.front().scenario; }
   std::uint64_t cells() const { return space_.cells.size(); }
+
+  /// Values that do not act are no answer, and what is out of reach or overloaded at every size is
+  /// missed, however short the workload is.
+  void settle_what_no_run_can_change() {
+    PlanResult& result = out_.result;
+    find_plan_floor(result, space_, runner_, source_);
+    const int answer = result.recommended >= 0 ? result.recommended : result.provisional;
+    result.answer.idle = find_idle_axes(result, space_, answer);
+    const bool idle = std::any_of(result.answer.idle.begin(), result.answer.idle.end(),
+                                  [](const IdleAxis& axis) { return axis.decides; });
+    if (idle) {
+      result.provisional = answer;
+      result.recommended = -1;
+      result.undecided = true;
+      result.would_decide = "a key that acts on the run";
+      return;
+    }
+    if (!result.undecided) return;
+    const bool hopeless = result.floor && !result.floor->met;
+    if (hopeless || overloaded_everywhere()) result.undecided = false;
+  }
+
+  bool overloaded_everywhere() const {
+    const std::vector<PlanPoint>& points = out_.result.points;
+    return std::all_of(points.begin(), points.end(), [&](const PlanPoint& point) {
+      const auto at = static_cast<std::size_t>(&point - points.data());
+      const Scenario& s = space_.cells[at].scenario;
+      return !point.looks_met() &&
+             is_overloaded(point.run, offered_span_s(s.workload, runner_.workload(s)));
+    });
+  }
+
+  bool says_how_selection_ended() const {
+    const AnswerCause cause = out_.result.answer.cause;
+    return out_.result.undecided && (cause == AnswerCause::kShortTrace ||
+                                     cause == AnswerCause::kClose || cause == AnswerCause::kBudget);
+  }
 
   /// Of a plan that ends well.
   std::uint64_t usual_runs() const {
@@ -104,7 +163,7 @@ class Planner {
     out.verdict = trial.met ? CellVerdict::kLooksMet : CellVerdict::kLooksMissed;
     if (!trial.met) out.reason = "slo";
     out.attainment = out.attainment_low = trial.attainment;
-    out.cold_limited = trial.cold_limited;
+    out.cold_limited = trial.cold_limited && !misses_by_orders(trial, cell.scenario.slo);
     for (std::size_t t = 0; t < trial.targets.size(); ++t) {
       const TargetSample& sample = trial.targets[t];
       const SloTarget& slo = cell.scenario.slo[t];
@@ -209,7 +268,8 @@ class Planner {
         sample.value.push_back(target.value);
       }
       sample.cut = trial.cut;
-      sample.excluded = trial.cold_limited;
+      sample.excluded =
+          trial.cold_limited && !misses_by_orders(trial, space_.cells[batch[i].cell].scenario.slo);
       out.push_back(std::move(sample));
       trials_[batch[i].cell].push_back(
           {batch[i].replicate, trial.targets, trial.attainment, trial.cut});
@@ -252,10 +312,13 @@ class Planner {
                       selection.stop_reason));
     }
     if (selection.undecided) {
+      const bool ended = selection.out_of_time || selection.out_of_runs;
+      result.answer.cause = ended ? AnswerCause::kBudget : AnswerCause::kClose;
       result.provisional = provisional(selection);
       if (auto found = too_short(result, space_, runner_.replicate(first(), 0))) {
         result.would_decide = std::move(found->would_decide);
         too_short_ = std::move(found->why);
+        result.answer.cause = AnswerCause::kShortTrace;
       }
     }
     result.confidence->stages = selection.stages;
@@ -327,6 +390,7 @@ class Planner {
   }
 
   SearchSpace space_;
+  const JsonSource* source_;
   PlanChoice choice_;
   std::optional<Prices> prices_;
   TrialRunner& runner_;
@@ -366,7 +430,7 @@ PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
   if (const auto changes = assignments_of(source); !changes.empty()) {
     inputs["scenario"]["set"] = changes;
   }
-  PlanOutcome out = Planner(std::move(space), runner, options.other_recordings).plan();
+  PlanOutcome out = Planner(std::move(space), runner, options.other_recordings, &source).plan();
   out.inputs = std::move(inputs);
   return out;
 }
@@ -383,7 +447,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
   one.front().scenario = scenario;
   SearchSpace space = make_search_space(
       std::move(one), [&](const Scenario&) -> const Workload& { return workload; });
-  PlanOutcome out = Planner(std::move(space), runner, false).plan();
+  PlanOutcome out = Planner(std::move(space), runner, false, nullptr).plan();
   out.inputs = scenario_inputs(scenario, workload);
   return out;
 }

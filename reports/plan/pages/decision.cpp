@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/judgement_json.hpp"
 #include "reports/plan/pages/decision_facts.hpp"
@@ -142,6 +143,11 @@ Section decision_page(const PlanResult& plan, const Provenance& provenance) {
     page.tables.push_back(std::move(not_to_miss));
   }
 
+  if (Table tried = tried_table(plan); !tried.rows.empty()) {
+    Section changes = part("What was tried");
+    changes.tables.push_back(std::move(tried));
+    page.parts.push_back(std::move(changes));
+  }
   if (plan.judgement.counterfactuals) {
     Section help = part("What would help");
     help.tables.push_back(counterfactuals_table(*plan.judgement.counterfactuals));

@@ -1,4 +1,5 @@
 #include "reports/plan/pages/decision_facts.hpp"
+#include "reports/plan/limits.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/confidence_grade.hpp"
 #include "reports/plan/pages/not_to_miss.hpp"
@@ -31,8 +33,8 @@ std::string figure_text(const std::string& metric, double value) {
 }
 
 /// "p99_ttft_ms 781 ms (at most 2.00 s)".
-std::string against_limit(const std::string& label, const std::string& metric, double value,
-                          bool at_least, double target) {
+std::string limit_text(const std::string& label, const std::string& metric, double value,
+                       bool at_least, double target) {
   return fmt::format("{} {} ({} {})", label, figure_text(metric, value),
                      at_least ? "at least" : "at most", figure_text(metric, target));
 }
@@ -41,12 +43,12 @@ std::string against_limit(const std::string& label, const std::string& metric, d
 std::string targets_text(const PlanPoint& point) {
   std::vector<std::string> out;
   for (const TargetEstimate& t : point.targets) {
-    out.push_back(against_limit(t.label(), t.name, t.value, t.at_least, t.target));
+    out.push_back(limit_text(t.label(), t.name, t.value, t.at_least, t.target));
   }
   if (!out.empty()) return fmt::format("{}", fmt::join(out, "; "));
   for (const SloResult& s : point.run.slo) {
     out.push_back(
-        against_limit(target_label(s.name, s.tenant), s.name, s.value, s.at_least, s.target));
+        limit_text(target_label(s.name, s.tenant), s.name, s.value, s.at_least, s.target));
   }
   return fmt::format("{}", fmt::join(out, "; "));
 }
@@ -89,8 +91,12 @@ class DecisionFacts {
     choose();
     set();
     expect();
-    headroom();
-    out_.push_back(breaking_fact(plan_));
+    if (plan_.margin) {
+      margin();
+    } else {
+      headroom();
+      out_.push_back(breaking_fact(plan_));
+    }
     cost();
   }
 
@@ -174,7 +180,7 @@ class DecisionFacts {
 
   void expect() {
     if (!plan_.confidence || cell().replications == 0) {
-      return add("Expect", format_percent(cell().attainment) + " of requests in time",
+      return add("Expect", attainment_text(cell()) + " of requests in time",
                  "in one run of the workload itself; " + targets_text(cell()));
     }
     const std::vector<std::string> shares =
@@ -189,6 +195,24 @@ class DecisionFacts {
     if (!plan_.confidence || cell().replications == 0) return "in one run of the workload itself";
     return fmt::format("over {} replicate{}", cell().replications,
                        cell().replications == 1 ? "" : "s");
+  }
+
+  /// How far the nearest event is that breaks the plan.
+  void margin() {
+    const PlanMargin& m = *plan_.margin;
+    std::vector<std::string> detail;
+    for (std::size_t i = 1; i < m.broken.size(); ++i) detail.push_back(event_words(m.broken[i]));
+    std::string said =
+        detail.empty() ? std::string() : fmt::format("also {}", fmt::join(detail, "; "));
+    if (!m.survived.empty()) {
+      said += fmt::format("{}survives {}", said.empty() ? "" : ". It ", and_list(m.survived));
+    }
+    const std::string next = next_size_words(m);
+    if (!next.empty()) said += (said.empty() ? "" : ". ") + next;
+    add("Margin",
+        m.broken.empty() ? std::string("No event that was tried breaks it")
+                         : "Fails " + event_words(m.broken.front()),
+        std::move(said));
   }
 
   void headroom() {
@@ -255,7 +279,7 @@ class DecisionFacts {
 
   void so_far() {
     if (!has_run(cell())) return;
-    add("So far", fmt::format("{} of requests in time", format_percent(cell().attainment)),
+    add("So far", fmt::format("{} of requests in time", attainment_text(cell())),
         fmt::format("at {}, {}; {}", name_of_cell(cell()),
                     cell().replications > 0
                         ? fmt::format("mean of {} replicate{}", cell().replications,
@@ -268,9 +292,16 @@ class DecisionFacts {
     const auto missed =
         static_cast<std::size_t>(std::count_if(plan_.points.begin(), plan_.points.end(),
                                                [](const PlanPoint& p) { return !p.looks_met(); }));
-    add("Buy", "Nothing that was tried",
-        fmt::format("{} of {} cells do not meet the SLO; {} comes nearest", missed,
-                    plan_.points.size(), name_of_cell(cell())));
+    const std::string tried = fmt::format("{} of {} cells do not meet the SLO; {} comes nearest",
+                                          missed, plan_.points.size(), name_of_cell(cell()));
+    const std::optional<TriedChange>& remedy = plan_.answer.remedy;
+    if (remedy && !remedy->targets.empty()) {
+      add(remedy->free() ? "Change, at no cost" : "Change", capitalised(change_words(*remedy)),
+          fmt::format("the cheapest change that meets the SLO, in {}: {}. As it is, {}",
+                      runs_words(*remedy), targets_words(*remedy), tried));
+    } else {
+      add("Buy", "Nothing that was tried", tried);
+    }
     fails_first();
     would_help();
     so_far();
@@ -298,7 +329,7 @@ class DecisionFacts {
                            name_of_cell(cell()), shares[1]);
     }
     add("Fails first",
-        against_limit(worst->label(), worst->name, worst->value, worst->at_least, worst->target),
+        limit_text(worst->label(), worst->name, worst->value, worst->at_least, worst->target),
         std::move(detail));
   }
 

@@ -9,6 +9,7 @@
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/judgement_json.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/pages/page_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/pages/size_grid.hpp"
@@ -120,11 +121,10 @@ class PoliciesPage {
       const bool same = point.capacity_bytes == answer().capacity_bytes;
       table.rows.push_back(
           {line_name(point) + (same ? "" : " at " + point.capacity), smallest_met(line),
-           standing(plan_, point), format_percent(point.attainment),
-           format_ms(point.run.ttft.p99_ms), format_ms(point.run.tpot.p99_ms),
-           format_percent(cached_share(point.run)), format_bytes(moved_bytes(point.run)),
-           format_count(evictions(point.run)), format_ms(1000 * stalled_s(point.run)),
-           format_real(point.run.goodput)});
+           standing(plan_, point), attainment_text(point), format_ms(point.run.ttft.p99_ms),
+           format_ms(point.run.tpot.p99_ms), format_percent(cached_share(point.run)),
+           format_bytes(moved_bytes(point.run)), format_count(evictions(point.run)),
+           format_ms(1000 * stalled_s(point.run)), format_real(point.run.goodput)});
       cells.push_back(cell);
     }
     add_differences(cells);

@@ -118,7 +118,7 @@ Table all_cells_table(const PlanResult& plan) {
          standing(plan, point),
          point.reason.empty() ? "-" : point.reason,
          format_count(point.replications),
-         format_percent(point.attainment),
+         attainment_text(point),
          low ? format_percent(*low) : "-",
          format_ms(run.ttft.median_ms),
          format_ms(run.ttft.p90_ms),

@@ -3,19 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "scenarios/planner/answer/configurations.hpp"
+#include "scenarios/planner/answer/floor.hpp"
+#include "scenarios/planner/answer/margin.hpp"
+#include "scenarios/planner/answer/remedies.hpp"
 #include "scenarios/planner/consequences/cost.hpp"
 #include "scenarios/planner/consequences/counterfactuals.hpp"
 #include "scenarios/planner/consequences/regret.hpp"
 #include "scenarios/planner/consequences/sensitivity.hpp"
 #include "scenarios/planner/consequences/stress.hpp"
 #include "scenarios/planner/judgement/plan_facts.hpp"
+#include "scenarios/simulation.hpp"
 
 namespace spillway {
 
 namespace {
 
 constexpr std::uint32_t kMostReplicates = 3;  // behind one answer to "what if"
+// With less than this left of plan.max_runs neither floor nor remedies are looked for.
+constexpr std::uint64_t kLeastRemedyRuns = 24;
+constexpr std::size_t kMostFloors = 8;  // of searched settings
 
 PlanCells cells_of(const PlanResult& plan, const SearchSpace& space) {
   PlanCells out{plan, {}};
@@ -48,18 +57,49 @@ std::vector<Attainments> attainments_of(const CellTrials& trials) {
   return out;
 }
 
+/// On replicates of the workload of `scenario`.
+WhatIfBatch runs_on(TrialRunner& runner, const Scenario& scenario) {
+  WhatIfSource source;
+  source.replicate = [&runner, &scenario](std::uint32_t r) -> const Workload& {
+    return runner.replicate(scenario, r);
+  };
+  source.seed = scenario.seed;
+  source.seed_of = [&runner, &scenario](std::uint32_t r) {
+    return r == kWorkloadItself ? scenario.seed : runner.replicates(scenario).seed(r);
+  };
+  source.recall = [&runner](const WhatIf& run) {
+    return runner.recall(*run.base, run.replicate, run.change, run.verdict_only);
+  };
+  source.keep = [&runner](const WhatIf& run, const Trial& trial) {
+    runner.keep(*run.base, run.replicate, run.change, trial);
+  };
+  return what_if_runs(
+      source, runner.threads(),
+      [&runner] {
+        if (runner.out_of_time()) throw OutOfTime();
+      },
+      [&runner] { runner.ran_one(); });
+}
+
+/// Keys that say how much there is, not how it works: one instance alone does not depend on them.
+bool says_how_many(std::string_view key) {
+  return key == "fleet.replicas" || is_load_key(key);
+}
+
 class Consequences {
  public:
   Consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
-               const std::optional<Prices>& prices, TrialRunner& runner)
+               const std::optional<Prices>& prices, TrialRunner& runner, const JsonSource* source)
       : plan_(plan),
         space_(space),
         choice_(*space.variants.front().scenario.plan),
         trials_(trials),
         prices_(prices ? &*prices : nullptr),
         runner_(runner),
+        source_(source),
         replicates_(replicates_of(plan, trials)) {
-    run_ = runs_of(space.cells[static_cast<std::size_t>(std::max(0, plan.recommended))].scenario);
+    run_ = runs_on(runner,
+                   space.cells[static_cast<std::size_t>(std::max(0, plan.recommended))].scenario);
   }
 
   void add(Replication replication) {
@@ -76,34 +116,14 @@ class Consequences {
     if (factors > 0) add_sensitivity(factors);
     if (plan_.recommended < 0) add_counterfactuals();
     if (events_ > 0) add_stress();
+    if (plan_.recommended < 0) {
+      add_remedies();
+    } else if (choice_.stress) {
+      add_margin();
+    }
   }
 
  private:
-  /// On replicates of the workload of `scenario`.
-  WhatIfBatch runs_of(const Scenario& scenario) {
-    TrialRunner& runner = runner_;
-    WhatIfSource source;
-    source.replicate = [&runner, &scenario](std::uint32_t r) -> const Workload& {
-      return runner.replicate(scenario, r);
-    };
-    source.seed = scenario.seed;
-    source.seed_of = [&runner, &scenario](std::uint32_t r) {
-      return r == kWorkloadItself ? scenario.seed : runner.replicates(scenario).seed(r);
-    };
-    source.recall = [&runner](const WhatIf& run) {
-      return runner.recall(*run.base, run.replicate, run.change, run.verdict_only);
-    };
-    source.keep = [&runner](const WhatIf& run, const Trial& trial) {
-      runner.keep(*run.base, run.replicate, run.change, trial);
-    };
-    return what_if_runs(
-        source, runner.threads(),
-        [&runner] {
-          if (runner.out_of_time()) throw OutOfTime();
-        },
-        [&runner] { runner.ran_one(); });
-  }
-
   /// Without a budget.
   std::uint64_t demand_runs() const {
     return choice_.demand.size() * space_.cells.size() * replicates_.size();
@@ -176,6 +196,122 @@ class Consequences {
     }
   }
 
+  /// Runs of the plan's cells with keys changed.
+  Configurations configurations(int cell) {
+    const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
+    return {*source_, space_, runs_on(runner_, s), choice_.replications == 1};
+  }
+
+  /// What remedies are confirmed on.
+  std::vector<std::uint32_t> confirming() const {
+    if (choice_.replications == 1) return {};
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t r = 0; r < kMostReplicates; ++r) out.push_back(r);
+    return out;
+  }
+
+  RemedyQuestion remedy_question(Configurations& trials, int cell) const {
+    const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
+    return {plan_, space_, trials, runner_.workload(s), confirming(), left().value_or(0)};
+  }
+
+  /// The cell as the scenario has it, at the size of `cell`: the fewest GPUs where these were
+  /// searched.
+  int plainest(int cell) const {
+    int out = cell;
+    const PlanPoint& here = plan_.points[static_cast<std::size_t>(cell)];
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      if (plan_.points[i].capacity != here.capacity) continue;
+      const Scenario& s = space_.cells[i].scenario;
+      if (total_gpus(s) < total_gpus(space_.cells[static_cast<std::size_t>(out)].scenario)) {
+        out = static_cast<int>(i);
+      }
+    }
+    return out;
+  }
+
+  void add_remedies() {
+    const bool idle = std::any_of(plan_.answer.idle.begin(), plan_.answer.idle.end(),
+                                  [](const IdleAxis& axis) { return axis.decides; });
+    if (source_ == nullptr || plan_.undecided || idle) return;
+    if (!allowed("What would meet the SLO is", kLeastRemedyRuns)) return;
+    runner_.begin("what would meet the SLO");
+    const int cell = plainest(judged_point(plan_));
+    const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
+    Configurations trials = configurations(cell);
+    try {
+      const double span_s = offered_span_s(s.workload, runner_.workload(s));
+      const bool floor_met = !plan_.floor || plan_.floor->met;
+      if (floor_met && span_s > 0) {
+        const double rate = static_cast<double>(runner_.workload(s).size()) / span_s;
+        plan_.ceiling = find_ceiling(trials, s, cell, rate);
+      }
+      Remedies found = find_remedies(remedy_question(trials, cell), cell);
+      plan_.answer.remedy = std::move(found.remedy);
+      plan_.answer.alone = std::move(found.alone);
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back(
+          "What would meet the SLO was not searched to the end: the time budget ended");
+    }
+  }
+
+  /// The next larger size of the recommended cell's line that has a bound; -1: none.
+  int next_size() const {
+    int out = -1;
+    const PlanPoint& here = plan_.points[static_cast<std::size_t>(plan_.recommended)];
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      const PlanPoint& there = plan_.points[i];
+      if (there.values != here.values || there.unbounded || there.cold_limited ||
+          there.capacity_bytes <= here.capacity_bytes || there.verdict == CellVerdict::kMissed) {
+        continue;
+      }
+      if (out < 0 ||
+          there.capacity_bytes < plan_.points[static_cast<std::size_t>(out)].capacity_bytes) {
+        out = static_cast<int>(i);
+      }
+    }
+    return out;
+  }
+
+  void add_margin() {
+    const auto stress_of = [&](int cell) -> std::optional<PlanStress> {
+      if (left().value_or(kStressRuns) < kStressRuns) return std::nullopt;
+      const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
+      return find_stress({cells_of(plan_, space_), cell, runs_on(runner_, s), runner_.workload(s),
+                          choice_.growth_per_month, 0});
+    };
+    try {
+      runner_.begin("the next size");
+      plan_.margin = find_margin(plan_, next_size(), stress_of);
+      find_free_savings();
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back("What the next size survives is left out: the time budget ended");
+      plan_.margin = find_margin(plan_, -1, stress_of);
+    }
+  }
+
+  void find_free_savings() {
+    const int below = first_missed_below();
+    if (source_ == nullptr || below < 0 || left().value_or(kLeastRemedyRuns) < kLeastRemedyRuns) {
+      return;
+    }
+    runner_.begin("free settings");
+    Configurations trials = configurations(below);
+    plan_.answer.cheaper = find_cheaper(remedy_question(trials, below), below);
+  }
+
+  /// The largest size below the recommended one that misses the SLO.
+  int first_missed_below() const {
+    int out = -1;
+    const PlanPoint& here = plan_.points[static_cast<std::size_t>(plan_.recommended)];
+    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+      const PlanPoint& there = plan_.points[i];
+      if (there.values != here.values || there.capacity_bytes >= here.capacity_bytes) continue;
+      if (!there.looks_met() && !there.cold_limited && !here.unbounded) out = static_cast<int>(i);
+    }
+    return out;
+  }
+
   void add_stress() {
     const int at = judged_point(plan_);
     // A plan that a budget ended has said so, and of a cell that cannot be judged nothing is known.
@@ -187,8 +323,8 @@ class Consequences {
     const Scenario& scenario = space_.cells[static_cast<std::size_t>(at)].scenario;
     try {
       plan_.stress =
-          find_stress({cells_of(plan_, space_), at, runs_of(scenario), runner_.workload(scenario),
-                       choice_.growth_per_month, left().value_or(0)});
+          find_stress({cells_of(plan_, space_), at, runs_on(runner_, scenario),
+                       runner_.workload(scenario), choice_.growth_per_month, left().value_or(0)});
     } catch (const OutOfTime&) {
       plan_.notes.emplace_back(
           "What may happen to the service is left out: the time budget ended amid its runs");
@@ -201,6 +337,7 @@ class Consequences {
   const CellTrials& trials_;
   const Prices* prices_;
   TrialRunner& runner_;
+  const JsonSource* source_;
   std::vector<std::uint32_t> replicates_;
   std::uint64_t events_ = 0;  ///< runs that come last, for the progress
   WhatIfBatch run_;
@@ -243,8 +380,39 @@ std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs) {
 
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
                       const std::optional<Prices>& prices, Replication replication,
-                      TrialRunner& runner) {
-  Consequences(plan, space, trials, prices, runner).add(replication);
+                      TrialRunner& runner, const JsonSource* source) {
+  Consequences(plan, space, trials, prices, runner, source).add(replication);
+}
+
+void find_plan_floor(PlanResult& plan, const SearchSpace& space, TrialRunner& runner,
+                     const JsonSource* source) {
+  const PlanChoice& choice = *space.variants.front().scenario.plan;
+  const std::uint64_t left = choice.max_runs == 0
+                                 ? kLeastRemedyRuns
+                                 : choice.max_runs - std::min(choice.max_runs, runner.done());
+  if (source == nullptr || left < kLeastRemedyRuns || runner.out_of_time()) return;
+  // A run under load that meets the SLO is proof enough.
+  if (std::any_of(plan.points.begin(), plan.points.end(),
+                  [](const PlanPoint& p) { return p.looks_met() && !p.cold_limited; })) {
+    return;
+  }
+  runner.begin("one request at a time");
+  std::set<std::vector<std::pair<std::string, std::string>>> seen;
+  try {
+    for (const auto& line : space.lines) {
+      const int cell = static_cast<int>(line.front());
+      auto values = plan.points[line.front()].values;
+      std::erase_if(values, [](const auto& v) { return says_how_many(v.first); });
+      if (seen.size() == kMostFloors || !seen.insert(values).second) continue;
+      const Scenario& s = space.cells[line.front()].scenario;
+      Configurations trials(*source, space, runs_on(runner, s), choice.replications == 1);
+      std::optional<PlanFloor> found = find_floor(trials, s, cell);
+      if (found && (!plan.floor || found->met)) plan.floor = std::move(found);
+      if (plan.floor && plan.floor->met) return;
+    }
+  } catch (const OutOfTime&) {
+    plan.notes.emplace_back("The floor was not found: the time budget ended amid its runs");
+  }
 }
 
 }  // namespace spillway

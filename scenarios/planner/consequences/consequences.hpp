@@ -25,11 +25,17 @@ std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
 /// allowed, of which it seldom takes all.
 std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs);
 
-/// Fills cost, regret, sensitivity, counterfactuals and stress of `plan`, whose cells are judged.
-/// Keeps to plan.max_runs and to the runner's time, and notes what was left out for want of either.
-/// `replication` is how the trials' replicates are related.
+/// Fills cost, regret, sensitivity, counterfactuals, stress, margin, ceiling and what would change
+/// the answer of `plan`, whose cells are judged. Keeps to plan.max_runs and to the runner's time,
+/// and notes what was left out for want of either. `replication` is how the trials' replicates are
+/// related; `source` is what the cells were read from, null: nothing is changed by key.
 void add_consequences(PlanResult& plan, const SearchSpace& space, const CellTrials& trials,
                       const std::optional<Prices>& prices, Replication replication,
-                      TrialRunner& runner);
+                      TrialRunner& runner, const JsonSource* source);
+
+/// The floor of the cells of `plan`, which have their runs of the workload itself: of the settings
+/// with the lowest. None where `source` is null, or no runs or time are left for it.
+void find_plan_floor(PlanResult& plan, const SearchSpace& space, TrialRunner& runner,
+                     const JsonSource* source);
 
 }  // namespace spillway

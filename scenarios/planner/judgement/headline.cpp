@@ -1,11 +1,15 @@
-// The first sentence of a plan: what was asked for, what is recommended, and what the next better
-// cell says.
+// The first line of a plan, which can be pasted into a ticket as it is: the answer, the figures
+// that it rests on, what to do.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
+#include "reports/plan/limits.hpp"
+#include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
@@ -21,6 +25,10 @@ const CellCost* cost_of(const PlanResult& plan, int cell) {
   return nullptr;
 }
 
+constexpr std::size_t kMostNamed = 3;  // changes that lower a floor
+constexpr double kLower = 0.98;        // times the floor: less is noise
+constexpr double kFarBelow = 20;       // times: no limit that anybody means is so far below a floor
+
 /// How well a cell stands, for the best of those that the objective likes equally.
 int rank_of(const PlanPoint& point) {
   return point.feasible ? 3 : point.cold_limited ? 2 : point.verdict == CellVerdict::kLooksMet;
@@ -31,9 +39,10 @@ class Headline {
   Headline(const PlanResult& plan, const PlanFacts& facts) : plan_(plan), facts_(facts) {}
 
   std::string text() const {
-    if (plan_.recommended < 0) return infeasible();
-    return fmt::format("{}: {} ({} headroom)", choice(), tightest(chosen()).text(),
-                       format_percent(plan_.headroom));
+    if (plan_.recommended >= 0) return met();
+    std::string out = cause();
+    const std::string help = remedy();
+    return help.empty() ? out : out + " " + help;
   }
 
  private:
@@ -58,18 +67,13 @@ class Headline {
     return smallest();
   }
 
-  /// Which size, and what the size below it says.
   std::string smallest() const {
     const std::string values = variant(plan_.recommended).name;
     const std::string with = values.empty() ? "" : " with " + values;
-    if (chosen().run.tiers.size() < 2) return fmt::format("No {} is needed{}", plan_.tier, with);
-    if (facts_.place() == 0) {
-      return fmt::format("The smallest {} tried, {}{}, meets the SLO (try less)", plan_.tier,
-                         chosen().capacity, with);
-    }
-    const int below = facts_.line()[facts_.place() - 1];
-    return fmt::format("The smallest {} tried that meets the SLO is {}{} ({} {})", plan_.tier,
-                       chosen().capacity, with, facts_.point(below).capacity, said(below));
+    if (chosen().run.tiers.size() < 2) return fmt::format("No {} is needed{}", tier(), with);
+    const bool none_smaller = facts_.place() == 0 && facts_.line().size() > 1;
+    return fmt::format("Use {} of {}{}{}", spaced(plan_.recommended_size), tier(), with,
+                       none_smaller ? ", the smallest size tried" : "");
   }
 
   std::string most_load() const {
@@ -77,40 +81,31 @@ class Headline {
     const std::string others =
         values_label(variant(plan_.recommended), short_keys(keys_of(plan_.recommended)), is_other);
     const int next = next_better(true);
-    return fmt::format(
-        "The most load that meets the SLO {}{} is {}{} ({})", at_size(),
-        others.empty() ? "" : " with " + others, load(plan_.recommended), rate(),
-        next < 0 ? "the most tried: try more" : fmt::format("{}: {}", load(next), said(next)));
+    return fmt::format("The most load that meets the SLO {}{} is {}{} ({})", at_size(),
+                       others.empty() ? "" : " with " + others, load(plan_.recommended), rate(),
+                       next < 0 ? "the most tried" : fmt::format("{} {}", load(next), said(next)));
   }
 
   std::string fewest_gpus() const {
     const std::uint32_t gpus = total_gpus(facts_.scenario(plan_.recommended));
     const int next = next_better(true);
-    std::string out =
-        fmt::format("{} ({}) {} the SLO {}", count(gpus),
-                    values_label(variant(plan_.recommended), keys_of(plan_.recommended)),
-                    gpus == 1 ? "meets" : "meet", at_size());
-    if (next < 0) return out + (gpus == 1 ? "" : " (the fewest tried)");
-    return out + fmt::format(" ({}, {}: {})", count(total_gpus(facts_.scenario(next))),
-                             variant(next).name, said(next));
+    std::string out = fmt::format(
+        "Use {} ({}) {}", count(gpus),
+        values_label(variant(plan_.recommended), keys_of(plan_.recommended)), at_size());
+    if (next < 0) return out + (gpus == 1 ? "" : ", the fewest tried");
+    return out + fmt::format("; {} {}", count(total_gpus(facts_.scenario(next))), said(next));
   }
 
   std::string cheapest(const CellCost& cost) const {
-    const int next = next_better(false);
-    const auto price = [&](const CellCost& c) {
-      return fmt::format("{} {} a month", plan_.cost->currency, format_real(c.per_month));
-    };
-    return fmt::format("The cheapest configuration that meets the SLO is {}, {}{}",
-                       facts_.label(plan_.recommended), price(cost),
-                       next < 0 ? std::string()
-                                : fmt::format(" ({}, {}: {})", facts_.label(next),
-                                              price(*cost_of(plan_, next)), said(next)));
+    return fmt::format("Use {}, the cheapest that meets the SLO: {} {} a month",
+                       facts_.label(plan_.recommended), plan_.cost->currency,
+                       format_real(cost.per_month));
   }
 
   std::string best_value(const CellCost& cost) const {
     return fmt::format(
-        "The configuration that meets the SLO and serves most requests for its price is {}, {} "
-        "requests within the SLO per {}",
+        "Use {}: of all that meet the SLO it serves most requests for its price, {} within the SLO "
+        "per {}",
         facts_.label(plan_.recommended), format_real(cost.goodput_per_cost), plan_.cost->currency);
   }
 
@@ -184,20 +179,202 @@ class Headline {
                        format_real(static_cast<double>(chosen().run.requests) / span_s));
   }
 
-  std::string infeasible() const {
+  // ---- the SLO is met
+
+  std::string met() const {
+    if (plan_.answer.cause == AnswerCause::kNoIdentity) {
+      return fmt::format("{} Without hits {} meets the SLO: {}.", no_identity(),
+                         spaced(facts_.label(plan_.recommended)), targets_words(chosen()));
+    }
+    std::string out = choice() + ". It meets the SLO: " + targets_words(chosen()) + ".";
+    if (const std::string axis = idle_axis(); !axis.empty()) return out + " " + axis;
+    const std::string margin = margin_words(plan_);
+    return margin.empty() ? out : out + " " + margin;
+  }
+
+  /// A searched key that changes nothing, where the answer does not hang on it.
+  std::string idle_axis() const {
+    for (const IdleAxis& axis : plan_.answer.idle) {
+      if (axis.decides || axis.values.size() < axis_size(axis.key)) continue;
+      return fmt::format("{} does not act: {} give the same runs.", axis.key,
+                         and_list(axis.values));
+    }
+    return {};
+  }
+
+  std::size_t axis_size(const std::string& key) const {
+    const auto& search = facts_.space().variants.front().scenario.plan->search;
+    for (const SearchAxis& axis : search) {
+      if (axis.key == key) return axis.values.size();
+    }
+    return 0;
+  }
+
+  // ---- it is not
+
+  std::string cause() const {
+    switch (plan_.answer.cause) {
+      case AnswerCause::kNotAdmitted:
+        return not_admitted();
+      case AnswerCause::kNoIdentity:
+        return fmt::format("{} Without hits the SLO is missed: {}.", no_identity(),
+                           miss_words(facts_.point(facts_.judged())));
+      case AnswerCause::kNotBinding:
+        return not_binding();
+      case AnswerCause::kFloor:
+        return floor();
+      case AnswerCause::kOverload:
+        return overload();
+      case AnswerCause::kSetting:
+        return fmt::format("No {} meets the SLO as configured: {}", what(), nearest());
+      default:
+        return fmt::format("No {} meets the SLO: {}{}", what(), nearest(), limiting());
+    }
+  }
+
+  const char* what() const {
+    return asks(Objective::kMostLoad)           ? "load tried"
+           : asks(Objective::kLeastGpus)        ? "number of GPUs tried"
+           : facts_.space().variants.size() > 1 ? "configuration tried"
+                                                : "size";
+  }
+
+  /// What the nearest cell misses.
+  std::string nearest() const {
     const PlanPoint& near = facts_.point(facts_.judged());
-    const char* what = asks(Objective::kMostLoad)           ? "load tried"
-                       : asks(Objective::kLeastGpus)        ? "number of GPUs tried"
-                       : facts_.space().variants.size() > 1 ? "configuration tried"
-                                                            : "size";
-    std::string out = fmt::format("No {} meets the SLO. {} comes nearest: {}", what,
-                                  facts_.label(facts_.judged()), tightest(near).text());
+    std::string out = fmt::format("{} comes nearest with {}", spaced(facts_.label(facts_.judged())),
+                                  miss_words(near));
     if (near.run.completed < near.run.requests) {
       out += fmt::format(", and {} of {} requests do not complete",
-                         near.run.requests - near.run.completed, near.run.requests);
+                         format_count(near.run.requests - near.run.completed),
+                         format_count(near.run.requests));
     }
-    return out + fmt::format(". First to break: {}", plan_.binding);
+    return out + ".";
   }
+
+  std::string limiting() const {
+    switch (plan_.answer.cause) {
+      case AnswerCause::kLink:
+        return " Limiting resource: the link between HBM and " + tier() + ".";
+      case AnswerCause::kTierAddsNothing:
+        return fmt::format(" The {} tier adds nothing: caches serve {} of prompt tokens with it.",
+                           tier(), format_percent(cached_share(facts_.run(facts_.judged()))));
+      case AnswerCause::kCapacity:
+        return " Limiting resource: the size of " + tier() + ".";
+      case AnswerCause::kHbm:
+        return " Limiting resource: blocks in HBM.";
+      case AnswerCause::kPolicy:
+        return " Limiting resource: the eviction policy.";
+      case AnswerCause::kAdmission:
+        return " Limiting resource: admission.";
+      default:
+        return " Limiting resource: compute.";
+    }
+  }
+
+  std::string not_admitted() const {
+    const PlanAnswer& a = plan_.answer;
+    const PlanPoint& near = facts_.point(facts_.judged());
+    std::string allowed;
+    for (const TargetEstimate& t : near.targets) {
+      if (!t.share || t.at_least || !t.tenant.empty() || a.not_admitted_share <= t.limit) continue;
+      const std::vector<std::string> shares = format_percents({a.not_admitted_share, t.limit});
+      allowed = fmt::format("; {} allows {} to miss", metric_words(t.name), shares[1]);
+      break;
+    }
+    return fmt::format(
+        "{} of requests are longer than engine.max_model_len ({} tokens) and fail at every size{}.",
+        format_percent(a.not_admitted_share),
+        format_count(facts_.scenario(facts_.judged()).engine.max_model_len), allowed);
+  }
+
+  static std::string no_identity() {
+    return "This trace cannot size a cache: it names no blocks, so prefix hits cannot be "
+           "simulated; record hash_ids.";
+  }
+
+  std::string not_binding() const {
+    for (const IdleAxis& axis : plan_.answer.idle) {
+      if (!axis.decides) continue;
+      const std::string same = axis.values.size() < 2
+                                   ? std::string("no request ever waited for it")
+                                   : fmt::format("{} give the same run", and_list(axis.values));
+      const std::string reached =
+          axis.key == "workload.concurrency"
+              ? fmt::format("{} never reached {}", axis.key, axis.values.back())
+              : fmt::format("{} does not act", axis.key);
+      return fmt::format(
+          "No answer: {} ({}). Search workload.speed for the most load, or set "
+          "workload.arrival=closed-loop.",
+          reached, same);
+    }
+    return {};
+  }
+
+  std::string floor() const {
+    const Scenario& s = facts_.scenario(facts_.judged());
+    const std::string where =
+        s.gpu == nullptr ? std::string("with these step times") : fmt::format("on {}", s.gpu->name);
+    std::vector<std::string> out;
+    for (const TriedTarget& t : plan_.floor->targets) {
+      if (t.met) continue;
+      out.push_back(fmt::format("{} is {} at best, the SLO asks {}",
+                                target_label(metric_words(t.name), t.tenant),
+                                figure_words(t.name, t.value), figure_words(t.name, t.limit)));
+    }
+    return fmt::format("Out of reach {}: {} (one request at a time, tiers without bound).{}", where,
+                       fmt::join(out, "; "), seconds_meant() + lowered());
+  }
+
+  /// A limit that is far below what one step takes was meant in seconds.
+  std::string seconds_meant() const {
+    for (const TriedTarget& t : plan_.floor->targets) {
+      const bool plausible = t.name.ends_with("_ms") && t.limit * 1000 >= t.value;
+      if (t.met || !plausible || t.limit * kFarBelow > t.value) continue;
+      return fmt::format(" Limits are in ms: {:g} s is {:g}.", t.limit, t.limit * 1000);
+    }
+    return {};
+  }
+
+  /// What was tried against the floor and brings it lower.
+  std::string lowered() const {
+    std::vector<std::string> out;
+    for (const TriedChange& tried : plan_.floor->lowered) {
+      if (!tried.refused.empty() || out.size() == kMostNamed) continue;
+      for (std::size_t t = 0; t < tried.targets.size(); ++t) {
+        const TriedTarget& now = plan_.floor->targets[t];
+        if (now.met || tried.targets[t].value > kLower * now.value) continue;
+        const std::string change = tried.changes.empty() ? std::string("half the context")
+                                                         : change_name(tried.changes.front());
+        out.push_back(fmt::format("{} lowers it to {}", change,
+                                  figure_words(now.name, tried.targets[t].value)));
+        break;
+      }
+    }
+    if (out.empty()) return " Nothing that was tried lowers it.";
+    return fmt::format(" {}.", capitalised(fmt::format("{}", fmt::join(out, "; "))));
+  }
+
+  std::string overload() const {
+    const PlanAnswer& a = plan_.answer;
+    std::string out = fmt::format("Overloaded at every size: {} arrive, {} leave.",
+                                  rate_words(a.arrive_per_s), rate_words(a.leave_per_s));
+    if (plan_.ceiling && plan_.ceiling->load > 0 && plan_.ceiling->load < 1) {
+      out += fmt::format(" Above {} no size of {} helps.",
+                         rate_words(plan_.ceiling->requests_per_s), tier());
+    }
+    return out;
+  }
+
+  /// The cheapest change that meets the SLO.
+  std::string remedy() const {
+    const std::optional<TriedChange>& r = plan_.answer.remedy;
+    if (!r || r->targets.empty()) return {};
+    return fmt::format("Cheapest change that meets it: {} ({}; {}).", change_words(*r),
+                       targets_words(*r), runs_words(*r));
+  }
+
+  std::string tier() const { return kind_of_tier(plan_); }
 
   const PlanResult& plan_;
   const PlanFacts& facts_;

@@ -57,6 +57,7 @@ void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload,
   apply_decision_table(plan, facts);
   compare_rules_of_thumb(plan, facts);
   find_headroom(plan, facts);
+  find_answer(plan, facts);
   write_headline(plan, facts);
   name_flags(plan, facts);
   compare_cells(plan, facts.judged(), trials, replication);

@@ -22,7 +22,9 @@ void apply_decision_table(PlanResult& plan, const PlanFacts& facts);
 void compare_rules_of_thumb(PlanResult& plan, const PlanFacts& facts);
 /// How far the recommendation is from failing, part by part.
 void find_headroom(PlanResult& plan, const PlanFacts& facts);
-/// The verdict: what is recommended, in the words of the objective.
+/// What decides the answer, in codes.
+void find_answer(PlanResult& plan, const PlanFacts& facts);
+/// The first line: the answer, what it rests on, and what to do.
 void write_headline(PlanResult& plan, const PlanFacts& facts);
 
 /// What the objective wants of each cell beyond its size, as preference_of() takes it.

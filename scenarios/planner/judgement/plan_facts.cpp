@@ -138,6 +138,11 @@ int judged_point(const PlanResult& plan) {
   return static_cast<int>(best);
 }
 
+bool is_overloaded(const RunResult& run, double arrivals_s) {
+  const double wait_ms = run.queue_time.median_ms + run.client_queue_time.median_ms;
+  return arrivals_s > 0 && wait_ms / 1e3 > arrivals_s / 10;
+}
+
 PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload,
                      const CellTrials& trials, Replication replication)
     : plan_(plan), space_(space), workload_(workload), trials_(trials), replication_(replication) {
@@ -203,12 +208,8 @@ Compared PlanFacts::compared(int first, int second) const {
   return out;
 }
 
-/// Half of the requests wait longer than a tenth of the time over which they all fall due, in the
-/// server's queue or in the clients'.
 bool PlanFacts::overloaded(int index) const {
-  const RunResult& r = run(index);
-  const double wait_ms = r.queue_time.median_ms + r.client_queue_time.median_ms;
-  return demand_.arrivals_s > 0 && wait_ms / 1e3 > demand_.arrivals_s / 10;
+  return is_overloaded(run(index), demand_.arrivals_s);
 }
 
 }  // namespace spillway

@@ -46,6 +46,10 @@ double own_margin(const PlanResult& plan, const PlanPoint& point);
 /// nearest by its own margin; cells that cannot be judged come last.
 int judged_point(const PlanResult& plan);
 
+/// Requests that fall due over `arrivals_s` wait ever longer: half of them, in the server's queue
+/// or in the clients', for more than a tenth of that time.
+bool is_overloaded(const RunResult& run, double arrivals_s);
+
 /// Two cells on workloads that both ran: what the one does on many replicates and the other on few
 /// tells them apart by the replicates.
 struct Compared {

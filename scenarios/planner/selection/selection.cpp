@@ -65,7 +65,7 @@ class Selector {
   /// Answers `requests` unless they are more than the budget has left.
   bool make(const std::vector<RunRequest>& requests) {
     if (problem_.max_runs > 0 && out_.runs + requests.size() > problem_.max_runs) {
-      out_of_runs_ = true;
+      out_of_runs_ = out_.out_of_runs = true;
       lacking_ = out_.runs + requests.size();
       return false;
     }

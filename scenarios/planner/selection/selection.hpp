@@ -99,6 +99,7 @@ struct Selection {
   std::string stop_reason;
   std::string would_decide;  ///< of an undecided one
   bool out_of_time = false;  ///< a batch was not answered whole
+  bool out_of_runs = false;  ///< max_runs ended it
   bool cut_short = false;    ///< a budget ended before preferred cells were verified
   int nearest = -1;          ///< recommended, else the least far from it on the screening
   int provisional = -1;      ///< what an undecided one would say on what is known, unbacked

@@ -1,0 +1,323 @@
+#include "reports/plan/answer_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Parts of a metric's name that are abbreviations of the field.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAbbreviations = {
+    {{"ttft", "TTFT"},
+     {"tpot", "TPOT"},
+     {"itl", "ITL"},
+     {"e2el", "end-to-end latency"},
+     {"ms", ""}}};
+
+/// "786 ms", "4.2 ms", "2.0 s", "1,234 s": as people say them.
+std::string duration_words(double ms) {
+  if (ms < 9.95) return fmt::format("{:.1f} ms", ms);
+  if (ms < 999.5) return fmt::format("{:.0f} ms", ms);
+  if (ms < 9950) return fmt::format("{:.1f} s", ms / 1000);
+  return format_count(static_cast<std::uint64_t>(std::llround(ms / 1000))) + " s";
+}
+
+/// Keys whose flag of vLLM is not the key's own name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFlagNames = {
+    {{"model.kv_dtype", "--kv-cache-dtype"},
+     {"engine.tensor_parallel_size", "--tensor-parallel-size"},
+     {"engine.enable_prefix_caching", "--enable-prefix-caching"}}};
+
+constexpr std::size_t kMostEvents = 2;  // in a line
+constexpr double kFarOff = 2;           // times what it is: no margin that anybody asks for
+
+std::string join_changes(const std::vector<std::string>& parts) {
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return out;
+}
+
+bool is_flag(std::string_view key) {
+  return key.starts_with("engine.") && key != "engine.preset";
+}
+
+std::string flag_of(const KeyChange& change) {
+  for (const auto& [key, flag] : kFlagNames) {
+    if (key != change.key) continue;
+    return change.to == "true" ? std::string(flag) : fmt::format("{} {}", flag, change.to);
+  }
+  std::string name = change.key.substr(change.key.find('.') + 1);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return fmt::format("--{} {}", name, change.to);
+}
+
+/// What to do about one key.
+std::string deed_of(const KeyChange& change) {
+  if (change.key == "fleet.replicas") {
+    return fmt::format("use {} replica{}", change.to, change.to == "1" ? "" : "s");
+  }
+  if (change.key == "gpu") return fmt::format("use {}", change.to);
+  if (change.key == "tiers.0.capacity") {
+    return change.to == "inf" ? std::string("lift the tier's bound")
+                              : fmt::format("use {} of it", change.to);
+  }
+  if (change.key == "engine.preset") return fmt::format("run {}", change.to);
+  if (change.key == "tiers.0.eviction") return fmt::format("evict by {}", change.to);
+  if (change.key.starts_with("workload.")) return fmt::format("set {}={}", change.key, change.to);
+  return "set " + flag_of(change);
+}
+
+std::string percent_words(double times) {
+  const double percent = std::fabs(times - 1) * 100;
+  return percent < 9.95 && percent != std::round(percent) ? fmt::format("{:.1f}%", percent)
+                                                          : fmt::format("{:.0f}%", percent);
+}
+
+std::string survived_words(const std::vector<std::string>& events) {
+  std::vector<std::string> shown;
+  for (const std::string& event : events) {
+    if (shown.size() == kMostEvents) break;
+    const bool one = event.starts_with("peak") || event.starts_with("cold");
+    shown.push_back((one ? "a " : "") + event);
+  }
+  return join_changes(shown);
+}
+
+}  // namespace
+
+std::string event_words(const BreakingEvent& event) {
+  const std::string once = event.replicates == 0 ? " (one run)" : "";
+  if (event.kind == "peak") return fmt::format("at a {}{}", event.name, once);
+  if (event.kind == "forecast") return fmt::format("{} of growth{}", event.name, once);
+  if (event.kind == "cold-restart") return fmt::format("on a cold restart{}", once);
+  if (event.kind == "lost-host") return "when one host is lost" + once;
+  if (event.kind == "storage" || event.kind == "link") {
+    return fmt::format("with {}{}", event.name, once);
+  }
+  return fmt::format("if {}{}", event.name, once);
+}
+
+std::string metric_words(std::string_view metric) {
+  std::vector<std::string> out;
+  while (!metric.empty()) {
+    const std::size_t end = metric.find('_');
+    std::string_view part = metric.substr(0, end);
+    for (const auto& [name, words] : kAbbreviations) {
+      if (part == name) part = words;
+    }
+    if (!part.empty()) out.emplace_back(part);
+    metric = end == std::string_view::npos ? std::string_view() : metric.substr(end + 1);
+  }
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+std::string figure_words(std::string_view metric, double value) {
+  if (metric.ends_with("_ms")) return duration_words(value);
+  if (metric.ends_with("_share")) return format_percent(value);
+  if (metric.ends_with("token_throughput") || metric == "output_throughput") {
+    return format_real(value) + " tokens/s";
+  }
+  if (metric == "goodput" || metric == "request_throughput") {
+    return format_real(value) + " requests/s";
+  }
+  return format_real(value);
+}
+
+std::string against_limit(const FigureWords& f) {
+  std::string value = figure_words(f.metric, f.value);
+  std::string limit = figure_words(f.metric, f.limit);
+  if (value == limit && f.value != f.limit) {
+    // As many digits as tell them apart.
+    const std::string unit = value.substr(value.find_last_of(" %"));
+    const double scale = unit == " s" ? 1e-3 : unit == "%" ? 100 : 1;
+    for (int digits = 4; digits < 16 && value == limit; ++digits) {
+      value = fmt::format("{:.{}g}{}", f.value * scale, digits, unit);
+      limit = fmt::format("{:.{}g}{}", f.limit * scale, digits, unit);
+    }
+  }
+  return fmt::format("{}{} {} ({} {})", metric_words(f.metric),
+                     f.tenant.empty() ? "" : fmt::format(" of {}", f.tenant), value,
+                     f.at_least ? "at least" : "limit", limit);
+}
+
+namespace {
+
+/// By its figure, or, where that says otherwise than the share of requests that decides, by that.
+std::string target_words(const TargetEstimate& t) {
+  const bool within = t.at_least ? t.value >= t.target : t.value <= t.target;
+  if (!t.share || within == t.met) {
+    return against_limit({t.name, t.tenant, t.value, t.target, t.at_least});
+  }
+  const std::vector<std::string> shares = format_percents({t.x, t.limit});
+  return fmt::format("{} of requests exceed the {} limit of {} ({} allowed)", shares[0],
+                     target_label(metric_words(t.name), t.tenant), figure_words(t.name, t.target),
+                     shares[1]);
+}
+
+/// How many times its limit the deciding figure is.
+double excess(const TargetEstimate& t) {
+  if (t.limit == 0) return t.x > 0 ? 1e300 : 0;
+  if (t.at_least) return t.x == 0 ? 1e300 : t.limit / t.x;
+  return t.x / t.limit;
+}
+
+}  // namespace
+
+std::string targets_words(const PlanPoint& point) {
+  std::vector<std::string> out;
+  for (const TargetEstimate& t : point.targets) out.push_back(target_words(t));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+std::string miss_words(const PlanPoint& point) {
+  const TargetEstimate* worst = nullptr;
+  for (const TargetEstimate& t : point.targets) {
+    const bool misses = worst != nullptr && !worst->met;
+    if (worst == nullptr || (misses == !t.met && excess(t) > excess(*worst)) ||
+        (!misses && !t.met)) {
+      worst = &t;
+    }
+  }
+  if (worst == nullptr) return "nothing is known of it";
+  if (worst->met && worst->bound) {
+    const std::vector<std::string> shares = format_percents({*worst->bound, worst->limit});
+    if (worst->share) {
+      return fmt::format("up to {} of requests may exceed the {} limit ({} allowed)", shares[0],
+                         target_label(metric_words(worst->name), worst->tenant), shares[1]);
+    }
+  }
+  return target_words(*worst);
+}
+
+std::string margin_words(const PlanResult& plan) {
+  if (!plan.margin) return {};
+  const PlanMargin& m = *plan.margin;
+  std::vector<std::string> events;
+  for (const BreakingEvent& event : m.broken) {
+    const bool far = event.factor && (*event.factor > kFarOff || *event.factor < 1 / kFarOff);
+    if (far || events.size() == kMostEvents) continue;
+    events.push_back(event_words(event));
+  }
+  if (m.broken.empty()) return "Margin: it holds in every event that was tried.";
+  if (events.empty()) events.push_back("only " + event_words(m.broken.front()));
+  std::string out = fmt::format("Margin: fails {}", fmt::join(events, ", or "));
+  if (m.next) out += "; " + next_size_words(m);
+  return out + ".";
+}
+
+std::string next_size_words(const PlanMargin& m) {
+  if (!m.next) return {};
+  std::string out =
+      fmt::format("{} survives {}", spaced(m.next->capacity), survived_words(m.next->survives));
+  if (m.next->more_per_month) {
+    out += fmt::format(" for {} {} more a month", m.currency, format_real(*m.next->more_per_month));
+  }
+  return out;
+}
+
+std::string runs_words(const TriedChange& tried) {
+  if (tried.replicates == 0) return "one run";
+  return fmt::format("{} replicate{}", tried.replicates, tried.replicates == 1 ? "" : "s");
+}
+
+Table tried_table(const PlanResult& plan) {
+  Table table;
+  table.title = "Changes that were tried";
+  table.header = {"change", "cost", "figures", "SLO", "runs"};
+  const auto add = [&](const TriedChange& tried, const char* how) {
+    const bool shorter = tried.kind == ChangeKind::kShorter;
+    std::vector<std::string> names;
+    for (const KeyChange& change : tried.changes) names.push_back(change_name(change));
+    table.rows.push_back(
+        {(shorter ? std::string("half the context") : join_changes(names)) + how,
+         shorter        ? "-"
+         : tried.free() ? "none"
+                        : std::string(name_of(tried.kind)),
+         tried.refused.empty() ? targets_words(tried) : "refused: " + tried.refused,
+         !tried.refused.empty() ? "-"
+         : tried.met            ? "met"
+                                : "missed",
+         tried.refused.empty() ? runs_words(tried) : "-"});
+  };
+  if (plan.answer.remedy && !plan.answer.remedy->targets.empty()) add(*plan.answer.remedy, "");
+  if (plan.answer.cheaper) add(*plan.answer.cheaper, "");
+  for (const TriedChange& tried : plan.answer.alone) add(tried, "");
+  if (plan.floor) {
+    for (const TriedChange& tried : plan.floor->lowered) add(tried, ", one request at a time");
+  }
+  return table;
+}
+
+std::string spaced(std::string_view size) {
+  const std::size_t unit = size.find_first_not_of("0123456789.");
+  if (unit == std::string_view::npos || unit == 0 || size[unit] == ' ') return std::string(size);
+  return fmt::format("{} {}", size.substr(0, unit), size.substr(unit));
+}
+
+std::string targets_words(const TriedChange& tried) {
+  std::vector<std::string> out;
+  for (const TriedTarget& t : tried.targets) {
+    out.push_back(against_limit({t.name, t.tenant, t.value, t.limit, t.at_least}));
+  }
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+std::string change_name(const KeyChange& change) {
+  if (change.key == "fleet.replicas") return change.to + " replicas";
+  if (change.key == "gpu") return change.to;
+  if (change.key == "tiers.0.capacity") {
+    return change.to == "inf" ? "a tier without bound" : change.to + " of the tier";
+  }
+  if (change.key == "engine.preset") return change.to;
+  if (change.key == "tiers.0.eviction") return change.to + " eviction";
+  return is_flag(change.key) || change.key == "model.kv_dtype" ? flag_of(change)
+                                                               : change.key + " " + change.to;
+}
+
+std::string change_words(const TriedChange& tried) {
+  if (tried.kind == ChangeKind::kShorter) return "halve prompts and answers";
+  std::vector<std::string> out;
+  for (const KeyChange& change : tried.changes) out.push_back(deed_of(change));
+  return join_changes(out);
+}
+
+std::string factor_event(std::string_view factor, double times) {
+  const bool more = times > 1;
+  const std::string by = percent_words(times);
+  if (factor == "reuse") return fmt::format("prefix reuse {} {}", more ? "grows" : "falls", by);
+  if (factor == "length of prompts and answers") {
+    return fmt::format("prompts and answers {} {}", more ? "grow" : "shrink", by);
+  }
+  if (factor == "arrival rate") return fmt::format("load {} {}", more ? "grows" : "falls", by);
+  if (factor == "clients") return fmt::format("clients {} {}", more ? "grow" : "fall", by);
+  if (factor == "compute speed") {
+    return fmt::format("the GPU is {} {} than modelled", by, more ? "faster" : "slower");
+  }
+  if (factor == "link bandwidth" || factor == "storage bandwidth") {
+    return fmt::format("{} is {} {} than modelled", factor, by, more ? "higher" : "lower");
+  }
+  if (factor == "time of steps and copies (calibration)") {
+    return fmt::format("steps and copies take {} {} than modelled", by, more ? "longer" : "less");
+  }
+  if (factor == "block size") return fmt::format("blocks are {:g} times as large", times);
+  if (factor.starts_with("share of ")) return fmt::format("{} less of the tier is there", by);
+  return fmt::format("{} {} {}", factor, more ? "grows" : "falls", by);
+}
+
+std::string rate_words(double per_s) {
+  return format_real(per_s) + " requests/s";
+}
+
+}  // namespace spillway

@@ -1,0 +1,67 @@
+// The words of a plan's answer: figures with their limits, changes and events, as people say them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "reports/report.hpp"
+#include "sim/plan_result.hpp"
+
+namespace spillway {
+
+/// "p99 TTFT", "mean TPOT", "output throughput".
+std::string metric_words(std::string_view metric);
+/// "786 ms", "2.0 s", "1,234 tokens/s", "3.1%".
+std::string figure_words(std::string_view metric, double value);
+
+struct FigureWords {
+  std::string_view metric;
+  std::string_view tenant;
+  double value = 0;
+  double limit = 0;
+  bool at_least = false;
+};
+/// "p99 TTFT 786 ms (limit 2.00 s)"; for a minimum "goodput 3.20 requests/s (at least 4.00 ...)".
+/// Figures that differ look different.
+std::string against_limit(const FigureWords& figure);
+
+/// Every target of a cell, over its replicates or in its one run: "p99 TTFT 786 ms (limit 2.00 s),
+/// p99 TPOT 56.0 ms (limit 100 ms)".
+std::string targets_words(const PlanPoint& point);
+std::string targets_words(const TriedChange& tried);
+
+/// What a cell misses, or may miss: the target furthest from its limit, "p99 TTFT 2.31 s (limit
+/// 2.00 s)"; where the figure is within its limit and too many requests are not: "1.8% of requests
+/// exceed the p99 TTFT limit of 2.00 s (1.0% allowed)".
+std::string miss_words(const PlanPoint& point);
+
+/// "Margin: fails if prefix reuse falls 5%, or on a cold restart; 128 GiB survives a cold restart
+/// for USD 14.2 more a month." Empty where no event was asked for.
+std::string margin_words(const PlanResult& plan);
+
+/// "if prefix reuse falls 5%", "on a cold restart (one run)".
+std::string event_words(const BreakingEvent& event);
+/// "128 GiB survives a cold restart for USD 14.2 more a month"; empty where it survives no more.
+std::string next_size_words(const PlanMargin& margin);
+/// "3 replicates", "one run".
+std::string runs_words(const TriedChange& tried);
+
+/// Every change that was tried against a missed SLO or a missed floor, with its figures; no rows
+/// where none was.
+Table tried_table(const PlanResult& plan);
+
+/// A size as it is written, "96GiB", with its space.
+std::string spaced(std::string_view size);
+
+/// What to do, without a verb's capital: "set --max-num-batched-tokens 1024 and use 5 replicas".
+std::string change_words(const TriedChange& tried);
+/// The same as a noun: "--max-num-batched-tokens 1024".
+std::string change_name(const KeyChange& change);
+
+/// "prefix reuse falls 5%", "prompts and answers grow 15%".
+std::string factor_event(std::string_view factor, double times);
+
+/// "12", "0.94", with what they are of: "0.94 requests/s".
+std::string rate_words(double per_s);
+
+}  // namespace spillway

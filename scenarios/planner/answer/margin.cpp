@@ -1,0 +1,117 @@
+#include "scenarios/planner/answer/margin.hpp"
+
+#include <algorithm>
+
+#include "reports/plan/answer_words.hpp"
+#include "reports/plan/limits.hpp"
+
+namespace spillway {
+
+namespace {
+
+bool breaks(const StressRow& row) {
+  const bool missed = row.outcome == StressOutcome::kMissed && row.kind != "as-is";
+  return missed || row.outcome == StressOutcome::kDown;
+}
+
+/// Events with a distance come first, the nearest of them in front.
+double distance(const BreakingEvent& event) {
+  if (!event.factor) return 1e300;
+  return *event.factor >= 1 ? *event.factor : *event.factor > 0 ? 1 / *event.factor : 1e300;
+}
+
+BreakingEvent event_of(const StressRow& row) {
+  BreakingEvent out;
+  out.kind = row.kind;
+  out.name = row.name;
+  out.factor = row.growth;
+  if (row.outcome == StressOutcome::kMissed) {
+    out.target = row.target;
+    out.value = row.value;
+    out.limit = row.limit;
+  }
+  return out;
+}
+
+/// What breaks the recommendation and does not break the next size.
+std::vector<std::string> survived_by(const PlanResult& plan, const PlanPoint& next,
+                                     const std::optional<PlanStress>& there) {
+  std::vector<std::string> out;
+  if (plan.sensitivity) {
+    for (const SensitivityRow& row : plan.sensitivity->rows) {
+      const auto side = [&](double factor, bool met, const std::string& needed) {
+        if (!met && needed == next.capacity) out.push_back(factor_event(row.factor, factor));
+      };
+      side(row.low, row.met_low, row.needed_low);
+      side(row.high, row.met_high, row.needed_high);
+    }
+  }
+  if (!there || !plan.stress) return out;
+  for (const StressRow& row : plan.stress->rows) {
+    if (row.outcome != StressOutcome::kMissed || row.kind == "as-is") continue;
+    for (const StressRow& same : there->rows) {
+      const bool met = same.name == row.name && same.outcome == StressOutcome::kMet;
+      if (met) out.push_back(row.name);
+    }
+  }
+  return out;
+}
+
+std::optional<double> price_of(const PlanResult& plan, int cell) {
+  if (!plan.cost || plan.cost->currency.empty()) return std::nullopt;
+  for (const CellCost& cost : plan.cost->cells) {
+    if (static_cast<int>(cost.point) == cell) return cost.per_month;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PlanMargin> find_margin(
+    const PlanResult& plan, int next,
+    const std::function<std::optional<PlanStress>(int cell)>& stress_of) {
+  if (plan.recommended < 0 || (!plan.sensitivity && !plan.stress)) return std::nullopt;
+  PlanMargin out;
+  for (const FactorLimit& limit : factor_limits(plan)) {
+    BreakingEvent event;
+    event.kind = limit.factor;
+    event.factor = limit.end();
+    event.name = factor_event(limit.factor, limit.end());
+    event.replicates = plan.sensitivity->replicates;
+    out.broken.push_back(std::move(event));
+  }
+  if (plan.stress) {
+    for (const StressRow& row : plan.stress->rows) {
+      if (breaks(row)) out.broken.push_back(event_of(row));
+      if (row.outcome == StressOutcome::kMet && row.kind != "as-is") {
+        out.survived.push_back(row.name);
+      }
+    }
+  }
+  std::stable_sort(
+      out.broken.begin(), out.broken.end(),
+      [](const BreakingEvent& a, const BreakingEvent& b) { return distance(a) < distance(b); });
+  if (out.broken.empty() || next < 0) return out;
+  const PlanPoint& here = plan.points[static_cast<std::size_t>(plan.recommended)];
+  const PlanPoint& there = plan.points[static_cast<std::size_t>(next)];
+  NextSize size;
+  size.point = next;
+  size.capacity = there.capacity;
+  size.survives = survived_by(plan, there, plan.stress ? stress_of(next) : std::nullopt);
+  if (size.survives.empty()) return out;
+  const std::int64_t each =
+      here.capacity_bytes > 0 && plan.recommended_bytes > 0
+          ? std::max<std::int64_t>(1, plan.recommended_total_bytes / plan.recommended_bytes)
+          : 1;
+  size.more_bytes = (there.capacity_bytes - here.capacity_bytes) * each;
+  const auto costs = price_of(plan, next);
+  const auto now = price_of(plan, plan.recommended);
+  if (costs && now) {
+    size.more_per_month = *costs - *now;
+    out.currency = plan.cost->currency;
+  }
+  out.next = std::move(size);
+  return out;
+}
+
+}  // namespace spillway

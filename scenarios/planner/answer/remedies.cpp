@@ -1,0 +1,386 @@
+#include "scenarios/planner/answer/remedies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "scenarios/planner/answer/changes.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::uint32_t kMostReplicas = 64;  // beyond what is there: a fleet of its own
+constexpr double kNearer = 0.02;             // of a margin: less is noise
+constexpr std::size_t kMostPairs = 6;        // of settings, the best by themselves
+constexpr std::size_t kMostBases = 4;        // settings with which the fewest replicas are sought
+constexpr int kMoreReplicas = 3;             // tried where replicates miss
+
+using Changes = std::vector<KeyChange>;
+
+bool shares_key(const Changes& a, const Changes& b) {
+  return std::any_of(a.begin(), a.end(), [&](const KeyChange& x) {
+    return std::any_of(b.begin(), b.end(), [&](const KeyChange& y) { return x.key == y.key; });
+  });
+}
+
+Changes joined(const Changes& a, const Changes& b) {
+  Changes out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
+}
+
+/// What may change answers is taken last.
+bool keeps_answers(const TriedChange& tried) {
+  return std::none_of(tried.changes.begin(), tried.changes.end(),
+                      [](const KeyChange& c) { return c.key == "model.kv_dtype"; });
+}
+
+/// The better of two that meet the SLO: fewer changes, none that changes answers, more margin.
+bool better(const TriedChange& a, const TriedChange& b) {
+  if (keeps_answers(a) != keeps_answers(b)) return keeps_answers(a);
+  if (a.changes.size() != b.changes.size()) return a.changes.size() < b.changes.size();
+  return a.margin > b.margin;
+}
+
+class RemedyFinder {
+ public:
+  RemedyFinder(const RemedyQuestion& question, int cell)
+      : q_(question),
+        cell_(cell),
+        s_(q_.space.cells[static_cast<std::size_t>(cell)].scenario),
+        longest_(longest_request(q_.workload)) {}
+
+  Remedies find() {
+    const bool floor_missed = q_.plan.floor && !q_.plan.floor->met;
+    if (floor_missed) {
+      lower_floor();
+    } else {
+      try_settings();
+      if (!out_.remedy) combine(singles_, {});
+      if (!out_.remedy) larger_tier();
+      if (!out_.remedy) more_replicas({}, ChangeKind::kReplicas);
+      if (!out_.remedy) wider();
+      if (!out_.remedy) other_gpus();
+    }
+    if (out_.remedy) tell_parts();
+    for (TriedChange& tried : singles_) {
+      if (!told(tried)) out_.alone.push_back(std::move(tried));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool spent(std::uint64_t more) const {
+    return q_.most_runs > 0 && q_.configurations.runs() + more > q_.most_runs;
+  }
+
+  std::vector<TriedChange> run(const std::vector<Configuration>& asked) {
+    if (asked.empty() || spent(asked.size())) return {};
+    return q_.configurations.run(cell_, asked);
+  }
+
+  static Configuration asked(ChangeKind kind, Changes changes) {
+    Configuration out;
+    out.kind = kind;
+    out.changes = std::move(changes);
+    return out;
+  }
+
+  /// The same on the replicates that the plan's cells ran on, where there are any.
+  std::optional<TriedChange> confirmed(const TriedChange& tried) {
+    if (q_.replicates.empty()) return tried;
+    if (spent(q_.replicates.size())) return std::nullopt;
+    const Configuration one = asked(tried.kind, tried.changes);
+    TriedChange out = q_.configurations.run(cell_, std::span(&one, 1), q_.replicates).front();
+    if (!out.refused.empty() || !out.met) return std::nullopt;
+    return out;
+  }
+
+  /// Takes the best of those that meet the SLO and hold on replicates.
+  void take_best(std::vector<TriedChange> tried) {
+    std::erase_if(tried, [](const TriedChange& t) { return !t.refused.empty() || !t.met; });
+    std::stable_sort(tried.begin(), tried.end(), better);
+    for (const TriedChange& one : tried) {
+      if (out_.remedy) return;
+      out_.remedy = confirmed(one);
+    }
+  }
+
+  // ---- settings
+
+  void try_settings() {
+    std::vector<Configuration> all;
+    for (KeyChange& change : free_changes(s_, longest_)) {
+      all.push_back(asked(ChangeKind::kFlag, {std::move(change)}));
+    }
+    singles_ = run(all);
+    take_best(singles_);
+  }
+
+  /// Pairs of the settings that bring the SLO nearest, each with `more`.
+  void combine(const std::vector<TriedChange>& settings, const Changes& more) {
+    std::vector<const TriedChange*> ranked;
+    for (const TriedChange& one : settings) {
+      if (one.refused.empty()) ranked.push_back(&one);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto* a, const auto* b) { return a->margin > b->margin; });
+    std::vector<Configuration> pairs;
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      for (std::size_t j = 0; j < i && pairs.size() < kMostPairs; ++j) {
+        const Changes a = without(ranked[j]->changes, more);
+        const Changes b = without(ranked[i]->changes, more);
+        if (shares_key(a, b)) continue;
+        pairs.push_back(
+            asked(more.empty() ? ChangeKind::kFlag : ranked[i]->kind, joined(joined(a, b), more)));
+      }
+    }
+    take_best(run(pairs));
+  }
+
+  static Changes without(Changes changes, const Changes& more) {
+    std::erase_if(changes, [&](const KeyChange& c) { return shares_key({c}, more); });
+    return changes;
+  }
+
+  // ---- money
+
+  /// More of the tier than was tried, by doubling.
+  void larger_tier() {
+    if (!s_.tier || s_.tier->capacity.kind == Capacity::Kind::kUnbounded) return;
+    if (s_.engine.family == EngineFamily::kVllmV0) return;
+    const std::string from = q_.space.cells[static_cast<std::size_t>(cell_)].capacity;
+    const auto sized = [&](std::string to) {
+      return asked(ChangeKind::kTier, {{"tiers.0.capacity", from, std::move(to)}});
+    };
+    std::vector<TriedChange> whole = run({sized("inf")});
+    if (whole.empty()) return;
+    const TriedChange unbounded = whole.front();
+    singles_.push_back(std::move(whole.front()));
+    if (!unbounded.refused.empty() || !unbounded.met) return;
+    std::int64_t largest = 0;
+    for (const PlanCell& one : q_.space.cells) {
+      if (!one.unbounded) largest = std::max(largest, one.capacity_bytes);
+    }
+    constexpr std::int64_t kGib = std::int64_t{1} << 30;
+    std::int64_t gib = std::max<std::int64_t>(1, (largest + kGib - 1) / kGib);
+    for (int i = 0; i < 4 && !out_.remedy; ++i) {
+      gib *= 2;
+      take_best(run({sized(fmt::format("{}GiB", gib))}));
+    }
+    if (!out_.remedy) take_best({unbounded});
+  }
+
+  static Changes replicas(const Changes& base, std::uint32_t from, std::uint32_t to) {
+    Changes out = base;
+    out.push_back({"fleet.replicas", std::to_string(from), std::to_string(to)});
+    return out;
+  }
+
+  /// The fewest replicas with `base`, with it and one setting, or with two.
+  void more_replicas(const Changes& base, ChangeKind kind) {
+    const std::uint32_t now = s_.fleet.replicas;
+    std::vector<std::uint32_t> ladder;
+    for (std::uint32_t n = 2; n <= kMostReplicas && n <= q_.workload.size(); n *= 2) {
+      ladder.push_back(n);
+    }
+    std::vector<Configuration> steps;
+    for (const std::uint32_t n : ladder) steps.push_back(asked(kind, replicas(base, now, n)));
+    const std::vector<TriedChange> climbed = run(steps);
+    if (climbed.empty()) return;
+    // Where more no longer bring it nearer: there a setting shows whether it helps at all.
+    std::size_t top = 0;
+    for (std::size_t i = 0; i < climbed.size(); ++i) {
+      if (!climbed[i].refused.empty()) break;
+      const bool gains =
+          i == 0 || climbed[i].met ||
+          climbed[i].margin > climbed[top].margin + kNearer * std::fabs(climbed[top].margin);
+      if (gains) top = i;
+      if (climbed[i].met) break;
+    }
+    if (!climbed[top].refused.empty()) return;
+    const std::uint32_t most = ladder[top];
+    std::vector<Configuration> with;
+    for (KeyChange& change : free_changes(s_, longest_)) {
+      if (shares_key({change}, base)) continue;
+      with.push_back(asked(kind, replicas(joined(base, {change}), now, most)));
+    }
+    std::vector<TriedChange> bases = run(with);
+    if (climbed[top].met) bases.insert(bases.begin(), climbed[top]);
+    const auto met = [](const TriedChange& t) { return t.refused.empty() && t.met; };
+    if (std::none_of(bases.begin(), bases.end(), met)) {
+      combine(bases, {{"fleet.replicas", std::to_string(now), std::to_string(most)}});
+      if (out_.remedy) fewest(out_.remedy->changes, kind, now, most);
+      return;
+    }
+    std::erase_if(bases, [&](const TriedChange& t) { return !met(t); });
+    std::stable_sort(bases.begin(), bases.end(), better);
+    if (bases.size() > kMostBases) bases.resize(kMostBases);
+    fewest_of(bases, kind, now, most);
+  }
+
+  /// The least number of replicas in (low, high] that meets the SLO with these settings.
+  std::optional<std::uint32_t> least_replicas(const Changes& settings, ChangeKind kind,
+                                              std::uint32_t now, std::uint32_t high) {
+    std::uint32_t low = 0;
+    while (high - low > 1) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      const std::vector<TriedChange> tried = run({asked(kind, replicas(settings, now, middle))});
+      if (tried.empty()) return std::nullopt;
+      (tried.front().refused.empty() && tried.front().met ? high : low) = middle;
+    }
+    return high;
+  }
+
+  void fewest_of(const std::vector<TriedChange>& bases, ChangeKind kind, std::uint32_t now,
+                 std::uint32_t most) {
+    std::vector<std::pair<std::uint32_t, Changes>> found;
+    for (const TriedChange& base : bases) {
+      const Changes settings = without(base.changes, {{"fleet.replicas", "", ""}});
+      const auto least = least_replicas(settings, kind, now, most);
+      if (least) found.emplace_back(*least, settings);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first, a.second.size()) < std::pair(b.first, b.second.size());
+    });
+    for (const auto& [least, settings] : found) {
+      for (int more = 0; more <= kMoreReplicas && !out_.remedy; ++more) {
+        const std::uint32_t n = least + static_cast<std::uint32_t>(more);
+        const std::vector<TriedChange> tried = run({asked(kind, replicas(settings, now, n))});
+        if (tried.empty()) return;
+        if (tried.front().refused.empty() && tried.front().met) {
+          out_.remedy = confirmed(tried.front());
+        }
+      }
+      if (out_.remedy) return;
+    }
+  }
+
+  void fewest(const Changes& changes, ChangeKind kind, std::uint32_t now, std::uint32_t most) {
+    TriedChange base;
+    base.changes = changes;
+    const std::optional<TriedChange> kept = std::move(out_.remedy);
+    out_.remedy.reset();
+    fewest_of({base}, kind, now, most);
+    if (!out_.remedy) out_.remedy = kept;
+  }
+
+  void wider() {
+    for (KeyChange& ranks : wider_instances(s_)) {
+      if (out_.remedy) return;
+      std::vector<TriedChange> tried = run({asked(ChangeKind::kTensorParallel, {ranks})});
+      if (tried.empty()) return;
+      take_best(tried);
+      singles_.push_back(std::move(tried.front()));
+    }
+  }
+
+  void other_gpus() {
+    for (KeyChange& gpu : better_gpus(s_)) {
+      if (out_.remedy) return;
+      std::vector<TriedChange> tried = run({asked(ChangeKind::kGpu, {gpu})});
+      if (tried.empty()) return;
+      take_best(tried);
+      singles_.push_back(std::move(tried.front()));
+    }
+  }
+
+  /// The cheapest of what lowers the floor enough, with the replicas that the load then takes.
+  void lower_floor() {
+    std::vector<TriedChange> enough;
+    for (const TriedChange& tried : q_.plan.floor->lowered) {
+      if (tried.met && tried.refused.empty() && !tried.changes.empty()) enough.push_back(tried);
+    }
+    std::stable_sort(enough.begin(), enough.end(),
+                     [](const TriedChange& a, const TriedChange& b) { return a.kind < b.kind; });
+    for (const TriedChange& base : enough) {
+      if (out_.remedy) return;
+      const std::vector<TriedChange> tried = run({asked(base.kind, base.changes)});
+      if (tried.empty()) return;
+      take_best(tried);
+      singles_.push_back(tried.front());
+      if (!out_.remedy) more_replicas(base.changes, std::max(base.kind, ChangeKind::kReplicas));
+    }
+  }
+
+  // ---- what is told
+
+  bool told(const TriedChange& tried) const {
+    return std::any_of(out_.alone.begin(), out_.alone.end(), [&](const TriedChange& t) {
+      return t.changes.size() == tried.changes.size() &&
+             std::equal(t.changes.begin(), t.changes.end(), tried.changes.begin(),
+                        [](const KeyChange& a, const KeyChange& b) {
+                          return a.key == b.key && a.to == b.to;
+                        });
+    });
+  }
+
+  /// What each part of a combination does by itself.
+  void tell_parts() {
+    if (out_.remedy->changes.size() < 2) return;
+    std::vector<Configuration> parts;
+    for (const KeyChange& change : out_.remedy->changes) {
+      const ChangeKind kind = change.key == "fleet.replicas" ? ChangeKind::kReplicas
+                              : change.key == "gpu"          ? ChangeKind::kGpu
+                              : change.key == "engine.tensor_parallel_size"
+                                  ? ChangeKind::kTensorParallel
+                              : change.key == "tiers.0.capacity" ? ChangeKind::kTier
+                                                                 : ChangeKind::kFlag;
+      parts.push_back(asked(kind, {change}));
+    }
+    for (TriedChange& part : run(parts)) out_.alone.push_back(std::move(part));
+  }
+
+  const RemedyQuestion& q_;
+  int cell_;
+  const Scenario& s_;
+  std::uint64_t longest_;
+  std::vector<TriedChange> singles_;
+  Remedies out_;
+};
+
+}  // namespace
+
+Remedies find_remedies(const RemedyQuestion& question, int cell) {
+  return RemedyFinder(question, cell).find();
+}
+
+std::optional<TriedChange> find_cheaper(const RemedyQuestion& q, int below) {
+  const Scenario& s = q.space.cells[static_cast<std::size_t>(below)].scenario;
+  const auto one = [](KeyChange change) {
+    Configuration out;
+    out.changes = {std::move(change)};
+    return out;
+  };
+  std::vector<Configuration> asked;
+  for (KeyChange& change : free_changes(s, longest_request(q.workload))) {
+    // What may change answers is no free lunch.
+    if (change.key != "model.kv_dtype") asked.push_back(one(std::move(change)));
+  }
+  const auto spent = [&](std::uint64_t more) {
+    return q.most_runs > 0 && q.configurations.runs() + more > q.most_runs;
+  };
+  if (asked.empty() || spent(asked.size())) return std::nullopt;
+  std::vector<TriedChange> tried = q.configurations.run(below, asked);
+  std::erase_if(tried, [](const TriedChange& t) { return !t.refused.empty() || !t.met; });
+  std::stable_sort(tried.begin(), tried.end(), better);
+  const std::string& from = q.plan.points[static_cast<std::size_t>(q.plan.recommended)].capacity;
+  for (const TriedChange& best : tried) {
+    const Configuration again = one(best.changes.front());
+    if (!q.replicates.empty() && spent(q.replicates.size())) return std::nullopt;
+    TriedChange out = q.replicates.empty()
+                          ? best
+                          : q.configurations.run(below, std::span(&again, 1), q.replicates).front();
+    if (!out.refused.empty() || !out.met) continue;
+    out.changes.push_back(
+        {"tiers.0.capacity", from, q.plan.points[static_cast<std::size_t>(below)].capacity});
+    return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace spillway

@@ -1,0 +1,101 @@
+// What decides the answer: verdict and cause. The order is that of the first lines: what no size
+// can mend comes before what a size could.
+#include <algorithm>
+
+#include "scenarios/planner/judgement/parts.hpp"
+#include "sim/reasons.hpp"
+#include "traces/stats/block_identity.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Of the requests, those that are longer than any server of this configuration takes.
+double not_admitted_share(const RunResult& run) {
+  if (run.requests == 0) return 0;
+  const std::uint64_t too_long = count_of(run.failed_reasons, Reason::kTooLong);
+  return static_cast<double>(too_long) / static_cast<double>(run.requests);
+}
+
+/// They alone break a target.
+bool not_admitted_decides(const PlanPoint& point, double share) {
+  return share > 0 &&
+         std::any_of(point.targets.begin(), point.targets.end(), [&](const TargetEstimate& t) {
+           return t.share && !t.at_least && t.tenant.empty() && share > t.limit;
+         });
+}
+
+AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
+  const std::string& kind = plan.judgement.binding_kind;
+  if (kind == "bandwidth") return AnswerCause::kLink;
+  if (kind == "policy") return AnswerCause::kPolicy;
+  if (kind == "admission") return AnswerCause::kAdmission;
+  const bool hbm = plan.binding.starts_with("capacity: of HBM");
+  if (kind == "capacity" && hbm) return AnswerCause::kHbm;
+  // A tier that brings nothing at any size is not what lacks.
+  const int none = facts.without_tier();
+  const auto adds = [&](int i) {
+    return cached_share(facts.run(i)) - cached_share(facts.run(none)) >= kWorthwhile;
+  };
+  const bool several = facts.line().size() > 1;
+  if (none >= 0 && several && std::none_of(facts.line().begin(), facts.line().end(), adds)) {
+    return AnswerCause::kTierAddsNothing;
+  }
+  return kind == "capacity" ? AnswerCause::kCapacity : AnswerCause::kCompute;
+}
+
+AnswerCause why_met(const PlanResult& plan, const PlanFacts& facts) {
+  const bool several = facts.line().size() > 1;
+  const bool none = facts.run(plan.recommended).tiers.size() < 2;
+  return several && none ? AnswerCause::kTierAddsNothing : AnswerCause::kFits;
+}
+
+bool sets_something(const TriedChange& tried) {
+  return std::any_of(tried.changes.begin(), tried.changes.end(), [](const KeyChange& change) {
+    return change.key.starts_with("engine.") || change.key.starts_with("model.") ||
+           change.key.ends_with(".eviction");
+  });
+}
+
+AnswerCause find_cause(const PlanResult& plan, const PlanFacts& facts) {
+  const PlanAnswer& a = plan.answer;
+  const int at = facts.judged();
+  const bool met = plan.recommended >= 0;
+  if (!met && not_admitted_decides(facts.point(at), a.not_admitted_share)) {
+    return AnswerCause::kNotAdmitted;
+  }
+  if (a.no_identity && facts.line().size() > 1) return AnswerCause::kNoIdentity;
+  const bool idle =
+      std::any_of(a.idle.begin(), a.idle.end(), [](const IdleAxis& axis) { return axis.decides; });
+  if (idle) return AnswerCause::kNotBinding;
+  if (met) return why_met(plan, facts);
+  if (plan.floor && !plan.floor->met) return AnswerCause::kFloor;
+  const auto flooded = [&](int i) { return facts.overloaded(i); };
+  if (std::all_of(facts.line().begin(), facts.line().end(), flooded)) return AnswerCause::kOverload;
+  if (plan.undecided) return a.cause;  // as the selection ended
+  if (a.remedy && sets_something(*a.remedy)) return AnswerCause::kSetting;
+  return cause_of_binding(plan, facts);
+}
+
+}  // namespace
+
+void find_answer(PlanResult& plan, const PlanFacts& facts) {
+  PlanAnswer& answer = plan.answer;
+  const RunResult& run = facts.run(facts.judged());
+  answer.not_admitted_share = not_admitted_share(run);
+  const bool recorded = !facts.scenario(facts.judged()).workload.synthetic;
+  answer.no_identity = recorded && block_identity(facts.workload()) == BlockIdentity::kNone;
+  if (facts.demand().arrivals_s > 0) {
+    answer.arrive_per_s = static_cast<double>(run.requests) / facts.demand().arrivals_s;
+    answer.leave_per_s = run.request_throughput;
+  }
+  answer.cause = find_cause(plan, facts);
+  if (answer.cause == AnswerCause::kNoIdentity && !answer.remedy && plan.recommended < 0) {
+    answer.remedy.emplace().kind = ChangeKind::kTrace;
+  }
+  answer.verdict = plan.recommended >= 0 ? AnswerVerdict::kMet
+                   : plan.undecided      ? AnswerVerdict::kUndecided
+                                         : AnswerVerdict::kMissed;
+}
+
+}  // namespace spillway
