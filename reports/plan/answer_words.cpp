@@ -80,9 +80,9 @@ std::string deed_of(const KeyChange& change) {
 }
 
 std::string percent_words(double times) {
-  const double percent = std::fabs(times - 1) * 100;
-  return percent < 9.95 && percent != std::round(percent) ? fmt::format("{:.1f}%", percent)
-                                                          : fmt::format("{:.0f}%", percent);
+  const double percent = std::round(std::fabs(times - 1) * 1000) / 10;
+  return percent < 10 && percent != std::round(percent) ? fmt::format("{:.1f}%", percent)
+                                                        : fmt::format("{:.0f}%", percent);
 }
 
 std::string survived_words(const std::vector<std::string>& events) {
@@ -98,7 +98,7 @@ std::string survived_words(const std::vector<std::string>& events) {
 }  // namespace
 
 std::string event_words(const BreakingEvent& event) {
-  const std::string once = event.replicates == 0 ? " (one run)" : "";
+  const std::string once = event.replicates < 2 ? " (one run)" : "";
   if (event.kind == "peak") return fmt::format("at a {}{}", event.name, once);
   if (event.kind == "forecast") return fmt::format("{} of growth{}", event.name, once);
   if (event.kind == "cold-restart") return fmt::format("on a cold restart{}", once);
@@ -314,6 +314,24 @@ std::string factor_event(std::string_view factor, double times) {
   if (factor == "block size") return fmt::format("blocks are {:g} times as large", times);
   if (factor.starts_with("share of ")) return fmt::format("{} less of the tier is there", by);
   return fmt::format("{} {} {}", factor, more ? "grows" : "falls", by);
+}
+
+std::string factor_noun(std::string_view factor, double times) {
+  const bool more = times > 1;
+  const std::string by = percent_words(times);
+  if (factor == "length of prompts and answers") {
+    return fmt::format("{} {} prompts and answers", by, more ? "longer" : "shorter");
+  }
+  if (factor == "compute speed") {
+    return fmt::format("a {} {} GPU", by, more ? "faster" : "slower");
+  }
+  if (factor == "time of steps and copies (calibration)") {
+    return fmt::format("steps and copies that take {} {}", by, more ? "longer" : "less");
+  }
+  const std::string_view what = factor == "reuse"          ? "prefix reuse"
+                                : factor == "arrival rate" ? "load"
+                                                           : factor;
+  return fmt::format("{} {} {}", by, more ? "more" : "less", what);
 }
 
 std::string rate_words(double per_s) {

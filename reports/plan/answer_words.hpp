@@ -61,6 +61,9 @@ std::string change_name(const KeyChange& change);
 /// "prefix reuse falls 5%", "prompts and answers grow 15%".
 std::string factor_event(std::string_view factor, double times);
 
+/// The same as a noun: "5% less prefix reuse", "15% longer prompts and answers".
+std::string factor_noun(std::string_view factor, double times);
+
 /// "12", "0.94", with what they are of: "0.94 requests/s".
 std::string rate_words(double per_s);
 

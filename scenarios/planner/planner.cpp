@@ -7,6 +7,7 @@
 
 #include "reports/folded_notes.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/config/assignments.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
 #include "scenarios/planner/answer/idle_axes.hpp"
@@ -363,11 +364,9 @@ class Planner {
 
   /// An undecided plan says what it knows, and that nothing backs it.
   std::string undecided_verdict() const {
-    if (!too_short_.empty()) {
-      return fmt::format("Not decided: {}. What would decide: {}", too_short_,
-                         out_.result.would_decide);
-    }
     const PlanResult& result = out_.result;
+    const std::string decides = fmt::format("What would decide: {}.", result.would_decide);
+    if (!too_short_.empty()) return fmt::format("Not decided: {}. {}", too_short_, decides);
     std::string so_far;
     if (result.provisional >= 0) {
       const PlanPoint& point = result.points[static_cast<std::size_t>(result.provisional)];
@@ -376,17 +375,14 @@ class Planner {
                                                point.replications == 1 ? "" : "s")
                                  : "one run";
       so_far = point.verdict == CellVerdict::kLooksMet
-                   ? fmt::format(" So far {} looks as if it met every target ({}; not backed).",
-                                 point.name, on)
-                   : fmt::format(
-                         " So far nothing looks as if it met every target; {} comes "
-                         "nearest ({}).",
-                         point.name, on);
+                   ? fmt::format("{} meets every target in {}", spaced(point.name), on)
+                   : fmt::format("{} comes nearest in {} with {}", spaced(point.name), on,
+                                 miss_words(point));
+      so_far += fmt::format(", and {} confidence needs more. ", format_percent(choice_.confidence));
     }
-    return fmt::format("Not decided at {} confidence{}.{} What would decide: {}",
-                       format_percent(choice_.confidence),
-                       choice_.max_runs > 0 || runner_.out_of_time() ? " with this budget" : "",
-                       so_far, result.would_decide);
+    const bool budget = result.answer.cause == AnswerCause::kBudget;
+    return fmt::format("Not decided{}: {}{}", budget ? " within the budget" : "",
+                       so_far.empty() ? "nothing has run on replicates. " : so_far, decides);
   }
 
   SearchSpace space_;

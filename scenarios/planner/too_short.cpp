@@ -42,29 +42,18 @@ std::optional<TooShort> too_short(const PlanResult& plan, const SearchSpace& spa
   const Scenario& s = space.cells[at].scenario;
   const double brought = blocks_of(replicate, s);
   TooShort out;
-  out.why = fmt::format(
-      "the workload is too short for {}. A replicate of it is {} requests, which bring {} blocks "
-      "of "
-      "{} tokens",
-      all ? "every size tried"
-          : fmt::format("{}, and what it fills misses the SLO", smallest->name),
-      format_count(replicate.size()), format_count(static_cast<std::uint64_t>(brought)),
-      s.engine.block_tokens);
+  out.why = fmt::format("the trace is too short to fill {}{}", all ? "any size tried" : smallest->name,
+                        all ? "" : ", and the sizes that it fills miss the SLO");
   const std::optional<std::uint64_t> room = largest_blocks(smallest->run);
-  if (!room) {
-    out.why += fmt::format("; {} is never full, and more and more is found in it", smallest->name);
-  } else {
+  if (room) {
     const TierResult& hbm = smallest->run.tiers.front();
-    out.why += fmt::format(
-        "; {} has room for {}{}, and is to be full by the middle of the arrivals, "
-        "or to find no more as time goes on",
-        smallest->name, format_count(*room), hbm.capacity_blocks == *room ? " in HBM" : "");
     // As long as new requests bring new blocks.
     const double needed = 2 * static_cast<double>(*room) / std::max(brought, 1.0);
     if (needed > 1) {
-      out.would_decide = fmt::format(
-          "about {} requests like these (workload.replication.requests, or a longer trace)",
-          format_count(static_cast<std::uint64_t>(std::ceil(needed * replicate.size()))));
+      const auto requests = static_cast<std::uint64_t>(std::ceil(needed * replicate.size()));
+      out.would_decide =
+          fmt::format("{} requests like these (--set workload.replication.requests={})",
+                      format_count(requests), requests);
     }
     const double fills = brought / 2;
     if (fills > static_cast<double>(hbm.capacity_blocks) && fills < static_cast<double>(*room)) {
@@ -74,7 +63,6 @@ std::optional<TooShort> too_short(const PlanResult& plan, const SearchSpace& spa
     }
   }
   if (out.would_decide.empty()) out.would_decide = "a longer trace";
-  out.would_decide += "; --replications 1 shows what the workload itself did, cold as it was";
   return out;
 }
 

@@ -57,7 +57,7 @@ std::vector<Configuration> what_lowers(const Scenario& s) {
 }  // namespace
 
 std::optional<PlanFloor> find_floor(Configurations& configurations, const Scenario& scenario,
-                                    int cell) {
+                                    int cell, bool lowering) {
   if (std::none_of(scenario.slo.begin(), scenario.slo.end(), bounds_latency)) return std::nullopt;
   const Configuration idle = alone(ChangeKind::kFlag, {});
   const std::vector<TriedChange> first = configurations.run(cell, std::span(&idle, 1));
@@ -65,7 +65,7 @@ std::optional<PlanFloor> find_floor(Configurations& configurations, const Scenar
   PlanFloor out;
   out.targets = first.front().targets;
   out.met = first.front().met;
-  if (out.met) return out;
+  if (out.met || !lowering) return out;
   // Loads may take longer than computing the same again: the floor is below both.
   std::vector<Configuration> asked;
   asked.push_back(alone(ChangeKind::kFlag, {}));

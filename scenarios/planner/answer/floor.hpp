@@ -10,9 +10,10 @@
 namespace spillway {
 
 /// Of cell `cell`; nothing where no target bounds a latency, or where it cannot be run. A floor
-/// that is missed is told with copies that take no time, and with what was tried against it.
+/// that is missed is told with copies that take no time, and, where `lowering` is asked for, with
+/// what was tried against it.
 std::optional<PlanFloor> find_floor(Configurations& configurations, const Scenario& scenario,
-                                    int cell);
+                                    int cell, bool lowering);
 
 /// The highest load at which `cell` meets the SLO with a tier without bound, to about 5%. Nothing
 /// where arrivals follow from the answers. `rate_per_s`: of the workload as it is.

@@ -4,6 +4,7 @@
 
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/limits.hpp"
+#include "scenarios/planner/consequences/factors.hpp"
 
 namespace spillway {
 
@@ -40,7 +41,7 @@ std::vector<std::string> survived_by(const PlanResult& plan, const PlanPoint& ne
   if (plan.sensitivity) {
     for (const SensitivityRow& row : plan.sensitivity->rows) {
       const auto side = [&](double factor, bool met, const std::string& needed) {
-        if (!met && needed == next.capacity) out.push_back(factor_event(row.factor, factor));
+        if (!met && needed == next.capacity) out.push_back(factor_noun(row.factor, factor));
       };
       side(row.low, row.met_low, row.needed_low);
       side(row.high, row.met_high, row.needed_high);
@@ -65,10 +66,26 @@ std::optional<double> price_of(const PlanResult& plan, int cell) {
   return std::nullopt;
 }
 
+NextSize next_size(const PlanResult& plan, int next, std::vector<std::string> survives) {
+  const PlanPoint& here = plan.points[static_cast<std::size_t>(plan.recommended)];
+  const PlanPoint& there = plan.points[static_cast<std::size_t>(next)];
+  const bool several = plan.recommended_bytes > 0 && plan.recommended_total_bytes > 0;
+  const std::int64_t tiers = several ? plan.recommended_total_bytes / plan.recommended_bytes : 1;
+  NextSize out;
+  out.point = next;
+  out.capacity = there.capacity;
+  out.more_bytes = (there.capacity_bytes - here.capacity_bytes) * std::max<std::int64_t>(1, tiers);
+  out.survives = std::move(survives);
+  const auto costs = price_of(plan, next);
+  const auto now = price_of(plan, plan.recommended);
+  if (costs && now) out.more_per_month = *costs - *now;
+  return out;
+}
+
 }  // namespace
 
 std::optional<PlanMargin> find_margin(
-    const PlanResult& plan, int next,
+    const PlanResult& plan, std::span<const int> larger,
     const std::function<std::optional<PlanStress>(int cell)>& stress_of) {
   if (plan.recommended < 0 || (!plan.sensitivity && !plan.stress)) return std::nullopt;
   PlanMargin out;
@@ -91,27 +108,53 @@ std::optional<PlanMargin> find_margin(
   std::stable_sort(
       out.broken.begin(), out.broken.end(),
       [](const BreakingEvent& a, const BreakingEvent& b) { return distance(a) < distance(b); });
-  if (out.broken.empty() || next < 0) return out;
-  const PlanPoint& here = plan.points[static_cast<std::size_t>(plan.recommended)];
-  const PlanPoint& there = plan.points[static_cast<std::size_t>(next)];
-  NextSize size;
-  size.point = next;
-  size.capacity = there.capacity;
-  size.survives = survived_by(plan, there, plan.stress ? stress_of(next) : std::nullopt);
-  if (size.survives.empty()) return out;
-  const std::int64_t each =
-      here.capacity_bytes > 0 && plan.recommended_bytes > 0
-          ? std::max<std::int64_t>(1, plan.recommended_total_bytes / plan.recommended_bytes)
-          : 1;
-  size.more_bytes = (there.capacity_bytes - here.capacity_bytes) * each;
-  const auto costs = price_of(plan, next);
-  const auto now = price_of(plan, plan.recommended);
-  if (costs && now) {
-    size.more_per_month = *costs - *now;
-    out.currency = plan.cost->currency;
+  for (const int next : larger) {
+    if (out.broken.empty() || out.next) break;
+    const PlanPoint& there = plan.points[static_cast<std::size_t>(next)];
+    std::vector<std::string> survives =
+        survived_by(plan, there, plan.stress ? stress_of(next) : std::nullopt);
+    if (survives.empty()) continue;
+    out.next = next_size(plan, next, std::move(survives));
+    if (out.next->more_per_month) out.currency = plan.cost->currency;
   }
-  out.next = std::move(size);
   return out;
+}
+
+void confirm_events(PlanMargin& margin, const Scenario& scenario, const WhatIfBatch& run,
+                    std::span<const std::uint32_t> replicates, std::size_t most) {
+  if (replicates.size() < 2) return;
+  const FactorList factors = factors_of(scenario);
+  std::size_t confirmed = 0;
+  for (std::size_t i = 0; i < margin.broken.size() && confirmed < most;) {
+    BreakingEvent& event = margin.broken[i];
+    const auto factor = std::find_if(factors.factors.begin(), factors.factors.end(),
+                                     [&](const Factor& f) { return f.name == event.kind; });
+    const bool grows = event.kind == "peak" || event.kind == "forecast";
+    if (!event.factor || (factor == factors.factors.end() && !grows)) return;
+    std::vector<WhatIf> runs;
+    for (const std::uint32_t replicate : replicates) {
+      runs.push_back({scenario});
+      runs.back().replicate = replicate;
+      if (grows) {
+        runs.back().growth.rate = *event.factor;
+      } else {
+        factor->apply(*event.factor, runs.back());
+      }
+    }
+    const WhatIfOutcome outcome = outcome_of(scenario.slo, run(runs));
+    if (!outcome.refused.empty()) return;
+    if (outcome.met) {
+      margin.broken.erase(margin.broken.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    const SloTarget& target = scenario.slo[outcome.tightest];
+    event.target = target_label(target.name, target.tenant);
+    event.value = outcome.values[outcome.tightest];
+    event.limit = target.target;
+    event.replicates = static_cast<std::uint32_t>(replicates.size());
+    ++confirmed;
+    ++i;
+  }
 }
 
 }  // namespace spillway

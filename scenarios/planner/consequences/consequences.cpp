@@ -24,7 +24,9 @@ namespace {
 constexpr std::uint32_t kMostReplicates = 3;  // behind one answer to "what if"
 // With less than this left of plan.max_runs neither floor nor remedies are looked for.
 constexpr std::uint64_t kLeastRemedyRuns = 24;
-constexpr std::size_t kMostFloors = 8;  // of searched settings
+constexpr std::size_t kMostFloors = 8;     // of searched settings
+constexpr std::size_t kToldEvents = 2;     // in the first line
+constexpr std::size_t kMostNextSizes = 2;  // that are asked what they survive
 
 PlanCells cells_of(const PlanResult& plan, const SearchSpace& space) {
   PlanCells out{plan, {}};
@@ -120,6 +122,7 @@ class Consequences {
       add_remedies();
     } else if (choice_.stress) {
       add_margin();
+      add_ceiling(plan_.recommended);
     }
   }
 
@@ -237,15 +240,9 @@ class Consequences {
     if (!allowed("What would meet the SLO is", kLeastRemedyRuns)) return;
     runner_.begin("what would meet the SLO");
     const int cell = plainest(judged_point(plan_));
-    const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
     Configurations trials = configurations(cell);
     try {
-      const double span_s = offered_span_s(s.workload, runner_.workload(s));
-      const bool floor_met = !plan_.floor || plan_.floor->met;
-      if (floor_met && span_s > 0) {
-        const double rate = static_cast<double>(runner_.workload(s).size()) / span_s;
-        plan_.ceiling = find_ceiling(trials, s, cell, rate);
-      }
+      if (!plan_.floor || plan_.floor->met) add_ceiling(cell);
       Remedies found = find_remedies(remedy_question(trials, cell), cell);
       plan_.answer.remedy = std::move(found.remedy);
       plan_.answer.alone = std::move(found.alone);
@@ -255,19 +252,16 @@ class Consequences {
     }
   }
 
-  /// The next larger size of the recommended cell's line that has a bound; -1: none.
-  int next_size() const {
-    int out = -1;
+  /// The next larger sizes of the recommended cell's line that may meet the SLO.
+  std::vector<int> larger_sizes() const {
+    std::vector<int> out;
     const PlanPoint& here = plan_.points[static_cast<std::size_t>(plan_.recommended)];
-    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
+    for (std::size_t i = 0; i < plan_.points.size() && out.size() < kMostNextSizes; ++i) {
       const PlanPoint& there = plan_.points[i];
-      if (there.values != here.values || there.unbounded || there.cold_limited ||
-          there.capacity_bytes <= here.capacity_bytes || there.verdict == CellVerdict::kMissed) {
-        continue;
-      }
-      if (out < 0 ||
-          there.capacity_bytes < plan_.points[static_cast<std::size_t>(out)].capacity_bytes) {
-        out = static_cast<int>(i);
+      const bool larger = there.values == here.values && !there.unbounded &&
+                          there.capacity_bytes > here.capacity_bytes;
+      if (larger && !there.cold_limited && there.verdict != CellVerdict::kMissed) {
+        out.push_back(static_cast<int>(i));
       }
     }
     return out;
@@ -282,11 +276,31 @@ class Consequences {
     };
     try {
       runner_.begin("the next size");
-      plan_.margin = find_margin(plan_, next_size(), stress_of);
+      plan_.margin = find_margin(plan_, larger_sizes(), stress_of);
+      if (plan_.margin && left().value_or(kLeastRemedyRuns) >= kLeastRemedyRuns) {
+        const auto at = static_cast<std::size_t>(plan_.recommended);
+        confirm_events(*plan_.margin, space_.cells[at].scenario, run_, replicates_, kToldEvents);
+      }
       find_free_savings();
     } catch (const OutOfTime&) {
       plan_.notes.emplace_back("What the next size survives is left out: the time budget ended");
-      plan_.margin = find_margin(plan_, -1, stress_of);
+      plan_.margin = find_margin(plan_, {}, stress_of);
+    }
+  }
+
+  /// The load above which no size of the tier helps.
+  void add_ceiling(int cell) {
+    if (source_ == nullptr || left().value_or(kLeastRemedyRuns) < kLeastRemedyRuns) return;
+    const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
+    const double span_s = offered_span_s(s.workload, runner_.workload(s));
+    if (span_s <= 0) return;
+    runner_.begin("the highest load");
+    Configurations trials = configurations(cell);
+    try {
+      const double rate = static_cast<double>(runner_.workload(s).size()) / span_s;
+      plan_.ceiling = find_ceiling(trials, s, cell, rate);
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back("The highest load was not found: the time budget ended");
     }
   }
 
@@ -391,22 +405,23 @@ void find_plan_floor(PlanResult& plan, const SearchSpace& space, TrialRunner& ru
                                  ? kLeastRemedyRuns
                                  : choice.max_runs - std::min(choice.max_runs, runner.done());
   if (source == nullptr || left < kLeastRemedyRuns || runner.out_of_time()) return;
-  // A run under load that meets the SLO is proof enough.
-  if (std::any_of(plan.points.begin(), plan.points.end(),
-                  [](const PlanPoint& p) { return p.looks_met() && !p.cold_limited; })) {
-    return;
-  }
+  // A run under load that meets the SLO is proof that its own settings can.
+  const auto met = std::find_if(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
+    return p.looks_met() && !p.cold_limited;
+  });
   runner.begin("one request at a time");
   std::set<std::vector<std::pair<std::string, std::string>>> seen;
   try {
     for (const auto& line : space.lines) {
       const int cell = static_cast<int>(line.front());
-      auto values = plan.points[line.front()].values;
+      std::vector<std::pair<std::string, std::string>> values = plan.points[line.front()].values;
       std::erase_if(values, [](const auto& v) { return says_how_many(v.first); });
       if (seen.size() == kMostFloors || !seen.insert(values).second) continue;
       const Scenario& s = space.cells[line.front()].scenario;
+      if (met != plan.points.end() && met->values != plan.points[line.front()].values) continue;
       Configurations trials(*source, space, runs_on(runner, s), choice.replications == 1);
-      std::optional<PlanFloor> found = find_floor(trials, s, cell);
+      std::optional<PlanFloor> found = find_floor(trials, s, cell, met == plan.points.end());
+      if (found && !found->met && met != plan.points.end()) return;
       if (found && (!plan.floor || found->met)) plan.floor = std::move(found);
       if (plan.floor && plan.floor->met) return;
     }

@@ -370,7 +370,7 @@ class Headline {
   std::string remedy() const {
     const std::optional<TriedChange>& r = plan_.answer.remedy;
     if (!r || r->targets.empty()) return {};
-    return fmt::format("Cheapest change that meets it: {} ({}; {}).", change_words(*r),
+    return fmt::format("Cheapest change that meets it: {}, with {} in {}.", change_words(*r),
                        targets_words(*r), runs_words(*r));
   }
 
