@@ -52,6 +52,8 @@ struct ComparedVariant {
   std::vector<MovedQuantity> moved;  ///< none of the baseline
   std::string reason;                ///< one sentence; empty for the baseline
   std::vector<std::string> digests;  ///< of the runs, by replicate
+  /// The policy that the engine cannot run, e.g. "s3fifo": ranked behind those that it can.
+  std::string engine_lacks{};
 };
 
 struct CompareResult {

@@ -69,7 +69,7 @@ struct PlanPoint {
   std::string capacity;    ///< as written, e.g. "64GiB"
   bool feasible = false;   ///< met with confidence; without replications, met by `run`
   CellVerdict verdict = CellVerdict::kLooksMissed;
-  std::string reason{};  ///< why it is out: a stable word, e.g. "slo", "dominated", "cold-limited"
+  std::string reason{};  ///< why it is out: a stable word, e.g. "slo", "not-in-engine"
   std::uint32_t replications = 0;
   std::uint32_t cut = 0;  ///< of these, stopped early as their verdict was decided
   std::vector<TargetEstimate> targets{};
@@ -78,8 +78,11 @@ struct PlanPoint {
   bool attainment_at_most = false;  ///< some run was cut short: `attainment` is an upper bound
   std::optional<CellDifference> difference{};
   bool cold_limited = false;  ///< the workload never filled its tiers
-  std::string digest;         ///< of `run`
-  RunResult run;              ///< of the workload itself
+  /// The policy that the engine cannot run, e.g. "s3fifo": a bound, never recommended beside points
+  /// that it can.
+  std::string engine_lacks{};
+  std::string digest;  ///< of `run`
+  RunResult run;       ///< of the workload itself
 
   /// With confidence, or as far as it was tried.
   bool looks_met() const { return feasible || verdict == CellVerdict::kLooksMet; }

@@ -116,6 +116,7 @@ json to_json(const CompareResult& result) {
   for (const ComparedVariant& variant : result.variants) {
     json v = {{"name", variant.name},   {"values", json::object()},   {"metrics", json::object()},
               {"moved", json::array()}, {"digests", variant.digests}, {"reason", variant.reason}};
+    if (!variant.engine_lacks.empty()) v["engine_lacks"] = variant.engine_lacks;
     for (const auto& [key, value] : variant.values) v["values"][key] = value;
     for (const ComparedMetric& metric : variant.metrics) {
       v["metrics"][metric.name] = metric_json(metric);
@@ -146,6 +147,7 @@ CompareResult compare_from_json(const json& j) {
     }
     for (const json& m : v.at("moved")) variant.moved.push_back(moved_from(m));
     variant.reason = v.at("reason");
+    variant.engine_lacks = v.value("engine_lacks", "");
     variant.digests = v.at("digests").get<std::vector<std::string>>();
     out.variants.push_back(std::move(variant));
   }

@@ -25,7 +25,9 @@ Table ranking_table(const CompareResult& result) {
     const ComparedVariant& variant = result.variants[at];
     const ComparedMetric& metric = *metric_of(variant, result.metric);
     const bool base = at == result.baseline;
-    table.rows.push_back({variant.name, metric_text(metric.name, metric.mean),
+    const std::string name =
+        variant.engine_lacks.empty() ? variant.name : variant.name + " (not in the engine)";
+    table.rows.push_back({name, metric_text(metric.name, metric.mean),
                           base ? "-" : signed_metric(metric.name, metric.difference.mean),
                           base ? "-" : change_text(metric), interval_text(metric),
                           std::string(name_of(metric.verdict))});

@@ -62,6 +62,7 @@ json to_json(const PlanPoint& point) {
   out["targets"] = json::array();
   for (const TargetEstimate& target : point.targets) out["targets"].push_back(to_json(target));
   if (!point.reason.empty()) out["reason"] = point.reason;
+  if (!point.engine_lacks.empty()) out["engine_lacks"] = point.engine_lacks;
   if (const auto& d = point.difference) {
     out["difference"] = {
         {"to_index", d->to}, {"mean", d->mean}, {"noise", d->noise}, {"replicates", d->replicates}};
@@ -82,6 +83,7 @@ PlanPoint point_from_json(const json& j) {
   if (!point.unbounded) point.capacity_bytes = bytes;
   point.verdict = verdict_of(j.at("verdict"));
   point.reason = j.value("reason", "");
+  point.engine_lacks = j.value("engine_lacks", "");
   if (j.contains("difference")) {
     const json& d = j["difference"];
     point.difference =

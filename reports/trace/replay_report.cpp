@@ -36,8 +36,9 @@ Table row_table(const json& rows) {
   const bool bounded = !rows.empty() && rows[0].contains("gap");
   if (bounded) out.header.insert(out.header.end(), {"lost to size", "lost to policy"});
   for (const json& row : rows) {
-    out.rows.push_back({row.at("policy"), capacity_text(row.at("capacity_blocks")),
-                        count_text(row.at("hits")),
+    const std::string policy = row.at("policy");
+    out.rows.push_back({row.contains("engine_lacks") ? policy + " (not in vLLM)" : policy,
+                        capacity_text(row.at("capacity_blocks")), count_text(row.at("hits")),
                         fmt::format("{:.6f}", row.at("hit_ratio").get<double>()),
                         count_text(row.at("evictions"))});
     if (!bounded) continue;

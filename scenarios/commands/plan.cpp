@@ -95,6 +95,10 @@ int run(const PlanVerb& verb) {
   if (!verb.budget.empty()) options.budget_s = parse_seconds(verb.budget, {"--budget", 0, ""});
   options.check = [&](Scenario& s) { check_hardware_here(s, verb.strict); };
   options.reading = reading.reader();
+  options.doubts = [&](const std::vector<std::string>& doubts) {
+    reading.finish();
+    print_notes(doubts, common);
+  };
   options.progress = [&](std::uint64_t done, std::uint64_t total) {
     reading.finish();
     planning.update(done, total);

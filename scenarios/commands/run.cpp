@@ -12,6 +12,7 @@
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/config/quantities.hpp"
+#include "scenarios/doubts/input_doubts.hpp"
 #include "scenarios/perfetto/trace_log.hpp"
 #include "scenarios/request_log.hpp"
 #include "scenarios/resolved.hpp"
@@ -106,7 +107,16 @@ int run(const RunVerbOptions& options) {
   // `calibrate --replay` finds the schedule by the result.
   if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
-  document.warnings = outcome.warnings;
+  for (InputDoubt& doubt : input_doubts(scenario, workload)) {
+    // A run claims nothing about a percentile; a plan does.
+    if (doubt.code == DoubtCode::kFewForPercentile) continue;
+    document.warnings.push_back(std::move(doubt.text));
+  }
+  document.warnings.insert(document.warnings.end(), outcome.warnings.begin(),
+                           outcome.warnings.end());
+  if (std::string note = concurrency_note(scenario); !note.empty()) {
+    document.warnings.push_back(std::move(note));
+  }
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, run_report(outcome.result, provenance),
                 run_summary(outcome.result, scenario.name), outputs, common,

@@ -13,6 +13,7 @@
 #include "reports/run/run_json.hpp"
 #include "scenarios/compare/account.hpp"
 #include "scenarios/experiment/replicates.hpp"
+#include "scenarios/flags/engine_policies.hpp"
 #include "scenarios/parallel.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/run_metrics.hpp"
@@ -141,6 +142,7 @@ class Comparison {
       ComparedVariant variant;
       variant.name = set_.variants[v].name;
       variant.values = set_.variants[v].values;
+      variant.engine_lacks = engine_lacks(set_.variants[v].scenario);
       for (std::size_t m = 0; m < metrics_.size(); ++m) {
         ComparedMetric metric;
         metric.name = metrics_[m]->name;
@@ -200,6 +202,9 @@ class Comparison {
     }
     return true;
   }
+  bool runs_in_engine(std::size_t variant) const {
+    return out_.result.variants[variant].engine_lacks.empty();
+  }
   const ComparedMetric& rejected(std::size_t variant) const {
     const auto& metrics = out_.result.variants[variant].metrics;
     return *std::find_if(metrics.begin(), metrics.end(),
@@ -212,6 +217,7 @@ class Comparison {
     std::iota(result.ranking.begin(), result.ranking.end(), std::size_t{0});
     std::stable_sort(result.ranking.begin(), result.ranking.end(),
                      [&](std::size_t a, std::size_t b) {
+                       if (runs_in_engine(a) != runs_in_engine(b)) return runs_in_engine(a);
                        if (serves(a) != serves(b)) return serves(a);
                        const double difference = ranked(a).mean - ranked(b).mean;
                        return ranked(a).lower_is_better ? difference < 0 : difference > 0;
@@ -222,7 +228,9 @@ class Comparison {
     for (std::size_t v = 0; v < variants(); ++v) ++counts[ranked(v).verdict];
     if (best == result.baseline) {
       result.verdict =
-          fmt::format("No variant has a better mean {} than the baseline {}", result.metric, base);
+          fmt::format("No variant{} has a better mean {} than the baseline {}",
+                      runs_in_engine(result.ranking.back()) ? "" : " that the engine runs",
+                      result.metric, base);
     } else {
       const ComparedMetric& metric = ranked(best);
       result.verdict = fmt::format(
@@ -270,6 +278,12 @@ class Comparison {
       if (serves(v)) continue;
       notes.push_back(fmt::format("{} completes no request on some replicate, and ranks last",
                                   out_.result.variants[v].name));
+    }
+    for (std::size_t v = 0; v < variants(); ++v) {
+      if (runs_in_engine(v) || !runs_in_engine(out_.result.ranking.front())) continue;
+      notes.push_back(fmt::format(
+          "{} ranks behind the others as a bound: {} cannot run {}", out_.result.variants[v].name,
+          engine_name(set_.variants[v].scenario), out_.result.variants[v].engine_lacks));
     }
     const ComparedMetric& base = ranked(set_.baseline);
     if (base.recorded && std::fabs(base.mean - *base.recorded) > kShift * *base.recorded) {

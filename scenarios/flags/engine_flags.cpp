@@ -7,6 +7,7 @@
 
 #include "models/compute/graph_sizes.hpp"
 #include "models/engine/kv_groups.hpp"
+#include "scenarios/flags/engine_policies.hpp"
 #include "scenarios/flags/offload_flags.hpp"
 
 namespace spillway {
@@ -166,7 +167,7 @@ class FlagWriter {
       leave(fmt::format("max_offload_tokens {}: it goes with each request (kv_transfer_params)",
                         s_.engine.max_offload_tokens));
     }
-    if (s_.hbm_eviction.name() != "lru") {
+    if (!has_hbm_eviction(s_.hbm_eviction.name())) {
       leave(fmt::format("engine.eviction {}: vLLM's prefix cache has lru only",
                         s_.hbm_eviction.text()));
     }

@@ -7,6 +7,7 @@
 
 #include "reports/shell_word.hpp"
 #include "scenarios/flags/engine_flags.hpp"
+#include "scenarios/flags/engine_policies.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -238,8 +239,7 @@ void add_host_total(const Scenario& s, std::int64_t bytes, const EnginePreset& r
 /// What of the tier v1's own connector does not do.
 void say_unlike(const Scenario& s, EngineFlags& out) {
   const EngineConfig& c = s.engine;
-  const std::string_view eviction = s.tier->eviction.name();
-  if (eviction != "lru" && !is_arc(s)) {
+  if (!has_tier_eviction(s, s.tier->eviction.name())) {
     out.not_covered.push_back(fmt::format("eviction {} of {}: vLLM has lru and arc",
                                           s.tier->eviction.text(), s.tier->name));
   }

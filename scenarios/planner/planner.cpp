@@ -9,9 +9,13 @@
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/config/assignments.hpp"
+#include "scenarios/doubts/input_doubts.hpp"
+#include "scenarios/doubts/slo_doubts.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
 #include "scenarios/planner/answer/idle_axes.hpp"
+#include "scenarios/planner/beyond_engine.hpp"
 #include "scenarios/planner/cell_trials.hpp"
+#include "scenarios/planner/cells/grid_bracket.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/consequences.hpp"
 #include "scenarios/planner/judgement/judgement.hpp"
@@ -44,14 +48,21 @@ bool misses_by_orders(const Trial& trial, const std::vector<SloTarget>& slo) {
 
 class Planner {
  public:
-  /// `source` is what the cells were read from; null: they cannot be changed by key.
-  Planner(SearchSpace space, TrialRunner& runner, bool other_recordings, const JsonSource* source)
+  /// `known`: runs of the workload itself that were made already. `source`: what the cells were
+  /// read from; null: they cannot be changed by key.
+  Planner(SearchSpace space, KnownTrials known, TrialRunner& runner, bool other_recordings,
+          const JsonSource* source)
       : space_(std::move(space)),
+        known_(std::move(known)),
         source_(source),
         choice_(*space_.variants.front().scenario.plan),
         prices_(prices_of(choice_)),
         runner_(runner),
-        other_recordings_(other_recordings) {}
+        other_recordings_(other_recordings) {
+    for (std::uint32_t i = 0; i < cells(); ++i) {
+      if (space_.cells[i].candidate) candidates_.push_back(i);
+    }
+  }
 
   PlanOutcome plan() {
     PlanResult& result = out_.result;
@@ -69,6 +80,7 @@ class Planner {
       decide_by_itself();
     }
     settle_what_no_run_can_change();
+    add_notes_of_the_grid();
     if (result.recommended >= 0) {
       name_size();
       result.recommended_total_bytes =
@@ -126,7 +138,19 @@ class Planner {
 
   /// Of a plan that ends well.
   std::uint64_t usual_runs() const {
-    return choice_.replications > 1 ? (1 + kScreening) * cells() + kUsualFinalRuns : cells();
+    if (choice_.replications == 1) return cells();
+    return cells() + kScreening * candidates_.size() + kUsualFinalRuns;
+  }
+
+  /// Where it stops without the answer inside, and what the engine cannot run would bring.
+  void add_notes_of_the_grid() {
+    PlanResult& result = out_.result;
+    for (const GridEnd& end : space_.ends) {
+      if (end.met == (result.recommended >= 0) && !result.undecided) {
+        result.notes.push_back(end.text);
+      }
+    }
+    for (std::string& note : beyond_engine(result, space_)) result.notes.push_back(std::move(note));
   }
 
   void check_budget() const {
@@ -142,8 +166,13 @@ class Planner {
   void run_workload_itself() {
     runner_.begin("every size once");
     std::vector<TrialRequest> requests;
-    for (const PlanCell& cell : space_.cells) requests.push_back({&cell.scenario});
+    for (std::uint32_t i = 0; i < cells(); ++i) {
+      if (!known_.contains(i)) requests.push_back({&space_.cells[i].scenario});
+    }
     std::vector<Trial> trials = runner_.run(requests);
+    for (auto& [cell, trial] : known_) {  // by cell, so that each finds its place
+      trials.insert(trials.begin() + cell, std::move(trial));
+    }
     std::vector<std::vector<std::string>> warnings;
     for (std::size_t i = 0; i < trials.size(); ++i) {
       warnings.push_back(trials[i].warnings);
@@ -180,13 +209,21 @@ class Planner {
       estimate.met = estimate.within(sample.x);
       out.targets.push_back(std::move(estimate));
     }
+    out.engine_lacks = cell.engine_lacks;
+    if (!cell.candidate) {
+      out.feasible = false;
+      out.reason = "not-in-engine";
+    }
     out.digest = std::move(trial.digest);
     out.run = std::move(trial.run);
     return out;
   }
 
+  /// Of the candidates.
   std::vector<std::uint32_t> preference() const {
-    return preference_of(space_, scores_of(out_.result, space_, prices_));
+    std::vector<std::uint32_t> out = preference_of(space_, scores_of(out_.result, space_, prices_));
+    std::erase_if(out, [this](std::uint32_t cell) { return !space_.cells[cell].candidate; });
+    return out;
   }
 
   void decide_by_itself() {
@@ -233,10 +270,17 @@ class Planner {
 
   SelectionProblem problem_of() const {
     SelectionProblem problem;
-    problem.cells = static_cast<std::uint32_t>(space_.cells.size());
-    problem.preference = preference();
-    problem.lines = space_.lines;
-    for (const PlanCell& cell : space_.cells) problem.names.push_back(cell.name);
+    // Cells of the problem are the candidates.
+    problem.cells = static_cast<std::uint32_t>(candidates_.size());
+    std::vector<std::uint32_t> number(cells(), 0);
+    for (std::uint32_t i = 0; i < problem.cells; ++i) number[candidates_[i]] = i;
+    for (const std::uint32_t cell : preference()) problem.preference.push_back(number[cell]);
+    for (const std::vector<std::uint32_t>& line : space_.lines) {
+      if (!space_.cells[line.front()].candidate) continue;  // as all of its sizes
+      problem.lines.emplace_back();
+      for (const std::uint32_t cell : line) problem.lines.back().push_back(number[cell]);
+    }
+    for (const std::uint32_t cell : candidates_) problem.names.push_back(space_.cells[cell].name);
     for (const TargetEstimate& target : out_.result.points.front().targets) {
       problem.targets.push_back({target.name, target.limit, target.at_least, target.share,
                                  target.share ? target.target : 0});
@@ -244,7 +288,7 @@ class Planner {
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
     problem.max_runs = choice_.max_runs;
-    problem.runs_before = problem.cells;
+    problem.runs_before = cells();
     problem.replication = replication();
     problem.length = replicates().length();
     problem.expects = [this](std::uint64_t runs) { runner_.expect(runs + consequence_runs_); };
@@ -256,7 +300,8 @@ class Planner {
     runner_.begin(screening ? "screening" : "verifying");
     std::vector<TrialRequest> requests;
     for (const RunRequest& one : batch) {
-      requests.push_back({&space_.cells[one.cell].scenario, one.replicate, one.may_cut});
+      const PlanCell& cell = space_.cells[candidates_[one.cell]];
+      requests.push_back({&cell.scenario, one.replicate, one.may_cut});
     }
     const std::vector<Trial> trials = runner_.run(requests);
     std::vector<CellSample> out;
@@ -272,7 +317,7 @@ class Planner {
       sample.excluded =
           trial.cold_limited && !misses_by_orders(trial, space_.cells[batch[i].cell].scenario.slo);
       out.push_back(std::move(sample));
-      trials_[batch[i].cell].push_back(
+      trials_[candidates_[batch[i].cell]].push_back(
           {batch[i].replicate, trial.targets, trial.attainment, trial.cut});
     }
     return out;
@@ -280,8 +325,9 @@ class Planner {
 
   void take(const SelectionProblem& problem, const Selection& selection) {
     PlanResult& result = out_.result;
-    for (std::size_t i = 0; i < result.points.size(); ++i) {
-      const SelectedCell& cell = selection.cells[i];
+    for (std::size_t k = 0; k < candidates_.size(); ++k) {
+      const std::uint32_t i = candidates_[k];
+      const SelectedCell& cell = selection.cells[k];
       PlanPoint& point = result.points[i];
       point.feasible = false;
       point.reason = cell.reason;
@@ -302,7 +348,7 @@ class Planner {
         target.backed = target.bound && target.within(*target.bound);
       }
     }
-    result.recommended = selection.undecided ? -1 : selection.recommended;
+    result.recommended = selection.undecided ? -1 : cell_of(selection.recommended);
     result.undecided = selection.undecided;
     result.would_decide =
         selection.undecided && selection.out_of_time ? time_needed() : selection.would_decide;
@@ -327,9 +373,14 @@ class Planner {
     result.confidence->boundary = selection.boundary;
   }
 
+  /// The cell of a candidate; -1: none.
+  int cell_of(int candidate) const {
+    return candidate < 0 ? -1 : static_cast<int>(candidates_[static_cast<std::size_t>(candidate)]);
+  }
+
   /// Before any replicate the runs of the workload itself are all that is known.
   int provisional(const Selection& selection) const {
-    if (selection.provisional >= 0) return selection.provisional;
+    if (selection.provisional >= 0) return cell_of(selection.provisional);
     for (const std::uint32_t cell : preference()) {
       if (out_.result.points[cell].verdict == CellVerdict::kLooksMet) return static_cast<int>(cell);
     }
@@ -386,7 +437,9 @@ class Planner {
   }
 
   SearchSpace space_;
+  KnownTrials known_;
   const JsonSource* source_;
+  std::vector<std::uint32_t> candidates_;  ///< cells that may be recommended
   PlanChoice choice_;
   std::optional<Prices> prices_;
   TrialRunner& runner_;
@@ -410,6 +463,23 @@ TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& o
   return out;
 }
 
+/// What is probably not meant, told before anything runs. Throws InputError for an SLO that is
+/// about no request.
+std::vector<std::string> told_doubts(const Scenario& asked, const SearchSpace& space,
+                                     TrialRunner& runner, const PlanOptions& options) {
+  for (const Variant& variant : space.variants) {
+    check_slo_applies(variant.scenario, runner.workload(variant.scenario));
+  }
+  const Scenario& first = space.variants.front().scenario;
+  std::vector<std::string> out;
+  for (InputDoubt& doubt : input_doubts(first, runner.workload(first))) {
+    out.push_back(std::move(doubt.text));
+  }
+  if (options.doubts && !out.empty()) options.doubts(out);
+  if (std::string note = concurrency_note(asked); !note.empty()) out.push_back(std::move(note));
+  return out;
+}
+
 }  // namespace
 
 PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
@@ -417,16 +487,24 @@ PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
   for (Variant& variant : variants) {
     if (options.check) options.check(variant.scenario);
   }
-  const Scenario base = load_scenario(source);
-  TrialRunner runner(runner_options(base, options));
+  const Scenario asked = load_scenario(source);
+  TrialRunner runner(runner_options(asked, options));
   SearchSpace space =
       make_search_space(std::move(variants),
                         [&](const Scenario& s) -> const Workload& { return runner.workload(s); });
-  nlohmann::json inputs = scenario_inputs(base, runner.workload(space.variants.front().scenario));
-  if (const auto changes = assignments_of(source); !changes.empty()) {
+  const std::vector<std::string> doubts = told_doubts(asked, space, runner, options);
+  check_prices(space);
+  BracketedGrid grid = bracket_grid(source, std::move(space), runner, options.check);
+  const Scenario base = load_scenario(grid.source);
+  nlohmann::json inputs =
+      scenario_inputs(base, runner.workload(grid.space.variants.front().scenario));
+  if (const auto changes = assignments_of(grid.source); !changes.empty()) {
     inputs["scenario"]["set"] = changes;
   }
-  PlanOutcome out = Planner(std::move(space), runner, options.other_recordings, &source).plan();
+  PlanOutcome out = Planner(std::move(grid.space), std::move(grid.known), runner,
+                            options.other_recordings, &grid.source)
+                        .plan();
+  out.warnings.insert(out.warnings.begin(), doubts.begin(), doubts.end());
   out.inputs = std::move(inputs);
   return out;
 }
@@ -443,7 +521,7 @@ PlanOutcome plan_sizes(const Scenario& scenario, const Workload& workload, unsig
   one.front().scenario = scenario;
   SearchSpace space = make_search_space(
       std::move(one), [&](const Scenario&) -> const Workload& { return workload; });
-  PlanOutcome out = Planner(std::move(space), runner, false, nullptr).plan();
+  PlanOutcome out = Planner(std::move(space), {}, runner, false, nullptr).plan();
   out.inputs = scenario_inputs(scenario, workload);
   return out;
 }

@@ -1,5 +1,7 @@
 #include "scenarios/replay/rows.hpp"
 
+#include "scenarios/flags/engine_policies.hpp"
+
 namespace spillway {
 
 namespace {
@@ -52,6 +54,9 @@ json replay_row(const ReplayCell& cell, const ReplayRowFacts& facts,
                                                          static_cast<double>(counts.references)},
               {"evictions", counts.evictions},
               {"unique_blocks", facts.unique_blocks}};
+  // Without an engine that is asked about: no engine that is known here has it.
+  const std::string name = cell.policy().substr(0, cell.policy().find(':'));
+  if (!cell.tiered() && !some_engine_has(name)) row["engine_lacks"] = name;
   if (cell.tiered()) row["tiers"] = tiers_json(cell, facts);
   if (!bounds) return row;
   row["bounds"] = {{"content", bounds->content},

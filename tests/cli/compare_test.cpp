@@ -196,5 +196,19 @@ TEST_CASE("compare --output renders each kind, and report does so later", "[cli]
   }
 }
 
+TEST_CASE("compare ranks policies that the engine lacks behind those that it runs", "[cli]") {
+  const Scene scene;
+  const Args call =
+      chat(scene, {"--vary", "tiers.0.eviction=lru,s3fifo,arc", "--replications", "3"});
+  const json r = test::document_of(call)["results"];
+  CHECK(r["ranking"].back() == "s3fifo");
+  CHECK(r["variants"][1]["engine_lacks"] == "s3fifo");
+  CHECK_FALSE(r["variants"][0].contains("engine_lacks"));
+  const CliResult text = test::spillway(call);
+  CHECK_THAT(text.out, ContainsSubstring("s3fifo (not in the engine)"));
+  CHECK_THAT(text.err, ContainsSubstring("s3fifo ranks behind the others as a bound: vLLM 0.23 "
+                                         "cannot run s3fifo"));
+}
+
 }  // namespace
 }  // namespace spillway

@@ -9,6 +9,7 @@
 #include "sim/rng.hpp"
 #include "sim/units.hpp"
 #include "traces/interner.hpp"
+#include "traces/stats/block_identity.hpp"
 
 namespace spillway {
 
@@ -99,7 +100,7 @@ class ReuseReader final : public TraceReader {
 
   std::string assumption() const {
     const std::string who =
-        fmt::format("{} says nothing about prefixes (--reuse {}): ", path_, model_.name());
+        fmt::format("{} {} (--reuse {}): ", path_, kNothingAboutPrefixes, model_.name());
     switch (model_.kind) {
       case ReuseModel::Kind::kNone:
         break;

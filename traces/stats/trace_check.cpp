@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "traces/stats/block_identity.hpp"
+#include "traces/stats/clock_unit.hpp"
+
 namespace spillway {
 
 namespace {
@@ -75,7 +78,8 @@ void describe_identity(const TraceFacts& facts, std::vector<TraceFinding>& out) 
   if (!facts.prefix_identity) {
     out.push_back({true,
                    "no prefix identity: no cache hit can come from this trace; it is good "
-                   "for arrivals and lengths"});
+                   "for arrivals and lengths. " +
+                       identity_to_record()});
     return;
   }
   if (facts.stats.infinite_hits == 0) {
@@ -95,8 +99,14 @@ void describe_identity(const TraceFacts& facts, std::vector<TraceFinding>& out) 
   }
 }
 
-void describe_clock(const TraceFacts& facts, std::vector<TraceFinding>& out) {
+void describe_clock(const Workload& workload, const TraceFacts& facts,
+                    std::vector<TraceFinding>& out) {
   const TraceStats& s = facts.stats;
+  if (const auto fast = seconds_read_as_ms(workload)) {
+    out.push_back({true, describe(*fast) +
+                             ". If they are seconds, multiply them by 1000; in a scenario, "
+                             "workload.speed=0.001 does the same"});
+  }
   if (s.requests > 1 && s.distinct_arrival_times == 1) {
     out.push_back({true, "no clock: all requests arrive at one instant"});
   } else if (s.requests >= 2 * s.distinct_arrival_times && s.requests > 1) {
@@ -111,7 +121,7 @@ void describe_clock(const TraceFacts& facts, std::vector<TraceFinding>& out) {
 std::vector<TraceFinding> describe(const Workload& workload, const TraceFacts& facts) {
   std::vector<TraceFinding> out;
   describe_identity(facts, out);
-  describe_clock(facts, out);
+  describe_clock(workload, facts, out);
   if (facts.stats.output_tokens.max == 1) {
     out.push_back({true, "no output lengths: every answer is one token"});
   } else if (facts.empty_outputs > 0) {
@@ -142,7 +152,8 @@ TraceFacts trace_facts(const Workload& workload, const std::vector<std::int64_t>
   TraceFacts out;
   out.stats = trace_stats(workload);
   out.time_step_s = time_step(c);
-  out.prefix_identity = workload.references() > 0;
+  out.prefix_identity =
+      workload.references() > 0 && block_identity(workload) != BlockIdentity::kNone;
   out.think_times = !c.think_ns.empty();
   look_at_ids(workload, lines, out);
   return out;

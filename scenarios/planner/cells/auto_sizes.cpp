@@ -99,7 +99,7 @@ AutoSizes auto_sizes(const Scenario& s, const Workload& workload) {
   // `scope: rank` sizes are written per rank.
   const std::int64_t written = s.tier->per_rank ? std::max(1U, s.world()) : 1;
   Top top;
-  top.bounded = host > 0 && host < out.useful_bytes;
+  top.bounded = out.bounded = host > 0 && host < out.useful_bytes;
   top.bytes = (top.bounded ? host : out.useful_bytes) / written;
   top.slot = (s.tier_slot().count() + written - 1) / written;
   const PlanChoice& plan = *s.plan;

@@ -14,6 +14,7 @@ struct AutoSizes {
   std::vector<std::string> sizes;  ///< ascending, the first is none at all
   std::int64_t useful_bytes = 0;   ///< beyond it nothing more is hit
   std::string method;              ///< one sentence
+  bool bounded = false;            ///< they end at the host's memory, before that
 };
 
 /// One pass over the workload gives LRU's hits at every capacity; the largest size that still adds

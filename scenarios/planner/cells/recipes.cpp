@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kOption = "--recipe";
-
 constexpr PlanRecipe kRecipes[] = {
     {"size-dram-under-slo", "the least DRAM that meets the SLO",
      R"({"objective": "least-dram", "sizes": "auto"})"},
@@ -37,7 +35,7 @@ constexpr PlanRecipe kRecipes[] = {
 };
 
 [[noreturn]] void fail(const std::string& message) {
-  throw InputError(Fault::kUsage, {std::string(kOption), 0, ""}, message);
+  throw InputError(Fault::kUsage, {std::string(kRecipeOption), 0, ""}, message);
 }
 
 const PlanRecipe& find_recipe(const std::string& name) {
@@ -71,7 +69,7 @@ const json& first_tier(const json& root, const PlanRecipe& recipe) {
 
 /// Of the load that is there: steps of 10 to 20% around it, wider ones further away.
 constexpr double kLoadFactors[] = {0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
-                                   1.1,  1.25, 1.4, 1.6, 1.8, 2,   2.5, 3};
+                                   1.1,  1.25, 1.4, 1.6, 1.8, 2,   2.5, kMostLoadFactor};
 constexpr std::int64_t kFewReplicas = 8;
 constexpr std::int64_t kMostReplicas = 1024;    // as the reader has it
 constexpr std::int64_t kMostClients = 1 << 30;  // likewise
@@ -200,7 +198,7 @@ std::vector<std::string> apply_recipe(JsonSource& source, const std::string& nam
       if (!agrees(key, own, value, filled)) contradicts(source, recipe, key, own, filled);
       continue;
     }
-    source.set(fmt::format("plan.{}={}", key, filled.dump()), kOption);
+    source.set(fmt::format("plan.{}={}", key, filled.dump()), kRecipeOption);
     out.push_back(fmt::format("recipe {}: plan.{} = {}", recipe.name, key, filled.dump()));
   }
   if (out.empty()) {

@@ -10,6 +10,11 @@
 
 namespace spillway {
 
+/// What a recipe set says that it stands here (JsonSource::where).
+inline constexpr std::string_view kRecipeOption = "--recipe";
+/// The highest load that max-rate-under-slo begins with, of what the scenario has.
+inline constexpr double kMostLoadFactor = 3;
+
 struct PlanRecipe {
   std::string_view name;
   std::string_view question;

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "scenarios/flags/engine_policies.hpp"
 #include "scenarios/planner/cells/auto_sizes.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
@@ -140,6 +141,21 @@ void check_choice(const std::vector<Variant>& variants, const SourceRef& objecti
                                total_gpus(first)));
 }
 
+/// Where sizes that were chosen end.
+GridEnd end_of(const AutoSizes& sizes, const Scenario& s) {
+  GridEnd out{"useful", "plan.sizes", sizes.sizes.back(), "", false};
+  if (!sizes.bounded) {
+    out.text = fmt::format("Tried up to {} of {}: the trace reuses nothing beyond that",
+                           sizes.sizes.back(), s.tier->name);
+    return out;
+  }
+  out.code = "host";
+  out.text = fmt::format("Tried up to {} of {}: {}", sizes.sizes.back(), s.tier->name,
+                         s.host ? "the host has no more memory (host.memory)"
+                                : "hardly a host has more. plan.sizes or host.memory asks for it");
+  return out;
+}
+
 /// A value as people name it: whole tiers by their names.
 std::string value_label(const Variant& variant, std::size_t index) {
   const auto& [key, value] = variant.values[index];
@@ -222,6 +238,7 @@ SearchSpace make_search_space(std::vector<Variant> variants,
     }
     for (Variant& variant : out.variants) set_sizes(variant.scenario, most.sizes);
     out.notes.push_back(most.method);
+    out.ends.push_back(end_of(most, out.variants.front().scenario));
   }
   for (std::uint32_t v = 0; v < out.variants.size(); ++v) {
     const Variant& variant = out.variants[v];
@@ -237,6 +254,7 @@ SearchSpace make_search_space(std::vector<Variant> variants,
     }
   }
   check_different(out);
+  mark_engine_lacks(out);
   const PlanChoice& plan = *out.variants.front().scenario.plan;
   const bool loads = std::any_of(plan.search.begin(), plan.search.end(),
                                  [](const SearchAxis& axis) { return is_load_key(axis.key); });
@@ -246,6 +264,17 @@ SearchSpace make_search_space(std::vector<Variant> variants,
         "most-load, or one load, asks for more");
   }
   return out;
+}
+
+void mark_engine_lacks(SearchSpace& space) {
+  bool any = false;
+  for (PlanCell& cell : space.cells) {
+    cell.engine_lacks = engine_lacks(cell.scenario);
+    cell.candidate = cell.engine_lacks.empty();
+    any = any || cell.candidate;
+  }
+  if (any) return;
+  for (PlanCell& cell : space.cells) cell.candidate = true;
 }
 
 std::int64_t instances_of(const Scenario& s) {

@@ -25,6 +25,17 @@ struct PlanCell {
   bool unbounded = false;
   std::int64_t capacity_bytes = 0;  ///< of one instance; 0 where unbounded
   Scenario scenario;                ///< with that capacity
+  std::string engine_lacks;         ///< the policy that the engine cannot run; empty: none
+  bool candidate = true;            ///< may be recommended
+};
+
+/// Where a grid that was filled in ends although no value in it is bracketed, or may not be.
+struct GridEnd {
+  std::string code;  ///< no-longer-helps, never-acts, largest, smallest, useful, host
+  std::string axis;  ///< "fleet.replicas", "workload.speed", "plan.sizes", ...
+  std::string last;  ///< the last value tried, as written
+  std::string text;  ///< one or two sentences: what was tried, and why not further
+  bool met = false;  ///< it meets the SLO there: the answer may lie beyond; else nothing does
 };
 
 struct SearchSpace {
@@ -32,6 +43,7 @@ struct SearchSpace {
   std::vector<PlanCell> cells;                    ///< by variant, sizes ascending
   std::vector<std::vector<std::uint32_t>> lines;  ///< cells of each variant
   std::vector<std::string> notes;                 ///< how sizes came about, where not given
+  std::vector<GridEnd> ends;                      ///< where the grid stops without an answer inside
 };
 
 /// Throws InputError (exit 2) where the scenario has no plan or no SLO, or an objective that lacks
@@ -47,6 +59,10 @@ std::vector<Variant> plan_variants(const JsonSource& source);
 /// Throws InputError (exit 2) for sizes that do not fit a variant.
 SearchSpace make_search_space(std::vector<Variant> variants,
                               const std::function<const Workload&(const Scenario&)>& workload_of);
+
+/// Marks cells whose policies the engine does not have: they are no candidates, unless all are
+/// such.
+void mark_engine_lacks(SearchSpace& space);
 
 /// Engines with a tier of their own: data-parallel ones of all replicas.
 std::int64_t instances_of(const Scenario& scenario);

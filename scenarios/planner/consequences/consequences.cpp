@@ -364,6 +364,18 @@ std::optional<Prices> prices_of(const PlanChoice& choice) {
   return load_prices(choice.prices);
 }
 
+void check_prices(const SearchSpace& space) {
+  const PlanChoice& choice = *space.variants.front().scenario.plan;
+  const bool costs = choice.objective == Objective::kLeastCost ||
+                     choice.objective == Objective::kMostGoodputPerCost;
+  const std::optional<Prices> prices = prices_of(choice);
+  if (!costs || !prices) return;
+  for (const PlanCell& cell : space.cells) {
+    require_prices(price_of(cell.scenario, RunResult{}, *prices), *prices,
+                   name_of(choice.objective));
+  }
+}
+
 std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,
                               const std::optional<Prices>& prices) {
   const Objective objective = space.variants.front().scenario.plan->objective;

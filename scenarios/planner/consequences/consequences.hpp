@@ -16,6 +16,10 @@ namespace spillway {
 /// The prices of `choice`, where it names any.
 std::optional<Prices> prices_of(const PlanChoice& choice);
 
+/// Throws InputError (exit 2), before anything runs, where a price is missing that the objective
+/// needs.
+void check_prices(const SearchSpace& space);
+
 /// By cell, larger is better: what the objective wants beyond sizes. Empty for least-dram. `plan`
 /// has the runs of the workload itself. Throws InputError (exit 2) where a price is missing.
 std::vector<double> scores_of(const PlanResult& plan, const SearchSpace& space,

@@ -81,11 +81,13 @@ class CostFinder {
 
   void price_cells() {
     std::set<std::string> missing;
+    std::set<std::string> undercut;
     std::vector<FrontCell> cells;
     for (std::size_t i = 0; i < plan_.points.size(); ++i) {
       const PlanPoint& point = plan_.points[i];
       CellPrice price = price_of(*q_.cells.scenarios[i], point.run, *q_.prices);
       missing.insert(price.missing.begin(), price.missing.end());
+      if (!price.undercut.empty()) undercut.insert(price.undercut);
       if (static_cast<int>(i) == plan_.recommended) {
         out_.items = price.items;
         for (std::string& note : price.notes) out_.notes.push_back(std::move(note));
@@ -116,6 +118,9 @@ class CostFinder {
     if (!missing.empty()) {
       out_.notes.push_back(fmt::format("Prices missing: {}. Cells that need them have no cost",
                                        fmt::join(missing, ", ")));
+    }
+    for (const std::string& why : undercut) {
+      out_.notes.push_back("Price not taken: " + why);
     }
   }
 

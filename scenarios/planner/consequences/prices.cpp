@@ -153,6 +153,12 @@ class Pricing {
     if (!price) {
       out_.missing.push_back(
           fmt::format("gpu_hour.{}", s_.gpu == nullptr ? std::string(kAnyGpu) : name));
+      if (const GpuSpec* slower = prices_.slower_and_dearer(s_.gpu)) {
+        out_.undercut =
+            fmt::format("the default, {} {} an hour, is less than that of {}, {}, which is slower",
+                        format_real(*prices_.any_gpu_month / kHoursPerMonth), prices_.currency,
+                        slower->name, format_real(*prices_.gpu(slower) / kHoursPerMonth));
+      }
       return;
     }
     add(name, static_cast<double>(total_gpus(s_)), "GPU", *price);
@@ -234,7 +240,22 @@ std::optional<double> Prices::gpu(const GpuSpec* gpu) const {
   for (const auto& [known, price] : gpu_month) {
     if (known == gpu) return price;
   }
+  if (slower_and_dearer(gpu) != nullptr) return std::nullopt;
   return any_gpu_month;
+}
+
+const GpuSpec* Prices::slower_and_dearer(const GpuSpec* gpu) const {
+  if (gpu == nullptr || !any_gpu_month) return nullptr;
+  const auto slower = [&](const GpuSpec& other) {
+    return other.bf16_tflops <= gpu->bf16_tflops && other.memory_gbs <= gpu->memory_gbs;
+  };
+  for (const auto& [known, price] : gpu_month) {
+    if (known == gpu) return nullptr;
+  }
+  for (const auto& [known, price] : gpu_month) {
+    if (price > *any_gpu_month && slower(*known)) return known;
+  }
+  return nullptr;
 }
 
 Prices read_prices(const JsonSource& source) {
@@ -251,10 +272,10 @@ CellPrice price_of(const Scenario& scenario, const RunResult& run, const Prices&
 
 void require_prices(const CellPrice& price, const Prices& prices, std::string_view objective) {
   if (price.missing.empty()) return;
-  throw InputError(
-      Fault::kUsage, {prices.path, 0, price.missing.front()},
-      fmt::format("missing; the objective {} needs the price{} {}", objective,
-                  price.missing.size() > 1 ? "s" : "", fmt::join(price.missing, ", ")));
+  throw InputError(Fault::kUsage, {prices.path, 0, price.missing.front()},
+                   fmt::format("missing; the objective {} needs the price{} {}{}", objective,
+                               price.missing.size() > 1 ? "s" : "", fmt::join(price.missing, ", "),
+                               price.undercut.empty() ? "" : " (" + price.undercut + ")"));
 }
 
 double tier_bytes_of(const Scenario& scenario, const RunResult& run) {

@@ -55,7 +55,11 @@ struct Prices {
   double host_month = 0;
   std::vector<std::string> notes;  ///< what was written off over how long
 
+  /// Of a GPU that the file does not name, the default, unless that is less than the price of a
+  /// slower one: such a price would decide what to buy, and nobody gave it.
   std::optional<double> gpu(const GpuSpec* gpu) const;
+  /// A slower GPU that costs more than the default; null where there is none.
+  const GpuSpec* slower_and_dearer(const GpuSpec* gpu) const;
 };
 
 /// Throws InputError: exit 7 where the file cannot be read, 2 for what it says.
@@ -66,6 +70,7 @@ struct CellPrice {
   std::vector<CostItem> items;
   double per_month = 0;
   std::vector<std::string> missing;  ///< keys of the file that would be needed; the sum lacks them
+  std::string undercut;  ///< why the file's default is no price for this GPU; empty: it has one
   std::vector<std::string> notes;
 };
 

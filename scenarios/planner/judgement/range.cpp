@@ -45,6 +45,7 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
   for (const std::uint32_t cell : preference_of(facts.space(), objective_scores(plan, facts))) {
     const int i = static_cast<int>(cell);
     if (i == plan.recommended || facts.point(i).cold_limited) continue;
+    if (!facts.space().cells[cell].candidate) continue;  // the engine cannot run it
     if (facts.point(i).looks_met()) return i;
     if (nearest < 0 || own_margin(plan, facts.point(i)) > own_margin(plan, facts.point(nearest))) {
       nearest = i;

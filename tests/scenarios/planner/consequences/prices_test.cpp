@@ -106,6 +106,29 @@ TEST_CASE("what has no price is named, and refused where the objective needs it"
                                              "gpu_hour.default, dram_gib_month"));
 }
 
+TEST_CASE("the default price never undercuts a slower GPU", "[scenarios][planner]") {
+  const Prices prices =
+      prices_of(R"({"currency": "USD", "gpu_hour": {"H100": 3, "L40S": 1.2, "default": 2},)"
+                R"( "dram_gib_month": 1})");
+  const auto priced = [&](const char* gpu) {
+    Scenario s = with_capacity(reference_with(), "1GiB");
+    s.gpu = &find_gpu(gpu, {});
+    return price_of(s, thousand_seconds(), prices);
+  };
+  // An H200 computes as much as an H100 and reads faster; an A100 is slower than both.
+  const CellPrice h200 = priced("H200");
+  REQUIRE(h200.missing.size() == 1);
+  CHECK_THAT(h200.missing[0], ContainsSubstring("gpu_hour.") && ContainsSubstring("H200"));
+  CHECK(priced("A100").missing.empty());
+  CHECK(priced("H100").missing.empty());
+  const InputError error = error_of([&] { require_prices(h200, prices, "least-cost"); });
+  CHECK_THAT(error.what(),
+             ContainsSubstring("the default, 2.00 USD an hour, is less than that of") &&
+                 ContainsSubstring("3.00, which is slower"));
+  // One price for all GPUs is what somebody said.
+  CHECK(prices_of(R"({"currency": "USD", "gpu_hour": 2})").gpu(&find_gpu("H200", {})));
+}
+
 TEST_CASE("an unbounded tier costs what the workload held there", "[scenarios][planner]") {
   const Scenario s = with_capacity(reference_with(), "inf");
   RunResult run = thousand_seconds();
