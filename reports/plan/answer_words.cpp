@@ -70,8 +70,8 @@ std::string deed_of(const KeyChange& change) {
   }
   if (change.key == "gpu") return fmt::format("use {}", change.to);
   if (change.key == "tiers.0.capacity") {
-    return change.to == "inf" ? std::string("lift the tier's bound")
-                              : fmt::format("use {} of it", change.to);
+    return change.to == "inf" ? std::string("use a tier without bound")
+                              : fmt::format("use a tier of {}", spaced(change.to));
   }
   if (change.key == "engine.preset") return fmt::format("run {}", change.to);
   if (change.key == "tiers.0.eviction") return fmt::format("evict by {}", change.to);
@@ -278,7 +278,7 @@ std::string change_name(const KeyChange& change) {
   if (change.key == "fleet.replicas") return change.to + " replicas";
   if (change.key == "gpu") return change.to;
   if (change.key == "tiers.0.capacity") {
-    return change.to == "inf" ? "a tier without bound" : change.to + " of the tier";
+    return change.to == "inf" ? "a tier without bound" : "a tier of " + spaced(change.to);
   }
   if (change.key == "engine.preset") return change.to;
   if (change.key == "tiers.0.eviction") return change.to + " eviction";

@@ -206,7 +206,11 @@ class Planner {
       estimate.value = sample.value;
       estimate.x = sample.x;
       estimate.limit = sample.limit;
-      estimate.met = estimate.within(sample.x);
+      // Of one run its own figure decides, as it does for the run itself.
+      const bool by_figure = choice_.replications == 1 && estimate.share && !trial.cut;
+      const auto judged = static_cast<double>(sample.judged);
+      estimate.met = estimate.within(sample.x) || (by_figure && sample.value <= slo.target &&
+                                                   sample.x * judged <= sample.limit * judged + 1);
       out.targets.push_back(std::move(estimate));
     }
     out.engine_lacks = cell.engine_lacks;

@@ -246,7 +246,8 @@ class Case:
             self.fault(f"there is a remedy, but the scenario as it is meets the SLO: {figures}")
         bare = self.line.replace(" ", "")
         for change in changes:
-            if text_of(change["to"]).replace(" ", "") not in bare:
+            switched_on = change["to"] == "true" and change["key"].split(".")[-1].replace("_", "-") in bare
+            if not switched_on and text_of(change["to"]).replace(" ", "") not in bare:
                 self.fault(f"first line does not say {change['key']}={text_of(change['to'])}")
 
     def check_none_cheaper(self, answer):

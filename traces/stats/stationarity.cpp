@@ -115,6 +115,11 @@ DriftTest ratio_test(std::string quantity, const std::vector<Sums>& windows, std
   return test;
 }
 
+/// Rounded, and never "-0".
+double whole(double value) {
+  return std::round(value) + 0.0;
+}
+
 std::string sentence(const DriftTest& test) {
   const bool ratio = test.quantity == "hit ratio";
   const double scale = ratio ? 100 : test.overall > 0 ? 100 / test.overall : 0;
@@ -122,8 +127,8 @@ std::string sentence(const DriftTest& test) {
   return fmt::format(
       "{} {} (largest deviation of a window {:+.0f}{}, trend {:+.0f}{}, z {:+.1f}, "
       "noise {:.0f}{})",
-      test.quantity, word(test.verdict), scale * test.largest_deviation, unit,
-      scale * test.trend_change, unit, test.trend_z, scale * test.noise, unit);
+      test.quantity, word(test.verdict), whole(scale * test.largest_deviation), unit,
+      whole(scale * test.trend_change), unit, test.trend_z, scale * test.noise, unit);
 }
 
 void conclude(Stationarity& out) {

@@ -50,16 +50,16 @@ class FreeChanges {
     out_.push_back({key, std::move(from), std::move(to)});
   }
 
-  /// Half, twice, a quarter and four times.
+  /// Half, twice and so on: what a step takes may lie far from what is configured.
   void around(const char* key, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
     const auto tried = [&](std::uint64_t to) {
       if (to < least || to > most || to == value) return;
       add(key, std::to_string(value), std::to_string(to));
     };
-    tried(value / 2);
-    tried(std::uint64_t{value} * 2);
-    tried(value / 4);
-    tried(std::uint64_t{value} * 4);
+    for (const std::uint32_t factor : {2U, 4U, 8U, 16U}) {
+      tried(value / factor);
+      tried(std::uint64_t{value} * factor);
+    }
   }
 
   void admit_longest() {

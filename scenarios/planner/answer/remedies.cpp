@@ -54,6 +54,24 @@ class RemedyFinder {
         s_(q_.space.cells[static_cast<std::size_t>(cell)].scenario),
         longest_(longest_request(q_.workload)) {}
 
+  std::optional<TriedChange> find_fewer(std::uint32_t most) {
+    // At half of what the answer takes a setting that saves less is not worth the doubt.
+    const std::uint32_t now = s_.fleet.replicas;
+    const std::uint32_t target = most / 2;
+    if (target < now) return std::nullopt;
+    std::vector<Configuration> with;
+    for (KeyChange& change : free_changes(s_, longest_)) {
+      if (change.key == "model.kv_dtype") continue;  // what may change answers is no free fix
+      with.push_back(asked(ChangeKind::kReplicas, replicas({change}, now, target)));
+    }
+    std::vector<TriedChange> bases = run(with);
+    std::erase_if(bases, [](const TriedChange& t) { return !t.refused.empty() || !t.met; });
+    std::stable_sort(bases.begin(), bases.end(), better);
+    if (bases.size() > kMostBases) bases.resize(kMostBases);
+    fewest_of(bases, ChangeKind::kReplicas, now, target);
+    return std::move(out_.remedy);
+  }
+
   Remedies find() {
     const bool floor_missed = q_.plan.floor && !q_.plan.floor->met;
     if (floor_missed) {
@@ -226,7 +244,7 @@ class RemedyFinder {
   /// The least number of replicas in (low, high] that meets the SLO with these settings.
   std::optional<std::uint32_t> least_replicas(const Changes& settings, ChangeKind kind,
                                               std::uint32_t now, std::uint32_t high) {
-    std::uint32_t low = 0;
+    std::uint32_t low = now - 1;  // by other settings than these; these may do with as many
     while (high - low > 1) {
       const std::uint32_t middle = low + (high - low) / 2;
       const std::vector<TriedChange> tried = run({asked(kind, replicas(settings, now, middle))});
@@ -347,6 +365,11 @@ class RemedyFinder {
 
 Remedies find_remedies(const RemedyQuestion& question, int cell) {
   return RemedyFinder(question, cell).find();
+}
+
+std::optional<TriedChange> find_fewer_replicas(const RemedyQuestion& question, int cell,
+                                               std::uint32_t most) {
+  return RemedyFinder(question, cell).find_fewer(most);
 }
 
 std::optional<TriedChange> find_cheaper(const RemedyQuestion& q, int below) {

@@ -32,6 +32,11 @@ struct Remedies {
 /// For cell `cell`, the nearest of a plan that recommends nothing. Throws OutOfTime.
 Remedies find_remedies(const RemedyQuestion& question, int cell);
 
+/// For a plan whose answer takes `most` replicas: settings with which fewer of cell `cell`, which
+/// has the fewest, meet the SLO. Throws OutOfTime.
+std::optional<TriedChange> find_fewer_replicas(const RemedyQuestion& question, int cell,
+                                               std::uint32_t most);
+
 /// For a plan that recommends a cell: whether one setting makes `below`, a smaller size that misses
 /// the SLO, meet it; its changes are the setting and the size. Throws OutOfTime.
 std::optional<TriedChange> find_cheaper(const RemedyQuestion& question, int below);

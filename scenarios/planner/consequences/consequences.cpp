@@ -272,7 +272,7 @@ class Consequences {
       if (left().value_or(kStressRuns) < kStressRuns) return std::nullopt;
       const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
       return find_stress({cells_of(plan_, space_), cell, runs_on(runner_, s), runner_.workload(s),
-                          choice_.growth_per_month, 0});
+                          choice_.growth_per_month, 0, true});
     };
     try {
       runner_.begin("the next size");
@@ -305,6 +305,15 @@ class Consequences {
   }
 
   void find_free_savings() {
+    const std::uint32_t takes =
+        space_.cells[static_cast<std::size_t>(plan_.recommended)].scenario.fleet.replicas;
+    const int fewest = plainest(plan_.recommended);
+    if (source_ != nullptr && fewest != plan_.recommended && takes > 1 && !left()) {
+      runner_.begin("free settings");
+      Configurations trials = configurations(fewest);
+      plan_.answer.cheaper = find_fewer_replicas(remedy_question(trials, fewest), fewest, takes);
+      if (plan_.answer.cheaper) return;
+    }
     const int below = first_missed_below();
     if (source_ == nullptr || below < 0 || left().value_or(kLeastRemedyRuns) < kLeastRemedyRuns) {
       return;

@@ -152,6 +152,7 @@ class StressFinder {
       if (!event.apply) continue;
       runs.push_back({s_});
       runs.back().replicate = kWorkloadItself;
+      runs.back().verdict_only = q_.verdict_only;
       event.apply(runs.back());
       asked.push_back(&event);
     }

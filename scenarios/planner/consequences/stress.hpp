@@ -22,6 +22,7 @@ struct StressQuestion {
   const Workload& workload;  ///< that the cell runs on
   std::optional<double> growth_per_month;
   std::uint64_t most_runs = 0;  ///< 0: as many as it takes
+  bool verdict_only = false;    ///< outcomes are all that is asked: figures of runs may be partial
 };
 
 /// Runs that it takes at most.

@@ -10,11 +10,13 @@ namespace spillway {
 
 namespace {
 
-/// Of the requests, those that are longer than any server of this configuration takes.
+/// Of the requests, those that no server of this configuration takes: longer than max_model_len, or
+/// than the whole pool.
 double not_admitted_share(const RunResult& run) {
   if (run.requests == 0) return 0;
-  const std::uint64_t too_long = count_of(run.failed_reasons, Reason::kTooLong);
-  return static_cast<double>(too_long) / static_cast<double>(run.requests);
+  const std::uint64_t never = count_of(run.failed_reasons, Reason::kTooLong) +
+                              count_of(run.rejected_reasons, Reason::kExceedsPool);
+  return static_cast<double>(never) / static_cast<double>(run.requests);
 }
 
 /// They alone break a target.
@@ -37,7 +39,7 @@ AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
   const auto adds = [&](int i) {
     return cached_share(facts.run(i)) - cached_share(facts.run(none)) >= kWorthwhile;
   };
-  const bool several = facts.line().size() > 1;
+  const bool several = facts.line().size() > 1 && (kind == "capacity" || kind == "none");
   if (none >= 0 && several && std::none_of(facts.line().begin(), facts.line().end(), adds)) {
     return AnswerCause::kTierAddsNothing;
   }
@@ -68,10 +70,15 @@ AnswerCause find_cause(const PlanResult& plan, const PlanFacts& facts) {
   const bool idle =
       std::any_of(a.idle.begin(), a.idle.end(), [](const IdleAxis& axis) { return axis.decides; });
   if (idle) return AnswerCause::kNotBinding;
+  if (met && a.cheaper && !a.cheaper->free()) return AnswerCause::kSetting;
   if (met) return why_met(plan, facts);
   if (plan.floor && !plan.floor->met) return AnswerCause::kFloor;
   const auto flooded = [&](int i) { return facts.overloaded(i); };
-  if (std::all_of(facts.line().begin(), facts.line().end(), flooded)) return AnswerCause::kOverload;
+  // A size that was not tried may bear it.
+  const bool unbounded_bears = plan.ceiling && plan.ceiling->load >= 1;
+  if (!unbounded_bears && std::all_of(facts.line().begin(), facts.line().end(), flooded)) {
+    return AnswerCause::kOverload;
+  }
   if (plan.undecided) return a.cause;  // as the selection ended
   if (a.remedy && sets_something(*a.remedy)) return AnswerCause::kSetting;
   return cause_of_binding(plan, facts);
@@ -90,6 +97,9 @@ void find_answer(PlanResult& plan, const PlanFacts& facts) {
     answer.leave_per_s = run.request_throughput;
   }
   answer.cause = find_cause(plan, facts);
+  // Fewer GPUs with a setting are the cheapest change, though the answer as configured holds.
+  const bool saves = plan.recommended >= 0 && answer.cause == AnswerCause::kSetting;
+  if (saves) answer.remedy = answer.cheaper;
   if (answer.cause == AnswerCause::kNoIdentity && !answer.remedy && plan.recommended < 0) {
     answer.remedy.emplace().kind = ChangeKind::kTrace;
   }

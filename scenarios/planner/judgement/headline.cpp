@@ -25,6 +25,7 @@ const CellCost* cost_of(const PlanResult& plan, int cell) {
   return nullptr;
 }
 
+constexpr double kFarMissed = 1.2;     // times a limit: more than chance and a cold start
 constexpr std::size_t kMostNamed = 3;  // changes that lower a floor
 constexpr double kLower = 0.98;        // times the floor: less is noise
 constexpr double kFarBelow = 20;       // times: no limit that anybody means is so far below a floor
@@ -186,10 +187,34 @@ class Headline {
       return fmt::format("{} Without hits {} meets the SLO: {}.", no_identity(),
                          spaced(facts_.label(plan_.recommended)), targets_words(chosen()));
     }
+    if (const std::string cheaper = fewer_gpus(); !cheaper.empty()) return cheaper;
     std::string out = choice() + ". It meets the SLO: " + targets_words(chosen()) + ".";
+    if (const std::string own = own_run(); !own.empty()) return out + " " + own;
     if (const std::string axis = idle_axis(); !axis.empty()) return out + " " + axis;
     const std::string margin = margin_words(plan_);
     return margin.empty() ? out : out + " " + margin;
+  }
+
+  /// Where one setting saves GPUs: that comes first.
+  std::string fewer_gpus() const {
+    const std::optional<TriedChange>& r = plan_.answer.cheaper;
+    if (!r || r->free()) return {};
+    std::string change = capitalised(change_words(*r));
+    return fmt::format("{}. It meets the SLO in {}: {}. As configured it takes {}.", change,
+                       runs_words(*r), targets_words(*r),
+                       count(total_gpus(facts_.scenario(plan_.recommended))));
+  }
+
+  /// The workload as it was recorded may miss what its replicates meet.
+  std::string own_run() const {
+    if (!plan_.confidence) return {};
+    for (const SloResult& slo : chosen().run.slo) {
+      const bool far = !slo.at_least && !slo.passed && slo.value > kFarMissed * slo.target;
+      if (!far) continue;
+      return fmt::format("But the workload as it is, run once from empty caches, misses it: {}.",
+                         against_limit({slo.name, slo.tenant, slo.value, slo.target, false}));
+    }
+    return {};
   }
 
   /// A searched key that changes nothing, where the answer does not hang on it.
@@ -242,6 +267,10 @@ class Headline {
   /// What the nearest cell misses.
   std::string nearest() const {
     const PlanPoint& near = facts_.point(facts_.judged());
+    if (near.run.completed == 0) {
+      return fmt::format("none of {} requests completes at {}.", format_count(near.run.requests),
+                         spaced(facts_.label(facts_.judged())));
+    }
     std::string out = fmt::format("{} comes nearest with {}", spaced(facts_.label(facts_.judged())),
                                   miss_words(near));
     if (near.run.completed < near.run.requests) {
@@ -252,7 +281,18 @@ class Headline {
     return out + ".";
   }
 
+  /// A throughput that nobody asks for: all requests are served as they come.
+  bool offers_too_little() const {
+    const PlanPoint& near = facts_.point(facts_.judged());
+    const double span_s = facts_.demand().arrivals_s;
+    const bool served =
+        near.run.completed == near.run.requests && span_s > 0 && near.run.duration_s < 1.1 * span_s;
+    return served && std::all_of(near.targets.begin(), near.targets.end(),
+                                 [](const TargetEstimate& t) { return t.met || t.at_least; });
+  }
+
   std::string limiting() const {
+    if (offers_too_little()) return " The workload asks for no more: every request is served.";
     switch (plan_.answer.cause) {
       case AnswerCause::kLink:
         return " Limiting resource: the link between HBM and " + tier() + ".";
@@ -322,8 +362,9 @@ class Headline {
                                 target_label(metric_words(t.name), t.tenant),
                                 figure_words(t.name, t.value), figure_words(t.name, t.limit)));
     }
-    return fmt::format("Out of reach {}: {} (one request at a time, tiers without bound).{}", where,
-                       fmt::join(out, "; "), seconds_meant() + lowered());
+    return fmt::format("Out of reach {}: {} (nearly idle, tiers without bound).{}", where,
+                       fmt::join(out, "; "),
+                       seconds_meant() + (plan_.answer.remedy ? std::string() : lowered()));
   }
 
   /// A limit that is far below what one step takes was meant in seconds.
@@ -357,9 +398,9 @@ class Headline {
 
   std::string overload() const {
     const PlanAnswer& a = plan_.answer;
-    std::string out = fmt::format("Overloaded at every size: {} arrive, {} leave.",
+    std::string out = fmt::format("Overloaded at every size tried: {} arrive, {} leave.",
                                   rate_words(a.arrive_per_s), rate_words(a.leave_per_s));
-    if (plan_.ceiling && plan_.ceiling->load > 0 && plan_.ceiling->load < 1) {
+    if (!a.remedy && plan_.ceiling && plan_.ceiling->load > 0 && plan_.ceiling->load < 1) {
       out += fmt::format(" Above {} no size of {} helps.",
                          rate_words(plan_.ceiling->requests_per_s), tier());
     }

@@ -11,11 +11,14 @@
 #include "scenarios/planner/selection/target_margin.hpp"
 #include "scenarios/simulation.hpp"
 #include "sim/error.hpp"
+#include "sim/reasons.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {
 
 namespace {
+
+constexpr double kBehind = 0.1;  // of the time over which requests come, or of the requests
 
 TargetView view_of(const TargetEstimate& estimate) {
   TargetView out;
@@ -139,8 +142,15 @@ int judged_point(const PlanResult& plan) {
 }
 
 bool is_overloaded(const RunResult& run, double arrivals_s) {
-  const double wait_ms = run.queue_time.median_ms + run.client_queue_time.median_ms;
-  return arrivals_s > 0 && wait_ms / 1e3 > arrivals_s / 10;
+  if (arrivals_s <= 0 || run.requests == 0) return false;
+  const double wait_s = (run.queue_time.median_ms + run.client_queue_time.median_ms) / 1e3;
+  const double behind_s = run.duration_s - arrivals_s;
+  const auto requests = static_cast<double>(run.requests);
+  const std::uint64_t never = count_of(run.rejected_reasons, Reason::kExceedsPool);
+  const std::uint64_t too_slow = run.rejected - std::min(run.rejected, never);
+  return wait_s > kBehind * arrivals_s ||
+         (behind_s > kBehind * arrivals_s && wait_s > behind_s / 4) ||
+         static_cast<double>(too_slow) > kBehind * requests;
 }
 
 PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload,

@@ -46,8 +46,10 @@ double own_margin(const PlanResult& plan, const PlanPoint& point);
 /// nearest by its own margin; cells that cannot be judged come last.
 int judged_point(const PlanResult& plan);
 
-/// Requests that fall due over `arrivals_s` wait ever longer: half of them, in the server's queue
-/// or in the clients', for more than a tenth of that time.
+/// Requests that fall due over `arrivals_s` come faster than they leave: half of them wait, in the
+/// server's queue or in the clients', for more than a tenth of that time; or the server works on
+/// for that long once the last has come, while others waited; or a limit turns away a tenth of
+/// them.
 bool is_overloaded(const RunResult& run, double arrivals_s);
 
 /// Two cells on workloads that both ran: what the one does on many replicates and the other on few
