@@ -49,7 +49,7 @@ class Planner {
     check_budget();
     const std::uint64_t runs = usual_runs();
     consequence_runs_ = consequence_runs(space_, runs);
-    runner_.expect(runs + consequence_runs_);
+    runner_.expect(runs - known_.size() + consequence_runs_);
     run_workload_itself();
     if (choice_.replications > 1) {
       decide_by_replicates();
