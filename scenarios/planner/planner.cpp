@@ -411,10 +411,12 @@ std::vector<std::string> told_doubts(const Scenario& asked, const SearchSpace& s
   }
   const Scenario& first = space.variants.front().scenario;
   std::vector<std::string> out;
+  std::vector<std::string> units;  // worth ending the plan for
   for (InputDoubt& doubt : input_doubts(first, runner.workload(first))) {
+    if (doubt.code != DoubtCode::kFewForPercentile) units.push_back(doubt.text);
     out.push_back(std::move(doubt.text));
   }
-  if (options.doubts && !out.empty()) options.doubts(out);
+  if (options.doubts && !units.empty()) options.doubts(units);
   if (std::string note = concurrency_note(asked); !note.empty()) out.push_back(std::move(note));
   return out;
 }
