@@ -47,7 +47,9 @@ std::string concurrency_note(const Scenario& s) {
   const auto searches = [&](const SearchAxis& axis) { return axis.key == "workload.concurrency"; };
   const bool searched =
       s.plan && std::any_of(s.plan->search.begin(), s.plan->search.end(), searches);
-  if (!searched && s.workload.arrival.concurrency == 0) return "";
+  const bool set = s.workload.arrival.concurrency > 0;
+  // Where sessions wait for answers, a cap on them is how an agent's sandbox is described.
+  if (!searched && (!set || s.workload.arrival.wait)) return "";
   return fmt::format(
       "workload.concurrency caps the requests in flight; it adds no load to {} arrivals. For "
       "clients that each send the next request after an answer, set workload.arrival=closed-loop",

@@ -26,7 +26,7 @@ struct InputDoubt {
 std::vector<InputDoubt> input_doubts(const Scenario& scenario, const Workload& workload);
 
 /// What workload.concurrency does on arrivals that are no closed loop, where it is set or searched:
-/// it caps requests in flight and adds no load. Empty: it is not.
+/// it caps requests in flight and adds no load. Empty: it is not, or sessions wait for answers too.
 std::string concurrency_note(const Scenario& scenario);
 
 }  // namespace spillway

@@ -80,6 +80,11 @@ std::uint64_t judged(const TargetMeaning& meaning, const Workload& workload) {
   return out;
 }
 
+/// Whether a plan judges replicates whose length the scenario gives.
+bool replicated(const Scenario& s) {
+  return s.plan && s.plan->replications > 1 && s.workload.replication.requests > 0;
+}
+
 }  // namespace
 
 IdleTimes::IdleTimes(const Scenario& scenario, const Workload& workload) : s_(scenario) {
@@ -173,7 +178,10 @@ std::string few_for_percentile(const Scenario& scenario, const Workload& workloa
   for (const SloTarget& target : scenario.slo) {
     const TargetMeaning meaning(target, workload);
     if (!meaning.percentile()) continue;
-    const std::uint64_t count = judged(meaning, workload);
+    std::uint64_t count = judged(meaning, workload);
+    if (replicated(scenario)) {
+      count = std::min<std::uint64_t>(count, scenario.workload.replication.requests);
+    }
     const double over = meaning.limit() * static_cast<double>(count);
     if (over >= 1 || (worst != nullptr && over >= above)) continue;
     worst = &target;
@@ -182,10 +190,12 @@ std::string few_for_percentile(const Scenario& scenario, const Workload& workloa
   }
   if (worst == nullptr) return "";
   const std::uint64_t needed = requests_needed({*worst});
-  const std::string longer =
-      scenario.workload.synthetic
-          ? fmt::format("Set workload.synthetic.requests to {} or more", needed)
-          : fmt::format("Record {} requests or more", format_count(needed));
+  std::string longer = fmt::format("Record {} requests or more", format_count(needed));
+  if (replicated(scenario) && fewest == scenario.workload.replication.requests) {
+    longer = fmt::format("Set workload.replication.requests to {} or more", needed);
+  } else if (scenario.workload.synthetic) {
+    longer = fmt::format("Set workload.synthetic.requests to {} or more", needed);
+  }
   return fmt::format("{} rests on {} requests: not one lies above it. {}, or ask for the median",
                      target_label(worst->name, worst->tenant), format_count(fewest), longer);
 }

@@ -72,7 +72,7 @@ class Planner {
     check_budget();
     const std::uint64_t runs = usual_runs();
     consequence_runs_ = consequence_runs(space_, runs);
-    runner_.expect(runs + consequence_runs_);
+    runner_.expect(runs - known_.size() + consequence_runs_);
     run_workload_itself();
     if (choice_.replications > 1) {
       decide_by_replicates();
@@ -476,10 +476,12 @@ std::vector<std::string> told_doubts(const Scenario& asked, const SearchSpace& s
   }
   const Scenario& first = space.variants.front().scenario;
   std::vector<std::string> out;
+  std::vector<std::string> units;  // worth ending the plan for
   for (InputDoubt& doubt : input_doubts(first, runner.workload(first))) {
+    if (doubt.code != DoubtCode::kFewForPercentile) units.push_back(doubt.text);
     out.push_back(std::move(doubt.text));
   }
-  if (options.doubts && !out.empty()) options.doubts(out);
+  if (options.doubts && !units.empty()) options.doubts(units);
   if (std::string note = concurrency_note(asked); !note.empty()) out.push_back(std::move(note));
   return out;
 }

@@ -295,6 +295,7 @@ class GridBracket {
     for (;;) {
       const double next = rounded(std::min(2 * last, most));
       if (next <= last) {
+        set_values(tried());
         return end(
             "largest", true,
             fmt::format("Tried up to {} {}, which meets the SLO as well: the limit is higher",

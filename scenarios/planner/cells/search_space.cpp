@@ -141,18 +141,23 @@ void check_choice(const std::vector<Variant>& variants, const SourceRef& objecti
                                total_gpus(first)));
 }
 
+/// "64 GiB" for "64GiB".
+std::string spaced(std::string size) {
+  const std::size_t unit = size.find_first_not_of("0123456789.");
+  return unit == std::string::npos ? size : size.insert(unit, " ");
+}
+
 /// Where sizes that were chosen end.
 GridEnd end_of(const AutoSizes& sizes, const Scenario& s) {
   GridEnd out{"useful", "plan.sizes", sizes.sizes.back(), "", false};
+  out.text = fmt::format("Tried up to {} of {}", spaced(out.last), s.tier->name);
   if (!sizes.bounded) {
-    out.text = fmt::format("Tried up to {} of {}: the trace reuses nothing beyond that",
-                           sizes.sizes.back(), s.tier->name);
+    out.text += ": the trace reuses nothing beyond that";
     return out;
   }
   out.code = "host";
-  out.text = fmt::format("Tried up to {} of {}: {}", sizes.sizes.back(), s.tier->name,
-                         s.host ? "the host has no more memory (host.memory)"
-                                : "hardly a host has more. plan.sizes or host.memory asks for it");
+  out.text += s.host ? ", all that the host has (host.memory)"
+                     : ". A host hardly has more; plan.sizes or host.memory tries more";
   return out;
 }
 

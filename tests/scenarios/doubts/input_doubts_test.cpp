@@ -51,6 +51,8 @@ TEST_CASE("concurrency on recorded arrivals is a cap, and said to be", "[scenari
              ContainsSubstring("caps the requests in flight"));
   CHECK(concurrency_note(reference_with({"workload.arrival=closed-loop", "workload.concurrency=8"}))
             .empty());
+  CHECK(concurrency_note(reference_with({"workload.concurrency=8", "workload.sessions=wait"}))
+            .empty());
 }
 
 }  // namespace

@@ -75,6 +75,11 @@ TEST_CASE("a percentile that no request lies above is told", "[scenarios]") {
         "p99_ttft_ms rests on 50 requests: not one lies above it. Record 2,000 requests or more, "
         "or ask for the median");
   CHECK(few_for_percentile(s, repeating(100, 5, 100, 2)).empty());
+  // Of a plan its replicates count, where the scenario cuts them short.
+  const Scenario cut = reference_with({"plan.replications=5", "workload.replication.requests=60"});
+  CHECK(few_for_percentile(cut, repeating(5000, 5, 100, 2)) ==
+        "p99_ttft_ms rests on 60 requests: not one lies above it. Set "
+        "workload.replication.requests to 2000 or more, or ask for the median");
 }
 
 }  // namespace

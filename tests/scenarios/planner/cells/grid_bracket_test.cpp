@@ -125,6 +125,7 @@ TEST_CASE("loads without an end say how far they went", "[scenarios][planner]") 
   idle.emplace_back("workload.synthetic.requests=20");
   const Found found = bracketed(asked("max-rate-under-slo", idle));
   REQUIRE(found.grid.space.ends.size() == 1);
+  CHECK(found.values == std::vector<std::string>{"0.25", "1", "3", "6", "12", "24", "48", "64"});
   CHECK(found.grid.space.ends[0].code == "largest");
   CHECK(found.grid.space.ends[0].met);
   CHECK(found.grid.space.ends[0].text ==
