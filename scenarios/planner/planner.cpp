@@ -22,6 +22,14 @@ namespace spillway {
 
 namespace {
 
+// Engine steps of all longer replicates together: one to two minutes of one core for small
+// batches, which take about 1 us a step (`sim.steps_per_wall_s` of a run).
+constexpr double kWorkForLonger = 60e6;
+// Of a workload in memory with what the simulator keeps beside it, about.
+constexpr double kBytesPerRequest = 200;
+constexpr double kBytesPerBlock = 40;
+constexpr double kMostReplicateBytes = 1e9;
+
 class Planner {
  public:
   Planner(SearchSpace space, TrialRunner& runner, bool other_recordings)
@@ -178,8 +186,7 @@ class Planner {
     problem.lines = space_.lines;
     for (const PlanCell& cell : space_.cells) problem.names.push_back(cell.name);
     for (const TargetEstimate& target : out_.result.points.front().targets) {
-      problem.targets.push_back({target.name, target.limit, target.at_least, target.share,
-                                 target.share ? target.target : 0});
+      problem.targets.push_back({target.name, target.limit, target.at_least, target.share});
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
@@ -187,8 +194,21 @@ class Planner {
     problem.runs_before = problem.cells;
     problem.replication = replication();
     problem.length = replicates().length();
+    if (problem.replication == Replication::kIndependent && replicates().may_be_longer()) {
+      problem.work_for_longer = kWorkForLonger;
+      problem.longest = longest_replicates();
+    }
+    problem.requests = runner_.replicate(first(), 0).size();
     problem.expects = [this](std::uint64_t runs) { runner_.expect(runs + consequence_runs_); };
     return problem;
+  }
+
+  /// Times as long as usual, as far as the memory of a machine goes.
+  std::uint32_t longest_replicates() const {
+    const Workload& usual = runner_.replicate(first(), 0);
+    const double bytes = kBytesPerRequest * static_cast<double>(usual.size()) +
+                         kBytesPerBlock * static_cast<double>(usual.columns().chain.size());
+    return static_cast<std::uint32_t>(std::max(1.0, kMostReplicateBytes / bytes));
   }
 
   std::vector<CellSample> run(std::span<const RunRequest> batch) {
@@ -196,7 +216,11 @@ class Planner {
     runner_.begin(screening ? "screening" : "verifying");
     std::vector<TrialRequest> requests;
     for (const RunRequest& one : batch) {
-      requests.push_back({&space_.cells[one.cell].scenario, one.replicate, one.may_cut});
+      TrialRequest& request = requests.emplace_back();
+      request.scenario = &space_.cells[one.cell].scenario;
+      request.replicate = one.replicate;
+      request.may_cut = one.may_cut;
+      request.length = one.length;
     }
     const std::vector<Trial> trials = runner_.run(requests);
     std::vector<CellSample> out;
@@ -206,13 +230,15 @@ class Planner {
       for (const TargetSample& target : trial.targets) {
         sample.x.push_back(target.x);
         sample.weight.push_back(static_cast<double>(target.judged));
-        sample.value.push_back(target.value);
+        sample.ladder.push_back(target.ladder);
       }
+      sample.work = static_cast<double>(trial.steps);
       sample.cut = trial.cut;
       sample.excluded = trial.cold_limited;
       out.push_back(std::move(sample));
       trials_[batch[i].cell].push_back(
-          {batch[i].replicate, trial.targets, trial.attainment, trial.cut});
+          {batch[i].replicate, trial.targets, trial.attainment, trial.cut, batch[i].length});
+      for (TargetSample& target : trials_[batch[i].cell].back().targets) target.ladder = {};
     }
     return out;
   }

@@ -29,7 +29,8 @@ double needed_length(const TargetJudge& judge, const SelectionTarget& target, co
   double too_short = 0;
   if (judge.kind() == FigureKind::kShare && target.limit > 0) {
     const double size =
-        e.clusters ? e.clusters->size : std::max(usual.value_or(0), dispersion(e.x, judge.kind()).value_or(20));
+        e.clusters ? e.clusters->size
+                   : std::max(usual.value_or(0), dispersion(e.x, judge.kind()).value_or(20));
     times = size * deciding * deciding / target.limit / have;
     if (e.clusters) too_short = kLongEnough * e.clusters->size / e.x.requests;
   } else {

@@ -106,8 +106,8 @@ void CellRecords::score() {
       }
       std::optional<double> scatter = usual_here;
       if (e.clusters) scatter = std::max(usual_here.value_or(0), e.clusters->effective());
-      errors_[i][t] = scatter || s.runs > 1 ? relative_error(s, judges_[t].kind(), scatter)
-                                            : kUnknownError;
+      errors_[i][t] =
+          scatter || s.runs > 1 ? relative_error(s, judges_[t].kind(), scatter) : kUnknownError;
     }
   }
   for (std::size_t l = 0; l < problem_.lines.size(); ++l) {

@@ -18,11 +18,11 @@ struct CellRecord {
   std::vector<CellSample> screened;
   std::vector<CellSample> fresh;  ///< of one length: the greatest
   std::uint32_t length = 1;       ///< of the fresh ones
-  double score = 0;       ///< least distance to a limit, in standard errors
-  bool missed = false;    ///< shown
-  bool excluded = false;  ///< cold-limited, or without requests for some target
-  bool held = false;      ///< shown, on fresh runs
-  bool cut = false;       ///< some run of the screening was cut
+  double score = 0;               ///< least distance to a limit, in standard errors
+  bool missed = false;            ///< shown
+  bool excluded = false;          ///< cold-limited, or without requests for some target
+  bool held = false;              ///< shown, on fresh runs
+  bool cut = false;               ///< some run of the screening was cut
 
   const std::vector<CellSample>& best_runs() const { return fresh.empty() ? screened : fresh; }
 };

@@ -17,8 +17,8 @@ namespace spillway {
 namespace {
 
 constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
-constexpr double kHopeless = 3;   // times a limit: the verdict of more runs is all to learn
-constexpr double kFutile = 0.10;  // level at which a preferred cell is given up
+constexpr double kHopeless = 3;     // times a limit: the verdict of more runs is all to learn
+constexpr double kFutile = 0.10;    // level at which a preferred cell is given up
 constexpr double kUsualPart = 0.5;  // of alpha, for replicates of the usual length
 
 constexpr double kMostRequests = 1e8;  // of a replicate: more is no advice
@@ -203,9 +203,9 @@ class Selector {
     double out = 0;
     for (std::size_t t = 0; t < records_.targets(); ++t) {
       const TargetJudge& judge = records_.judges()[t];
-      out = std::max(out, needed_length(judge, problem_.targets[t],
-                                        judge.evidence(records_[cell].fresh, t), records_.usual(t),
-                                        least_distance, most()));
+      out = std::max(
+          out, needed_length(judge, problem_.targets[t], judge.evidence(records_[cell].fresh, t),
+                             records_.usual(t), least_distance, most()));
     }
     return out;
   }
@@ -245,8 +245,7 @@ class Selector {
       }
       if (cells.empty()) return;
       const double work = work_of_stage(cells);
-      const LongerStage next =
-          next_longer(stage, length, times, work, work_left, problem_.longest);
+      const LongerStage next = next_longer(stage, length, times, work, work_left, problem_.longest);
       if (next.length == 0) return;
       const double before = requests_of(cells.front());
       std::vector<RunRequest> requests;
