@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "scenarios/experiment/miss_ladder.hpp"
@@ -11,11 +13,16 @@ namespace spillway {
 
 namespace {
 
-// Queues by which their size is known well: 25 of exponential size tell their mean within a fifth,
-// the dispersion within about 0.4 of it.
-constexpr double kPlenty = 25;
+// The fewest queues that tell how large they are: within a half, if sizes are exponential.
+constexpr double kFewest = 4;
 constexpr double kMostBeyond = 0.9;  // of requests: above it a level says when nobody waits
 constexpr double kGrowth = 5;        // see the header
+// Runs that are this many times as long as a queue is large show its size but for a few percent;
+// in shorter ones it is more and more hidden: in runs of one such length, three quarters of it.
+constexpr double kLeastLength = 12;
+// What a run from an empty start lacks of slow requests, in queues: on M/M/1 the time to the first
+// wait beyond the p99 and half of the way to the steady state.
+constexpr double kStart = 1.5;
 constexpr std::size_t kShortParts = kLadderParts / 8;  // in one observation
 constexpr std::size_t kLongParts = kLadderParts / 4;
 
@@ -93,21 +100,27 @@ std::optional<Clusters> clusters_of(std::span<const CellSample> runs, std::size_
   double requests = 0;
   for (const CellSample* run : known) requests += static_cast<double>(requests_of(*run, index));
   Clusters out;
-  bool found = false;
-  double most_queues = 0;
-  for (std::size_t k = 0; k < kLadderLevels; ++k) {
+  double best_known = 0;  // queues at the level that tells, or would
+  double told = 0;        // what it says of the limit
+  for (std::size_t k = 0; k < kLadderLevels && best_known < kFewest; ++k) {
     const Level level = level_of(known, index, k);
     if (level.share <= 0) continue;
     if (level.share >= kMostBeyond) break;
+    out.size = std::max(out.size, level.dispersion);
+    if (level.queues <= best_known) continue;
     const double way = (1 + kGrowth * level.share) / (1 + kGrowth * std::min(level.share, limit));
-    out.size = std::max(out.size, level.dispersion * way);
-    most_queues = std::max(most_queues, level.queues);
-    found = true;
-    if (level.queues >= kPlenty) break;
+    const double error = std::sqrt(1 / level.queues + 0.5 / static_cast<double>(known.size()));
+    best_known = level.queues;
+    told = level.dispersion * way * (1 + error);
+    if (getenv("KVDBG")) fprintf(stderr, "  t%zu level %zu: share %.5f d %.1f queues %.1f (%zu runs of %.0f)\n", index, k, level.share, level.dispersion, level.queues, known.size(), requests/static_cast<double>(known.size()));
   }
-  if (!found) return std::nullopt;
+  if (best_known == 0) return std::nullopt;
+  out.size = std::max(out.size, told);
   const double length = requests / static_cast<double>(known.size());
-  out.penalty = std::max(1.0, kLongEnough * out.size / length);
+  const double short_by = std::max(1.0, kLeastLength * out.size / length);
+  out.penalty = short_by * short_by;
+  out.start = 1 + kStart * out.size * out.penalty / length;
+  if (getenv("KVDBG")) fprintf(stderr, "t%zu size %.1f penalty %.2f\n", index, out.size, out.penalty);
   return out;
 }
 

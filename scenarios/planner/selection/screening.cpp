@@ -105,7 +105,7 @@ void CellRecords::score() {
         s.mean = problem_.targets[t].limit;
       }
       std::optional<double> scatter = usual_here;
-      if (e.clusters) scatter = std::max(usual_here.value_or(0), e.clusters->effective());
+      if (!scatter && e.clusters) scatter = e.clusters->size;
       errors_[i][t] =
           scatter || s.runs > 1 ? relative_error(s, judges_[t].kind(), scatter) : kUnknownError;
     }

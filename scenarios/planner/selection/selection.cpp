@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 #include "reports/compared.hpp"
@@ -229,23 +231,39 @@ class Selector {
     return out * most();
   }
 
+  /// Finalists that more would tell of, the likeliest first.
+  std::vector<std::uint32_t> left_open() const {
+    std::vector<std::uint32_t> out;
+    for (std::size_t i = 0; i < out_.finalists.size(); ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      if (undecided(i) && !records_[cell].fresh.empty()) out.push_back(cell);
+    }
+    std::stable_sort(out.begin(), out.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return records_[a].score > records_[b].score;
+    });
+    return out;
+  }
+
   /// Judges what is open on longer and longer replicates until something holds.
   void verify_longer() {
     double work_left = problem_.work_for_longer;
     double alpha_left = 1 - spent_;
     std::uint32_t length = 1;
     for (std::uint32_t stage = 0; may_be_longer() && best_ < 0 && !ended(); ++stage) {
-      std::vector<std::uint32_t> cells;
-      double times = std::numeric_limits<double>::infinity();
-      for (std::size_t i = 0; i < out_.finalists.size(); ++i) {
-        const std::uint32_t cell = out_.finalists[i];
-        if (!undecided(i) || records_[cell].fresh.empty()) continue;
-        cells.push_back(cell);
-        times = std::min(times, needed(cell, kAimedDistance));
+      records_.score();
+      std::vector<std::uint32_t> cells = left_open();
+      LongerStage next;
+      double work = 0;
+      // All that is open where there is work enough, else the likeliest.
+      for (; !cells.empty() && next.length == 0; cells.resize(cells.size() - 1)) {
+        double times = std::numeric_limits<double>::infinity();
+        for (const std::uint32_t cell : cells) {
+          times = std::min(times, needed(cell, kAimedDistance));
+        }
+        work = work_of_stage(cells);
+        next = next_longer(stage, length, times, work, work_left, problem_.longest);
+        if (next.length > 0) break;
       }
-      if (cells.empty()) return;
-      const double work = work_of_stage(cells);
-      const LongerStage next = next_longer(stage, length, times, work, work_left, problem_.longest);
       if (next.length == 0) return;
       const double before = requests_of(cells.front());
       std::vector<RunRequest> requests;
@@ -313,6 +331,7 @@ class Selector {
   }
 
   void note_bounds(std::uint32_t cell, double alpha) {
+    if (getenv("KVDBG")) fprintf(stderr, "JUDGED %s fresh %zu length %u alpha %.5f held %d missed %d\n", name(cell).c_str(), records_[cell].fresh.size(), records_[cell].length, alpha, records_[cell].held, records_[cell].missed);
     SelectedCell& out = out_.cells[cell];
     out.bound.clear();
     for (std::size_t t = 0; t < records_.targets(); ++t) {

@@ -138,7 +138,8 @@ double counted_lower(const SampleSummary& s, double alpha, double cluster) {
 
 double clustered_upper(const SampleSummary& s, double alpha, double cluster) {
   const double counted = counted_upper(s, alpha, cluster);
-  if (s.runs < 2 || s.mean <= 0) return counted;
+  // Few clusters beyond the limit say less of their spread than what `cluster` rests on.
+  if (is_rare(s)) return counted;
   return s.mean >= 1 ? 1 : std::max(counted, spread_upper(s, alpha));
 }
 

@@ -43,7 +43,9 @@ double TargetJudge::distance(const SampleSummary& x) const {
 
 double TargetJudge::bound(const Evidence& e, double alpha, std::optional<double> usual) const {
   if (target_.at_least) return lower_bound(e.x, kind(), alpha, usual);
-  if (e.clusters) return clustered_upper(e.x, alpha, e.clusters->effective());
+  if (e.clusters) {
+    return std::min(1.0, e.clusters->start * clustered_upper(e.x, alpha, e.clusters->effective()));
+  }
   return upper_bound(e.x, kind(), alpha, usual);
 }
 
