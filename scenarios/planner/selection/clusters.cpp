@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "scenarios/experiment/miss_ladder.hpp"
@@ -112,7 +110,6 @@ std::optional<Clusters> clusters_of(std::span<const CellSample> runs, std::size_
     const double error = std::sqrt(1 / level.queues + 0.5 / static_cast<double>(known.size()));
     best_known = level.queues;
     told = level.dispersion * way * (1 + error);
-    if (getenv("KVDBG")) fprintf(stderr, "  t%zu level %zu: share %.5f d %.1f queues %.1f (%zu runs of %.0f)\n", index, k, level.share, level.dispersion, level.queues, known.size(), requests/static_cast<double>(known.size()));
   }
   if (best_known == 0) return std::nullopt;
   out.size = std::max(out.size, told);
@@ -120,7 +117,6 @@ std::optional<Clusters> clusters_of(std::span<const CellSample> runs, std::size_
   const double short_by = std::max(1.0, kLeastLength * out.size / length);
   out.penalty = short_by * short_by;
   out.start = 1 + kStart * out.size * out.penalty / length;
-  if (getenv("KVDBG")) fprintf(stderr, "t%zu size %.1f penalty %.2f\n", index, out.size, out.penalty);
   return out;
 }
 

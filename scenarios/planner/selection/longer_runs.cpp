@@ -10,6 +10,7 @@ namespace {
 // Standard errors from the limit at which a stage decides nine times in ten: about 2.5 for the
 // bound, at half of half of 5% for several cells, and 1.28 for the chance.
 constexpr double kDeciding = 3.8;
+constexpr double kNoDistance = 1e-6;
 constexpr double kFarDistance = 1.5;  // few queues are counted, however far their share is
 constexpr std::uint32_t kMostStages = 4;
 // From one stage to the next, in length: less would hardly tell more, more would trust a guess.
@@ -19,40 +20,33 @@ constexpr double kMostStep = 64;
 }  // namespace
 
 double needed_length(const TargetJudge& judge, const SelectionTarget& target, const Evidence& e,
-                     std::optional<double> usual, double least_distance, std::uint32_t runs) {
+                     std::optional<double> usual, Aim aim, std::uint32_t runs) {
   if (e.x.runs == 0) return kMostStep;
-  const double distance =
-      std::clamp(std::fabs(judge.distance(e.x)), std::max(least_distance, 1e-9), kFarDistance);
-  const double deciding = kDeciding / distance;
-  const double have = e.x.requests * e.x.runs;
-  double times = 0;
+  const bool queues = judge.kind() == FigureKind::kShare && target.limit > 0;
+  double error = relative_error(e.x, judge.kind(), usual);
   double too_short = 0;
-  if (judge.kind() == FigureKind::kShare && target.limit > 0) {
-    const double size =
-        e.clusters ? e.clusters->size
-                   : std::max(usual.value_or(0), dispersion(e.x, judge.kind()).value_or(20));
-    times = size * deciding * deciding / target.limit / have;
-    if (e.clusters) too_short = kLongEnough * e.clusters->size / e.x.requests;
-  } else {
-    const double error = relative_error(e.x, judge.kind(), usual);
-    times = error * error * deciding * deciding;
+  if (queues) {
+    const double own = dispersion(e.x, judge.kind()).value_or(kUnseenCluster);
+    const double size = e.clusters ? e.clusters->size : std::max(usual.value_or(0), own);
+    error = std::sqrt(size / (e.x.requests * e.x.runs * target.limit));
+    if (e.clusters) too_short = kLongEnough * size / e.x.requests;
   }
+  const double far = std::fabs(judge.distance(e.x)) + aim.errors * error;
+  const double distance = std::clamp(far, std::max(aim.least, kNoDistance), kFarDistance);
+  const double times = error * error * (kDeciding / distance) * (kDeciding / distance);
   return std::max(times * e.x.runs / runs, too_short);
 }
 
-LongerStage next_longer(std::uint32_t stage, std::uint32_t length, double needed, double work,
-                        double work_left, std::uint32_t longest) {
-  if (stage >= kMostStages || work <= 0) return {};
-  const double most = std::min(static_cast<double>(longest), length * work_left / work);
-  const double wanted = std::ceil(length * std::clamp(needed, kLeastStep, kMostStep));
-  const double next = std::floor(std::min(wanted, most));
+LongerStage next_longer(std::uint32_t stage, std::uint32_t length, double wanted, double affordable,
+                        std::uint32_t longest) {
+  if (stage >= kMostStages) return {};
+  const double most = std::min(static_cast<double>(longest), affordable);
+  const double next = std::floor(
+      std::min(std::ceil(std::clamp(wanted, kLeastStep * length, kMostStep * length)), most));
   if (next < 2.0 * length) return {};
-  // What is left behind it does not do for twice its length.
-  const double after = work_left - work * next / length;
-  LongerStage out;
-  out.length = static_cast<std::uint32_t>(next);
-  out.last = stage + 1 == kMostStages || 2 * next > longest || after < 2 * work * next / length;
-  return out;
+  // Nothing of at least twice its length can follow.
+  const bool last = 2 * next > longest || 3 * next > affordable;
+  return {static_cast<std::uint32_t>(next), stage + 1 == kMostStages || last};
 }
 
 }  // namespace spillway

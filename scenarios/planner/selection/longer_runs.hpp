@@ -8,26 +8,32 @@
 
 namespace spillway {
 
-/// What a figure would take to be told from its limit, as a multiple of what its runs have. Shares
-/// need so many queues beyond the limit, and runs that are long for their queues.
-/// `least_distance`: what is nearer to the limit is not aimed at. `usual` as for bounds; `runs`:
-/// how many the next stage has.
-double needed_length(const TargetJudge& judge, const SelectionTarget& target, const Evidence& e,
-                     std::optional<double> usual, double least_distance, std::uint32_t runs);
+/// How far from its limit a figure is taken to be.
+struct Aim {
+  double errors = 0;  ///< standard errors farther than it looks
+  double least = 0;   ///< on the scale of bounds: no nearer than this
+};
+/// To size a stage: a figure that looks far by luck must not make it too short; what is less than a
+/// quarter off is not aimed at.
+inline constexpr Aim kStageAim = {-1, 0.25};
+/// To tell whether any stage would do.
+inline constexpr Aim kHopefulAim = {2, 0};
 
-/// Nearer than this, on the scale of bounds, a first attempt does not aim at: a quarter more or
-/// less than the limit.
-inline constexpr double kAimedDistance = 0.25;
+/// What a figure would take to be told from its limit, as a multiple of the length of its runs, if
+/// there are `runs` of them. Shares need so many queues beyond the limit, and runs that are long
+/// for their queues. `usual` as for bounds.
+double needed_length(const TargetJudge& judge, const SelectionTarget& target, const Evidence& e,
+                     std::optional<double> usual, Aim aim, std::uint32_t runs);
 
 struct LongerStage {
   std::uint32_t length = 0;  ///< of its replicates, times the usual length; 0: there is none
   bool last = false;         ///< no other can follow it
 };
 
-/// The stage behind one with replicates `length` times as long as usual, of which all runs of the
-/// next stage take `work` if they are no longer than that. `needed`: times that length. `longest`
-/// and `work_left` limit it; `stage` counts from 0.
-LongerStage next_longer(std::uint32_t stage, std::uint32_t length, double needed, double work,
-                        double work_left, std::uint32_t longest);
+/// The stage behind one with replicates `length` times as long as usual, which would like them to
+/// be `wanted` times as long. Work is left for `affordable` times, memory for `longest`; `stage`
+/// counts from 0.
+LongerStage next_longer(std::uint32_t stage, std::uint32_t length, double wanted, double affordable,
+                        std::uint32_t longest);
 
 }  // namespace spillway

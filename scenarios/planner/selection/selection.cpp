@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 
 #include "reports/compared.hpp"
@@ -199,17 +197,16 @@ class Selector {
     }
   }
 
-  /// Times the length of its runs that this cell needs to be decided, for the target that needs
-  /// most.
-  double needed(std::uint32_t cell, double least_distance) const {
+  /// How long replicates have to be for this cell to be decided, times the usual length: for the
+  /// target that needs most.
+  double needed(std::uint32_t cell, Aim aim) const {
     double out = 0;
     for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const TargetJudge& judge = records_.judges()[t];
-      out = std::max(
-          out, needed_length(judge, problem_.targets[t], judge.evidence(records_[cell].fresh, t),
-                             records_.usual(t), least_distance, most()));
+      const Evidence e = records_.judges()[t].evidence(records_[cell].fresh, t);
+      out = std::max(out, needed_length(records_.judges()[t], problem_.targets[t], e,
+                                        records_.usual(t), aim, most()));
     }
-    return out;
+    return out * records_[cell].length;
   }
 
   double requests_of(std::uint32_t cell) const {
@@ -220,12 +217,13 @@ class Selector {
     return out;
   }
 
-  /// Of a stage of all that is open, with replicates as long as they are now.
-  double work_of_stage(const std::vector<std::uint32_t>& cells) const {
+  /// Of a stage of these cells, with replicates of the usual length.
+  double work_of(const std::vector<std::uint32_t>& cells) const {
     double out = 0;
     for (const std::uint32_t cell : cells) {
-      for (const CellSample& sample : records_[cell].fresh) {
-        out += sample.work / static_cast<double>(records_[cell].fresh.size());
+      const CellRecord& record = records_[cell];
+      for (const CellSample& sample : record.fresh) {
+        out += sample.work / static_cast<double>(record.fresh.size()) / record.length;
       }
     }
     return out * most();
@@ -252,16 +250,18 @@ class Selector {
     for (std::uint32_t stage = 0; may_be_longer() && best_ < 0 && !ended(); ++stage) {
       records_.score();
       std::vector<std::uint32_t> cells = left_open();
+      // What no stage can decide is left.
+      std::erase_if(cells, [&](std::uint32_t cell) {
+        return needed(cell, kHopefulAim) * work_of({cell}) > work_left;
+      });
       LongerStage next;
       double work = 0;
       // All that is open where there is work enough, else the likeliest.
-      for (; !cells.empty() && next.length == 0; cells.resize(cells.size() - 1)) {
-        double times = std::numeric_limits<double>::infinity();
-        for (const std::uint32_t cell : cells) {
-          times = std::min(times, needed(cell, kAimedDistance));
-        }
-        work = work_of_stage(cells);
-        next = next_longer(stage, length, times, work, work_left, problem_.longest);
+      for (; !cells.empty(); cells.pop_back()) {
+        double wanted = std::numeric_limits<double>::infinity();
+        for (const std::uint32_t cell : cells) wanted = std::min(wanted, needed(cell, kStageAim));
+        work = work_of(cells);
+        next = next_longer(stage, length, wanted, work_left / work, problem_.longest);
         if (next.length > 0) break;
       }
       if (next.length == 0) return;
@@ -276,7 +276,7 @@ class Selector {
       if (!make(requests)) return;
       const double part = next.last ? alpha_left : alpha_left / 2;
       alpha_left -= part;
-      work_left -= work * next.length / length;
+      work_left -= work * next.length;
       length = next.length;
       judge_stage(part);
       // Where a horizon ends every run, there is no more to come.
@@ -331,7 +331,6 @@ class Selector {
   }
 
   void note_bounds(std::uint32_t cell, double alpha) {
-    if (getenv("KVDBG")) fprintf(stderr, "JUDGED %s fresh %zu length %u alpha %.5f held %d missed %d\n", name(cell).c_str(), records_[cell].fresh.size(), records_[cell].length, alpha, records_[cell].held, records_[cell].missed);
     SelectedCell& out = out_.cells[cell];
     out.bound.clear();
     for (std::size_t t = 0; t < records_.targets(); ++t) {
@@ -528,7 +527,7 @@ class Selector {
           "decide",
           unsettled, std::ceil(worth * per_run));
     }
-    const double times = records_[cell].length * needed(cell, 0);
+    const double times = needed(cell, {});
     const double requests = static_cast<double>(problem_.requests) * std::max(2.0, times);
     if (!(worth < 1e5) || requests > kMostRequests) {
       return unsettled + "; a larger size or a looser limit would decide";

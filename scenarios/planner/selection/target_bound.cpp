@@ -18,9 +18,6 @@ constexpr double kFigureKurtosis = 30;  // likewise
 // With less than this many runs' worth of (mean / standard error)^2 a share rests on a handful of
 // clusters: their number is bounded, not their spread.
 constexpr double kFewClusters = 4;
-// Requests in a cluster where none has been seen anywhere: the wait behind one long prompt. A guess
-// that keeps "no request missed" from being read as so many independent successes.
-constexpr double kUnseenCluster = 20;
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr double kMostSteps = 600;  // of e: what follows stays finite
 // From here on Wilson and Hilferty's cube (1931) is within 0.01% of a Poisson bound, and sums of

@@ -40,6 +40,10 @@ enum class FigureKind : std::uint8_t {
   kFigure,  ///< anything else
 };
 
+/// Requests in a cluster where none has been seen anywhere: the wait behind one long prompt. A
+/// guess that keeps "no request missed" from being read as so many independent successes.
+inline constexpr double kUnseenCluster = 20;
+
 struct SampleSummary {
   double mean = 0;      ///< shares: of all requests together
   double variance = 0;  ///< of one run
