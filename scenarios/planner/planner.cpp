@@ -14,6 +14,7 @@
 #include "scenarios/planner/consequences/consequences.hpp"
 #include "scenarios/planner/judgement/judgement.hpp"
 #include "scenarios/planner/plan_workload.hpp"
+#include "scenarios/planner/selection/longer_runs.hpp"
 #include "scenarios/planner/selection/selection.hpp"
 #include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
@@ -22,9 +23,6 @@ namespace spillway {
 
 namespace {
 
-// Engine steps of all longer replicates together: one to two minutes of one core for small
-// batches, which take about 1 us a step (`sim.steps_per_wall_s` of a run).
-constexpr double kWorkForLonger = 60e6;
 // Of a workload in memory with what the simulator keeps beside it, about.
 constexpr double kBytesPerRequest = 200;
 constexpr double kBytesPerBlock = 40;
@@ -233,6 +231,7 @@ class Planner {
         sample.ladder.push_back(target.ladder);
       }
       sample.work = static_cast<double>(trial.steps);
+      out_.steps += trial.steps;
       sample.cut = trial.cut;
       sample.excluded = trial.cold_limited;
       out.push_back(std::move(sample));

@@ -8,6 +8,10 @@
 
 namespace spillway {
 
+/// Engine steps that all longer replicates of a plan may take: one to two minutes of one core, of
+/// which a step takes 1 to 3 us (`sim.steps_per_wall_s` of a run).
+inline constexpr double kWorkForLonger = 60e6;
+
 /// How far from its limit a figure is taken to be.
 struct Aim {
   double errors = 0;  ///< standard errors farther than it looks
