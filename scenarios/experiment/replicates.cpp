@@ -8,6 +8,7 @@
 #include "scenarios/experiment/growth.hpp"
 #include "scenarios/resolved.hpp"
 #include "sim/decimal.hpp"
+#include "sim/rng.hpp"
 
 namespace spillway {
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr double kBeyond = 20;                // requests that a tail percentile rests on
 constexpr std::uint32_t kMostDraws = 10'000;  // of one recording in a row
+constexpr std::uint64_t kMostGenerated = 1'000'000'000;
+constexpr int kSeedBits = 11;  // above the 53 that a seed has in JSON
 
 Workload view_of(const Workload& workload) {
   return {nullptr, workload.columns(), workload.source()};
@@ -161,8 +164,8 @@ std::optional<Workload> Replicates::make(std::uint32_t index) const {
   const GrowthChoice& growth = scenario_.workload.growth;
   if (index == recording()) return std::nullopt;
   if (scenario_.workload.synthetic) {
-    if (index == 0 && !longer()) return std::nullopt;
-    return generated(index);
+    if (index == 0 && !lengthened()) return std::nullopt;
+    return generated(seed(index), generated_requests());
   }
   if (count_ == 1 || (index == 0 && whole_days_ > 0)) return std::nullopt;
   if (index < whole_days_) {
@@ -174,15 +177,35 @@ std::optional<Workload> Replicates::make(std::uint32_t index) const {
   return growth.any() ? grown(drawn, growth, seed(index)) : std::move(drawn);
 }
 
-Workload Replicates::generated(std::uint32_t index) const {
+Workload Replicates::generated(std::uint64_t seed, std::uint64_t requests) const {
   Scenario other = scenario_;
-  other.seed = seed(index);
+  other.seed = seed;
   other.workload.limit = 0;
-  other.workload.synthetic->requests = generated_requests();
+  other.workload.synthetic->requests =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(requests, kMostGenerated));
   return open_workload(other, {});
 }
 
-bool Replicates::longer() const {
+/// Hashed: a plan of another seed, be it the next, shares none of them.
+std::uint64_t Replicates::longer_seed(std::uint32_t index, std::uint32_t length) const {
+  const std::uint64_t number = (std::uint64_t{length} << 32) | index;
+  return mix64(mix64(scenario_.seed + 1) + number) >> kSeedBits;
+}
+
+Workload Replicates::longer(std::uint32_t index, std::uint32_t length) const {
+  const GrowthChoice& growth = scenario_.workload.growth;
+  const std::uint64_t seed = longer_seed(index, length);
+  if (scenario_.workload.synthetic) {
+    return generated(seed, std::uint64_t{generated_requests()} * length);
+  }
+  const std::size_t day = index % days_.size();
+  const std::uint64_t draws = std::uint64_t{draws_[day]} * length;
+  Workload drawn = bootstraps_[day].replicate(
+      seed, index, static_cast<std::uint32_t>(std::min<std::uint64_t>(draws, kMostDraws)));
+  return growth.any() ? grown(drawn, growth, seed) : std::move(drawn);
+}
+
+bool Replicates::lengthened() const {
   const WorkloadChoice& w = scenario_.workload;
   const std::uint32_t own =
       w.limit > 0 ? std::min(w.limit, w.synthetic->requests) : w.synthetic->requests;
@@ -198,7 +221,8 @@ std::uint32_t Replicates::generated_requests() const {
   const double each = w.growth.rate * w.growth.tenants;
   const double wanted =
       std::ceil(static_cast<double>(least_ + warming_up(scenario_, original())) / each);
-  return std::max(out, static_cast<std::uint32_t>(std::min(wanted, 1e9)));
+  return std::max(
+      out, static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(kMostGenerated))));
 }
 
 void Replicates::done(std::uint32_t index) {
@@ -212,7 +236,7 @@ std::string Replicates::method() const {
   if (count_ == 1) return "the workload itself, once";
   if (w.synthetic) {
     return fmt::format("generated with seeds {} to {}{}{}", scenario_.seed, seed(count_ - 1),
-                       longer() ? fmt::format(", {} requests each", generated_requests()) : "",
+                       lengthened() ? fmt::format(", {} requests each", generated_requests()) : "",
                        growth);
   }
   if (!resampled())

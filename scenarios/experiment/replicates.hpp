@@ -63,6 +63,16 @@ class Replicates {
   const Workload& get(std::uint32_t index);
   void done(std::uint32_t index);
 
+  /// Whether longer ones can be drawn: not where every replicate is a recorded day.
+  bool may_be_longer() const {
+    return scenario_.workload.synthetic.has_value() || !bootstraps_.empty();
+  }
+  /// A draw that is `length` times as long, one of others that have nothing in common with those
+  /// above, whatever its number. From any thread; nothing is kept. Preconditions: may_be_longer(),
+  /// length > 1.
+  Workload longer(std::uint32_t index, std::uint32_t length) const;
+  std::uint64_t longer_seed(std::uint32_t index, std::uint32_t length) const;
+
   const Workload& original() const { return *original_; }
   /// Known once a replicate has been made.
   std::uint64_t hash(std::uint32_t index) const { return slots_[index]->hash; }
@@ -86,10 +96,10 @@ class Replicates {
   std::uint32_t draws_of(const Workload& day) const;
   /// Nothing where it is the original.
   std::optional<Workload> make(std::uint32_t index) const;
-  Workload generated(std::uint32_t index) const;
+  Workload generated(std::uint64_t seed, std::uint64_t requests) const;
   std::uint32_t generated_requests() const;
   /// Whether generated replicates are longer than the workload itself.
-  bool longer() const;
+  bool lengthened() const;
 
   Scenario scenario_;
   std::uint32_t count_;

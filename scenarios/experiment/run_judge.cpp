@@ -1,6 +1,7 @@
 #include "scenarios/experiment/run_judge.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "scenarios/experiment/worst_hour.hpp"
 #include "scenarios/tenant_figures.hpp"
@@ -11,6 +12,8 @@ namespace spillway {
 namespace {
 
 using Figure = TargetMeaning::Figure;
+
+constexpr double kNeverServed = std::numeric_limits<double>::infinity();
 
 double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -54,13 +57,14 @@ void RunJudge::on_cold_decode(std::uint64_t millionths) {
   add_token(Figure::kCold, static_cast<double>(millionths) / 1e6, 1);
 }
 
-Time RunJudge::latest_warm_up() const {
+Time RunJudge::arrival_at(double share) const {
   if (seen_.empty()) return Time::max();
   std::vector<Time> arrivals;
   for (const Seen& seen : seen_) arrivals.push_back(seen.arrival);
-  const auto middle = arrivals.begin() + static_cast<std::ptrdiff_t>(arrivals.size() / 2);
-  std::nth_element(arrivals.begin(), middle, arrivals.end());
-  return *middle;
+  const auto at =
+      arrivals.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(arrivals.size()));
+  std::nth_element(arrivals.begin(), at, arrivals.end());
+  return *at;
 }
 
 RequestRecord RunJudge::record_of(const Seen& seen) const {
@@ -81,6 +85,7 @@ void RunJudge::judge_shares(Time from, RunVerdict& out) const {
     std::uint64_t judged = 0;
     std::uint64_t missed = 0;
     HourlyMisses hours;
+    std::vector<LadderStep> steps;
   };
   std::vector<Count> counts(targets_.size());
   for (std::size_t t = 0; t < targets_.size(); ++t) {
@@ -114,6 +119,8 @@ void RunJudge::judge_shares(Time from, RunVerdict& out) const {
       const bool missed = target.missed_by(r);
       counts[t].missed += missed ? 1 : 0;
       if (seen.arrival != Time::max()) counts[t].hours.add(first, seen.arrival, missed);
+      counts[t].steps.push_back(
+          {seen.arrival, seen.request, completed ? target.value_of(r) : kNeverServed});
     }
   }
   out.attainment = share_of(good, judged);
@@ -130,6 +137,7 @@ void RunJudge::judge_shares(Time from, RunVerdict& out) const {
     }
     out.targets.push_back(sample);
     if (!target.percentile() || !target.of_requests()) continue;
+    out.targets.back().ladder = miss_ladder(counts[t].steps, target.target().target);
     const std::string note = worst_hour_note(target.target().name, target.limit(), counts[t].hours);
     if (!note.empty()) out.notes.push_back(note);
   }

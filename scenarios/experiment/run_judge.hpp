@@ -30,7 +30,9 @@ class RunJudge final : public Observer {
 
   /// A warm-up that is found after the run ends here at the latest: half of the requests are judged
   /// whatever the run looks like.
-  Time latest_warm_up() const;
+  Time latest_warm_up() const { return arrival_at(0.5); }
+  /// When the request arrived before which this share of all did.
+  Time arrival_at(double share) const;
 
   /// The requests that arrived at `from` or later. Figures of tokens are the whole run's, `run`,
   /// as these are told without their time.

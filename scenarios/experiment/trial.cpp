@@ -38,7 +38,13 @@ Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialO
     Time from{};
     if (options.find_warm_up) {
       const WarmUp found = find_warm_up(warm);
-      from = search ? std::min(found.end, judge.latest_warm_up()) : found.end;
+      from = found.end;
+      if (search) {
+        from = std::min(from, judge.latest_warm_up());
+        if (options.least_warm_up > 0) {
+          from = std::max(from, judge.arrival_at(options.least_warm_up));
+        }
+      }
       out.cold_limited = found.cold_limited;
       out.warm_up = found.note;
     }
@@ -49,6 +55,7 @@ Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialO
     std::move(verdict.notes.begin(), verdict.notes.end(), std::back_inserter(out.warnings));
   }
   out.digest = digest_of(to_json(outcome.result));
+  out.steps = outcome.result.engine_steps;
   out.run = std::move(outcome.result);
   return out;
 }

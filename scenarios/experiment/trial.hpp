@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/experiment/miss_ladder.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/simulation.hpp"
 #include "sim/result.hpp"
@@ -28,6 +29,7 @@ struct TargetSample {
   double limit = 0;          ///< x may be at most this (at least, for throughputs)
   std::uint64_t judged = 0;  ///< requests
   double value = 0;          ///< the figure that the target bounds, of this run; 0 where it was cut
+  MissLadder ladder{};       ///< of percentiles of requests, of whole runs
 };
 
 struct Trial {
@@ -35,8 +37,9 @@ struct Trial {
   std::vector<TargetSample> targets;  ///< in the order of the scenario's slo
   /// Share of requests that meet every latency target; of a run that was cut the most it can be.
   double attainment = 0;
-  bool met = false;  ///< every target by its figure, and every request done
-  bool cut = false;  ///< stopped early: some target can no longer be met (`run` is partial)
+  bool met = false;         ///< every target by its figure, and every request done
+  bool cut = false;         ///< stopped early: some target can no longer be met (`run` is partial)
+  std::uint64_t steps = 0;  ///< of engines
   bool cold_limited = false;  ///< tiers never filled and the warm-up did not end
   std::string digest;         ///< of `run`
   std::string warm_up;        ///< how its end was found; empty where none was looked for
@@ -49,6 +52,9 @@ struct TrialOptions {
   bool stop_when_decided = false;
   /// Leave out the warm-up that is found in the run; else judge whatever the scenario measures.
   bool find_warm_up = true;
+  /// Where the warm-up is looked for, at least this share of the requests is left out: a queue
+  /// starts empty, which neither caches nor loads show.
+  double least_warm_up = 0;
   SimulationOptions simulation;
 };
 

@@ -35,15 +35,19 @@ SampleSummary attained(const std::vector<CellTrial>& trials, const SelectionProb
   return summarise(share, requests, FigureKind::kShare, problem.replication, problem.length);
 }
 
-/// Those that a cell is judged by: the fresh ones of a cell that was verified, else those of the
-/// screening; `whole` leaves out those that were cut.
+/// Those that a cell is judged by: the fresh ones of a cell that was verified, the longest of
+/// these, else those of the screening; `whole` leaves out those that were cut.
 std::vector<CellTrial> trials_behind(const std::vector<CellTrial>& trials, bool whole) {
   std::vector<CellTrial> out;
-  const bool verified = std::any_of(trials.begin(), trials.end(), [](const CellTrial& trial) {
-    return trial.replicate >= kScreening;
-  });
+  bool verified = false;
+  std::uint32_t longest = 1;
+  for (const CellTrial& trial : trials) {
+    verified = verified || trial.replicate >= kScreening;
+    longest = std::max(longest, trial.length);
+  }
   std::copy_if(trials.begin(), trials.end(), std::back_inserter(out), [&](const CellTrial& trial) {
-    return !(whole && trial.cut) && (!verified || trial.replicate >= kScreening);
+    return !(whole && trial.cut) && trial.length == longest &&
+           (!verified || trial.replicate >= kScreening);
   });
   return out;
 }
@@ -55,7 +59,7 @@ std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
   std::pair<std::vector<CellTrial>, std::vector<CellTrial>> out;
   for (const CellTrial& of_a : a) {
     const auto of_b = std::find_if(b.begin(), b.end(), [&](const CellTrial& trial) {
-      return trial.replicate == of_a.replicate;
+      return trial.replicate == of_a.replicate && trial.length == of_a.length;
     });
     if (of_b == b.end() || of_a.cut || of_b->cut) continue;
     out.first.push_back(of_a);

@@ -17,6 +17,7 @@ struct CellTrial {
   std::vector<TargetSample> targets;
   double attainment = 0;
   bool cut = false;
+  std::uint32_t length = 1;  ///< of the replicate, times the usual one
 };
 
 /// By cell, in the order they were run.

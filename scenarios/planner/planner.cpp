@@ -21,6 +21,7 @@
 #include "scenarios/planner/judgement/judgement.hpp"
 #include "scenarios/planner/judgement/plan_facts.hpp"
 #include "scenarios/planner/plan_workload.hpp"
+#include "scenarios/planner/selection/longer_runs.hpp"
 #include "scenarios/planner/selection/selection.hpp"
 #include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
@@ -31,9 +32,8 @@ namespace spillway {
 namespace {
 
 // A cold cache explains no miss as far as this.
-constexpr double kOrders = 10;  // times the limit
-constexpr double kMostMiss =
-    0.5;  // of the requests, those that find something in caches among them
+constexpr double kOrders = 10;     // times the limit
+constexpr double kMostMiss = 0.5;  // of the requests, those that find something among them
 
 /// Whether a trial misses by so much that no warmer cache would mend it.
 bool misses_by_orders(const Trial& trial, const std::vector<SloTarget>& slo) {
@@ -45,6 +45,11 @@ bool misses_by_orders(const Trial& trial, const std::vector<SloTarget>& slo) {
   }
   return false;
 }
+
+// Of a workload in memory with what the simulator keeps beside it, about.
+constexpr double kBytesPerRequest = 200;
+constexpr double kBytesPerBlock = 40;
+constexpr double kMostReplicateBytes = 1e9;
 
 class Planner {
  public:
@@ -286,8 +291,7 @@ class Planner {
     }
     for (const std::uint32_t cell : candidates_) problem.names.push_back(space_.cells[cell].name);
     for (const TargetEstimate& target : out_.result.points.front().targets) {
-      problem.targets.push_back({target.name, target.limit, target.at_least, target.share,
-                                 target.share ? target.target : 0});
+      problem.targets.push_back({target.name, target.limit, target.at_least, target.share});
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
@@ -295,8 +299,21 @@ class Planner {
     problem.runs_before = cells();
     problem.replication = replication();
     problem.length = replicates().length();
+    if (problem.replication == Replication::kIndependent && replicates().may_be_longer()) {
+      problem.work_for_longer = kWorkForLonger;
+      problem.longest = longest_replicates();
+    }
+    problem.requests = runner_.replicate(first(), 0).size();
     problem.expects = [this](std::uint64_t runs) { runner_.expect(runs + consequence_runs_); };
     return problem;
+  }
+
+  /// Times as long as usual, as far as the memory of a machine goes.
+  std::uint32_t longest_replicates() const {
+    const Workload& usual = runner_.replicate(first(), 0);
+    const double bytes = kBytesPerRequest * static_cast<double>(usual.size()) +
+                         kBytesPerBlock * static_cast<double>(usual.columns().chain.size());
+    return static_cast<std::uint32_t>(std::max(1.0, kMostReplicateBytes / bytes));
   }
 
   std::vector<CellSample> run(std::span<const RunRequest> batch) {
@@ -304,8 +321,11 @@ class Planner {
     runner_.begin(screening ? "screening" : "verifying");
     std::vector<TrialRequest> requests;
     for (const RunRequest& one : batch) {
-      const PlanCell& cell = space_.cells[candidates_[one.cell]];
-      requests.push_back({&cell.scenario, one.replicate, one.may_cut});
+      TrialRequest& request = requests.emplace_back();
+      request.scenario = &space_.cells[candidates_[one.cell]].scenario;
+      request.replicate = one.replicate;
+      request.may_cut = one.may_cut;
+      request.length = one.length;
     }
     const std::vector<Trial> trials = runner_.run(requests);
     std::vector<CellSample> out;
@@ -315,14 +335,19 @@ class Planner {
       for (const TargetSample& target : trial.targets) {
         sample.x.push_back(target.x);
         sample.weight.push_back(static_cast<double>(target.judged));
-        sample.value.push_back(target.value);
+        sample.ladder.push_back(target.ladder);
       }
+      sample.work = static_cast<double>(trial.steps);
+      out_.steps += trial.steps;
       sample.cut = trial.cut;
       sample.excluded =
-          trial.cold_limited && !misses_by_orders(trial, space_.cells[batch[i].cell].scenario.slo);
+          trial.cold_limited &&
+          !misses_by_orders(trial, space_.cells[candidates_[batch[i].cell]].scenario.slo);
       out.push_back(std::move(sample));
-      trials_[candidates_[batch[i].cell]].push_back(
-          {batch[i].replicate, trial.targets, trial.attainment, trial.cut});
+      std::vector<CellTrial>& of_cell = trials_[candidates_[batch[i].cell]];
+      of_cell.push_back(
+          {batch[i].replicate, trial.targets, trial.attainment, trial.cut, batch[i].length});
+      for (TargetSample& target : of_cell.back().targets) target.ladder = {};
     }
     return out;
   }

@@ -52,7 +52,9 @@ std::vector<Attainments> attainments_of(const CellTrials& trials) {
   for (const auto& cell : trials) {
     out.emplace_back();
     for (const CellTrial& trial : cell) {
-      if (!trial.cut) out.back().emplace_back(trial.replicate, trial.attainment);
+      // Longer replicates have numbers of their own.
+      if (trial.cut || trial.length > 1) continue;
+      out.back().emplace_back(trial.replicate, trial.attainment);
     }
     std::sort(out.back().begin(), out.back().end());
   }

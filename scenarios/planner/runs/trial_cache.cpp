@@ -1,5 +1,7 @@
 #include "scenarios/planner/runs/trial_cache.hpp"
 
+#include <fmt/format.h>
+
 #include "reports/run/run_json.hpp"
 
 namespace spillway {
@@ -12,9 +14,10 @@ std::string key_of(const Scenario& scenario, const TrialCache::Question& questio
   const std::uint64_t traces[] = {question.trace};
   RunIdentity identity;
   // Raise the number of what-ifs whenever a change of the same name does something else.
-  const std::string form = question.change.empty()
-                               ? std::string(cut ? "plan-cut/1" : "plan-trial/1")
-                               : (cut ? "what-if-cut/1 " : "what-if/1 ") + question.change;
+  std::string form = question.change.empty()
+                         ? std::string(cut ? "plan-cut/2" : "plan-trial/2")
+                         : (cut ? "what-if-cut/2 " : "what-if/2 ") + question.change;
+  if (question.length > 1) form += fmt::format(" length {}", question.length);
   identity.form = form;
   if (question.trace != 0) identity.traces = traces;
   identity.replicate = question.replicate;
@@ -25,12 +28,12 @@ std::string key_of(const Scenario& scenario, const TrialCache::Question& questio
 json trial_json(const Trial& trial, bool with_run) {
   json targets = json::array();
   for (const TargetSample& t : trial.targets) {
-    targets.push_back({t.x, t.limit, t.judged, t.value});
+    targets.push_back({t.x, t.limit, t.judged, t.value, t.ladder});
   }
   json out = {
-      {"targets", targets},        {"attainment", trial.attainment},     {"met", trial.met},
-      {"cut", trial.cut},          {"cold_limited", trial.cold_limited}, {"digest", trial.digest},
-      {"warnings", trial.warnings}};
+      {"targets", targets},   {"attainment", trial.attainment},     {"met", trial.met},
+      {"cut", trial.cut},     {"cold_limited", trial.cold_limited}, {"digest", trial.digest},
+      {"steps", trial.steps}, {"warnings", trial.warnings}};
   if (with_run) {
     out["run"] = to_json(trial.run);
     out["run"].erase("sim");
@@ -40,12 +43,15 @@ json trial_json(const Trial& trial, bool with_run) {
 
 Trial trial_from(const json& j) {
   Trial out;
-  for (const json& t : j.at("targets")) out.targets.push_back({t.at(0), t.at(1), t.at(2), t.at(3)});
+  for (const json& t : j.at("targets")) {
+    out.targets.push_back({t.at(0), t.at(1), t.at(2), t.at(3), t.at(4).get<MissLadder>()});
+  }
   out.attainment = j.at("attainment");
   out.met = j.at("met");
   out.cut = j.at("cut");
   out.cold_limited = j.at("cold_limited");
   out.digest = j.at("digest");
+  out.steps = j.at("steps");
   out.warnings = j.at("warnings").get<std::vector<std::string>>();
   if (j.contains("run")) out.run = run_from_json(j["run"]);
   return out;

@@ -24,6 +24,7 @@ class TrialCache {
     bool may_cut = false;
     /// What differs from the scenario in words and figures that say all of it; empty: nothing.
     std::string change{};
+    std::uint32_t length = 1;  ///< of the replicate, times the usual one
   };
   /// A whole trial, or, where it may be cut, one that was.
   std::optional<Trial> find(const Scenario& scenario, const Question& question) const;

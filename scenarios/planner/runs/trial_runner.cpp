@@ -8,6 +8,14 @@
 
 namespace spillway {
 
+namespace {
+
+// Of a longer replicate, which is at least 32 times as long as its queues, twice what they last
+// (selection/clusters.hpp).
+constexpr double kLongerWarmUp = 1.0 / 16;
+
+}  // namespace
+
 /// One workload and its replicates: read from the scenario's trace, or given.
 class TrialRunner::Group {
  public:
@@ -24,10 +32,16 @@ class TrialRunner::Group {
         content_(workload.content_hash()) {}
 
   const Workload& original() const { return replicates_.original(); }
+  /// One that is longer than usual lies in `drawn` for as long as it is needed.
+  const Workload& replicate(std::uint32_t index, std::uint32_t length,
+                            std::optional<Workload>& drawn) {
+    return length > 1 ? drawn.emplace(replicates_.longer(index, length)) : replicate(index);
+  }
   const Workload& replicate(std::uint32_t index) {
     return index == kWorkloadItself ? original() : replicates_.get(index);
   }
-  std::uint64_t seed(std::uint32_t index) const {
+  std::uint64_t seed(std::uint32_t index, std::uint32_t length) const {
+    if (length > 1) return replicates_.longer_seed(index, length);
     return index == kWorkloadItself ? seed_ : replicates_.seed(index);
   }
   /// Content of what was read; 0 where it was generated.
@@ -103,6 +117,7 @@ Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
   question.trace = group.content();
   if (!itself) question.replicate = request.replicate;
   question.may_cut = request.may_cut;
+  question.length = request.length;
   const bool cached = cache_ && !request.cost;
   if (cached) {
     if (auto known = cache_->find(*request.scenario, question)) {
@@ -110,12 +125,14 @@ Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
       return *std::move(known);
     }
   }
-  const Workload& workload = group.replicate(request.replicate);
+  std::optional<Workload> drawn;
+  const Workload& workload = group.replicate(request.replicate, request.length, drawn);
   Scenario scenario = *request.scenario;
-  scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate);
+  scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate, request.length);
   TrialOptions options;
   options.stop_when_decided = request.may_cut;
   options.find_warm_up = !itself;  // its figures are those that `run` reports
+  if (request.length > 1) options.least_warm_up = kLongerWarmUp;
   options.simulation.cost = request.cost;
   Trial trial = run_trial(scenario, workload, options);
   if (cached) cache_->keep(*request.scenario, question, trial);

@@ -32,6 +32,8 @@ struct TrialRequest {
   const Scenario* scenario = nullptr;  ///< with the tier's capacity set
   std::uint32_t replicate = kWorkloadItself;
   bool may_cut = false;  ///< the verdict is all that is needed
+  /// Times as long as usual; such replicates are drawn for each run and not kept.
+  std::uint32_t length = 1;
   /// In place of the scenario's step cost. Such a run is not cached.
   std::function<std::unique_ptr<StepCost>()> cost{};
 };

@@ -34,22 +34,27 @@ void CellRecords::add(const RunRequest& request, CellSample sample) {
     cell.excluded = true;
     return;
   }
-  const bool screening = request.replicate < kScreening;
+  const bool screening = request.replicate < kScreening && request.length == 1;
+  if (request.length > cell.length) {
+    cell.fresh.clear();
+    cell.length = request.length;
+  }
   cell.cut = cell.cut || (screening && sample.cut);
   (screening ? cell.screened : cell.fresh).push_back(std::move(sample));
 }
 
 void CellRecords::mark_missed(double alpha) {
-  // Half for what is shown after any run, half for the bounds at the end.
-  const double each = alpha / 2 / static_cast<double>(targets());
+  // Of alpha, half for what is shown after any run, a quarter for the bounds at the end; a quarter
+  // is left to fresh replicates. Targets share each part.
+  const double any_run = alpha * kScreeningPart * 2 / 3 / static_cast<double>(targets());
+  const double at_end = any_run / 2;
   for (CellRecord& cell : cells_) {
     if (cell.excluded || cell.screened.empty()) continue;
     for (std::size_t t = 0; t < targets(); ++t) {
       const TargetJudge& judge = judges_[t];
-      const SampleSummary s = judge.evidence(cell.screened, t).x;
       const bool complete = cell.screened.size() == kScreening && !cell.cut;
-      cell.missed = cell.missed || judge.misses_by_far(cell.screened, t, each) ||
-                    (complete && judge.misses(s, each, {}));
+      cell.missed = cell.missed || judge.misses_by_far(cell.screened, t, any_run) ||
+                    (complete && judge.misses(judge.evidence(cell.screened, t), at_end, {}));
     }
   }
 }
@@ -91,16 +96,18 @@ void CellRecords::score() {
     for (std::uint32_t i = 0; i < problem_.cells; ++i) {
       const CellRecord& cell = cells_[i];
       if (cell.best_runs().empty()) continue;
-      SampleSummary s = judges_[t].evidence(cell.best_runs(), t).x;
+      const Evidence e = judges_[t].evidence(cell.best_runs(), t);
+      SampleSummary s = e.x;
       distances_[i][t] = judges_[t].distance(s);
       // What fewer miss is the likelier to hold: errors are those at the limit, lest a share that
       // hardly any request misses count as unknown.
       if (judges_[t].kind() == FigureKind::kShare && judges_[t].within(s.mean)) {
         s.mean = problem_.targets[t].limit;
       }
-      const bool scatter_known = usual_here || s.runs > 1;
+      std::optional<double> scatter = usual_here;
+      if (!scatter && e.clusters) scatter = e.clusters->size;
       errors_[i][t] =
-          scatter_known ? relative_error(s, judges_[t].kind(), usual_here) : kUnknownError;
+          scatter || s.runs > 1 ? relative_error(s, judges_[t].kind(), scatter) : kUnknownError;
     }
   }
   for (std::size_t l = 0; l < problem_.lines.size(); ++l) {

@@ -10,15 +10,19 @@
 
 namespace spillway {
 
+/// Of alpha, what a verdict `missed` may spend on the screening; the rest is for fresh replicates.
+inline constexpr double kScreeningPart = 0.75;
+
 /// The runs of one cell, and what they say so far.
 struct CellRecord {
   std::vector<CellSample> screened;
-  std::vector<CellSample> fresh;
-  double score = 0;       ///< least distance to a limit, in standard errors
-  bool missed = false;    ///< shown
-  bool excluded = false;  ///< cold-limited, or without requests for some target
-  bool held = false;      ///< shown, on fresh runs
-  bool cut = false;       ///< some run of the screening was cut
+  std::vector<CellSample> fresh;  ///< of one length: the greatest
+  std::uint32_t length = 1;       ///< of the fresh ones
+  double score = 0;               ///< least distance to a limit, in standard errors
+  bool missed = false;            ///< shown
+  bool excluded = false;          ///< cold-limited, or without requests for some target
+  bool held = false;              ///< shown, on fresh runs
+  bool cut = false;               ///< some run of the screening was cut
 
   const std::vector<CellSample>& best_runs() const { return fresh.empty() ? screened : fresh; }
 };
@@ -34,7 +38,7 @@ class CellRecords {
 
   /// Takes the answer to one request.
   void add(const RunRequest& request, CellSample sample);
-  /// Marks cells that the screening shows to miss, at a level of `alpha` for each cell.
+  /// Marks cells that the screening shows to miss, at kScreeningPart of `alpha` for each cell.
   void mark_missed(double alpha);
   /// How figures of target `index` usually scatter among cells near its limit.
   std::optional<double> usual(std::size_t index) const;

@@ -8,6 +8,7 @@
 
 #include "reports/compared.hpp"
 #include "scenarios/planner/selection/finalists.hpp"
+#include "scenarios/planner/selection/longer_runs.hpp"
 #include "scenarios/planner/selection/screening.hpp"
 #include "sim/error.hpp"
 
@@ -16,8 +17,18 @@ namespace spillway {
 namespace {
 
 constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
-constexpr double kHopeless = 3;   // times a limit: the verdict of more runs is all to learn
-constexpr double kFutile = 0.10;  // level at which a preferred cell is given up
+constexpr double kHopeless = 3;     // times a limit: the verdict of more runs is all to learn
+constexpr double kFutile = 0.10;    // level at which a preferred cell is given up
+constexpr double kUsualPart = 0.5;  // of alpha, for replicates of the usual length
+
+constexpr double kMostRequests = 1e8;  // of a replicate: more is no advice
+
+/// Rounded up to two digits.
+double two_digits_up(double x) {
+  double unit = 1;
+  while (x / unit >= 100) unit *= 10;
+  return std::ceil(x / unit) * unit;
+}
 
 class Selector {
  public:
@@ -43,6 +54,7 @@ class Selector {
       for (std::size_t i = chosen.preferred; i < out_.finalists.size() && !ended(); ++i) {
         verify(i, i + 1);
       }
+      verify_longer();
     }
     conclude();
     return std::move(out_);
@@ -147,22 +159,128 @@ class Selector {
     return open(cell) && !records_[cell].held && !finalists_[i].given_up && could_win;
   }
 
-  /// Takes finalists [first, last) through the stages until nothing about them is open.
+  bool may_be_longer() const {
+    return problem_.work_for_longer > 0 && problem_.longest > 1 && !out_.stages.empty();
+  }
+
+  /// Whether runs are too short for the queues that finalist `i` has in them.
+  bool too_short(std::uint32_t cell) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const Evidence e = records_.judges()[t].evidence(records_[cell].fresh, t);
+      if (e.clusters && e.clusters->penalty > 1) return true;
+    }
+    return false;
+  }
+
+  /// Takes finalists [first, last) through the stages until nothing about them is open, or only
+  /// longer replicates would tell.
   void verify(std::size_t first, std::size_t last) {
     double all_stages = 0;
     for (const std::uint32_t n : out_.stages) all_stages += n;
+    double so_far = 0;
     for (const std::uint32_t n : out_.stages) {
+      const double part = n / all_stages * (may_be_longer() ? kUsualPart : 1);
+      so_far += part;
       std::vector<RunRequest> requests;
       for (std::size_t i = first; i < last; ++i) {
         if (!undecided(i)) continue;
         const std::uint32_t cell = out_.finalists[i];
+        if (may_be_longer() && !records_[cell].fresh.empty() && too_short(cell)) continue;
         const auto made = static_cast<std::uint32_t>(records_[cell].fresh.size());
         for (std::uint32_t r = made; r < n; ++r) requests.push_back({cell, kScreening + r, false});
       }
       if (requests.empty()) return;
       expect(requests.size() * (n < out_.stages.back() ? 2 : 1));  // as many again, likely
       if (!make(requests)) return;
-      judge_stage(n / all_stages);
+      spent_ = std::max(spent_, so_far);
+      judge_stage(part);
+    }
+  }
+
+  /// How long replicates have to be for this cell to be decided, times the usual length: for the
+  /// target that needs most.
+  double needed(std::uint32_t cell, Aim aim) const {
+    double out = 0;
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const Evidence e = records_.judges()[t].evidence(records_[cell].fresh, t);
+      out = std::max(out, needed_length(records_.judges()[t], problem_.targets[t], e,
+                                        records_.usual(t), aim, most()));
+    }
+    return out * records_[cell].length;
+  }
+
+  double requests_of(std::uint32_t cell) const {
+    double out = 0;
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      out = std::max(out, records_.judges()[t].evidence(records_[cell].fresh, t).x.requests);
+    }
+    return out;
+  }
+
+  /// Of a stage of these cells, with replicates of the usual length.
+  double work_of(const std::vector<std::uint32_t>& cells) const {
+    double out = 0;
+    for (const std::uint32_t cell : cells) {
+      const CellRecord& record = records_[cell];
+      for (const CellSample& sample : record.fresh) {
+        out += sample.work / static_cast<double>(record.fresh.size()) / record.length;
+      }
+    }
+    return out * most();
+  }
+
+  /// Finalists that more would tell of, the likeliest first.
+  std::vector<std::uint32_t> left_open() const {
+    std::vector<std::uint32_t> out;
+    for (std::size_t i = 0; i < out_.finalists.size(); ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      if (undecided(i) && !records_[cell].fresh.empty()) out.push_back(cell);
+    }
+    std::stable_sort(out.begin(), out.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return records_[a].score > records_[b].score;
+    });
+    return out;
+  }
+
+  /// Judges what is open on longer and longer replicates until something holds.
+  void verify_longer() {
+    double work_left = problem_.work_for_longer;
+    double alpha_left = 1 - spent_;
+    std::uint32_t length = 1;
+    for (std::uint32_t stage = 0; may_be_longer() && best_ < 0 && !ended(); ++stage) {
+      records_.score();
+      std::vector<std::uint32_t> cells = left_open();
+      // What no stage can decide is left.
+      std::erase_if(cells, [&](std::uint32_t cell) {
+        return needed(cell, kHopefulAim) * work_of({cell}) > work_left;
+      });
+      LongerStage next;
+      double work = 0;
+      // All that is open where there is work enough, else the likeliest.
+      for (; !cells.empty(); cells.pop_back()) {
+        double wanted = std::numeric_limits<double>::infinity();
+        for (const std::uint32_t cell : cells) wanted = std::min(wanted, needed(cell, kStageAim));
+        work = work_of(cells);
+        next = next_longer(stage, length, wanted, work_left / work, problem_.longest);
+        if (next.length > 0) break;
+      }
+      if (next.length == 0) return;
+      const double before = requests_of(cells.front());
+      std::vector<RunRequest> requests;
+      for (const std::uint32_t cell : cells) {
+        for (std::uint32_t r = 0; r < most(); ++r) {
+          requests.push_back({cell, kScreening + r, false, next.length});
+        }
+      }
+      expect(requests.size() * (next.last ? 1 : 2));
+      if (!make(requests)) return;
+      const double part = next.last ? alpha_left : alpha_left / 2;
+      alpha_left -= part;
+      work_left -= work * next.length;
+      length = next.length;
+      judge_stage(part);
+      // Where a horizon ends every run, there is no more to come.
+      if (requests_of(cells.front()) < 1.5 * before) return;
     }
   }
 
@@ -176,7 +294,7 @@ class Selector {
       if (record.fresh.empty() || !undecided(i)) continue;
       const double alpha = alpha_ * finalists_[i].level * part;
       record.held = all_hold(cell, alpha);
-      record.missed = !record.held && any_misses(cell, alpha_ * part);
+      record.missed = !record.held && any_misses(cell, alpha_ * (1 - kScreeningPart) * part);
       note_bounds(cell, alpha);
       if (record.held) best_ = static_cast<int>(cell);
     }
@@ -200,8 +318,9 @@ class Selector {
     for (std::size_t t = 0; t < records_.targets(); ++t) {
       const TargetJudge& judge = records_.judges()[t];
       const double each = alpha / static_cast<double>(records_.targets());
-      if (judge.misses(judge.evidence(records_[cell].fresh, t).x, each, records_.usual(t)))
+      if (judge.misses(judge.evidence(records_[cell].fresh, t), each, records_.usual(t))) {
         return true;
+      }
     }
     return false;
   }
@@ -319,6 +438,7 @@ class Selector {
     SelectedCell& out = out_.cells[cell];
     out.reason = reason(cell);
     out.replications = static_cast<std::uint32_t>(record.best_runs().size());
+    out.length = record.fresh.empty() ? 1 : record.length;
     for (std::size_t t = 0; t < records_.targets() && out.replications > 0; ++t) {
       out.mean.push_back(records_.judges()[t].evidence(record.best_runs(), t).x.mean);
     }
@@ -401,15 +521,25 @@ class Selector {
     const double ratio = upper_t(alpha_ * kAnchorShare / 2, 60) * error / std::max(distance, 1e-9);
     const double worth = ratio * ratio;
     const double per_run = problem_.replication == Replication::kResampled ? problem_.length : 0;
-    if (!(worth < 1e5)) return unsettled + "; a larger size or a looser limit would decide";
-    if (worth * per_run >= 1) {
+    if (worth < 1e5 && worth * per_run >= 1) {
       return fmt::format(
           "{}; recordings of about {:.0f} times this length, or as many days, would "
           "decide",
           unsettled, std::ceil(worth * per_run));
     }
-    return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", unsettled,
-                       std::ceil(std::max(1 / (1 / worth - per_run), 1.0 + most())), most());
+    const double times = needed(cell, {});
+    const double requests = static_cast<double>(problem_.requests) * std::max(2.0, times);
+    if (!(worth < 1e5) || requests > kMostRequests) {
+      return unsettled + "; a larger size or a looser limit would decide";
+    }
+    if (problem_.requests == 0 || per_run > 0) {
+      return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", unsettled,
+                         std::ceil(std::max(1 / (1 / worth - per_run), 1.0 + most())), most());
+    }
+    const std::string count = fmt::format("{:.0f}", two_digits_up(requests));
+    return fmt::format(
+        "{}; replicates of {} requests would decide (--set workload.replication.requests={})",
+        unsettled, count, count);
   }
 
   const SelectionProblem& problem_;
@@ -419,6 +549,7 @@ class Selector {
   Selection out_;
   std::vector<Finalist> finalists_;  // beside out_.finalists
   int best_ = -1;
+  double spent_ = 0;  // of alpha, by stages of the usual length
   bool out_of_runs_ = false;
   std::uint64_t lacking_ = 0;  // to reach the next stage
   std::uint64_t likely_ = 0;   // to the end

@@ -18,6 +18,12 @@
 // alpha to the next in line. The order and shares depend on the screening only. So, whatever the
 // curve, the chance of recommending a cell that misses is at most 1 - confidence, as far as the
 // bounds keep their level.
+//
+// Where nothing holds after these stages, or runs are too short for their queues (clusters.hpp),
+// what is open is judged on replicates that are longer, as long as a limit of work allows
+// (longer_runs.hpp). They are fresh draws, judged alone; half of alpha is kept for them, beside
+// what stages that were left out would have spent. How much of it a stage spends is fixed before
+// its runs are made.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/experiment/miss_ladder.hpp"
 #include "sim/paired_difference.hpp"
 
 namespace spillway {
@@ -35,8 +42,9 @@ namespace spillway {
 struct CellSample {
   std::vector<double> x;
   std::vector<double> weight;  ///< requests behind each x; 0: none, the sample counts for nothing
-  /// Of targets that are shares: the percentile that the share stands for. May be left empty.
-  std::vector<double> value{};
+  /// By target, of those about requests: how slow ones are spread over the run. May be left empty.
+  std::vector<MissLadder> ladder{};
+  double work = 0;        ///< that the run took, in engine steps
   bool cut = false;       ///< stopped early: the whole run would be at least this far off
   bool excluded = false;  ///< cannot be judged (cold-limited)
 };
@@ -46,7 +54,6 @@ struct SelectionTarget {
   double limit = 0;
   bool at_least = false;
   bool share = false;  ///< x is a share of requests: bounds are taken on the logit scale near 0, 1
-  double value_limit = 0;  ///< of the percentile behind a share; 0: unknown
 };
 
 struct SelectionProblem {
@@ -64,6 +71,11 @@ struct SelectionProblem {
   Replication replication = Replication::kIndependent;
   /// Of a replicate, in recordings: a resample of k of them has 1/k of their variance.
   double length = 1;
+  /// Longer replicates (RunRequest::length) may take so much work in all; 0: none are made.
+  double work_for_longer = 0;
+  std::uint32_t longest = 1;  ///< of these, times the usual length
+  /// Of a replicate of the usual length, for sentences; 0: not known.
+  std::uint64_t requests = 0;
   /// Told before each batch how many runs are likely from here on.
   std::function<void(std::uint64_t)> expects{};
 };
@@ -78,6 +90,7 @@ struct SelectedCell {
   std::string reason;
   /// Behind `mean`: finalists' fresh ones, for others those of the screening; 0: not run, no mean.
   std::uint32_t replications = 0;
+  std::uint32_t length = 1;  ///< of these, times as long as usual
   std::vector<double> mean;  ///< by target
   /// One-sided, on the worse side (above, for a target that is an upper limit), at the level at
   /// which the cell was judged. Empty with fewer than kLeastReplications.
@@ -111,10 +124,12 @@ inline constexpr std::uint32_t kScreening = 3;
 inline constexpr std::uint64_t kUsualFinalRuns = 60;
 
 /// One run to make. `replicate` numbers below kScreening are of the screening, others are fresh.
+/// Replicates of another `length` are other draws, whatever their number.
 struct RunRequest {
   std::uint32_t cell = 0;
   std::uint32_t replicate = 0;
-  bool may_cut = false;  ///< its verdict is all that is needed
+  bool may_cut = false;      ///< its verdict is all that is needed
+  std::uint32_t length = 1;  ///< times as long as usual
 };
 
 /// Answers a batch of requests, in their order; may work on them in parallel. Fewer answers than

@@ -18,7 +18,8 @@
 // coverage). A share that hardly any run shows has no spread to speak of; it is bounded by
 // counting clusters (Clopper and Pearson's bound, in Poisson's form). Few clusters hardly tell how
 // large clusters are, and runs with small ones miscount most, so where there is a spread as well
-// the wider bound counts: counting alone covers 91% of the system above.
+// the wider bound counts: counting alone covers 91% of the system above. How large clusters are is
+// measured where runs allow it (clusters.hpp).
 //
 // Runs are worth `worth` independent ones: n draws of a generated workload are worth n; n resamples
 // of a recording are worth 1 / (length + 1/n), see sim/paired_difference.hpp: `length` is that of a
@@ -38,6 +39,10 @@ enum class FigureKind : std::uint8_t {
   kShare,   ///< of requests, in [0, 1]
   kFigure,  ///< anything else
 };
+
+/// Requests in a cluster where none has been seen anywhere: the wait behind one long prompt. A
+/// guess that keeps "no request missed" from being read as so many independent successes.
+inline constexpr double kUnseenCluster = 20;
 
 struct SampleSummary {
   double mean = 0;      ///< shares: of all requests together
@@ -61,16 +66,23 @@ std::optional<double> dispersion(const SampleSummary& s, FigureKind kind);
 bool is_rare(const SampleSummary& s);
 
 /// The figure is at most this, but for a chance of `alpha`. `usual` is the dispersion of cells
-/// nearby, which counts where the runs have too few clusters of their own.
+/// nearby, which counts where the runs have too few clusters of their own. A share whose clusters
+/// were measured is bounded by clustered_upper instead.
 double upper_bound(const SampleSummary& s, FigureKind kind, double alpha,
                    std::optional<double> usual = {});
 /// At least this, likewise.
 double lower_bound(const SampleSummary& s, FigureKind kind, double alpha,
                    std::optional<double> usual = {});
 
-/// The upper bound of a share by counting alone, if `usual` requests come as one, or more where
-/// these runs scatter more.
-double counted_upper(const SampleSummary& s, double alpha, double usual);
+/// A share is at most, or at least, this, if `cluster` requests come as one: by counting clusters
+/// and by the spread of runs, whichever is wider.
+double clustered_upper(const SampleSummary& s, double alpha, double cluster);
+double clustered_lower(const SampleSummary& s, double alpha, double cluster);
+
+/// The upper bound of a share by counting alone, if `cluster` requests come as one. A run is at
+/// least one cluster.
+double counted_upper(const SampleSummary& s, double alpha, double cluster);
+double counted_lower(const SampleSummary& s, double alpha, double cluster);
 
 /// The relative standard error: of the odds of a share, of any other figure as it is. With `usual`,
 /// at least what that says. For ranking; bounds take more into account.
@@ -82,5 +94,7 @@ double upper_t(double alpha, double dof);
 
 /// The largest mean of a Poisson count that is at most `count` with probability alpha.
 double poisson_upper(std::uint32_t count, double alpha);
+/// The smallest mean of one that is at least `count` with probability alpha.
+double poisson_lower(std::uint32_t count, double alpha);
 
 }  // namespace spillway

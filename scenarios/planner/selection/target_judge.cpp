@@ -19,17 +19,13 @@ double log_odds(double p) {
 Evidence TargetJudge::evidence(std::span<const CellSample> runs, std::size_t index) const {
   std::vector<double> x;
   std::vector<double> weight;
-  std::vector<double> value;
   for (const CellSample& run : runs) {
     x.push_back(run.x[index]);
     weight.push_back(run.weight.empty() ? 1 : run.weight[index]);
-    if (!run.value.empty()) value.push_back(run.value[index]);
   }
   Evidence out;
   out.x = summarise(x, weight, kind(), replication_, length_);
-  if (target_.share && target_.value_limit > 0 && value.size() == x.size()) {
-    out.value = summarise(value, weight, FigureKind::kFigure, replication_, length_);
-  }
+  if (target_.share) out.clusters = clusters_of(runs, index, target_.limit);
   return out;
 }
 
@@ -47,9 +43,8 @@ double TargetJudge::distance(const SampleSummary& x) const {
 
 double TargetJudge::bound(const Evidence& e, double alpha, std::optional<double> usual) const {
   if (target_.at_least) return lower_bound(e.x, kind(), alpha, usual);
-  const bool close_look = target_.share && is_rare(e.x) && e.value.runs >= kLeastReplications;
-  if (close_look && upper_bound(e.value, FigureKind::kFigure, alpha) <= target_.value_limit) {
-    return counted_upper(e.x, alpha, 1);
+  if (e.clusters) {
+    return std::min(1.0, e.clusters->start * clustered_upper(e.x, alpha, e.clusters->effective()));
   }
   return upper_bound(e.x, kind(), alpha, usual);
 }
@@ -60,11 +55,12 @@ bool TargetJudge::holds(const Evidence& e, double alpha, std::optional<double> u
   return within(e.x.mean) && within(bound(e, alpha, usual));
 }
 
-bool TargetJudge::misses(const SampleSummary& x, double alpha, std::optional<double> usual) const {
-  if (x.runs == 0 || within(x.mean)) return false;
+bool TargetJudge::misses(const Evidence& e, double alpha, std::optional<double> usual) const {
+  if (e.x.runs == 0 || within(e.x.mean)) return false;
   if (target_.limit == 0 && target_.share) return true;
-  return !within(target_.at_least ? upper_bound(x, kind(), alpha, usual)
-                                  : lower_bound(x, kind(), alpha, usual));
+  if (target_.at_least) return !within(upper_bound(e.x, kind(), alpha, usual));
+  return !within(e.clusters ? clustered_lower(e.x, alpha, e.clusters->effective())
+                            : lower_bound(e.x, kind(), alpha, usual));
 }
 
 bool TargetJudge::misses_by_far(std::span<const CellSample> runs, std::size_t index,

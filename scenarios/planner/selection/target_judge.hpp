@@ -3,15 +3,14 @@
 //
 // A limit of 0 cannot be shown by any number of runs; it counts as met where no run exceeds it.
 //
-// Where hardly a request misses a percentile target, its share says little: were twenty requests to
-// come as one, 2,000 without a miss would not show that 99% are fast. The percentile itself then
-// says more: how near its target it comes, and how much it scatters. Where its own bound keeps the
-// target, requests may be counted one by one.
+// Bounds of a share of requests rest on how many of them come as one (clusters.hpp), measured in
+// these very runs; where runs do not say, on what cells nearby show, or a guess.
 #pragma once
 
 #include <optional>
 #include <span>
 
+#include "scenarios/planner/selection/clusters.hpp"
 #include "scenarios/planner/selection/selection.hpp"
 #include "scenarios/planner/selection/target_bound.hpp"
 
@@ -20,7 +19,7 @@ namespace spillway {
 /// Runs as one target sees them.
 struct Evidence {
   SampleSummary x;
-  SampleSummary value;  ///< the percentile behind a share; no runs: unknown
+  std::optional<Clusters> clusters;  ///< of slow requests, where the runs tell
 };
 
 class TargetJudge {
@@ -38,7 +37,7 @@ class TargetJudge {
   double bound(const Evidence& e, double alpha, std::optional<double> usual) const;
   /// Shown but for a chance of `alpha`.
   bool holds(const Evidence& e, double alpha, std::optional<double> usual) const;
-  bool misses(const SampleSummary& x, double alpha, std::optional<double> usual) const;
+  bool misses(const Evidence& e, double alpha, std::optional<double> usual) const;
   /// Shown to miss by Markov's inequality; good after every run (Ville), and where runs were cut.
   bool misses_by_far(std::span<const CellSample> runs, std::size_t index, double alpha) const;
 

@@ -28,7 +28,27 @@ struct KnownSystem {
 struct WaitFigures {
   double share = 0;
   double mean = 0;
+  MissLadder ladder{};
 };
+
+/// Figures of waits in the order of arrival, as run_judge.hpp makes them of requests.
+inline WaitFigures figures_of(const std::vector<double>& waits, double limit) {
+  WaitFigures out;
+  std::vector<LadderStep> steps;
+  std::uint64_t slow = 0;
+  double sum = 0;
+  for (const double wait : waits) {
+    slow += wait > limit ? 1 : 0;
+    sum += wait;
+    const auto number = static_cast<std::uint32_t>(steps.size());
+    steps.push_back({Time(Duration(number)), number, wait});
+  }
+  const auto all = static_cast<double>(waits.size());
+  out.share = static_cast<double>(slow) / all;
+  out.mean = sum / all;
+  out.ladder = miss_ladder(steps, limit);
+  return out;
+}
 
 /// Lindley's recursion: a wait is the one before, plus its service, less the time between arrivals.
 /// `rate` is the server's, arrivals come at rate 1; services are exponential, or all alike.
@@ -38,17 +58,13 @@ inline WaitFigures single_server(double rate, bool alike, std::uint32_t requests
   Stream services(seed, "known-services", replicate);
   const std::uint32_t settle = 1000;  // the queue starts empty
   double wait = 0;
-  double sum = 0;
-  std::uint32_t slow = 0;
+  std::vector<double> waits;
   for (std::uint32_t i = 0; i < settle + requests; ++i) {
-    if (i >= settle) {
-      slow += wait > limit ? 1 : 0;
-      sum += wait;
-    }
+    if (i >= settle) waits.push_back(wait);
     const double service = alike ? 1 / rate : services.exponential(1 / rate);
     wait = std::max(0.0, wait + service - arrivals.exponential(1));
   }
-  return {slow / static_cast<double>(requests), sum / requests};
+  return figures_of(waits, limit);
 }
 
 /// `servers` of rate 1 (Kiefer and Wolfowitz: the work left at each server, sorted), arrivals at
@@ -58,15 +74,11 @@ inline WaitFigures many_servers(std::uint32_t servers, double load, std::uint32_
   Stream arrivals(seed, "known-arrivals", replicate);
   Stream services(seed, "known-services", replicate);
   std::vector<double> work(servers, 0);
-  double sum = 0;
-  std::uint32_t slow = 0;
+  std::vector<double> waits;
   const std::uint32_t settle = 1000;
   for (std::uint32_t i = 0; i < settle + requests; ++i) {
     const double wait = work.front();
-    if (i >= settle) {
-      slow += wait > limit ? 1 : 0;
-      sum += wait;
-    }
+    if (i >= settle) waits.push_back(wait);
     const double left = wait + services.exponential(1);
     const double passed = arrivals.exponential(1 / load);
     // The served one moves back to its place; then time passes for all.
@@ -75,7 +87,7 @@ inline WaitFigures many_servers(std::uint32_t servers, double load, std::uint32_
     work[at - 1] = left;
     for (double& w : work) w = std::max(0.0, w - passed);
   }
-  return {slow / static_cast<double>(requests), sum / requests};
+  return figures_of(waits, limit);
 }
 
 inline SelectionTarget share_target(std::string name) {
@@ -91,7 +103,7 @@ inline KnownSystem mm1(std::vector<double> rates, double limit, std::uint32_t re
   for (const double rate : rates) out.truth.push_back({std::exp(-(rate - 1) * limit) / rate});
   out.run = [=](std::uint32_t cell, std::uint64_t seed, std::uint64_t replicate) {
     const WaitFigures w = single_server(rates[cell], false, requests, limit, seed, replicate);
-    return CellSample{{w.share}, {static_cast<double>(requests)}};
+    return CellSample{{w.share}, {static_cast<double>(requests)}, {w.ladder}};
   };
   return out;
 }
@@ -130,7 +142,7 @@ inline KnownSystem md1(std::vector<double> rates, double limit, std::uint32_t re
   out.run = [=](std::uint32_t cell, std::uint64_t seed, std::uint64_t replicate) {
     const WaitFigures w = single_server(rates[cell], true, requests, limit, seed, replicate);
     const auto n = static_cast<double>(requests);
-    return CellSample{{w.share, w.mean}, {n, n}};
+    return CellSample{{w.share, w.mean}, {n, n}, {w.ladder, {}}};
   };
   return out;
 }
@@ -151,7 +163,7 @@ inline KnownSystem mmc(std::uint32_t fewest, std::uint32_t cells, double load, d
   }
   out.run = [=](std::uint32_t cell, std::uint64_t seed, std::uint64_t replicate) {
     const WaitFigures w = many_servers(fewest + cell, load, requests, limit, seed, replicate);
-    return CellSample{{w.share}, {static_cast<double>(requests)}};
+    return CellSample{{w.share}, {static_cast<double>(requests)}, {w.ladder}};
   };
   return out;
 }

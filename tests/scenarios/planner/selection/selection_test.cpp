@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "scenarios/planner/selection/screening.hpp"
 #include "sim/rng.hpp"
 #include "tests/support/catch.hpp"
 
@@ -368,27 +369,131 @@ TEST_CASE("resamples of one recording never pass for many recordings", "[scenari
   CHECK_THAT(found.would_decide, ContainsSubstring("times this length, or as many days"));
 }
 
-TEST_CASE("a target that nobody misses is decided by how near it comes", "[scenarios][planner]") {
-  // One recording of 2,000 requests, none of them beyond 100 ms. Were misses to come by twenties,
-  // that is 100 chances to see one, and 3% is not ruled out; but p99 is 30 ms in every resample.
+/// A run of 2,000 requests, none beyond the target and 80 beyond half of it, in queues of `queue`:
+/// what is left of the last one comes in a part of its own.
+CellSample nobody_misses(std::uint64_t replicate, std::uint32_t queue) {
+  CellSample out{{0.0}, {2000}};
+  out.ladder.emplace_back(kLadderLevels * kLadderParts, 0);
+  Stream places(9, "queues", replicate);
+  for (std::uint32_t queues = 80 / queue; queues > 0; --queues) {
+    const std::size_t part = places.below(kLadderParts);
+    for (std::size_t level = 5; level < kLadderLevels; ++level) {
+      out.ladder[0][level * kLadderParts + part] += queue;
+    }
+  }
+  return out;
+}
+
+TEST_CASE("a target that nobody misses is decided by how requests queue below it",
+          "[scenarios][planner]") {
+  // 4% of the requests are beyond half of the target, none beyond the target. If two come as one,
+  // 20,000 requests without a miss rule out 1%; if forty do, they are 500 at most, and do not.
   Bench bench({0.0});
-  bench.problem.replication = Replication::kResampled;
-  bench.problem.targets.front().value_limit = 100;
-  const auto with_p99 = [&](double p99, double scatter) {
+  const auto in_queues_of = [&](std::uint32_t queue) {
     return select_cell(bench.problem, [=](std::span<const RunRequest> batch) {
       std::vector<CellSample> out;
+      for (const RunRequest& r : batch) out.push_back(nobody_misses(r.replicate, queue));
+      return out;
+    });
+  };
+  const Selection apart = in_queues_of(2);
+  CHECK(apart.recommended == 0);
+  CHECK(apart.stages == std::vector<std::uint32_t>{10});
+  bench.problem.most_replications = 10;
+  CHECK(in_queues_of(40).undecided);
+}
+
+/// Queues of 40 slow requests that start at random, in runs of 2,000 requests or many times that.
+CellSample queues_of_forty(const RunRequest& r, double share) {
+  const double requests = 2000.0 * r.length;
+  CellSample out{{0}, {requests}};
+  out.work = requests;
+  out.ladder.emplace_back(kLadderLevels * kLadderParts, 0);
+  Stream places(11, "queues", 1000 * r.length + r.replicate);
+  double beyond = 0;
+  for (double at = places.exponential(40 / share); at < requests;
+       at += places.exponential(40 / share)) {
+    const auto part = static_cast<std::size_t>(at / requests * kLadderParts);
+    for (std::size_t level = 0; level < kLadderLevels; ++level) {
+      out.ladder[0][level * kLadderParts + part] += 40;
+    }
+    beyond += 40;
+  }
+  out.x = {beyond / requests};
+  return out;
+}
+
+TEST_CASE("what the usual replicates leave open is asked of longer ones", "[scenarios][planner]") {
+  // 80,000 requests are worth 2,000: 0.7% of them is 14 queues, give or take 4, where 1% is 20.
+  Bench bench({0.007});
+  std::vector<RunRequest> made;
+  const auto select = [&](double share) {
+    made.clear();
+    return select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+      std::vector<CellSample> out;
       for (const RunRequest& r : batch) {
-        Stream noise(9, "p99", r.replicate);
-        out.push_back({{0.0}, {2000}, {p99 * (1 + scatter * noise.normal())}});
+        made.push_back(r);
+        out.push_back(queues_of_forty(r, share));
       }
       return out;
     });
   };
-  CHECK(with_p99(30, 0.1).recommended == 0);
-  CHECK(with_p99(30, 0.1).stages == std::vector<std::uint32_t>{10});
-  CHECK(with_p99(90, 0.1).undecided);
-  bench.problem.targets.front().value_limit = 0;  // where the percentile is not known
-  CHECK(with_p99(30, 0.1).undecided);
+  const Selection before = select(0.007);
+  CHECK(before.undecided);
+  CHECK(made.back().length == 1);
+  bench.problem.work_for_longer = 20e6;
+  bench.problem.longest = 1000;
+  const Selection met = select(0.007);
+  CHECK(met.recommended == 0);
+  CHECK(made.back().length >= 4);
+  CHECK(met.cells[0].length == made.back().length);
+  CHECK(met.cells[0].replications == 40);
+  const Selection missed = select(0.013);
+  CHECK(missed.cells[0].state == State::kMissed);
+  CHECK(missed.stop_reason == "decided: no cell holds");
+  // Nothing tells 0.99% from 1% within the work that is allowed: most of it is not even begun.
+  double work = 0;
+  const Selection close = select(0.0099);
+  for (const RunRequest& r : made) work += 2000.0 * r.length;
+  CHECK(close.undecided);
+  CHECK(work < 20e6 + 1e6);
+  bench.problem.requests = 2000;
+  CHECK_THAT(select(0.0099).would_decide, ContainsSubstring("workload.replication.requests=") ||
+                                              ContainsSubstring("a looser limit would decide"));
+  bench.problem.max_runs = 60;  // 3, then 40 of the usual length
+  CHECK(select(0.007).undecided);
+  CHECK(made.back().length == 1);
+}
+
+TEST_CASE("a verdict of the screening spends its part of alpha, which targets share",
+          "[scenarios][planner]") {
+  // 5% x 3/4 x 2/3, for two targets 1.25% each: a share of 1% is 80 times that in at most 1 run of
+  // 80 (Markov).
+  Bench bench({0.0});
+  bench.problem.targets.push_back({"p99_tpot_ms", 0.01, false, true});
+  const auto missed_after = [&](const std::vector<double>& runs) {
+    CellRecords records(bench.problem);
+    for (std::uint32_t r = 0; r < runs.size(); ++r) {
+      records.add({0, r}, CellSample{{runs[r], 0.0}, {10000, 10000}});
+    }
+    records.mark_missed(0.05);
+    return records[0].missed;
+  };
+  CHECK_FALSE(missed_after({0.79}));
+  CHECK(missed_after({0.81}));
+  // The bounds at the end have half of that, 0.625% each: at 0.9% these runs would be shown to
+  // miss, at 0.6% they are not.
+  const auto lower = [&](double scale, double alpha) {
+    const std::vector<double> x = {0.9 * scale, scale, 1.1 * scale};
+    return lower_bound(summarise(x, std::vector<double>(3, 10000), FigureKind::kShare,
+                                 Replication::kIndependent, 1),
+                       FigureKind::kShare, alpha);
+  };
+  double scale = 0.01;
+  while (lower(scale, 0.009) < 0.01) scale *= 1.0005;
+  CHECK_FALSE(missed_after({0.9 * scale, scale, 1.1 * scale}));
+  while (lower(scale, 0.006) < 0.01) scale *= 1.0005;
+  CHECK(missed_after({0.9 * scale, scale, 1.1 * scale}));
 }
 
 }  // namespace

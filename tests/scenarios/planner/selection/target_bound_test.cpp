@@ -20,6 +20,13 @@ TEST_CASE("a count that was never seen has a mean of at most three", "[scenarios
   // e^-m = 0.05 at m = 2.9957; for three seen, Garwood's table says 7.7537.
   CHECK(poisson_upper(0, 0.05) == Approx(2.9957).epsilon(1e-4));
   CHECK(poisson_upper(3, 0.05) == Approx(7.7537).epsilon(1e-4));
+  CHECK(poisson_lower(3, 0.05) == Approx(0.8177).epsilon(1e-3));
+  CHECK(poisson_lower(0, 0.05) == 0);
+  // Half of chi-squared's 95% quantile at 2,002 degrees of freedom, and 5% at 2,000. Sums of
+  // exp(-mean) end at a mean of 745.
+  CHECK(poisson_upper(1000, 0.05) == Approx(1053.6).epsilon(1e-3));
+  CHECK(poisson_lower(1000, 0.05) == Approx(948.6).epsilon(1e-3));
+  CHECK(poisson_upper(200, 0.01) == Approx(poisson_upper(199, 0.01) + 1.08).epsilon(1e-3));
 }
 
 TEST_CASE("degrees of freedom need not be whole", "[scenarios][planner]") {
@@ -79,7 +86,7 @@ TEST_CASE("two small clusters do not show that clusters are small", "[scenarios]
   x[7] = 0.03;
   const SampleSummary two = runs_of(x, 2000);
   CHECK(is_rare(two));
-  CHECK(counted_upper(two, 0.05, 1) < 0.02);
+  CHECK(counted_upper(two, 0.05, 47) == Approx(7.7537 * 47 / 20000).epsilon(1e-3));
   CHECK(upper_bound(two, kShare, 0.05) > 0.02);
 }
 
