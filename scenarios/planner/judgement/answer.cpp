@@ -29,6 +29,8 @@ bool not_admitted_decides(const PlanPoint& point, double share) {
 
 AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
   const std::string& kind = plan.judgement.binding_kind;
+  const std::optional<TriedChange>& remedy = plan.answer.remedy;
+  if (remedy && remedy->kind == ChangeKind::kTier) return AnswerCause::kCapacity;
   if (kind == "bandwidth") return AnswerCause::kLink;
   if (kind == "policy") return AnswerCause::kPolicy;
   if (kind == "admission") return AnswerCause::kAdmission;

@@ -221,7 +221,7 @@ class Headline {
   std::string idle_axis() const {
     for (const IdleAxis& axis : plan_.answer.idle) {
       if (axis.decides || axis.values.size() < axis_size(axis.key)) continue;
-      return fmt::format("{} does not act: {} give the same runs.", axis.key,
+      return fmt::format("{} has no effect: {} give the same runs.", axis.key,
                          and_list(axis.values));
     }
     return {};
@@ -342,7 +342,7 @@ class Headline {
       const std::string reached =
           axis.key == "workload.concurrency"
               ? fmt::format("{} never reached {}", axis.key, axis.values.back())
-              : fmt::format("{} does not act", axis.key);
+              : fmt::format("{} has no effect", axis.key);
       return fmt::format(
           "No answer: {} ({}). Search workload.speed for the most load, or set "
           "workload.arrival=closed-loop.",
