@@ -397,6 +397,12 @@ class Planner {
         result.answer.cause = AnswerCause::kShortTrace;
       }
     }
+    std::uint32_t longest = 1;
+    for (const SelectedCell& cell : selection.cells) longest = std::max(longest, cell.length);
+    if (longest > 1) {
+      result.confidence->method +=
+          fmt::format("; then others, {} times as long", format_count(longest));
+    }
     result.confidence->stages = selection.stages;
     result.confidence->stop_reason = selection.stop_reason;
     result.confidence->boundary = selection.boundary;

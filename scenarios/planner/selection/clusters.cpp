@@ -11,13 +11,13 @@ namespace spillway {
 
 namespace {
 
-// The fewest queues that tell how large they are: within a half, if sizes are exponential.
-constexpr double kFewest = 4;
+// The fewest queues that tell how large they are: within a third, if sizes are exponential.
+constexpr double kFewest = 8;
 constexpr double kMostBeyond = 0.9;  // of requests: above it a level says when nobody waits
 constexpr double kGrowth = 5;        // see the header
 // Runs that are this many times as long as a queue is large show its size but for a few percent;
 // in shorter ones it is more and more hidden: in runs of one such length, three quarters of it.
-constexpr double kLeastLength = 12;
+constexpr double kLeastLength = 16;
 // What a run from an empty start lacks of slow requests, in queues: on M/M/1 the time to the first
 // wait beyond the p99 and half of the way to the steady state.
 constexpr double kStart = 1.5;

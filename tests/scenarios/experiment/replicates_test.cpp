@@ -123,6 +123,7 @@ TEST_CASE("requests of the warm-up come on top", "[scenarios]") {
 TEST_CASE("percentiles ask for twenty requests beyond them", "[scenarios]") {
   CHECK(requests_needed({{"p99_ttft_ms", false, 1, "", {}}, {"p90_tpot_ms", false, 1, "", {}}}) ==
         2000);
+  CHECK(requests_needed({{"p95_ttft_ms", false, 1, "", {}}}) == 400);
   CHECK(requests_needed({{"median_ttft_ms", false, 1, "", {}}}) == 40);
   CHECK(requests_needed({{"mean_ttft_ms", false, 1, "", {}}}) == 0);
 }
@@ -245,6 +246,22 @@ TEST_CASE("days, growth and replication are told as they took effect", "[scenari
   CHECK(told["replication"]["requests"] == 50);
   CHECK(told["replication"]["warmup_s"] == 3);
   CHECK_FALSE(resolved_configuration(generated())["workload"].contains("growth"));
+}
+
+TEST_CASE("longer replicates are other draws of the same traffic", "[scenarios]") {
+  const Scenario s = generated();
+  Replicates replicates(s, 4, 1, {});
+  REQUIRE(replicates.may_be_longer());
+  const Workload longer = replicates.longer(1, 3);
+  CHECK(longer.size() == 3 * replicates.get(1).size());
+  CHECK(longer.content_hash() == replicates.longer(1, 3).content_hash());
+  CHECK(longer.content_hash() != replicates.longer(2, 3).content_hash());
+  // Nor do they begin alike: neither as the usual replicate, nor as one of another length.
+  const auto start = [](const Workload& w) {
+    return w.arrival(RequestId{1}) - w.arrival(RequestId{0});
+  };
+  CHECK(start(longer) != start(replicates.get(1)));
+  CHECK(start(longer) != start(replicates.longer(1, 4)));
 }
 
 }  // namespace

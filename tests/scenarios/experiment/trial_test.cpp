@@ -203,6 +203,38 @@ TEST_CASE("a run ends when more have missed than may miss in the end", "[scenari
   CHECK(full.targets[0].x == Approx(0.1));
 }
 
+TEST_CASE("requests that are never served end a run as slow ones do", "[scenarios]") {
+  // The first eleven of a thousand are longer than the model takes: none of them is slow.
+  const Scenario s =
+      with_slo(R"([{"metric": "p99_ttft_ms", "max": 5}])", {"engine.max_model_len=100"});
+  CHECK(whole(s, apart(1000, 11), true).cut);
+  CHECK_FALSE(whole(s, apart(1000, 10), true).cut);
+}
+
+TEST_CASE("a run tells how requests beyond tenths of a target are spread", "[scenarios]") {
+  // 160 requests, the first 20 of 12.24 ms, the others of 3.28 ms: parts of ten.
+  const Trial trial = whole(with_slo(R"([{"metric": "p99_ttft_ms", "max": 15}])"), apart(160, 20));
+  const MissLadder& ladder = trial.targets[0].ladder;
+  REQUIRE(ladder.size() == kLadderLevels * kLadderParts);
+  const auto at = [&](std::size_t tenths, std::size_t part) {
+    return ladder[(10 - tenths) * kLadderParts + part];
+  };
+  CHECK(at(10, 0) == 0);
+  CHECK(at(9, 0) == 0);   // 13.5 ms
+  CHECK(at(8, 0) == 10);  // 12 ms
+  CHECK(at(8, 1) == 10);
+  CHECK(at(8, 2) == 0);
+  CHECK(at(3, 2) == 0);   // 4.5 ms
+  CHECK(at(2, 2) == 10);  // 3 ms
+  // Only what is judged counts, in parts of its own.
+  TrialOptions options;
+  options.least_warm_up = 0.5;
+  const Trial half =
+      run_trial(with_slo(R"([{"metric": "p99_ttft_ms", "max": 3}])"), apart(160, 20), options);
+  CHECK(half.targets[0].judged == 80);
+  CHECK(half.targets[0].ladder[kLadderParts - 1] == 5);
+}
+
 TEST_CASE("a run that may still meet its target goes on to its end", "[scenarios]") {
   // Eleven of 1,000 miss, which is more than 1%, but interpolation may still forgive one of them:
   // ceil(0.01 x 999) = 10 is what it leaves above, so that the eleventh decides; ten do not.
