@@ -166,6 +166,10 @@ std::string target_words(const TargetEstimate& t) {
                      shares[1]);
 }
 
+FigureWords figure_of(const SloResult& slo) {
+  return {slo.name, slo.tenant, slo.value, slo.target, slo.at_least};
+}
+
 /// How many times its limit the deciding figure is.
 double excess(const TargetEstimate& t) {
   if (t.limit == 0) return t.x > 0 ? 1e300 : 0;
@@ -177,6 +181,9 @@ double excess(const TargetEstimate& t) {
 
 std::string targets_words(const PlanPoint& point) {
   std::vector<std::string> out;
+  if (point.targets.empty()) {
+    for (const SloResult& slo : point.run.slo) out.push_back(against_limit(figure_of(slo)));
+  }
   for (const TargetEstimate& t : point.targets) out.push_back(target_words(t));
   return fmt::format("{}", fmt::join(out, ", "));
 }
@@ -190,7 +197,12 @@ std::string miss_words(const PlanPoint& point) {
       worst = &t;
     }
   }
-  if (worst == nullptr) return "nothing is known of it";
+  if (worst == nullptr) {
+    for (const SloResult& slo : point.run.slo) {
+      if (!slo.passed) return against_limit(figure_of(slo));
+    }
+    return targets_words(point);
+  }
   if (worst->met && worst->bound) {
     const std::vector<std::string> shares = format_percents({*worst->bound, worst->limit});
     if (worst->share) {

@@ -75,7 +75,7 @@ class Planner {
     result.objective = name_of(choice_.objective);
     result.notes = space_.notes;
     check_budget();
-    const std::uint64_t runs = usual_runs();
+    const std::uint64_t runs = usual_runs() + (source_ != nullptr ? 1 : 0);  // the floor's
     consequence_runs_ = consequence_runs(space_, runs);
     runner_.expect(runs - known_.size() + consequence_runs_);
     run_workload_itself();

@@ -44,8 +44,7 @@ TEST_CASE("the smallest size that meets the target is recommended", "[scenarios]
   CHECK(plan.recommended == 3);
   CHECK(plan.points[3].capacity == "192blocks");
   CHECK_THAT(plan.verdict,
-             ContainsSubstring("The smallest dram tried that meets the SLO is 192blocks "
-                               "(96blocks missed the SLO in its one run): median_ttft_ms is "));
+             ContainsSubstring("Use 192 blocks of DRAM. It meets the SLO: median TTFT "));
 }
 
 TEST_CASE("the knee is the first size with nearly all of the gain", "[scenarios]") {
@@ -79,7 +78,7 @@ TEST_CASE("nothing binds where the SLO is met and hardly more is repeated than c
   const PlanResult plan = plan_of(
       planned(R"(["384blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}), cycle());
   CHECK(plan.recommended == 0);
-  CHECK_THAT(plan.verdict, ContainsSubstring("The smallest dram tried, 384blocks, meets the SLO"));
+  CHECK_THAT(plan.verdict, ContainsSubstring("Use 384 blocks of DRAM. It meets the SLO: "));
   CHECK_THAT(plan.binding, ContainsSubstring("none: caches supply 8"));
 }
 
@@ -150,16 +149,16 @@ TEST_CASE("no feasible size is an outcome, not an error", "[scenarios]") {
   const PlanResult plan =
       plan_of(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 0.5}])"}), cycle());
   CHECK(plan.recommended == -1);
-  CHECK_THAT(plan.verdict, ContainsSubstring("No size meets the SLO. "));
-  CHECK_THAT(plan.verdict, ContainsSubstring(" comes nearest: p99_ttft_ms is "));
-  CHECK_THAT(plan.verdict, ContainsSubstring("target at most 0.5"));
+  CHECK_THAT(plan.verdict, ContainsSubstring("No size meets the SLO: "));
+  CHECK_THAT(plan.verdict, ContainsSubstring(" comes nearest with p99 TTFT "));
+  CHECK_THAT(plan.verdict, ContainsSubstring("(limit 0.5 ms)"));
   CHECK_FALSE(plan.binding.empty());
 }
 
 TEST_CASE("no tier is recommended where none is needed", "[scenarios]") {
   const PlanResult plan = plan_of(planned(kGrid), cycle());  // p99 of 2 s: always met
   CHECK(plan.recommended == 0);
-  CHECK_THAT(plan.verdict, ContainsSubstring("No dram is needed: p99_ttft_ms is"));
+  CHECK_THAT(plan.verdict, ContainsSubstring("No DRAM is needed. It meets the SLO: p99 TTFT "));
 }
 
 TEST_CASE("a size at which requests do not complete is not feasible", "[scenarios]") {
@@ -167,7 +166,7 @@ TEST_CASE("a size at which requests do not complete is not feasible", "[scenario
   const Workload workload = workload_of({{0, 512, 1, {1}}, {1, 2048, 1, {2, 3, 4, 5}}}, 512);
   const PlanResult plan = plan_of(planned(kGrid), workload);
   CHECK(plan.recommended == -1);
-  CHECK_THAT(plan.verdict, ContainsSubstring("and 1 of 2 requests do not complete"));
+  CHECK_THAT(plan.verdict, ContainsSubstring("50.0% of requests need more blocks than HBM has"));
 }
 
 /// A tier whose link takes a second a load makes every hit slower than computing again: the more

@@ -24,7 +24,9 @@ namespace {
 constexpr std::uint32_t kMostReplicates = 3;  // behind one answer to "what if"
 // With less than this left of plan.max_runs neither floor nor remedies are looked for.
 constexpr std::uint64_t kLeastRemedyRuns = 24;
-constexpr std::size_t kMostFloors = 8;     // of searched settings
+constexpr std::size_t kMostFloors = 8;  // of searched settings
+// For the progress: what larger sizes survive, the nearest events again, the ceiling.
+constexpr std::uint64_t kMarginRuns = 2 * kStressRuns + 16;
 constexpr std::size_t kToldEvents = 2;     // in the first line
 constexpr std::size_t kMostNextSizes = 2;  // that are asked what they survive
 
@@ -113,7 +115,7 @@ class Consequences {
     const std::uint64_t factors = choice_.sensitivity && plan_.recommended >= 0
                                       ? sensitivity_budget(runner_.done() + demands)
                                       : 0;
-    events_ = choice_.stress ? kStressRuns : 0;
+    events_ = choice_.stress ? kStressRuns + kMarginRuns : 0;
     // The demands are asked before the rest, so what they leave of a budget is the others'.
     runner_.expect(capped(demands + factors + events_));
     if (demands > 0) add_regret();
@@ -344,7 +346,7 @@ class Consequences {
     if (at < 0 || plan_.points[static_cast<std::size_t>(at)].cold_limited) return;
     if (!allowed("What may happen to the service is", 2)) return;
     runner_.begin("forecasts and losses");
-    runner_.expect(capped(kStressRuns));
+    runner_.expect(capped(events_));
     const Scenario& scenario = space_.cells[static_cast<std::size_t>(at)].scenario;
     try {
       plan_.stress =
@@ -410,7 +412,7 @@ std::uint64_t consequence_runs(const SearchSpace& space, std::uint64_t runs) {
   const std::uint64_t each = plan.replications > 1 ? kMostReplicates : 1;
   std::uint64_t out = plan.demand.size() * space.cells.size() * each;
   if (plan.sensitivity) out += sensitivity_budget(runs + out);
-  if (plan.stress) out += kStressRuns;
+  if (plan.stress) out += kStressRuns + kMarginRuns;
   if (plan.max_runs == 0) return out;
   return std::min(out, plan.max_runs - std::min(plan.max_runs, runs));
 }

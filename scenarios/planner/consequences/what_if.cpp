@@ -1,5 +1,7 @@
 #include "scenarios/planner/consequences/what_if.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -196,6 +198,9 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
         if (!known && kept(run, source)) source.keep(run, *out[i].trial);
       } catch (const InputError& error) {
         out[i].refused = error.what();
+      } catch (const InternalError& error) {
+        // The plan has its answer: a question beside it that fails is told and loses nothing.
+        out[i].refused = fmt::format("internal error, please report it: {}", error.what());
       }
       if (reshaped(run) && --slot(run).users == 0) slot(run).workload.reset();
       if (done) done();

@@ -12,6 +12,7 @@
 #include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "sim/reasons.hpp"
 
 namespace spillway {
 
@@ -73,7 +74,9 @@ class Headline {
     const std::string with = values.empty() ? "" : " with " + values;
     if (chosen().run.tiers.size() < 2) return fmt::format("No {} is needed{}", tier(), with);
     const bool none_smaller = facts_.place() == 0 && facts_.line().size() > 1;
-    return fmt::format("Use {} of {}{}{}", spaced(plan_.recommended_size), tier(), with,
+    const std::string& size =
+        plan_.recommended_size.empty() ? chosen().capacity : plan_.recommended_size;
+    return fmt::format("Use {} of {}{}{}", spaced(size), tier(), with,
                        none_smaller ? ", the smallest size tried" : "");
   }
 
@@ -287,8 +290,9 @@ class Headline {
     const double span_s = facts_.demand().arrivals_s;
     const bool served =
         near.run.completed == near.run.requests && span_s > 0 && near.run.duration_s < 1.1 * span_s;
-    return served && std::all_of(near.targets.begin(), near.targets.end(),
-                                 [](const TargetEstimate& t) { return t.met || t.at_least; });
+    return served && !near.targets.empty() &&
+           std::all_of(near.targets.begin(), near.targets.end(),
+                       [](const TargetEstimate& t) { return t.met || t.at_least; });
   }
 
   std::string limiting() const {
@@ -321,6 +325,10 @@ class Headline {
       const std::vector<std::string> shares = format_percents({a.not_admitted_share, t.limit});
       allowed = fmt::format("; {} allows {} to miss", metric_words(t.name), shares[1]);
       break;
+    }
+    if (count_of(near.run.failed_reasons, Reason::kTooLong) == 0) {
+      return fmt::format("{} of requests need more blocks than HBM has and fail at every size{}.",
+                         format_percent(a.not_admitted_share), allowed);
     }
     return fmt::format(
         "{} of requests are longer than engine.max_model_len ({} tokens) and fail at every size{}.",
