@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAbbrevia
 
 /// "786 ms", "4.2 ms", "2.0 s", "1,234 s": as people say them.
 std::string duration_words(double ms) {
+  if (ms < 0.95) return format_real(ms) + " ms";
   if (ms < 9.95) return fmt::format("{:.1f} ms", ms);
   if (ms < 999.5) return fmt::format("{:.0f} ms", ms);
   if (ms < 9950) return fmt::format("{:.1f} s", ms / 1000);

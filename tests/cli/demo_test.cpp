@@ -21,7 +21,7 @@ TEST_CASE("demo writes a trace, a scenario and the answer, and says where", "[cl
     names.insert(entry.path().filename().string());
   CHECK(names == std::set<std::string>{"plan.json", "report.html", "runs", "scenario.json",
                                        "trace.jsonl.gz"});
-  CHECK_THAT(result.out, ContainsSubstring("The smallest dram tried that meets the SLO is "));
+  CHECK_THAT(result.out, ContainsSubstring("Use 64 GiB of DRAM. It meets the SLO: "));
   CHECK_THAT(result.out, ContainsSubstring("report.html (the answer: open it in a browser)"));
   CHECK_THAT(result.out, ContainsSubstring("spillway plan " + folder + "/scenario.json"));
   // The scenario stands by itself.

@@ -8,9 +8,9 @@
 
 namespace spillway {
 
-/// Engine steps that all longer replicates of a plan may take: about half a minute of one core, of
+/// Engine steps that all longer replicates of a plan may take: one to two minutes of one core, of
 /// which a step takes 1 to 3 us (`sim.steps_per_wall_s` of a run).
-inline constexpr double kWorkForLonger = 20e6;
+inline constexpr double kWorkForLonger = 60e6;
 
 /// How far from its limit a figure is taken to be.
 struct Aim {
