@@ -28,8 +28,9 @@ double needed_length(const TargetJudge& judge, const SelectionTarget& target, co
   if (queues) {
     const double own = dispersion(e.x, judge.kind()).value_or(kUnseenCluster);
     const double size = e.clusters ? e.clusters->size : std::max(usual.value_or(0), own);
-    error = std::sqrt(size / (e.x.requests * e.x.runs * target.limit));
-    if (e.clusters) too_short = kLongEnough * size / e.x.requests;
+    error = std::sqrt(size / (e.x.requests * e.x.runs * std::max(target.limit, e.x.mean)));
+    // What looks missed does so in spite of the empty start.
+    if (e.clusters && judge.within(e.x.mean)) too_short = kLongEnough * size / e.x.requests;
   }
   const double far = std::fabs(judge.distance(e.x)) + aim.errors * error;
   const double distance = std::clamp(far, std::max(aim.least, kNoDistance), kFarDistance);

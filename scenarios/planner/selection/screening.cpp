@@ -47,14 +47,16 @@ void CellRecords::mark_missed(double alpha) {
   // Of alpha, half for what is shown after any run, a quarter for the bounds at the end; a quarter
   // is left to fresh replicates. Targets share each part.
   const double any_run = alpha * kScreeningPart * 2 / 3 / static_cast<double>(targets());
-  const double at_end = any_run / 2;
+  const double at_end = any_run / 4;  // of each of two ways
   for (CellRecord& cell : cells_) {
     if (cell.excluded || cell.screened.empty()) continue;
     for (std::size_t t = 0; t < targets(); ++t) {
       const TargetJudge& judge = judges_[t];
       const bool complete = cell.screened.size() == kScreening && !cell.cut;
-      cell.missed = cell.missed || judge.misses_by_far(cell.screened, t, any_run) ||
-                    (complete && judge.misses(judge.evidence(cell.screened, t), at_end, {}));
+      cell.missed = cell.missed || judge.misses_by_far(cell.screened, t, any_run);
+      if (!complete || cell.missed) continue;
+      const Evidence e = judge.evidence(cell.screened, t);
+      cell.missed = judge.misses(e, at_end, {}) || judge.misses_bets(e, at_end);
     }
   }
 }

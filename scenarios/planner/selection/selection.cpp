@@ -74,13 +74,16 @@ class Selector {
     return cell < problem_.names.size() ? problem_.names[cell] : fmt::format("cell {}", cell);
   }
 
+  bool within_budget(std::uint64_t runs) {
+    out_of_runs_ = problem_.max_runs > 0 && out_.runs + runs > problem_.max_runs;
+    if (out_of_runs_) lacking_ = out_.runs + runs;
+    out_.out_of_runs = out_of_runs_;
+    return !out_of_runs_;
+  }
+
   /// Answers `requests` unless they are more than the budget has left.
   bool make(const std::vector<RunRequest>& requests) {
-    if (problem_.max_runs > 0 && out_.runs + requests.size() > problem_.max_runs) {
-      out_of_runs_ = out_.out_of_runs = true;
-      lacking_ = out_.runs + requests.size();
-      return false;
-    }
+    if (!within_budget(requests.size())) return false;
     if (requests.empty()) return true;
     std::vector<CellSample> samples = run_(requests);
     KV_ASSERT(samples.size() <= requests.size(), "{} answers to {} requests", samples.size(),
@@ -163,13 +166,17 @@ class Selector {
     return problem_.work_for_longer > 0 && problem_.longest > 1 && !out_.stages.empty();
   }
 
-  /// Whether runs are too short for the queues that finalist `i` has in them.
+  /// Whether this cell looks met on runs that are too short for the queues in them. What looks
+  /// missed may be shown so whatever its queues.
   bool too_short(std::uint32_t cell) const {
+    bool out = false;
     for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const Evidence e = records_.judges()[t].evidence(records_[cell].fresh, t);
-      if (e.clusters && e.clusters->penalty > 1) return true;
+      const TargetJudge& judge = records_.judges()[t];
+      const Evidence e = judge.evidence(records_[cell].fresh, t);
+      if (!judge.within(e.x.mean)) return false;
+      out = out || (e.clusters && e.clusters->penalty > 1);
     }
-    return false;
+    return out;
   }
 
   /// Takes finalists [first, last) through the stages until nothing about them is open, or only
@@ -193,6 +200,7 @@ class Selector {
       expect(requests.size() * (n < out_.stages.back() ? 2 : 1));  // as many again, likely
       if (!make(requests)) return;
       spent_ = std::max(spent_, so_far);
+      deepest_ = std::max(deepest_, n);
       judge_stage(part);
     }
   }
@@ -242,6 +250,22 @@ class Selector {
     return out;
   }
 
+  /// Replicates [first, last) of these cells, of the next stage.
+  bool make_longer(const std::vector<std::uint32_t>& cells, std::uint32_t first, std::uint32_t last,
+                   const LongerStage& next) {
+    std::vector<RunRequest> requests;
+    for (const std::uint32_t cell : cells) {
+      for (std::uint32_t r = first; r < last; ++r) {
+        requests.push_back({cell, kScreening + r, false, next.length});
+      }
+    }
+    expect(cells.size() * (most() - first) * (next.last ? 1 : 2));
+    return make(requests);
+  }
+
+  /// What `missed` may spend on fresh runs by bounds, and as much by bets.
+  double miss_alpha() const { return alpha_ * (1 - kScreeningPart) / 2; }
+
   /// Judges what is open on longer and longer replicates until something holds.
   void verify_longer() {
     double work_left = problem_.work_for_longer;
@@ -266,15 +290,18 @@ class Selector {
       }
       if (next.length == 0) return;
       const double before = requests_of(cells.front());
-      std::vector<RunRequest> requests;
-      for (const std::uint32_t cell : cells) {
-        for (std::uint32_t r = 0; r < most(); ++r) {
-          requests.push_back({cell, kScreening + r, false, next.length});
-        }
-      }
-      expect(requests.size() * (next.last ? 1 : 2));
-      if (!make(requests)) return;
       const double part = next.last ? alpha_left : alpha_left / 2;
+      if (!within_budget(cells.size() * most())) return;
+      // A few first: where runs have no end of queues, they show it.
+      const auto few = static_cast<std::uint32_t>(kLeastReplications);
+      if (!make_longer(cells, 0, few, next)) return;
+      std::vector<std::uint32_t> open_still;
+      for (const std::uint32_t cell : cells) {
+        records_[cell].missed = any_misses_bets(cell, miss_alpha() * part);
+        if (records_[cell].missed) note_bounds(cell, alpha_ * part);
+        if (!records_[cell].missed) open_still.push_back(cell);
+      }
+      if (!make_longer(open_still, few, most(), next)) return;
       alpha_left -= part;
       work_left -= work * next.length;
       length = next.length;
@@ -294,7 +321,10 @@ class Selector {
       if (record.fresh.empty() || !undecided(i)) continue;
       const double alpha = alpha_ * finalists_[i].level * part;
       record.held = all_hold(cell, alpha);
-      record.missed = !record.held && any_misses(cell, alpha_ * (1 - kScreeningPart) * part);
+      // Half by bounds, half by bets, which go on from stage to stage of the usual length.
+      const double bet_part = record.length > 1 ? part : may_be_longer() ? kUsualPart : 1;
+      record.missed = !record.held && (any_misses(cell, miss_alpha() * part) ||
+                                       any_misses_bets(cell, miss_alpha() * bet_part));
       note_bounds(cell, alpha);
       if (record.held) best_ = static_cast<int>(cell);
     }
@@ -321,6 +351,15 @@ class Selector {
       if (judge.misses(judge.evidence(records_[cell].fresh, t), each, records_.usual(t))) {
         return true;
       }
+    }
+    return false;
+  }
+
+  bool any_misses_bets(std::uint32_t cell, double alpha) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const TargetJudge& judge = records_.judges()[t];
+      const double each = alpha / static_cast<double>(records_.targets());
+      if (judge.misses_bets(judge.evidence(records_[cell].fresh, t), each)) return true;
     }
     return false;
   }
@@ -368,11 +407,7 @@ class Selector {
     out_.nearest = nearest();
     out_.provisional = provisional();
     out_.boundary = out_.nearest < 0 ? "none" : records_.boundary(at(out_.nearest));
-    std::uint32_t deepest = 0;
-    for (const std::uint32_t cell : out_.finalists) {
-      deepest = std::max(deepest, static_cast<std::uint32_t>(records_[cell].fresh.size()));
-    }
-    std::erase_if(out_.stages, [&](std::uint32_t n) { return n > deepest; });
+    std::erase_if(out_.stages, [&](std::uint32_t n) { return n > deepest_; });
     const bool left_open = std::any_of(out_.finalists.begin(), out_.finalists.end(),
                                        [&](std::uint32_t c) { return reason(c) == "budget"; });
     if (best_ >= 0) {
@@ -549,7 +584,8 @@ class Selector {
   Selection out_;
   std::vector<Finalist> finalists_;  // beside out_.finalists
   int best_ = -1;
-  double spent_ = 0;  // of alpha, by stages of the usual length
+  std::uint32_t deepest_ = 0;  // fresh replicates of the usual length
+  double spent_ = 0;           // of alpha, by stages of the usual length
   bool out_of_runs_ = false;
   std::uint64_t lacking_ = 0;  // to reach the next stage
   std::uint64_t likely_ = 0;   // to the end

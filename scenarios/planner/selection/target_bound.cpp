@@ -19,7 +19,8 @@ constexpr double kFigureKurtosis = 30;  // likewise
 // clusters: their number is bounded, not their spread.
 constexpr double kFewClusters = 4;
 constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr double kMostSteps = 600;  // of e: what follows stays finite
+constexpr std::uint32_t kManyRuns = 10;  // whose spread is known within a fourth
+constexpr double kMostSteps = 600;       // of e: what follows stays finite
 // From here on Wilson and Hilferty's cube (1931) is within 0.01% of a Poisson bound, and sums of
 // exp(-mean) would leave the range of doubles.
 constexpr std::uint32_t kManyCounts = 200;
@@ -142,8 +143,10 @@ double clustered_upper(const SampleSummary& s, double alpha, double cluster) {
 
 double clustered_lower(const SampleSummary& s, double alpha, double cluster) {
   const double counted = counted_lower(s, alpha, cluster);
-  if (s.runs < 2 || s.mean <= 0 || s.mean >= 1) return counted;
-  return std::min(counted, 1 - spread_upper(mirrored(s), alpha));
+  if (s.mean <= 0 || s.mean >= 1 || is_rare(s)) return counted;
+  // Runs are independent, whatever their queues: where many show slow requests, their spread tells.
+  const double by_spread = 1 - spread_upper(mirrored(s), alpha);
+  return s.runs >= kManyRuns ? by_spread : std::min(counted, by_spread);
 }
 
 double lower_bound(const SampleSummary& s, FigureKind kind, double alpha,

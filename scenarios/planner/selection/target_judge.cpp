@@ -8,7 +8,8 @@ namespace spillway {
 
 namespace {
 
-constexpr double kFar = 1e6;  // a distance beyond doubt
+constexpr double kFar = 1e6;                           // a distance beyond doubt
+constexpr double kBets[] = {0.1, 0.3, 0.5, 0.7, 0.9};  // of what one has, each with a fifth of all
 
 double log_odds(double p) {
   return det::ln(p / (1 - p));
@@ -25,7 +26,22 @@ Evidence TargetJudge::evidence(std::span<const CellSample> runs, std::size_t ind
   }
   Evidence out;
   out.x = summarise(x, weight, kind(), replication_, length_);
+  out.won = won(x);
   if (target_.share) out.clusters = clusters_of(runs, index, target_.limit);
+  return out;
+}
+
+double TargetJudge::won(std::span<const double> x) const {
+  if (replication_ != Replication::kIndependent || target_.at_least || target_.limit <= 0) return 0;
+  double out = 0;
+  for (const double bet : kBets) {
+    double money = 1.0 / static_cast<double>(std::size(kBets));
+    for (const double figure : x) {
+      money =
+          std::min(kFar * kFar, money * (1 - bet + bet * std::max(0.0, figure) / target_.limit));
+    }
+    out += money;
+  }
   return out;
 }
 

@@ -5,6 +5,11 @@
 //
 // Bounds of a share of requests rest on how many of them come as one (clusters.hpp), measured in
 // these very runs; where runs do not say, on what cells nearby show, or a guess.
+//
+// An overload is shown without any of that: runs are independent, whatever happens in them. Who
+// bets a part of his money on each of them that a figure exceeds its limit, at odds that are fair
+// where its mean is the limit, has 1 / alpha times his stake with a chance of alpha at most
+// (Ville 1939; Waudby-Smith and Ramdas 2024).
 #pragma once
 
 #include <optional>
@@ -20,6 +25,9 @@ namespace spillway {
 struct Evidence {
   SampleSummary x;
   std::optional<Clusters> clusters;  ///< of slow requests, where the runs tell
+  /// What bets against the target have won on these runs, of a stake of 1: where it is met they win
+  /// so much with a chance of 1 in so much at most. 0 where no bets are taken.
+  double won = 0;
 };
 
 class TargetJudge {
@@ -38,10 +46,16 @@ class TargetJudge {
   /// Shown but for a chance of `alpha`.
   bool holds(const Evidence& e, double alpha, std::optional<double> usual) const;
   bool misses(const Evidence& e, double alpha, std::optional<double> usual) const;
+  /// Shown to miss by bets; good after every run.
+  bool misses_bets(const Evidence& e, double alpha) const {
+    return !within(e.x.mean) && e.won * alpha >= 1;
+  }
   /// Shown to miss by Markov's inequality; good after every run (Ville), and where runs were cut.
   bool misses_by_far(std::span<const CellSample> runs, std::size_t index, double alpha) const;
 
  private:
+  double won(std::span<const double> x) const;
+
   const SelectionTarget& target_;
   Replication replication_;
   double length_;
