@@ -42,8 +42,9 @@ std::optional<TooShort> too_short(const PlanResult& plan, const SearchSpace& spa
   const Scenario& s = space.cells[at].scenario;
   const double brought = blocks_of(replicate, s);
   TooShort out;
-  out.why = fmt::format("the trace is too short to fill {}{}", all ? "any size tried" : smallest->name,
-                        all ? "" : ", and the sizes that it fills miss the SLO");
+  out.why =
+      fmt::format("the trace is too short to fill {}{}", all ? "any size tried" : smallest->name,
+                  all ? "" : ", and the sizes that it fills miss the SLO");
   const std::optional<std::uint64_t> room = largest_blocks(smallest->run);
   if (room) {
     const TierResult& hbm = smallest->run.tiers.front();
