@@ -11,6 +11,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/limits.hpp"
 
 namespace spillway {
 
@@ -41,14 +42,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFlagName
 
 constexpr std::size_t kMostEvents = 2;  // in a line
 constexpr double kFarOff = 2;           // times what it is: no margin that anybody asks for
-
-std::string join_changes(const std::vector<std::string>& parts) {
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  }
-  return out;
-}
 
 bool is_flag(std::string_view key) {
   return key.starts_with("engine.") && key != "engine.preset";
@@ -93,7 +86,7 @@ std::string survived_words(const std::vector<std::string>& events) {
     const bool one = event.starts_with("peak") || event.starts_with("cold");
     shown.push_back((one ? "a " : "") + event);
   }
-  return join_changes(shown);
+  return and_list(shown);
 }
 
 }  // namespace
@@ -254,7 +247,7 @@ Table tried_table(const PlanResult& plan) {
     std::vector<std::string> names;
     for (const KeyChange& change : tried.changes) names.push_back(change_name(change));
     table.rows.push_back(
-        {(shorter ? std::string("half the context") : join_changes(names)) + how,
+        {(shorter ? std::string("half the context") : and_list(names)) + how,
          shorter        ? "-"
          : tried.free() ? "none"
                         : std::string(name_of(tried.kind)),
@@ -303,7 +296,7 @@ std::string change_words(const TriedChange& tried) {
   if (tried.kind == ChangeKind::kShorter) return "halve prompts and answers";
   std::vector<std::string> out;
   for (const KeyChange& change : tried.changes) out.push_back(deed_of(change));
-  return join_changes(out);
+  return and_list(out);
 }
 
 std::string factor_event(std::string_view factor, double times) {

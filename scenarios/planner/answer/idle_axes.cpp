@@ -1,8 +1,6 @@
 #include "scenarios/planner/answer/idle_axes.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <set>
 
 namespace spillway {
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <set>
 
 #include "scenarios/planner/answer/changes.hpp"
 
@@ -81,8 +79,8 @@ class RemedyFinder {
       if (!out_.remedy) combine(singles_, {});
       if (!out_.remedy) larger_tier();
       if (!out_.remedy) more_replicas({}, ChangeKind::kReplicas);
-      if (!out_.remedy) wider();
-      if (!out_.remedy) other_gpus();
+      if (!out_.remedy) one_by_one(ChangeKind::kTensorParallel, wider_instances(s_));
+      if (!out_.remedy) one_by_one(ChangeKind::kGpu, better_gpus(s_));
     }
     if (out_.remedy) tell_parts();
     for (TriedChange& tried : singles_) {
@@ -287,20 +285,11 @@ class RemedyFinder {
     if (!out_.remedy) out_.remedy = kept;
   }
 
-  void wider() {
-    for (KeyChange& ranks : wider_instances(s_)) {
+  /// Each by itself, until one meets the SLO.
+  void one_by_one(ChangeKind kind, const Changes& changes) {
+    for (const KeyChange& change : changes) {
       if (out_.remedy) return;
-      std::vector<TriedChange> tried = run({asked(ChangeKind::kTensorParallel, {ranks})});
-      if (tried.empty()) return;
-      take_best(tried);
-      singles_.push_back(std::move(tried.front()));
-    }
-  }
-
-  void other_gpus() {
-    for (KeyChange& gpu : better_gpus(s_)) {
-      if (out_.remedy) return;
-      std::vector<TriedChange> tried = run({asked(ChangeKind::kGpu, {gpu})});
+      std::vector<TriedChange> tried = run({asked(kind, {change})});
       if (tried.empty()) return;
       take_best(tried);
       singles_.push_back(std::move(tried.front()));
