@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -98,6 +99,7 @@ struct TriedChange {
   std::string refused{};  ///< why it could not be run; empty: it ran
 
   bool free() const { return kind == ChangeKind::kFlag; }
+  bool holds() const { return refused.empty() && met; }
 };
 
 /// The latencies that no load and no size of a tier explains: one request at a time, and tiers
@@ -162,6 +164,11 @@ struct PlanAnswer {
   double leave_per_s = 0;         ///< at the configuration that the plan speaks of
   double not_admitted_share = 0;  ///< of the requests, which no server of this sort takes
   bool no_identity = false;       ///< the trace names no blocks
+
+  /// The answer would be a value that does not act: there is none.
+  bool rests_on_idle_axis() const {
+    return std::any_of(idle.begin(), idle.end(), [](const IdleAxis& axis) { return axis.decides; });
+  }
 };
 
 /// An event that ends the recommendation.

@@ -22,7 +22,7 @@ std::uint32_t TransferJobs::make(Handle h) {
   }
   jobs_[job].request = h;
   jobs_[job].blocks = 0;
-  jobs_[job].fencing = {};
+  jobs_[job].fencing.clear();
   jobs_[job].below.clear();
   jobs_[job].hbm.clear();
   ++in_flight_;
@@ -56,14 +56,13 @@ void TransferJobs::end_plan() {
 }
 
 bool TransferJobs::fenced_now(std::uint32_t job) const {
-  return jobs_[job].fencing[0] == transfers_ || jobs_[job].fencing[1] == transfers_;
+  const auto& fencing = jobs_[job].fencing;
+  return std::find(fencing.begin(), fencing.end(), transfers_) != fencing.end();
 }
 
 void TransferJobs::fence(std::uint32_t job) {
   if (fenced_now(job)) return;
-  auto& fencing = jobs_[job].fencing;
-  KV_ASSERT(fencing[0] == nullptr || fencing[1] == nullptr, "more than two steps wait for a store");
-  fencing[fencing[0] == nullptr ? 0 : 1] = transfers_;
+  jobs_[job].fencing.push_back(transfers_);
   ++transfers_->fences_pending;
 }
 
@@ -129,9 +128,7 @@ void TransferJobs::on_transfer_done(Direction direction, std::uint32_t job) {
   if (direction == Direction::kUp && !ends_load(job)) return waiter_.on_transfer_progress();
   if (direction == Direction::kDown) --stores_under_way_;
   ended_[index_of(direction)].push_back(job);
-  for (StepTransfers* step : jobs_[job].fencing) {
-    if (step != nullptr) --step->fences_pending;
-  }
+  for (StepTransfers* step : jobs_[job].fencing) --step->fences_pending;
   waiter_.on_transfer_progress();
 }
 

@@ -37,12 +37,13 @@ struct StepTransfers {
 
 struct TransferJob {
   Handle request{};
-  std::uint32_t blocks = 0;                 ///< HBM blocks that it copies
-  std::vector<SlotId> below;                ///< slots of the tier
-  std::vector<SlotId> hbm;                  ///< stores only: what fences watch
-  std::array<StepTransfers*, 2> fencing{};  ///< steps that wait for it
-  std::uint32_t pieces = 0;                 ///< layered loads only: not yet arrived
-  std::uint32_t served = 0;                 ///< other loads: stations that serve parts of it
+  std::uint32_t blocks = 0;   ///< HBM blocks that it copies
+  std::vector<SlotId> below;  ///< slots of the tier
+  std::vector<SlotId> hbm;    ///< stores only: what fences watch
+  /// Steps that wait for it: those in flight, and empty ones that were scheduled in between.
+  std::vector<StepTransfers*> fencing;
+  std::uint32_t pieces = 0;  ///< layered loads only: not yet arrived
+  std::uint32_t served = 0;  ///< other loads: stations that serve parts of it
 };
 
 class TransferJobs {

@@ -79,17 +79,17 @@ std::string percent_words(double times) {
                                                         : fmt::format("{:.0f}%", percent);
 }
 
-std::string survived_words(const std::vector<std::string>& events) {
+}  // namespace
+
+std::string survived_words(std::span<const std::string> events) {
   std::vector<std::string> shown;
   for (const std::string& event : events) {
-    if (shown.size() == kMostEvents) break;
     const bool one = event.starts_with("peak") || event.starts_with("cold");
-    shown.push_back((one ? "a " : "") + event);
+    const bool growth = event.starts_with("in ");
+    shown.push_back(growth ? event.substr(3) + " of growth" : (one ? "a " : "") + event);
   }
   return and_list(shown);
 }
-
-}  // namespace
 
 std::string event_words(const BreakingEvent& event) {
   const std::string once = event.replicates < 2 ? " (one run)" : "";
@@ -225,8 +225,10 @@ std::string margin_words(const PlanResult& plan) {
 
 std::string next_size_words(const PlanMargin& m) {
   if (!m.next) return {};
-  std::string out =
-      fmt::format("{} survives {}", spaced(m.next->capacity), survived_words(m.next->survives));
+  std::string out = fmt::format(
+      "{} survives {}", spaced(m.next->capacity),
+      survived_words(
+          std::span(m.next->survives).first(std::min(kMostEvents, m.next->survives.size()))));
   if (m.next->more_per_month) {
     out += fmt::format(" for {} {} more a month", m.currency, format_real(*m.next->more_per_month));
   }

@@ -1,6 +1,7 @@
 // The words of a plan's answer: figures with their limits, changes and events, as people say them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,8 @@ std::string margin_words(const PlanResult& plan);
 
 /// "if prefix reuse falls 5%", "on a cold restart (one run)".
 std::string event_words(const BreakingEvent& event);
+/// "3 months of growth, a peak x1.5 and a cold restart", of the events that a size survives.
+std::string survived_words(std::span<const std::string> events);
 /// "128 GiB survives a cold restart for USD 14.2 more a month"; empty where it survives no more.
 std::string next_size_words(const PlanMargin& margin);
 /// "3 replicates", "one run".

@@ -228,7 +228,8 @@ Section answer_page(const RunResult& run) {
   page.facts.push_back({"Goodput", fmt::format("{} requests/s", format_real(run.goodput)),
                         fmt::format("that meet every latency target, of {} requests/s completed",
                                     format_real(run.request_throughput))});
-  if (run.binding) page.facts.push_back({"What binds", run.binding->resource, run.binding->why});
+  if (run.binding)
+    page.facts.push_back({"Where time goes", run.binding->resource, run.binding->why});
   if (!run.slo.empty()) page.facts.push_back(slo_fact(run));
   const std::string missing = incomplete_text(run);
   if (!missing.empty()) page.paragraphs.push_back(missing);
@@ -318,7 +319,7 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
   if (!missing.empty()) summary.paragraphs.push_back(missing);
   if (run.binding) {
     summary.paragraphs.push_back(
-        fmt::format("What binds: {}. {}", run.binding->resource, run.binding->why));
+        fmt::format("Where time goes: {}. {}", run.binding->resource, run.binding->why));
   }
   if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
   summary.tables.push_back(latency_table(run));

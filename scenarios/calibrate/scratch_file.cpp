@@ -7,9 +7,11 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "reports/format.hpp"
 #include "sim/error.hpp"
@@ -20,6 +22,8 @@ namespace {
 
 constexpr std::int64_t kProbes = 16;  ///< places where the cache is looked at
 constexpr std::size_t kProbeBytes = 512;
+constexpr int kDropAttempts = 5;
+constexpr std::chrono::milliseconds kDropPause{20};
 
 /// A file in `folder` under a name that nobody else has; `path` is that name.
 int make_file(const std::string& folder, std::string& path) {
@@ -76,15 +80,25 @@ bool ScratchFile::sync() const {
 
 bool ScratchFile::drop_cache(std::int64_t bytes) const {
   sync();
-  if (posix_fadvise(buffered_, 0, 0, POSIX_FADV_DONTNEED) != 0) return false;
-  posix_fadvise(buffered_, 0, 0, POSIX_FADV_RANDOM);  // no reading ahead of random reads
+  // The kernel skips pages that another processor holds at this moment.
+  for (int attempt = 0; attempt < kDropAttempts; ++attempt) {
+    if (posix_fadvise(buffered_, 0, 0, POSIX_FADV_DONTNEED) != 0) return false;
+    posix_fadvise(buffered_, 0, 0, POSIX_FADV_RANDOM);  // no reading ahead of random reads
+    if (!any_cached(bytes)) return true;
+    std::this_thread::sleep_for(kDropPause);
+  }
+  return false;
+}
+
+/// Whether some block comes without waiting.
+bool ScratchFile::any_cached(std::int64_t bytes) const {
   std::array<std::byte, kProbeBytes> buffer;
   for (std::int64_t i = 0; i < kProbes; ++i) {
     const iovec part{buffer.data(), buffer.size()};
     const std::int64_t at = (bytes - static_cast<std::int64_t>(kProbeBytes)) * i / kProbes;
-    if (preadv2(buffered_, &part, 1, at, RWF_NOWAIT) > 0) return false;  // came without waiting
+    if (preadv2(buffered_, &part, 1, at, RWF_NOWAIT) > 0) return true;
   }
-  return true;
+  return false;
 }
 
 }  // namespace spillway

@@ -25,6 +25,8 @@ class ScratchFile {
   bool drop_cache(std::int64_t bytes) const;
 
  private:
+  bool any_cached(std::int64_t bytes) const;
+
   int buffered_ = -1;
   int direct_ = -1;
 };

@@ -8,6 +8,7 @@
 #include "scenarios/experiment/decision_watch.hpp"
 #include "scenarios/experiment/run_judge.hpp"
 #include "scenarios/experiment/warm_up.hpp"
+#include "sim/reasons.hpp"
 
 namespace spillway {
 
@@ -55,7 +56,8 @@ Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialO
     std::move(verdict.notes.begin(), verdict.notes.end(), std::back_inserter(out.warnings));
   }
   out.digest = digest_of(to_json(outcome.result));
-  out.steps = outcome.result.engine_steps;
+  out.not_admitted = not_admitted_share(outcome.result);
+  out.work = std::max(outcome.result.engine_steps, outcome.result.output_tokens);
   out.run = std::move(outcome.result);
   return out;
 }

@@ -37,9 +37,13 @@ struct Trial {
   std::vector<TargetSample> targets;  ///< in the order of the scenario's slo
   /// Share of requests that meet every latency target; of a run that was cut the most it can be.
   double attainment = 0;
-  bool met = false;         ///< every target by its figure, and every request done
-  bool cut = false;         ///< stopped early: some target can no longer be met (`run` is partial)
-  std::uint64_t steps = 0;  ///< of engines
+  bool met = false;  ///< every target by its figure, and every request done
+  bool cut = false;  ///< stopped early: some target can no longer be met (`run` is partial)
+  /// Of the requests, those that no server of this configuration takes (not_admitted_share()).
+  double not_admitted = 0;
+  /// What the run took, about in requests that a step computes: engine steps or answer tokens,
+  /// whichever are more.
+  std::uint64_t work = 0;
   bool cold_limited = false;  ///< tiers never filled and the warm-up did not end
   std::string digest;         ///< of `run`
   std::string warm_up;        ///< how its end was found; empty where none was looked for

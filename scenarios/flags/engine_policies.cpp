@@ -24,12 +24,19 @@ bool has_hbm_eviction(std::string_view policy) {
   return policy == kHbmPolicy;
 }
 
+std::vector<std::string_view> tier_evictions(const Scenario& s) {
+  std::vector<std::string_view> out;
+  if (!s.tier || s.engine.family == EngineFamily::kVllmV0) return out;
+  for (const ConnectorPolicies& one : kTierPolicies) {
+    if (one.simple == s.engine.simple_offload) out.push_back(one.policy);
+  }
+  return out;
+}
+
 bool has_tier_eviction(const Scenario& s, std::string_view policy) {
   if (s.engine.family == EngineFamily::kVllmV0) return true;
-  return std::any_of(std::begin(kTierPolicies), std::end(kTierPolicies),
-                     [&](const ConnectorPolicies& one) {
-                       return one.simple == s.engine.simple_offload && one.policy == policy;
-                     });
+  const std::vector<std::string_view> has = tier_evictions(s);
+  return std::find(has.begin(), has.end(), policy) != has.end();
 }
 
 bool some_engine_has(std::string_view policy) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenarios/scenario.hpp"
 
@@ -17,6 +18,9 @@ std::string engine_lacks(const Scenario& scenario);
 /// tier below.
 bool has_hbm_eviction(std::string_view policy);
 bool has_tier_eviction(const Scenario& scenario, std::string_view policy);
+
+/// Those that the tier below can be set to; none where the engine evicts nothing there.
+std::vector<std::string_view> tier_evictions(const Scenario& scenario);
 
 /// Of a policy by name alone, where nothing says which engine: whether some engine that is known
 /// here has it.

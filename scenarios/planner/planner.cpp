@@ -35,11 +35,13 @@ namespace {
 constexpr double kOrders = 10;     // times the limit
 constexpr double kMostMiss = 0.5;  // of the requests, those that find something among them
 
-/// Whether a trial misses by so much that no warmer cache would mend it.
-bool misses_by_orders(const Trial& trial, const std::vector<SloTarget>& slo) {
+/// Whether no warmer cache would mend a trial: requests that no server takes are too many by
+/// themselves, or it misses by too much.
+bool is_beyond_caches(const Trial& trial, const std::vector<SloTarget>& slo) {
   for (std::size_t t = 0; t < slo.size(); ++t) {
     const TargetSample& sample = trial.targets[t];
     if (slo[t].at_least || !is_share(slo[t]) || slo[t].target <= 0) continue;
+    if (slo[t].tenant.empty() && trial.not_admitted > sample.limit) return true;
     if (sample.x >= kMostMiss && (trial.cut || sample.value >= kOrders * slo[t].target))
       return true;
   }
@@ -111,9 +113,7 @@ class Planner {
     find_plan_floor(result, space_, runner_, source_);
     const int answer = result.recommended >= 0 ? result.recommended : result.provisional;
     result.answer.idle = find_idle_axes(result, space_, answer);
-    const bool idle = std::any_of(result.answer.idle.begin(), result.answer.idle.end(),
-                                  [](const IdleAxis& axis) { return axis.decides; });
-    if (idle) {
+    if (result.answer.rests_on_idle_axis()) {
       result.provisional = answer;
       result.recommended = -1;
       result.undecided = true;
@@ -198,7 +198,7 @@ class Planner {
     out.verdict = trial.met ? CellVerdict::kLooksMet : CellVerdict::kLooksMissed;
     if (!trial.met) out.reason = "slo";
     out.attainment = out.attainment_low = trial.attainment;
-    out.cold_limited = trial.cold_limited && !misses_by_orders(trial, cell.scenario.slo);
+    out.cold_limited = trial.cold_limited && !is_beyond_caches(trial, cell.scenario.slo);
     for (std::size_t t = 0; t < trial.targets.size(); ++t) {
       const TargetSample& sample = trial.targets[t];
       const SloTarget& slo = cell.scenario.slo[t];
@@ -337,12 +337,12 @@ class Planner {
         sample.weight.push_back(static_cast<double>(target.judged));
         sample.ladder.push_back(target.ladder);
       }
-      sample.work = static_cast<double>(trial.steps);
-      out_.steps += trial.steps;
+      sample.work = static_cast<double>(trial.work);
+      out_.work += trial.work;
       sample.cut = trial.cut;
       sample.excluded =
           trial.cold_limited &&
-          !misses_by_orders(trial, space_.cells[candidates_[batch[i].cell]].scenario.slo);
+          !is_beyond_caches(trial, space_.cells[candidates_[batch[i].cell]].scenario.slo);
       out.push_back(std::move(sample));
       std::vector<CellTrial>& of_cell = trials_[candidates_[batch[i].cell]];
       of_cell.push_back(

@@ -44,7 +44,7 @@ struct PlanOutcome {
   PlanResult result;
   nlohmann::json inputs;  ///< of the document
   std::vector<std::string> warnings;
-  std::uint64_t steps = 0;  ///< of engines, in the runs on replicates that decided
+  std::uint64_t work = 0;  ///< of the runs on replicates that decided (Trial::work)
 };
 
 /// Throws InputError (exit 2) where the scenario lacks what a plan needs, and what simulate()

@@ -26,7 +26,6 @@ constexpr Names kFleetKeys[] = {"replicas"};
 
 constexpr double kHuge = 1e15;
 constexpr std::int64_t kMostReplications = 1000;
-constexpr std::int64_t kMostReplicas = 1024;
 
 constexpr std::array<Names, 5> kObjectives = {"least-dram", "least-cost", "most-load",
                                               "most-goodput-per-cost", "least-gpus"};
@@ -190,7 +189,7 @@ void read_fleet(const ObjectReader& top, Scenario& s) {
   const auto fleet = top.object("fleet", ScenarioKeys::kFleet);
   if (!fleet) return;
   s.fleet.where = fleet->where();
-  assign(s.fleet.replicas, fleet->integer("replicas", 1, kMostReplicas));
+  assign(s.fleet.replicas, fleet->integer("replicas", 1, FleetChoice::kMostReplicas));
 }
 
 }  // namespace spillway

@@ -115,7 +115,9 @@ def target_bounds(case):
     for p in case.points:
         for t in p["targets"]:
             inside = (lambda x: x >= t["limit"]) if t["bound"] == "min" else (lambda x: x <= t["limit"])
-            if t["met"] != inside(t["x"]):
+            # Of one run by the figure as well: few requests may leave one more beyond a percentile.
+            once = p["replications"] == 0 and t["met"] and within(t, t["value"])
+            if t["met"] != inside(t["x"]) and not once:
                 yield f"{p['name']} {t['name']}", f"met {t['met']}", f"x {t['x']}, limit {t['limit']}"
             bound = t.get("confidence_bound")
             if t["backed"] and (bound is None or not inside(bound)):
@@ -155,7 +157,8 @@ def attainment(case):
             least = 1 - sum(t["limit"] for t in p["targets"])
             if mean < least - 1e-9:
                 yield p["name"], f"met, attainment {mean:.4f}", f"its targets allow no less than {least:.4f}"
-        worst = max((t["x"] for t in p["targets"] if t["share"] and t["name"].endswith("_ms") and "itl" not in t["name"]
+        # A share of TPOT is of the requests that have one, attainment is of all.
+        worst = max((t["x"] for t in p["targets"] if t["share"] and re.search("_(ttft|e2el)_", t["name"])
                      and "tenant" not in t), default=0)
         if not p["cut"] and mean > 1 - worst + 1e-6 and case.answer is not None:
             yield p["name"], f"attainment {mean:.6f}", f"{worst:.6f} of requests miss one target alone"
@@ -181,7 +184,8 @@ def one_run(case):
     for p in case.points:
         run = p["run"]
         for s in run.get("slo", []):
-            if s["passed"] != within(s, s["value"]):
+            # Where nobody is served no figure is kept, whatever it reads.
+            if s["passed"] != within(s, s["value"]) and run["completed"] > 0:
                 yield f"{p['name']} {s['name']}", f"passed {s['passed']}", f"value {s['value']}, target {s['target']}"
             if s["name"] in run and not close(s["value"], run[s["name"]]):
                 yield f"{p['name']} {s['name']}", f"slo value {s['value']}", f"run {run[s['name']]}"
@@ -270,7 +274,8 @@ def first_line_words(case):
     opening = sentences(head)[0] if head else ""
     negative, positive = NEGATIVE.search(opening), POSITIVE.search(opening)
     bare = re.match(r"(No \w+ is needed|No tier)", opening)
-    if case.code == 0 and (not positive or negative and not bare):
+    beside = re.match("This trace cannot size a cache", opening) and POSITIVE.search(head)
+    if case.code == 0 and not beside and (not positive or negative and not bare):
         yield "exit status 0", opening, "says that something meets the SLO"
     if case.code == 4 and not negative:
         yield "exit status 4", opening, "says that nothing does"

@@ -67,7 +67,7 @@ INSTEAD = [
     (r"\./quickstart.*", "builds the project", is_shell_script("quickstart")),
     (r"cmake --preset.*", "builds the project", preset_exists),
     (r"build/(bench/)?spillway_(tests|bench).*", "is the rest of the tests, or a benchmark", tag_is_used),
-    (r"python3 tests/oracle/.*", "is a test of its own in ctest", script_is_there),
+    (r"python3 tests/(oracle|answers)/.*", "is a test of its own in ctest", script_is_there),
     (r"tests/browser/.*", "is a test of its own in ctest", script_is_there),
     (r".*--engine slurm .*", "needs Slurm; tests/slurm runs it", options_exist),
     (r".*man -l -", "needs man-db", "{before}"),

@@ -31,8 +31,8 @@ NAMES = {("README.md", 1): "mine.json", ("scenarios/sweep/README.md", 1): "exp.j
 # What a text block is held to: words that the command's output has too, or all of its lines, up to
 # an ellipsis and without the last, which names the file.
 FIGURES = {
-    ("README.md", 1): ("spillway plan scenarios/library/quickstart.json --out out/quickstart --quiet "
-                       "--no-sensitivity", "lines"),
+    ("README.md", 1): ("spillway plan scenarios/library/quickstart.json --out out/quickstart --quiet",
+                       "lines"),
     ("README.md", 2): (None, []),  # which folder includes which; tests/tidy checks it
     ("scenarios/calibrate/README.md", 1):
         ("spillway calibrate --budget 2s --host-only --only dram --memory 64MiB --out again.json",

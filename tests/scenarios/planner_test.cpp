@@ -155,6 +155,23 @@ TEST_CASE("no feasible size is an outcome, not an error", "[scenarios]") {
   CHECK_FALSE(plan.binding.empty());
 }
 
+TEST_CASE("requests that no server takes miss the SLO, however short the trace is for the tier",
+          "[scenarios]") {
+  // Every other request has 512 tokens where 300 are allowed: half of them fail, 1% may. 400
+  // requests never fill 64 GiB, which a warmer cache would mend, but not this.
+  std::vector<Row> rows;
+  for (std::uint32_t i = 0; i < 400; ++i) {
+    rows.push_back({100 * i, i % 2 == 0 ? 512U : 100U, 1, {i}});
+  }
+  const Scenario s = planned(R"(["64GiB"])", {"plan.replications=10", "engine.max_model_len=300"});
+  const PlanResult plan = plan_of(s, workload_of(rows, 512));
+  CHECK_FALSE(plan.undecided);
+  CHECK(plan.recommended == -1);
+  CHECK(plan.answer.verdict == AnswerVerdict::kMissed);
+  CHECK(plan.answer.cause == AnswerCause::kNotAdmitted);
+  CHECK_FALSE(plan.points[0].cold_limited);
+}
+
 TEST_CASE("no tier is recommended where none is needed", "[scenarios]") {
   const PlanResult plan = plan_of(planned(kGrid), cycle());  // p99 of 2 s: always met
   CHECK(plan.recommended == 0);

@@ -267,5 +267,31 @@ TEST_CASE("a trace that is not there is an I/O fault when it is opened", "[scena
   CHECK(error_of([&] { open_workload(s, {}); }).fault() == Fault::kIo);
 }
 
+TEST_CASE("three steps may wait for one store: two in flight and an empty one in between",
+          "[scenarios]") {
+  // 99 usable blocks of 16 tokens, stores at 50 MB/s: 21 ms a block of 1 MiB. Preempted requests
+  // return while their stores are still under way, so that steps queue up behind the same store.
+  // Times and counts are the independent oracle's (tests/oracle).
+  const Scenario s = reference_with(
+      {"engine.preset=vllm", "engine.num_gpu_blocks=100", "engine.max_num_seqs=32",
+       "engine.max_num_batched_tokens=512", "engine.async_scheduling=true",
+       "model.kv_bytes_per_token=65536", "compute.step_us=30000", "compute.token_ns=30000",
+       "compute.kv_token_ns=50", "tiers.0.capacity=1GiB", "links.0.bandwidth=50MB/s"});
+  const Workload workload = workload_of({{50, 508, 100, {0}},
+                                         {84, 679, 82, {8, 9}},
+                                         {133, 465, 40, {16}},
+                                         {182, 247, 38, {24}},
+                                         {188, 208, 40, {32}},
+                                         {196, 532, 16, {40, 41}},
+                                         {695, 64, 3, {48}},
+                                         {728, 64, 3, {56}}},
+                                        512);
+  const RunResult run = simulate(s, workload).result;
+  CHECK(run.completed == 8);
+  CHECK(run.preemptions == 4);
+  CHECK(run.engine_steps == 129);
+  CHECK(run.duration_s == Approx(4.9450021 - 0.05).epsilon(1e-12));
+}
+
 }  // namespace
 }  // namespace spillway::test

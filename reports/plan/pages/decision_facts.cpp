@@ -205,7 +205,7 @@ class DecisionFacts {
     std::string said =
         detail.empty() ? std::string() : fmt::format("also {}", fmt::join(detail, "; "));
     if (!m.survived.empty()) {
-      said += fmt::format("{}survives {}", said.empty() ? "" : ". It ", and_list(m.survived));
+      said += fmt::format("{}survives {}", said.empty() ? "" : ". It ", survived_words(m.survived));
     }
     const std::string next = next_size_words(m);
     if (!next.empty()) said += (said.empty() ? "" : ". ") + next;

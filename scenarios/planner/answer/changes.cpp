@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/catalogue/gpu_spec.hpp"
+#include "scenarios/flags/engine_policies.hpp"
 #include "scenarios/presets.hpp"
 
 namespace spillway {
@@ -83,12 +84,12 @@ class FreeChanges {
     }
   }
 
-  /// The policies that vLLM's connector has (flags/offload_flags.cpp).
   void tier_policy() {
-    if (v0() || !s_.tier || s_.tier->storage || s_.engine.simple_offload) return;
-    const std::string now(s_.tier->eviction.name());
-    if (now == "lru") add("tiers.0.eviction", now, "arc");
-    if (now == "arc") add("tiers.0.eviction", now, "lru");
+    if (!s_.tier || s_.tier->storage) return;
+    const std::string_view now = s_.tier->eviction.name();
+    for (const std::string_view other : tier_evictions(s_)) {
+      if (other != now) add("tiers.0.eviction", std::string(now), std::string(other));
+    }
   }
 
   void newest_release() {

@@ -119,19 +119,16 @@ void Configurations::judge(const Configuration& asked, const std::vector<SloTarg
   for (std::size_t t = 0; t < slo.size(); ++t) {
     // Alone nothing is said about rates: nobody asks for more.
     if (asked.alone && !bounds_latency(slo[t])) continue;
-    double x = 0;
-    double limit = 0;
-    for (const WhatIfAnswer& answer : answers) {
-      x += answer.trial->targets[t].x / static_cast<double>(answers.size());
-      limit = answer.trial->targets[t].limit;
+    const TargetOutcome& found = outcome.targets[t];
+    TriedTarget target{slo[t].name, slo[t].tenant, slo[t].at_least,
+                       found.value, slo[t].target, found.met};
+    double margin = found.margin;
+    if (asked.alone) {
+      // A floor is of those that are served: whom no server takes is another matter.
+      target.met = target.value <= target.limit;
+      margin = target_margin(
+          {target.value, target.limit, false, target.value, target.limit, target.met});
     }
-    TriedTarget target{slo[t].name,       slo[t].tenant, slo[t].at_least,
-                       outcome.values[t], slo[t].target, slo[t].at_least ? x >= limit : x <= limit};
-    // A floor is of those that are served: whom no server takes is another matter.
-    if (asked.alone) target.met = target.value <= target.limit;
-    const double margin =
-        target_margin({target.value, target.limit, target.at_least, asked.alone ? target.value : x,
-                       asked.alone ? target.limit : limit, target.met});
     out.margin = first ? margin : std::min(out.margin, margin);
     first = false;
     out.met = out.met && target.met;

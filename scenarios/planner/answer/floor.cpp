@@ -94,7 +94,7 @@ std::optional<PlanCeiling> find_ceiling(Configurations& configurations, const Sc
     asked.verdict_only = true;
     ++out.runs;
     const TriedChange tried = configurations.run(cell, std::span(&asked, 1)).front();
-    return tried.refused.empty() && tried.met;
+    return tried.holds();
   };
   double low = 1;
   double high = 1;

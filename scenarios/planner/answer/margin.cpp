@@ -149,7 +149,7 @@ void confirm_events(PlanMargin& margin, const Scenario& scenario, const WhatIfBa
     }
     const SloTarget& target = scenario.slo[outcome.tightest];
     event.target = target_label(target.name, target.tenant);
-    event.value = outcome.values[outcome.tightest];
+    event.value = outcome.targets[outcome.tightest].value;
     event.limit = target.target;
     event.replicates = static_cast<std::uint32_t>(replicates.size());
     ++confirmed;

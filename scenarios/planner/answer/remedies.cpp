@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "scenarios/planner/answer/changes.hpp"
 
@@ -11,11 +12,11 @@ namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kMostReplicas = 64;  // beyond what is there: a fleet of its own
-constexpr double kNearer = 0.02;             // of a margin: less is noise
-constexpr std::size_t kMostPairs = 6;        // of settings, the best by themselves
-constexpr std::size_t kMostBases = 4;        // settings with which the fewest replicas are sought
-constexpr int kMoreReplicas = 3;             // tried where replicates miss
+constexpr std::uint32_t kMostReplicasTried = 64;  // beyond what is there: a fleet of its own
+constexpr double kClearlyNearer = 0.02;           // of a margin: less is noise
+constexpr std::size_t kMostPairs = 6;             // of settings, the best by themselves
+constexpr std::size_t kMostBases = 4;  // settings with which the fewest replicas are sought
+constexpr int kMoreReplicas = 3;       // tried where replicates miss
 
 using Changes = std::vector<KeyChange>;
 
@@ -31,10 +32,14 @@ Changes joined(const Changes& a, const Changes& b) {
   return out;
 }
 
-/// What may change answers is taken last.
+/// FP8 KV may change what the model answers.
+bool keeps_answers(const KeyChange& change) {
+  return change.key != "model.kv_dtype";
+}
+
 bool keeps_answers(const TriedChange& tried) {
-  return std::none_of(tried.changes.begin(), tried.changes.end(),
-                      [](const KeyChange& c) { return c.key == "model.kv_dtype"; });
+  return std::all_of(tried.changes.begin(), tried.changes.end(),
+                     [](const KeyChange& c) { return keeps_answers(c); });
 }
 
 /// The better of two that meet the SLO: fewer changes, none that changes answers, more margin.
@@ -42,6 +47,12 @@ bool better(const TriedChange& a, const TriedChange& b) {
   if (keeps_answers(a) != keeps_answers(b)) return keeps_answers(a);
   if (a.changes.size() != b.changes.size()) return a.changes.size() < b.changes.size();
   return a.margin > b.margin;
+}
+
+/// Leaves those that meet the SLO, the best first.
+void keep_holding(std::vector<TriedChange>& tried) {
+  std::erase_if(tried, [](const TriedChange& t) { return !t.holds(); });
+  std::stable_sort(tried.begin(), tried.end(), better);
 }
 
 class RemedyFinder {
@@ -59,14 +70,24 @@ class RemedyFinder {
     if (target < now) return std::nullopt;
     std::vector<Configuration> with;
     for (KeyChange& change : free_changes(s_, longest_)) {
-      if (change.key == "model.kv_dtype") continue;  // what may change answers is no free fix
+      if (!keeps_answers(change)) continue;
       with.push_back(asked(ChangeKind::kReplicas, replicas({change}, now, target)));
     }
-    std::vector<TriedChange> bases = run(with);
-    std::erase_if(bases, [](const TriedChange& t) { return !t.refused.empty() || !t.met; });
-    std::stable_sort(bases.begin(), bases.end(), better);
-    if (bases.size() > kMostBases) bases.resize(kMostBases);
-    fewest_of(bases, ChangeKind::kReplicas, now, target);
+    fewest_of(run(with), ChangeKind::kReplicas, now, target);
+    return std::move(out_.remedy);
+  }
+
+  std::optional<TriedChange> find_cheaper() {
+    std::vector<Configuration> all;
+    for (KeyChange& change : free_changes(s_, longest_)) {
+      if (keeps_answers(change)) all.push_back(asked(ChangeKind::kFlag, {std::move(change)}));
+    }
+    take_best(run(all));
+    if (!out_.remedy) return std::nullopt;
+    const std::string& from =
+        q_.plan.points[static_cast<std::size_t>(q_.plan.recommended)].capacity;
+    const std::string& to = q_.plan.points[static_cast<std::size_t>(cell_)].capacity;
+    out_.remedy->changes.push_back({"tiers.0.capacity", from, to});
     return std::move(out_.remedy);
   }
 
@@ -112,14 +133,13 @@ class RemedyFinder {
     if (spent(q_.replicates.size())) return std::nullopt;
     const Configuration one = asked(tried.kind, tried.changes);
     TriedChange out = q_.configurations.run(cell_, std::span(&one, 1), q_.replicates).front();
-    if (!out.refused.empty() || !out.met) return std::nullopt;
+    if (!out.holds()) return std::nullopt;
     return out;
   }
 
   /// Takes the best of those that meet the SLO and hold on replicates.
   void take_best(std::vector<TriedChange> tried) {
-    std::erase_if(tried, [](const TriedChange& t) { return !t.refused.empty() || !t.met; });
-    std::stable_sort(tried.begin(), tried.end(), better);
+    keep_holding(tried);
     for (const TriedChange& one : tried) {
       if (out_.remedy) return;
       out_.remedy = confirmed(one);
@@ -177,7 +197,7 @@ class RemedyFinder {
     if (whole.empty()) return;
     const TriedChange unbounded = whole.front();
     singles_.push_back(std::move(whole.front()));
-    if (!unbounded.refused.empty() || !unbounded.met) return;
+    if (!unbounded.holds()) return;
     std::int64_t largest = 0;
     for (const PlanCell& one : q_.space.cells) {
       if (!one.unbounded) largest = std::max(largest, one.capacity_bytes);
@@ -201,7 +221,7 @@ class RemedyFinder {
   void more_replicas(const Changes& base, ChangeKind kind) {
     const std::uint32_t now = s_.fleet.replicas;
     std::vector<std::uint32_t> ladder;
-    for (std::uint32_t n = 2; n <= kMostReplicas && n <= q_.workload.size(); n *= 2) {
+    for (std::uint32_t n = 2; n <= kMostReplicasTried && n <= q_.workload.size(); n *= 2) {
       ladder.push_back(n);
     }
     std::vector<Configuration> steps;
@@ -214,7 +234,7 @@ class RemedyFinder {
       if (!climbed[i].refused.empty()) break;
       const bool gains =
           i == 0 || climbed[i].met ||
-          climbed[i].margin > climbed[top].margin + kNearer * std::fabs(climbed[top].margin);
+          climbed[i].margin > climbed[top].margin + kClearlyNearer * std::fabs(climbed[top].margin);
       if (gains) top = i;
       if (climbed[i].met) break;
     }
@@ -227,16 +247,16 @@ class RemedyFinder {
     }
     std::vector<TriedChange> bases = run(with);
     if (climbed[top].met) bases.insert(bases.begin(), climbed[top]);
-    const auto met = [](const TriedChange& t) { return t.refused.empty() && t.met; };
-    if (std::none_of(bases.begin(), bases.end(), met)) {
+    const auto holds = [](const TriedChange& t) { return t.holds(); };
+    if (std::none_of(bases.begin(), bases.end(), holds)) {
       combine(bases, {{"fleet.replicas", std::to_string(now), std::to_string(most)}});
-      if (out_.remedy) fewest(out_.remedy->changes, kind, now, most);
+      if (!out_.remedy) return;
+      const TriedChange kept = *std::exchange(out_.remedy, std::nullopt);
+      fewest_of({kept}, kind, now, most);
+      if (!out_.remedy) out_.remedy = kept;
       return;
     }
-    std::erase_if(bases, [&](const TriedChange& t) { return !met(t); });
-    std::stable_sort(bases.begin(), bases.end(), better);
-    if (bases.size() > kMostBases) bases.resize(kMostBases);
-    fewest_of(bases, kind, now, most);
+    fewest_of(std::move(bases), kind, now, most);
   }
 
   /// The least number of replicas in (low, high] that meets the SLO with these settings.
@@ -247,13 +267,16 @@ class RemedyFinder {
       const std::uint32_t middle = low + (high - low) / 2;
       const std::vector<TriedChange> tried = run({asked(kind, replicas(settings, now, middle))});
       if (tried.empty()) return std::nullopt;
-      (tried.front().refused.empty() && tried.front().met ? high : low) = middle;
+      (tried.front().holds() ? high : low) = middle;
     }
     return high;
   }
 
-  void fewest_of(const std::vector<TriedChange>& bases, ChangeKind kind, std::uint32_t now,
+  /// With the best of `bases` that meet the SLO.
+  void fewest_of(std::vector<TriedChange> bases, ChangeKind kind, std::uint32_t now,
                  std::uint32_t most) {
+    keep_holding(bases);
+    if (bases.size() > kMostBases) bases.resize(kMostBases);
     std::vector<std::pair<std::uint32_t, Changes>> found;
     for (const TriedChange& base : bases) {
       const Changes settings = without(base.changes, {{"fleet.replicas", "", ""}});
@@ -268,21 +291,10 @@ class RemedyFinder {
         const std::uint32_t n = least + static_cast<std::uint32_t>(more);
         const std::vector<TriedChange> tried = run({asked(kind, replicas(settings, now, n))});
         if (tried.empty()) return;
-        if (tried.front().refused.empty() && tried.front().met) {
-          out_.remedy = confirmed(tried.front());
-        }
+        if (tried.front().holds()) out_.remedy = confirmed(tried.front());
       }
       if (out_.remedy) return;
     }
-  }
-
-  void fewest(const Changes& changes, ChangeKind kind, std::uint32_t now, std::uint32_t most) {
-    TriedChange base;
-    base.changes = changes;
-    const std::optional<TriedChange> kept = std::move(out_.remedy);
-    out_.remedy.reset();
-    fewest_of({base}, kind, now, most);
-    if (!out_.remedy) out_.remedy = kept;
   }
 
   /// Each by itself, until one meets the SLO.
@@ -300,7 +312,7 @@ class RemedyFinder {
   void lower_floor() {
     std::vector<TriedChange> enough;
     for (const TriedChange& tried : q_.plan.floor->lowered) {
-      if (tried.met && tried.refused.empty() && !tried.changes.empty()) enough.push_back(tried);
+      if (tried.holds() && !tried.changes.empty()) enough.push_back(tried);
     }
     std::stable_sort(enough.begin(), enough.end(),
                      [](const TriedChange& a, const TriedChange& b) { return a.kind < b.kind; });
@@ -361,38 +373,8 @@ std::optional<TriedChange> find_fewer_replicas(const RemedyQuestion& question, i
   return RemedyFinder(question, cell).find_fewer(most);
 }
 
-std::optional<TriedChange> find_cheaper(const RemedyQuestion& q, int below) {
-  const Scenario& s = q.space.cells[static_cast<std::size_t>(below)].scenario;
-  const auto one = [](KeyChange change) {
-    Configuration out;
-    out.changes = {std::move(change)};
-    return out;
-  };
-  std::vector<Configuration> asked;
-  for (KeyChange& change : free_changes(s, longest_request(q.workload))) {
-    // What may change answers is no free lunch.
-    if (change.key != "model.kv_dtype") asked.push_back(one(std::move(change)));
-  }
-  const auto spent = [&](std::uint64_t more) {
-    return q.most_runs > 0 && q.configurations.runs() + more > q.most_runs;
-  };
-  if (asked.empty() || spent(asked.size())) return std::nullopt;
-  std::vector<TriedChange> tried = q.configurations.run(below, asked);
-  std::erase_if(tried, [](const TriedChange& t) { return !t.refused.empty() || !t.met; });
-  std::stable_sort(tried.begin(), tried.end(), better);
-  const std::string& from = q.plan.points[static_cast<std::size_t>(q.plan.recommended)].capacity;
-  for (const TriedChange& best : tried) {
-    const Configuration again = one(best.changes.front());
-    if (!q.replicates.empty() && spent(q.replicates.size())) return std::nullopt;
-    TriedChange out = q.replicates.empty()
-                          ? best
-                          : q.configurations.run(below, std::span(&again, 1), q.replicates).front();
-    if (!out.refused.empty() || !out.met) continue;
-    out.changes.push_back(
-        {"tiers.0.capacity", from, q.plan.points[static_cast<std::size_t>(below)].capacity});
-    return out;
-  }
-  return std::nullopt;
+std::optional<TriedChange> find_cheaper(const RemedyQuestion& question, int below) {
+  return RemedyFinder(question, below).find_cheaper();
 }
 
 }  // namespace spillway

@@ -15,17 +15,16 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kReplicas = "fleet.replicas";
-constexpr std::string_view kSpeed = "workload.speed";
-constexpr std::string_view kClients = "workload.concurrency";
-constexpr std::string_view kSizes = "plan.sizes";
-constexpr std::string_view kGib = "GiB";
+constexpr std::string_view kReplicasKey = "fleet.replicas";
+constexpr std::string_view kSpeedKey = "workload.speed";
+constexpr std::string_view kClientsKey = "workload.concurrency";
+constexpr std::string_view kSizesKey = "plan.sizes";
+constexpr std::string_view kGibUnit = "GiB";
 
-constexpr double kMostReplicas = 1024;  // as the reader has it
-constexpr double kMostGib = 4096;       // hardly a host has room for more
-constexpr double kWidestLoad = 64;      // times the load that is there, or its 64th part
+constexpr double kMostGib = 4096;   // hardly a host has room for more
+constexpr double kWidestLoad = 64;  // times the load that is there, or its 64th part
 /// Doubling that brings the furthest target less than this share nearer will not reach it.
-constexpr double kNearer = 0.02;
+constexpr double kWorthDoubling = 0.02;
 /// Between a load that meets and one that misses, a factor of 2 away: steps of 10 to 20%.
 constexpr double kLoadSteps[] = {1.1, 1.2, 1.4, 1.6, 1.8};
 
@@ -68,13 +67,6 @@ std::string value_of(const SloTarget& target, double value) {
   return target.name.ends_with("_ms") ? format_ms(value) : format_real(value);
 }
 
-/// As people write it: four digits, no ".0".
-nlohmann::json number_of(double value) {
-  const double rounded = std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
-  const auto whole = static_cast<std::int64_t>(rounded);
-  return static_cast<double>(whole) == rounded ? nlohmann::json(whole) : nlohmann::json(rounded);
-}
-
 class GridBracket {
  public:
   GridBracket(const JsonSource& source, SearchSpace space, TrialRunner& runner,
@@ -100,12 +92,12 @@ class GridBracket {
   const PlanChoice& plan() const { return *out_.space.variants.front().scenario.plan; }
   /// What the recipe filled in: one searched key, or sizes.
   std::string_view key() const {
-    return plan().search.empty() ? kSizes : std::string_view(plan().search.front().key);
+    return plan().search.empty() ? kSizesKey : std::string_view(plan().search.front().key);
   }
   const std::vector<std::string>& written() const {
     return plan().search.empty() ? plan().sizes : plan().search.front().values;
   }
-  bool more_helps() const { return key() == kReplicas || key() == kSizes; }
+  bool more_helps() const { return key() == kReplicasKey || key() == kSizesKey; }
   const std::vector<SloTarget>& slo() const { return out_.space.variants.front().scenario.slo; }
   static double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
@@ -115,11 +107,11 @@ class GridBracket {
     if (plan().search.empty()) {
       return plan().sizes.size() > 1 && out_.source.where("/plan/sizes").file == kRecipeOption &&
              std::all_of(plan().sizes.begin(), plan().sizes.end(),
-                         [](const std::string& size) { return size.ends_with(kGib); });
+                         [](const std::string& size) { return size.ends_with(kGibUnit); });
     }
     if (plan().search.size() != 1 || plan().sizes.size() != 1) return false;
     if (out_.source.where("/plan/search").file != kRecipeOption) return false;
-    return key() == kReplicas || key() == kSpeed || key() == kClients;
+    return key() == kReplicasKey || key() == kSpeedKey || key() == kClientsKey;
   }
 
   std::uint32_t cell_at(double value) const {
@@ -134,7 +126,7 @@ class GridBracket {
 
   /// Whole ones for what is counted.
   double rounded(double value) const {
-    return key() == kSpeed ? number_of(value).get<double>() : std::round(value);
+    return key() == kSpeedKey ? short_number(value).get<double>() : std::round(value);
   }
 
   /// The grid with these values, ascending.
@@ -145,15 +137,16 @@ class GridBracket {
     values_ = std::move(values);
     nlohmann::json list = nlohmann::json::array();
     for (const double value : values_) {
-      if (key() == kSizes) {
-        list.push_back(fmt::format("{:.0f}{}", value, kGib));
+      if (key() == kSizesKey) {
+        list.push_back(fmt::format("{:.0f}{}", value, kGibUnit));
       } else {
-        list.push_back(number_of(value));
+        list.push_back(short_number(value));
       }
     }
     const nlohmann::json search = {{std::string(key()), list}};
-    out_.source.set(key() == kSizes ? "plan.sizes=" + list.dump() : "plan.search=" + search.dump(),
-                    kRecipeOption);
+    out_.source.set(
+        key() == kSizesKey ? "plan.sizes=" + list.dump() : "plan.search=" + search.dump(),
+        kRecipeOption);
     std::vector<Variant> variants = plan_variants(out_.source);
     for (Variant& variant : variants) {
       if (check_) check_(variant.scenario);
@@ -184,7 +177,7 @@ class GridBracket {
 
   /// Whether the host has room for a size.
   bool fits(double value) {
-    if (key() != kSizes) return true;
+    if (key() != kSizesKey) return true;
     const std::vector<double> before = values_;
     std::vector<double> values = before;
     values.push_back(value);
@@ -200,16 +193,17 @@ class GridBracket {
   void end(const char* code, bool met, std::string text) {
     const double last = met || more_helps() ? values_.back() : values_.front();
     out_.space.ends.push_back(
-        {code, std::string(key()), number_of(last).dump(), std::move(text), met});
+        {code, std::string(key()), short_number(last).dump(), std::move(text), met});
   }
 
   std::string amount(double value) const {
-    return key() == kSizes ? fmt::format("{:.0f} {} of {}", value, kGib, plan().tier)
-                           : fmt::format("{:.0f} replicas", value);
+    return key() == kSizesKey ? fmt::format("{:.0f} {} of {}", value, kGibUnit, plan().tier)
+                              : fmt::format("{:.0f} replicas", value);
   }
 
   void double_until_met() {
-    const double most = key() == kSizes ? kMostGib : kMostReplicas;
+    const double most =
+        key() == kSizesKey ? kMostGib : static_cast<double>(FleetChoice::kMostReplicas);
     double last = values_.back();
     while (!trials_.at(last).met) {
       const Furthest before = furthest(trials_.at(last), slo());
@@ -229,7 +223,7 @@ class GridBracket {
       if (trial.met) {
         std::vector<double> values = coarse(last);
         // Every number up to sixteen, beyond steps of an eighth, as in the recipe.
-        for (double n = last; n < next && key() == kReplicas;
+        for (double n = last; n < next && key() == kReplicasKey;
              n += std::max(1.0, std::floor(n / 8))) {
           values.push_back(n);
         }
@@ -244,7 +238,7 @@ class GridBracket {
                    fmt::format("Tried up to {}: more do not help requests that no server takes",
                                amount(last)));
       }
-      if (now.times > (1 - kNearer) * before.times) {
+      if (now.times > (1 - kWorthDoubling) * before.times) {
         const SloTarget target = slo()[now.target];  // set_values() makes another space
         set_values(coarse(last));
         return end("no-longer-helps", false,
@@ -272,7 +266,7 @@ class GridBracket {
 
   void halve() {
     const double base = usual();
-    const double least = key() == kSpeed ? base / kWidestLoad : 1;
+    const double least = key() == kSpeedKey ? base / kWidestLoad : 1;
     double last = first_.first;
     while (!trials_.at(last).met) {
       const double next = rounded(std::max(last / 2, least));
@@ -315,8 +309,8 @@ class GridBracket {
     }
   }
 
-  std::string text_of(double value) const { return number_of(value).dump(); }
-  const char* unit() const { return key() == kSpeed ? "times the rate" : "clients"; }
+  std::string text_of(double value) const { return short_number(value).dump(); }
+  const char* unit() const { return key() == kSpeedKey ? "times the rate" : "clients"; }
 
   /// What the scenario has, which the recipe's factors are of.
   double usual() const { return rounded(first_.second / kMostLoadFactor); }

@@ -71,16 +71,8 @@ const json& first_tier(const json& root, const PlanRecipe& recipe) {
 constexpr double kLoadFactors[] = {0.25, 0.35, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
                                    1.1,  1.25, 1.4, 1.6, 1.8, 2,   2.5, kMostLoadFactor};
 constexpr std::int64_t kFewReplicas = 8;
-constexpr std::int64_t kMostReplicas = 1024;    // as the reader has it
-constexpr std::int64_t kMostClients = 1 << 30;  // likewise
+constexpr std::int64_t kMostClients = 1 << 30;  // as the reader has it
 constexpr std::int64_t kFewClients = 8;         // fewer are tried one by one
-
-/// As people write it: four digits, no ".0".
-json number_of(double value) {
-  const double rounded = std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
-  const auto whole = static_cast<std::int64_t>(rounded);
-  return static_cast<double>(whole) == rounded ? json(whole) : json(rounded);
-}
 
 /// Arrivals that are clients of a closed loop know no speed, only how many they are.
 json loads_of(const json& root) {
@@ -99,7 +91,7 @@ json loads_of(const json& root) {
   }
   const json& given = at(workload, {"speed"});
   const double speed = given.is_number() ? std::clamp(given.get<double>(), 1e-6, 1e6) : 1;
-  for (const double factor : kLoadFactors) loads.push_back(number_of(factor * speed));
+  for (const double factor : kLoadFactors) loads.push_back(short_number(factor * speed));
   return {{"workload.speed", loads}};
 }
 
@@ -108,7 +100,7 @@ json loads_of(const json& root) {
 json replicas_of(const json& root) {
   const json& given = at(root, {"fleet", "replicas"});
   const std::int64_t here = given.is_number_integer() ? given.get<std::int64_t>() : 1;
-  const std::int64_t most = std::clamp(here, kFewReplicas, kMostReplicas);
+  const std::int64_t most = std::clamp(here, kFewReplicas, FleetChoice::kMostReplicas);
   json counts = json::array();
   for (std::int64_t n = 1; n <= most; n += std::max<std::int64_t>(1, n / 8)) counts.push_back(n);
   return {{"fleet.replicas", counts}};
@@ -181,6 +173,12 @@ bool agrees(const std::string& key, const json& own, const json& value, const js
 }
 
 }  // namespace
+
+json short_number(double value) {
+  const double rounded = std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
+  const auto whole = static_cast<std::int64_t>(rounded);
+  return static_cast<double>(whole) == rounded ? json(whole) : json(rounded);
+}
 
 std::span<const PlanRecipe> plan_recipes() {
   return kRecipes;

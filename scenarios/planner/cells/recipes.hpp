@@ -30,6 +30,9 @@ std::span<const PlanRecipe> plan_recipes();
 /// whose plan asks something else.
 std::vector<std::string> apply_recipe(JsonSource& source, const std::string& name);
 
+/// As people write it: four digits, no ".0".
+nlohmann::json short_number(double value);
+
 /// Gives a scenario without a plan an empty one, so that every key has its default. Whether it had
 /// none.
 bool default_plan(JsonSource& source);

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/flags/engine_policies.hpp"
 #include "scenarios/planner/cells/auto_sizes.hpp"
 #include "scenarios/resolved.hpp"
@@ -139,12 +140,6 @@ void check_choice(const std::vector<Variant>& variants, const SourceRef& objecti
                                "combination has {}; expected one of these keys in plan.search: "
                                "fleet.replicas, engine.tensor_parallel_size",
                                total_gpus(first)));
-}
-
-/// "64 GiB" for "64GiB".
-std::string spaced(std::string size) {
-  const std::size_t unit = size.find_first_not_of("0123456789.");
-  return unit == std::string::npos ? size : size.insert(unit, " ");
 }
 
 /// Where sizes that were chosen end.

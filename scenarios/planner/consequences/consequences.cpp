@@ -238,9 +238,7 @@ class Consequences {
   }
 
   void add_remedies() {
-    const bool idle = std::any_of(plan_.answer.idle.begin(), plan_.answer.idle.end(),
-                                  [](const IdleAxis& axis) { return axis.decides; });
-    if (source_ == nullptr || plan_.undecided || idle) return;
+    if (source_ == nullptr || plan_.undecided || plan_.answer.rests_on_idle_axis()) return;
     if (!allowed("What would meet the SLO is", kLeastRemedyRuns)) return;
     runner_.begin("what would meet the SLO");
     const int cell = plainest(judged_point(plan_));

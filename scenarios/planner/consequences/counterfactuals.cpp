@@ -68,7 +68,7 @@ std::vector<Change> changes_of(const Scenario& s) {
 
 Counterfactual row_of(const char* kind, std::string change, const WhatIfOutcome& outcome,
                       std::size_t target) {
-  return {kind, std::move(change), outcome.values[target], outcome.margin, outcome.met};
+  return {kind, std::move(change), outcome.targets[target].value, outcome.margin, outcome.met};
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ class StressFinder {
     const SloTarget& target = s_.slo[outcome.tightest];
     row.outcome = outcome.met ? StressOutcome::kMet : StressOutcome::kMissed;
     row.target = target_label(target.name, target.tenant);
-    row.value = outcome.values[outcome.tightest];
+    row.value = outcome.targets[outcome.tightest].value;
     row.limit = target.target;
     row.at_least = target.at_least;
     row.margin = outcome.margin;

@@ -149,7 +149,7 @@ WhatIfOutcome outcome_of(const std::vector<SloTarget>& slo, std::span<const What
       out.tightest = t;
     }
     out.met = out.met && met;
-    out.values.push_back(value);
+    out.targets.push_back({value, margin, met});
   }
   if (answers.size() == 1) out.met = out.met && completes_enough(slo, *answers[0].trial);
   return out;

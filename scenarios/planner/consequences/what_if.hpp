@@ -75,12 +75,19 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
                          std::function<void()> done);
 
 /// What the replicates together say of one cell: means of what the SLO bounds, against its limits.
-struct WhatIfOutcome {
-  double margin = 0;  ///< least distance to a target as a share of it; negative when it is missed
+/// What a target bounds, over all answers.
+struct TargetOutcome {
+  double value = 0;
+  double margin = 0;  ///< distance to the limit as a share of it; negative when it is missed
   bool met = false;
-  std::size_t tightest = 0;      ///< the target that `margin` is of
-  std::vector<double> values{};  ///< of what each target bounds
-  std::string refused;           ///< why it cannot be run; empty: it can
+};
+
+struct WhatIfOutcome {
+  double margin = 0;  ///< the least of the targets'
+  bool met = false;
+  std::size_t tightest = 0;  ///< the target that `margin` is of
+  std::vector<TargetOutcome> targets{};
+  std::string refused;  ///< why it cannot be run; empty: it can
 };
 
 /// Precondition: one answer at least, each to the same question on another replicate.

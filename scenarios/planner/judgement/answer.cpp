@@ -10,23 +10,6 @@ namespace spillway {
 
 namespace {
 
-/// Of the requests, those that no server of this configuration takes: longer than max_model_len, or
-/// than the whole pool.
-double not_admitted_share(const RunResult& run) {
-  if (run.requests == 0) return 0;
-  const std::uint64_t never = count_of(run.failed_reasons, Reason::kTooLong) +
-                              count_of(run.rejected_reasons, Reason::kExceedsPool);
-  return static_cast<double>(never) / static_cast<double>(run.requests);
-}
-
-/// They alone break a target.
-bool not_admitted_decides(const PlanPoint& point, double share) {
-  return share > 0 &&
-         std::any_of(point.targets.begin(), point.targets.end(), [&](const TargetEstimate& t) {
-           return t.share && !t.at_least && t.tenant.empty() && share > t.limit;
-         });
-}
-
 AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
   const std::string& kind = plan.judgement.binding_kind;
   const std::optional<TriedChange>& remedy = plan.answer.remedy;
@@ -65,13 +48,11 @@ AnswerCause find_cause(const PlanResult& plan, const PlanFacts& facts) {
   const PlanAnswer& a = plan.answer;
   const int at = facts.judged();
   const bool met = plan.recommended >= 0;
-  if (!met && not_admitted_decides(facts.point(at), a.not_admitted_share)) {
+  if (!met && broken_by(facts.point(at), a.not_admitted_share) != nullptr) {
     return AnswerCause::kNotAdmitted;
   }
   if (a.no_identity && facts.line().size() > 1) return AnswerCause::kNoIdentity;
-  const bool idle =
-      std::any_of(a.idle.begin(), a.idle.end(), [](const IdleAxis& axis) { return axis.decides; });
-  if (idle) return AnswerCause::kNotBinding;
+  if (a.rests_on_idle_axis()) return AnswerCause::kNotBinding;
   if (met && a.cheaper && !a.cheaper->free()) return AnswerCause::kSetting;
   if (met) return why_met(plan, facts);
   if (plan.floor && !plan.floor->met) return AnswerCause::kFloor;

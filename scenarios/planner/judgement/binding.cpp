@@ -43,17 +43,15 @@ std::optional<Found> never_served(const PlanFacts& facts, int index) {
   const std::uint64_t too_long = count_of(run.failed_reasons, Reason::kTooLong);
   if (run.requests == 0 || too_long == 0) return std::nullopt;
   const double share = static_cast<double>(too_long) / static_cast<double>(run.requests);
-  for (const TargetEstimate& t : facts.point(index).targets) {
-    if (!t.share || t.at_least || !t.tenant.empty() || share <= t.limit) continue;
-    const std::vector<std::string> figures = format_percents({share, t.limit});
-    return Found{"admission", false,
-                 fmt::format("{} of the requests are longer than engine.max_model_len, {} tokens, "
-                             "and fail at every size; {} allows {} to miss. A longer one, or a "
-                             "trace without them, would tell",
-                             figures[0], format_count(facts.scenario(index).engine.max_model_len),
-                             t.label(), figures[1])};
-  }
-  return std::nullopt;
+  const TargetEstimate* t = broken_by(facts.point(index), share);
+  if (t == nullptr) return std::nullopt;
+  const std::vector<std::string> figures = format_percents({share, t->limit});
+  return Found{"admission", false,
+               fmt::format("{} of the requests are longer than engine.max_model_len, {} tokens, "
+                           "and fail at every size; {} allows {} to miss. A longer one, or a "
+                           "trace without them, would tell",
+                           figures[0], format_count(facts.scenario(index).engine.max_model_len),
+                           t->label(), figures[1])};
 }
 
 /// What the figures of the judged cell's run say.

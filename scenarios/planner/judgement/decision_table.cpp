@@ -15,9 +15,9 @@ constexpr double kLongCommonPrefix = 512;     // tokens of a prompt
 constexpr double kMuchCommon = 0.2;           // of all prompt tokens
 constexpr double kMuchHeld = 0.95;            // of HBM, by requests
 
-class Table {
+class DecisionTable {
  public:
-  Table(PlanResult& plan, const PlanFacts& facts)
+  DecisionTable(PlanResult& plan, const PlanFacts& facts)
       : plan_(plan), facts_(facts), run_(facts.run(facts.judged())) {}
 
   void apply() {
@@ -134,7 +134,7 @@ class Table {
 }  // namespace
 
 void apply_decision_table(PlanResult& plan, const PlanFacts& facts) {
-  Table(plan, facts).apply();
+  DecisionTable(plan, facts).apply();
 }
 
 }  // namespace spillway

@@ -224,7 +224,7 @@ class Headline {
   std::string idle_axis() const {
     for (const IdleAxis& axis : plan_.answer.idle) {
       if (axis.decides || axis.values.size() < axis_size(axis.key)) continue;
-      return fmt::format("{} has no effect: {} give the same runs.", axis.key,
+      return fmt::format("Setting {} has no effect: {} give the same runs.", axis.key,
                          and_list(axis.values));
     }
     return {};

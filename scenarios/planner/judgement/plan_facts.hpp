@@ -52,6 +52,9 @@ int judged_point(const PlanResult& plan);
 /// them.
 bool is_overloaded(const RunResult& run, double arrivals_s);
 
+/// The target that so many requests that are never served break by themselves; null: none.
+const TargetEstimate* broken_by(const PlanPoint& point, double never_served);
+
 /// Two cells on workloads that both ran: what the one does on many replicates and the other on few
 /// tells them apart by the replicates.
 struct Compared {

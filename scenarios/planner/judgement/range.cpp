@@ -55,7 +55,7 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
 }
 
 /// What is seen of a target, what is not ruled out, and what may be.
-std::string against_limit(const TargetEstimate& t) {
+std::string share_against_limit(const TargetEstimate& t) {
   const char* side = t.at_least ? "at least" : "at most";
   const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
   const std::vector<std::string> x = t.share ? format_percents(compared) : format_reals(compared);
@@ -73,7 +73,7 @@ std::string breach(const PlanPoint& point) {
     // The share of requests decides: the figure over all replicates may lie within the target.
     const bool within = t.at_least ? t.value >= t.target : t.value <= t.target;
     if (!tight.met && within && t.name == tight.name && t.tenant == tight.tenant) {
-      return against_limit(t);
+      return share_against_limit(t);
     }
   }
   if (!tight.met) return tight.text();
@@ -82,7 +82,7 @@ std::string breach(const PlanPoint& point) {
                        point.run.requests - point.run.completed, point.run.requests);
   }
   for (const TargetEstimate& t : point.targets) {
-    if (!t.backed) return against_limit(t);
+    if (!t.backed) return share_against_limit(t);
   }
   return tight.text();
 }

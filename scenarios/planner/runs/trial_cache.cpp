@@ -15,8 +15,8 @@ std::string key_of(const Scenario& scenario, const TrialCache::Question& questio
   RunIdentity identity;
   // Raise the number of what-ifs whenever a change of the same name does something else.
   std::string form = question.change.empty()
-                         ? std::string(cut ? "plan-cut/2" : "plan-trial/2")
-                         : (cut ? "what-if-cut/2 " : "what-if/2 ") + question.change;
+                         ? std::string(cut ? "plan-cut/3" : "plan-trial/3")
+                         : (cut ? "what-if-cut/3 " : "what-if/3 ") + question.change;
   if (question.length > 1) form += fmt::format(" length {}", question.length);
   identity.form = form;
   if (question.trace != 0) identity.traces = traces;
@@ -30,10 +30,15 @@ json trial_json(const Trial& trial, bool with_run) {
   for (const TargetSample& t : trial.targets) {
     targets.push_back({t.x, t.limit, t.judged, t.value, t.ladder});
   }
-  json out = {
-      {"targets", targets},   {"attainment", trial.attainment},     {"met", trial.met},
-      {"cut", trial.cut},     {"cold_limited", trial.cold_limited}, {"digest", trial.digest},
-      {"steps", trial.steps}, {"warnings", trial.warnings}};
+  json out = {{"targets", targets},
+              {"attainment", trial.attainment},
+              {"met", trial.met},
+              {"cut", trial.cut},
+              {"cold_limited", trial.cold_limited},
+              {"digest", trial.digest},
+              {"not_admitted", trial.not_admitted},
+              {"work", trial.work},
+              {"warnings", trial.warnings}};
   if (with_run) {
     out["run"] = to_json(trial.run);
     out["run"].erase("sim");
@@ -51,7 +56,8 @@ Trial trial_from(const json& j) {
   out.cut = j.at("cut");
   out.cold_limited = j.at("cold_limited");
   out.digest = j.at("digest");
-  out.steps = j.at("steps");
+  out.not_admitted = j.at("not_admitted");
+  out.work = j.at("work");
   out.warnings = j.at("warnings").get<std::vector<std::string>>();
   if (j.contains("run")) out.run = run_from_json(j["run"]);
   return out;

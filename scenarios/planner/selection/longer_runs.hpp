@@ -8,8 +8,8 @@
 
 namespace spillway {
 
-/// Engine steps that all longer replicates of a plan may take: one to two minutes of one core, of
-/// which a step takes 1 to 3 us (`sim.steps_per_wall_s` of a run).
+/// Work (Trial::work) that all longer replicates of a plan may take: one to two minutes of one
+/// core, on which a request in a step takes 1 to 2 us.
 inline constexpr double kWorkForLonger = 60e6;
 
 /// How far from its limit a figure is taken to be.

@@ -44,7 +44,7 @@ struct CellSample {
   std::vector<double> weight;  ///< requests behind each x; 0: none, the sample counts for nothing
   /// By target, of those about requests: how slow ones are spread over the run. May be left empty.
   std::vector<MissLadder> ladder{};
-  double work = 0;        ///< that the run took, in engine steps
+  double work = 0;        ///< that the run took (Trial::work)
   bool cut = false;       ///< stopped early: the whole run would be at least this far off
   bool excluded = false;  ///< cannot be judged (cold-limited)
 };

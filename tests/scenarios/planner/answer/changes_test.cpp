@@ -1,0 +1,59 @@
+// What costs nothing and may be set, what costs and may be bought.
+#include "scenarios/planner/answer/changes.hpp"
+
+#include <map>
+#include <set>
+
+#include "tests/scenarios/run_setup.hpp"
+
+namespace spillway::test {
+namespace {
+
+std::set<std::string> values_of(const std::vector<KeyChange>& changes, const std::string& key) {
+  std::set<std::string> out;
+  for (const KeyChange& change : changes) {
+    if (change.key == key) out.insert(change.to);
+  }
+  return out;
+}
+
+TEST_CASE("a tier with ARC may have LRU, and the other way round", "[scenarios][planner]") {
+  // "arc" in a scenario of vLLM is vLLM's own, whose name is vllm-arc.
+  const std::string key = "tiers.0.eviction";
+  CHECK(values_of(free_changes(reference_with(), 100), key) == std::set<std::string>{"vllm-arc"});
+  for (const char* arc : {"arc", "vllm-arc"}) {
+    const Scenario s = reference_with({fmt::format("tiers.0.eviction={}", arc)});
+    CHECK(values_of(free_changes(s, 100), key) == std::set<std::string>{"lru"});
+  }
+}
+
+TEST_CASE("requests that are too long are let in by the next 1,024 tokens",
+          "[scenarios][planner]") {
+  const std::string key = "engine.max_model_len";
+  const Scenario s = reference_with({"engine.max_model_len=4096"});
+  CHECK(values_of(free_changes(s, 4096), key).empty());
+  CHECK(values_of(free_changes(s, 4097), key) == std::set<std::string>{"5120"});
+}
+
+TEST_CASE("batched tokens and sequences are tried by factors, within what the engine takes",
+          "[scenarios][planner]") {
+  // 2,048 tokens and 256 sequences: no fewer tokens than sequences, no more sequences than tokens.
+  const std::vector<KeyChange> changes = free_changes(reference_with(), 100);
+  CHECK(values_of(changes, "engine.max_num_batched_tokens") ==
+        std::set<std::string>{"256", "512", "1024", "4096", "8192", "16384", "32768"});
+  CHECK(values_of(changes, "engine.max_num_seqs") ==
+        std::set<std::string>{"16", "32", "64", "128", "512", "1024", "2048"});
+  for (const KeyChange& change : changes) CHECK(change.from != change.to);
+}
+
+TEST_CASE("a wider instance has twice the GPUs, up to a node of eight", "[scenarios][planner]") {
+  const Scenario s = scenario_of(joined(gpu_lines()));
+  std::vector<std::string> wide;
+  for (const KeyChange& change : wider_instances(s)) wide.push_back(change.to);
+  CHECK(wide == std::vector<std::string>{"2", "4", "8"});
+  CHECK(wider_instances(reference_with()).empty());  // its step times are given
+  CHECK(better_gpus(reference_with()).empty());
+}
+
+}  // namespace
+}  // namespace spillway::test
