@@ -121,7 +121,8 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
     out.push_back("What binds: " +
                   (none ? "nothing found" + plan.binding.substr(4) : plan.binding));
   }
-  if (plan.knee >= 0) {
+  const bool tier = plan.recommended < 0 || at(plan, plan.recommended).run.tiers.size() > 1;
+  if (plan.knee >= 0 && tier) {
     out.push_back(fmt::format("Knee: beyond {} a larger {} gains little", at(plan, plan.knee).name,
                               plan.tier));
   }

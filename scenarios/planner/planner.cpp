@@ -291,7 +291,8 @@ class Planner {
     }
     for (const std::uint32_t cell : candidates_) problem.names.push_back(space_.cells[cell].name);
     for (const TargetEstimate& target : out_.result.points.front().targets) {
-      problem.targets.push_back({target.name, target.limit, target.at_least, target.share});
+      problem.targets.push_back({target_label(metric_words(target.name), target.tenant),
+                                 target.limit, target.at_least, target.share});
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;
@@ -462,7 +463,7 @@ class Planner {
                                  : "one run";
       so_far = point.verdict == CellVerdict::kLooksMet
                    ? fmt::format("{} meets every target in {}", spaced(point.name), on)
-                   : fmt::format("{} comes nearest in {} with {}", spaced(point.name), on,
+                   : fmt::format("{} comes nearest in {}: {}", spaced(point.name), on,
                                  miss_words(point));
       so_far += fmt::format(", and {} confidence needs more. ", format_percent(choice_.confidence));
     }

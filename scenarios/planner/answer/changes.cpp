@@ -18,7 +18,7 @@ constexpr std::uint32_t kMostSequences = 4096;
 constexpr double kHighUtilization = 0.95;    // beyond it vLLM runs out of memory in practice
 constexpr std::uint32_t kLengthStep = 1024;  // of max_model_len, as people write it
 constexpr std::uint32_t kMostRanks = 8;      // of an instance: one node
-constexpr std::size_t kGpusTried = 2;
+constexpr std::ptrdiff_t kGpusTried = 3;
 
 class FreeChanges {
  public:
@@ -146,8 +146,14 @@ std::vector<KeyChange> better_gpus(const Scenario& s) {
   std::stable_sort(better.begin(), better.end(), [](const GpuSpec* a, const GpuSpec* b) {
     return std::pair(a->bf16_tflops, a->memory_gbs) < std::pair(b->bf16_tflops, b->memory_gbs);
   });
+  // One of those that compute alike: the nearest, and the fastest there is.
+  const auto alike = [](const GpuSpec* a, const GpuSpec* b) {
+    return a->bf16_tflops == b->bf16_tflops;
+  };
+  better.erase(std::unique(better.begin(), better.end(), alike), better.end());
+  if (std::ssize(better) > kGpusTried)
+    better.erase(better.begin() + kGpusTried - 1, better.end() - 1);
   for (const GpuSpec* gpu : better) {
-    if (out.size() == kGpusTried) break;
     out.push_back({"gpu", std::string(s.gpu->name), std::string(gpu->name)});
   }
   return out;

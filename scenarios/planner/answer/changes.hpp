@@ -20,8 +20,8 @@ std::vector<KeyChange> free_changes(const Scenario& scenario, std::uint64_t long
 /// More GPUs for one instance, the fewest first. None where step times do not depend on them.
 std::vector<KeyChange> wider_instances(const Scenario& scenario);
 
-/// GPUs of the catalogue that are as good in every rate and better in one, the nearest two. None
-/// where step times do not follow from the GPU.
+/// GPUs of the catalogue that are as good in every rate and better in one: the nearest and the
+/// fastest. None where step times do not follow from the GPU.
 std::vector<KeyChange> better_gpus(const Scenario& scenario);
 
 /// Whether step times follow from the model and the GPU.

@@ -10,9 +10,9 @@ namespace spillway {
 
 namespace {
 
+/// That a service of one host ends with it is no news.
 bool breaks(const StressRow& row) {
-  const bool missed = row.outcome == StressOutcome::kMissed && row.kind != "as-is";
-  return missed || row.outcome == StressOutcome::kDown;
+  return row.outcome == StressOutcome::kMissed && row.kind != "as-is";
 }
 
 /// Events with a distance come first, the nearest of them in front.
@@ -90,6 +90,8 @@ std::optional<PlanMargin> find_margin(
   if (plan.recommended < 0 || (!plan.sensitivity && !plan.stress)) return std::nullopt;
   PlanMargin out;
   for (const FactorLimit& limit : factor_limits(plan)) {
+    // Less load breaks nothing but a rate that has to be served, which nobody asks for then.
+    if (limit.factor == "arrival rate" && limit.end() < 1) continue;
     BreakingEvent event;
     event.kind = limit.factor;
     event.factor = limit.end();

@@ -49,6 +49,12 @@ bool better(const TriedChange& a, const TriedChange& b) {
   return a.margin > b.margin;
 }
 
+bool same_changes(const TriedChange& a, const TriedChange& b) {
+  return std::equal(
+      a.changes.begin(), a.changes.end(), b.changes.begin(), b.changes.end(),
+      [](const KeyChange& x, const KeyChange& y) { return x.key == y.key && x.to == y.to; });
+}
+
 /// Leaves those that meet the SLO, the best first.
 void keep_holding(std::vector<TriedChange>& tried) {
   std::erase_if(tried, [](const TriedChange& t) { return !t.holds(); });
@@ -133,8 +139,12 @@ class RemedyFinder {
     if (spent(q_.replicates.size())) return std::nullopt;
     const Configuration one = asked(tried.kind, tried.changes);
     TriedChange out = q_.configurations.run(cell_, std::span(&one, 1), q_.replicates).front();
-    if (!out.holds()) return std::nullopt;
-    return out;
+    if (out.holds()) return out;
+    // What it did by itself is told as the replicates have it.
+    for (TriedChange& single : singles_) {
+      if (same_changes(single, out)) single = out;
+    }
+    return std::nullopt;
   }
 
   /// Takes the best of those that meet the SLO and hold on replicates.
@@ -303,8 +313,8 @@ class RemedyFinder {
       if (out_.remedy) return;
       std::vector<TriedChange> tried = run({asked(kind, {change})});
       if (tried.empty()) return;
-      take_best(tried);
-      singles_.push_back(std::move(tried.front()));
+      singles_.push_back(tried.front());
+      take_best(std::move(tried));
     }
   }
 
@@ -320,8 +330,8 @@ class RemedyFinder {
       if (out_.remedy) return;
       const std::vector<TriedChange> tried = run({asked(base.kind, base.changes)});
       if (tried.empty()) return;
-      take_best(tried);
       singles_.push_back(tried.front());
+      take_best(tried);
       if (!out_.remedy) more_replicas(base.changes, std::max(base.kind, ChangeKind::kReplicas));
     }
   }
@@ -329,13 +339,8 @@ class RemedyFinder {
   // ---- what is told
 
   bool told(const TriedChange& tried) const {
-    return std::any_of(out_.alone.begin(), out_.alone.end(), [&](const TriedChange& t) {
-      return t.changes.size() == tried.changes.size() &&
-             std::equal(t.changes.begin(), t.changes.end(), tried.changes.begin(),
-                        [](const KeyChange& a, const KeyChange& b) {
-                          return a.key == b.key && a.to == b.to;
-                        });
-    });
+    return std::any_of(out_.alone.begin(), out_.alone.end(),
+                       [&](const TriedChange& t) { return same_changes(t, tried); });
   }
 
   /// What each part of a combination does by itself.

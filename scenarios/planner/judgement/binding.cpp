@@ -133,9 +133,15 @@ class Observed {
     return false;
   }
 
+  /// More in caches that costs an SLO which is met is not what lacks.
+  bool worth_having(int point) const {
+    return plan_.recommended < 0 || facts_.point(point).looks_met();
+  }
+
   /// "the larger sizes tried, up to 1TiB, bring 0.0% of prompt tokens more"
   std::string larger_words(double gain) const {
     if (facts_.place() + 1 == facts_.line().size()) return "no larger size was tried";
+    if (!worth_having(facts_.line().back())) return "larger sizes miss the SLO";
     return fmt::format("the larger sizes tried, up to {}, bring {} of prompt tokens more",
                        facts_.point(facts_.line().back()).capacity, format_percent(gain));
   }
@@ -144,7 +150,9 @@ class Observed {
     const double here = cached_share(run_);
     double larger = here;
     for (std::size_t i = facts_.place() + 1; i < facts_.line().size(); ++i) {
-      larger = std::max(larger, cached_share(facts_.run(facts_.line()[i])));
+      const int at = facts_.line()[i];
+      if (!worth_having(at)) continue;
+      larger = std::max(larger, cached_share(facts_.run(at)));
     }
     const std::optional<PolicyBound>& bound = plan_.judgement.policy_bound;
     const double by_policy = bound ? bound->optimum - bound->share : 0;

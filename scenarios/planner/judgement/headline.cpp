@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/engine/grouped_blocks.hpp"
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
@@ -330,10 +331,13 @@ class Headline {
       return fmt::format("{} of requests need more blocks than HBM has and fail at every size{}.",
                          format_percent(a.not_admitted_share), allowed);
     }
-    return fmt::format(
-        "{} of requests are longer than engine.max_model_len ({} tokens) and fail at every size{}.",
-        format_percent(a.not_admitted_share),
-        format_count(facts_.scenario(facts_.judged()).engine.max_model_len), allowed);
+    const EngineConfig& e = facts_.scenario(facts_.judged()).engine;
+    const bool by_pool =
+        startup_pages(e, e.max_model_len + 1) > static_cast<std::uint64_t>(e.usable_blocks());
+    return fmt::format("{} of requests are longer than {} ({} tokens) and fail at every size{}.",
+                       format_percent(a.not_admitted_share),
+                       by_pool ? "the KV blocks in HBM hold" : "--max-model-len allows",
+                       format_count(e.max_model_len), allowed);
   }
 
   static std::string no_identity() {

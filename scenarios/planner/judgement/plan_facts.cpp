@@ -195,7 +195,7 @@ Compared PlanFacts::compared(int first, int second) const {
                                 ? std::pair<std::vector<CellTrial>, std::vector<CellTrial>>()
                                 : trials_in_common(trials_[a], trials_[b]);
   Compared out;
-  if (of_a.empty()) {
+  if (of_a.size() < 2) {  // how much a replicate scatters is not known then
     out.first = plan_.confidence ? targets_of(run(first)) : targets_of(point(first));
     out.second = plan_.confidence ? targets_of(run(second)) : targets_of(point(second));
     out.apart.assign(out.first.size(), true);
@@ -218,11 +218,9 @@ Compared PlanFacts::compared(int first, int second) const {
       return all;
     };
     const PairedDifference d = paired_difference(values(of_b), values(of_a), replication_);
-    out.apart.push_back(of_a.size() < 2 ||
-                        std::fabs(d.mean) > noise_of(d.variance, of_a.size(), replication_));
+    out.apart.push_back(std::fabs(d.mean) > noise_of(d.variance, of_a.size(), replication_));
   }
-  out.on = of_a.size() == 1 ? "on the replicate that both ran"
-                            : fmt::format("on the {} replicates that both ran", of_a.size());
+  out.on = fmt::format("on the {} replicates that both ran", of_a.size());
   return out;
 }
 

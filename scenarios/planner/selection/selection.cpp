@@ -306,6 +306,8 @@ class Selector {
       work_left -= work * next.length;
       length = next.length;
       judge_stage(part);
+      // Nothing of alpha is left, though fewer cells could afford another stage.
+      if (next.last) return;
       // Where a horizon ends every run, there is no more to come.
       if (requests_of(cells.front()) < 1.5 * before) return;
     }

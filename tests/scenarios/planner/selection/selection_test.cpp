@@ -409,7 +409,7 @@ CellSample queues_of_forty(const RunRequest& r, double share) {
   CellSample out{{0}, {requests}};
   out.work = requests;
   out.ladder.emplace_back(kLadderLevels * kLadderParts, 0);
-  Stream places(11, "queues", 1000 * r.length + r.replicate);
+  Stream places(11, "queues", 100000 * r.cell + 1000 * r.length + r.replicate);
   double beyond = 0;
   for (double at = places.exponential(40 / share); at < requests;
        at += places.exponential(40 / share)) {
@@ -463,6 +463,22 @@ TEST_CASE("what the usual replicates leave open is asked of longer ones", "[scen
   bench.problem.max_runs = 60;  // 3, then 40 of the usual length
   CHECK(select(0.007).undecided);
   CHECK(made.back().length == 1);
+}
+
+TEST_CASE("the last stage of longer replicates is the last, though fewer cells cost less",
+          "[scenarios][planner]") {
+  // It spends what is left of alpha. Then two of three cells are shown to miss, and for the third
+  // alone there is work enough for one more.
+  const double shares[] = {0.00955, 0.01332, 0.01345};
+  Bench bench({0.00955, 0.01332, 0.01345});
+  bench.problem.work_for_longer = 8.251e6;
+  bench.problem.longest = 1000;
+  const Selection found = select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+    std::vector<CellSample> out;
+    for (const RunRequest& r : batch) out.push_back(queues_of_forty(r, shares[r.cell]));
+    return out;
+  });
+  CHECK(found.undecided);
 }
 
 TEST_CASE("a verdict of the screening spends its part of alpha, which targets share",
