@@ -50,7 +50,7 @@ BASES = [
                for link in LINKS],
      "media": MEDIA,
      "workload": {"synthetic": {"requests": 20, "block_tokens": 64}, "arrival": "poisson",
-                  "rate_per_s": 2},
+                  "rate_per_s": 0.5},
      "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
      "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"]}},
     {"name": "shaped",
