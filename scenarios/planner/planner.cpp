@@ -23,9 +23,11 @@
 #include "scenarios/planner/plan_workload.hpp"
 #include "scenarios/planner/selection/longer_runs.hpp"
 #include "scenarios/planner/selection/selection.hpp"
+#include "scenarios/planner/selection/target_bound.hpp"
 #include "scenarios/planner/too_short.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/simulation.hpp"
+#include "sim/reasons.hpp"
 
 namespace spillway {
 
@@ -122,7 +124,18 @@ class Planner {
     }
     if (!result.undecided) return;
     const bool hopeless = result.floor && !result.floor->met;
-    if (hopeless || overloaded_everywhere()) result.undecided = false;
+    if (hopeless || overloaded_everywhere() || too_many_turned_away()) result.undecided = false;
+  }
+
+  /// Requests that no server takes, beyond what chance brings, in every cell.
+  bool too_many_turned_away() const {
+    const std::vector<PlanPoint>& points = out_.result.points;
+    return std::all_of(points.begin(), points.end(), [&](const PlanPoint& point) {
+      const auto requests = static_cast<double>(point.run.requests);
+      const double count = std::round(not_admitted_share(point.run) * requests);
+      const double least = poisson_lower(static_cast<std::uint32_t>(count), 1 - choice_.confidence);
+      return requests > 0 && broken_by(point, least / requests) != nullptr;
+    });
   }
 
   bool overloaded_everywhere() const {

@@ -170,6 +170,10 @@ TEST_CASE("requests that no server takes miss the SLO, however short the trace i
   CHECK(plan.answer.verdict == AnswerVerdict::kMissed);
   CHECK(plan.answer.cause == AnswerCause::kNotAdmitted);
   CHECK_FALSE(plan.points[0].cold_limited);
+  // Nor does it take replicates.
+  const Scenario few = planned(
+      R"(["64GiB"])", {"plan.replications=10", "plan.max_runs=1", "engine.max_model_len=300"});
+  CHECK(plan_of(few, workload_of(rows, 512)).answer.verdict == AnswerVerdict::kMissed);
 }
 
 TEST_CASE("no tier is recommended where none is needed", "[scenarios]") {
