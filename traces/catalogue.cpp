@@ -54,6 +54,19 @@ constexpr TraceFormat kFormats[] = {
      RowOrder::kFile, nullptr, nullptr},
 };
 
+/// Why a line that is there is of no format.
+std::string unknown_format(std::string_view line) {
+  const auto has = [&](std::string_view key) { return line.find(key) != std::string_view::npos; };
+  if (has("\"timestamp\"") && has("\"input_length\"") && !has("\"hash_ids\"")) {
+    return "a row like Mooncake's without hash_ids; expected one for each 512 tokens of the prompt "
+           "(without them no prefix hit can be simulated), or a first line {\"spillway_trace\": "
+           "1}, "
+           "behind which rows may go without";
+  }
+  return fmt::format("no known trace format; known: {}",
+                     fmt::join(names_of(trace_formats()), ", "));
+}
+
 const TraceFormat& detect(const std::string& path, std::string_view first_line) {
   for (const TraceFormat& format : kFormats) {
     if (format.matches != nullptr && !first_line.empty() && format.matches(first_line)) {
@@ -61,9 +74,7 @@ const TraceFormat& detect(const std::string& path, std::string_view first_line) 
     }
   }
   throw InputError(Fault::kTrace, {path, 1, ""},
-                   first_line.empty() ? kNoRequests
-                                      : fmt::format("no known trace format; known: {}",
-                                                    fmt::join(names_of(trace_formats()), ", ")));
+                   first_line.empty() ? kNoRequests : unknown_format(first_line));
 }
 
 void check_interval(const std::string& path, const TraceFormat& format,

@@ -382,7 +382,7 @@ class Planner {
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
           trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));
-      estimate_from(trials_[i], problem, cell, point);
+      if (cell.replications > 0) estimate_from(trials_[i], problem, cell, point);
       for (std::size_t t = 0; t < cell.mean.size(); ++t) {
         TargetEstimate& target = point.targets[t];
         target.x = cell.mean[t];

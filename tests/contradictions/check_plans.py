@@ -34,7 +34,7 @@ import tables  # noqa: F401
 
 FORMATS = "md,csv"
 LIBRARY = ("link-bound", "overload-admission")     # of the library: those without large runs
-TIMEOUT_S = 300
+TIMEOUT_S = 900
 
 
 def write(folder, name, text):

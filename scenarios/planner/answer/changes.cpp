@@ -27,8 +27,8 @@ class FreeChanges {
   std::vector<KeyChange> list() {
     const EngineConfig& e = s_.engine;
     admit_longest();
-    around("engine.max_num_batched_tokens", e.max_num_batched_tokens,
-           std::max(kLeastBatchedTokens, e.max_num_seqs), kMostBatchedTokens);
+    around("engine.max_num_batched_tokens", e.max_num_batched_tokens, kLeastBatchedTokens,
+           kMostBatchedTokens);
     around("engine.max_num_seqs", e.max_num_seqs, 1,
            std::min(kMostSequences, e.max_num_batched_tokens));
     chunk_threshold();

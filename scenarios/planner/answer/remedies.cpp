@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "scenarios/planner/answer/changes.hpp"
+#include "sim/det_math.hpp"
 
 namespace spillway {
 
@@ -42,10 +44,26 @@ bool keeps_answers(const TriedChange& tried) {
                      [](const KeyChange& c) { return keeps_answers(c); });
 }
 
-/// The better of two that meet the SLO: fewer changes, none that changes answers, more margin.
+/// How far the settings are from what is configured: logarithms of factors.
+double factors_away(const TriedChange& tried) {
+  double out = 0;
+  for (const KeyChange& change : tried.changes) {
+    if (change.key == "fleet.replicas") continue;
+    const double from = std::strtod(change.from.c_str(), nullptr);
+    const double to = std::strtod(change.to.c_str(), nullptr);
+    out += from > 0 && to > 0 ? std::fabs(det::ln(to / from)) : 1;
+  }
+  return out;
+}
+
+/// The better of two that meet the SLO: none that changes answers, fewer changes, not by a hair,
+/// nearer to what is configured, more margin.
 bool better(const TriedChange& a, const TriedChange& b) {
   if (keeps_answers(a) != keeps_answers(b)) return keeps_answers(a);
   if (a.changes.size() != b.changes.size()) return a.changes.size() < b.changes.size();
+  const bool clear = a.margin >= kClearlyNearer;
+  if (clear != (b.margin >= kClearlyNearer)) return clear;
+  if (factors_away(a) != factors_away(b)) return factors_away(a) < factors_away(b);
   return a.margin > b.margin;
 }
 

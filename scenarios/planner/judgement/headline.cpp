@@ -195,6 +195,7 @@ class Headline {
     std::string out = choice() + ". It meets the SLO: " + targets_words(chosen()) + ".";
     if (const std::string own = own_run(); !own.empty()) return out + " " + own;
     if (const std::string axis = idle_axis(); !axis.empty()) return out + " " + axis;
+    if (const std::string smaller = passed_over(); !smaller.empty()) return out + " " + smaller;
     const std::string margin = margin_words(plan_);
     return margin.empty() ? out : out + " " + margin;
   }
@@ -221,11 +222,24 @@ class Headline {
     return {};
   }
 
+  /// A smaller size that looks met and was never verified: the likeliest.
+  std::string passed_over() const {
+    const PlanPoint* found = nullptr;
+    for (std::size_t i = 0; i < facts_.place(); ++i) {
+      const PlanPoint& point = facts_.point(facts_.line()[i]);
+      const bool open = point.verdict == CellVerdict::kLooksMet && point.reason == "less-likely";
+      if (open && (found == nullptr || point.attainment > found->attainment)) found = &point;
+    }
+    if (found == nullptr) return {};
+    return fmt::format("A smaller size may do: {} looks met and was not verified.",
+                       spaced(found->capacity));
+  }
+
   /// A searched key that changes nothing, where the answer does not hang on it.
   std::string idle_axis() const {
     for (const IdleAxis& axis : plan_.answer.idle) {
       if (axis.decides || axis.values.size() < axis_size(axis.key)) continue;
-      return fmt::format("Setting {} has no effect: {} give the same runs.", axis.key,
+      return fmt::format("Setting {} has no effect there: {} give the same runs.", axis.key,
                          and_list(axis.values));
     }
     return {};

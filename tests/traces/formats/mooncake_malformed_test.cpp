@@ -313,6 +313,16 @@ TEST_CASE("files of no known format list the formats", "[traces]") {
   CHECK_THAT(whole_file_error("\x89PNG\r\n\x1a\n"), ContainsSubstring(says));
 }
 
+TEST_CASE("a trace like Mooncake's without block ids is told what it lacks", "[traces]") {
+  CHECK_THAT(whole_file_error(R"({"timestamp": 1, "input_length": 9, "output_length": 2})"
+                              "\n"),
+             ContainsSubstring("without hash_ids; expected one for each 512 tokens"));
+  // What the message offers is read.
+  CHECK(open_bytes_as_trace("{\"spillway_trace\": 1}\n"
+                            "{\"timestamp\": 1, \"input_length\": 9, \"output_length\": 2}\n")
+            .size() == 1);
+}
+
 TEST_CASE("a blank first line does not hide the rows below", "[traces]") {
   // The format is judged by the first line with content.
   CHECK(open_bytes_as_trace(std::string("\n").append(good_row())).size() == 1);
