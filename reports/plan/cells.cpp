@@ -30,6 +30,14 @@ std::pair<int, double> nearness(const PlanPoint& point) {
 
 }  // namespace
 
+const CellCost* cost_of(const PlanResult& plan, int cell) {
+  if (!plan.cost) return nullptr;
+  for (const CellCost& cost : plan.cost->cells) {
+    if (static_cast<int>(cost.point) == cell) return &cost;
+  }
+  return nullptr;
+}
+
 const PlanPoint& cell_at(const PlanResult& plan, int index) {
   return plan.points[static_cast<std::size_t>(index)];
 }

@@ -15,6 +15,9 @@ const PlanPoint& cell_at(const PlanResult& plan, int index);
 
 const std::string& name_of_cell(const PlanPoint& point);
 
+/// What a cell costs; null where it has no price.
+const CellCost* cost_of(const PlanResult& plan, int cell);
+
 /// Indexes of the cells that differ in size alone, one list for each combination of searched
 /// values.
 std::vector<std::vector<int>> size_lines(const PlanResult& plan);

@@ -13,13 +13,6 @@ namespace spillway {
 
 namespace {
 
-const CellCost* recommended_cost(const PlanResult& plan) {
-  for (const CellCost& cell : plan.cost->cells) {
-    if (static_cast<int>(cell.point) == plan.recommended) return &cell;
-  }
-  return nullptr;
-}
-
 Table items_table(const PlanCost& cost) {
   Table table;
   table.title = "What the recommended cell consists of";
@@ -159,7 +152,7 @@ Section regret_section(const PlanResult& plan) {
 std::vector<std::string> cost_sentences(const PlanResult& plan) {
   std::vector<std::string> out;
   if (plan.cost && plan.recommended >= 0) {
-    if (const CellCost* cell = recommended_cost(plan)) {
+    if (const CellCost* cell = cost_of(plan, plan.recommended)) {
       out.push_back(fmt::format(
           "Cost: {} {} a month{}", format_real(cell->per_month), plan.cost->currency,
           cell->per_million_tokens

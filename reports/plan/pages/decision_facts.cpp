@@ -230,17 +230,15 @@ class DecisionFacts {
   }
 
   void cost() {
-    if (!plan_.cost) return;
-    for (const CellCost& cost : plan_.cost->cells) {
-      if (static_cast<int>(cost.point) != plan_.recommended) continue;
-      const std::string month =
-          fmt::format("{} {} a month", format_real(cost.per_month), plan_.cost->currency);
-      if (!cost.per_million_tokens) return add("Cost", month);
-      return add("Cost",
-                 fmt::format("{} {} per million tokens", format_real(*cost.per_million_tokens),
-                             plan_.cost->currency),
-                 month);
-    }
+    const CellCost* cost = cost_of(plan_, plan_.recommended);
+    if (cost == nullptr) return;
+    const std::string month =
+        fmt::format("{} {} a month", format_real(cost->per_month), plan_.cost->currency);
+    if (!cost->per_million_tokens) return add("Cost", month);
+    add("Cost",
+        fmt::format("{} {} per million tokens", format_real(*cost->per_million_tokens),
+                    plan_.cost->currency),
+        month);
   }
 
   // ---- none is

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/plan/answer_words.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 #include "scenarios/planner/consequences/factors.hpp"
 
@@ -58,14 +59,6 @@ std::vector<std::string> survived_by(const PlanResult& plan, const PlanPoint& ne
   return out;
 }
 
-std::optional<double> price_of(const PlanResult& plan, int cell) {
-  if (!plan.cost || plan.cost->currency.empty()) return std::nullopt;
-  for (const CellCost& cost : plan.cost->cells) {
-    if (static_cast<int>(cost.point) == cell) return cost.per_month;
-  }
-  return std::nullopt;
-}
-
 NextSize next_size(const PlanResult& plan, int next, std::vector<std::string> survives) {
   const PlanPoint& here = plan.points[static_cast<std::size_t>(plan.recommended)];
   const PlanPoint& there = plan.points[static_cast<std::size_t>(next)];
@@ -76,9 +69,9 @@ NextSize next_size(const PlanResult& plan, int next, std::vector<std::string> su
   out.capacity = there.capacity;
   out.more_bytes = (there.capacity_bytes - here.capacity_bytes) * std::max<std::int64_t>(1, tiers);
   out.survives = std::move(survives);
-  const auto costs = price_of(plan, next);
-  const auto now = price_of(plan, plan.recommended);
-  if (costs && now) out.more_per_month = *costs - *now;
+  const CellCost* costs = cost_of(plan, next);
+  const CellCost* now = cost_of(plan, plan.recommended);
+  if (costs != nullptr && now != nullptr) out.more_per_month = costs->per_month - now->per_month;
   return out;
 }
 

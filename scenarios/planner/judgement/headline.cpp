@@ -9,6 +9,7 @@
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/standing.hpp"
@@ -18,14 +19,6 @@
 namespace spillway {
 
 namespace {
-
-const CellCost* cost_of(const PlanResult& plan, int cell) {
-  if (!plan.cost) return nullptr;
-  for (const CellCost& cost : plan.cost->cells) {
-    if (static_cast<int>(cost.point) == cell) return &cost;
-  }
-  return nullptr;
-}
 
 constexpr double kFarMissed = 1.2;     // times a limit: more than chance and a cold start
 constexpr std::size_t kMostNamed = 3;  // changes that lower a floor
@@ -335,11 +328,9 @@ class Headline {
     const PlanAnswer& a = plan_.answer;
     const PlanPoint& near = facts_.point(facts_.judged());
     std::string allowed;
-    for (const TargetEstimate& t : near.targets) {
-      if (!t.share || t.at_least || !t.tenant.empty() || a.not_admitted_share <= t.limit) continue;
-      const std::vector<std::string> shares = format_percents({a.not_admitted_share, t.limit});
-      allowed = fmt::format("; {} allows {} to miss", metric_words(t.name), shares[1]);
-      break;
+    if (const TargetEstimate* t = broken_by(near, a.not_admitted_share)) {
+      const std::vector<std::string> shares = format_percents({a.not_admitted_share, t->limit});
+      allowed = fmt::format("; {} allows {} to miss", metric_words(t->name), shares[1]);
     }
     if (count_of(near.run.failed_reasons, Reason::kTooLong) == 0) {
       return fmt::format("{} of requests need more blocks than HBM has and fail at every size{}.",

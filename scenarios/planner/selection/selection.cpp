@@ -75,10 +75,9 @@ class Selector {
   }
 
   bool within_budget(std::uint64_t runs) {
-    out_of_runs_ = problem_.max_runs > 0 && out_.runs + runs > problem_.max_runs;
-    if (out_of_runs_) lacking_ = out_.runs + runs;
-    out_.out_of_runs = out_of_runs_;
-    return !out_of_runs_;
+    out_.out_of_runs = problem_.max_runs > 0 && out_.runs + runs > problem_.max_runs;
+    if (out_.out_of_runs) lacking_ = out_.runs + runs;
+    return !out_.out_of_runs;
   }
 
   /// Answers `requests` unless they are more than the budget has left.
@@ -96,7 +95,7 @@ class Selector {
     return !out_.out_of_time;
   }
 
-  bool ended() const { return out_of_runs_ || out_.out_of_time; }
+  bool ended() const { return out_.out_of_runs || out_.out_of_time; }
 
   void expect(std::uint64_t runs) {
     likely_ = out_.runs + runs;
@@ -512,7 +511,7 @@ class Selector {
 
   /// What the cell that an undecided selection speaks for would take to be decided.
   std::string would_decide() const {
-    if (out_of_runs_) {
+    if (out_.out_of_runs) {
       return fmt::format(
           "a budget of {} runs would reach the next stage, of about {} likely the end; {} were "
           "allowed",
@@ -588,7 +587,6 @@ class Selector {
   int best_ = -1;
   std::uint32_t deepest_ = 0;  // fresh replicates of the usual length
   double spent_ = 0;           // of alpha, by stages of the usual length
-  bool out_of_runs_ = false;
   std::uint64_t lacking_ = 0;  // to reach the next stage
   std::uint64_t likely_ = 0;   // to the end
 };
