@@ -44,29 +44,43 @@ Finalists choose_finalists(const std::vector<std::uint32_t>& candidates,
       std::count_if(rivals.begin(), rivals.end(), [&](std::uint32_t c) { return score[c] >= 0; }));
   rivals.resize(std::min({rivals.size(), std::max(few, look_met), kMostFinalists - 1}));
   const std::size_t left = kFewFinalists - 1 - std::min(kFewFinalists - 1, rivals.size());
+  std::vector<std::uint32_t> others;
   if (clear) {
     // First those as clear as the anchor; then what is preferred to them and looks met.
     const auto weaker =
         std::stable_partition(reserves.begin(), reserves.end(),
                               [&](std::uint32_t c) { return score[c] >= score[*anchor]; });
-    std::vector<std::uint32_t> others(weaker, reserves.end());
+    others.assign(weaker, reserves.end());
     reserves.erase(weaker, reserves.end());
-    reserves.resize(std::min(reserves.size(), left));
     if (!reserves.empty()) {
       std::erase_if(others, [&](std::uint32_t c) { return rank(c) > rank(reserves.front()); });
     }
     others.resize(std::min(others.size(), kFewFinalists - 1));
-    reserves.insert(reserves.end(), others.begin(), others.end());
-  } else {
-    reserves.resize(std::min(reserves.size(), left));
   }
+  reserves.resize(std::min(reserves.size(), left));
   out.cells = {*anchor};
   out.cells.insert(out.cells.end(), rivals.begin(), rivals.end());
   out.preferred = out.cells.size();
   out.cells.insert(out.cells.end(), reserves.begin(), reserves.end());
-  const auto others = static_cast<double>(out.cells.size() - 1);
-  out.share.assign(out.cells.size(), others == 0 ? 0 : (1 - kAnchorShare) / others);
-  out.share.front() = others == 0 ? 1 : kAnchorShare;
+  const std::size_t with_share = out.cells.size() + others.size();
+  // What is passed over and preferred to the last reserve, the likeliest first, on its alpha.
+  std::vector<std::uint32_t> heirs;
+  for (const std::uint32_t c : candidates) {
+    const bool chosen = std::find(out.cells.begin(), out.cells.end(), c) != out.cells.end() ||
+                        std::find(others.begin(), others.end(), c) != others.end();
+    const bool wanted = !reserves.empty() && rank(c) < rank(reserves.back());
+    if (wanted && !chosen && score[c] >= 0) heirs.push_back(c);
+  }
+  std::stable_sort(heirs.begin(), heirs.end(), likelier);
+  heirs.resize(std::min(heirs.size(), kMostFinalists - std::min(kMostFinalists, with_share)));
+  out.cells.insert(out.cells.end(), heirs.begin(), heirs.end());
+  out.cells.insert(out.cells.end(), others.begin(), others.end());
+  const auto sharing = static_cast<double>(with_share - 1);
+  out.share.assign(out.cells.size(), sharing == 0 ? 0 : (1 - kAnchorShare) / sharing);
+  out.share.front() = sharing == 0 ? 1 : kAnchorShare;
+  const auto first_heir =
+      out.share.begin() + static_cast<std::ptrdiff_t>(out.preferred + reserves.size());
+  std::fill_n(first_heir, heirs.size(), 0.0);
   return out;
 }
 

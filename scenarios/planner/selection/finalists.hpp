@@ -12,8 +12,9 @@ inline constexpr double kAnchorShare = 0.6;  // of alpha; the others share the r
 
 struct Finalists {
   std::vector<std::uint32_t> cells;  ///< in the order of their test
-  std::vector<double> share;         ///< of alpha, beside `cells`
-  std::size_t preferred = 0;         ///< of these, all but reserves
+  /// Of alpha, beside `cells`. 0: heirs, tested where the one before them held, on its alpha.
+  std::vector<double> share;
+  std::size_t preferred = 0;  ///< of these, all but reserves
 };
 
 /// The first of `cells` (by preference) that is clear of its limits, else the likeliest, by
@@ -21,8 +22,9 @@ struct Finalists {
 std::vector<std::uint32_t>::const_iterator likeliest(const std::vector<std::uint32_t>& cells,
                                                      const std::vector<double>& score);
 
-/// The likeliest of `candidates` (by preference), what is preferred to it and may hold, and
-/// reserves for where neither does. None where there are no candidates.
+/// The likeliest of `candidates` (by preference), what is preferred to it and may hold, reserves
+/// for where neither does, and as heirs what looks met and is preferred to the last reserve. None
+/// where there are no candidates.
 Finalists choose_finalists(const std::vector<std::uint32_t>& candidates,
                            const std::vector<double>& score);
 

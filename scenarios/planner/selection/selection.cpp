@@ -52,7 +52,7 @@ class Selector {
       verify(0, chosen.preferred);
       // Behind one that holds, only those preferred to it are still of interest.
       for (std::size_t i = chosen.preferred; i < out_.finalists.size() && !ended(); ++i) {
-        verify(i, i + 1);
+        if (!waits(i)) verify(i, i + 1);
       }
       verify_longer();
     }
@@ -159,6 +159,12 @@ class Selector {
     const std::uint32_t cell = out_.finalists[i];
     const bool could_win = best_ < 0 || rank(cell) < rank(static_cast<std::uint32_t>(best_));
     return open(cell) && !records_[cell].held && !finalists_[i].given_up && could_win;
+  }
+
+  /// Whether all the alpha that finalist `i` may have is that of the one before it, which does not
+  /// hold.
+  bool waits(std::size_t i) const {
+    return i > 0 && finalists_[i].share == 0 && !records_[out_.finalists[i - 1]].held;
   }
 
   bool may_be_longer() const {
@@ -305,10 +311,25 @@ class Selector {
       work_left -= work * next.length;
       length = next.length;
       judge_stage(part);
+      verify_heirs(next, part);
       // Nothing of alpha is left, though fewer cells could afford another stage.
       if (next.last) return;
       // Where a horizon ends every run, there is no more to come.
       if (requests_of(cells.front()) < 1.5 * before) return;
+    }
+  }
+
+  /// Where a reserve holds on longer replicates: its heirs, one after another, on as long ones.
+  /// They may take as much work again.
+  void verify_heirs(const LongerStage& stage, double part) {
+    double work_left = problem_.work_for_longer;
+    for (std::size_t i = 1; i < finalists_.size() && best_ >= 0; ++i) {
+      const std::uint32_t cell = out_.finalists[i];
+      if (finalists_[i].share > 0 || waits(i) || !undecided(i)) continue;
+      if (records_[cell].length >= stage.length) continue;
+      work_left -= work_of({out_.finalists[i - 1]}) * stage.length;
+      if (work_left < 0 || !make_longer({cell}, 0, most(), stage)) return;
+      judge_stage(part);
     }
   }
 
@@ -451,10 +472,8 @@ class Selector {
     const auto found = std::find(list.begin(), list.end(), cell);
     const bool needed = best_ < 0 || rank(cell) < rank(at(best_));
     if (!needed) return record.score < 0 ? "slo" : "not-needed";
-    if (found != list.end()) {
-      const Finalist& finalist = finalists_[static_cast<std::size_t>(found - list.begin())];
-      return finalist.given_up ? "slo" : "budget";
-    }
+    const auto place = static_cast<std::size_t>(found - list.begin());
+    if (found != list.end() && !waits(place)) return finalists_[place].given_up ? "slo" : "budget";
     if (record.best_runs().empty()) return "budget";
     if (record.score < kUnlikely) return "slo";
     return ended() ? "budget" : "less-likely";

@@ -231,6 +231,24 @@ TEST_CASE("a preferred cell that looks worse than one in doubt still has its tur
   CHECK(found.recommended == 1);
 }
 
+TEST_CASE("what is preferred to a reserve that holds is verified on the reserve's alpha",
+          "[scenarios][planner]") {
+  // Sizes 0, 1 and 3 look clearest; on fresh replicates 0 and 1 are on their limit, and 3 holds.
+  // Size 2 looks met, too, a little less so than 0. Once it was left to its screening.
+  Bench bench({0.006, 0.005, 0.007, 0.001});
+  bench.problem.lines.clear();
+  const Selection found = select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+    std::vector<CellSample> out;
+    for (const RunRequest& r : batch) {
+      out.push_back(bench.answer(r));
+      if (r.cell < 2 && r.replicate >= kScreening) out.back().x[0] *= r.cell == 0 ? 1.7 : 2;
+    }
+    return out;
+  });
+  CHECK(found.finalists == std::vector<std::uint32_t>{0, 1, 3, 2});
+  CHECK(found.recommended == 2);
+}
+
 TEST_CASE("time that ends leaves what was learned, and a cell that it speaks for",
           "[scenarios][planner]") {
   Bench bench({0.2, 0.006, 0.004});
