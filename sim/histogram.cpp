@@ -114,10 +114,17 @@ LatencyStats LatencySamples::stats() const {
   out.std_ms = std::sqrt(std::max(0.0, variance)) / 1e6;
   out.max_ms = static_cast<double>(max_) / 1e6;
 
-  std::vector<std::int64_t> sorted = exact_;
-  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::int64_t> samples = exact_;
+  // Ranks are asked for in ascending order: those before `from` that were asked for are in place.
+  auto from = samples.begin();
   const auto at_rank = [&](std::uint64_t rank) {
-    return spilled_ ? histogram_.at_rank(rank) : static_cast<double>(sorted[rank]);
+    if (spilled_) return histogram_.at_rank(rank);
+    const auto at = samples.begin() + static_cast<std::ptrdiff_t>(rank);
+    if (at >= from) {
+      std::nth_element(from, at, samples.end());
+      from = at + 1;
+    }
+    return static_cast<double>(*at);
   };
   out.median_ms = quantile(0.50, count_, at_rank) / 1e6;
   out.p90_ms = quantile(0.90, count_, at_rank) / 1e6;
