@@ -17,7 +17,9 @@ std::uint64_t exceeding(const RunResult& r) {
 
 /// v0 that ran out of CPU blocks ends there, as upstream's does; one too large request that was
 /// swapped out blocks everybody.
-void warn_of_swapping(const RunResult& r, std::uint32_t stuck, std::vector<std::string>& warnings) {
+void warn_of_swapping(std::uint32_t stuck, SimulationOutcome& out) {
+  const RunResult& r = out.result;
+  std::vector<std::string>& warnings = out.warnings;
   if (!r.swap) return;
   if (!r.swap->fatal.empty()) {
     warnings.push_back(
@@ -30,10 +32,11 @@ void warn_of_swapping(const RunResult& r, std::uint32_t stuck, std::vector<std::
         "{} requests outgrew the pool in the middle of their answer; v0 ends them there", cut));
   }
   if (stuck > 0) {
-    warnings.push_back(fmt::format(
-        "deadlock: {} requests are stuck. The request that v0 would resume next does not fit "
-        "even an empty pool and its watermark, and nothing starts before it",
-        stuck));
+    out.standstill =
+        "the request that v0 would resume next does not fit even an empty pool and its watermark, "
+        "and nothing starts before it";
+    warnings.push_back(
+        fmt::format("deadlock: {} requests are stuck, as {}", stuck, out.standstill));
   }
 }
 
@@ -92,7 +95,7 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
   RunResult& r = out.result;
   warn_of_reach(out);
   warn_of_tiers(s, cluster, out);
-  warn_of_swapping(r, stuck, out.warnings);
+  warn_of_swapping(stuck, out);
   if (stuck > 0 && !r.swap) {
     std::uint32_t at = 0;
     while (!cluster[at].standstill()) ++at;
@@ -101,6 +104,7 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
     out.warnings.push_back(fmt::format("{} ({}): {} requests are stuck. {}{}",
                                        loop ? "livelock" : "deadlock", name_of(why.kind), stuck,
                                        loop ? "" : "Nothing runs: ", explain(why)));
+    out.standstill = (loop ? "" : "nothing runs: ") + explain(why);
   }
   if (r.preemptions > 0 && s.engine.defer_block_free && r.tiers.size() > 1) {
     out.warnings.push_back(fmt::format(

@@ -30,6 +30,7 @@ struct SimulationOutcome {
   RunResult result;
   std::vector<std::string> warnings;
   bool stopped = false;  ///< by SimulationOptions::stop: `result` is of what had happened by then
+  std::string standstill{};  ///< how the server ceased to serve for ever; empty: it did not
 };
 
 /// Over how many seconds the measured requests fall due (on average, where arrivals are drawn),

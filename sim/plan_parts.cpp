@@ -32,6 +32,8 @@ std::string_view name_of(AnswerCause cause) {
       return "tier-adds-nothing";
     case AnswerCause::kNotAdmitted:
       return "not-admitted";
+    case AnswerCause::kStandstill:
+      return "standstill";
     case AnswerCause::kNoIdentity:
       return "no-identity";
     case AnswerCause::kNotBinding:

@@ -131,6 +131,7 @@ enum class AnswerCause : std::uint8_t {
   kFits,
   kTierAddsNothing,
   kNotAdmitted,
+  kStandstill,
   kNoIdentity,
   kNotBinding,
   kFloor,

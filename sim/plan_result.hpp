@@ -61,6 +61,14 @@ struct CellDifference {
   std::uint32_t replicates = 0;  ///< 2 at least; of few of them the interval is a rough guess
 };
 
+/// Replicates in which a server ceases to serve for ever: its requests wait for each other.
+struct Standstills {
+  std::uint32_t replicates = 0;
+  std::uint32_t of = 0;  ///< replicates run
+  bool decides = false;  ///< on the others the cell meets the SLO, or there are none
+  std::string why{};     ///< of the first
+};
+
 struct PlanPoint {
   std::string name;  ///< its size and searched values, joined
   std::vector<std::pair<std::string, std::string>> values;  ///< of the searched keys
@@ -76,6 +84,7 @@ struct PlanPoint {
   double attainment = 0;            ///< share of requests that meet every latency target
   double attainment_low = 0;        ///< its one-sided bound
   bool attainment_at_most = false;  ///< some run was cut short: `attainment` is an upper bound
+  Standstills standstill{};
   std::optional<CellDifference> difference{};
   bool cold_limited = false;  ///< the workload never filled its tiers
   /// The policy that the engine cannot run, e.g. "s3fifo": a bound, never recommended beside points

@@ -63,6 +63,12 @@ json to_json(const PlanPoint& point) {
   for (const TargetEstimate& target : point.targets) out["targets"].push_back(to_json(target));
   if (!point.reason.empty()) out["reason"] = point.reason;
   if (!point.engine_lacks.empty()) out["engine_lacks"] = point.engine_lacks;
+  if (point.standstill.replicates > 0) {
+    out["standstill"] = {{"replicates", point.standstill.replicates},
+                         {"of", point.standstill.of},
+                         {"decides", point.standstill.decides},
+                         {"why", point.standstill.why}};
+  }
   if (const auto& d = point.difference) {
     out["difference"] = {
         {"to_index", d->to}, {"mean", d->mean}, {"noise", d->noise}, {"replicates", d->replicates}};
@@ -84,6 +90,10 @@ PlanPoint point_from_json(const json& j) {
   point.verdict = verdict_of(j.at("verdict"));
   point.reason = j.value("reason", "");
   point.engine_lacks = j.value("engine_lacks", "");
+  if (j.contains("standstill")) {
+    const json& s = j["standstill"];
+    point.standstill = {s.at("replicates"), s.at("of"), s.at("decides"), s.at("why")};
+  }
   if (j.contains("difference")) {
     const json& d = j["difference"];
     point.difference =

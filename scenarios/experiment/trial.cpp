@@ -31,6 +31,7 @@ Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialO
   SimulationOutcome outcome = simulate(scenario, workload, simulation);
   Trial out;
   out.warnings = std::move(outcome.warnings);
+  out.standstill = std::move(outcome.standstill);
   if (outcome.stopped && decision && decision->decided()) {
     out.cut = true;
     out.targets = decision->bounds();

@@ -44,6 +44,7 @@ struct Trial {
   /// What the run took, about in requests that a step computes: engine steps or answer tokens,
   /// whichever are more.
   std::uint64_t work = 0;
+  std::string standstill;     ///< how the server ceased to serve for ever; empty: it did not
   bool cold_limited = false;  ///< tiers never filled and the warm-up did not end
   std::string digest;         ///< of `run`
   std::string warm_up;        ///< how its end was found; empty where none was looked for

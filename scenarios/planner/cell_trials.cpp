@@ -68,6 +68,26 @@ std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
   return out;
 }
 
+Standstills standstills_of(const std::vector<CellTrial>& trials,
+                           const std::vector<TargetEstimate>& targets) {
+  Standstills out;
+  std::vector<CellTrial> others;
+  for (const CellTrial& trial : trials) {
+    ++out.of;
+    if (trial.standstill.empty()) {
+      others.push_back(trial);
+    } else if (out.replicates++ == 0) {
+      out.why = trial.standstill;
+    }
+  }
+  if (out.replicates == 0) return {};
+  out.decides = true;
+  for (std::size_t t = 0; t < targets.size() && !others.empty(); ++t) {
+    out.decides = out.decides && estimate_over(others, t, targets[t]).met;
+  }
+  return out;
+}
+
 TargetEstimate estimate_over(const std::vector<CellTrial>& trials, std::size_t index,
                              TargetEstimate target) {
   target.value = pooled(trials, index, &TargetSample::value);

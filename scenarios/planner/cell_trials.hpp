@@ -18,6 +18,7 @@ struct CellTrial {
   double attainment = 0;
   bool cut = false;
   std::uint32_t length = 1;  ///< of the replicate, times the usual one
+  std::string standstill{};  ///< Trial::standstill
 };
 
 /// By cell, in the order they were run.
@@ -26,6 +27,11 @@ using CellTrials = std::vector<std::vector<CellTrial>>;
 /// The whole trials of two cells on the replicates that both ran, in the same order.
 std::pair<std::vector<CellTrial>, std::vector<CellTrial>> trials_in_common(
     const std::vector<CellTrial>& a, const std::vector<CellTrial>& b);
+
+/// How often a server ceased to serve in these trials of a cell, and whether that decides that it
+/// misses `targets`.
+Standstills standstills_of(const std::vector<CellTrial>& trials,
+                           const std::vector<TargetEstimate>& targets);
 
 /// Target number `index` as these trials have it: figure, share and whether it is met.
 /// Precondition: not empty.

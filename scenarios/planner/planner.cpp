@@ -359,8 +359,8 @@ class Planner {
           !is_beyond_caches(trial, space_.cells[candidates_[batch[i].cell]].scenario.slo);
       out.push_back(std::move(sample));
       std::vector<CellTrial>& of_cell = trials_[candidates_[batch[i].cell]];
-      of_cell.push_back(
-          {batch[i].replicate, trial.targets, trial.attainment, trial.cut, batch[i].length});
+      of_cell.push_back({batch[i].replicate, trial.targets, trial.attainment, trial.cut,
+                         batch[i].length, trial.standstill});
       for (TargetSample& target : of_cell.back().targets) target.ladder = {};
     }
     return out;
@@ -382,6 +382,7 @@ class Planner {
       point.replications = cell.replications;
       point.cut = static_cast<std::uint32_t>(std::count_if(
           trials_[i].begin(), trials_[i].end(), [](const CellTrial& t) { return t.cut; }));
+      point.standstill = standstills_of(trials_[i], point.targets);
       if (cell.replications > 0) estimate_from(trials_[i], problem, cell, point);
       for (std::size_t t = 0; t < cell.mean.size(); ++t) {
         TargetEstimate& target = point.targets[t];

@@ -10,7 +10,7 @@ from documents import figures_in, figure_of
 
 CHECKS = []
 CODES = {"met": 0, "missed": 4, "undecided": 5}
-CAUSES = {"not-admitted": "missed", "no-identity": None, "not-binding": "undecided", "floor": "missed", "overload": "missed",
+CAUSES = {"not-admitted": "missed", "standstill": "missed", "no-identity": None, "not-binding": "undecided", "floor": "missed", "overload": "missed",
           "setting": "missed", "link": "missed", "tier-adds-nothing": None, "capacity": "missed", "policy": "missed",
           "compute": "missed", "admission": "missed", "hbm": "missed", "fits": "met", "short-trace": "undecided",
           "close": "undecided", "budget": "undecided"}
@@ -136,8 +136,11 @@ def value_and_verdict(case):
     """A figure beyond its limit that is called met, or within it and missed, needs a word that nobody reads.
 
     Percentiles are judged by shares of requests, so that the two may differ by a little; more than a tenth is no rounding.
+    Where a server ceases to serve, figures are of what completes, and the verdict `standstill` says so.
     """
     for p in case.points:
+        if "standstill" in p:
+            continue
         for t in p["targets"]:
             if t["met"] == within(t, t["value"]) or not t["target"]:
                 continue

@@ -161,6 +161,7 @@ TEST_CASE("a deadlock is named in warnings, with who holds what", "[scenarios]")
                                "links.1.bandwidth=1GB/s"}),
                workload);
   CHECK(out.result.stuck == 2);
+  CHECK(out.standstill.starts_with("nothing runs: request 3 at the head of the queue"));
   bool named = false;
   for (const std::string& warning : out.warnings) {
     named = named || warning.starts_with(

@@ -51,6 +51,7 @@ AnswerCause find_cause(const PlanResult& plan, const PlanFacts& facts) {
   if (!met && broken_by(facts.point(at), a.not_admitted_share) != nullptr) {
     return AnswerCause::kNotAdmitted;
   }
+  if (!met && facts.point(at).standstill.decides) return AnswerCause::kStandstill;
   if (a.no_identity && facts.line().size() > 1) return AnswerCause::kNoIdentity;
   if (a.rests_on_idle_axis()) return AnswerCause::kNotBinding;
   if (met && a.cheaper && !a.cheaper->free()) return AnswerCause::kSetting;

@@ -252,6 +252,8 @@ class Headline {
     switch (plan_.answer.cause) {
       case AnswerCause::kNotAdmitted:
         return not_admitted();
+      case AnswerCause::kStandstill:
+        return standstill();
       case AnswerCause::kNoIdentity:
         return fmt::format("{} Without hits the SLO is missed: {}.", no_identity(),
                            miss_words(facts_.point(facts_.judged())));
@@ -343,6 +345,14 @@ class Headline {
                        format_percent(a.not_admitted_share),
                        by_pool ? "the KV blocks in HBM hold" : "--max-model-len allows",
                        format_count(e.max_model_len), allowed);
+  }
+
+  std::string standstill() const {
+    const Standstills& s = facts_.point(facts_.judged()).standstill;
+    return fmt::format(
+        "No {} meets the SLO: at {} the server stops serving in {} of {} replicates, and its "
+        "requests wait for ever.",
+        what(), spaced(facts_.label(facts_.judged())), s.replicates, s.of);
   }
 
   static std::string no_identity() {

@@ -225,6 +225,21 @@ void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
                   why));
 }
 
+/// Sizes at which a server ceases to serve for ever, on some replicate.
+void say_standstill(PlanResult& plan, const PlanFacts& facts) {
+  std::vector<std::string> where;
+  std::string why;
+  for (int i = 0; i < static_cast<int>(plan.points.size()); ++i) {
+    const Standstills& s = facts.point(i).standstill;
+    if (s.replicates == 0) continue;
+    where.push_back(fmt::format("{} of {} replicates at {}", s.replicates, s.of, facts.label(i)));
+    if (why.empty()) why = s.why;
+  }
+  if (where.empty()) return;
+  add(plan, "standstill",
+      fmt::format("the server ceases to serve for ever in {}: {}", and_list(where), why));
+}
+
 bool has_nvme(const Scenario& s) {
   const auto is_nvme = [](const TierChoice& tier) { return tier.kind() == "nvme"; };
   return (s.tier && is_nvme(*s.tier)) || std::any_of(s.behind.begin(), s.behind.end(), is_nvme);
@@ -282,6 +297,7 @@ void say_overload(PlanResult& plan, const PlanFacts& facts) {
 }  // namespace
 
 void name_verdicts(PlanResult& plan, const PlanFacts& facts) {
+  say_standstill(plan, facts);
   say_offload_hurts(plan, facts);
   say_link_bound(plan, facts);
   say_cold_limited(plan, facts);

@@ -34,6 +34,7 @@ json trial_json(const Trial& trial, bool with_run) {
               {"attainment", trial.attainment},
               {"met", trial.met},
               {"cut", trial.cut},
+              {"standstill", trial.standstill},
               {"cold_limited", trial.cold_limited},
               {"digest", trial.digest},
               {"not_admitted", trial.not_admitted},
@@ -54,6 +55,7 @@ Trial trial_from(const json& j) {
   out.attainment = j.at("attainment");
   out.met = j.at("met");
   out.cut = j.at("cut");
+  out.standstill = j.at("standstill");
   out.cold_limited = j.at("cold_limited");
   out.digest = j.at("digest");
   out.not_admitted = j.at("not_admitted");

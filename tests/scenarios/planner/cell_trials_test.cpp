@@ -52,6 +52,24 @@ TEST_CASE("attainment is of all requests together", "[scenarios][planner]") {
   CHECK(estimated({trials[0]}).attainment_low == 0.9);  // one run has no spread to speak of
 }
 
+TEST_CASE("a server that ceases to serve decides where the SLO is met without that",
+          "[scenarios][planner]") {
+  TargetEstimate target;
+  target.limit = 0.01;
+  std::vector<CellTrial> trials = {trial_of(0, 1, 100), trial_of(1, 0.1, 100), trial_of(2, 1, 100)};
+  trials[1].standstill = "nothing runs";
+  trials[1].targets[0].x = 0.9;
+  CHECK(standstills_of({trials[0]}, {target}).replicates == 0);
+  const Standstills found = standstills_of(trials, {target});
+  CHECK(found.replicates == 1);
+  CHECK(found.of == 3);
+  CHECK(found.why == "nothing runs");
+  CHECK(found.decides);           // without it no request misses
+  trials[2].targets[0].x = 0.05;  // of both others 2.5%, where 1% may
+  CHECK_FALSE(standstills_of(trials, {target}).decides);
+  CHECK(standstills_of({trials[1]}, {target}).decides);  // no other was run
+}
+
 TEST_CASE("runs that were cut bound the attainment: the mean of the others would flatter",
           "[scenarios][planner]") {
   std::vector<CellTrial> trials = {trial_of(0, 0.9, 300), trial_of(1, 0.2, 700)};
