@@ -99,6 +99,13 @@ Bytes parse_bytes(std::string_view text, const SourceRef& where) {
   return Bytes(scaled(parts.value, unit->bytes, where, text));
 }
 
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::int64_t kMib = std::int64_t{1} << 20;
+  if (bytes % (1024 * kMib) == 0) return fmt::format("{}GiB", bytes / (1024 * kMib));
+  if (bytes % kMib == 0) return fmt::format("{}MiB", bytes / kMib);
+  return fmt::format("{}B", bytes);
+}
+
 std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where) {
   constexpr std::string_view kHelp =
       "expected a rate with a unit, such as 25GB/s, 20GiB/s or 400Gbps";

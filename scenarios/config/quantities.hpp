@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "sim/error.hpp"
@@ -19,6 +20,8 @@ struct Capacity {
 /// All throw InputError (exit 2) at `where` with what was expected. Fractions are exact: "1.5GiB".
 Capacity parse_capacity(std::string_view text, const SourceRef& where);
 Bytes parse_bytes(std::string_view text, const SourceRef& where);
+/// What parse_bytes() reads as these bytes: "64GiB", "512MiB", else "1000B".
+std::string bytes_text(std::int64_t bytes);
 /// Bytes per second from "25GB/s", "400Gbps" (bits), rounded down; at least 1.
 std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where);
 /// Seconds from "500ms", "60s", "10min", "1.5h"; more than 0.

@@ -455,10 +455,7 @@ class Planner {
     const std::int64_t over = point.capacity_bytes % step;
     if (over == 0) return;
     result.recommended_bytes += step - over;
-    constexpr std::int64_t kGib = std::int64_t{1} << 30;
-    result.recommended_size = result.recommended_bytes % kGib == 0
-                                  ? fmt::format("{}GiB", result.recommended_bytes / kGib)
-                                  : fmt::format("{}B", result.recommended_bytes);
+    result.recommended_size = bytes_text(result.recommended_bytes);
     result.notes.push_back(fmt::format("{} rounded up to whole {} is {}", point.capacity,
                                        choice_.round_to, result.recommended_size));
   }

@@ -107,6 +107,15 @@ TEST_CASE("bandwidths are bytes or bits per second", "[scenarios]") {
   CHECK(parse_bandwidth("1B/s", kWhere) == 1);
 }
 
+TEST_CASE("bytes are written as they are read", "[scenarios]") {
+  CHECK(bytes_text(std::int64_t{64} << 30) == "64GiB");
+  CHECK(bytes_text(std::int64_t{1536} << 20) == "1536MiB");
+  CHECK(bytes_text(1000) == "1000B");
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{3} << 20}) {
+    CHECK(parse_bytes(bytes_text(bytes), kWhere).count() == bytes);
+  }
+}
+
 TEST_CASE("a bandwidth without a rate, or of nothing, is refused", "[scenarios]") {
   for (const char* text : {"", "25", "25GB", "25GBps", "25 GB / s", "25Gb/s", "0GB/s", "0.1B/s",
                            "-1GB/s", "nanGB/s", "inf", "infGB/s", "/s", "GB/s", "25GB/s/s"}) {

@@ -1,12 +1,11 @@
 #include "scenarios/planner/answer/remedies.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
 
+#include "scenarios/config/quantities.hpp"
 #include "scenarios/planner/answer/changes.hpp"
 #include "sim/det_math.hpp"
 
@@ -231,10 +230,10 @@ class RemedyFinder {
       if (!one.unbounded) largest = std::max(largest, one.capacity_bytes);
     }
     constexpr std::int64_t kGib = std::int64_t{1} << 30;
-    std::int64_t gib = std::max<std::int64_t>(1, (largest + kGib - 1) / kGib);
+    std::int64_t size = std::max<std::int64_t>(1, (largest + kGib - 1) / kGib) * kGib;
     for (int i = 0; i < 4 && !out_.remedy; ++i) {
-      gib *= 2;
-      take_best(run({sized(fmt::format("{}GiB", gib))}));
+      size *= 2;
+      take_best(run({sized(bytes_text(size))}));
     }
     if (!out_.remedy) take_best({unbounded});
   }

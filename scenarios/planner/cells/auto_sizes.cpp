@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "scenarios/config/quantities.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {
@@ -19,12 +20,6 @@ constexpr std::int64_t kUsualHost = 4096 * kGiBytes;  // hardly a server has roo
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t step) {
   return (bytes + step - 1) / step * step;
-}
-
-std::string text_of(std::int64_t bytes) {
-  if (bytes % kGiBytes == 0) return fmt::format("{}GiB", bytes / kGiBytes);
-  if (bytes % kMib == 0) return fmt::format("{}MiB", bytes / kMib);
-  return fmt::format("{}B", bytes);
 }
 
 /// Bytes of the smallest LRU cache that hits as an infinite one does. Answers are stored as well
@@ -113,7 +108,7 @@ AutoSizes auto_sizes(const Scenario& s, const Workload& workload) {
   }
   out.sizes.emplace_back("0GiB");
   std::for_each(sizes.rbegin(), sizes.rend(),
-                [&](std::int64_t bytes) { out.sizes.push_back(text_of(bytes)); });
+                [&](std::int64_t bytes) { out.sizes.push_back(bytes_text(bytes)); });
   out.method = fmt::format("Sizes were chosen from the trace's reuse: LRU gains nothing beyond {}",
                            format_bytes(static_cast<double>(out.useful_bytes)));
   if (top.bounded) {

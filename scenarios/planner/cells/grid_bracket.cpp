@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 
 namespace spillway {
@@ -45,26 +45,6 @@ Furthest furthest(const Trial& trial, const std::vector<SloTarget>& slo) {
     if (times > out.times) out = {times, t};
   }
   return out;
-}
-
-/// "p99 TPOT" for p99_tpot_ms.
-std::string spoken(const SloTarget& target) {
-  std::string out = target.name;
-  const bool ms = out.ends_with("_ms");
-  if (ms) out.resize(out.size() - 3);
-  for (const std::string_view unit : {"ttft", "tpot", "itl", "e2el"}) {
-    const std::size_t at = out.rfind(unit);
-    if (at == std::string::npos || at + unit.size() != out.size()) continue;
-    std::transform(out.begin() + static_cast<std::ptrdiff_t>(at), out.end(),
-                   out.begin() + static_cast<std::ptrdiff_t>(at),
-                   [](char c) { return static_cast<char>(c - 'a' + 'A'); });
-  }
-  std::replace(out.begin(), out.end(), '_', ' ');
-  return target.tenant.empty() ? out : out + " of " + target.tenant;
-}
-
-std::string value_of(const SloTarget& target, double value) {
-  return target.name.ends_with("_ms") ? format_ms(value) : format_real(value);
 }
 
 class GridBracket {
@@ -240,13 +220,12 @@ class GridBracket {
       }
       if (now.times > (1 - kWorthDoubling) * before.times) {
         const SloTarget target = slo()[now.target];  // set_values() makes another space
+        const double value = trial.targets[now.target].value;
         set_values(coarse(last));
         return end("no-longer-helps", false,
-                   fmt::format("Tried up to {}: more no longer help. {} stays at {} "
-                               "(limit {})",
-                               amount(last), spoken(target),
-                               value_of(target, trial.targets[now.target].value),
-                               value_of(target, target.target)));
+                   fmt::format("Tried up to {}: more no longer help: {}", amount(last),
+                               against_limit({target.name, target.tenant, value, target.target,
+                                              target.at_least})));
       }
     }
   }

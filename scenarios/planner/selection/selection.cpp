@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
-#include "reports/compared.hpp"
 #include "scenarios/planner/selection/finalists.hpp"
+#include "scenarios/planner/selection/fresh_verdicts.hpp"
 #include "scenarios/planner/selection/longer_runs.hpp"
 #include "scenarios/planner/selection/screening.hpp"
+#include "scenarios/planner/selection/settling.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -21,19 +21,14 @@ constexpr double kHopeless = 3;     // times a limit: the verdict of more runs i
 constexpr double kFutile = 0.10;    // level at which a preferred cell is given up
 constexpr double kUsualPart = 0.5;  // of alpha, for replicates of the usual length
 
-constexpr double kMostRequests = 1e8;  // of a replicate: more is no advice
-
-/// Rounded up to two digits.
-double two_digits_up(double x) {
-  double unit = 1;
-  while (x / unit >= 100) unit *= 10;
-  return std::ceil(x / unit) * unit;
-}
-
 class Selector {
  public:
   Selector(const SelectionProblem& problem, const RunBatch& run)
-      : problem_(problem), run_(run), records_(problem), alpha_(1 - problem.confidence) {
+      : problem_(problem),
+        run_(run),
+        records_(problem),
+        fresh_(problem, records_),
+        alpha_(1 - problem.confidence) {
     out_.cells.resize(problem.cells);
     out_.runs = problem.runs_before;
     for (std::uint32_t n = kFirstStage; out_.stages.empty() || out_.stages.back() < most();
@@ -69,10 +64,6 @@ class Selector {
   };
 
   std::uint32_t most() const { return problem_.most_replications; }
-
-  std::string name(std::uint32_t cell) const {
-    return cell < problem_.names.size() ? problem_.names[cell] : fmt::format("cell {}", cell);
-  }
 
   bool within_budget(std::uint64_t runs) {
     out_.out_of_runs = problem_.max_runs > 0 && out_.runs + runs > problem_.max_runs;
@@ -210,26 +201,6 @@ class Selector {
     }
   }
 
-  /// How long replicates have to be for this cell to be decided, times the usual length: for the
-  /// target that needs most.
-  double needed(std::uint32_t cell, Aim aim) const {
-    double out = 0;
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const Evidence e = records_.judges()[t].evidence(records_[cell].fresh, t);
-      out = std::max(out, needed_length(records_.judges()[t], problem_.targets[t], e,
-                                        records_.usual(t), aim, most()));
-    }
-    return out * records_[cell].length;
-  }
-
-  double requests_of(std::uint32_t cell) const {
-    double out = 0;
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      out = std::max(out, records_.judges()[t].evidence(records_[cell].fresh, t).x.requests);
-    }
-    return out;
-  }
-
   /// Of a stage of these cells, with replicates of the usual length.
   double work_of(const std::vector<std::uint32_t>& cells) const {
     double out = 0;
@@ -281,20 +252,21 @@ class Selector {
       std::vector<std::uint32_t> cells = left_open();
       // What no stage can decide is left.
       std::erase_if(cells, [&](std::uint32_t cell) {
-        return needed(cell, kHopefulAim) * work_of({cell}) > work_left;
+        return fresh_.needed(cell, kHopefulAim) * work_of({cell}) > work_left;
       });
       LongerStage next;
       double work = 0;
       // All that is open where there is work enough, else the likeliest.
       for (; !cells.empty(); cells.pop_back()) {
         double wanted = std::numeric_limits<double>::infinity();
-        for (const std::uint32_t cell : cells) wanted = std::min(wanted, needed(cell, kStageAim));
+        for (const std::uint32_t cell : cells)
+          wanted = std::min(wanted, fresh_.needed(cell, kStageAim));
         work = work_of(cells);
         next = next_longer(stage, length, wanted, work_left / work, problem_.longest);
         if (next.length > 0) break;
       }
       if (next.length == 0) return;
-      const double before = requests_of(cells.front());
+      const double before = fresh_.requests_of(cells.front());
       const double part = next.last ? alpha_left : alpha_left / 2;
       if (!within_budget(cells.size() * most())) return;
       // A few first: where runs have no end of queues, they show it.
@@ -302,7 +274,7 @@ class Selector {
       if (!make_longer(cells, 0, few, next)) return;
       std::vector<std::uint32_t> open_still;
       for (const std::uint32_t cell : cells) {
-        records_[cell].missed = any_misses_bets(cell, miss_alpha() * part);
+        records_[cell].missed = fresh_.any_misses_bets(cell, miss_alpha() * part);
         if (records_[cell].missed) note_bounds(cell, alpha_ * part);
         if (!records_[cell].missed) open_still.push_back(cell);
       }
@@ -315,7 +287,7 @@ class Selector {
       // Nothing of alpha is left, though fewer cells could afford another stage.
       if (next.last) return;
       // Where a horizon ends every run, there is no more to come.
-      if (requests_of(cells.front()) < 1.5 * before) return;
+      if (fresh_.requests_of(cells.front()) < 1.5 * before) return;
     }
   }
 
@@ -342,84 +314,29 @@ class Selector {
       CellRecord& record = records_[cell];
       if (record.fresh.empty() || !undecided(i)) continue;
       const double alpha = alpha_ * finalists_[i].level * part;
-      record.held = all_hold(cell, alpha);
+      record.held = fresh_.all_hold(cell, alpha);
       // Half by bounds, half by bets, which go on from stage to stage of the usual length.
       const double bet_part = record.length > 1 ? part : may_be_longer() ? kUsualPart : 1;
-      record.missed = !record.held && (any_misses(cell, miss_alpha() * part) ||
-                                       any_misses_bets(cell, miss_alpha() * bet_part));
+      record.missed = !record.held && (fresh_.any_misses(cell, miss_alpha() * part) ||
+                                       fresh_.any_misses_bets(cell, miss_alpha() * bet_part));
       note_bounds(cell, alpha);
       if (record.held) best_ = static_cast<int>(cell);
     }
     for (std::size_t i = 0; i < finalists_.size() && best_ >= 0; ++i) {
       const std::uint32_t cell = out_.finalists[i];
       if (!undecided(i) || records_[cell].fresh.empty()) continue;
-      finalists_[i].given_up = any_misses(cell, kFutile);
+      finalists_[i].given_up = fresh_.any_misses(cell, kFutile);
     }
-  }
-
-  bool all_hold(std::uint32_t cell, double alpha) const {
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const TargetJudge& judge = records_.judges()[t];
-      const Evidence e = judge.evidence(records_[cell].fresh, t);
-      if (e.x.runs < kLeastReplications || !judge.holds(e, alpha, records_.usual(t))) return false;
-    }
-    return true;
-  }
-
-  bool any_misses(std::uint32_t cell, double alpha) const {
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const TargetJudge& judge = records_.judges()[t];
-      const double each = alpha / static_cast<double>(records_.targets());
-      if (judge.misses(judge.evidence(records_[cell].fresh, t), each, records_.usual(t))) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  bool any_misses_bets(std::uint32_t cell, double alpha) const {
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const TargetJudge& judge = records_.judges()[t];
-      const double each = alpha / static_cast<double>(records_.targets());
-      if (judge.misses_bets(judge.evidence(records_[cell].fresh, t), each)) return true;
-    }
-    return false;
-  }
-
-  double bound_of(std::uint32_t cell, std::size_t t, double alpha) const {
-    const TargetJudge& judge = records_.judges()[t];
-    return judge.bound(judge.evidence(records_[cell].fresh, t), alpha, records_.usual(t));
   }
 
   void note_bounds(std::uint32_t cell, double alpha) {
     SelectedCell& out = out_.cells[cell];
     out.bound.clear();
     for (std::size_t t = 0; t < records_.targets(); ++t) {
-      out.bound.push_back(bound_of(cell, t, alpha));
+      out.bound.push_back(fresh_.bound_of(cell, t, alpha));
     }
     out.alpha = alpha;
-    out.any_missed = any_missed(cell, alpha);
-  }
-
-  std::optional<double> any_missed(std::uint32_t cell, double alpha) const {
-    double shares = 0;
-    double requests = 0;  // of a run; targets of one tenant are about fewer
-    const auto requests_of = [&](std::size_t t) {
-      return records_.judges()[t].evidence(records_[cell].fresh, t).x.requests;
-    };
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const SelectionTarget& target = problem_.targets[t];
-      if (!target.share && !target.at_least) return std::nullopt;
-      if (target.share) ++shares;
-      if (target.share) requests = std::max(requests, requests_of(t));
-    }
-    if (shares == 0 || requests == 0) return std::nullopt;
-    double out = 0;
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      if (!problem_.targets[t].share) continue;
-      out += bound_of(cell, t, alpha / shares) * (requests_of(t) / requests);
-    }
-    return std::min(1.0, out);
+    out.any_missed = fresh_.any_missed(cell, alpha);
   }
 
   void conclude() {
@@ -437,8 +354,8 @@ class Selector {
       out_.cut_short = passed_over && ended();
       out_.stop_reason = passed_over
                              ? fmt::format("{} holds; whether a preferred one does was not decided",
-                                           name(at(best_)))
-                             : fmt::format("decided: {} holds", name(at(best_)));
+                                           name_of(problem_, at(best_)))
+                             : fmt::format("decided: {} holds", name_of(problem_, at(best_)));
       return;
     }
     const bool all_judged = std::none_of(
@@ -544,62 +461,13 @@ class Selector {
     if (out_.stages.empty() && most() < kLeastReplications) {
       return fmt::format("at least {} replications; {} were allowed", kLeastReplications, most());
     }
-    const std::uint32_t cell = at(out_.provisional);
-    std::size_t tightest = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t t = 0; t < records_.targets(); ++t) {
-      const SampleSummary s = records_.judges()[t].evidence(records_[cell].best_runs(), t).x;
-      const double z = records_.judges()[t].distance(s) /
-                       std::max(1e-12, relative_error(s, records_.judges()[t].kind()));
-      if (z < least) {
-        least = z;
-        tightest = t;
-      }
-    }
-    return more_runs(cell, tightest);
-  }
-
-  std::string more_runs(std::uint32_t cell, std::size_t t) const {
-    const TargetJudge& judge = records_.judges()[t];
-    const SelectionTarget& target = problem_.targets[t];
-    const SampleSummary s = judge.evidence(records_[cell].best_runs(), t).x;
-    const double error = relative_error(s, judge.kind(), records_.usual(t)) * std::sqrt(s.worth);
-    const double distance = judge.distance(s);
-    const std::vector<std::string> figures = target.share ? format_percents({s.mean, target.limit})
-                                                          : format_reals({s.mean, target.limit});
-    const std::string close = target.share
-                                  ? fmt::format("{} of requests miss {} at {}, where {} may",
-                                                figures[0], target.name, name(cell), figures[1])
-                                  : fmt::format("{} at {} is {} against a limit of {}", target.name,
-                                                name(cell), figures[0], figures[1]);
-    const std::string unsettled = close + ", which these runs do not settle";
-    const double ratio = upper_t(alpha_ * kAnchorShare / 2, 60) * error / std::max(distance, 1e-9);
-    const double worth = ratio * ratio;
-    const double per_run = problem_.replication == Replication::kResampled ? problem_.length : 0;
-    if (worth < 1e5 && worth * per_run >= 1) {
-      return fmt::format(
-          "{}; recordings of about {:.0f} times this length, or as many days, would "
-          "decide",
-          unsettled, std::ceil(worth * per_run));
-    }
-    const double times = needed(cell, {});
-    const double requests = static_cast<double>(problem_.requests) * std::max(2.0, times);
-    if (!(worth < 1e5) || requests > kMostRequests) {
-      return unsettled + "; a larger size or a looser limit would decide";
-    }
-    if (problem_.requests == 0 || per_run > 0) {
-      return fmt::format("{}; about {:.0f} replications would decide, {} were allowed", unsettled,
-                         std::ceil(std::max(1 / (1 / worth - per_run), 1.0 + most())), most());
-    }
-    const std::string count = fmt::format("{:.0f}", two_digits_up(requests));
-    return fmt::format(
-        "{}; replicates of {} requests would decide (--set workload.replication.requests={})",
-        unsettled, count, count);
+    return what_settles(problem_, records_, at(out_.provisional));
   }
 
   const SelectionProblem& problem_;
   const RunBatch& run_;
   CellRecords records_;
+  FreshVerdicts fresh_;
   double alpha_;
   Selection out_;
   std::vector<Finalist> finalists_;  // beside out_.finalists
@@ -611,6 +479,10 @@ class Selector {
 };
 
 }  // namespace
+
+std::string name_of(const SelectionProblem& problem, std::uint32_t cell) {
+  return cell < problem.names.size() ? problem.names[cell] : fmt::format("cell {}", cell);
+}
 
 Selection select_cell(const SelectionProblem& problem, const RunBatch& run) {
   KV_ASSERT(!problem.targets.empty(), "no target to select by");

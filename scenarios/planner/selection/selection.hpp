@@ -80,6 +80,9 @@ struct SelectionProblem {
   std::function<void(std::uint64_t)> expects{};
 };
 
+/// For sentences.
+std::string name_of(const SelectionProblem& problem, std::uint32_t cell);
+
 enum class SelectionState : std::uint8_t { kMet, kMissed, kLooksMet, kLooksMissed, kExcluded };
 
 struct SelectedCell {

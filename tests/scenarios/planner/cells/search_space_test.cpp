@@ -162,7 +162,7 @@ TEST_CASE("what is recommended is rounded up to what can be set", "[scenarios][p
   const PlanResult plan = plan_sizes(s, repeating(50, 6, 1000, 1), 1, nullptr).result;
   REQUIRE(plan.recommended == 1);
   CHECK(plan.recommended_bytes == 400 << 20);
-  CHECK(plan.recommended_size == "419430400B");
+  CHECK(plan.recommended_size == "400MiB");
 }
 
 }  // namespace
