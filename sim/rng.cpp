@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
@@ -16,6 +17,16 @@ std::uint64_t hash_text(std::string_view text) {  // FNV-1a: stable, and only ke
   std::uint64_t h = 0xcbf29ce484222325ULL;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return h;
+}
+
+/// Of a point in the unit disc without its centre: a coordinate, and its distance squared.
+std::pair<double, double> in_disc(Stream& stream) {
+  for (;;) {
+    const double u = 2 * stream.uniform() - 1;
+    const double v = 2 * stream.uniform() - 1;
+    const double q = u * u + v * v;
+    if (q > 0 && q < 1) return {u, q};
+  }
 }
 
 __extension__ using Wide = unsigned __int128;
@@ -61,15 +72,15 @@ double Stream::exponential(double mean) {
 }
 
 double Stream::normal() {
-  for (;;) {
-    const double u = 2 * uniform() - 1;
-    const double v = 2 * uniform() - 1;
-    const double q = u * u + v * v;
-    if (q > 0 && q < 1) return u * std::sqrt(-2 * det::ln(q) / q);
-  }
+  const auto [u, q] = in_disc(*this);
+  return u * std::sqrt(-2 * det::ln(q) / q);
 }
 
 double Stream::lognormal(double median, double sigma) {
+  if (sigma == 0) {
+    in_disc(*this);  // drawn in any case, so that later draws stay put
+    return median;
+  }
   return median * det::exp(sigma * normal());
 }
 

@@ -139,6 +139,14 @@ TEST_CASE("a bound beyond half the range rejects instead of favouring small numb
   CHECK(m.mean == Approx(0.5).margin(0.0033));
 }
 
+TEST_CASE("a lognormal without spread is its median, and draws as many", "[sim]") {
+  Stream spread(1, "test");
+  Stream fixed(1, "test");
+  spread.lognormal(600, 1);
+  CHECK(fixed.lognormal(600, 0) == 600);
+  CHECK(fixed.uniform() == spread.uniform());
+}
+
 TEST_CASE("exponential, normal and lognormal draws have their moments", "[sim]") {
   Stream stream(1, "moments");
   const Moments exponential = moments(kMany, [&] { return stream.exponential(4); });
