@@ -345,6 +345,39 @@ json plan_json(const PlanChoice& plan) {
   return out;
 }
 
+/// Of a model that the scenario describes itself.
+json shape_json(const ModelSpec& m) {
+  return {{"layers", m.layers},
+          {"hidden", m.hidden},
+          {"q_heads", m.q_heads},
+          {"kv_heads", m.kv_heads},
+          {"head_dim", m.head_dim},
+          {"intermediate", m.intermediate},
+          {"vocab", m.vocab},
+          {"max_position", m.max_position},
+          {"kv_elements_per_token_layer", m.kv_elements_per_token_layer},
+          {"kv_layers", m.kv_layers},
+          {"sliding_layers", m.sliding_layers},
+          {"window", m.window},
+          {"params_total", m.params_total},
+          {"weight_bytes", m.weight_bytes},
+          {"experts", m.experts},
+          {"experts_per_token", m.experts_per_token},
+          {"expert_intermediate", m.expert_intermediate},
+          {"shared_experts", m.shared_experts},
+          {"first_dense_layers", m.first_dense_layers},
+          {"kv_lora_rank", m.kv_lora_rank},
+          {"qk_rope_dim", m.qk_rope_dim},
+          {"q_lora_rank", m.q_lora_rank}};
+}
+
+json figures_json(const GpuSpec& g) {
+  return {{"memory_bytes", g.memory_bytes}, {"memory_gbs", g.memory_gbs},
+          {"bf16_tflops", g.bf16_tflops},   {"fp8_tflops", g.fp8_tflops},
+          {"sm_count", g.sm_count},         {"host_link", static_cast<int>(g.host_link)},
+          {"peer_gbs", g.peer_gbs},         {"like", g.like}};
+}
+
 }  // namespace
 
 json resolved_configuration(const Scenario& s) {
@@ -355,7 +388,9 @@ json resolved_configuration(const Scenario& s) {
                   {"kv_bits", bits_of(s.model.kv_dtype)}};
   if (s.model.spec != nullptr) out["model"]["name"] = s.model.spec->name;
   if (s.model.weights) out["model"]["weight_dtype"] = s.model.weights->dtype;
+  if (s.model.own) out["model"]["shape"] = shape_json(*s.model.spec);
   if (s.gpu != nullptr) out["gpu"] = s.gpu->name;
+  if (s.own_gpu) out["gpu_figures"] = figures_json(*s.gpu);
   out["policies"] = {{"admission", s.admission.text()}};
   out["tiers"] = json::array();
   if (s.tier) {

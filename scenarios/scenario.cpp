@@ -48,7 +48,10 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   parameters.graph_tokens = compute.graph_tokens;
   parameters.sequence_us = compute.sequence_us;
   if (compute.profile) parameters.profile = &*compute.profile;
-  if (model.weights) parameters.weight_bytes = model.weights->bytes;
+  if (model.weights) {
+    parameters.weight_bytes = model.weights->bytes;
+    parameters.bf16_products = model.weights->bf16_products;
+  }
   parameters.kv_bits = bits_of(model.kv_dtype);
   parameters.shards = shards();
   if (engine.tensor_parallel > 1) {
@@ -108,10 +111,10 @@ Scenario load_scenario(const JsonSource& source) {
   s.description = top.text("description").value_or("");
   s.seed = static_cast<std::uint64_t>(
       top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
-  if (const auto gpu = top.text("gpu")) s.gpu = &find_gpu(*gpu, top.where("gpu"));
+  read_gpu(top, s);
   read_hardware(top, s);
   read_measured(top, s);
-  s.model = read_model(top);
+  read_model(top, s);
   read_engine(top, s);
   read_compute(top, s);
   use_measured_overhead(top, s);

@@ -35,20 +35,32 @@ namespace spillway {
 
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
-  static const KeyTable kTop, kModel, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
+  static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
       kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kGrowth, kReplication, kSlo,
       kPlan, kDemand, kSweep, kFleet, kPolicies;
 };
 
 /// Weights of another type than the published ones.
 struct WeightChoice {
-  std::string dtype;  ///< bf16, fp8
-  double bytes = 2;   ///< of one weight of a layer; embeddings and output head stay BF16
-  Bytes total{0};     ///< of all weights
+  std::string dtype;           ///< bf16, fp8, int8, int4, fp4
+  double bytes = 2;            ///< of one weight of a layer; embeddings and output head stay BF16
+  bool bf16_products = false;  ///< widened before they are multiplied (int8, int4)
+  Bytes total{0};              ///< of all weights
+};
+
+/// What a scenario describes itself, with the name that the row points to: never copied.
+struct OwnModel {
+  std::string name;
+  ModelSpec spec{};
+};
+struct OwnGpu {
+  std::string name;
+  GpuSpec spec{};
 };
 
 struct ModelChoice {
-  const ModelSpec* spec = nullptr;  ///< null: only kv_bytes_per_token is known
+  const ModelSpec* spec = nullptr;      ///< null: only kv_bytes_per_token is known
+  std::shared_ptr<const OwnModel> own;  ///< what `spec` points to, of a model.config
   KvDtype kv_dtype = KvDtype::kBf16;
   std::optional<WeightChoice> weights;  ///< none: as published
   Bytes kv_bytes_per_token{0};
@@ -248,6 +260,7 @@ struct Scenario {
   std::string preset;
   ModelChoice model;
   const GpuSpec* gpu = nullptr;
+  std::shared_ptr<const OwnGpu> own_gpu;  ///< what `gpu` points to, of a gpu that is an object
   EngineConfig engine;
   SourceRef pool_where;     ///< what decides num_gpu_blocks
   bool pool_given = false;  ///< num_gpu_blocks was given, not derived

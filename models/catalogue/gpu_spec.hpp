@@ -23,6 +23,7 @@ struct GpuSpec {
   std::int32_t sm_count;
   HostLink host_link;
   double peer_gbs;  ///< to other GPUs of the node, each way; 0: by way of the host
+  std::string_view like = {};  ///< the GPU whose kernels it runs alike; empty: its own
 
   BytesPerSecond memory_bandwidth() const { return BytesPerSecond(memory_gbs * 1e9); }
 };

@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kBf16Bytes = 2;
 
-/// Weights in the matrices of all layers: attention, feed-forward, experts.
+}  // namespace
+
 double matrix_weights(const ModelSpec& m) {
   const double h = m.hidden;
   double attention = 0;
@@ -28,8 +29,6 @@ double matrix_weights(const ModelSpec& m) {
   return m.layers * attention + dense_layers * kMatrices * h * m.intermediate +
          (m.layers - dense_layers) * kMatrices * h * experts * m.expert_intermediate;
 }
-
-}  // namespace
 
 double published_weight_bytes(const ModelSpec& model) {
   return double(model.weight_bytes) / double(model.params_total);

@@ -61,8 +61,9 @@ constexpr double kGenericTileEfficiency = 0.60;
 }  // namespace
 
 KernelSource kernel_coefficients(const GpuSpec& gpu) {
+  const std::string_view measured = gpu.like.empty() ? gpu.name : gpu.like;
   const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [&](const KernelRow& r) { return r.gpu == gpu.name; });
+                                [&](const KernelRow& r) { return r.gpu == measured; });
   if (row != kRows.end()) return {row->kernels, true, row->source};
   KernelCoefficients kernels = kGeneric;
   const double per_sm = gpu.bf16_tflops * 1e12 / gpu.sm_count;

@@ -4,13 +4,21 @@
 
 namespace spillway {
 
+namespace {
+
+bool fp8_products(const ComponentsCost& p, double weight_bytes) {
+  return weight_bytes < kFp8WeightBytes && !p.bf16_products;
+}
+
+}  // namespace
+
 ProductTime::ProductTime(const ComponentsCost& p, double weight_bytes)
     : weight_bytes_(weight_bytes),
-      peaks_(product_peaks(*p.gpu, weight_bytes < kFp8WeightBytes)),
+      peaks_(product_peaks(*p.gpu, fp8_products(p, weight_bytes))),
       form_{p.kernels.gemm_overhead_us, p.kernels.flop_efficiency, p.kernels.byte_efficiency,
             p.kernels.gemm_norm} {
   if (p.profile == nullptr) return;
-  measured_ = choose_products(*p.profile, weight_bytes < kFp8WeightBytes);
+  measured_ = choose_products(*p.profile, fp8_products(p, weight_bytes));
   if (measured_ != nullptr) form_ = form_of(*measured_);
 }
 

@@ -76,6 +76,7 @@ struct ComponentsCost {
   double eager_overhead_us = 0;      ///< more, per step that replays no captured graph
   std::uint32_t graph_tokens = 512;  ///< largest batch that replays one (graph_sizes.hpp)
   double weight_bytes = 0;           ///< of one weight of a layer; 0: as published
+  bool bf16_products = false;        ///< narrow weights are widened before they are multiplied
   double sequence_us = 0;            ///< per sampled sequence (sampler)
   std::int32_t kv_bits = 16;
   ModelShards shards{};               ///< the step is that of all stages, one after another

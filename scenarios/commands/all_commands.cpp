@@ -5,6 +5,7 @@ namespace spillway {
 
 void add_all_commands(CLI::App& app, CommandList& commands) {
   add_demo(app, commands);
+  add_init(app, commands);
   add_plan(app, commands);
   add_run(app, commands);
   add_compare(app, commands);

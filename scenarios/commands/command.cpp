@@ -12,6 +12,7 @@
 #include "reports/format.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/terminal.hpp"
+#include "scenarios/intake/intake.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -60,11 +61,60 @@ std::optional<std::uint64_t> seed_of(const CommonOptions& common) {
   return static_cast<std::uint64_t>(seed);
 }
 
-JsonSource open_scenario_source(const std::string& path, const CommonOptions& common) {
-  JsonSource source = JsonSource::from_file(path);
+namespace {
+
+JsonSource with_options(JsonSource source, const CommonOptions& common) {
   if (const auto seed = seed_of(common)) source.set(fmt::format("seed={}", *seed));
   for (const std::string& assignment : common.set) source.set(assignment);
   return source;
+}
+
+}  // namespace
+
+JsonSource open_scenario_source(const std::string& path, const CommonOptions& common) {
+  return with_options(JsonSource::from_file(path), common);
+}
+
+void add_scenario_input(CLI::App& command, ScenarioInput& input, const std::string& what) {
+  CLI::Option* file = command.add_option("SCENARIO", input.scenario, what);
+  CLI::Option* vllm =
+      command.add_option("--vllm", input.vllm,
+                         "In place of SCENARIO: the engine's command line, 'vllm serve ...' "
+                         "(`spillway init` makes a file of it)");
+  file->excludes(vllm);
+  command
+      .add_option("--gpu", input.gpu, "With --vllm: the GPU (default: one that holds the model)")
+      ->needs(vllm);
+  command.add_option("--trace", input.trace, "With --vllm: the traffic (default: made-up chat)")
+      ->needs(vllm);
+  command
+      .add_option("--config", input.config,
+                  "With --vllm: config.json of a model outside the "
+                  "catalogue")
+      ->needs(vllm);
+}
+
+JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
+                                std::vector<std::string>& assumed) {
+  if (input.vllm.empty() && input.scenario.empty()) {
+    throw InputError(Fault::kUsage, {"", 0, ""},
+                     "expected a scenario file, or --vllm 'vllm serve ...'");
+  }
+  if (input.vllm.empty()) return open_scenario_source(input.scenario, common);
+  IntakeOptions options;
+  options.gpu = input.gpu;
+  options.trace = input.trace;
+  options.config = input.config;
+  const Intake intake = make_scenario({{"--vllm", input.vllm}}, options);
+  for (const Remark& remark : intake.draft.remarks()) {
+    if (remark.standing != Standing::kAssumed && remark.standing != Standing::kNotModelled)
+      continue;
+    assumed.push_back(fmt::format("{}: {}", remark.what, remark.why));
+  }
+  if (intake.model_assumed) {
+    throw InputError(Fault::kUsage, {"--vllm", 0, ""}, assumed.front());
+  }
+  return with_options(JsonSource::from_text("--vllm", intake.draft.text()), common);
 }
 
 void make_directory(const std::string& path) {

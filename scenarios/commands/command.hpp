@@ -46,6 +46,21 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
                       const std::string& summary, const std::string& examples,
                       const std::shared_ptr<CommonOptions>& common, std::function<int()> run);
 
+/// What a verb simulates: a scenario file, or the engine's own command line.
+struct ScenarioInput {
+  std::string scenario;
+  std::string vllm;
+  std::string gpu;
+  std::string trace;
+  std::string config;
+
+  /// The file; empty for a command line, which is no file.
+  const std::string& path() const { return scenario; }
+};
+/// SCENARIO, --vllm and what goes with it; `what` describes the file.
+void add_scenario_input(CLI::App& command, ScenarioInput& input, const std::string& what);
+
+void add_init(CLI::App& app, CommandList& commands);
 void add_run(CLI::App& app, CommandList& commands);
 void add_replay(CLI::App& app, CommandList& commands);
 void add_mrc(CLI::App& app, CommandList& commands);
@@ -79,6 +94,10 @@ std::optional<std::uint64_t> seed_of(const CommonOptions& common);
 
 /// Reads a scenario file and applies --set and --seed.
 JsonSource open_scenario_source(const std::string& path, const CommonOptions& common);
+/// The same of a command line; what was assumed is told on standard error and goes to `assumed`.
+/// Throws InputError (exit 2) where the model is not known.
+JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
+                                std::vector<std::string>& assumed);
 
 /// Throws InputError (exit 7) where --json, --out or one of `outputs` cannot be written, so that
 /// this is known before the work and not after it. Leaves nothing behind.

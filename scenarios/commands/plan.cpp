@@ -21,7 +21,7 @@ namespace spillway {
 namespace {
 
 struct PlanVerb {
-  std::string scenario;
+  ScenarioInput input;
   std::string recipe;
   std::string objective;
   std::string replications;
@@ -79,10 +79,13 @@ int run(const PlanVerb& verb) {
   const CommonOptions& common = *verb.common;
   const std::vector<Output> outputs = parse_outputs(verb.outputs, "plan", {}, common);
   check_writable(common, paths_of(outputs));
-  JsonSource source = open_scenario_source(verb.scenario, common);
-  const std::vector<std::string> said = apply_options(source, verb);
+  std::vector<std::string> said;
+  JsonSource source = open_scenario_source(verb.input, common, said);
+  print_notes(said, common);
+  const std::vector<std::string> applied = apply_options(source, verb);
+  said.insert(said.end(), applied.begin(), applied.end());
   const Scenario scenario = load_scenario(source);
-  refuse_own_inputs(common, {verb.scenario, scenario.workload.trace}, paths_of(outputs));
+  refuse_own_inputs(common, {verb.input.path(), scenario.workload.trace}, paths_of(outputs));
   if (verb.other_recordings && scenario.plan->replications == 1) {
     throw InputError(Fault::kUsage, {"--other-recordings", 0, ""},
                      "widens confidence, and plan.replications 1 has none; expected 5 or more");
@@ -148,7 +151,7 @@ std::string recipe_help() {
 
 int plan_scenario(const std::string& scenario, const std::shared_ptr<CommonOptions>& common) {
   PlanVerb verb;
-  verb.scenario = scenario;
+  verb.input.scenario = scenario;
   verb.common = common;
   return run(verb);
 }
@@ -162,10 +165,8 @@ void add_plan(CLI::App& app, CommandList& commands) {
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
       "  spillway plan s.json --replications 1    # the workload itself, once: no interval\n",
       verb->common, [verb] { return run(*verb); });
-  command
-      ->add_option("SCENARIO", verb->scenario,
-                   "Scenario file with slo, and plan where defaults do not do")
-      ->required();
+  add_scenario_input(*command, verb->input,
+                     "Scenario file with slo, and plan where defaults do not do");
   command->add_option("--recipe", verb->recipe, recipe_help());
   command->add_option(
       "--objective", verb->objective,

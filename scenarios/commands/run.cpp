@@ -25,7 +25,7 @@ namespace spillway {
 namespace {
 
 struct RunVerbOptions {
-  std::string scenario;
+  ScenarioInput input;
   std::vector<std::string> outputs;
   std::string trace_window;
   std::string trace_cap;
@@ -69,10 +69,11 @@ int run(const RunVerbOptions& options) {
                                      [](const Output& o) { return o.kind == "perfetto"; });
   const TraceLimits limits = trace_limits(options, log_trace);
   check_writable(common, paths_of(outputs));
-  const JsonSource source = open_scenario_source(options.scenario, common);
+  std::vector<std::string> assumed;
+  const JsonSource source = open_scenario_source(options.input, common, assumed);
   Scenario scenario = load_scenario(source);
   check_hardware_here(scenario, options.strict);
-  refuse_own_inputs(common, {options.scenario, scenario.workload.trace}, paths_of(outputs));
+  refuse_own_inputs(common, {options.input.path(), scenario.workload.trace}, paths_of(outputs));
 
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());
@@ -107,6 +108,7 @@ int run(const RunVerbOptions& options) {
   // `calibrate --replay` finds the schedule by the result.
   if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
+  document.warnings = std::move(assumed);
   for (InputDoubt& doubt : input_doubts(scenario, workload)) {
     // A run claims nothing about a percentile; a plan does.
     if (doubt.code == DoubtCode::kFewForPercentile) continue;
@@ -157,8 +159,7 @@ void add_run(CLI::App& app, CommandList& commands) {
                   "  spillway run s.json --output kind=perfetto,path=trace.json --trace-window "
                   "120s+60s\n",
                   options->common, [options] { return run(*options); });
-  command->add_option("SCENARIO", options->scenario, "Scenario file (JSON, // comments allowed)")
-      ->required();
+  add_scenario_input(*command, options->input, "Scenario file (JSON, // comments allowed)");
   command->add_option("--output", options->outputs, output_help("run", own_outputs()));
   command->add_option("--trace-window", options->trace_window,
                       "Simulated time in a Perfetto trace: LENGTH, or START+LENGTH as in 120s+60s "

@@ -107,7 +107,10 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
   base_.eager_overhead_us = kernels != nullptr ? kernels->eager_overhead_us : 0;
   base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute.sequence_us;
   base_.graph_tokens = s.compute.graph_tokens;
-  if (s.model.weights) base_.weight_bytes = s.model.weights->bytes;
+  if (s.model.weights) {
+    base_.weight_bytes = s.model.weights->bytes;
+    base_.bf16_products = s.model.weights->bf16_products;
+  }
   base_.kv_bits = bits_of(s.model.kv_dtype);
   base_.shards = s.shards();
   if (s.engine.tensor_parallel > 1) {

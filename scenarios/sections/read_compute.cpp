@@ -180,7 +180,8 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
 
   const double weight_bytes =
       s.model.weights ? s.model.weights->bytes : published_weight_bytes(*s.model.spec);
-  const bool fp8 = weight_bytes < kFp8WeightBytes;
+  const bool widened = s.model.weights && s.model.weights->bf16_products;
+  const bool fp8 = weight_bytes < kFp8WeightBytes && !widened;
   const ProductKernels* products = choose_products(p, fp8);
   const AttentionKernels* attention =
       choose_attention(p, bits_of(s.model.kv_dtype), s.model.spec->head_dim);
@@ -219,20 +220,6 @@ void note_unchecked(Scenario& s) {
 }  // namespace
 
 const KeyTable ScenarioKeys::kCompute = kComputeKeys;
-
-std::optional<WeightChoice> read_weights(const ObjectReader& model, const ModelSpec& spec) {
-  const auto dtype = model.text("weight_dtype");
-  if (!dtype) return std::nullopt;
-  if (*dtype != "bf16" && *dtype != "fp8") {
-    model.fail("weight_dtype", fmt::format("expected bf16 or fp8, found \"{}\"", *dtype));
-  }
-  WeightChoice out;
-  out.dtype = *dtype;
-  out.bytes = *dtype == "fp8" ? 1 : 2;
-  if (published_weight_type(spec) == *dtype) return std::nullopt;
-  out.total = weight_bytes_as(spec, out.bytes);
-  return out;
-}
 
 void read_compute(const ObjectReader& top, Scenario& s) {
   const auto compute = top.object("compute", ScenarioKeys::kCompute);

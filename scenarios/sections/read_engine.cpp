@@ -17,7 +17,6 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kModelKeys[] = {"name", "kv_bytes_per_token", "kv_dtype", "layers", "weight_dtype"};
 constexpr Names kEngineKeys[] = {"preset",
                                  "block_tokens",
                                  "num_gpu_blocks",
@@ -71,7 +70,6 @@ constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
 constexpr Bytes kMostBlockBytes = 4_GiB;
-constexpr std::int64_t kMostLayers = 1024;
 
 // --------------------------------------------------------------------------
 
@@ -246,40 +244,7 @@ void read_interference(const ObjectReader& engine, Scenario& s) {
 }  // namespace
 
 const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;
-const KeyTable ScenarioKeys::kModel = kModelKeys;
 const KeyTable ScenarioKeys::kEngine = kEngineKeys;
-
-ModelChoice read_model(const ObjectReader& top) {
-  ModelChoice out;
-  const bool named = top.has("model") && top.source().root()["model"].is_string();
-  if (named) {
-    out.spec = &find_model(*top.text("model"), top.where("model"));
-    out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
-    out.layers = static_cast<std::uint32_t>(out.spec->kv_layers);
-    return out;
-  }
-  const auto model = top.object("model", ScenarioKeys::kModel);
-  if (!model) top.missing("model", "a model name, or {\"kv_bytes_per_token\": ...}");
-  if (const auto dtype = model->text("kv_dtype")) {
-    out.kv_dtype = parse_kv_dtype(*dtype, model->where("kv_dtype"));
-  }
-  if (const auto name = model->text("name")) {
-    out.spec = &find_model(*name, model->where("name"));
-    out.kv_bytes_per_token = kv_bytes_per_token(*out.spec, out.kv_dtype);
-    out.layers = static_cast<std::uint32_t>(out.spec->kv_layers);
-    model->refuse({"layers"}, "expected only without a name: a named model has its own");
-    out.weights = read_weights(*model, *out.spec);
-  } else {
-    model->refuse({"weight_dtype"}, "expected only with a named model");
-  }
-  assign(out.layers, model->integer("layers", 1, kMostLayers));
-  if (const auto bytes = model->integer("kv_bytes_per_token", 1, std::int64_t{1} << 40)) {
-    out.kv_bytes_per_token = Bytes(*bytes);
-  } else if (out.spec == nullptr) {
-    model->missing("name", "a model name or kv_bytes_per_token");
-  }
-  return out;
-}
 
 void read_engine(const ObjectReader& top, Scenario& s) {
   const auto engine = top.object("engine", ScenarioKeys::kEngine);

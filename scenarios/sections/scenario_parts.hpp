@@ -7,7 +7,21 @@ namespace spillway {
 
 inline constexpr double kMostSeconds = 3e8;  // ten years
 
-ModelChoice read_model(const ObjectReader& top);
+/// The keys `model` and `gpu`: by name, or as the scenario describes them itself.
+void read_model(const ObjectReader& top, Scenario& s);
+void read_gpu(const ObjectReader& top, Scenario& s);
+
+/// A model's shape from its config.json on the model hub, with the weight type that it was
+/// quantised to (empty: as published).
+struct ModelConfig {
+  std::shared_ptr<const OwnModel> model;
+  std::string weight_dtype;
+  std::vector<std::string> notes;
+};
+/// Throws InputError naming the field that is missing, or what of the model is not modelled.
+ModelConfig read_model_config(const ObjectReader& config, const std::string& name);
+/// The keys of a config.json that it reads; of `text_config` the same.
+std::span<const std::string_view> model_config_keys();
 /// The key `measured`; before everything that it may decide.
 void read_measured(const ObjectReader& top, Scenario& s);
 /// The measured engine's settings, over the preset's; before those that the scenario gives.
@@ -51,8 +65,9 @@ void check_interference(const ObjectReader& top, const Scenario& s);
 void check_groups(const ObjectReader& top, const Scenario& s);
 /// After the engine.
 void read_compute(const ObjectReader& top, Scenario& s);
-/// The key `weight_dtype` of a model; nothing where it is as published.
-std::optional<WeightChoice> read_weights(const ObjectReader& model, const ModelSpec& spec);
+/// Weights in `dtype`; nothing where that is what was published. Throws InputError for others.
+std::optional<WeightChoice> weights_in(const std::string& dtype, const ModelSpec& spec,
+                                       const SourceRef& where);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);
 /// The key `write_admission` of a tier.

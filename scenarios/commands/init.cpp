@@ -1,0 +1,177 @@
+// `spillway init`: a scenario from what people have: a command line, a manifest, a log, a
+// config.json. Each value stands with its origin; what was assumed is told first.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "reports/format.hpp"
+#include "reports/shell_word.hpp"
+#include "scenarios/commands/command.hpp"
+#include "scenarios/intake/intake.hpp"
+#include "sim/output_file.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct InitOptions {
+  std::vector<std::string> files;
+  std::string vllm;
+  IntakeOptions intake;
+  bool force = false;
+  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+};
+
+struct StandingName {
+  Standing standing;
+  const char* name;
+  const char* heading;
+};
+constexpr StandingName kStandings[] = {
+    {Standing::kAssumed, "assumed", "Assumed: check these first"},
+    {Standing::kNotModelled, "not_modelled", "Not modelled: left out"},
+    {Standing::kUnknown, "unknown", "Unknown: left out"},
+    {Standing::kUsed, "used", "Used"},
+    {Standing::kNoEffect, "no_effect", "No effect on KV cache or step times"}};
+
+std::vector<IntakeText> read_inputs(const InitOptions& options) {
+  std::vector<IntakeText> out;
+  for (const std::string& file : options.files) {
+    std::error_code none;
+    // A command line in quotes, where a file was expected.
+    if (file.find(' ') != std::string::npos && !std::filesystem::exists(file, none)) {
+      out.push_back({"command line", file});
+    } else if (file == "-") {
+      out.push_back({"standard input", std::string(std::istreambuf_iterator<char>(std::cin), {})});
+    } else {
+      out.push_back({file, read_text_file(file)});
+    }
+  }
+  if (!options.vllm.empty()) out.push_back({"--vllm", options.vllm});
+  return out;
+}
+
+/// A scenario that somebody changed is never written over.
+void check_free(const std::string& path, const std::string& text, bool force) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || force) return;
+  const std::string old(std::istreambuf_iterator<char>(file), {});
+  if (old == text) return;
+  throw InputError(
+      Fault::kUsage, {path, 0, ""},
+      "is there already and differs; --force writes over it, --out names another file");
+}
+
+Report summary_of(const Intake& intake, const std::string& path) {
+  Report report;
+  report.title = fmt::format("Scenario from {}", intake.source);
+  Section& section = report.sections.emplace_back();
+  for (const StandingName& group : kStandings) {
+    Table table;
+    table.title = group.heading;
+    table.header = {"given", group.standing == Standing::kUsed ? "decides" : "meaning"};
+    for (const Remark& remark : intake.draft.remarks()) {
+      if (remark.standing == group.standing) table.rows.push_back({remark.what, remark.why});
+    }
+    if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  }
+  if (path.empty()) return report;
+  report.sections.emplace_back().paragraphs = {
+      fmt::format("Written: {}. Next: spillway plan {}", path, shell_word(path))};
+  return report;
+}
+
+nlohmann::json results_of(const Intake& intake) {
+  nlohmann::json out = {
+      {"source", intake.source},
+      {"model_assumed", intake.model_assumed},
+      {"scenario", JsonSource::from_text("scenario", intake.draft.text()).root()}};
+  for (const StandingName& group : kStandings) {
+    out[group.name] = nlohmann::json::array();
+    for (const Remark& remark : intake.draft.remarks()) {
+      if (remark.standing != group.standing) continue;
+      out[group.name].push_back({{"what", remark.what}, {"why", remark.why}});
+    }
+  }
+  return out;
+}
+
+int run(InitOptions options) {
+  const CommonOptions& common = *options.common;
+  const std::string out = common.out;
+  const std::vector<IntakeText> inputs = read_inputs(options);
+  if (!out.empty()) {
+    if (std::filesystem::is_directory(out)) {
+      throw InputError(Fault::kUsage, {"--out", 0, ""},
+                       fmt::format("expected a file such as mine.json, found the folder {}", out));
+    }
+    options.intake.folder = std::filesystem::path(out).parent_path().string();
+    if (options.intake.folder.empty()) options.intake.folder = ".";
+  }
+  const Intake intake = make_scenario(inputs, options.intake);
+  std::string text = fmt::format("// Made by `spillway init` from {}.\n", intake.source);
+  text += "// What is marked ASSUMED nobody said: put your own values there.\n";
+  text += intake.draft.text();
+  if (!out.empty()) {
+    refuse_own_inputs(common, options.files, {out});
+    check_free(out, text, options.force);
+    write_file(out, text);
+  }
+  Document document;
+  document.kind = "init";
+  document.inputs = {{"source", intake.source}};
+  document.results = results_of(intake);
+  if (!common.json.empty()) {
+    CommonOptions where = common;
+    where.out.clear();
+    write_document(document, where, "init");
+  }
+  if (common.json_only()) return 0;
+  if (out.empty()) {
+    print(text);
+    if (!common.quiet) std::cerr << "\n";
+    for (const Remark& remark : intake.draft.remarks()) {
+      if (remark.standing == Standing::kUsed || remark.standing == Standing::kNoEffect) continue;
+      print_notes({fmt::format("{}: {}", remark.what, remark.why)}, common);
+    }
+  } else {
+    print_report(summary_of(intake, out), common);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_init(CLI::App& app, CommandList& commands) {
+  auto options = std::make_shared<InitOptions>();
+  CLI::App* command = add_command(
+      app, commands, "init", "A scenario from a vllm command, a manifest, a log or a config.json",
+      "  spillway init --vllm 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
+      "mine.json\n"
+      "  spillway init deployment.yaml --trace trace.jsonl.gz --out mine.json\n"
+      "  spillway init server.log --config config.json\n",
+      options->common, [options] { return run(*options); });
+  command->add_option("FILE", options->files,
+                      "Command (a script, or - for standard input), Kubernetes manifest or Helm "
+                      "values, server log, config.json");
+  command->add_option("--vllm", options->vllm, "The engine's command line: 'vllm serve ...'");
+  command->add_option("--gpu", options->intake.gpu,
+                      "GPU; H100:3g.40gb is a MIG slice (default: what the input names, else the "
+                      "smallest of H100, H200, B200 that holds the model)");
+  command->add_option("--model", options->intake.model, "Model, in place of the input's");
+  command->add_option("--config", options->intake.config,
+                      "config.json of a model outside the catalogue");
+  command->add_option(
+      "--release", options->intake.release,
+      "vLLM's release, e.g. 0.9.1 (default: what the input names, else the newest)");
+  command->add_option("--trace", options->intake.trace, "Traffic (default: made-up chat sessions)");
+  command->add_option("--pick", options->intake.pick,
+                      "Which of several starts of vLLM: its number, or a part of its name");
+  command->add_flag("--force", options->force, "Write over a scenario that is there");
+  command->get_option("--out")->description("Scenario file to write (default: standard output)");
+}
+
+}  // namespace spillway
