@@ -80,38 +80,14 @@ constexpr EngineSwitch kSwitches[] = {
 constexpr std::int64_t kVeryLargeGpu = std::int64_t{160} << 30;
 constexpr std::int64_t kLargeGpu = std::int64_t{70} << 30;
 
-/// The minor version behind "@0."; nothing where the name ends otherwise.
-std::optional<int> minor_of(std::string_view name) {
-  constexpr std::string_view kEngines[] = {"vllm"};
-  const std::size_t at = name.find("@0.");
-  if (at == std::string_view::npos || nearest_name(name.substr(0, at), kEngines).empty()) {
-    return std::nullopt;
-  }
-  int minor = 0;
-  const auto [end, error] = std::from_chars(name.data() + at + 3, name.data() + name.size(), minor);
-  return error == std::errc() && (end == name.data() + name.size() || *end == '.')
-             ? std::optional<int>(minor)
-             : std::nullopt;
-}
-
-/// By version where the name has one (the older of two equally near), else by spelling.
-const EnginePreset* nearest_release(std::string_view name) {
-  const EnginePreset* best = nullptr;
-  if (const auto minor = minor_of(name)) {
-    int least = 0;
-    for (const EnginePreset& preset : kPresets) {
-      const int away = std::abs(*minor_of(preset.name) - *minor);
-      if (best != nullptr && away >= least) continue;
-      best = &preset;
-      least = away;
-    }
-    return best;
-  }
+/// By version where the name has one, else by spelling.
+const EnginePreset* likely_preset(std::string_view name) {
+  if (const EnginePreset* nearest = nearest_preset(name)) return nearest;
   const std::string_view near = nearest_name(name, names_of(engine_presets()));
   for (const EnginePreset& preset : kPresets) {
-    if (preset.name == near) best = &preset;
+    if (preset.name == near) return &preset;
   }
-  return best;
+  return nullptr;
 }
 
 }  // namespace
@@ -124,12 +100,49 @@ std::span<const EngineSwitch> engine_switches() {
   return kSwitches;
 }
 
+std::optional<int> minor_version(std::string_view name) {
+  if (const std::size_t at = name.find('@'); at != std::string_view::npos)
+    name = name.substr(at + 1);
+  if (name.starts_with("v")) name.remove_prefix(1);
+  if (!name.starts_with("0.")) return std::nullopt;
+  int minor = 0;
+  const char* end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + 2, end, minor);
+  const bool ends = read.ptr == end || *read.ptr == '.';
+  return read.ec == std::errc() && ends ? std::optional(minor) : std::nullopt;
+}
+
+const EnginePreset& nearest_preset(EngineFamily family, int minor) {
+  const EnginePreset* best = nullptr;
+  int least = 0;
+  for (const EnginePreset& preset : kPresets) {
+    if (preset.family != family) continue;
+    const int away = std::abs(*minor_version(preset.name) - minor);
+    if (best != nullptr && away >= least) continue;
+    best = &preset;
+    least = away;
+  }
+  KV_ASSERT(best != nullptr, "a generation without a preset");
+  return *best;
+}
+
+const EnginePreset* nearest_preset(std::string_view name) {
+  constexpr std::string_view kEngines[] = {"vllm"};
+  const std::size_t at = name.find('@');
+  if (at == std::string_view::npos || nearest_name(name.substr(0, at), kEngines).empty()) {
+    return nullptr;
+  }
+  const auto minor = minor_version(name);
+  if (!minor) return nullptr;
+  return &nearest_preset(*minor < kFirstV1Minor ? kV0 : kV1, *minor);
+}
+
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where) {
   if (name == "vllm") return kPresets[std::size(kPresets) - 1];
   for (const EnginePreset& preset : kPresets) {
     if (preset.name == name) return preset;
   }
-  const EnginePreset* nearest = nearest_release(name);
+  const EnginePreset* nearest = likely_preset(name);
   std::string message = fmt::format("unknown engine preset \"{}\"; ", name.substr(0, 64));
   if (nearest != nullptr) message += fmt::format("did you mean \"{}\"? ", nearest->name);
   message += "known:";

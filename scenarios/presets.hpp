@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -41,6 +42,16 @@ std::span<const EngineSwitch> engine_switches();
 
 /// "vllm@0.23", or "vllm" for the newest. Throws InputError (exit 2) listing the known ones.
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where);
+
+/// The release itself, else the nearest of its generation: vLLM serves with v1 since 0.8, and a v1
+/// release never becomes a v0 preset. nullptr where `name` is no release of an engine
+/// ("vllm@0.9.1").
+const EnginePreset* nearest_preset(std::string_view name);
+/// Of one generation, by the minor version; the older of two equally near.
+const EnginePreset& nearest_preset(EngineFamily family, int minor);
+inline constexpr int kFirstV1Minor = 8;
+/// "0.9.1", "vllm@0.9": 9; nothing for what is no version.
+std::optional<int> minor_version(std::string_view name);
 
 /// The preset's defaults; `gpu` (may be null) decides batch sizes as vLLM's API server does.
 EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu);

@@ -92,6 +92,8 @@ void add_scenario_input(CLI::App& command, ScenarioInput& input, const std::stri
                   "With --vllm: config.json of a model outside the "
                   "catalogue")
       ->needs(vllm);
+  command.add_option("--release", input.release, "With --vllm: vLLM's release, e.g. 0.9.1")
+      ->needs(vllm);
 }
 
 JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
@@ -105,6 +107,7 @@ JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions&
   options.gpu = input.gpu;
   options.trace = input.trace;
   options.config = input.config;
+  options.release = input.release;
   const Intake intake = make_scenario({{"--vllm", input.vllm}}, options);
   for (const Remark& remark : intake.draft.remarks()) {
     if (remark.standing != Standing::kAssumed && remark.standing != Standing::kNotModelled)

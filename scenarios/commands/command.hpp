@@ -53,6 +53,7 @@ struct ScenarioInput {
   std::string gpu;
   std::string trace;
   std::string config;
+  std::string release;
 
   /// The file; empty for a command line, which is no file.
   const std::string& path() const { return scenario; }

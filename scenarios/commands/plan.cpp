@@ -81,7 +81,6 @@ int run(const PlanVerb& verb) {
   check_writable(common, paths_of(outputs));
   std::vector<std::string> said;
   JsonSource source = open_scenario_source(verb.input, common, said);
-  print_notes(said, common);
   const std::vector<std::string> applied = apply_options(source, verb);
   said.insert(said.end(), applied.begin(), applied.end());
   const Scenario scenario = load_scenario(source);

@@ -69,7 +69,8 @@ class Writer {
       } else {
         out_ += one_line(value);
         if (!last) out_ += ",";
-        if (const std::string* origin = origin_of(inner)) out_ += "  // " + comment(*origin);
+        if (const std::string* origin = origin_of(inner); origin != nullptr && !origin->empty())
+          out_ += "  // " + comment(*origin);
       }
       out_ += "\n";
     }

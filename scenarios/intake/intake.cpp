@@ -265,21 +265,13 @@ class IntakeMaker {
     draft_.remark(Standing::kUsed, config_->name(), "model.config");
   }
 
-  static std::optional<int> minor_of_version(const std::string& version) {
-    if (!version.starts_with("0.")) return std::nullopt;
-    int minor = 0;
-    const auto [end, status] =
-        std::from_chars(version.data() + 2, version.data() + version.size(), minor);
-    return status == std::errc() ? std::optional(minor) : std::nullopt;
-  }
-
   /// The nearest release of the same generation: vLLM serves with v1 since 0.8, unless told.
   void preset(const EngineCall& call) {
     const std::string version = options_.release.empty() ? call.version : options_.release;
     const std::string from = options_.release.empty() ? call.version_from : "--release";
     const auto variable = call.environment.find("VLLM_USE_V1");
     const std::string use_v1 = variable == call.environment.end() ? "" : variable->second;
-    const auto minor = minor_of_version(version);
+    const auto minor = minor_version(version);
     if (!options_.release.empty() && !minor) {
       throw InputError(
           Fault::kUsage, {"--release", 0, ""},
@@ -293,14 +285,14 @@ class IntakeMaker {
           fmt::format("{}: the input names none; --release says it", engine_presets().back().name));
       return;
     }
-    constexpr int kFirstV1 = 8;
-    bool v0 = use_v1 == "0" || (minor && *minor < kFirstV1 && use_v1 != "1");
+    bool v0 = use_v1 == "0" || (minor && *minor < kFirstV1Minor && use_v1 != "1");
     std::string why;
     if (v0 && parallel()) {
       why = "v0, which is not modelled with several GPUs: simulated as v1";
       v0 = false;
     }
-    const EnginePreset& chosen = nearest(v0, minor.value_or(6));
+    const EnginePreset& chosen =
+        nearest_preset(v0 ? EngineFamily::kVllmV0 : EngineFamily::kVllmV1, minor.value_or(6));
     draft_.set("engine.preset", std::string(chosen.name),
                version.empty() ? "VLLM_USE_V1=0" : fmt::format("{}: vLLM {}", from, version));
     const bool same = minor && chosen.name == fmt::format("vllm@0.{}", *minor);
@@ -311,19 +303,6 @@ class IntakeMaker {
     } else {
       draft_.remark(Standing::kUsed, fmt::format("vLLM {}", version), "engine.preset");
     }
-  }
-
-  static const EnginePreset& nearest(bool v0, int minor) {
-    const EnginePreset* best = nullptr;
-    int least = 0;
-    for (const EnginePreset& preset : engine_presets()) {
-      if ((preset.family == EngineFamily::kVllmV0) != v0) continue;
-      const int away = std::abs(*minor_of_version(std::string(preset.name.substr(5))) - minor);
-      if (best != nullptr && away >= least) continue;
-      best = &preset;
-      least = away;
-    }
-    return *best;
   }
 
   bool parallel() const {

@@ -250,8 +250,16 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   const auto engine = top.object("engine", ScenarioKeys::kEngine);
   if (!engine) top.missing("engine", "an object with at least a preset");
   const std::string preset_name = engine->text("preset").value_or("vllm");
-  const EnginePreset& preset = find_preset(preset_name, engine->where("preset"));
+  const EnginePreset* nearest =
+      preset_name.starts_with("vllm@") ? nearest_preset(preset_name) : nullptr;
+  const EnginePreset& preset =
+      nearest != nullptr ? *nearest : find_preset(preset_name, engine->where("preset"));
   s.preset = std::string(preset.name);
+  if (nearest != nullptr && preset_name != s.preset) {
+    s.notes.push_back(fmt::format(
+        "{} is simulated as {}, the nearest release of its generation that is known here",
+        preset_name, s.preset));
+  }
   EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
   read_ranks(*engine, s);
   use_measured_engine(s);

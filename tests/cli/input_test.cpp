@@ -173,8 +173,8 @@ TEST_CASE("scenario content is exit 2 with line, field and what was expected", "
   scenario_refused(edited("\"step_us\": 2000", "\"step_us\": -1"),
                    ":6: compute.step_us: expected a number from 0");
   scenario_refused(edited("\"step_us\": 2000, ", ""), ":6: compute.step_us: missing; expected");
-  scenario_refused(edited("\"vllm@0.23\"", "\"vllm@0.32\""),
-                   ":4: engine.preset: unknown engine preset \"vllm@0.32\"; did you mean");
+  scenario_refused(edited("\"vllm@0.23\"", "\"vllm@032\""),
+                   ":4: engine.preset: unknown engine preset \"vllm@032\"; did you mean");
   scenario_refused(edited("\"lru\"", "\"lur\""),
                    ":7: tiers.0.eviction: unknown eviction policy \"lur\"; did you mean \"lru\"?");
   scenario_refused(edited("p99_ttft_ms", "p99_tttf_ms"), ":13: slo.0.metric: unknown metric");

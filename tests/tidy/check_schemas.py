@@ -260,7 +260,7 @@ def check_documents(tool, validator, profile, source, folder):
         ["calibrate", "--verify", measured, "--host-only", "--memory", "32MiB", "--scratch", folder],
         ["validate", write_case(folder, paths[0])],
         ["fit", products, "--gpu", "H100"], ["fit", products, "--gpu", "H100", "--explain"],
-        ["flags", paths[0]], ["flags", paths[0], "--engine", "vllm@0.6"],
+        ["init", "--vllm", "vllm serve Qwen3-14B"], ["flags", paths[0]], ["flags", paths[0], "--engine", "vllm@0.6"],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"],
         ["completion", "bash"], ["man", "plan"]]
     calls += [["list", catalogue] for catalogue in

@@ -1,0 +1,1 @@
+vllm serve /weights/Llama-3.1-70B-Instruct-AWQ-INT4 --num-scheduler-steps 10 --enable-prefix-caching --disable-log-requests --seed 7 --host 0.0.0.0 --port 8123 --tensor-parallel-size 2 --served-model-name argon --max-model-len 16384 --max-num-seqs 24 --gpu-memory-utilization 0.9

@@ -1,0 +1,1 @@
+vllm serve --config serving.yaml --max-num-seqs 24

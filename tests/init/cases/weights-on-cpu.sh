@@ -1,0 +1,1 @@
+vllm serve mistralai/Mistral-7B-Instruct-v0.3    --cpu-offload-gb 4     --tokenizer mistralai/Mistral-7B-v0.3   --max-model-len 4096   --enable-lora   --lora-modules triage=./adapters/triage notes=./adapters/notes   --max-lora-rank 16
