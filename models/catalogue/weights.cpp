@@ -17,7 +17,8 @@ double matrix_weights(const ModelSpec& m) {
     // Head widths of the published MLA models: 128 without position, 128 for values.
     constexpr double kNope = 128;
     constexpr double kValue = 128;
-    attention = h * m.q_lora_rank + m.q_lora_rank * m.q_heads * (kNope + m.qk_rope_dim) +
+    const double queries = m.q_heads * (kNope + m.qk_rope_dim);
+    attention = (m.q_lora_rank > 0 ? m.q_lora_rank * (h + queries) : h * queries) +
                 h * (m.kv_lora_rank + m.qk_rope_dim) +
                 m.kv_lora_rank * m.q_heads * (kNope + kValue) + m.q_heads * kValue * h;
   } else {

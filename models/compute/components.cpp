@@ -59,6 +59,11 @@ std::vector<Matrix> attention_matrices(const ModelSpec& m, double ranks, const P
     constexpr double kNope = 128;
     constexpr double kValue = 128;
     const double heads = m.q_heads / ranks;
+    if (m.q_lora_rank == 0) {  // queries without a latent (DeepSeek-V2-Lite)
+      return {of.matrix(h, heads * (kNope + m.qk_rope_dim)),
+              of.matrix(h, m.kv_lora_rank + m.qk_rope_dim),
+              of.matrix(m.kv_lora_rank, heads * (kNope + kValue)), of.matrix(heads * kValue, h)};
+    }
     return {of.matrix(h, m.q_lora_rank), of.matrix(m.q_lora_rank, heads * (kNope + m.qk_rope_dim)),
             of.matrix(h, m.kv_lora_rank + m.qk_rope_dim),
             of.matrix(m.kv_lora_rank, heads * (kNope + kValue)), of.matrix(heads * kValue, h)};

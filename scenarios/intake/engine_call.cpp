@@ -22,57 +22,42 @@ constexpr OtherEngine kOthers[] = {{"sglang", "SGLang"},
                                    {"tensorrt_llm", "TensorRT-LLM"},
                                    {"tritonserver", "Triton"},
                                    {"text-generation-launcher", "TGI"},
+                                   {"text-generation-inference", "TGI"},
                                    {"lmdeploy", "LMDeploy"},
                                    {"llama-server", "llama.cpp"},
                                    {"ollama", "Ollama"},
                                    {"mlc_llm", "MLC"}};
 
-/// Options of `docker run` that take the next word.
-constexpr std::string_view kDockerValues[] = {"-v",
-                                              "--volume",
-                                              "-p",
-                                              "--publish",
-                                              "-e",
-                                              "--env",
-                                              "--name",
-                                              "--gpus",
-                                              "--ipc",
-                                              "--net",
-                                              "--network",
-                                              "--shm-size",
-                                              "--user",
-                                              "-u",
-                                              "--device",
-                                              "--runtime",
-                                              "-w",
-                                              "--workdir",
-                                              "--ulimit",
-                                              "--hostname",
-                                              "-h",
-                                              "--label",
-                                              "-l",
-                                              "-m",
-                                              "--memory",
-                                              "--cpus",
-                                              "--platform",
-                                              "--entrypoint",
-                                              "--mount",
-                                              "--env-file",
-                                              "--userns",
-                                              "--restart",
-                                              "--group-add",
-                                              "--cap-add",
-                                              "--pull",
-                                              "--add-host",
-                                              "--security-opt",
-                                              "--cpuset-cpus"};
+/// Options of `docker run` that take no value; every other one does.
+constexpr std::string_view kDockerSwitches[] = {"--detach",
+                                                "--interactive",
+                                                "--tty",
+                                                "--rm",
+                                                "--init",
+                                                "--privileged",
+                                                "--read-only",
+                                                "--publish-all",
+                                                "--quiet",
+                                                "--no-healthcheck",
+                                                "--oom-kill-disable",
+                                                "--disable-content-trust",
+                                                "--sig-proxy",
+                                                "--replace"};
+
+bool is_docker_switch(std::string_view option) {
+  if (!option.starts_with("--")) {  // "-itd"
+    return option.find_first_not_of("ditPq", 1) == std::string_view::npos;
+  }
+  return std::find(std::begin(kDockerSwitches), std::end(kDockerSwitches), option) !=
+         std::end(kDockerSwitches);
+}
+
+bool is_container_tool(std::string_view base) {
+  return base == "docker" || base == "podman" || base == "nerdctl";
+}
 
 std::string_view base_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-bool is_one_of(std::string_view text, std::span<const std::string_view> of) {
-  return std::find(of.begin(), of.end(), text) != of.end();
 }
 
 const OtherEngine* other_engine(std::string_view word) {
@@ -107,8 +92,8 @@ class CallFinder {
         return find_calls(inner.commands, around_, out_);
       }
       const std::string_view base = base_of(word);
-      if ((base == "docker" || base == "podman" || base == "nerdctl") && i == begin_ &&
-          i + 1 < words_.size() && words_[i + 1].text == "run") {
+      if (is_container_tool(base) && i == begin_ && i + 1 < words_.size() &&
+          words_[i + 1].text == "run") {
         return container(i + 2);
       }
       if (base == "vllm" && i + 1 < words_.size() && words_[i + 1].text == "serve") {
@@ -160,7 +145,7 @@ class CallFinder {
     for (; i < words_.size() && words_[i].text.starts_with("-"); ++i) {
       const std::string& word = words_[i].text;
       const std::size_t equals = word.find('=');
-      const bool value = equals == std::string::npos && is_one_of(word, kDockerValues);
+      const bool value = equals == std::string::npos && !is_docker_switch(word);
       const std::string_view option = std::string_view(word).substr(0, equals);
       const std::string given = value && i + 1 < words_.size() ? words_[i + 1].text
                                 : equals == std::string::npos  ? std::string()
@@ -175,6 +160,7 @@ class CallFinder {
     }
     if (i >= words_.size()) return;
     const std::string image = words_[i].text;
+    around_.image = image;
     if (std::string release = release_of_image(image); !release.empty()) {
       around_.version = std::move(release);
       around_.version_from = "image " + image;
@@ -258,14 +244,22 @@ EngineCalls calls_in_command(std::string_view text, const std::string& name) {
   const ShellText read = read_shell(text, {});
   EngineCalls out;
   find_calls(read.commands, around, out);
+  if (!read.fault.empty()) {
+    throw InputError(Fault::kUsage, around.where, read.fault + "; expected a whole command");
+  }
   if (!out.calls.empty()) {
-    if (!read.fault.empty()) out.notes.push_back(read.fault);
+    for (const std::string& variable : read.reassigned) {
+      out.notes.push_back(fmt::format(
+          "{} has several values in the script: the last one was used, whatever branch it is in",
+          variable));
+    }
     return out;
   }
   // Arguments alone: what somebody copied behind "vllm serve".
   if (read.commands.size() == 1 && out.notes.empty()) {
     const std::vector<ShellWord>& words = read.commands.front().words;
-    const bool flags = std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
+    const bool tool = words.empty() || is_container_tool(base_of(words.front().text));
+    const bool flags = !tool && std::any_of(words.begin(), words.end(), [](const ShellWord& word) {
       const std::string_view flag = std::string_view(word.text).substr(0, word.text.find('='));
       return find_vllm_flag(flag) != nullptr;
     });
@@ -275,9 +269,6 @@ EngineCalls calls_in_command(std::string_view text, const std::string& name) {
       out.calls.push_back(std::move(around));
       return out;
     }
-  }
-  if (!read.fault.empty()) {
-    throw InputError(Fault::kUsage, around.where, read.fault + "; expected a whole command");
   }
   nothing_found(out, around.where);
 }

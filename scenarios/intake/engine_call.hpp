@@ -17,8 +17,9 @@ struct EngineCall {
   std::string place;  ///< "Deployment decode, container modelserver"; empty: a command line
   std::vector<ShellWord> words;  ///< behind "vllm serve"
   ShellVariables environment;
-  std::string version;                      ///< "0.9.1", where an image or a log says it
-  std::string version_from;                 ///< "image vllm/vllm-openai:v0.9.1"
+  std::string version;       ///< "0.9.1", where an image or a log says it
+  std::string version_from;  ///< "image vllm/vllm-openai:v0.9.1"
+  std::string image;
   std::string gpu;                          ///< as a node selector or a log calls it
   std::string mig;                          ///< "3g.40gb"
   std::optional<std::int64_t> gpus;         ///< of one instance

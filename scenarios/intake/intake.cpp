@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "models/catalogue/gpu_device.hpp"
+#include "models/engine/kv_groups.hpp"
 #include "scenarios/intake/engine_call.hpp"
 #include "scenarios/intake/model_name.hpp"
 #include "scenarios/intake/vllm_arguments.hpp"
@@ -42,6 +43,7 @@ class IntakeMaker {
     served_ = read_vllm_arguments(call, draft_);
     model();
     preset(call);
+    sliding();
     pool(call);
     fleet(call);
     tier();
@@ -103,6 +105,9 @@ class IntakeMaker {
       (call.place == "server log" ? logs : starts).push_back(std::move(call));
     }
     if (starts.empty()) std::swap(starts, logs);
+    // An image without arguments is a start of its own only where there is no other.
+    const auto bare = [](const EngineCall& call) { return call.words.empty(); };
+    if (!std::all_of(starts.begin(), starts.end(), bare)) std::erase_if(starts, bare);
     EngineCall chosen = starts[picked(starts)];
     if (!logs.empty()) add_log(logs.front(), chosen);
     return chosen;
@@ -173,7 +178,13 @@ class IntakeMaker {
   // ---- parts
 
   void model() {
+    if (!options_.model.empty() && !config_ &&
+        named_model(options_.model).match != NamedModel::Match::kExact) {
+      find_model(options_.model, {"--model", 0, ""});
+    }
     std::string given = options_.model.empty() ? served_.model : options_.model;
+    const std::string written = given;
+    while (given.size() > 1 && given.ends_with('/')) given.pop_back();
     const std::string origin = options_.model.empty() ? "the command's model" : "--model";
     const bool open = given.empty() || given.find_first_of("$<>") != std::string::npos;
     std::string weights = weight_dtype_of(served_.quantization);
@@ -189,28 +200,29 @@ class IntakeMaker {
       draft_.set("model.name", kUsualModel,
                  "ASSUMED: " + (given.empty() ? "no model is named" : given + " is not known"));
       draft_.remark(Standing::kAssumed,
-                    given.empty() ? std::string("model") : fmt::format("model {}", given),
+                    given.empty() ? std::string("model") : fmt::format("model {}", written),
                     fmt::format("not in the catalogue: {} stands in its place. Give --config "
                                 "config.json{}, or --model NAME (spillway list models)",
                                 kUsualModel, hub));
     } else {
+      shape_ = *named.spec;
       const std::string name(named.spec->name);
       std::string from = origin;
       switch (named.match) {
         case NamedModel::Match::kSize:
           out_.model_assumed = true;
           from = fmt::format("ASSUMED: the nearest in size to {}", given);
-          draft_.remark(Standing::kAssumed, fmt::format("model {}", given),
+          draft_.remark(Standing::kAssumed, fmt::format("model {}", written),
                         fmt::format("not in the catalogue: {}, the nearest in size, stands in its "
                                     "place. Give --config config.json{}",
                                     name, hub));
           break;
         case NamedModel::Match::kVariant:
           from = fmt::format("{}: {}, whose shape it has", origin, given);
-          draft_.remark(Standing::kUsed, given, fmt::format("model.name {}", name));
+          draft_.remark(Standing::kUsed, written, fmt::format("model.name {}", name));
           break;
         default:
-          draft_.remark(Standing::kUsed, given, fmt::format("model.name {}", name));
+          draft_.remark(Standing::kUsed, written, fmt::format("model.name {}", name));
       }
       draft_.set("model.name", name, from);
     }
@@ -220,11 +232,7 @@ class IntakeMaker {
                                               : "--quantization " + served_.quantization);
     }
     if (draft_.at("name") == "served" && !given.empty() && !open) {
-      draft_.set("name",
-                 given.substr(given.find_last_not_of('/') == std::string::npos
-                                  ? 0
-                                  : given.rfind('/', given.find_last_not_of('/')) + 1),
-                 "the model");
+      draft_.set("name", given.substr(given.rfind('/') + 1), "the model");
     }
   }
 
@@ -233,6 +241,7 @@ class IntakeMaker {
     const ObjectReader top(*config_, "", "config.json");
     const std::string name = given.empty() ? "" : given;
     const ModelConfig read = read_model_config(top, name);
+    shape_ = read.model->spec;
     draft_.set("model.name", std::string(read.model->spec.name), "the model");
     Json config = Json::object();
     const auto keep = [](const nlohmann::json& from, Json& to) {
@@ -311,9 +320,34 @@ class IntakeMaker {
            draft_.has("tiers");
   }
 
+  /// vLLM keeps only the window of sliding layers unless told otherwise; beside a connector since
+  /// connectors know KV groups (#39403).
+  void sliding() {
+    const EnginePreset& preset = find_preset(draft_.at("engine.preset").get<std::string>(), {});
+    if (!shape_ || preset.family == EngineFamily::kVllmV0) return;
+    const KvGroups groups = kv_groups_of(*shape_);
+    if (!groups.hybrid() || draft_.has("engine.hybrid_kv_cache")) return;
+    const bool offloads = draft_.has("tiers");
+    const bool plain = !draft_.has("tiers.1") && !draft_.has("tiers.0.eviction") &&
+                       !draft_.has("engine.offload_connector") &&
+                       !draft_.has("engine.offload_block_tokens") &&
+                       !draft_.has("engine.store_threshold");
+    if (offloads && !preset.has_tiering) return;
+    if (!plain) {
+      return draft_.remark(Standing::kNotModelled, "hybrid KV cache",
+                           "sliding layers are charged in full: their windows are not modelled "
+                           "beside these settings of the connector");
+    }
+    draft_.set("engine.hybrid_kv_cache", true, "vLLM's default for sliding layers");
+    groups_ = groups.count();
+  }
+
   /// Keys that the generation of the engine does not have.
   void pool(const EngineCall& call) {
     const bool v0 = is_v0_preset(draft_.at("engine.preset").get<std::string>());
+    if (v0 && draft_.has("engine.swap_space")) {
+      draft_.remark(Standing::kUsed, "--swap-space", "engine.swap_space");
+    }
     if (v0) {
       for (const char* key : {"engine.enable_prefix_caching", "engine.async_scheduling",
                               "engine.long_prefill_token_threshold", "engine.scheduling_policy",
@@ -347,7 +381,7 @@ class IntakeMaker {
       draft_.remark(Standing::kUsed, fmt::format("{} GPU blocks", *call.pool_blocks),
                     "engine.num_gpu_blocks");
     } else if (call.pool_tokens && *call.pool_tokens / tokens >= 2) {
-      draft_.set("engine.num_gpu_blocks", *call.pool_tokens / tokens,
+      draft_.set("engine.num_gpu_blocks", *call.pool_tokens / tokens * groups_,
                  fmt::format("the log's GPU KV cache size: {} tokens", *call.pool_tokens));
       draft_.remark(Standing::kUsed, fmt::format("GPU KV cache size: {} tokens", *call.pool_tokens),
                     "engine.num_gpu_blocks");
@@ -379,6 +413,10 @@ class IntakeMaker {
     if (!options_.trace.empty()) {
       std::string path = options_.trace;
       std::error_code none;
+      if (!std::filesystem::is_regular_file(path, none)) {
+        throw InputError(Fault::kIo, {"--trace", 0, ""},
+                         fmt::format("cannot open {}: expected a trace file", path));
+      }
       if (!options_.folder.empty()) {
         const auto relative = std::filesystem::relative(path, options_.folder, none);
         if (!none && !relative.empty()) path = relative.string();
@@ -450,6 +488,14 @@ class IntakeMaker {
       if (error && spread([&] { return !(error = fits()); })) return;
       if (error) throw *error;
       return;
+    }
+    if (call.image.find("rocm") != std::string::npos) {
+      draft_.set("gpu", "MI300X", "ASSUMED: the image is for ROCm; give --gpu");
+      if (!fits()) {
+        out_.gpu = "MI300X";
+        return draft_.remark(Standing::kAssumed, "gpu",
+                             "MI300X: the image is for ROCm and names no GPU; --gpu NAME says it");
+      }
     }
     try_usual(call.mig);
   }
@@ -547,6 +593,8 @@ class IntakeMaker {
   std::vector<std::string> notes_;
   std::optional<JsonSource> config_;
   VllmServed served_;
+  std::optional<ModelSpec> shape_;  ///< a row of the catalogue, or of the config.json
+  std::int64_t groups_ = 1;         ///< of KV: the pool counts pages of one
 };
 
 }  // namespace

@@ -102,6 +102,22 @@ class ManifestReader {
       }
     }
     if (const auto count = whole(map["requestGPU"])) around.gpus = count;
+    if (map["affinity"]) take_affinity(map["affinity"], around);
+  }
+
+  /// nodeAffinity: {key: nvidia.com/gpu.product, operator: In, values: [...]}.
+  static void take_affinity(const YAML::Node& node, EngineCall& around) {
+    if (node.IsSequence()) {
+      for (const YAML::Node& item : node) take_affinity(item, around);
+    } else if (node.IsMap()) {
+      const std::string key = scalar(node["key"]);
+      const std::vector<std::string> values = texts(node["values"]);
+      if ((key == "nvidia.com/gpu.product" || key == "cloud.google.com/gke-accelerator") &&
+          scalar(node["operator"]) == "In" && !values.empty()) {
+        around.gpu = values.front();
+      }
+      for (const auto& entry : node) take_affinity(entry.second, around);
+    }
   }
 
   static void take_gpus(const YAML::Node& amounts, EngineCall& around) {
@@ -164,9 +180,12 @@ class ManifestReader {
     if (node["repository"]) {
       image = fmt::format("{}:{}", scalar(node["repository"]), scalar(node["tag"]));
     }
+    around.image = image;
     take_image(image, around);
-    for (const char* env : {"env", "environment"}) {
-      around.environment = environment_of(node[env], std::move(around.environment));
+    for (const auto& entry : node) {  // a key that stands twice counts twice
+      const std::string key = scalar(entry.first);
+      if (key != "env" && key != "environment") continue;
+      around.environment = environment_of(entry.second, std::move(around.environment));
     }
     std::vector<std::string> words = texts(node["command"]);
     const bool own_command = !words.empty() || !scalar(node["command"]).empty();
@@ -267,6 +286,12 @@ class ManifestReader {
       add(R"({"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"})");
     }
     around.environment = environment_of(node["env"], {});
+    if (cache && cache.IsMap()) {
+      for (const auto& entry : cache) {
+        const std::string key = scalar(entry.first);
+        if (key != "enabled") around.environment["lmcacheConfig." + key] = scalar(entry.second);
+      }
+    }
     out_.calls.push_back(std::move(around));
   }
 
@@ -311,6 +336,7 @@ class ManifestReader {
           "kvCacheOffloading.secondary: left out; add a tier of kind fs behind dram");
     }
     const YAML::Node pod = spec["template"];
+    if (pod && pod.IsMap()) take_surroundings(pod, around);
     if (pod && pod.IsMap() && pod["containers"] && pod["containers"].IsSequence()) {
       for (const YAML::Node& one : pod["containers"]) take_surroundings(one, around);
     }

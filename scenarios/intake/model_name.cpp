@@ -107,14 +107,28 @@ Size size_in(std::string_view name) {
   return out;
 }
 
+/// Letters that two names begin with alike, organisations left out; 0 below a family's name.
+std::size_t common_front(std::string_view model, std::string_view name) {
+  const std::string a = lower(model.substr(model.rfind('/') + 1));
+  const std::string b = lower(name);
+  std::size_t same = 0;
+  while (same < a.size() && same < b.size() && a[same] == b[same]) ++same;
+  constexpr std::size_t kLeast = 4;  // "qwen"
+  return same < kLeast ? 0 : same;
+}
+
+/// Within a third of its size, one of the family has the likelier shape.
+constexpr double kSameSize = 0.29;
+constexpr double kFamily = 1;
+
 /// The model of the catalogue whose size is nearest, by ratio; of experts where the name says so.
-const ModelSpec* nearest_size(const Size& size) {
+const ModelSpec* nearest_size(const Size& size, std::string_view name) {
   const ModelSpec* best = nullptr;
   double least = 0;
   for (const ModelSpec& model : model_specs()) {
     if (model.is_moe() != (size.active > 0) || model.is_mla()) continue;
-    const double off =
-        std::abs(std::log(static_cast<double>(model.params_total) / (size.total * 1e9)));
+    double off = std::abs(std::log(static_cast<double>(model.params_total) / (size.total * 1e9)));
+    if (off < kSameSize) off -= kFamily * static_cast<double>(common_front(model.name, name));
     if (best != nullptr && off >= least) continue;
     best = &model;
     least = off;
@@ -165,7 +179,7 @@ NamedModel named_model(std::string_view given) {
   }
   const Size size = size_in(base);
   if (size.total <= 0) return out;
-  out.spec = nearest_size(size);
+  out.spec = nearest_size(size, base);
   out.match = NamedModel::Match::kSize;
   return out;
 }

@@ -217,6 +217,7 @@ class LogReader {
     EngineCalls out;
     if (!arguments_) {
       if (!model_.empty()) call_.words.push_back({model_});
+      add_engine();
       out.notes.push_back(
           "the log has no line \"non-default args\" (it stands in the first lines of a start): "
           "flags that were given are not known; add them with --vllm 'vllm serve ...'");
@@ -249,6 +250,8 @@ class LogReader {
       const std::string_view rest = line.substr(at + kModel.size());
       model_ = std::string(rest.substr(0, rest.find('\'')));
       if (arguments_ && !has_model_) call_.words.insert(call_.words.begin(), ShellWord{model_});
+      constexpr std::string_view kLabel = "with config: ";
+      engine_ = PythonReader(line.substr(line.find(kLabel) + kLabel.size())).keywords(')');
     }
     if (const auto tokens = count_behind(line, "GPU KV cache size: ")) call_.pool_tokens = tokens;
     for (const std::string_view label :
@@ -260,6 +263,21 @@ class LogReader {
       const std::string_view rest = line.substr(at + kDevice.size());
       call_.gpu = std::string(rest.substr(0, rest.find_first_of(",. \n")));
     }
+  }
+
+  /// The engine's own line, which has all settings: those that are flags.
+  void add_engine() {
+    PyJson flags = PyJson::object();
+    for (const auto& [key, flag] :
+         {std::pair{"max_seq_len", "max_model_len"},
+          std::pair{"tensor_parallel_size", "tensor_parallel_size"},
+          std::pair{"pipeline_parallel_size", "pipeline_parallel_size"},
+          std::pair{"kv_cache_dtype", "kv_cache_dtype"}, std::pair{"quantization", "quantization"},
+          std::pair{"enforce_eager", "enforce_eager"},
+          std::pair{"enable_prefix_caching", "enable_prefix_caching"}}) {
+      if (engine_.is_object() && engine_.contains(key)) flags[flag] = engine_[key];
+    }
+    add_words(flags, call_);
   }
 
   void take(const PyJson& arguments, std::int64_t number) {
@@ -281,6 +299,7 @@ class LogReader {
 
   EngineCall call_;
   std::string model_;
+  PyJson engine_;
   bool arguments_ = false;
   bool has_model_ = false;
 };

@@ -114,6 +114,7 @@ class ShellReader {
   void double_quoted() {
     begin_word();
     ++at_;
+    quoted_ = true;
     while (at_ < text_.size() && peek() != '"') {
       if (peek() == '$') {
         substitution();
@@ -134,6 +135,7 @@ class ShellReader {
         ++at_;
       }
     }
+    quoted_ = false;
     if (at_ >= text_.size()) return unclosed("\"");
     ++at_;
   }
@@ -152,13 +154,27 @@ class ShellReader {
   void resolve(std::string_view name, std::string_view written,
                std::optional<std::string> otherwise = std::nullopt) {
     if (const auto known = variables_.find(name); known != variables_.end()) {
-      begin_word();
-      word_.text += known->second;
+      insert(known->second);
     } else if (otherwise) {
-      begin_word();
-      word_.text += *otherwise;
+      insert(*otherwise);
     } else {
       keep_open(written);
+    }
+  }
+
+  /// Outside quotes a value is split into words.
+  void insert(std::string_view value) {
+    if (quoted_ || command_.words.empty()) {
+      begin_word();
+      word_.text += value;
+      return;
+    }
+    for (const char c : value) {
+      if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+        end_word();
+      } else {
+        put(c);
+      }
     }
   }
 
@@ -170,9 +186,10 @@ class ShellReader {
       at_ = end == std::string_view::npos ? text_.size() : end + 1;
       std::string_view inside = text_.substr(from + 2, at_ - from - 3);
       std::optional<std::string> otherwise;
-      if (const std::size_t bar = inside.find(":-"); bar != std::string_view::npos) {
-        otherwise = std::string(inside.substr(bar + 2));
+      if (const std::size_t bar = inside.find('-'); bar != std::string_view::npos) {
+        otherwise = std::string(inside.substr(bar + 1));
         inside = inside.substr(0, bar);
+        if (inside.ends_with(':')) inside.remove_suffix(1);
       }
       return resolve(inside, written(), otherwise);
     }
@@ -254,7 +271,11 @@ class ShellReader {
   void end_command() {
     end_word();
     if (command_.words.empty()) {
-      for (auto& [name, value] : command_.environment) variables_[name] = value;
+      for (auto& [name, value] : command_.environment) {
+        const auto [old, fresh] = variables_.try_emplace(name, value);
+        if (!fresh && old->second != value) out_.reassigned.push_back(name);
+        old->second = value;
+      }
     } else {
       for (const auto& [name, value] : variables_) command_.environment.try_emplace(name, value);
       out_.commands.push_back(std::move(command_));
@@ -267,6 +288,7 @@ class ShellReader {
   std::int64_t line_;
   std::size_t at_ = 0;
   bool in_word_ = false;
+  bool quoted_ = false;
   ShellWord word_;
   ShellCommand command_;
   ShellText out_;

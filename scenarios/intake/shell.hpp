@@ -25,7 +25,8 @@ struct ShellCommand {
 
 struct ShellText {
   std::vector<ShellCommand> commands;
-  std::string fault{};  ///< a quote that is never closed
+  std::vector<std::string> reassigned{};  ///< variables that get several values
+  std::string fault{};                    ///< a quote that is never closed
 };
 
 /// `variables` resolve $NAME, ${NAME}, ${NAME:-default} and, as Kubernetes writes it, $(NAME); the

@@ -219,6 +219,16 @@ class ArgumentReader {
     return argument.values.front();
   }
 
+  double gib(const Argument& argument) const {
+    const std::string value = text(argument);
+    double out = 0;
+    const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), out);
+    if (status != std::errc() || end != value.data() + value.size() || !(out >= 0 && out < 1e6)) {
+      fail(argument, "a number of GiB");
+    }
+    return out;
+  }
+
   void key(const Argument& argument) {
     const std::string key(argument.row->key);
     if (argument.row->value == FlagValue::kNone) {
@@ -243,14 +253,18 @@ class ArgumentReader {
     }
     const auto number = human_integer(value);
     if (!number) fail(argument, "a whole number");
-    if (*number == 1 && key.ends_with("parallel_size")) return used(argument, key);
+    if (*number == 1 && key.ends_with("parallel_size")) {  // the default, which v0 has no key for
+      draft_.erase(key);
+      return used(argument, key);
+    }
     put(argument, key, *number);
   }
 
   void handled(const Argument& argument) {
     const std::string& flag = argument.flag;
-    if (flag == "--model" || flag == "--model-tag") {
+    if (flag == "--model" || flag == "--model-tag" || flag == "--model-id") {
       if (out_.model.empty()) out_.model = text(argument);
+      if (flag != "--model") used(argument, "model.name");
     } else if (flag == "--config") {
       config_file(argument);
     } else if (flag == "--quantization") {
@@ -265,28 +279,18 @@ class ArgumentReader {
       transfer_text_ = argument.written;
       if (transfer_text_.size() > 60) transfer_text_ = "--kv-transfer-config";
     } else if (flag == "--kv-offloading-size") {
-      const std::string value = text(argument);
-      if (std::from_chars(value.data(), value.data() + value.size(), offload_gib_).ec !=
-              std::errc() ||
-          !(offload_gib_ >= 0 && offload_gib_ < 1e7)) {
-        fail(argument, "a number of GiB");
-      }
+      offload_gib_ = gib(argument);
       offload_text_ = argument.written;
     } else if (flag == "--kv-offloading-backend") {
       backend_ = text(argument);
       if (backend_ == "native") used(argument, "tiers.0");
     } else if (flag == "--swap-space") {
-      const std::string value = text(argument);
-      double gib = 0;
-      if (std::from_chars(value.data(), value.data() + value.size(), gib).ec != std::errc() ||
-          !(gib >= 0 && gib < 1e6)) {
-        fail(argument, "a number of GiB");
-      }
-      draft_.set("engine.swap_space", bytes_text(static_cast<std::int64_t>(gib * 1073741824.0)),
+      draft_.set("engine.swap_space",
+                 bytes_text(static_cast<std::int64_t>(gib(argument) * 1073741824.0)),
                  argument.written);
     } else if (flag == "--preemption-mode") {
       put(argument, "engine.preemption_mode", text(argument));
-    } else if (flag == "--served-model-name") {
+    } else if (flag == "--served-model-name" || flag == "--model-name") {
       if (!argument.values.empty()) {
         draft_.set("name", argument.values.front(), argument.written);
       }
@@ -510,7 +514,7 @@ class ArgumentReader {
       draft_.set("engine.offload_connector", "simple", "VLLM_USE_SIMPLE_KV_OFFLOAD=1");
     }
     for (const auto& [name, value] : call_.environment) {
-      if (name.starts_with("LMCACHE_")) {
+      if (name.starts_with("LMCACHE_") || name.starts_with("lmcacheConfig")) {
         draft_.remark(Standing::kNotModelled, name + "=" + value, "LMCache's tiers are left out");
       }
     }

@@ -122,7 +122,7 @@ const KeyTable ScenarioKeys::kGpu = kOwnGpuKeys;
 
 void read_gpu(const ObjectReader& top, Scenario& s) {
   if (!top.has("gpu")) return;
-  if (top.value("gpu").is_string()) {
+  if (!top.value("gpu").is_object()) {
     s.gpu = &find_gpu(*top.text("gpu"), top.where("gpu"));
     return;
   }

@@ -87,7 +87,7 @@ void read_model(const ObjectReader& top, Scenario& s) {
     use(find_model(*name, model->where("name")));
   }
   if (out.spec != nullptr) {
-    model->refuse({"layers"}, "expected only without a name or config, which have their own");
+    model->refuse({"layers"}, "expected only without a name: a named model has its own");
     weights = model->text("weight_dtype").value_or(weights);
     if (!weights.empty()) {
       out.weights = weights_in(weights, *out.spec, model->where("weight_dtype"));

@@ -340,8 +340,8 @@ TEST_CASE("malformed compute of kind profile", "[scenarios][compute]") {
             "compute.profile: unknown compute profile \"no-such-box\""},
            {kComputeLine, compute(R"("components", "profile": "box")"),
             "compute.profile: expected only with kind profile"},
-           {kModelLine, R"("model": {"name": "Llama-3.1-8B", "weight_dtype": "int4"},)",
-            "model.weight_dtype: expected bf16 or fp8, found \"int4\""},
+           {kModelLine, R"("model": {"name": "Llama-3.1-8B", "weight_dtype": "int3"},)",
+            "model.weight_dtype: unknown weight type \"int3\"; did you mean"},
            {kEngineLine, R"("engine": {"preset": "vllm", "enforce_eager": 1},)",
             "engine.enforce_eager: expected true or false"}});
   refused(reference_lines(),

