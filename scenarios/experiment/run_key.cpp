@@ -1,12 +1,10 @@
 #include "scenarios/experiment/run_key.hpp"
 
-#include <fmt/format.h>
-#include <openssl/evp.h>
-
 #include "reports/document.hpp"
 #include "scenarios/measured/measured_document.hpp"
 #include "scenarios/resolved.hpp"
 #include "sim/digest.hpp"
+#include "sim/sha256.hpp"
 
 namespace spillway {
 
@@ -38,16 +36,6 @@ json run_identity(const Scenario& scenario, const RunIdentity& identity) {
 
 std::string run_key(const Scenario& scenario, const RunIdentity& identity) {
   return sha256(run_identity(scenario, identity).dump());
-}
-
-std::string sha256(std::string_view text) {
-  unsigned char bytes[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  const int done = EVP_Digest(text.data(), text.size(), bytes, &size, EVP_sha256(), nullptr);
-  KV_ASSERT(done == 1 && size == 32, "SHA-256 failed");
-  std::string out;
-  for (unsigned int i = 0; i < size; ++i) out += fmt::format("{:02x}", bytes[i]);
-  return out;
 }
 
 }  // namespace spillway

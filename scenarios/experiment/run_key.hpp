@@ -36,7 +36,4 @@ nlohmann::json run_identity(const Scenario& scenario, const RunIdentity& identit
 /// 64 hex digits.
 std::string run_key(const Scenario& scenario, const RunIdentity& identity);
 
-/// 64 hex digits over the bytes of `text`.
-std::string sha256(std::string_view text);
-
 }  // namespace spillway

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "reports/document.hpp"
-#include "scenarios/experiment/run_key.hpp"
+#include "sim/sha256.hpp"
 
 namespace spillway {
 

@@ -21,8 +21,7 @@ const std::map<std::string, std::string> kThirdParty = {
     {"fmt/", "fmt::fmt"},         {"nlohmann/", "nlohmann_json::nlohmann_json"},
     {"CLI/", "CLI11::CLI11"},     {"simdjson", "simdjson::simdjson"},
     {"zlib.h", "ZLIB::ZLIB"},     {"zstd", "PkgConfig::zstd"},
-    {"xxh", "PkgConfig::xxhash"}, {"catch2/", "Catch2::Catch2"},
-    {"openssl/", "PkgConfig::crypto"}};
+    {"xxh", "PkgConfig::xxhash"}, {"catch2/", "Catch2::Catch2"}};
 
 struct Include {
   std::string name;

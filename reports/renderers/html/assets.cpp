@@ -1,11 +1,9 @@
 #include "reports/renderers/html/assets.hpp"
 
-#include <fmt/format.h>
-#include <openssl/evp.h>
-
-#include <array>
+#include <cstddef>
 
 #include "sim/error.hpp"
+#include "sim/sha256.hpp"
 
 namespace spillway {
 
@@ -17,14 +15,17 @@ std::string_view asset(std::string_view name) {
 }
 
 std::string policy_hash(std::string_view text) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  const int done =
-      EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  KV_ASSERT(done == 1 && size == 32, "SHA-256 of {} bytes failed", text.size());
-  std::array<unsigned char, 45> base64{};  // 44 characters and an end
-  EVP_EncodeBlock(base64.data(), digest.data(), static_cast<int>(size));
-  return "'sha256-" + std::string(reinterpret_cast<const char*>(base64.data())) + "'";
+  constexpr std::string_view kBase64 =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out = "'sha256-";
+  const Sha256 digest = sha256_bytes(text);
+  for (std::size_t at = 0; at < digest.size(); at += 3) {
+    unsigned three = 0;
+    for (std::size_t i = at; i < at + 3; ++i) three = three << 8 | (i < 32 ? digest[i] : 0U);
+    for (int shift = 18; shift >= 0; shift -= 6) out += kBase64[three >> shift & 63];
+  }
+  out.back() = '=';  // 32 bytes leave the last group one short
+  return out + "'";
 }
 
 }  // namespace spillway

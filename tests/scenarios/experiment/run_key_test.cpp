@@ -21,11 +21,6 @@ std::string key_with(const std::vector<std::string>& settings) {
   return key_with(settings, {"test/1", kTrace, {}});
 }
 
-TEST_CASE("SHA-256 is the published one", "[scenarios]") {
-  // FIPS 180-2, appendix B.1.
-  CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-}
-
 TEST_CASE("names, paths and what is asked of a run do not change its key", "[scenarios]") {
   const std::string key = key_with({});
   CHECK(key.size() == 64);
