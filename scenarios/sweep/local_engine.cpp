@@ -13,12 +13,14 @@
 #include <cstring>
 #include <thread>
 
+#include "reports/shell_word.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
 
 namespace {
 
+constexpr const char* kSelf = "/proc/self/exe";
 constexpr std::uint32_t kShardsEach = 64;  ///< so that none waits long for the last one
 constexpr int kMostDeaths = 3;             ///< of a worker, with no run done in between
 constexpr int kMostIdle = 20;              ///< rounds that bring nothing
@@ -49,6 +51,12 @@ class LocalRun {
 
   LocalOutcome run() {
     survey_.look();
+    if (survey_.done() < survey_.total() && access(kSelf, X_OK) != 0) {
+      throw InputError(Fault::kIo, {kSelf, 0, ""},
+                       fmt::format("cannot start workers without it ({}). Mount /proc, or run "
+                                   "without workers: spillway sweep worker {} --shard 1/1",
+                                   std::strerror(errno), shell_word(campaign_.folder)));
+    }
     // A shard may still be locked by a worker of before that is ending: another round finds it.
     for (int idle = 0; idle < kMostIdle && survey_.done() < survey_.total(); ++idle) {
       const std::uint64_t before = survey_.done();
@@ -121,7 +129,7 @@ class LocalRun {
       const int nowhere = ::open("/dev/null", O_RDWR);
       dup2(nowhere, STDIN_FILENO);
       dup2(nowhere, STDOUT_FILENO);
-      execv("/proc/self/exe", argv.data());
+      execv(kSelf, argv.data());
       kill(getpid(), SIGKILL);  // counts as a worker that died
     }
     slots_[at].pid = pid;
