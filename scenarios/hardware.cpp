@@ -12,6 +12,7 @@
 #include "models/calibration/fit_table.hpp"
 #include "models/calibration/plausible.hpp"
 #include "reports/document.hpp"
+#include "scenarios/bundled_files.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
@@ -126,17 +127,6 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
       more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
-/// The folder of the profiles that come along: in the source tree that this program was built in,
-/// or, where that has moved, in the one that the program lies in.
-fs::path shipped_profiles() {
-  const fs::path built = fs::path(SPILLWAY_SOURCE_DIR) / "scenarios/hardware";
-  std::error_code none;
-  if (fs::is_directory(built, none)) return built;
-  const fs::path program = fs::read_symlink("/proc/self/exe", none);
-  const fs::path moved = program.parent_path().parent_path() / "scenarios/hardware";
-  return fs::is_directory(moved, none) ? moved : built;
-}
-
 }  // namespace
 
 std::string find_hardware(const std::string& named, const std::string& folder,
@@ -146,7 +136,7 @@ std::string find_hardware(const std::string& named, const std::string& folder,
       (lies_here(where, named) && fs::is_regular_file(named))) {
     return path_beside(folder, where, named);
   }
-  const fs::path shipped = shipped_profiles();
+  const fs::path shipped = bundled_files("scenarios/hardware");
   for (const fs::path& place : {shipped, beside}) {
     const fs::path file = place / (named + ".json");
     std::error_code none;

@@ -13,6 +13,7 @@
 #include "reports/format.hpp"
 #include "reports/ops/engine_metrics.hpp"
 #include "reports/renderers/renderer.hpp"
+#include "scenarios/bundled_files.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/presets.hpp"
 #include "traces/catalogue.hpp"
@@ -126,9 +127,11 @@ Table links() {
 Table scenarios() {
   Table t;
   t.header = {"scenario", "description"};
-  const std::filesystem::path library =
-      std::filesystem::path(SPILLWAY_SOURCE_DIR) / "scenarios/library";
+  constexpr std::string_view kLibrary = "scenarios/library";
+  const std::filesystem::path library = bundled_files(kLibrary);
   if (!std::filesystem::is_directory(library)) return t;
+  // Short names hold in the source tree only.
+  const bool installed = library != std::filesystem::path(SPILLWAY_SOURCE_DIR) / kLibrary;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(library)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
@@ -137,7 +140,8 @@ Table scenarios() {
   for (const auto& file : files) {
     const JsonSource source = JsonSource::from_file(file.string());
     t.rows.push_back(
-        {"scenarios/library/" + file.filename().string(), source.root().value("description", "")});
+        {installed ? file.string() : fmt::format("{}/{}", kLibrary, file.filename().string()),
+         source.root().value("description", "")});
   }
   return t;
 }

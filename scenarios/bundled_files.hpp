@@ -1,0 +1,13 @@
+// What comes along with the program: scenarios, hardware profiles, sample traces.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace spillway {
+
+/// `folder` of the source tree, e.g. "scenarios/hardware": in the tree that this program was built
+/// in, in the one that it lies in now, or else where `cmake --install` puts it, be it there or not.
+std::filesystem::path bundled_files(std::string_view folder);
+
+}  // namespace spillway
