@@ -12,6 +12,7 @@
 namespace spillway {
 
 void check_profile_envelope(const ObjectReader& top, const ProfileKind& kind) {
+  top.text("$schema");  // for editors; here only its type matters
   const std::string found = top.require_text("kind", fmt::format("\"{}\"", kind.name));
   if (found != kind.name) {
     top.fail("kind", fmt::format("expected \"{}\", found \"{}\"{}", kind.name, found,

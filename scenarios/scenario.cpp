@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kTopKeys[] = {"name",  "description", "model",    "gpu",      "engine",
                                          "tiers", "links",       "compute",  "workload", "slo",
                                          "plan",  "seed",        "policies", "media",    "hardware",
-                                         "host",  "measured",    "sweep",    "fleet"};
+                                         "host",  "measured",    "sweep",    "fleet",    "$schema"};
 
 }  // namespace
 
@@ -105,6 +105,7 @@ Bytes Scenario::tier_slot() const {
 
 Scenario load_scenario(const JsonSource& source) {
   const ObjectReader top(source, "", "the scenario", ScenarioKeys::kTop);
+  top.text("$schema");  // for editors; here only its type matters
   Scenario s;
   s.path = source.name();
   s.name = top.text("name").value_or(std::filesystem::path(s.path).stem().string());

@@ -9,6 +9,8 @@
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/schema.hpp"
+#include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
 #include "traces/formats/trace_writer.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -25,6 +27,7 @@ constexpr const char* kScenario =
     R"(// Which DRAM size behind one L40S keeps this chat traffic within its targets?
 // Change anything and run: spillway plan scenario.json
 {
+  "$schema": "scenario.schema.json", // your editor knows every key by it
   "name": "demo",
   "description": "800 requests of synthetic chat sessions, Llama-3.1-8B on one L40S",
   "model": "Llama-3.1-8B",
@@ -68,13 +71,16 @@ int run(const std::shared_ptr<CommonOptions>& common) {
   config.system_tokens = 2000;
   config.user_tokens = 500;
   write_trace(generate_workload(config, kSeed), (folder / "trace.jsonl.gz").string());
+  const SchemaEntry& schema = find_row(schemas(), "schema", "scenario", {"demo", 0, ""});
   write_file(scenario, kScenario);
+  write_file((folder / "scenario.schema.json").string(), schema.text);
   const int code = plan_scenario(scenario, common);
   if (common->json_only()) return code;
   const std::string quoted = printable(common->out);
   print(fmt::format(
-      "\nIn {0}: trace.jsonl.gz (the traffic), scenario.json (the question), plan.json and\n"
-      "report.html (the answer: open it in a browser). Next, with your own trace:\n"
+      "\nIn {0}: trace.jsonl.gz (the traffic), scenario.json (the question; its schema lets an\n"
+      "editor complete the keys), plan.json and report.html (the answer: open it in a browser).\n"
+      "Next, with your own trace:\n"
       "  spillway trace check TRACE\n"
       "  spillway plan {1} --set workload.trace=TRACE --out {0}-mine\n",
       quoted, printable(scenario)));

@@ -12,9 +12,10 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kCaseKeys[] = {
-    "name",       "description", "kind",     "measured", "scenario", "metrics", "tolerance", "bar",
-    "parameters", "fitted",      "evaluate", "repeats",  "source",   "hides",   "points"};
+constexpr std::string_view kCaseKeys[] = {"name",       "description", "kind",      "measured",
+                                          "scenario",   "metrics",     "tolerance", "bar",
+                                          "parameters", "fitted",      "evaluate",  "repeats",
+                                          "source",     "hides",       "points",    "$schema"};
 constexpr std::string_view kEvaluateKeys[] = {"from_request"};
 constexpr std::string_view kParameterKeys[] = {"name", "value", "from"};
 constexpr std::string_view kSourceKeys[] = {"measured", "origin", "commit", "licence"};
@@ -131,6 +132,7 @@ const KeyTable ValidationCase::kPoints = kPointKeys;
 ValidationCase read_case(const std::string& path) {
   const JsonSource source = JsonSource::from_file(path);
   const ObjectReader top(source, "", "the case", ValidationCase::kKeys);
+  top.text("$schema");  // for editors; here only its type matters
   ValidationCase c;
   c.path = path;
   c.where = top.where();

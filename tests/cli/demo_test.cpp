@@ -20,10 +20,15 @@ TEST_CASE("demo writes a trace, a scenario and the answer, and says where", "[cl
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     names.insert(entry.path().filename().string());
   CHECK(names == std::set<std::string>{"plan.json", "report.html", "runs", "scenario.json",
-                                       "trace.jsonl.gz"});
+                                       "scenario.schema.json", "trace.jsonl.gz"});
   CHECK_THAT(result.out, ContainsSubstring("Use 64 GiB of DRAM. It meets the SLO: "));
   CHECK_THAT(result.out, ContainsSubstring("report.html (the answer: open it in a browser)"));
   CHECK_THAT(result.out, ContainsSubstring("spillway plan " + folder + "/scenario.json"));
+  // The scenario names its schema, for editors.
+  CHECK_THAT(test::read_file(folder + "/scenario.json"),
+             ContainsSubstring("\"$schema\": \"scenario.schema.json\""));
+  CHECK(test::read_file(folder + "/scenario.schema.json") ==
+        test::spillway({"schema", "scenario"}).out);
   // The scenario stands by itself.
   CHECK(test::spillway({"plan", folder + "/scenario.json", "--replications", "1"}).code == 0);
 }

@@ -288,6 +288,18 @@ def check_documents(tool, validator, profile, source, folder):
     check(not untried, f"kinds of documents that nothing here writes: {sorted(untried)}")
 
 
+def check_editors(source):
+    """What people edit names its schema by a path that holds, for their editors."""
+    for pattern, kind in (("library/*", "scenario"), ("claims/*", "scenario"),
+                          ("library/prices/*", "prices")):
+        for path in glob.glob(os.path.join(source, "scenarios", pattern + ".json")):
+            with open(path) as f:
+                named = json.loads(without_comments(f.read())).get("$schema", "")
+            found = os.path.normpath(os.path.join(os.path.dirname(path), named))
+            wanted = os.path.normpath(os.path.join(source, f"scenarios/schema/{kind}.schema.json"))
+            check(found == wanted, f"{path}: $schema {named!r} is not {wanted}")
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--spillway", required=True)
@@ -306,6 +318,7 @@ def main():
     by_kind = {"hardware-profile": profile,
                "compute-profile": Draft202012Validator(schemas["compute-profile"])}
 
+    check_editors(a.source)
     library = sorted(glob.glob(os.path.join(a.source, "scenarios/library/*.json")))
     check(library, "scenarios/library holds no scenario")
     for path in library:

@@ -14,7 +14,8 @@ namespace {
 using Names = std::string_view;
 
 constexpr Names kTopKeys[] = {"currency",       "source",  "gpu_hour",   "dram_gib_month",
-                              "nvme_gib_month", "network", "host_month", "storage_gib_month"};
+                              "nvme_gib_month", "network", "host_month", "storage_gib_month",
+                              "$schema"};
 constexpr Names kAmortisedKeys[] = {"purchase", "months", "monthly"};
 constexpr Names kStorageKeys[] = {"fs", "object", "kv"};
 constexpr Names kNetworkKeys[] = {"per_gb", "per_month"};
@@ -29,6 +30,7 @@ class PriceReader {
       : top_(source, "", "the prices file", PriceKeys::kTop) {}
 
   Prices read() {
+    top_.text("$schema");  // for editors; here only its type matters
     out_.path = top_.source().name();
     out_.currency = top_.require_text("currency");
     if (out_.currency.empty()) top_.fail("currency", "expected a name, e.g. \"USD\", found none");
