@@ -47,6 +47,11 @@ def preset_exists(command, sandbox):
         assert any(p["name"] == name for p in presets[kind]), f"no preset {name} among {kind}"
 
 
+def source_is_there(command, sandbox):
+    """The file that a compiler is given."""
+    assert (sandbox.source / command.split()[-1]).is_file(), "no such source"
+
+
 def tag_is_used(command, sandbox):
     """Tests that a command selects are there."""
     tag = re.search(r'"(\[\w+\])"', command)
@@ -67,6 +72,10 @@ INSTEAD = [
     (r"\./quickstart.*", "builds the project", is_shell_script("quickstart")),
     (r"cmake --preset.*", "builds the project", preset_exists),
     (r"build/(bench/)?spillway_(tests|bench).*", "is the rest of the tests, or a benchmark", tag_is_used),
+    (r"cmake --install.*", "needs the build folder; tests/static installs", None),
+    (r"docker (build|run) .*", "needs a container runtime; tests/static carries the steps out", None),
+    (r"scp .*", "needs the other machine", None),
+    (r"nvcc .* (\S+\.cu)", HARDWARE + ": nvcc", source_is_there),
     (r"python3 tests/(oracle|answers)/.*", "is a test of its own in ctest", script_is_there),
     (r"tests/browser/.*", "is a test of its own in ctest", script_is_there),
     (r".*--engine slurm .*", "needs Slurm; tests/slurm runs it", options_exist),
@@ -77,6 +86,7 @@ INSTEAD = [
      "README's own call of it has the rest", r"\g<0> --no-sensitivity"),
     (r"sqlite3 .*", "needs the sqlite3 program; tests/cli reads the tables", None),
     (r".*calibrate --budget 10min.*--resume", MINUTES, options_exist),
+    (r"ssh \S+ (.*--dry-run.*)", "needs the other machine", options_exist),
     (r".*calibrate --budget 10min.*", MINUTES, options_exist),
     (r".*calibrate --verify.*", MINUTES + ", and its answer depends on the machine", options_exist),
     (r".*calibrate --replay.*", HARDWARE + ": a GPU", options_exist),
