@@ -1,3 +1,4 @@
+// SHA-256 against published digests, and where the padding has just room or just none.
 #include "sim/sha256.hpp"
 
 #include "tests/support/catch.hpp"
