@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/markup.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
@@ -82,12 +83,22 @@ void Drawing::box(std::string_view css, double x, double y, double width, double
 
 void Drawing::text(double x, double y, std::string_view anchor, std::string_view text,
                    double room) {
+  write("", x, y, anchor, text, room);
+}
+
+void Drawing::label(double x, double y, std::string_view anchor, std::string_view text,
+                    double room) {
+  write(" class=\"label\"", x, y, anchor, text, room);
+}
+
+void Drawing::write(std::string_view css, double x, double y, std::string_view anchor,
+                    std::string_view text, double room) {
   const std::string whole = printable(shortened(text, 300));
   const std::string shown = fitting(whole, room);
   const std::string title =
       shown == whole ? "" : fmt::format("<title>{}</title>", html_text(whole));
-  body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}{}</text>", x, y,
-                       anchor, title, html_text(shown));
+  body_ += fmt::format("<text{} x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}{}</text>", css, x,
+                       y, anchor, title, html_text(shown));
 }
 
 void Drawing::inside(double x, double y, std::string_view text) {
@@ -123,6 +134,27 @@ void Drawing::mark(std::size_t series, double x, double y, std::string_view titl
   body_ += title.empty()
                ? std::string("/>")
                : fmt::format("><title>{}</title></{}>", html_text(title, 300), kNames[series % 4]);
+}
+
+void Drawing::judged(Status status, double x, double y, std::string_view title) {
+  const std::string css = fmt::format("judged {}", class_of(status));
+  const std::string name = fmt::format("><title>{}</title>", html_text(title, 300));
+  switch (status) {
+    case Status::kMissed:  // a cross
+      body_ += fmt::format(
+          "<path class=\"{}\" d=\"M{:.1f} {:.1f}l4 4l4 -4l3 3l-4 4l4 4l-3 3l-4 -4l-4 4l-3 -3l4 -4"
+          "l-4 -4z\"{}</path>",
+          css, x - 4, y - 7, name);
+      break;
+    case Status::kUncertain:
+      body_ += fmt::format("<path class=\"{}\" d=\"M{:.1f} {:.1f}l7 7l-7 7l-7 -7z\"{}</path>", css,
+                           x, y - 7, name);
+      break;
+    case Status::kNone:
+    case Status::kMet:
+      body_ += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6\"{}</circle>",
+                           css, x, y, name);
+  }
 }
 
 double Drawing::legend(const std::vector<std::string>& names, bool boxes) {
@@ -167,11 +199,12 @@ double Drawing::frame(const Chart& chart, const Plane& plane, const Axis& x, con
   } else {
     more = names_below(plane, x, chart.x_names);
   }
-  text((plane.left + plane.right) / 2, plane.bottom + 38 + more, "middle", chart.x_label,
-       plane.right - plane.left);
+  const char* log = " (log scale)";
+  text((plane.left + plane.right) / 2, plane.bottom + 38 + more, "middle",
+       chart.x_label + (chart.log_x && chart.x_names.empty() ? log : ""), plane.right - plane.left);
   body_ += fmt::format(
       "<text transform=\"translate(14 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-      plane.y(0.5), html_text(chart.y_label, 36));
+      plane.y(0.5), html_text(chart.y_label + (chart.log_y ? log : ""), 40));
   return more;
 }
 

@@ -32,11 +32,16 @@ class Drawing {
            std::string_view title = {});
   /// `anchor`: start, middle or end. Text wider than `room` is cut short; its tooltip has all.
   void text(double x, double y, std::string_view anchor, std::string_view text, double room = 1e9);
+  /// The same on top of lines, kept apart from them.
+  void label(double x, double y, std::string_view anchor, std::string_view text, double room);
   /// On top of a box of a series' colour.
   void inside(double x, double y, std::string_view text);
   void path(std::string_view css, std::string_view d);
   /// A mark whose form goes by `series`, around a point.
   void mark(std::size_t series, double x, double y, std::string_view title);
+
+  /// A mark whose form and colour go by a status.
+  void judged(Status status, double x, double y, std::string_view title);
 
   /// Names under their colours in rows from the top; returns how much height they took. `boxes`:
   /// parts of bars instead of lines.
@@ -52,6 +57,8 @@ class Drawing {
   std::string finish(const Chart& chart, double height) const;
 
  private:
+  void write(std::string_view css, double x, double y, std::string_view anchor,
+             std::string_view text, double room);
   double names_below(const Plane& plane, const Axis& axis, const std::vector<std::string>& names);
 
   std::string body_;

@@ -6,12 +6,14 @@
 
 #include "reports/charts/drawing.hpp"
 #include "reports/format.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
 namespace {
 
 constexpr double kBeside = 0.2;  // of the step between named places, to either side
+constexpr double kFigures = 14;  // room for a figure above the highest point
 
 /// One chart being drawn: what of it has a place, and where.
 class Lines {
@@ -32,6 +34,10 @@ class Lines {
       if (drawable(value)) ys_.add(value);
     }
     if (!chart.log_y && chart.kind == ChartKind::kLines) ys_.add(0);
+    if (std::isfinite(chart.y_from)) ys_.low = chart.y_from;
+    if (std::isfinite(chart.y_to)) ys_.high = chart.y_to;
+    if (chart.figures) plane_.top += kFigures;
+    if (chart.figures) plane_.bottom += kFigures;
   }
 
   std::string draw() {
@@ -53,6 +59,10 @@ class Lines {
     for (std::size_t s = 0; s < chart_.series.size(); ++s) band(s);
     limits();
     for (std::size_t s = 0; s < chart_.series.size(); ++s) line(s);
+    // On top of the lines that they stand on.
+    for (const auto& [at, name] : limit_names_) {
+      out_.label(plane_.right - 4, at, "end", name, plane_.right - plane_.left);
+    }
     return out_.finish(chart_, plane_.bottom + 46 + more);
   }
 
@@ -96,7 +106,10 @@ class Lines {
       while (row < ends.size() && ends[row] + 10 > at) ++row;
       ends.resize(std::max(ends.size(), row + 1));
       ends[row] = at + wide;
-      out_.text(at, plane_.top + 14 + 14 * static_cast<double>(row), "start", region.name, wide);
+      const double down = 14 * static_cast<double>(row);
+      // Figures of points keep the top for themselves.
+      out_.text(at, chart_.figures ? plane_.bottom - 8 - down : plane_.top + 14 + down, "start",
+                region.name, wide);
     }
   }
 
@@ -107,15 +120,14 @@ class Lines {
       out_.line("limit", plane_.left, at, plane_.right, at);
       // A label above a line at the top would leave the plane.
       const bool above = at - plane_.top > 16;
-      out_.text(plane_.right - 4, above ? at - 5 : at + 14, "end", name,
-                plane_.right - plane_.left);
+      limit_names_.push_back({above ? at - 5 : at + 14, name});
     }
   }
 
   /// One shape for each stretch without gaps: along the upper edge, and back along the lower one.
   void band(std::size_t s) {
     const ChartSeries& series = chart_.series[s];
-    if (chart_.kind == ChartKind::kScatter) {
+    if (chart_.kind == ChartKind::kScatter || !series.status.empty()) {
       for (std::size_t i = 0; i < series.x.size(); ++i) whisker(s, i);
       return;
     }
@@ -146,9 +158,32 @@ class Lines {
     const double x = px(s, i);
     const double low = py(series.low[i]);
     const double high = py(series.high[i]);
-    const std::string css = "whisker " + series_class('s', s);
+    const std::string_view status = class_of(status_at(series, i));
+    const std::string css =
+        "whisker " + (status.empty() ? series_class('s', s) : fmt::format("w{}", status));
     out_.line(css, x, low, x, high);
-    for (const double y : {low, high}) out_.line(css, x - 4, y, x + 4, y);
+    for (const double end : {series.low[i], series.high[i]}) {
+      const bool within = !(end < chart_.y_from) && !(end > chart_.y_to);
+      if (within) out_.line(css, x - 4, py(end), x + 4, py(end));
+    }
+  }
+
+  static Status status_at(const ChartSeries& series, std::size_t i) {
+    return i < series.status.size() ? series.status[i] : Status::kNone;
+  }
+
+  /// A point with its status and its figure; an arrow where it lies beyond the axis.
+  void judged(const ChartSeries& series, std::size_t s, std::size_t i) {
+    const double y = series.y[i];
+    const double at = py(y) - (y < chart_.y_from ? 7 : 0);
+    const Status status = status_at(series, i);
+    std::string figure(symbol_of(status));
+    figure += fmt::format("{}{}{}{}", figure.empty() ? "" : " ", format_real(y), chart_.unit,
+                          y < chart_.y_from ? " \u2193"
+                          : y > chart_.y_to ? " \u2191"
+                                            : "");
+    out_.judged(status, px(s, i), at, series.name + ": " + format_real(y) + chart_.unit);
+    if (chart_.figures) out_.label(px(s, i), at - 11, "middle", figure, 90);
   }
 
   void line(std::size_t s) {
@@ -161,11 +196,15 @@ class Lines {
       path +=
           fmt::format("{}{:.1f} {:.1f}", after_gap ? "M" : "L", px(series.x[i]), py(series.y[i]));
     }
-    if (!scatter) out_.path(line_class(s), path);
+    if (!scatter) out_.path(series.status.empty() ? line_class(s) : "through", path);
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       if (!drawn(series, i)) continue;
       const bool alone =
           (i == 0 || !drawn(series, i - 1)) && (i + 1 == series.x.size() || !drawn(series, i + 1));
+      if (!series.status.empty()) {
+        judged(series, s, i);
+        continue;
+      }
       if (!chart_.points && !scatter && !alone) continue;
       out_.mark(s, px(s, i), py(series.y[i]), series.name + ": " + format_real(series.y[i]));
     }
@@ -177,6 +216,7 @@ class Lines {
   const Axis* x_ = nullptr;
   const Axis* y_ = nullptr;
   Plane plane_;
+  std::vector<std::pair<double, std::string>> limit_names_;
   Drawing out_;
 };
 

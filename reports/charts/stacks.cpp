@@ -34,7 +34,7 @@ std::string draw_stacks(const Chart& chart) {
     most = std::max(most, sum(stack));
   }
   if (most == 0) return "";
-  const Axis axis(0, most, false);
+  const Axis axis(0, std::max(most, length(chart.most)), false);
   const std::string unit = chart.unit.empty() ? "" : " " + chart.unit;
   Drawing out;
   Plane plane;

@@ -46,6 +46,7 @@ void thin_together(std::vector<ChartSeries*>& group, std::size_t most) {
     for (const ChartSeries* series : group) add_extremes(series->y, from, to, keep);
   }
   for (ChartSeries* series : group) {
+    series->status.clear();  // of a line with so many points nobody reads one
     for (auto* values : {&series->y, &series->low, &series->high, &series->x}) {
       *values = at(*values, keep);
     }

@@ -5,6 +5,7 @@
 
 #include "reports/charts/drawing.hpp"
 #include "reports/format.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
@@ -41,17 +42,22 @@ std::string draw_tornado(const Chart& chart) {
     const double y = plane.top + kBarRow * static_cast<double>(i);
     out.text(plane.left - 8, y + kBarRow / 2 + 4, "end", bar.name, kBarNames);
     const double start = x(chart.bars_from);
-    const auto half = [&](double value, double other, const std::string& name, int color) {
+    const auto half = [&](double value, double other, const std::string& name, Status status,
+                          int color) {
       const double end = x(value);
       const bool alone = other == chart.bars_from;  // stands beside its name
       const double top = y + (alone ? kBarRow / 4 + 1 : color == 0 ? 3 : kBarRow / 2);
-      out.box(fmt::format("f{}", color), std::min(start, end), top, std::abs(end - start),
-              kBarRow / 2 - 3, fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
+      const std::string css = status == Status::kNone ? fmt::format("f{}", color)
+                                                      : fmt::format("judged {}", class_of(status));
+      out.box(css, std::min(start, end), top, std::abs(end - start), kBarRow / 2 - 3,
+              fmt::format("{}, {}: {}", bar.name, name, format_real(value)));
       if (std::abs(end - start) < 0.5) return;  // no bar to name
-      out.text(std::max(start, end) + 4, top + 10, "start", name, 62);
+      const std::string_view symbol = symbol_of(status);
+      out.text(std::max(start, end) + 4, top + 10, "start",
+               fmt::format("{}{}{}", symbol, symbol.empty() ? "" : " ", name), 66);
     };
-    half(bar.low, bar.high, bar.low_name, 0);
-    half(bar.high, bar.low, bar.high_name, 1);
+    half(bar.low, bar.high, bar.low_name, bar.low_status, 0);
+    half(bar.high, bar.low, bar.high_name, bar.high_status, 1);
   }
   out.line("axis", x(chart.bars_from), plane.top, x(chart.bars_from), plane.bottom);
   return out.finish(chart, plane.bottom + 46);

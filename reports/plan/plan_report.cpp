@@ -9,6 +9,9 @@ Report plan_report(const PlanResult& plan, const Provenance& p) {
   Report report;
   report.title = "Plan: " + p.scenario;
   report.subtitle = plan.verdict;
+  report.status = plan.recommended >= 0 ? Status::kMet
+                  : plan.undecided      ? Status::kUncertain
+                                        : Status::kMissed;
   report.sections = {decision_page(plan, p), workload_page(plan, p), knee_page(plan),
                      policies_page(plan, p), time_page(plan),        sensitivity_page(plan, p),
                      scenarios_page(plan),   host_page(plan, p),     cost_page(plan, p),

@@ -1,36 +1,65 @@
 #include "reports/plan/standing.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "reports/plan/limits.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
 namespace {
 
-bool seen_to_meet(const PlanPoint& point) {
-  return point.verdict == CellVerdict::kMet || point.verdict == CellVerdict::kLooksMet;
+bool verified(const PlanPoint& point) {
+  return std::any_of(point.targets.begin(), point.targets.end(),
+                     [](const TargetEstimate& target) { return target.bound.has_value(); });
+}
+
+std::string replicates_of(const PlanPoint& point) {
+  return fmt::format("{} replicate{}", point.replications, point.replications == 1 ? "" : "s");
 }
 
 }  // namespace
 
-std::string standing(const PlanResult& plan, const PlanPoint& point) {
-  if (point.verdict == CellVerdict::kExcluded) return point.reason;
-  const std::string seen = seen_to_meet(point) ? "met" : "missed";
-  if (point.replications == 0) return seen + " once";
-  // Nobody went on with it, for what is preferred to it holds.
-  if (not_needed(point)) return "looks met, not needed";
-  const bool backed = point.verdict == CellVerdict::kMissed ||
-                      (point.verdict == CellVerdict::kMet && !plan.undecided);
-  return backed ? seen : "looks " + seen;
+Status standing_status(const PlanResult& plan, const PlanPoint& point) {
+  switch (point.verdict) {
+    case CellVerdict::kExcluded:
+      return Status::kNone;
+    case CellVerdict::kMissed:
+      return Status::kMissed;
+    case CellVerdict::kMet:
+      if (point.replications == 0) return Status::kMet;
+      return plan.undecided ? Status::kUncertain : Status::kMet;
+    case CellVerdict::kLooksMet:
+      return point.replications == 0 || not_needed(point) ? Status::kMet : Status::kUncertain;
+    case CellVerdict::kLooksMissed:
+      break;
+  }
+  return verified(point) ? Status::kUncertain : Status::kMissed;
 }
 
-std::string_view shortfall(const PlanResult& plan, const PlanPoint& point) {
+std::string standing(const PlanResult& plan, const PlanPoint& point) {
+  if (point.verdict == CellVerdict::kExcluded) return point.reason;
+  const Status status = standing_status(plan, point);
+  const std::string word(word_of(status));
+  if (status == Status::kUncertain) return word;
+  if (point.replications == 0) return word + " (one run)";
+  const bool backed = point.verdict == CellVerdict::kMet || point.verdict == CellVerdict::kMissed;
+  return backed ? word : fmt::format("{} ({})", word, replicates_of(point));
+}
+
+std::string shortfall(const PlanResult& plan, const PlanPoint& point) {
   if (point.verdict == CellVerdict::kExcluded) return "cannot be judged";
-  if (not_needed(point)) return "was not run further, which was not needed";
-  if (seen_to_meet(point)) return "is not backed";
+  if (not_needed(point)) {
+    return fmt::format("was run on {} only, as a smaller size suffices", replicates_of(point));
+  }
+  if (point.looks_met() || standing_status(plan, point) == Status::kUncertain) {
+    return "is uncertain";
+  }
   if (point.verdict == CellVerdict::kMissed) return "misses the SLO";
-  // Without replicates in the whole plan nobody expects more than this one run.
-  return plan.confidence && point.replications > 0 ? "looks as if it missed the SLO"
-                                                   : "missed the SLO in its one run";
+  if (point.replications > 0) return "missed the SLO in " + replicates_of(point);
+  return "missed the SLO in its one run";
 }
 
 }  // namespace spillway

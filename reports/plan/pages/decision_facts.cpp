@@ -13,6 +13,7 @@
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/confidence_grade.hpp"
 #include "reports/plan/pages/not_to_miss.hpp"
+#include "reports/plan/pages/outlook.hpp"
 #include "reports/plan/standing.hpp"
 
 namespace spillway {
@@ -28,29 +29,13 @@ std::pair<std::string, std::string> split_at(const std::string& text, std::strin
   return {text.substr(0, at), text.substr(at + mark.size())};
 }
 
-std::string figure_text(const std::string& metric, double value) {
-  return metric.ends_with("_ms") ? format_ms(value) : format_real(value);
-}
-
-/// "p99_ttft_ms 781 ms (at most 2.00 s)".
-std::string limit_text(const std::string& label, const std::string& metric, double value,
-                       bool at_least, double target) {
-  return fmt::format("{} {} ({} {})", label, figure_text(metric, value),
-                     at_least ? "at least" : "at most", figure_text(metric, target));
-}
-
-/// Every target of a cell with its limit: over replicates, else in its one run.
-std::string targets_text(const PlanPoint& point) {
-  std::vector<std::string> out;
-  for (const TargetEstimate& t : point.targets) {
-    out.push_back(limit_text(t.label(), t.name, t.value, t.at_least, t.target));
-  }
-  if (!out.empty()) return fmt::format("{}", fmt::join(out, "; "));
-  for (const SloResult& s : point.run.slo) {
-    out.push_back(
-        limit_text(target_label(s.name, s.tenant), s.name, s.value, s.at_least, s.target));
-  }
-  return fmt::format("{}", fmt::join(out, "; "));
+/// The first few of them, and how many more there are.
+std::string first_of(const std::vector<std::string>& all, std::size_t most, const char* where) {
+  const std::vector<std::string> shown(
+      all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size())));
+  std::string out = fmt::format("{}", fmt::join(shown, "; "));
+  if (all.size() > most) out += fmt::format("; {} more on page {}", all.size() - most, where);
+  return out;
 }
 
 class DecisionFacts {
@@ -58,20 +43,20 @@ class DecisionFacts {
   DecisionFacts(const PlanResult& plan, const Installed& installed, const HostBudget& host)
       : plan_(plan), installed_(installed), host_(host), cell_(spoken_of(plan)) {}
 
-  std::vector<Fact> list() {
+  DecisionList list() {
     if (cell_ < 0) {
-      add("Buy", "No answer", "no size was tried");
+      add("Answer", "No size was tried", "", Status::kUncertain);
       return std::move(out_);
     }
     if (plan_.recommended >= 0) {
       recommend();
     } else if (plan_.undecided) {
       tell_undecided();
+      confidence();
     } else {
       tell_infeasible();
+      confidence();
     }
-    const ConfidenceGrade grade = grade_of(plan_);
-    add("Confidence", grade.value, grade.detail);
     bind();
     rivals();
     return std::move(out_);
@@ -80,8 +65,17 @@ class DecisionFacts {
  private:
   const PlanPoint& cell() const { return cell_at(plan_, cell_); }
 
-  void add(const char* label, std::string value, std::string detail = "") {
-    out_.push_back({label, std::move(value), std::move(detail)});
+  void add(const char* label, std::string value, std::string detail = "",
+           Status status = Status::kNone) {
+    out_.first.push_back({label, std::move(value), std::move(detail), status});
+  }
+  void add_below(const char* label, std::string value, std::string detail = "") {
+    out_.below.push_back({label, std::move(value), std::move(detail)});
+  }
+
+  void confidence() {
+    ConfidenceGrade grade = grade_of(plan_);
+    add("Confidence", std::move(grade.value), std::move(grade.detail), grade.status);
   }
 
   // ---- a cell is recommended
@@ -89,15 +83,17 @@ class DecisionFacts {
   void recommend() {
     buy();
     choose();
-    set();
-    expect();
+    confidence();
     if (plan_.margin) {
       margin();
     } else {
-      headroom();
-      out_.push_back(breaking_fact(plan_));
+      out_.first.push_back(breaking_fact(plan_));
     }
+    out_.first.push_back(outlook_fact(plan_));
     cost();
+    set();
+    expect();
+    headroom();
   }
 
   double engines() const {
@@ -108,21 +104,24 @@ class DecisionFacts {
 
   void buy() {
     const std::string kind = kind_of_tier(plan_);
-    if (cell().run.tiers.size() == 1) return add("Buy", "No " + kind, "HBM alone meets the SLO");
-    if (cell().unbounded) {
-      return add("Buy", kind + " without bound",
-                 "a size that can be bought was not among those that meet the SLO");
+    const Status met = standing_status(plan_, cell());
+    if (cell().run.tiers.size() == 1) {
+      return add("Buy", "No " + kind, "HBM alone meets the SLO", met);
     }
+    if (cell().unbounded) {
+      return add("Buy", kind + " without bound", "No size that can be bought meets the SLO",
+                 Status::kUncertain);
+    }
+    const std::string size = spaced(plan_.recommended_size);
     std::vector<std::string> detail;
-    std::string value = fmt::format("{} of {}", plan_.recommended_size, kind);
-    if (std::string all = host_need(host_); !all.empty()) detail.push_back(std::move(all));
+    std::string value = fmt::format("{} of {}", size, kind);
+    if (std::string all = host_need(host_); !all.empty()) detail.push_back(capitalised(all));
     const auto bytes = static_cast<double>(plan_.recommended_bytes);
     const double here = installed_.engines_per_host;
     const auto count = [](double n) { return format_count(static_cast<std::uint64_t>(n)); };
     if (here > 1) {
       value = fmt::format("{} of {} per host", memory_text(bytes * here), kind);
-      detail.push_back(
-          fmt::format("{} for each of its {} engines", plan_.recommended_size, count(here)));
+      detail.push_back(fmt::format("{} for each of its {} engines", size, count(here)));
     } else if (here == 1) {
       value += " per host";
     } else if (engines() > 1) {
@@ -136,14 +135,10 @@ class DecisionFacts {
     for (std::size_t i = 2; i < cell().run.tiers.size(); ++i) {
       const TierResult& tier = cell().run.tiers[i];
       detail.push_back(fmt::format(
-          "behind it {} of {}",
-          tier.unbounded ? "no bound" : format_bytes(static_cast<double>(tier.capacity_bytes)),
-          tier.name));
+          "secondary tier {}: {}", tier.name,
+          tier.unbounded ? "no bound" : format_bytes(static_cast<double>(tier.capacity_bytes))));
     }
-    if (detail.size() <= (host_.pool > 0 ? 1 : 0) && plan_.recommended == plan_.feasible_min) {
-      detail.push_back("the smallest tried that meets the SLO");
-    }
-    add("Buy", std::move(value), fmt::format("{}", fmt::join(detail, "; ")));
+    add("Buy", std::move(value), fmt::format("{}", fmt::join(detail, "; ")), met);
   }
 
   /// Searched values.
@@ -180,14 +175,14 @@ class DecisionFacts {
 
   void expect() {
     if (!plan_.confidence || cell().replications == 0) {
-      return add("Expect", attainment_text(cell()) + " of requests in time",
-                 "in one run of the workload itself; " + targets_text(cell()));
+      return add_below("Expect", attainment_text(cell()) + " of requests within SLO",
+                       "In one run of the workload itself: " + targets_words(cell()));
     }
     const std::vector<std::string> shares =
         format_percents({cell().attainment, cell().attainment_low});
-    add("Expect", shares[0] + " of requests in time",
-        fmt::format("{} or more with {:.4g}% confidence; {}, {}", shares[1],
-                    100 * plan_.confidence->level, targets_text(cell()), basis()));
+    add_below("Expect", shares[0] + " of requests within SLO",
+              fmt::format("At least {}, with {:.4g}% confidence. {}, {}", shares[1],
+                          100 * plan_.confidence->level, targets_words(cell()), basis()));
   }
 
   /// What the answer's figures are taken over.
@@ -200,19 +195,19 @@ class DecisionFacts {
   /// How far the nearest event is that breaks the plan.
   void margin() {
     const PlanMargin& m = *plan_.margin;
-    std::vector<std::string> detail;
-    for (std::size_t i = 1; i < m.broken.size(); ++i) detail.push_back(event_words(m.broken[i]));
+    std::vector<std::string> others;
+    for (std::size_t i = 1; i < m.broken.size(); ++i) others.push_back(event_words(m.broken[i]));
     std::string said =
-        detail.empty() ? std::string() : fmt::format("also {}", fmt::join(detail, "; "));
-    if (!m.survived.empty()) {
-      said += fmt::format("{}survives {}", said.empty() ? "" : ". It ", survived_words(m.survived));
-    }
+        others.empty() ? std::string() : "Also " + first_of(others, 2, "Sensitivity");
     const std::string next = next_size_words(m);
     if (!next.empty()) said += (said.empty() ? "" : ". ") + next;
     add("Margin",
-        m.broken.empty() ? std::string("No event that was tried breaks it")
-                         : "Fails " + event_words(m.broken.front()),
-        std::move(said));
+        m.broken.empty() ? "No event tried breaks it" : "Fails " + event_words(m.broken.front()),
+        std::move(said), m.broken.empty() ? Status::kMet : Status::kUncertain);
+    if (!m.survived.empty()) {
+      add_below("Survives", capitalised(survived_words(m.survived)),
+                others.empty() ? "" : fmt::format("Fails {}", fmt::join(others, "; ")));
+    }
   }
 
   void headroom() {
@@ -220,13 +215,13 @@ class DecisionFacts {
     for (const HeadroomPart& part : plan_.judgement.headroom) {
       if (part.name == "target") reasons.insert(reasons.begin(), part.reason);
       if (part.name == "confidence") {
-        reasons.push_back(fmt::format("{} of what may miss is left at the confidence bound",
+        reasons.push_back(fmt::format("{} of the error budget is left at the confidence bound",
                                       format_percent(part.share)));
       }
     }
     reasons.push_back(basis());
-    add("Headroom", format_percent(plan_.headroom) + " to the tightest target",
-        fmt::format("{}", fmt::join(reasons, "; ")));
+    add_below("Headroom", format_percent(plan_.headroom) + " to the tightest target",
+              fmt::format("{}", fmt::join(reasons, "; ")));
   }
 
   void cost() {
@@ -245,11 +240,12 @@ class DecisionFacts {
 
   void tell_undecided() {
     const bool looks = cell().verdict == CellVerdict::kLooksMet;
-    add("Buy", "Not decided yet",
-        looks ? fmt::format("{} looks as if it met every target, and that is not backed",
-                            name_of_cell(cell()))
-              : fmt::format("nothing looks as if it met every target; {} comes nearest",
-                            name_of_cell(cell())));
+    const std::string size = spaced(name_of_cell(cell()));
+    add("Answer", "Not decided yet",
+        looks ? fmt::format("{} may meet the SLO: {}", size, miss_words(cell()))
+              : fmt::format("Nothing looks good enough; {} comes nearest: {}", size,
+                            miss_words(cell())),
+        Status::kUncertain);
     would_decide();
     if (plan_.judgement.counterfactuals) would_help();
     so_far();
@@ -277,28 +273,31 @@ class DecisionFacts {
 
   void so_far() {
     if (!has_run(cell())) return;
-    add("So far", fmt::format("{} of requests in time", attainment_text(cell())),
-        fmt::format("at {}, {}; {}", name_of_cell(cell()),
-                    cell().replications > 0
-                        ? fmt::format("mean of {} replicate{}", cell().replications,
-                                      cell().replications == 1 ? "" : "s")
-                        : "in one run",
-                    targets_text(cell())));
+    const std::string size = spaced(name_of_cell(cell()));
+    const std::string over = cell().replications > 0
+                                 ? fmt::format("over {} replicate{}", cell().replications,
+                                               cell().replications == 1 ? "" : "s")
+                                 : "in one run";
+    add("So far", fmt::format("{} of requests within SLO", attainment_text(cell())),
+        fmt::format("At {}, {}: {}", size, over, targets_words(cell())),
+        standing_status(plan_, cell()));
   }
 
   void tell_infeasible() {
     const auto missed =
         static_cast<std::size_t>(std::count_if(plan_.points.begin(), plan_.points.end(),
                                                [](const PlanPoint& p) { return !p.looks_met(); }));
-    const std::string tried = fmt::format("{} of {} cells do not meet the SLO; {} comes nearest",
-                                          missed, plan_.points.size(), name_of_cell(cell()));
+    const bool sizes = plan_.points.front().values.empty();
+    const std::string tried = fmt::format(
+        "{} of {} {} do not meet the SLO; {} comes nearest: {}", missed, plan_.points.size(),
+        sizes ? "sizes" : "configurations", spaced(name_of_cell(cell())), miss_words(cell()));
+    add("Answer", sizes ? "No size meets the SLO" : "No configuration meets the SLO", tried,
+        Status::kMissed);
     const std::optional<TriedChange>& remedy = plan_.answer.remedy;
     if (remedy && !remedy->targets.empty()) {
       add(remedy->free() ? "Change, at no cost" : "Change", capitalised(change_words(*remedy)),
-          fmt::format("the cheapest change that meets the SLO, in {}: {}. As it is, {}",
-                      runs_words(*remedy), targets_words(*remedy), tried));
-    } else {
-      add("Buy", "Nothing that was tried", tried);
+          fmt::format("The cheapest change that meets the SLO, in {}: {}", runs_words(*remedy),
+                      targets_words(*remedy)));
     }
     fails_first();
     would_help();
@@ -320,15 +319,14 @@ class DecisionFacts {
       if (!plan_.first_breach.empty()) add("Fails first", plan_.first_breach);
       return;
     }
-    std::string detail = "at " + name_of_cell(cell());
+    std::string detail = "At " + spaced(name_of_cell(cell()));
     if (worst->share) {
       const std::vector<std::string> shares = format_percents({worst->x, worst->limit});
-      detail = fmt::format("{} of requests miss it at {}, where {} may", shares[0],
-                           name_of_cell(cell()), shares[1]);
+      detail += fmt::format(": {} of requests miss it, {} allowed", shares[0], shares[1]);
     }
     add("Fails first",
-        limit_text(worst->label(), worst->name, worst->value, worst->at_least, worst->target),
-        std::move(detail));
+        against_limit({worst->name, worst->tenant, worst->value, worst->target, worst->at_least}),
+        std::move(detail), Status::kMissed);
   }
 
   void would_help() {
@@ -339,8 +337,9 @@ class DecisionFacts {
       if (row.margin > tried.base.margin) rows.push_back(&row);
     }
     if (rows.empty()) {
-      return add("Would help", "None of the changes tried",
-                 fmt::format("{} changes, each alone, at {}", tried.all.size(), tried.cell));
+      return add(
+          "Would help", "None of the changes tried",
+          fmt::format("{} changes, each alone, at {}", tried.all.size(), spaced(tried.cell)));
     }
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
       return std::pair(a->met, a->margin) > std::pair(b->met, b->margin);
@@ -348,12 +347,12 @@ class DecisionFacts {
     if (rows.size() > kMostChanges) rows.resize(kMostChanges);
     std::vector<std::string> others;
     for (const Counterfactual* row : rows) {
-      others.push_back(fmt::format("{}: {} {}, {} the SLO", row->change, tried.target,
-                                   figure_text(tried.target, row->value),
+      others.push_back(fmt::format("{}: {} {}, {} the SLO", row->change, metric_words(tried.target),
+                                   figure_words(tried.target, row->value),
                                    row->met ? "meets" : "still misses"));
     }
     add("Would help", capitalised(rows.front()->change),
-        fmt::format("in one run of {} each; {}", tried.cell, fmt::join(others, "; ")));
+        fmt::format("One run of {} each. {}", spaced(tried.cell), fmt::join(others, "; ")));
   }
 
   // ---- whatever came out
@@ -361,25 +360,26 @@ class DecisionFacts {
   void bind() {
     if (plan_.binding.empty()) return;
     auto [kind, why] = split_at(plan_.binding, ": ");
-    add("Bottleneck", kind == "none" ? "None found" : capitalised(std::move(kind)), std::move(why));
+    add_below("Limiting resource", kind == "none" ? "None" : capitalised(std::move(kind)),
+              capitalised(std::move(why)));
   }
 
   void rivals() {
     if (plan_.runner_up >= 0) {
-      add("Runner-up", name_of_cell(cell_at(plan_, plan_.runner_up)), plan_.runner_up_reason);
+      add_below("Runner-up", spaced(name_of_cell(cell_at(plan_, plan_.runner_up))),
+                capitalised(plan_.runner_up_reason));
     }
     if (plan_.infeasible_max < 0 || plan_.infeasible_max == plan_.runner_up) return;
     const PlanPoint& below = cell_at(plan_, plan_.infeasible_max);
-    add(plan_.feasible_min >= 0 ? "Too small" : "Largest tried", name_of_cell(below),
-        fmt::format("{}{}{}", shortfall(plan_, below), plan_.first_breach.empty() ? "" : ": ",
-                    plan_.first_breach));
+    add_below(plan_.feasible_min >= 0 ? "Too small" : "Largest tried", spaced(name_of_cell(below)),
+              fmt::format("{}: {}", capitalised(shortfall(plan_, below)), miss_words(below)));
   }
 
   const PlanResult& plan_;
   const Installed& installed_;
   const HostBudget& host_;
   int cell_;
-  std::vector<Fact> out_;
+  DecisionList out_;
 };
 
 }  // namespace
@@ -396,8 +396,8 @@ std::string kind_of_tier(const PlanResult& plan) {
   return plan.tier == "dram" ? "DRAM" : plan.tier;
 }
 
-std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed,
-                                 const HostBudget& host) {
+DecisionList decision_facts(const PlanResult& plan, const Installed& installed,
+                            const HostBudget& host) {
   return DecisionFacts(plan, installed, host).list();
 }
 

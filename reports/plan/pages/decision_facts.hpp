@@ -14,9 +14,14 @@ namespace spillway {
 /// "DRAM", "NVMe", "swap space": of the planned tier, as the cells that ran have it.
 std::string kind_of_tier(const PlanResult& plan);
 
-/// Of a plan that recommends a cell: buy, set, expect. Of one that does not: what fails first, what
-/// would help or decide. Each with how sure that is.
-std::vector<Fact> decision_facts(const PlanResult& plan, const Installed& installed,
-                                 const HostBudget& host);
+struct DecisionList {
+  std::vector<Fact> first;  ///< the answer, how sure it is, how long it holds
+  std::vector<Fact> below;  ///< what else is known of it
+};
+
+/// Of a plan that recommends a size: buy, confidence, margin, set. Of one that does not: what fails
+/// first, what would help or decide, and how sure that is.
+DecisionList decision_facts(const PlanResult& plan, const Installed& installed,
+                            const HostBudget& host);
 
 }  // namespace spillway

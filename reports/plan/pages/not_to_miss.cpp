@@ -145,9 +145,10 @@ class Rows {
 }  // namespace
 
 Fact breaking_fact(const PlanResult& plan) {
-  Fact out{"Breaks it", "Nothing that was tried", pages(plan)};
+  Fact out{"Margin", "No event tried breaks it", pages(plan), Status::kMet};
   if (!plan.sensitivity && !plan.stress) {
-    return {out.label, "Not tried", "plan.sensitivity and plan.stress ask which changes do"};
+    return {out.label, "Not tested", "plan.sensitivity and plan.stress test it",
+            Status::kUncertain};
   }
   std::vector<std::string> limits;
   for (const FactorLimit& limit : factor_limits(plan)) limits.push_back(limit_name(limit));
@@ -156,13 +157,15 @@ Fact breaking_fact(const PlanResult& plan) {
   for (const StressRow* row : bad_events(plan)) events.push_back(row->name);
   if (limits.empty() && events.empty()) return out;
   std::vector<std::string>& first = limits.empty() ? events : limits;
-  out.value = capitalised(first.front());
+  out.status = Status::kUncertain;
+  out.value = "Fails: " + first.front();
   first.erase(first.begin());
-  out.detail = "misses the SLO";
-  if (!limits.empty())
-    out.detail += (limits.size() == 1 ? "; so does " : "; so do ") + and_list(limits);
-  if (!events.empty()) out.detail += "; of events: " + and_list(events);
-  out.detail += fmt::format(" ({})", pages(plan));
+  out.detail.clear();
+  if (!limits.empty()) out.detail = "Also " + and_list(limits);
+  if (!events.empty()) {
+    out.detail += (limits.empty() ? "Events: " : "; events: ") + and_list(events);
+  }
+  out.detail += fmt::format("{}({})", out.detail.empty() ? "" : " ", pages(plan));
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 
 namespace spillway {
@@ -82,7 +83,7 @@ SizeGrid size_grid(const PlanResult& plan) {
       const PlanPoint& point = cell_at(plan, cell);
       const std::size_t place = places.at(size_key(point));
       line.cells[place] = cell;
-      grid.x_names[place] = point.capacity.empty() ? name_of_cell(point) : point.capacity;
+      grid.x_names[place] = spaced(point.capacity.empty() ? name_of_cell(point) : point.capacity);
       if (cell == answer) grid.answer = static_cast<int>(grid.lines.size()) - 1;
     }
   }

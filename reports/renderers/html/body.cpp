@@ -11,6 +11,7 @@
 #include "reports/markup.hpp"
 #include "reports/renderers/html/chart_data.hpp"
 #include "reports/renderers/table_layout.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
@@ -20,6 +21,7 @@ constexpr std::size_t kMostBody = 1'000'000;  // of the body and the charts' dat
 constexpr std::size_t kMostRows = 500;
 constexpr std::size_t kMostOnPaper = 40;  // as in style.css
 constexpr std::size_t kShortTable = 12;   // kept on one sheet of paper
+constexpr std::size_t kFewColumns = 3;    // wrapped on a phone up to here
 constexpr std::size_t kManyColumns = 9;   // smaller on paper from here on
 constexpr std::size_t kMostColumns = 15;
 constexpr std::size_t kMostChartRows = 200;
@@ -39,13 +41,6 @@ std::string anchor(const Section& section, std::size_t number) {
     out += plain ? c : '-';
   }
   return out.empty() ? fmt::format("section-{}", number + 1) : "page-" + out;
-}
-
-/// Words that a reader looks for in a table of targets.
-std::string_view verdict_class(std::string_view cell) {
-  if (cell == "met" || cell == "pass" || cell == "passed" || cell == "holds") return "good";
-  if (cell == "missed" || cell == "fail" || cell == "failed") return "bad";
-  return "";
 }
 
 std::string more(std::size_t shown, std::size_t of, std::string_view what, std::string_view rest) {
@@ -70,10 +65,14 @@ std::string flag_lines(std::string_view text, std::size_t most) {
 Body::Body(const Report& report) {
   html_ = "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<header class=\"top\">";
   html_ += "<h1>" + html_text(report.title, allowed(kMostInHeading)) + "</h1>\n";
-  if (!report.subtitle.empty()) {
-    html_ += "<p class=\"sub\">" + html_text(report.subtitle, allowed(kMostInParagraph)) + "</p>\n";
-  }
-  html_ += "</header>\n<div class=\"columns\">\n";
+  const std::string sub =
+      report.subtitle.empty()
+          ? ""
+          : "<p class=\"sub\">" + html_text(report.subtitle, allowed(kMostInParagraph)) + "</p>\n";
+  const bool answered = report.status != Status::kNone && !report.sections.empty() &&
+                        !report.sections.front().facts.empty();
+  if (answered) answer_ = sub;
+  html_ += (answered ? "" : sub) + "</header>\n<div class=\"columns\">\n";
   navigation(report);
   html_ += "<main id=\"main\" tabindex=\"-1\">\n";
   for (std::size_t i = 0; i < report.sections.size(); ++i) page(report.sections[i], i);
@@ -126,39 +125,63 @@ void Body::page(const Section& section, std::size_t number) {
 }
 
 void Body::content(const Section& section, int level, bool first) {
-  facts(section.facts);
-  paragraphs(section.paragraphs, first);
-  for (const Chart& each : section.charts) chart(each);
+  facts(section.facts, first);
+  const bool leads = first && answer_.empty();  // its first sentence is the answer
+  if (leads) paragraphs(section.paragraphs, true);
+  charts(section.charts);
+  if (!leads) paragraphs(section.paragraphs, false);
   for (const Table& each : section.tables) table(each, kMostRows, false);
   for (const CodeBlock& each : section.code) code(each);
   const int below = std::min(level + 1, 6);
   for (const Section& part : section.parts) {
-    html_ += "<div class=\"part\">\n";
+    const bool folded = part.folded && !part.heading.empty();
+    html_ += folded ? "<details class=\"fold part\"><summary>" : "<div class=\"part\">\n";
     if (!part.heading.empty()) {
-      html_ += fmt::format("<h{0}>{1}</h{0}>\n", below,
-                           html_text(part.heading, allowed(kMostInHeading)));
+      html_ +=
+          fmt::format("<h{0}>{1}</h{0}>", below, html_text(part.heading, allowed(kMostInHeading)));
     }
+    html_ += folded ? "</summary>\n" : "\n";
     content(part, below, false);
-    html_ += "</div>\n";
+    html_ += folded ? "</details>\n" : "</div>\n";
   }
 }
 
-void Body::facts(const std::vector<Fact>& facts) {
-  if (facts.empty()) return;
-  html_ += "<dl class=\"facts\">\n";
-  for (std::size_t i = 0; i < std::min(facts.size(), kMostFacts); ++i) {
-    const bool flags = facts[i].value.starts_with("--");
-    html_ += "<div><dt>" + html_text(facts[i].label, allowed(kMostInHeading)) +
-             (flags ? "</dt><dd class=\"value flags\">" : "</dt><dd class=\"value\">") +
-             (flags ? flag_lines(facts[i].value, allowed(kMostInHeading))
-                    : html_text(facts[i].value, allowed(kMostInHeading))) +
-             "</dd>";
-    if (!facts[i].detail.empty()) {
-      html_ += "<dd class=\"detail\">" + html_text(facts[i].detail, allowed(kMostInCell)) + "</dd>";
-    }
-    html_ += "</div>\n";
+/// The answer of the whole stands alone above the others of the first page.
+void Body::facts(const std::vector<Fact>& facts, bool first) {
+  const std::size_t shown = std::min(facts.size(), kMostFacts);
+  std::size_t from = 0;
+  if (first && !answer_.empty() && shown > 0) {
+    html_ += "<dl class=\"answer\">\n";
+    fact(facts[from++], answer_);
+    html_ += "</dl>\n";
   }
+  if (from == shown) return;
+  html_ += "<dl class=\"facts\">\n";
+  while (from < shown) fact(facts[from++], "");
   html_ += "</dl>\n";
+}
+
+void Body::fact(const Fact& fact, const std::string& below) {
+  const bool flags = fact.value.starts_with("--");
+  const std::string_view css = class_of(fact.status);
+  html_ += css.empty() ? std::string("<div>") : fmt::format("<div class=\"{}\">", css);
+  html_ += "<dt>" + html_text(fact.label, allowed(kMostInHeading)) +
+           (flags ? "</dt><dd class=\"value flags\">" : "</dt><dd class=\"value\">") +
+           (flags ? flag_lines(fact.value, allowed(kMostInHeading))
+                  : html_text(fact.value, allowed(kMostInHeading))) +
+           "</dd>";
+  if (!fact.detail.empty()) {
+    html_ += "<dd class=\"detail\">" + html_text(fact.detail, allowed(kMostInCell)) + "</dd>";
+  }
+  if (!below.empty()) html_ += "<dd class=\"said\">" + below + "</dd>";
+  html_ += "</div>\n";
+}
+
+/// Several of one page stand beside each other.
+void Body::charts(const std::vector<Chart>& charts) {
+  if (charts.size() > 1) html_ += "<div class=\"panels\">\n";
+  for (const Chart& each : charts) chart(each);
+  if (charts.size() > 1) html_ += "</div>\n";
 }
 
 void Body::paragraphs(const std::vector<std::string>& paragraphs, bool lead) {
@@ -186,14 +209,15 @@ void Body::chart(const Chart& whole) {
   data_ += (charts_ > 0 ? ",\n" : "") + data;
   html_ += fmt::format("<figure class=\"chart\" id=\"chart-{}\"><figcaption>{}</figcaption>\n",
                        charts_, html_text(whole.title, allowed(kMostInHeading)));
+  html_ += fmt::format("<div class=\"plot\" data-chart=\"{}\"></div>\n<div class=\"drawing\">{}",
+                       charts_, drawing);
+  html_ += "</div>\n";
   const std::string gap = whole.note.empty() || thin.note.empty() ? "" : " ";
   const std::string note = whole.note + gap + thin.note;
   if (!note.empty()) {
     html_ += "<p class=\"note\">" + html_text(note, allowed(kMostInParagraph)) + "</p>\n";
   }
-  html_ += fmt::format("<div class=\"plot\" data-chart=\"{}\"></div>\n<div class=\"drawing\">{}",
-                       charts_, drawing);
-  html_ += "</div>\n<details class=\"data\"><summary>Table</summary>\n";
+  html_ += "<details class=\"data\"><summary>Table</summary>\n";
   table(chart_table(thin.chart), kMostChartRows, true);
   html_ += "</details></figure>\n";
   ++charts_;
@@ -203,12 +227,20 @@ void Body::table(const Table& table, std::size_t most, bool of_chart) {
   const TableLayout layout(table);
   const std::string title = table.title.empty() ? "Table" : table.title;
   const std::size_t columns = layout.numeric.size();
+  const bool folds = !of_chart && table.rows.size() > table.shown + 2;
+  if (folds) {
+    html_ += fmt::format(
+        "<div class=\"folds folds-{}\"><details><summary>All {} rows: {}</summary></details>\n",
+        table.shown <= 5 ? 5 : 12, format_count(table.rows.size()),
+        html_text(title, allowed(kMostInHeading)));
+  }
   html_ += fmt::format(
       "<div class=\"scroll{}{}\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>",
       !of_chart && table.rows.size() > kMostOnPaper ? " tall"
       : table.rows.size() <= kShortTable            ? " short"
                                                     : "",
-      columns < kManyColumns   ? ""
+      columns <= kFewColumns   ? " few"
+      : columns < kManyColumns ? ""
       : columns < kMostColumns ? " many"
                                : " many most",
       label(of_chart ? title + ", figures" : title));
@@ -224,6 +256,7 @@ void Body::table(const Table& table, std::size_t most, bool of_chart) {
     html_ += "</tr></thead>";
   }
   rows(table, layout.numeric, most, of_chart);
+  if (folds) html_ += "</div>\n";
 }
 
 void Body::rows(const Table& table, const std::vector<bool>& numeric, std::size_t most,
@@ -233,7 +266,7 @@ void Body::rows(const Table& table, const std::vector<bool>& numeric, std::size_
     html_ += on ? "<tr class=\"on\">" : "<tr>";
     for (std::size_t c = 0; c < table.rows[i].size(); ++c) {
       const std::string& cell = table.rows[i][c];
-      const std::string_view css = numeric[c] ? "n" : verdict_class(cell);
+      const std::string_view css = numeric[c] ? "n" : class_of(status_of(cell));
       html_ += css.empty() ? std::string("<td>") : fmt::format("<td class=\"{}\">", css);
       html_ += html_text(cell, allowed(kMostInCell)) + "</td>";
     }

@@ -23,7 +23,9 @@ class Body {
   void navigation(const Report& report);
   void page(const Section& section, std::size_t number);
   void content(const Section& section, int level, bool first);
-  void facts(const std::vector<Fact>& facts);
+  void facts(const std::vector<Fact>& facts, bool first);
+  void fact(const Fact& fact, const std::string& below);
+  void charts(const std::vector<Chart>& charts);
   void paragraphs(const std::vector<std::string>& paragraphs, bool lead);
   void chart(const Chart& chart);
   void table(const Table& table, std::size_t most, bool of_chart);
@@ -35,6 +37,7 @@ class Body {
 
   std::string html_;
   std::string data_;
+  std::string answer_;  ///< said below the first fact, which is the whole report's answer
   std::size_t charts_ = 0;
   std::set<std::string> labels_;  ///< of regions, for which each must have its own
 };

@@ -1,6 +1,7 @@
 #include "reports/renderers/html/chart_data.hpp"
 
 #include "reports/markup.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
@@ -49,6 +50,10 @@ std::string series_data(const ChartSeries& series) {
   if (!series.low.empty() && !series.high.empty()) {
     out.raw("low", numbers(series.low)).raw("high", numbers(series.high));
   }
+  if (!series.status.empty()) {
+    out.raw("status",
+            array(series.status, [](Status s) { return json_text(std::string(class_of(s))); }));
+  }
   return out.done();
 }
 
@@ -59,6 +64,8 @@ std::string bar_data(const ChartBar& bar) {
       .number("high", bar.high)
       .text("lowName", bar.low_name)
       .text("highName", bar.high_name)
+      .text("lowStatus", class_of(bar.low_status))
+      .text("highStatus", class_of(bar.high_status))
       .done();
 }
 
@@ -106,6 +113,7 @@ std::string chart_data(const Chart& chart) {
       break;
     case ChartKind::kStacks:
       out.raw("partNames", texts(chart.part_names)).raw("stacks", array(chart.stacks, stack_data));
+      out.number("most", chart.most);
       break;
     case ChartKind::kHeatmap:
       out.raw("xNames", texts(chart.x_names)).raw("yNames", texts(chart.y_names));
@@ -117,6 +125,7 @@ std::string chart_data(const Chart& chart) {
       out.raw("xNames", texts(chart.x_names)).raw("series", array(chart.series, series_data));
       out.raw("limits", array(chart.limits, limit_data));
       out.raw("regions", array(chart.regions, region_data));
+      out.flag("figures", chart.figures).number("yFrom", chart.y_from).number("yTo", chart.y_to);
   }
   return out.done();
 }

@@ -70,11 +70,18 @@ const colours = () => {
     ink: of('ink'), soft: of('soft'), paper: of('paper'), raised: of('raised'), line: of('line'),
     limit: of('limit'), low: of('heat-low'), high: of('heat-high'),
     series: [0, 1, 2, 3, 4, 5].map((i) => of('c' + i)),
+    good: of('good'), unsure: of('unsure'), bad: of('bad'),
   };
 };
 
 const dashes = ['solid', [8, 4], [2, 3], [10, 3, 2, 3], [4, 4], [14, 4]];
 const symbols = ['circle', 'rect', 'diamond', 'triangle'];
+// Of a status: its sign, as reports/status.cpp has it, and its mark.
+const signs = { good: '\u2714', unsure: '?', bad: '\u2716' };
+const statusSymbols = {
+  good: 'circle', unsure: 'diamond',
+  bad: 'path://M3 0L7 4L11 0L14 3L10 7L14 11L11 14L7 10L3 14L0 11L4 7L0 3Z',
+};
 const cut = (text, most) => (text.length > most ? text.slice(0, most - 1) + '\u2026' : text);
 
 // ---- What the kinds of charts have in common -----------------------------------------------

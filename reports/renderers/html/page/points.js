@@ -3,6 +3,7 @@
 // its lines of text.
 
 const kinds = {};
+const plotHeight = 230;
 
 const placeName = (data, x) =>
     data.xNames.length && data.xNames[Math.round(x)] !== undefined
@@ -19,10 +20,12 @@ const pointLines = (data, name, s, i) => {
   const unit = data.yLabel ? ' ' + data.yLabel : '';
   const place = placeName(data, s.x[i]);
   const label = data.xNames.length ? place : (data.xLabel ? data.xLabel + ': ' : '') + place;
-  const lines = [label, name + ': ' + figure(s.y[i]) + unit];
+  const lines = [label, (name ? name + ': ' : '') + figure(s.y[i]) + unit];
   if (s.low && typeof s.low[i] === 'number' && typeof s.high[i] === 'number') {
     lines.push('from ' + figure(s.low[i]) + ' to ' + figure(s.high[i]));
   }
+  const said = { good: 'met', unsure: 'uncertain', bad: 'missed' }[(s.status || [])[i]];
+  if (said) lines.push(signs[s.status[i]] + ' SLO ' + said);
   return lines;
 };
 
@@ -64,8 +67,19 @@ const beside = (data, i) => {
   return shared ? 0.2 * (i - middle) / (middle + 1) : 0;
 };
 
+const statusColour = (c, s, i) => c[(s.status || [])[i]];
+
+/** What the axis, whose ends are given, leaves out. */
+const beyond = (data, v) =>
+    (typeof data.yFrom === 'number' && v < data.yFrom) ||
+    (typeof data.yTo === 'number' && v > data.yTo);
+
+const inside = (data, v) =>
+    Math.min(Math.max(v, data.yFrom === null ? v : data.yFrom), data.yTo === null ? v : data.yTo);
+
 /** From one end of each point's interval to the other. */
-const whiskers = (data, s, index, colour) => {
+const whiskers = (data, s, index, c) => {
+  const colour = c.series[index % 6];
   const whole = s.x.map((x, i) => i).filter((i) => isDrawn(data, s, i) &&
       typeof s.low[i] === 'number' && typeof s.high[i] === 'number' &&
       (!data.logY || s.low[i] > 0));
@@ -77,20 +91,48 @@ const whiskers = (data, s, index, colour) => {
       const i = whole[params.dataIndex];
       const [x, low] = api.coord([api.value(0), s.low[i]]);
       const high = api.coord([api.value(0), s.high[i]])[1];
+      const stroke = statusColour(c, s, i) || colour;
       const line = (x1, y1, x2, y2) => (
-        { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke: colour, lineWidth: 1.5 } });
+        { type: 'line', shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 1.5 } });
+      const cap = (y, value) => (beyond(data, value) ? [] : [line(x - 4, y, x + 4, y)]);
+      const { y: top, height } = params.coordSys;
+      const within = (y) => Math.max(top, Math.min(top + height, y));
       return {
         type: 'group',
         children: [
-          line(x, low, x, high), line(x - 4, low, x + 4, low), line(x - 4, high, x + 4, high),
+          line(x, within(low), x, within(high)), ...cap(low, s.low[i]), ...cap(high, s.high[i]),
         ],
       };
     },
   };
 };
 
+/** Points coloured and marked by what they came to, their figures above them. */
+const judgedSeries = (data, s, name, c) => ({
+  type: 'line', name, symbolSize: 14, symbolKeepAspect: true, showSymbol: true,
+  showAllSymbol: true, connectNulls: false, emphasis: { disabled: true }, z: 4,
+  lineStyle: { width: 1.5, color: c.line },
+  data: s.x.map((x, k) => {
+    if (!isDrawn(data, s, k)) return [x, null];
+    const arrow = s.y[k] < data.yFrom ? ' \u2193' : s.y[k] > data.yTo ? ' \u2191' : '';
+    const status = s.status[k];
+    return {
+      value: [x, inside(data, s.y[k])],
+      symbol: statusSymbols[status] || 'circle',
+      symbolOffset: arrow === ' \u2193' ? [0, -8] : [0, 0],
+      itemStyle: { color: c[status] || c.soft, opacity: 1 },
+      label: {
+        show: data.figures, position: 'top', distance: arrow === ' \u2193' ? 12 : 6,
+        color: c[status] || c.soft, fontWeight: 600, textBorderColor: c.paper, textBorderWidth: 3,
+        formatter: () => (status ? signs[status] + ' ' : '') + figure(s.y[k]) + data.unit + arrow,
+      },
+    };
+  }),
+});
+
 const lineSeries = (data, s, i, name, c) => {
   const colour = c.series[i % 6];
+  if (s.status) return judgedSeries(data, s, name, c);
   const scatter = data.kind === 'scatter';
   const drawn = s.x.map((x, k) => isDrawn(data, s, k));
   const alone = drawn.some((d, k) => d && !drawn[k - 1] && !drawn[k + 1]);
@@ -137,7 +179,9 @@ const regions = (data, c, axis, width) => {
               borderWidth: thin ? 1 : 0,
             },
             label: {
-              color: c.soft, align: 'left', position: [at - from, 6 + 14 * row],
+              color: c.soft, align: 'left',
+              // Figures of points keep the top for themselves.
+              position: [at - from, data.figures ? plotHeight - 18 - 14 * row : 6 + 14 * row],
               formatter: () => name,
             },
           },
@@ -150,6 +194,7 @@ const regions = (data, c, axis, width) => {
 const marks = (data, c, axis, width) => ({
   type: 'line', data: [], silent: true, tooltip: { show: false }, z: 2,
   markLine: {
+    z: 6,
     silent: true, symbol: 'none', animation: false,
     lineStyle: { color: c.limit, type: [6, 4], width: 1.5 },
     data: data.limits.filter((l) => typeof l.value === 'number' && (!data.logY || l.value > 0))
@@ -157,6 +202,7 @@ const marks = (data, c, axis, width) => ({
           yAxis: l.value,
           label: {
             position: 'insideEndTop', color: c.limit, formatter: () => cut(l.name, 48),
+            textBorderColor: c.paper, textBorderWidth: 3,
           },
         })),
   },
@@ -196,7 +242,7 @@ const namedAxis = (data, c, width) => {
 kinds.lines = (data, c, width) => {
   const labels = distinct(data.series.map((s) => s.name));
   const shown = labels.length > 1;
-  const top = shown ? legendHeight(labels, width) : 16;
+  const top = shown ? legendHeight(labels, width) : data.figures ? 26 : 16;
   const stops = [];
   data.series.forEach((s, seriesIndex) => s.x.forEach((x, dataIndex) => {
     if (!isDrawn(data, s, dataIndex)) return;
@@ -209,22 +255,26 @@ kinds.lines = (data, c, width) => {
   const ys = data.series.flatMap((s) => [...s.y, ...(s.low || []), ...(s.high || [])])
       .concat(data.limits.map((l) => l.value));
   if (data.kind === 'lines' && !data.logY) ys.push(0);
+  const fixed = (v) => typeof v === 'number';
+  const seen = ys.map((v) => (typeof v === 'number' ? inside(data, v) : v))
+      .concat([data.yFrom, data.yTo].filter(fixed))
+      .filter((v) => !beyond(data, v));
   const x = data.xNames.length ? namedAxis(data, c, width) : over(xs, data.logX);
-  const y = over(ys, data.logY);
+  const y = over(seen, data.logY);
   x.nameGap = x.nameGap || 30;
   x.splitLine = { show: false };
   y.nameGap = 52;
   const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c));
   data.series.forEach((s, i) => {
     if (!s.low || !s.high) return;
-    series.push(data.kind === 'scatter' ? whiskers(data, s, i, c.series[i % 6])
-                                        : band(data, s, c.series[i % 6], 2));
+    series.push(data.kind === 'scatter' || s.status ? whiskers(data, s, i, c)
+                                                    : band(data, s, c.series[i % 6], 2));
   });
   series.push(marks(data, c, x, width - 92));
   const option = Object.assign(base(c), {
     grid: { left: 72, right: 20, top, bottom: 20 + x.nameGap },
-    xAxis: axis(c, data.xLabel, x),
-    yAxis: axis(c, data.yLabel, y),
+    xAxis: axis(c, data.xLabel + (x.type === 'log' ? ' (log scale)' : ''), x),
+    yAxis: axis(c, data.yLabel + (data.logY ? ' (log scale)' : ''), y),
     series,
   });
   // Anywhere near a place of an axis; in a cloud only a point itself.
@@ -232,7 +282,7 @@ kinds.lines = (data, c, width) => {
   option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
   if (shown) option.legend = legend(c, labels);
   if (shown && data.kind === 'scatter') option.legend.itemWidth = 12;
-  return { height: 250 + top + x.nameGap, option, stops };
+  return { height: 20 + plotHeight + top + x.nameGap, option, stops };
 };
 
 kinds.scatter = kinds.lines;

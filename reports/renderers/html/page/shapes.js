@@ -13,7 +13,7 @@ kinds.tornado = (data, c, width) => {
       row: 1, x: i, seriesIndex: 1, dataIndex: i, lines: lines(bar.highName, bar.high),
     });
   });
-  const half = (index, key, label) => ({
+  const half = (index, key, label, status) => ({
     type: 'custom',
     data: bars.map((bar, i) => [bar[key], i]),
     encode: { x: 0, y: 1 },
@@ -42,12 +42,13 @@ kinds.tornado = (data, c, width) => {
               x: Math.min(start, end), y: top,
               width: Math.max(1, Math.abs(end - start)), height,
             },
-            style: { fill: c.series[index] },
+            style: { fill: c[bar[status]] || c.series[index] },
           },
           {
             type: 'text',
             style: {
-              text: some ? cut(bar[label], 10) : '', x: right + 5,
+              text: some ? (bar[status] ? signs[bar[status]] + ' ' : '') + cut(bar[label], 10) : '',
+              x: right + 5,
               y: top + height / 2,
               textVerticalAlign: 'middle', fill: c.soft, fontSize: 11,
             },
@@ -62,7 +63,7 @@ kinds.tornado = (data, c, width) => {
     yAxis: names(c, bars.map((b) => b.name), Math.max(6, Math.floor((left - 16) / 7)), {
       inverse: true, axisTick: { show: false },
     }),
-    series: [half(0, 'low', 'lowName'), half(1, 'high', 'highName'), {
+    series: [half(0, 'low', 'lowName', 'lowStatus'), half(1, 'high', 'highName', 'highStatus'), {
       type: 'line', data: [], silent: true,
       markLine: {
         silent: true, symbol: 'none', animation: false, label: { show: false },
@@ -85,7 +86,7 @@ kinds.stacks = (data, c, width) => {
   const sums = data.stacks.map((s) => s.parts.reduce((sum, v) => sum + length(v), 0));
   const stops = [];
   const right = 30 + 7 * (7 + unit.length);
-  const axisOfSums = round(0, Math.max(...sums));
+  const axisOfSums = round(0, Math.max(data.most || 0, ...sums));
   const scale = (width - left - right) / axisOfSums.max;
   const inside = (name, at) => (name.length * 7 + 6 < at.value * scale ? name : '');
   const series = parts.map((name, p) => ({

@@ -100,6 +100,9 @@ const start = () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => redraw((e) => e.plot.clientWidth !== e.width), 120);
   });
+  // What was folded when it was drawn had no width.
+  const settle = () => redraw((e) => e.plot.clientWidth !== e.width && e.plot.clientWidth > 0);
+  document.querySelectorAll('details').forEach((fold) => fold.addEventListener('toggle', settle));
   root.dataset.ready = 'true';
 };
 

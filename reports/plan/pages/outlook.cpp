@@ -1,0 +1,64 @@
+#include "reports/plan/pages/outlook.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
+#include "reports/plan/cells.hpp"
+
+namespace spillway {
+
+namespace {
+
+bool about_recommended(const PlanResult& plan) {
+  if (!plan.stress || plan.recommended < 0) return false;
+  const PlanPoint& answer = cell_at(plan, plan.recommended);
+  return plan.stress->cell == name_of_cell(answer) || plan.stress->cell == answer.capacity;
+}
+
+/// "12 months" of "in 12 months".
+std::string span_of(const StressRow& row) {
+  return row.name.starts_with("in ") ? row.name.substr(3) : row.name;
+}
+
+std::string growth_words(const PlanStress& stress) {
+  return fmt::format("Sessions grow {} a month{}, one run each",
+                     format_percent(stress.growth_per_month),
+                     stress.growth_assumed ? " (assumed: set plan.growth)" : "");
+}
+
+}  // namespace
+
+Fact outlook_fact(const PlanResult& plan) {
+  std::vector<const StressRow*> rows;
+  if (about_recommended(plan)) {
+    for (const StressRow& row : plan.stress->rows) {
+      const bool ran = row.outcome == StressOutcome::kMet || row.outcome == StressOutcome::kMissed;
+      if (row.kind == "forecast" && ran) rows.push_back(&row);
+    }
+  }
+  if (rows.empty()) {
+    return {"Next 12 months", "Not tested", "plan.stress tests growth", Status::kUncertain};
+  }
+  const std::string label = "Next " + span_of(*rows.back());
+  const StressRow* held = nullptr;
+  for (const StressRow* row : rows) {
+    if (row->outcome == StressOutcome::kMet) {
+      held = row;
+      continue;
+    }
+    const std::string figure =
+        against_limit({row->target, "", row->value, row->limit, row->at_least});
+    return {label, fmt::format("Fails within {}", span_of(*row)),
+            fmt::format("{}{}. {}",
+                        held == nullptr ? std::string()
+                                        : fmt::format("Holds for {}. Then ", span_of(*held)),
+                        figure, growth_words(*plan.stress)),
+            Status::kMissed};
+  }
+  return {label, "Holds", growth_words(*plan.stress), Status::kMet};
+}
+
+}  // namespace spillway
