@@ -13,6 +13,8 @@ namespace spillway {
 namespace {
 
 constexpr double kBeside = 0.2;  // of the step between named places, to either side
+constexpr double kRegionRow = 14;
+constexpr double kSide = 0.4;    // of the plane, where the name of a limit would stand
 constexpr double kFigures = 14;  // room for a figure above the highest point
 
 /// One chart being drawn: what of it has a place, and where.
@@ -54,14 +56,21 @@ class Lines {
       plane_.top += height;
       plane_.bottom += height;
     }
+    const double rows = region_rows();
+    if (!chart_.figures) {
+      plane_.top += rows;
+      plane_.bottom += rows;
+    }
     regions();
     const double more = out_.frame(chart_, plane_, x, y);
     for (std::size_t s = 0; s < chart_.series.size(); ++s) band(s);
     limits();
     for (std::size_t s = 0; s < chart_.series.size(); ++s) line(s);
     // On top of the lines that they stand on.
-    for (const auto& [at, name] : limit_names_) {
-      out_.label(plane_.right - 4, at, "end", name, plane_.right - plane_.left);
+    for (const LimitName& limit : limit_names_) {
+      const bool left = room_beside(limit.line, 0, kSide) > room_beside(limit.line, 1 - kSide, 1);
+      out_.label(left ? plane_.left + 4 : plane_.right - 4, limit.at, left ? "start" : "end",
+                 limit.name, plane_.right - plane_.left);
     }
     return out_.finish(chart_, plane_.bottom + 46 + more);
   }
@@ -88,28 +97,55 @@ class Lines {
     return px(shared ? x + kBeside * (static_cast<double>(s) - middle) / (middle + 1) : x);
   }
 
+  struct Place {
+    const ChartRegion* region;
+    double from, width, at, wide;
+    std::size_t row;
+  };
+
   /// A thin region marks a place; names that would meet stand in rows.
-  void regions() {
+  std::vector<Place> places() const {
     std::vector<double> ends;  // of the names in each row
-    std::vector<ChartRegion> ordered = chart_.regions;
+    std::vector<const ChartRegion*> ordered;
+    for (const ChartRegion& region : chart_.regions) ordered.push_back(&region);
     std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const ChartRegion& a, const ChartRegion& b) { return a.from < b.from; });
-    for (const ChartRegion& region : ordered) {
-      if (!std::isfinite(region.from) || !std::isfinite(region.to)) continue;
-      if (chart_.log_x && (region.from <= 0 || region.to <= 0)) continue;
-      const double from = std::min(px(region.from), plane_.right - 2);
-      const double width = std::max(px(region.to) - from, 2.0);
-      out_.box("region", from, plane_.top, width, plane_.bottom - plane_.top, region.name);
-      const double wide = widest({region.name}, plane_.right - plane_.left);
-      const double at = std::max(plane_.left, std::min(from + 5, plane_.right - wide));
+                     [](const ChartRegion* a, const ChartRegion* b) { return a->from < b->from; });
+    std::vector<Place> out;
+    for (const ChartRegion* region : ordered) {
+      if (!std::isfinite(region->from) || !std::isfinite(region->to)) continue;
+      if (chart_.log_x && (region->from <= 0 || region->to <= 0)) continue;
+      const double from = std::min(px(region->from), plane_.right - 2);
+      const double width = std::max(px(region->to) - from, 2.0);
+      const double wide = widest({region->name}, plane_.right - plane_.left);
+      const double at = std::max(plane_.left, std::min(from, plane_.right - wide));
       std::size_t row = 0;
       while (row < ends.size() && ends[row] + 10 > at) ++row;
       ends.resize(std::max(ends.size(), row + 1));
       ends[row] = at + wide;
-      const double down = 14 * static_cast<double>(row);
-      // Figures of points keep the top for themselves.
-      out_.text(at, chart_.figures ? plane_.bottom - 8 - down : plane_.top + 14 + down, "start",
-                region.name, wide);
+      out.push_back({region, from, width, at, wide, row});
+    }
+    return out;
+  }
+
+  /// How much room the names of regions need above the plane.
+  double region_rows() const {
+    double out = 0;
+    for (const Place& place : places()) {
+      out = std::max(out, kRegionRow * static_cast<double>(place.row + 1));
+    }
+    return out;
+  }
+
+  /// Names stand above the plane, where no line is; where figures do, below them.
+  void regions() {
+    for (const Place& p : places()) {
+      out_.box("region", p.from, plane_.top, p.width, plane_.bottom - plane_.top, p.region->name);
+      const double down = kRegionRow * static_cast<double>(p.row);
+      if (chart_.figures) {
+        out_.label(p.at + 5, plane_.bottom - 8 - down, "start", p.region->name, p.wide);
+      } else {
+        out_.text(p.at, plane_.top - 5 - down, "start", p.region->name, p.wide);
+      }
     }
   }
 
@@ -120,8 +156,26 @@ class Lines {
       out_.line("limit", plane_.left, at, plane_.right, at);
       // A label above a line at the top would leave the plane.
       const bool above = at - plane_.top > 16;
-      limit_names_.push_back({above ? at - 5 : at + 14, name});
+      limit_names_.push_back({above ? at - 5 : at + 14, at, name});
     }
+  }
+
+  struct LimitName {
+    double at, line;
+    std::string name;
+  };
+
+  /// How near any point between these shares of the plane comes to a height.
+  double room_beside(double height, double from, double to) const {
+    double out = plane_.bottom;
+    for (const ChartSeries& series : chart_.series) {
+      for (std::size_t i = 0; i < series.x.size(); ++i) {
+        if (!drawn(series, i)) continue;
+        const double x = x_->at(series.x[i]);
+        if (x >= from && x <= to) out = std::min(out, std::abs(py(series.y[i]) - height));
+      }
+    }
+    return out;
   }
 
   /// One shape for each stretch without gaps: along the upper edge, and back along the lower one.
@@ -183,7 +237,13 @@ class Lines {
                           : y > chart_.y_to ? " \u2191"
                                             : "");
     out_.judged(status, px(s, i), at, series.name + ": " + format_real(y) + chart_.unit);
-    if (chart_.figures) out_.label(px(s, i), at - 11, "middle", figure, 90);
+    if (!chart_.figures) return;
+    const bool meets =
+        std::any_of(chart_.limits.begin(), chart_.limits.end(), [&](const auto& limit) {
+          const double above = at - py(limit.second);
+          return above > 2 && above < 2 * kFigures;
+        });
+    out_.label(px(s, i), meets ? at + 20 : at - 11, "middle", figure, 90);
   }
 
   void line(std::size_t s) {
@@ -216,7 +276,7 @@ class Lines {
   const Axis* x_ = nullptr;
   const Axis* y_ = nullptr;
   Plane plane_;
-  std::vector<std::pair<double, std::string>> limit_names_;
+  std::vector<LimitName> limit_names_;
   Drawing out_;
 };
 

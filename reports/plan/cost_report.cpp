@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/standing.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 Table items_table(const PlanCost& cost) {
   Table table;
-  table.title = "What the recommended cell consists of";
+  table.title = "What the recommended configuration consists of";
   table.header = {"item", "quantity", "unit", fmt::format("{} for one", cost.currency),
                   fmt::format("{} a month", cost.currency)};
   for (const CostItem& item : cost.items) {
@@ -29,7 +30,7 @@ Table cells_table(const PlanResult& plan) {
   const PlanCost& cost = *plan.cost;
   Table table;
   table.title = "Cost and attainment";
-  table.header = {"cell",
+  table.header = {"configuration",
                   fmt::format("{} a month", cost.currency),
                   fmt::format("{} per million tokens", cost.currency),
                   fmt::format("requests in the SLO per {}", cost.currency),
@@ -39,13 +40,13 @@ Table cells_table(const PlanResult& plan) {
     if (static_cast<int>(cell.point) == plan.recommended) {
       table.highlight = static_cast<int>(table.rows.size());
     }
-    table.rows.push_back({name_of_cell(plan.points[cell.point]), format_real(cell.per_month),
-                          cell.per_million_tokens ? format_real(*cell.per_million_tokens) : "-",
-                          format_real(cell.goodput_per_cost),
-                          standing(plan, plan.points[cell.point]),
-                          cell.on_front       ? "yes"
-                          : cell.within_noise ? "within noise"
-                                              : "dominated"});
+    table.rows.push_back(
+        {spaced(name_of_cell(plan.points[cell.point])), format_real(cell.per_month),
+         cell.per_million_tokens ? format_real(*cell.per_million_tokens) : "-",
+         format_real(cell.goodput_per_cost), standing(plan, plan.points[cell.point]),
+         cell.on_front       ? "yes"
+         : cell.within_noise ? "within noise"
+                             : "dominated"});
   }
   return table;
 }
@@ -58,9 +59,9 @@ Chart front_chart(const PlanResult& plan) {
   });
   Chart chart;
   chart.kind = ChartKind::kScatter;
-  chart.title = "Cost against requests in time";
+  chart.title = "Cost against requests within SLO";
   chart.x_label = fmt::format("{} {}", cost.currency, by_token ? "per million tokens" : "a month");
-  chart.y_label = "% of requests in time";
+  chart.y_label = "% of requests within SLO";
   chart.points = true;
   std::vector<ChartSeries> series = {{"front: worth its price", {}, {}},
                                      {"no better than a cheaper one, but for noise", {}, {}},
@@ -71,7 +72,7 @@ Chart front_chart(const PlanResult& plan) {
     const PlanPoint& point = plan.points[cell.point];
     if (point.verdict == CellVerdict::kExcluded) continue;
     const bool chosen = static_cast<int>(cell.point) == plan.recommended;
-    if (cell.on_front) front.push_back(name_of_cell(point));
+    if (cell.on_front) front.push_back(spaced(name_of_cell(point)));
     ChartSeries& to = series[chosen ? 3 : cell.on_front ? 0 : cell.within_noise ? 1 : 2];
     to.x.push_back(by_token ? *cell.per_million_tokens : cell.per_month);
     to.y.push_back(100 * point.attainment);
@@ -79,9 +80,9 @@ Chart front_chart(const PlanResult& plan) {
   for (ChartSeries& one : series) {
     if (!one.x.empty()) chart.series.push_back(std::move(one));
   }
-  chart.note = front.empty() ? "No cell attains more than every cheaper one."
+  chart.note = front.empty() ? "No configuration attains more than every cheaper one."
                              : fmt::format(
-                                   "On the front, where every cheaper cell attains less: "
+                                   "On the front, where everything cheaper attains less: "
                                    "{}.",
                                    fmt::join(front, ", "));
   return chart;
@@ -89,7 +90,7 @@ Chart front_chart(const PlanResult& plan) {
 
 Table wear_table(const std::vector<DriveWear>& wear) {
   Table table;
-  table.title = "Wear of drives at the recommended cell";
+  table.title = "Wear of drives at the recommended size";
   table.header = {"tier", "written a day", "drive writes a day", "rated life in years"};
   for (const DriveWear& drive : wear) {
     table.rows.push_back(
@@ -128,18 +129,18 @@ Section regret_section(const PlanResult& plan) {
   for (const std::string& note : regret.notes) section.paragraphs.push_back(note);
   Table table;
   table.title = fmt::format("Regret in {}", regret.measure);
-  table.header = {"cell"};
+  table.header = {"configuration"};
   table.header.insert(table.header.end(), regret.demands.begin(), regret.demands.end());
   table.header.insert(table.header.end(), {"worst", "demands missed"});
   for (const RegretRow& row : regret.rows) {
     if (static_cast<int>(row.point) == plan.recommended) {
       table.highlight = static_cast<int>(table.rows.size());
     }
-    std::vector<std::string> cells = {name_of_cell(plan.points[row.point])};
+    std::vector<std::string> cells = {spaced(name_of_cell(plan.points[row.point]))};
     for (const auto& one : row.by_demand) cells.push_back(one ? format_real(*one) : "misses");
     const CellVerdict verdict = plan.points[row.point].verdict;
     if (!row.by_demand.empty() && !row.by_demand[0] && verdict == CellVerdict::kLooksMet) {
-      cells[1] = "not backed";
+      cells[1] = "uncertain";
     }
     cells.push_back(format_real(row.worst));
     cells.push_back(format_count(row.missed));

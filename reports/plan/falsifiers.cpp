@@ -6,6 +6,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 #include "sim/busiest_link.hpp"
@@ -29,7 +30,8 @@ class Falsifiers {
         engine_(object_at(object_at(provenance.inputs, "configuration"), "engine")) {}
 
   Table table() {
-    out_.title = fmt::format("The plan for {} is wrong if", name_of_cell(point_));
+    out_.title = fmt::format("The plan for {} is wrong if", spaced(name_of_cell(point_)));
+    out_.shown = 5;
     out_.header = {"measured", "the plan says", "it is wrong if", "then look at"};
     add_targets();
     add_blocks();

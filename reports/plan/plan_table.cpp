@@ -6,6 +6,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/plan_parts.hpp"
@@ -65,8 +66,8 @@ Table plan_table(const PlanResult& plan) {
   // The verdict's figures are others than those of the cells: it is said whose these are.
   const bool searched = !plan.points.empty() && !plan.points.front().values.empty();
   table.title = fmt::format("{}: times, shares and counts of the workload itself, run once{}",
-                            searched ? "Cells" : "Sizes of " + plan.tier,
-                            replicated ? "; SLO, attainment and the verdict over replicates" : "");
+                            searched ? "Configurations" : "Sizes of " + plan.tier,
+                            replicated ? "; SLO and attainment over replicates" : "");
   // Named only where it happens: a column of zeros says nothing.
   const bool incomplete =
       std::any_of(plan.points.begin(), plan.points.end(),
@@ -86,7 +87,7 @@ Table plan_table(const PlanResult& plan) {
     const RunResult& run = point.run;
     const double lower = cached_share(run, 1);
     const LinkResult* link = busiest_link(run);
-    std::vector<std::string> row = {name_of_cell(point),
+    std::vector<std::string> row = {spaced(name_of_cell(point)),
                                     standing(plan, point),
                                     format_ms(run.ttft.median_ms),
                                     format_ms(run.ttft.p99_ms),
@@ -127,8 +128,8 @@ Table brief_plan_table(const PlanResult& plan, std::size_t most) {
 
 Table targets_table(const PlanPoint& point, double confidence) {
   Table table;
-  table.title = fmt::format("Targets at {}, over {} replicate{}", point.name, point.replications,
-                            point.replications == 1 ? "" : "s");
+  table.title = fmt::format("Targets at {}, over {} replicate{}", spaced(point.name),
+                            point.replications, point.replications == 1 ? "" : "s");
   const std::string bound = fmt::format("with {:.4g}% confidence", 100 * confidence);
   table.header = {"target", "figure", "limit", "judged by", bound, "allowed", "met"};
   for (const TargetEstimate& t : point.targets) {
@@ -145,7 +146,7 @@ Table targets_table(const PlanPoint& point, double confidence) {
                                                      : side + judged[1],
                           side + judged[2],
                           t.backed ? "yes"
-                          : t.met  ? "looks so"
+                          : t.met  ? "uncertain"
                                    : "no"});
   }
   return table;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/margin_chart.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 std::string side(double factor, double margin, bool met) {
   if (factor == 1) return "-";
-  return fmt::format("{} ({})", margin_text(margin), met ? "met" : "missed");
+  return fmt::format("{} ({})", met ? "met" : "missed", margin_text(margin));
 }
 
 std::string limits(const PlanResult& plan, const SensitivityRow& row) {
@@ -42,15 +43,17 @@ Chart tornado(const Sensitivity& sensitivity) {
   Chart chart = margin_chart("Margin of the tightest target, each factor moved alone");
   chart.bars_from = drawn_margin(sensitivity.margin);
   for (const SensitivityRow& row : sensitivity.rows) {
+    const auto status = [](bool met) { return met ? Status::kMet : Status::kMissed; };
     chart.bars.push_back({row.factor, drawn_margin(row.margin_low), drawn_margin(row.margin_high),
                           fmt::format("x {}", format_real(row.low)),
-                          fmt::format("x {}", format_real(row.high))});
+                          fmt::format("x {}", format_real(row.high)), status(row.met_low),
+                          status(row.met_high)});
   }
   const SensitivityRow& first = sensitivity.rows.front();
-  chart.note = fmt::format(
-      "As it is, the tightest target has a margin of {}. {} moves it most: {} at x {}, {} at x {}.",
-      format_percent(sensitivity.margin), first.factor, margin_text(first.margin_low),
-      format_real(first.low), margin_text(first.margin_high), format_real(first.high));
+  chart.note = fmt::format("Margin as it is: {}. {} moves it most: {} at x {}, {} at x {}.",
+                           format_percent(sensitivity.margin), capitalised(first.factor),
+                           margin_text(first.margin_low), format_real(first.low),
+                           margin_text(first.margin_high), format_real(first.high));
   return chart;
 }
 
@@ -60,33 +63,36 @@ Section sensitivity_section(const PlanResult& plan) {
   const Sensitivity& sensitivity = *plan.sensitivity;
   Section section;
   section.heading = "Sensitivity";
+  std::vector<std::string> said = sensitivity_sentences(plan, sensitivity.rows.size());
   section.paragraphs.push_back(
-      fmt::format("Each factor was moved alone, in {} runs altogether. Factors stand by how far "
-                  "they move the tightest target.",
-                  format_count(sensitivity.runs)));
-  for (std::string& sentence : sensitivity_sentences(plan, sensitivity.rows.size())) {
-    section.paragraphs.push_back(std::move(sentence));
-  }
-  if (section.paragraphs.size() == 1 && !sensitivity.rows.empty()) {
-    section.paragraphs.emplace_back("No factor was found to change the recommendation.");
-  }
+      fmt::format("Each factor was moved alone, in {} runs on {} replicate{}. {}",
+                  format_count(sensitivity.runs), sensitivity.replicates,
+                  sensitivity.replicates == 1 ? "" : "s",
+                  said.empty() && !sensitivity.rows.empty()
+                      ? "No factor changes the recommendation."
+                      : "Factors stand by how far they move the margin."));
+  Section details;
+  details.heading = "In sentences";
+  details.folded = true;
+  details.paragraphs = std::move(said);
   for (const SensitivityRow& row : sensitivity.rows) {
     const std::string meaning = factor_meaning(row.factor);
     if (meaning.empty()) continue;
-    section.paragraphs.push_back(fmt::format(
+    details.paragraphs.push_back(fmt::format(
         "\"{}\" is {}; forecasts and peaks of page Scenarios have more sessions instead, which "
         "also need more room in caches",
         row.factor, meaning));
   }
-  for (const std::string& note : sensitivity.notes) section.paragraphs.push_back(note);
+  for (const std::string& note : sensitivity.notes) details.paragraphs.push_back(note);
+  if (!details.paragraphs.empty()) section.parts.push_back(std::move(details));
   Table table;
   table.title = fmt::format(
-      "Margin of the tightest target at the recommended cell: {} as it is, on {} replicate{}",
+      "Margin of the tightest target at the recommended size: {} as it is, on {} replicate{}",
       format_percent(sensitivity.margin), sensitivity.replicates,
       sensitivity.replicates == 1 ? "" : "s");
-  table.header = {"factor", "times",  "margin",      "size needed",
-                  "times",  "margin", "size needed", "recommendation changes"};
-  const auto size = [](const std::string& needed) { return needed.empty() ? "-" : needed; };
+  table.header = {"factor", "times",        "SLO (margin)", "size needed",
+                  "times",  "SLO (margin)", "size needed",  "recommendation changes"};
+  const auto size = [](const std::string& needed) { return needed.empty() ? "-" : spaced(needed); };
   for (const SensitivityRow& row : sensitivity.rows) {
     table.rows.push_back({row.factor, format_real(row.low),
                           side(row.low, row.margin_low, row.met_low), size(row.needed_low),

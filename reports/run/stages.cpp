@@ -117,6 +117,14 @@ Chart ttft_chart(const RunResult& run) {
   return chart;
 }
 
+void to_seconds(Chart& chart) {
+  chart.unit = "s";
+  chart.x_label = "mean time to first token (s)";
+  for (ChartStack& stack : chart.stacks) {
+    for (double& part : stack.parts) part /= 1000;
+  }
+}
+
 Table slowest_table(const RunResult& run) {
   Table table;
   table.title = "The slowest first tokens";

@@ -13,6 +13,8 @@ namespace spillway {
 /// The waterfall: mean stages of the time to first token, by band. No stacks where the run has no
 /// bands.
 Chart ttft_chart(const RunResult& run);
+/// Its bars in seconds instead of milliseconds.
+void to_seconds(Chart& chart);
 /// One row per slow request, stage by stage; no rows where there is none.
 Table slowest_table(const RunResult& run);
 /// One sentence for each of them, at most `most`: what its wait was made of.

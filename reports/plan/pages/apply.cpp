@@ -9,6 +9,7 @@
 #include "reports/ops/figures.hpp"
 #include "reports/ops/trace_replay.hpp"
 #include "reports/ops/verify.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/flags_json.hpp"
 #include "reports/plan/pages/pages.hpp"
 
@@ -64,14 +65,17 @@ Section set_part(const EngineFlags& flags) {
       "NAME@VERSION).",
       flags.release));
   part.code.push_back({"Start the engine", shell_fragment(flags)});
+  Section sizes;
+  sizes.heading = "Units and arithmetic";
+  sizes.folded = true;
   if (!flags.comments.empty()) {
-    Table& sizes = part.tables.emplace_back();
-    sizes.title = "Units, scope and arithmetic of what is set";
-    sizes.header = {"of", "unit, scope and arithmetic"};
+    Table& table = sizes.tables.emplace_back();
+    table.title = "Units, scope and arithmetic of what is set";
+    table.header = {"of", "unit, scope and arithmetic"};
     for (const std::string& comment : flags.comments) {
       const std::size_t at = comment.find(' ');
       const bool flag = comment.starts_with("--") && at != std::string::npos;
-      sizes.rows.push_back(
+      table.rows.push_back(
           {flag ? comment.substr(0, at) : "", flag ? comment.substr(at + 1) : comment});
     }
   }
@@ -79,15 +83,18 @@ Section set_part(const EngineFlags& flags) {
     Table& left = part.tables.emplace_back();
     left.title = "What no flag sets: by hand, or it stays different";
     left.header = {"what", "why"};
+    left.shown = 3;
     for (const std::string& what : flags.not_covered) left.rows.push_back(split_reason(what));
   }
+  if (!sizes.tables.empty()) part.parts.push_back(std::move(sizes));
   return part;
 }
 
 Table expectation(const PlanPoint& with, const PlanPoint& without) {
   Table t;
-  t.title = fmt::format("Simulated on the same workload: {} and {}", with.name, without.name);
-  t.header = {"figure", with.name, without.name};
+  t.title = fmt::format("Simulated on the same workload: {} and {}", spaced(with.name),
+                        spaced(without.name));
+  t.header = {"figure", spaced(with.name), spaced(without.name)};
   const auto row = [&](const char* name, auto value) {
     t.rows.push_back({name, value(with.run), value(without.run)});
   };
@@ -115,6 +122,7 @@ Table expectation(const PlanPoint& with, const PlanPoint& without) {
 Section rollback_part(const PlanResult& plan, const PlanPoint& cell) {
   Section part;
   part.heading = "Go back";
+  part.folded = true;
   part.paragraphs.emplace_back(
       "Without offload; what was in the tier is lost, and computed again when it is asked for.");
   part.code.push_back({"Start the engine as it would be without the tier",
@@ -132,6 +140,7 @@ Section rollback_part(const PlanResult& plan, const PlanPoint& cell) {
 Section verify_part(const OpsFigures& figures, const Provenance& provenance) {
   Section part;
   part.heading = "Verify";
+  part.folded = true;
   part.paragraphs.emplace_back(
       "Against the running engine, before it takes traffic. Expect the figures below of the replay "
       "of the trace; a p99 of some hundred requests scatters.");
@@ -166,6 +175,7 @@ Section verify_part(const OpsFigures& figures, const Provenance& provenance) {
 Section watch_part(const OpsFigures& figures) {
   Section part;
   part.heading = "Watch";
+  part.folded = true;
   const AlertRules alerts = alert_rules(figures);
   part.code.push_back(
       {"Files for Prometheus and Grafana",
@@ -204,8 +214,8 @@ Section apply_page(const PlanResult& plan, const Provenance& provenance) {
   const PlanPoint& cell = *figures.point;
   page.facts.push_back({"Engine",
                         figures.engine.engine.empty() ? plan.flags->release : figures.engine.text(),
-                        "whose flags and metrics stand on this page"});
-  page.facts.push_back({fmt::format("Size of {}", plan.tier), plan.recommended_size,
+                        "its flags and metrics are on this page"});
+  page.facts.push_back({fmt::format("Size of {}", plan.tier), spaced(plan.recommended_size),
                         "of one instance, rounded up to what can be set"});
   page.parts.push_back(set_part(*plan.flags));
   page.parts.push_back(rollback_part(plan, cell));

@@ -200,8 +200,9 @@ class DecidingChart {
           " Bars reach as far as {:.4g}% confidence cannot rule out; a size is uncertain where its "
           "bar crosses the line, and has none where few replicates sufficed.",
           100 * plan_.confidence->level);
-    } else if (!plan_.confidence) {
-      out_.note += " Each point is one run: it has no confidence interval.";
+    } else {
+      out_.note += plan_.confidence ? " Too few replicates ran for a confidence interval."
+                                    : " Each point is one run: it has no confidence interval.";
     }
   }
 

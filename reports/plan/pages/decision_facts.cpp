@@ -20,8 +20,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kMostChanges = 3;
-
 /// "compute: steps run all the time": what stands before the first colon, and behind it.
 std::pair<std::string, std::string> split_at(const std::string& text, std::string_view mark) {
   const std::size_t at = text.find(mark);
@@ -205,8 +203,9 @@ class DecisionFacts {
         m.broken.empty() ? "No event tried breaks it" : "Fails " + event_words(m.broken.front()),
         std::move(said), m.broken.empty() ? Status::kMet : Status::kUncertain);
     if (!m.survived.empty()) {
-      add_below("Survives", capitalised(survived_words(m.survived)),
-                others.empty() ? "" : fmt::format("Fails {}", fmt::join(others, "; ")));
+      add_below("Survives",
+                fmt::format("{} event{}", m.survived.size(), m.survived.size() == 1 ? "" : "s"),
+                capitalised(survived_words(m.survived)));
     }
   }
 
@@ -301,7 +300,6 @@ class DecisionFacts {
     }
     fails_first();
     would_help();
-    so_far();
   }
 
   /// By how much a target is missed, as a share of what it may be.
@@ -344,15 +342,11 @@ class DecisionFacts {
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
       return std::pair(a->met, a->margin) > std::pair(b->met, b->margin);
     });
-    if (rows.size() > kMostChanges) rows.resize(kMostChanges);
-    std::vector<std::string> others;
-    for (const Counterfactual* row : rows) {
-      others.push_back(fmt::format("{}: {} {}, {} the SLO", row->change, metric_words(tried.target),
-                                   figure_words(tried.target, row->value),
-                                   row->met ? "meets" : "still misses"));
-    }
-    add("Would help", capitalised(rows.front()->change),
-        fmt::format("One run of {} each. {}", spaced(tried.cell), fmt::join(others, "; ")));
+    const Counterfactual& first = *rows.front();
+    add("Would help", capitalised(first.change),
+        fmt::format("{} {} in one run of {}: {} the SLO. {}", metric_words(tried.target),
+                    figure_words(tried.target, first.value), spaced(tried.cell),
+                    first.met ? "meets" : "still misses", rows.size() > 1 ? "Others below" : ""));
   }
 
   // ---- whatever came out

@@ -5,7 +5,9 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/host_budget.hpp"
+#include "reports/plan/pages/page_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
+#include "reports/plan/pages/size_bars.hpp"
 
 namespace spillway {
 
@@ -184,7 +186,8 @@ void add_facts(const HostBudget& budget, Section& page) {
   page.facts.push_back({"Installed", format_bytes(budget.installed), "host.memory"});
   page.facts.push_back({left >= 0 ? "Left" : "Lacking", format_bytes(std::abs(left)),
                         left >= 0 ? "for what is not on this list"
-                                  : "a larger host, fewer engines or a smaller tier"});
+                                  : "a larger host, fewer engines or a smaller tier",
+                        left >= 0 ? Status::kMet : Status::kMissed});
 }
 
 }  // namespace
@@ -216,12 +219,22 @@ Section host_page(const PlanResult& plan, const Provenance& provenance) {
   for (const std::string& what : budget.unknown) {
     page.paragraphs.push_back("Not counted: " + what + ".");
   }
-  page.tables.push_back(lines_table(budget));
   page.charts.push_back(budget_chart(budget));
-  if (budget.numa_nodes > 1) page.tables.push_back(nodes_table(budget));
-  Table checks = remarks(budget);
-  if (!checks.rows.empty()) page.tables.push_back(std::move(checks));
+  if (Chart sizes = size_bars(plan, installed_of(provenance, plan.tier)); !sizes.stacks.empty()) {
+    page.charts.push_back(std::move(sizes));
+  }
   if (plan.cost && !plan.cost->wear.empty()) page.tables.push_back(wear_table(plan, budget));
+  const auto fold = [&](const char* heading, Table table) {
+    if (table.rows.empty()) return;
+    Section part;
+    part.heading = heading;
+    part.folded = true;
+    part.tables.push_back(std::move(table));
+    page.parts.push_back(std::move(part));
+  };
+  fold("Memory, line by line", lines_table(budget));
+  if (budget.numa_nodes > 1) fold("By NUMA node", nodes_table(budget));
+  fold("Before the first start", remarks(budget));
   return page;
 }
 

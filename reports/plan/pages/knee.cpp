@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
+#include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/pages/size_grid.hpp"
 #include "reports/plan/plan_workload.hpp"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr double kBusy = 0.8;       // a link beyond it makes others wait
 constexpr double kHalfMark = 0.04;  // of a step: a mark, no range
+constexpr double kDecides = 95;     // % of requests: what falls below is far from any SLO
 
 double busiest(const PlanPoint& point) {
   const LinkResult* link = busiest_link(point.run);
@@ -51,13 +54,16 @@ class KneePage {
     add_latency("Time to first token", "_ttft_ms", [](const RunResult& r) { return r.ttft; });
     add_latency("Time per output token", "_tpot_ms", [](const RunResult& r) { return r.tpot; });
     add_attainment();
-    add_misses();
     add_hits();
     add_goodput();
     add_links();
     if (Table steps = size_steps_table(plan_, line()); !grid_.over_values && !steps.rows.empty()) {
       steps.title += of_line();
-      page_.tables.push_back(std::move(steps));
+      Section part;
+      part.heading = steps.title;
+      part.folded = true;
+      part.tables.push_back(std::move(steps));
+      page_.parts.push_back(std::move(part));
     }
     return std::move(page_);
   }
@@ -76,30 +82,27 @@ class KneePage {
   void say_what_it_is() {
     if (plan_.points.empty()) return say("No size was tried.");
     if (grid_.x_names.size() < 2) {
-      return say(fmt::format("One cell alone was tried, {}: there is nothing to compare it with.",
-                             name_of_cell(plan_.points.front())));
+      return say(fmt::format("One size alone was tried, {}: there is nothing to compare it with.",
+                             spaced(name_of_cell(plan_.points.front()))));
     }
+    const std::string kind = kind_of_tier(plan_);
+    const std::string runs = plan_.confidence ? "one run of the workload itself for each size; "
+                                                "shares within SLO are means of the replicates"
+                                              : "one run of the workload itself for each size";
     if (plan_.knee >= 0) {
-      say(fmt::format("Knee: beyond {} a larger {} gains little.",
-                      name_of_cell(cell_at(plan_, plan_.knee)), plan_.tier));
+      say(fmt::format("Sweet spot (knee): beyond {} more {} gains little. Figures: {}.",
+                      spaced(name_of_cell(cell_at(plan_, plan_.knee))), kind, runs));
     } else if (!grid_.over_values) {
-      say(fmt::format("No size stands out as a knee, beyond which a larger {} gains little.",
-                      plan_.tier));
+      say(fmt::format("No size is a sweet spot, beyond which more {} gains little. Figures: {}.",
+                      kind, runs));
+    } else {
+      say(fmt::format("Figures: {}.", runs));
     }
     if (plan_.confidence && plan_.confidence->boundary == "non_monotone") {
-      say("Larger is not always better here: a larger size does worse than a smaller one. Every "
-          "size was run, none was inferred from its neighbours.");
+      say("Larger is not always better here: a larger size does worse than a smaller one.");
     }
-    say(
-        fmt::format("Times, hits and goodput are of the workload itself, run once for each "
-                    "cell{}.",
-                    plan_.confidence ? "; shares of requests in time are means over replicates of "
-                                       "it, and bands are said to be where they are"
-                                     : ""));
     if (grid_.left_out > 0) {
-      say(
-          fmt::format("{} more combinations of searched values were tried; the charts show those "
-                      "that come nearest to the answer, the table of all cells has the others.",
+      say(fmt::format("{} more configurations were tried: page Provenance has them.",
                       format_count(grid_.left_out)));
     }
   }
@@ -139,7 +142,7 @@ class KneePage {
     }
     mark(plan_.recommended, plan_.recommended == plan_.knee ? "recommended, knee" : "recommended");
     if (plan_.knee != plan_.recommended) mark(plan_.knee, "knee");
-    if (plan_.recommended < 0) mark(plan_.provisional, "looks best so far");
+    if (plan_.recommended < 0) mark(plan_.provisional, "best so far");
   }
 
   void mark(int cell, const char* name) {
@@ -176,9 +179,9 @@ class KneePage {
     if (ran != plan_.points.end()) {
       for (const SloResult& slo : ran->run.slo) {
         if (!slo.name.ends_with(ends_in)) continue;
-        out.limits.emplace_back(target_label(slo.name, slo.tenant), slo.target);
-        out.note += fmt::format("; {} may be {}", target_label(slo.name, slo.tenant),
-                                format_ms(slo.target));
+        const std::string name = target_label(metric_words(slo.name), slo.tenant);
+        out.limits.emplace_back("limit of " + name, slo.target);
+        out.note += fmt::format("; limit of {} {}", name, figure_words(slo.name, slo.target));
       }
     }
     out.note += ".";
@@ -188,12 +191,12 @@ class KneePage {
   std::string level() const { return fmt::format("{:.4g}%", 100 * plan_.confidence->level); }
 
   void add_attainment() {
-    Chart out = chart("Requests that meet every latency target", "% of requests");
+    Chart out = chart("Requests within SLO", "% of requests");
     const auto share = [](const PlanPoint& p) { return 100 * p.attainment; };
     out.series = several() ? series_of_lines(plan_, grid_, share)
-                           : std::vector{series_along(plan_, line(), "in time", share)};
+                           : std::vector{series_along(plan_, line(), "within SLO", share)};
     ChartSeries& here = out.series[static_cast<std::size_t>(grid_.answer)];
-    out.note = fmt::format("In time{}: {}", of_line(),
+    out.note = fmt::format("Within SLO{}: {}", of_line(),
                            ends_of(grid_, here, [](double y) { return format_percent(y / 100); }));
     if (plan_.confidence) {
       here.low = series_along(plan_, line(), "", [](const PlanPoint& p) {
@@ -201,62 +204,18 @@ class KneePage {
                    return low ? 100 * *low : kNoPoint;
                  }).y;
       here.high = here.y;
-      out.note += fmt::format(
-          "; the band{} reaches down from the mean over replicates to its lower bound with {} "
-          "confidence; where there is none, so few replicates ran that they bound nothing",
-          of_line(), level());
+      out.note +=
+          fmt::format("; the band reaches down to the lower bound with {} confidence", level());
     }
     out.note += ".";
+    // Where it decides: a few tenths of a percent are lost on an axis from 0.
+    double highest = 0;
+    for (const double y : here.y) highest = std::isfinite(y) ? std::max(highest, y) : highest;
+    if (highest > kDecides) {
+      out.y_to = 100;
+      out.y_from = kDecides;
+    }
     page_.charts.push_back(std::move(out));
-  }
-
-  /// The share of requests that each percentile target is judged by, with its bound.
-  void add_misses() {
-    if (!plan_.confidence) return;
-    Chart out = chart("Requests that miss each target", "% of requests");
-    std::vector<std::string> labels;
-    for (const int cell : line().cells) {
-      if (cell < 0) continue;
-      for (const TargetEstimate& t : cell_at(plan_, cell).targets) {
-        if (!t.share || std::find(labels.begin(), labels.end(), t.label()) != labels.end()) {
-          continue;
-        }
-        labels.push_back(t.label());
-        add_limit(out, t);
-      }
-    }
-    if (labels.empty()) return;
-    for (const std::string& label : labels) {
-      const auto of_target = [&](auto member) {
-        return series_along(plan_, line(), label, [&](const PlanPoint& p) {
-          for (const TargetEstimate& t : p.targets) {
-            if (t.label() == label) return 100 * member(t);
-          }
-          return kNoPoint;
-        });
-      };
-      ChartSeries series = of_target([](const TargetEstimate& t) { return t.x; });
-      series.low = series.y;
-      series.high = of_target([](const TargetEstimate& t) {
-                      return t.bound && *t.bound < 1 ? *t.bound : kNoPoint;
-                    }).y;
-      out.series.push_back(std::move(series));
-    }
-    out.note = fmt::format(
-        "What the SLO is judged by{}: a line has to stay below its limit, and with {} confidence "
-        "the upper edge of its band too. Sizes without a band were screened on a few replicates.",
-        of_line(), level());
-    page_.charts.push_back(std::move(out));
-  }
-
-  /// Limits that are equal are drawn once.
-  static void add_limit(Chart& out, const TargetEstimate& t) {
-    for (auto& [name, value] : out.limits) {
-      if (value != 100 * t.limit) continue;
-      name = "may miss";
-      return;
-    }
-    out.limits.emplace_back(t.label() + " may miss", 100 * t.limit);
   }
 
   void add_hits() {
@@ -290,9 +249,7 @@ class KneePage {
     out.series.push_back(
         series_along(plan_, line(), "LRU in one pass (check)",
                      [&](const PlanPoint& point) { return value_at(*curve, cache_bytes(point)); }));
-    out.note +=
-        " The check is an LRU cache of the largest tier's size, passed once over the trace "
-        "without clock or engine: it should lie near all caches.";
+    out.note += " The check, LRU in one pass over the trace, should lie near all caches.";
   }
 
   /// Between two of its points, or at its end.
@@ -328,7 +285,7 @@ class KneePage {
     const bool any = std::any_of(plan_.points.begin(), plan_.points.end(),
                                  [&](const PlanPoint& p) { return goodput(p) > 0; });
     if (!any) return;
-    Chart out = chart("Goodput: requests that meet every latency target", "requests/s");
+    Chart out = chart("Goodput: requests within SLO", "requests/s");
     const ChartSeries here = series_along(plan_, line(), "goodput", goodput);
     out.series = several() ? series_of_lines(plan_, grid_, goodput) : std::vector{here};
     out.note = fmt::format("Goodput{}: {}.", of_line(),
@@ -345,11 +302,9 @@ class KneePage {
     const ChartSeries here = series_along(plan_, line(), "busy", busy);
     out.series = several() ? series_of_lines(plan_, grid_, busy) : std::vector{here};
     out.limits = {{"others wait", 100 * kBusy}};
-    out.note = fmt::format(
-        "Busy{}: {}. Beyond {:.0f}% loads wait for each other more than they "
-        "move, and more hits can make requests slower.",
-        of_line(), ends_of(grid_, here, [](double y) { return format_percent(y / 100); }),
-        100 * kBusy);
+    out.note = fmt::format("Busy{}: {}. Beyond {:.0f}% loads wait for each other.", of_line(),
+                           ends_of(grid_, here, [](double y) { return format_percent(y / 100); }),
+                           100 * kBusy);
     page_.charts.push_back(std::move(out));
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 
@@ -79,7 +80,7 @@ class Rows {
 
   void memory() {
     if (host_.pool <= 0 || host_.installed <= 0 || host_.installed >= host_.need) return;
-    add("host memory", fmt::format("a host needs {} in all and has {} (page Host budget)",
+    add("Host memory", fmt::format("a host needs {} in all and has {} (page Host budget)",
                                    format_bytes(host_.need), format_bytes(host_.installed)));
   }
 
@@ -92,13 +93,18 @@ class Rows {
         ++more;
         continue;
       }
-      add(limit_name(limit),
-          fmt::format("{}; by {} (page Sensitivity)", limit_figures(limit), replicates()));
+      add(capitalised(factor_noun(limit.factor, limit.end())),
+          fmt::format("misses the SLO in {} (page Sensitivity){}", replicates(),
+                      limit.holds == 1 ? "" : ", " + still_met(limit)));
     }
     if (more == 0) return;
     add(fmt::format("{} more change{} as small", more, more == 1 ? "" : "s"),
         fmt::format("{} the SLO within {:.0f}% (page Sensitivity)",
                     more == 1 ? "misses" : "each miss", 100 * (kNear - 1)));
+  }
+
+  static std::string still_met(const FactorLimit& limit) {
+    return fmt::format("which {} still meets", factor_noun(limit.factor, limit.holds));
   }
 
   std::string replicates() const {
@@ -116,7 +122,7 @@ class Rows {
     for (const StressRow& row : plan_.stress->rows) {
       if (is_growth(row) && row.outcome == StressOutcome::kMet) met.push_back(event_name(row));
     }
-    add("more traffic", fmt::format("{} miss{} the SLO{} (page Scenarios)", and_list(missed),
+    add("More traffic", fmt::format("{} miss{} the SLO{} (page Scenarios)", and_list(missed),
                                     missed.size() == 1 ? "es" : "",
                                     met.empty() ? ""
                                                 : fmt::format("; {} still meet{} it", and_list(met),
@@ -125,16 +131,18 @@ class Rows {
 
   void event(const StressRow& row) {
     if (row.outcome == StressOutcome::kDown) {
-      return add(row.name, fmt::format("no service: {}", row.reason));
+      return add(capitalised(row.name), fmt::format("no service: {}", row.reason));
     }
-    std::string seen = fmt::format("misses the SLO: {}", event_figures(row));
+    std::string seen = "misses the SLO";
+    if (!row.target.empty()) {
+      seen += ": " + against_limit({row.target, "", row.value, row.limit, row.at_least});
+    }
     if (row.kind == "cold-restart" && plan_.stress->restart) {
       const auto& recovery = plan_.stress->restart->recovery_s;
-      seen += recovery
-                  ? fmt::format("; caches are of use again after {}", format_ms(1000 * *recovery))
-                  : std::string("; caches are not of use again before the workload ends");
+      seen += recovery ? fmt::format("; caches recover in {}", format_ms(1000 * *recovery))
+                       : std::string("; caches do not recover before the workload ends");
     }
-    add(row.name, seen + " (page Scenarios)");
+    add(capitalised(row.name), seen + " (page Scenarios)");
   }
 
   const PlanResult& plan_;

@@ -7,6 +7,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/judgement_json.hpp"
 #include "reports/plan/limits.hpp"
@@ -58,7 +59,7 @@ class PoliciesPage {
     page_.id = "policies";
     page_.heading = "Policies";
     if (answer_ < 0) {
-      page_.paragraphs.emplace_back("No cell was tried, so there is nothing to compare.");
+      page_.paragraphs.emplace_back("No size was tried, so there is nothing to compare.");
       return std::move(page_);
     }
     const auto& values = cell_at(plan_, answer_).values;
@@ -92,7 +93,7 @@ class PoliciesPage {
   std::string smallest_met(const std::vector<int>& line) const {
     for (const int cell : line) {
       const PlanPoint& point = cell_at(plan_, cell);
-      if (point.looks_met()) return point.capacity + (point.feasible ? "" : " (not backed)");
+      if (point.looks_met()) return spaced(point.capacity) + (point.feasible ? "" : " (uncertain)");
     }
     return "none";
   }
@@ -100,13 +101,13 @@ class PoliciesPage {
   void compare_lines() {
     std::vector<int> cells;
     Table table;
-    table.title =
-        fmt::format("Each of them at {}, on the workload itself run once{}", answer().capacity,
-                    plan_.confidence ? "; SLO and in time over replicates" : "");
+    table.title = fmt::format("Each of them at {}, on the workload itself run once{}",
+                              spaced(answer().capacity),
+                              plan_.confidence ? "; SLO and share within SLO over replicates" : "");
     table.header = {"values",
                     "smallest size that meets",
                     "SLO",
-                    "in time",
+                    "within SLO",
                     "TTFT p99",
                     "TPOT p99",
                     "hits",
@@ -120,7 +121,7 @@ class PoliciesPage {
       if (cell == answer_) table.highlight = static_cast<int>(table.rows.size());
       const bool same = point.capacity_bytes == answer().capacity_bytes;
       table.rows.push_back(
-          {line_name(point) + (same ? "" : " at " + point.capacity), smallest_met(line),
+          {line_name(point) + (same ? "" : " at " + spaced(point.capacity)), smallest_met(line),
            standing(plan_, point), attainment_text(point), format_ms(point.run.ttft.p99_ms),
            format_ms(point.run.tpot.p99_ms), format_percent(cached_share(point.run)),
            format_bytes(moved_bytes(point.run)), format_count(evictions(point.run)),
@@ -135,7 +136,7 @@ class PoliciesPage {
   void add_differences(const std::vector<int>& cells) {
     Chart chart;
     chart.kind = ChartKind::kScatter;
-    chart.title = "Requests in time, against " + name_of_cell(answer());
+    chart.title = "Requests within SLO, against " + spaced(name_of_cell(answer()));
     chart.x_label = cell_at(plan_, cells.front()).values.size() == 1
                         ? cell_at(plan_, cells.front()).values.front().first
                         : "values";
@@ -169,8 +170,8 @@ class PoliciesPage {
     }
     if (any) {
       chart.note = fmt::format(
-          "Differences on the replicates that both cells ran, with 95% intervals each by itself; "
-          "an interval that holds 0 tells nothing apart{}.{}",
+          "Differences on the replicates that both ran, with 95% intervals; one that holds 0 tells "
+          "nothing apart{}.{}",
           fewest < kLeastReplications ? ", and of fewer than five replicates it is a rough guess"
                                       : "",
           all ? ""
@@ -208,9 +209,8 @@ class PoliciesPage {
     page_.facts.push_back(
         {"Room for a better policy",
          fmt::format("{:.1f} points", 100 * std::max(0.0, bound.optimum - bound.share)),
-         fmt::format("{} hits {} of prompt blocks at {}, the offline optimum, which knows the "
-                     "future, {}",
-                     bound.policy, format_percent(bound.share), bound.cell,
+         fmt::format("{} hits {} of prompt blocks at {}, the offline optimum {}", bound.policy,
+                     format_percent(bound.share), spaced(bound.cell),
                      format_percent(bound.optimum))});
     page_.facts.push_back(
         {"Room for more capacity",
@@ -220,7 +220,7 @@ class PoliciesPage {
                      format_percent(bound.content))});
     Chart chart;
     chart.kind = ChartKind::kStacks;
-    chart.title = "Prompt blocks that caches can hit at " + bound.cell;
+    chart.title = "Prompt blocks that caches can hit at " + spaced(bound.cell);
     chart.x_label = "% of prompt blocks";
     chart.unit = "%";
     chart.part_names = {"hit"};
@@ -228,20 +228,22 @@ class PoliciesPage {
                     {"offline optimum", {100 * bound.optimum}},
                     {"cache without bound", {100 * bound.content}}};
     chart.note = fmt::format(
-        "From a replay of the prompts without clock or engine: {} {}, the offline optimum {}, a "
-        "cache without bound {}.",
-        bound.policy, format_percent(bound.share), format_percent(bound.optimum),
-        format_percent(bound.content));
+        "A replay without clock: {} {}, offline optimum {}, cache without bound {}.", bound.policy,
+        format_percent(bound.share), format_percent(bound.optimum), format_percent(bound.content));
     page_.charts.push_back(std::move(chart));
   }
 
   void add_rules() {
+    Section rules;
+    rules.heading = "Rules of the field";
+    rules.folded = true;
     if (!plan_.judgement.decision_table.empty()) {
-      page_.tables.push_back(decision_rows_table(plan_.judgement));
+      rules.tables.push_back(decision_rows_table(plan_.judgement));
     }
     if (!plan_.judgement.rules_of_thumb.empty()) {
-      page_.tables.push_back(rules_table(plan_.judgement));
+      rules.tables.push_back(rules_table(plan_.judgement));
     }
+    if (!rules.tables.empty()) page_.parts.push_back(std::move(rules));
   }
 
   const PlanResult& plan_;

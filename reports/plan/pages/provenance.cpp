@@ -3,6 +3,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/glossary.hpp"
 #include "reports/plan/limits.hpp"
@@ -95,17 +96,18 @@ Table inputs_table(const Provenance& p) {
 
 Table all_cells_table(const PlanResult& plan) {
   Table table;
-  table.title = "All cells: latencies, rates and counts of the workload itself, run once";
+  table.title = "All configurations: latencies, rates and counts of the workload itself, run once";
   std::string bound = "at least";
   if (plan.confidence) {
     table.title += "; SLO and attainment over replicates";
     bound =
         fmt::format("attainment at least, with {:.4g}% confidence", 100 * plan.confidence->level);
   }
-  table.header = {"cell",        "SLO",        "reason",    "replicates", "attainment",  bound,
-                  "TTFT p50",    "TTFT p90",   "TTFT p99",  "TPOT p50",   "TPOT p99",    "E2E p50",
-                  "E2E p99",     "requests/s", "goodput/s", "tokens/s",   "from caches", "from HBM",
-                  "preemptions", "completed",  "digest"};
+  table.header = {"configuration", "SLO",         "reason",   "replicates",  "attainment",
+                  bound,           "TTFT p50",    "TTFT p90", "TTFT p99",    "TPOT p50",
+                  "TPOT p99",      "E2E p50",     "E2E p99",  "requests/s",  "goodput/s",
+                  "tokens/s",      "from caches", "from HBM", "preemptions", "completed",
+                  "digest"};
   for (const PlanPoint& point : plan.points) {
     const RunResult& run = point.run;
     const double all = cached_share(run);
@@ -114,7 +116,7 @@ Table all_cells_table(const PlanResult& plan) {
       table.highlight = static_cast<int>(table.rows.size());
     }
     table.rows.push_back(
-        {name_of_cell(point),
+        {spaced(name_of_cell(point)),
          standing(plan, point),
          point.reason.empty() ? "-" : point.reason,
          format_count(point.replications),
@@ -142,16 +144,16 @@ Table all_cells_table(const PlanResult& plan) {
 /// As the table of the answer's targets has them, for every cell.
 Table cell_targets_table(const PlanResult& plan) {
   Table table;
-  table.title = "Every target at every cell, over the cell's replicates";
+  table.title = "Every target of every configuration, over its replicates";
   for (const PlanPoint& point : plan.points) {
     if (point.targets.empty()) continue;
     Table one = targets_table(point, plan.confidence ? plan.confidence->level : 0);
     if (table.header.empty()) {
       table.header = std::move(one.header);
-      table.header.insert(table.header.begin(), "cell");
+      table.header.insert(table.header.begin(), "configuration");
     }
     for (std::vector<std::string>& row : one.rows) {
-      row.insert(row.begin(), name_of_cell(point));
+      row.insert(row.begin(), spaced(name_of_cell(point)));
       table.rows.push_back(std::move(row));
     }
   }
@@ -160,18 +162,18 @@ Table cell_targets_table(const PlanResult& plan) {
 
 Table tiers_table(const PlanResult& plan) {
   Table table;
-  table.title = "Tiers and links of every cell";
-  table.header = {"cell",      "tier or link", "capacity", "hits or bytes", "queries or copies",
-                  "evictions", "busy"};
+  table.title = "Tiers and links of every configuration";
+  table.header = {"configuration",     "tier or link", "capacity", "hits or bytes",
+                  "queries or copies", "evictions",    "busy"};
   for (const PlanPoint& point : plan.points) {
     for (const TierResult& tier : point.run.tiers) {
       table.rows.push_back(
-          {name_of_cell(point), tier.name,
+          {spaced(name_of_cell(point)), tier.name,
            tier.unbounded ? "inf" : format_bytes(static_cast<double>(tier.capacity_bytes)),
            format_count(tier.hits), format_count(tier.queries), format_count(tier.evictions), "-"});
     }
     for (const LinkResult& link : point.run.links) {
-      table.rows.push_back({name_of_cell(point), link.name,
+      table.rows.push_back({spaced(name_of_cell(point)), link.name,
                             fmt::format("{:.1f} GB/s", link.capacity_bytes_per_s / 1e9),
                             format_bytes(static_cast<double>(link.bytes)),
                             format_count(link.transfers), "-", format_percent(link.busy_fraction)});
@@ -187,19 +189,22 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   page.id = "provenance";
   page.heading = "Provenance";
   page.paragraphs.emplace_back(
-      "Equal inputs give the same figures on every machine and every run: the digest below is that "
-      "of the results, and the same command gives it again, but for what a budget of time cuts "
-      "short.");
-  page.tables.push_back(inputs_table(provenance));
+      "Equal inputs give the same figures and the same digest on every machine, unless a budget of "
+      "time ends the search.");
   page.code.push_back({"Run it again", command(provenance)});
+  Section inputs;
+  inputs.heading = "Inputs and hashes";
+  inputs.folded = true;
+  inputs.tables.push_back(inputs_table(provenance));
+  page.parts.push_back(std::move(inputs));
   Section cells;
   cells.heading = "All figures";
+  cells.folded = true;
   cells.tables.push_back(all_cells_table(plan));
   if (plan.confidence) {
     cells.paragraphs.emplace_back(
-        "Attainment is the share of requests that meet every latency target, over the replicates "
-        "of a cell. \"-\" stands where no bound was made, as a few replicates of screening bound "
-        "nothing, or where the bound rules nothing out.");
+        "Attainment is the share of requests within SLO over the replicates. \"-\": no bound was "
+        "made from so few replicates, or it rules nothing out.");
   }
   Table targets = cell_targets_table(plan);
   if (!targets.rows.empty()) cells.tables.push_back(std::move(targets));
@@ -210,6 +215,7 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   if (!configuration.empty()) {
     Section full;
     full.heading = "Configuration as it took effect";
+    full.folded = true;
     std::string text;
     write_json(configuration, 0, text);
     full.code.push_back({"Every parameter, defaults among them", text + "\n"});
@@ -217,6 +223,7 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   }
   Section words;
   words.heading = "Terms";
+  words.folded = true;
   words.tables.push_back(glossary(plan));
   page.parts.push_back(std::move(words));
   return page;

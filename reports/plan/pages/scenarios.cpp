@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/cost_report.hpp"
 #include "reports/plan/limits.hpp"
@@ -36,18 +37,19 @@ bool ran(const StressRow& row) {
 
 Table grid(const PlanStress& stress) {
   Table table;
-  table.title = fmt::format("The SLO at {}, each in one run of the workload itself", stress.cell);
-  table.header = {"what happens", "SLO",    "tightest target", "figure",
-                  "target",       "margin", "what was changed"};
+  table.title =
+      fmt::format("The SLO at {}, each in one run of the workload itself", spaced(stress.cell));
+  table.header = {"what happens", "SLO", "tightest target", "margin", "what was changed"};
   for (const StressRow& row : stress.rows) {
     if (!ran(row)) {
-      table.rows.push_back({row.name, words(row.outcome), "-", "-", "-", "-", row.reason});
+      table.rows.push_back({row.name, words(row.outcome), "-", "-", row.reason});
       continue;
     }
-    table.rows.push_back(
-        {row.name, words(row.outcome), row.target, format_real(row.value),
-         fmt::format("{} {}", row.at_least ? "at least" : "at most", format_real(row.limit)),
-         margin_text(row.margin), row.change});
+    table.rows.push_back({row.name, words(row.outcome),
+                          row.target.empty()
+                              ? "-"
+                              : against_limit({row.target, "", row.value, row.limit, row.at_least}),
+                          margin_text(row.margin), row.change});
   }
   return table;
 }
@@ -64,7 +66,8 @@ Chart margins(const PlanStress& stress) {
   for (const StressRow& row : stress.rows) {
     if (!ran(row)) continue;
     const double margin = drawn_margin(row.margin);
-    chart.bars.push_back({row.name, std::min(0.0, margin), std::max(0.0, margin), "missed", "met"});
+    chart.bars.push_back({row.name, std::min(0.0, margin), std::max(0.0, margin), "missed", "met",
+                          Status::kMissed, Status::kMet});
     if (row.outcome == StressOutcome::kMissed) ++missed;
     if (worst == nullptr || row.margin < worst->margin) worst = &row;
   }
@@ -90,28 +93,22 @@ std::string in_short(const PlanStress& stress) {
     if (row.outcome == StressOutcome::kDown) down.push_back(row.name);
   }
   std::string out;
-  if (!met.empty()) out += fmt::format("{} still meets the SLO: {}. ", stress.cell, and_list(met));
+  if (!met.empty())
+    out += fmt::format("{} still meets the SLO: {}. ", spaced(stress.cell), and_list(met));
   if (!missed.empty()) out += fmt::format("It is missed: {}. ", and_list(missed));
   if (!down.empty()) out += fmt::format("No service at all: {}. ", and_list(down));
   if (!out.empty()) out.pop_back();
   return out;
 }
 
-Section restart_part(const PlanStress& stress) {
-  const ColdRestart& restart = *stress.restart;
-  Section part;
-  part.heading = "Cold restart";
-  const std::string when =
-      restart.recovery_s
-          ? fmt::format("After about {} they supply nine tenths of what they would have",
-                        format_ms(1000 * *restart.recovery_s))
-          : std::string("They do not come back to nine tenths of it before the workload ends");
-  part.paragraphs.push_back(fmt::format(
-      "All caches, HBM among them, are emptied {} s into the run. {}. Over the rest of the run {} "
-      "of prompt tokens come from caches in place of {}.",
-      format_real(restart.from_s), when, format_percent(restart.cold_share),
-      format_percent(restart.warm_share)));
-  if (restart.at_s.size() < 2) return part;
+std::string recovery_text(const ColdRestart& restart) {
+  return restart.recovery_s
+             ? fmt::format("After about {} caches supply 90% of what they would have",
+                           format_ms(1000 * *restart.recovery_s))
+             : std::string("Caches do not recover before the workload ends");
+}
+
+Chart restart_chart(const ColdRestart& restart) {
   Chart chart;
   chart.title = "Caches after a cold restart";
   chart.x_label = "seconds since the restart";
@@ -122,8 +119,20 @@ Section restart_part(const PlanStress& stress) {
     return out;
   };
   chart.series = {line("caches kept", restart.warm), line("caches emptied", restart.cold)};
-  chart.note = when + ".";
-  part.charts.push_back(std::move(chart));
+  chart.note = fmt::format("All caches are emptied {} s into the run. {}.",
+                           format_real(restart.from_s), recovery_text(restart));
+  return chart;
+}
+
+Section restart_part(const ColdRestart& restart) {
+  Section part;
+  part.heading = "Cold restart";
+  part.folded = true;
+  part.paragraphs.push_back(fmt::format(
+      "All caches, HBM among them, are emptied {} s into the run. {}. Over the rest of the run {} "
+      "of prompt tokens come from caches, {} without the restart.",
+      format_real(restart.from_s), recovery_text(restart), format_percent(restart.cold_share),
+      format_percent(restart.warm_share)));
   return part;
 }
 
@@ -155,7 +164,7 @@ std::vector<std::string> survivors(const PlanResult& plan, const StressRow& row)
   for (const RegretRow& cell : plan.regret->rows) {
     if (static_cast<std::size_t>(at) >= cell.by_demand.size()) continue;
     if (!cell.by_demand[static_cast<std::size_t>(at)] || cell.point >= plan.points.size()) continue;
-    out.push_back(name_of_cell(plan.points[cell.point]));
+    out.push_back(spaced(name_of_cell(plan.points[cell.point])));
   }
   return out;
 }
@@ -175,12 +184,12 @@ std::string what_survives(const PlanResult& plan) {
     }
     const std::vector<std::string> cells = survivors(plan, row);
     out += fmt::format("{}: {}. ", row.name,
-                       cells.empty() ? "no cell that was tried meets the SLO"
+                       cells.empty() ? "no size that was tried meets the SLO"
                                      : "the SLO is met by " + and_list(cells));
   }
   if (!open.empty()) {
     out += fmt::format("What would survive {} was not tried: these are runs of {} alone. ",
-                       and_list(open), plan.stress->cell);
+                       and_list(open), spaced(plan.stress->cell));
   }
   if (!out.empty()) out.pop_back();
   return out;
@@ -188,22 +197,25 @@ std::string what_survives(const PlanResult& plan) {
 
 void add_stress(const PlanResult& plan, Section& page) {
   const PlanStress& stress = *plan.stress;
-  const std::string sentence = in_short(stress);
-  if (!sentence.empty()) page.paragraphs.push_back(sentence);
   if (plan.recommended < 0) {
     page.paragraphs.push_back(
-        fmt::format("Nothing is recommended; this is about {}, {}.", stress.cell,
-                    plan.provisional >= 0 ? "for which the undecided plan speaks"
-                                          : "which comes nearest to the SLO"));
+        fmt::format("Nothing is recommended; this is about {}, {}.", spaced(stress.cell),
+                    plan.provisional >= 0 ? "the best so far" : "which comes nearest to the SLO"));
   }
-  for (std::string text : {what_survives(plan), what_grows(plan)}) {
-    if (!text.empty()) page.paragraphs.push_back(std::move(text));
+  Section details;
+  details.heading = "In sentences";
+  details.folded = true;
+  for (std::string text : {in_short(stress), what_survives(plan), what_grows(plan)}) {
+    if (!text.empty()) details.paragraphs.push_back(std::move(text));
   }
-  for (const std::string& note : stress.notes) page.paragraphs.push_back(note + ".");
+  for (const std::string& note : stress.notes) details.paragraphs.push_back(note + ".");
+  if (Chart chart = margins(stress); !chart.bars.empty()) page.charts.push_back(std::move(chart));
+  if (stress.restart && stress.restart->at_s.size() > 1) {
+    page.charts.push_back(restart_chart(*stress.restart));
+  }
   page.tables.push_back(grid(stress));
-  Chart chart = margins(stress);
-  if (!chart.bars.empty()) page.charts.push_back(std::move(chart));
-  if (stress.restart) page.parts.push_back(restart_part(stress));
+  if (stress.restart) page.parts.push_back(restart_part(*stress.restart));
+  if (!details.paragraphs.empty()) page.parts.push_back(std::move(details));
 }
 
 }  // namespace
@@ -217,7 +229,7 @@ Section scenarios_page(const PlanResult& plan) {
   } else {
     page.paragraphs.emplace_back(
         "Forecasts, peaks, a lost host, a cold restart and slow links were not asked about: "
-        "plan.stress (or plan.sensitivity) is off, no cell could be judged, or the budget ended "
+        "plan.stress (or plan.sensitivity) is off, no size could be judged, or the budget ended "
         "before them.");
   }
   if (plan.regret) {

@@ -67,7 +67,7 @@ SizeGrid size_grid(const PlanResult& plan) {
   if (places.size() == 1 && plan.points.size() > 1) return grid_over_values(plan);
 
   SizeGrid grid;
-  grid.x_label = plan.tier + " size";
+  grid.x_label = (plan.tier == "dram" ? "DRAM" : plan.tier) + " size";
   for (auto& [key, place] : places) {
     place = grid.x_names.size();
     grid.x_names.emplace_back();

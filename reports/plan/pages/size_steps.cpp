@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/size_grid.hpp"
 
@@ -26,8 +27,8 @@ std::string change(const std::string& from, const std::string& to) {
 std::vector<std::string> step(const PlanPoint& from, const PlanPoint& to) {
   const std::optional<double> gib = gib_more(from, to);
   const double less = from.run.ttft.p99_ms - to.run.ttft.p99_ms;
-  return {from.capacity,
-          to.capacity,
+  return {spaced(from.capacity),
+          spaced(to.capacity),
           gib ? format_real(*gib) : "-",
           change(format_ms(from.run.ttft.p99_ms), format_ms(to.run.ttft.p99_ms)),
           gib ? format_real(less / *gib) : "-",

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/standing.hpp"
@@ -62,8 +64,22 @@ std::string why_not_cached(const PlanResult& plan, const PlanPoint& point) {
 void add_waterfall(const PlanPoint& point, Section& section) {
   Chart chart = ttft_chart(point.run);
   if (chart.stacks.empty()) return;
-  chart.title += ", at " + name_of_cell(point);
+  chart.title += ", at " + spaced(name_of_cell(point));
   section.charts.push_back(std::move(chart));
+}
+
+/// In one unit and on one axis: the lengths of bars are compared from drawing to drawing.
+void same_scale(std::vector<Chart>& charts) {
+  const bool seconds = std::any_of(charts.begin(), charts.end(),
+                                   [](const Chart& chart) { return chart.unit == "s"; });
+  double most = 0;
+  for (Chart& chart : charts) {
+    if (seconds && chart.unit == "ms") to_seconds(chart);
+    for (const ChartStack& stack : chart.stacks) {
+      most = std::max(most, std::accumulate(stack.parts.begin(), stack.parts.end(), 0.0));
+    }
+  }
+  for (Chart& chart : charts) chart.most = most;
 }
 
 }  // namespace
@@ -75,37 +91,35 @@ Section time_page(const PlanResult& plan) {
   const int cell = spoken_of(plan);
   if (cell < 0 || !has_run(cell_at(plan, cell))) {
     page.paragraphs.emplace_back(
-        "No run is there to look into: the cell that the plan speaks of was not run.");
+        "There is no run to look into: the size that the plan speaks of was not run.");
     return page;
   }
   const PlanPoint& point = cell_at(plan, cell);
-  const char* which = plan.recommended >= 0   ? "the recommended cell"
-                      : plan.provisional >= 0 ? "the cell that looks best so far"
-                                              : "the cell that comes nearest to the SLO";
-  page.paragraphs.push_back(fmt::format(
-      "Of {}, {}: the workload itself, run once. The time to a first token is told in five "
-      "stages that add up to it: waiting in the queue, waiting for a busy link, loading from below "
-      "HBM, computing again what a preemption lost, and the steps that compute the prompt.",
-      name_of_cell(point), which));
+  const std::string name = spaced(name_of_cell(point));
   add_waterfall(point, page);
   const int other = contrast_of(plan, cell);
   if (other >= 0) {
     add_waterfall(cell_at(plan, other), page);
-    page.paragraphs.push_back(
-        fmt::format("Beside it {}, which {}: what its first tokens wait for longer is what {}.",
-                    name_of_cell(cell_at(plan, other)), shortfall(plan, cell_at(plan, other)),
-                    other < cell ? "the size is for" : "a larger size costs here"));
+    same_scale(page.charts);
+    page.paragraphs.push_back(fmt::format(
+        "Compare {}, which {}. What its first tokens wait for longer is what {}.",
+        spaced(name_of_cell(cell_at(plan, other))), shortfall(plan, cell_at(plan, other)),
+        other < cell ? "the size is for" : "a larger size costs"));
   }
+  page.paragraphs.push_back(
+      "One run of the workload itself. Five stages add up to the time to a first token: queue, "
+      "busy link, load, work again after a preemption, prefill steps.");
   if (Chart links = link_heatmap(point.run); !links.cells.empty()) {
-    links.title += ", at " + name_of_cell(point);
+    links.title += ", at " + name;
     page.charts.push_back(std::move(links));
   }
   if (Table slowest = slowest_table(point.run); !slowest.rows.empty()) {
     Section part;
     part.heading = "The slowest requests";
+    part.folded = true;
     part.paragraphs = slowest_sentences(point.run, kMostExplained);
     part.paragraphs.push_back(why_not_cached(plan, point));
-    slowest.title += ", at " + name_of_cell(point);
+    slowest.title += ", at " + name;
     part.tables.push_back(std::move(slowest));
     page.parts.push_back(std::move(part));
   }

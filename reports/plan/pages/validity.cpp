@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/falsifiers.hpp"
 #include "reports/plan/pages/pages.hpp"
@@ -135,7 +136,7 @@ std::string bytes_range(const ReachCount& reach) {
 Table range_table(const PlanResult& plan) {
   Table table;
   table.title = "Copies beyond what their link was measured at, in the run of the workload itself";
-  table.header = {"cell", "link", "copies", "of all", "pieces", "what is assumed"};
+  table.header = {"configuration", "link", "copies", "of all", "pieces", "what is assumed"};
   for (const PlanPoint& point : plan.points) {
     for (const LinkResult& link : point.run.links) {
       const auto add = [&](const ReachCount& reach, const char* what) {
@@ -143,7 +144,7 @@ Table range_table(const PlanResult& plan) {
         const double share = static_cast<double>(reach.transfers) /
                              static_cast<double>(std::max<std::uint64_t>(
                                  1, std::max(link.transfers, reach.transfers)));
-        table.rows.push_back({name_of_cell(point), link.name, format_count(reach.transfers),
+        table.rows.push_back({spaced(name_of_cell(point)), link.name, format_count(reach.transfers),
                               format_percent(share), bytes_range(reach), what});
       };
       add(link.extrapolated, "the rate at the edge of what was measured");
@@ -156,15 +157,16 @@ Table range_table(const PlanResult& plan) {
 Section confidence_part(const PlanResult& plan) {
   Section part;
   part.heading = "Confidence";
+  part.folded = true;
   if (!plan.confidence) {
     part.paragraphs.emplace_back(
-        "Each cell was judged by one run of the workload itself: there is no interval, and another "
+        "Each size was judged by one run of the workload itself: there is no interval, and another "
         "day of the same traffic may decide otherwise. plan.replications of 5 or more gives one.");
     return part;
   }
   const PlanConfidence& c = *plan.confidence;
   part.paragraphs.push_back(
-      fmt::format("The recommended cell meets every target with {} confidence, by {} runs. {}.",
+      fmt::format("The recommended size meets every target with {} confidence, by {} runs. {}.",
                   format_percent(c.level), format_count(c.runs), c.method));
   if (!c.stop_reason.empty()) part.paragraphs.push_back("It ended because: " + c.stop_reason + ".");
   part.paragraphs.emplace_back(
@@ -219,11 +221,11 @@ Section validity_page(const PlanResult& plan, const Provenance& provenance) {
   page.id = "validity";
   page.heading = "Validity";
   page.paragraphs.emplace_back(
-      "This is a simulation of the configuration on the last page. It is as right as its times and "
-      "its traffic are; what would show that it is wrong comes first.");
+      "This is a simulation. What would show that it is wrong comes first.");
   add_table(page, falsifiers_table(plan, provenance));
   Section calibration;
   calibration.heading = "Calibration";
+  calibration.folded = true;
   add_table(calibration, calibration_table(provenance));
   add_table(calibration, fits_table(provenance));
   Table range = range_table(plan);
@@ -236,6 +238,7 @@ Section validity_page(const PlanResult& plan, const Provenance& provenance) {
   page.parts.push_back(confidence_part(plan));
   Section assumed;
   assumed.heading = "What was assumed, and what is not modelled";
+  assumed.folded = true;
   for (const char* what : kNotModelled) {
     assumed.paragraphs.push_back(fmt::format("Not modelled: {}.", what));
   }
@@ -243,6 +246,7 @@ Section validity_page(const PlanResult& plan, const Provenance& provenance) {
   page.parts.push_back(std::move(assumed));
   Section accuracy;
   accuracy.heading = "Accuracy by regime";
+  accuracy.folded = true;
   add_table(accuracy, accuracy_table());
   page.parts.push_back(std::move(accuracy));
   return page;

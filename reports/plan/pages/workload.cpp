@@ -5,6 +5,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_workload.hpp"
@@ -54,8 +55,8 @@ void add_facts(const json& stats, double speed, Section& page) {
                           "from prompts"});
   }
   const json& over_time = stats.at("stationarity");
-  page.facts.push_back({"Over time", over_time.at("verdict").get<std::string>(),
-                        over_time.at("reason").get<std::string>()});
+  page.facts.push_back({"Over time", capitalised(over_time.at("verdict").get<std::string>()),
+                        "see Arrivals and lengths for what drifts, and by how much"});
 }
 
 /// What was simulated at each size, in the curve's terms.
@@ -100,42 +101,35 @@ Chart reuse_chart(const PlanResult& plan) {
   const double all = cache_bytes(*shown) / kGiB;
   if (hbm > first) chart.regions.push_back({"fits HBM", first, hbm});
   if (std::isfinite(all) && all > std::max(hbm, first)) {
-    chart.regions.push_back(
-        {fmt::format("fits {} at {}", plan.tier, shown->capacity), std::max(hbm, first), all});
+    chart.regions.push_back({fmt::format("fits {} at {}", plan.tier, spaced(shown->capacity)),
+                             std::max(hbm, first), all});
   }
   ChartSeries tried = simulated(plan, *shown);
   if (!tried.x.empty()) {
     chart.series.push_back(std::move(tried));
-    chart.note +=
-        " Simulated points count prompt tokens, find answers again too, and let HBM and "
-        "the tier below it hold copies of the same.";
+    chart.note += " Simulated points count tokens, and also find answers again.";
   }
   return chart;
 }
 
-Section part_of(const char* heading) {
-  Section part;
+Section folded_part(Section part, const char* heading) {
   part.heading = heading;
+  part.folded = true;
   return part;
 }
 
 void add_traffic(const PlanResult& plan, const json& stats, Section& page) {
-  Section arrivals = arrivals_section(stats);
-  arrivals.heading = "Arrivals and lengths";
-  add_chart(arrivals, rate_heatmap(stats));
-  add_chart(arrivals, lengths_chart(stats));
-  page.parts.push_back(std::move(arrivals));
-  Section reuse = reuse_section(stats);
-  reuse.heading = "Reuse";
-  add_chart(reuse, reuse_chart(plan));
-  add_chart(reuse, working_set_chart(stats, plan.workload->kv_bytes_per_block));
-  page.parts.push_back(std::move(reuse));
+  add_chart(page, rate_heatmap(stats));
+  add_chart(page, reuse_chart(plan));
+  add_chart(page, lengths_chart(stats));
+  add_chart(page, working_set_chart(stats, plan.workload->kv_bytes_per_block));
+  page.parts.push_back(folded_part(arrivals_section(stats), "Arrivals and lengths"));
+  page.parts.push_back(folded_part(reuse_section(stats), "Reuse"));
   Section clients = clients_section(stats, plan.workload->tenants);
-  clients.heading = "Sessions and tenants";
   if (clients.tables.empty() && clients.paragraphs.empty()) {
     clients.paragraphs.emplace_back("The trace names neither sessions nor tenants.");
   }
-  page.parts.push_back(std::move(clients));
+  page.parts.push_back(folded_part(std::move(clients), "Sessions and tenants"));
 }
 
 }  // namespace
@@ -144,8 +138,7 @@ Section workload_page(const PlanResult& plan, const Provenance& provenance) {
   Section page;
   page.id = "workload";
   page.heading = "Workload";
-  Section setup = setup_section(provenance);
-  setup.heading = "What it was played on";
+  Section setup = folded_part(setup_section(provenance), "What it was played on");
   if (!plan.workload) {
     page.paragraphs.emplace_back("This result does not say what its traffic is like.");
     page.parts.push_back(std::move(setup));
@@ -155,19 +148,18 @@ Section workload_page(const PlanResult& plan, const Provenance& provenance) {
   const double speed = speed_of(provenance);
   add_facts(stats, speed, page);
   page.paragraphs.push_back(fmt::format(
-      "The answer holds for traffic like this{}. Figures here are of the recording itself{}.",
-      plan.confidence ? ", of which replicates were drawn" : "",
-      speed == 1
-          ? ""
-          : fmt::format(": the plan plays it at {} times the recorded rate", format_real(speed))));
-  Section source = part_of("Source");
+      "The answer holds for traffic like this{}. Figures are of the recording itself{}.",
+      plan.confidence ? "; replicates are resampled from the trace" : "",
+      speed == 1 ? ""
+                 : fmt::format(", which the plan plays at {} times its rate", format_real(speed))));
+  Section source = folded_part({}, "Source");
   const json trace = object_at(provenance.inputs, "trace");
   Table table = source_table(trace, stats);
   const std::string name = text_at(trace, "name");
   if (!name.empty()) table.rows.insert(table.rows.begin(), {"trace", name});
   source.tables.push_back(std::move(table));
-  page.parts.push_back(std::move(source));
   add_traffic(plan, stats, page);
+  page.parts.push_back(std::move(source));
   page.parts.push_back(std::move(setup));
   return page;
 }

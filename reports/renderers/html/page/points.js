@@ -3,7 +3,6 @@
 // its lines of text.
 
 const kinds = {};
-const plotHeight = 230;
 
 const placeName = (data, x) =>
     data.xNames.length && data.xNames[Math.round(x)] !== undefined
@@ -108,7 +107,7 @@ const whiskers = (data, s, index, c) => {
 };
 
 /** Points coloured and marked by what they came to, their figures above them. */
-const judgedSeries = (data, s, name, c) => ({
+const judgedSeries = (data, s, name, c, y, tall, width) => ({
   type: 'line', name, symbolSize: 14, symbolKeepAspect: true, showSymbol: true,
   showAllSymbol: true, connectNulls: false, emphasis: { disabled: true }, z: 4,
   lineStyle: { width: 1.5, color: c.line },
@@ -116,23 +115,29 @@ const judgedSeries = (data, s, name, c) => ({
     if (!isDrawn(data, s, k)) return [x, null];
     const arrow = s.y[k] < data.yFrom ? ' \u2193' : s.y[k] > data.yTo ? ' \u2191' : '';
     const status = s.status[k];
+    // A figure keeps off a limit right above it; where there is no room for it stands the sign.
+    const high = (l) => tall * (l.value - s.y[k]) / (y.max - y.min);
+    const below = y.type === 'value' && data.limits.some((l) => high(l) > 2 && high(l) < 28);
+    const narrow = width / data.xNames.length < 62;
     return {
       value: [x, inside(data, s.y[k])],
       symbol: statusSymbols[status] || 'circle',
       symbolOffset: arrow === ' \u2193' ? [0, -8] : [0, 0],
       itemStyle: { color: c[status] || c.soft, opacity: 1 },
       label: {
-        show: data.figures, position: 'top', distance: arrow === ' \u2193' ? 12 : 6,
+        show: data.figures, position: below ? 'bottom' : 'top',
+        distance: arrow === ' \u2193' ? 12 : 6,
         color: c[status] || c.soft, fontWeight: 600, textBorderColor: c.paper, textBorderWidth: 3,
-        formatter: () => (status ? signs[status] + ' ' : '') + figure(s.y[k]) + data.unit + arrow,
+        formatter: () => (narrow ? signs[status] || '' :
+          (status ? signs[status] + ' ' : '') + figure(s.y[k]) + data.unit + arrow),
       },
     };
   }),
 });
 
-const lineSeries = (data, s, i, name, c) => {
+const lineSeries = (data, s, i, name, c, y, tall, width) => {
   const colour = c.series[i % 6];
-  if (s.status) return judgedSeries(data, s, name, c);
+  if (s.status) return judgedSeries(data, s, name, c, y, tall, width);
   const scatter = data.kind === 'scatter';
   const drawn = s.x.map((x, k) => isDrawn(data, s, k));
   const alone = drawn.some((d, k) => d && !drawn[k - 1] && !drawn[k + 1]);
@@ -154,7 +159,7 @@ const lineSeries = (data, s, i, name, c) => {
 };
 
 /** A thin region marks a place; names that would meet stand in rows. */
-const regions = (data, c, axis, width) => {
+const placed = (data, axis, width) => {
   const log = (v) => (data.logX ? Math.log10(v) : v);
   const place = (v) => width * (log(v) - log(axis.min)) / (log(axis.max) - log(axis.min));
   const ends = [];  // of the names in each row
@@ -166,32 +171,55 @@ const regions = (data, c, axis, width) => {
         const name = cut(r.name, 48);
         const from = place(r.from);
         const wide = 7 * name.length;
-        const at = Math.max(0, Math.min(from + 5, width - wide));
+        const at = Math.max(0, Math.min(from, width - wide));
         let row = 0;
         while (ends[row] + 10 > at) ++row;
         ends[row] = at + wide;
-        const thin = place(r.to) - from < 10;
-        return [
-          {
-            xAxis: r.from,
-            itemStyle: {
-              color: c.soft, opacity: thin ? 0.4 : 0.12, borderColor: c.soft,
-              borderWidth: thin ? 1 : 0,
-            },
-            label: {
-              color: c.soft, align: 'left',
-              // Figures of points keep the top for themselves.
-              position: [at - from, data.figures ? plotHeight - 18 - 14 * row : 6 + 14 * row],
-              formatter: () => name,
-            },
-          },
-          { xAxis: r.to },
-        ];
+        return { r, name, from, at, row, thin: place(r.to) - from < 10 };
       });
 };
 
+/** Names stand above the plot, where no line is; where figures do, below them. */
+const regions = (data, c, axis, width, tall) => placed(data, axis, width).map((p) => [
+  {
+    xAxis: p.r.from,
+    itemStyle: {
+      color: c.soft, opacity: p.thin ? 0.4 : 0.12, borderColor: c.soft,
+      borderWidth: p.thin ? 1 : 0,
+    },
+    label: {
+      color: c.soft, align: 'left',
+      position: data.figures ? [p.at - p.from + 5, tall - 18 - 14 * p.row]
+                             : [p.at - p.from, -15 - 14 * p.row],
+      formatter: () => p.name,
+    },
+  },
+  { xAxis: p.r.to },
+]);
+
+const shareOf = (v, axis) => {
+  const log = (n) => (axis.type === 'log' ? Math.log10(n) : n);
+  return (log(v) - log(axis.min)) / (log(axis.max) - log(axis.min));
+};
+
+const isTop = (v, axis) => shareOf(v, axis) > 0.93;
+
+/** How near any point between these shares of the width comes to a limit. */
+const nearer = (data, v, axis, from, to) => {
+  let out = 1;
+  const last = Math.max(1, ...data.series.flatMap((s) => s.x));
+  const log = (x) => (data.logX ? Math.log10(x) : x);
+  const first = Math.min(...data.series.flatMap((s) => s.x.filter((x) => !data.logX || x > 0)));
+  data.series.forEach((s) => s.x.forEach((x, i) => {
+    const at = (log(x) - log(first)) / ((log(last) - log(first)) || 1);
+    if (!isDrawn(data, s, i) || at < from || at > to) return;
+    out = Math.min(out, Math.abs(shareOf(s.y[i], axis) - shareOf(v, axis)));
+  }));
+  return out;
+};
+
 /** Limits and regions hang on a series without points. */
-const marks = (data, c, axis, width) => ({
+const marks = (data, c, axis, y, width, tall) => ({
   type: 'line', data: [], silent: true, tooltip: { show: false }, z: 2,
   markLine: {
     z: 6,
@@ -201,12 +229,14 @@ const marks = (data, c, axis, width) => ({
         .map((l) => ({
           yAxis: l.value,
           label: {
-            position: 'insideEndTop', color: c.limit, formatter: () => cut(l.name, 48),
+            position: (nearer(data, l.value, y, 0.6, 1) < nearer(data, l.value, y, 0, 0.4)
+                ? 'insideStart' : 'insideEnd') + (isTop(l.value, y) ? 'Bottom' : 'Top'),
+            color: c.limit, formatter: () => cut(l.name, 48),
             textBorderColor: c.paper, textBorderWidth: 3,
           },
         })),
   },
-  markArea: { silent: true, animation: false, data: regions(data, c, axis, width) },
+  markArea: { silent: true, animation: false, data: regions(data, c, axis, width, tall) },
 });
 
 /** The axis over these values, of which a logarithmic one has no place for all. */
@@ -242,7 +272,8 @@ const namedAxis = (data, c, width) => {
 kinds.lines = (data, c, width) => {
   const labels = distinct(data.series.map((s) => s.name));
   const shown = labels.length > 1;
-  const top = shown ? legendHeight(labels, width) : data.figures ? 26 : 16;
+  const legendTop = shown ? legendHeight(labels, width) : data.figures ? 26 : 12;
+  const tall = width < 700 && !data.figures ? 180 : 230;
   const stops = [];
   data.series.forEach((s, seriesIndex) => s.x.forEach((x, dataIndex) => {
     if (!isDrawn(data, s, dataIndex)) return;
@@ -261,16 +292,18 @@ kinds.lines = (data, c, width) => {
       .filter((v) => !beyond(data, v));
   const x = data.xNames.length ? namedAxis(data, c, width) : over(xs, data.logX);
   const y = over(seen, data.logY);
+  const rows = data.figures ? 0 : Math.max(0, ...placed(data, x, width - 92).map((p) => p.row + 1));
+  const top = legendTop + 14 * rows;
   x.nameGap = x.nameGap || 30;
   x.splitLine = { show: false };
   y.nameGap = 52;
-  const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c));
+  const series = data.series.map((s, i) => lineSeries(data, s, i, labels[i], c, y, tall, width - 92));
   data.series.forEach((s, i) => {
     if (!s.low || !s.high) return;
     series.push(data.kind === 'scatter' || s.status ? whiskers(data, s, i, c)
                                                     : band(data, s, c.series[i % 6], 2));
   });
-  series.push(marks(data, c, x, width - 92));
+  series.push(marks(data, c, x, y, width - 92, tall));
   const option = Object.assign(base(c), {
     grid: { left: 72, right: 20, top, bottom: 20 + x.nameGap },
     xAxis: axis(c, data.xLabel + (x.type === 'log' ? ' (log scale)' : ''), x),
@@ -282,7 +315,7 @@ kinds.lines = (data, c, width) => {
   option.tooltip.axisPointer = { lineStyle: { color: c.soft } };
   if (shown) option.legend = legend(c, labels);
   if (shown && data.kind === 'scatter') option.legend.itemWidth = 12;
-  return { height: 20 + plotHeight + top + x.nameGap, option, stops };
+  return { height: 20 + tall + top + x.nameGap, option, stops };
 };
 
 kinds.scatter = kinds.lines;
