@@ -112,6 +112,7 @@ struct CodeBlock {
 };
 
 /// In this order: facts, paragraphs, charts, tables, code, then its parts, each with the same.
+/// Where charts are drawn they come before paragraphs, several beside each other.
 struct Section {
   std::string heading;
   std::vector<std::string> paragraphs;

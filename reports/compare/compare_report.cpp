@@ -224,6 +224,11 @@ Report compare_report(const CompareResult& result, const Provenance& provenance)
   first.id = "answer";
   first.heading = "Answer";
   first.facts = answer_facts(result);
+  // With three or more it is an answer: what is best, by how much, how sure that is.
+  if (first.facts.size() > 2) {
+    first.facts[0].status = has_best(result) ? Status::kMet : Status::kUncertain;
+    report.status = first.facts[0].status;
+  }
   add_best_reason(result, first);
   first.tables = {ranking_table(result), beside_table(result)};
   Section& how = first.parts.emplace_back();

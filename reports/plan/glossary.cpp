@@ -58,14 +58,14 @@ struct Term {
 };
 
 constexpr Term kTerms[] = {
-    {"attainment", "Share of requests that meet every latency target."},
+    {"attainment", "Share of requests within SLO: those that meet every latency target."},
     {"block", "The unit in which an engine keeps KV: so many tokens of one prompt."},
-    {"cell", "One size together with one choice of every searched setting."},
     {"cold-limited", "The trace is too short to fill the tier, so that its run shows a cold cache.",
      has_cold},
+    {"configuration", "One combination of searched values, at one size."},
     {"D2H, H2D", "Copies from the GPU's memory to the host's, and back.", has_links},
     {"E2E", "End to end: from a request's arrival at the server to its last token."},
-    {"front", "Cells that attain more than every cheaper one.", has_cost},
+    {"front", "Configurations that attain more than every cheaper one.", has_cost},
     {"goodput", "Requests per second that meet every latency target."},
     {"HBM", "The GPU's own memory. What weights and activations leave of it holds KV."},
     {"headroom", "How far a figure may move before its target is missed."},
@@ -80,8 +80,8 @@ constexpr Term kTerms[] = {
     {"p50, p90, p99", "Half, 90% and 99% of the requests take at most so long."},
     {"preemption", "A running request gives up its blocks for want of room, and starts again."},
     {"prefix hit", "Tokens at the beginning of a prompt whose KV is still in some tier."},
-    {"regret", "By how much a cell falls behind the best one for a demand.", has_regret},
-    {"replicate", "Another draw of the same traffic: its sessions drawn again, or another seed.",
+    {"regret", "By how much a configuration falls behind the best one for a demand.", has_regret},
+    {"replicate", "One resampled workload: sessions resampled from the trace, or another seed.",
      replicated},
     {"reuse curve", "What share of block references a cache of each size would hit.", has_workload},
     {"SLO", "Service level objective: the targets of the scenario, all of them together."},

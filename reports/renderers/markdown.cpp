@@ -11,6 +11,7 @@
 #include "reports/renderers/markdown_text.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/renderers/table_layout.hpp"
+#include "reports/status.hpp"
 
 namespace spillway {
 
@@ -48,7 +49,8 @@ class Writer {
     }
     if (!section.facts.empty()) out_ << "\n";
     for (const Fact& fact : section.facts) {
-      out_ << "- **" << markdown_text(cut(fact.label)) << "**: " << markdown_text(cut(fact.value));
+      out_ << "- **" << markdown_text(cut(fact.label)) << "**: " << symbol_of(fact.status)
+           << (fact.status == Status::kNone ? "" : " ") << markdown_text(cut(fact.value));
       if (!fact.detail.empty()) out_ << " (" << markdown_text(cut(fact.detail)) << ")";
       out_ << "\n";
     }

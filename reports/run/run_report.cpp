@@ -8,6 +8,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/run/stages.hpp"
 #include "reports/sections.hpp"
 
@@ -200,23 +201,29 @@ std::string incomplete_text(const RunResult& run) {
 
 /// Met, or which targets are not.
 Fact slo_fact(const RunResult& run) {
-  std::vector<std::string> missed;
+  std::string missed;
+  std::size_t count = 0;
   for (const SloResult& slo : run.slo) {
-    if (!slo.passed)
-      missed.push_back(slo.tenant.empty() ? slo.name : slo.name + " of " + slo.tenant);
+    if (slo.passed) continue;
+    ++count;
+    missed += (missed.empty() ? "" : ", ") +
+              against_limit({slo.name, slo.tenant, slo.value, slo.target, slo.at_least});
   }
-  if (missed.empty()) {
-    return {"Targets", "met", fmt::format("all {} of them", format_count(run.slo.size()))};
+  if (count == 0) {
+    return {"SLO", "Met",
+            fmt::format("All {} targets, in this one run", format_count(run.slo.size())),
+            Status::kMet};
   }
-  std::string names;
-  for (const std::string& name : missed) names += (names.empty() ? "" : ", ") + name;
-  return {"Targets", "missed", fmt::format("{} of {}: {}", missed.size(), run.slo.size(), names)};
+  return {"SLO", "Missed",
+          fmt::format("{} of {} targets, in this one run: {}", count, run.slo.size(), missed),
+          Status::kMissed};
 }
 
 Section answer_page(const RunResult& run) {
   Section page;
   page.id = "answer";
   page.heading = "Answer";
+  if (!run.slo.empty()) page.facts.push_back(slo_fact(run));
   page.facts.push_back({"Requests", format_count(run.requests),
                         run.completed == run.requests
                             ? fmt::format("all completed, in {} s", format_real(run.duration_s))
@@ -226,11 +233,10 @@ Section answer_page(const RunResult& run) {
   page.facts.push_back({"Time per output token, p99", format_ms(run.tpot.p99_ms),
                         fmt::format("half of them within {}", format_ms(run.tpot.median_ms))});
   page.facts.push_back({"Goodput", fmt::format("{} requests/s", format_real(run.goodput)),
-                        fmt::format("that meet every latency target, of {} requests/s completed",
+                        fmt::format("within SLO, of {} requests/s completed",
                                     format_real(run.request_throughput))});
   if (run.binding)
     page.facts.push_back({"Where time goes", run.binding->resource, run.binding->why});
-  if (!run.slo.empty()) page.facts.push_back(slo_fact(run));
   const std::string missing = incomplete_text(run);
   if (!missing.empty()) page.paragraphs.push_back(missing);
   if (!run.slo.empty()) page.tables.push_back(slo_table(run.slo));
@@ -337,6 +343,7 @@ Report run_report(const RunResult& run, const Provenance& p) {
   report.subtitle = summary.subtitle;
   report.sections = {answer_page(run), time_page(run),   timeline_page(run),
                      memory_page(run), setup_section(p), provenance_section(p)};
+  if (!run.slo.empty()) report.status = report.sections[0].facts[0].status;
   report.sections[4].id = "setup";
   report.sections[5].id = "provenance";
   return report;

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 
+import colours
 from cdp import BrowserError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -14,7 +15,10 @@ with open(os.path.join(HERE, "probe.js"), encoding="utf-8") as f:
 
 LARGEST = 2 * 1024 * 1024  # bytes of a report
 DESKTOP = (1280, 900)
+SCREEN = (1440, 900)  # what an answer has to fit into
 PHONE = (360, 740)
+HIGHEST = 12_000  # pixels of a plan's report at that width, folds closed
+APART = {("good", "bad"): 30, ("good", "unsure"): 30, ("unsure", "bad"): 15}
 PAPER = 688  # CSS pixels of A4 between margins of 14 mm
 
 
@@ -263,7 +267,7 @@ def check_phone(page):
     page.size(*PHONE, mobile=True)
     page.settle(0.3)
     state = page.evaluate("probe.phone()")
-    out = []
+    out = [f"a table of sentences is cut off: {name}" for name in page.evaluate("probe.cut()")]
     if state["width"] != PHONE[0]:
         out.append(f"laid out {state['width']} px wide: no viewport of the device's width")
     out += page.evaluate("probe.overflow()")
@@ -271,6 +275,59 @@ def check_phone(page):
     page.size(*DESKTOP)
     page.settle(0.3)
     return ["phone: " + text for text in out]
+
+
+def check_answer(page, margin=r"Margin|Change|Would help|Fails first|What would decide"):
+    """The first screen has the answer with its sign, the margin or what would help, how sure it is, and the
+    chart that decides with a sign for each size."""
+    page.size(*SCREEN)
+    page.settle(0.3)
+    state = page.evaluate("probe.answer()")
+    out = []
+
+    def need(box, what):
+        if not box:
+            out.append(f"no {what}")
+        elif box["bottom"] > SCREEN[1]:
+            out.append(f"{what} ends at {box['bottom']:.0f} px")
+        return box
+
+    if need(state["answer"], "answer") and not re.search(r"[\u2714?\u2716]", state["answer"]["sign"]):
+        out.append("the answer has no sign")
+    for label in ("Confidence", margin):
+        need(next((card for card in state["cards"] if re.match(label, card["label"])), None),
+             f"card {label}")
+    if need(state["chart"], "chart that decides"):
+        if not any(re.match(r"[\u2714?\u2716]", word) for word in state["chart"]["words"]):
+            out.append("no size in the chart has a sign")
+    height = page.evaluate("probe.height()")
+    if height > HIGHEST:
+        out.append(f"{height:,} px high, more than {HIGHEST:,}")
+    page.size(*DESKTOP)
+    page.settle(0.3)
+    return ["first screen: " + text for text in out]
+
+
+def check_colours(page):
+    """Met, uncertain and missed: each with a sign of its own, readable, and apart for a deuteranope."""
+    out = []
+    for scheme in ("light", "dark"):
+        page.media(scheme=scheme)
+        page.settle(0.05)
+        seen = page.evaluate("probe.statuses()")
+        if len({seen[status]["sign"] for status in ("good", "unsure", "bad")}) < 3:
+            out.append(f"{scheme}: two of them have the same sign")
+        for status in ("good", "unsure", "bad"):
+            ratio = colours.contrast(seen[status]["colour"][:3], seen["paper"][:3])
+            if ratio < 4.5:
+                out.append(f"{scheme}: {status} {ratio:.1f}:1 on the page")
+        for (a, b), least in APART.items():
+            apart = colours.distance(seen[a]["colour"][:3], seen[b]["colour"][:3])
+            if apart < least:
+                out.append(f"{scheme}: {a} and {b} are {apart:.0f} apart, less than {least}")
+    page.media()
+    page.settle(0.05)
+    return ["colours: " + text for text in out]
 
 
 def check_injected(page):

@@ -6,10 +6,19 @@ import hashlib
 import json
 
 STYLE = """
-:root { color-scheme: light dark; --ink: #1b2733; --ground: #ffffff; --line: #1f6fb2; }
+:root { color-scheme: light dark; --ink: #1b2733; --ground: #ffffff; --line: #1f6fb2;
+  --good: #00756a; --unsure: #9a6700; --bad: #941010; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8eef4; --ground: #12181f; --line: #6db3f2; }
+  :root { --ink: #e8eef4; --ground: #12181f; --line: #6db3f2;
+    --good: #45d0b8; --unsure: #ffd166; --bad: #ff7a66; }
 }
+.good { color: var(--good); --sign: "\\2714"; }
+.unsure { color: var(--unsure); --sign: "?"; }
+.bad { color: var(--bad); --sign: "\\2716"; }
+td:is(.good, .unsure, .bad)::before, .value::before { content: var(--sign); }
+dl, dd { margin: 0; }
+.few table { width: 100%; }
+.few td { white-space: normal; }
 * { box-sizing: border-box; }
 body { margin: 0; padding: 1rem; font-family: sans-serif; color: var(--ink);
   background: var(--ground); }
@@ -39,7 +48,7 @@ DRAWING = """<svg role="img" aria-label="Hits by size, a rising line" viewBox="0
 points="60,200 200,150 340,90 480,60 620,40"/>
 <g fill="var(--ink)" font-size="14" font-family="sans-serif"><text x="60" y="240">0 GiB</text>
 <text x="580" y="240">64 GiB</text><text x="300" y="256">Size</text>
-<text x="70" y="16">Hits in percent</text></g>
+<text x="70" y="16">Hits in percent</text><text x="340" y="80">\u2714 40%</text></g>
 <circle cx="340" cy="90" r="4" fill="var(--line)"/>
 <circle cx="480" cy="60" r="4" fill="var(--line)"/></svg>"""
 
@@ -77,6 +86,15 @@ for (const plot of document.querySelectorAll('.plot')) {
 document.documentElement.dataset.ready = 'true';
 """
 
+ANSWER = """<dl class="answer"><div class="good"><dt>Buy</dt><dd class="value">64 GiB</dd></div></dl>
+<dl class="facts"><div><dt>Confidence</dt><dd class="value">High</dd></div>
+<div><dt>Margin</dt><dd class="value">Fails if reuse falls</dd></div></dl>"""
+
+WARNINGS = """<div class="scroll few" tabindex="0" role="region" aria-label="Warnings"><table>
+<caption>Warnings</caption><thead><tr><th scope="col">What</th><th scope="col">Seen</th></tr></thead>
+<tbody><tr><td>Cold restart</td><td>misses the SLO for so many minutes that everybody notices</td></tr>
+</tbody></table></div>"""
+
 TABLE = """<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table>
 <caption>{name}</caption><thead><tr><th scope="col">Size</th><th scope="col">Hits</th></tr></thead>
 <tbody><tr><td>0 GiB</td><td>10.25</td></tr><tr><td>64 GiB</td><td>91.75</td></tr></tbody>
@@ -85,7 +103,7 @@ TABLE = """<div class="scroll" tabindex="0" role="region" aria-label="{name}"><t
 
 def page(style=STYLE, script=SCRIPT, drawing=DRAWING, policy=None, name="Size &amp; hits", charts=2,
          table=TABLE, plot='<div class="plot" data-chart="{n}"></div>', head="", tail="",
-         edit=None):
+         answer=ANSWER, warnings=WARNINGS, edit=None):
     """The page's text. Parts given replace those of the sound page; `edit` has the last word."""
     points = [["0 GiB", 10.25], ["16 GiB", 40.5], ["64 GiB", 91.75]]
     data = json.dumps([{"points": points} for _ in range(charts)])
@@ -94,11 +112,11 @@ def page(style=STYLE, script=SCRIPT, drawing=DRAWING, policy=None, name="Size &a
                         "style-src 'unsafe-inline'")
     sections = "".join(
         f'<section id="page-{n}" class="page" aria-labelledby="heading-{n}">'
-        f'<h2 id="heading-{n}">Page {n}</h2><p>What to see: {name}.</p>'
+        f'<h2 id="heading-{n}">Page {n}</h2>{"" if n else answer}<p>What to see: {name}.</p>'
         f'<figure class="chart" id="chart-{n}"><figcaption>Hits by size {n}</figcaption>'
         f'<p class="note">More is more.</p>{plot.format(n=n)}<div class="drawing">{drawing}</div>'
         f'<details class="data"><summary>Table {n}</summary>{table.format(name=f"Points {n}")}'
-        f'</details></figure>{table.format(name=f"Sizes {n}")}</section>' for n in range(charts))
+        f'</details></figure>{table.format(name=f"Sizes {n}")}{"" if n else warnings}</section>' for n in range(charts))
     links = "".join(f'<a href="#page-{n}">Page {n}</a> ' for n in range(charts))
     text = (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Model</title>'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -221,6 +221,44 @@
     return out;
   };
 
+  // The answer, the cards beside it and the first drawing: what they say and where they end.
+  const answer = () => {
+    const card = (box) => ({
+      label: box.querySelector('dt').textContent, value: box.querySelector('.value').textContent,
+      bottom: box.getBoundingClientRect().bottom,
+      sign: getComputedStyle(box.querySelector('.value'), '::before').content,
+    });
+    const first = document.querySelector('.answer > div');
+    const figure = document.querySelector('main section figure.chart');
+    const svg = figure && all('.plot svg, .drawing svg', figure).find(shown);
+    return {
+      answer: first && card(first),
+      cards: all('main section:first-of-type > .facts > div').map(card),
+      chart: svg && {
+        bottom: svg.getBoundingClientRect().bottom, words: drawing(svg).words,
+        title: figure.querySelector('figcaption').textContent,
+      },
+    };
+  };
+  // Colour and sign of each status, as a table would show them, and the paper behind.
+  const statuses = () => {
+    const row = document.createElement('tr');
+    document.querySelector('main table tbody').append(row);
+    const out = {paper: ground(document.body)};
+    for (const status of ['good', 'unsure', 'bad']) {
+      const cell = document.createElement('td');
+      cell.className = status;
+      cell.textContent = 'x';
+      row.append(cell);
+      out[status] = {
+        colour: rgba(getComputedStyle(cell).color),
+        sign: getComputedStyle(cell, '::before').content,
+      };
+    }
+    row.remove();
+    return out;
+  };
+
   // What a name that came from an input could have become.
   const injected = () => [
     ...all('img, iframe, object, embed, form, base, marquee, video, audio').map(name),
@@ -232,7 +270,11 @@
   ];
 
   globalThis.probe = {
-    page, charts, focused, missed, overflow, faint, injected,
+    page, charts, focused, missed, overflow, faint, injected, answer, statuses,
+    height: () => document.documentElement.scrollHeight,
+    // Tables of sentences that scroll instead of wrapping.
+    cut: () => all('.few').filter((box) => shown(box) && box.scrollWidth > box.clientWidth + 1)
+      .map(name),
     tooltip: (number) => tooltip(all('figure.chart .plot')[number]),
     plots: () => all('figure.chart .plot').length,
     // Where to point the mouse: the plot is brought into view; its middle, places around it, then
@@ -272,7 +314,7 @@
       const note = table.closest('.scroll')?.nextElementSibling;
       const noted = !!note && note.matches('.more') && shown(note);
       return {
-        name: name(table), in_details: !!table.closest('details'),
+        name: name(table), in_details: !!table.closest('details.data'),
         cells: all('th, td', table).filter((cell) => !noted || shown(cell.parentElement))
           .map((cell) => cell.textContent),
       };

@@ -7,7 +7,7 @@ import axe
 import checks
 import model_page
 import pictures
-from model_page import DRAWING, SCRIPT, STYLE, TABLE
+from model_page import ANSWER, DRAWING, SCRIPT, STYLE, TABLE, WARNINGS
 
 OPEN_POLICY = "default-src 'unsafe-inline' data: http: file:"
 
@@ -82,6 +82,22 @@ CANARIES = [
     ("phone", "a table that does not scroll",
      {"edit": swap("91.75", "91.75" + "0" * 60), "style": STYLE.replace("overflow-x: auto", "")}),
     ("phone", "no viewport", {"edit": swap('name="viewport"', 'name="other"')}),
+    ("phone", "a table of sentences that is cut off",
+     {"warnings": WARNINGS.replace("so many minutes", "so" + "_many" * 20 + "_minutes")}),
+    ("answer", "no answer", {"answer": ANSWER[ANSWER.index("</dl>") + 5:]}),
+    ("answer", "an answer without a sign", {"style": STYLE.replace(", .value::before", "")}),
+    ("answer", "no confidence", {"answer": ANSWER.replace("Confidence", "Mood")}),
+    ("answer", "no margin", {"answer": ANSWER.replace("Margin", "Mood")}),
+    ("answer", "an answer below the first screen",
+     {"style": STYLE + ".answer { padding-top: 900px; }"}),
+    ("answer", "its chart below the first screen",
+     {"style": STYLE + "figure { padding-top: 600px; }"}),
+    ("answer", "a chart that judges nothing", {"drawing": DRAWING.replace("\u2714 ", "")}),
+    ("answer", "too high", {"tail": "<p style='height: 12000px'>long</p>"}),
+    ("colours", "red and green", {"style": STYLE.replace("#00756a", "#3f7d00")}),
+    ("colours", "red and amber", {"style": STYLE.replace("#ffd166", "#ff8a5c")}),
+    ("colours", "hard to read", {"style": STYLE.replace("#9a6700", "#d99a1f")}),
+    ("colours", "one sign for two", {"style": STYLE.replace('"?"', '"\\2716"')}),
     ("injected", "an element from a name", {"name": "<img alt='' src=data:,>"}),
     ("injected", "a handler from a name", {"name": "<b onmouseover=1>x</b>"}),
     ("injected", "a link that is a script", {"name": "<a href='javascript:1'>x</a>"}),
@@ -125,6 +141,8 @@ def run_check(name, page, path, folder, script):
         "words": lambda: checks.check_words_in_drawings(page),
         "dark": lambda: checks.check_dark(page),
         "phone": lambda: checks.check_phone(page),
+        "answer": lambda: checks.check_answer(page),
+        "colours": lambda: checks.check_colours(page),
         "injected": lambda: checks.check_injected(page),
         "heads": lambda: checks.check_heads(page, folder),
         "print": lambda: checks.check_print(page, folder, 2),

@@ -23,6 +23,8 @@ def chart_value(case, title, y_label, series, point):
     if "miss each" in title or "miss" in title and "target" in title:
         values = [t["x"] for t in point["targets"] if plain(t["name"]) == plain(series) or plain(t["name"].replace("_ms", "").replace("_", " ")) == plain(series)]
         return per * values[0] if values else None
+    if title.startswith("slo against") and "within limit" in y_label:
+        return per * (1 - max(min(1, t["x"]) for t in point["targets"])) if point["targets"] else None
     if "busiest" in title:
         return per * busiest(point)
     if "from caches" in title or "hits" in title:

@@ -72,39 +72,39 @@ def figure_in_table(name, row, end):
 
 @plant
 def terminal_figure(folder):
-    return swap(folder, "plan.txt", r"^( *[\d.]+[GT]iB\S*  .*?  )(\d[\d.,]* m?s)(?=  )", lambda m: m.group(1) + other(m.group(2)))
+    return swap(folder, "plan.txt", r"^( *[\d.]+ ?[GT]iB\S*  .*?  )(\d[\d.,]* m?s)(?=  )", lambda m: m.group(1) + other(m.group(2)))
 
 
 @plant
 def terminal_unit(folder):
-    return swap(folder, "plan.txt", r"^( *[\d.]+[GT]iB\S*  .*?  \d[\d.,]*) ms(?=  )", lambda m: m.group(1) + " s")
+    return swap(folder, "plan.txt", r"^( *[\d.]+ ?[GT]iB\S*  .*?  \d[\d.,]*) ms(?=  )", lambda m: m.group(1) + " s")
 
 
 @plant
 def terminal_verdict(folder):
-    return swap(folder, "plan.txt", r"^( *[\d.]+[GT]iB\S* +)(looks )?(met|missed)\b",
+    return swap(folder, "plan.txt", r"^( *[\d.]+ ?[GT]iB\S* +)(looks )?(met|missed)\b",
                 lambda m: m.group(1) + (m.group(2) or "") + {"met": "missed", "missed": "met"}[m.group(3)])
 
 
 @plant
 def markdown_figure(folder):
-    return swap(folder, "again/report.md", r"^(\| [\d.]+[GT]iB \|.*?\| )(\d[\d.,]*)( m?s \|)", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
+    return swap(folder, "again/report.md", r"^(\| [\d.]+ ?[GT]iB \|.*?\| )(\d[\d.,]*)( m?s \|)", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
 
 
 @plant
 def csv_figure(folder):
-    return swap(folder, "again/report.csv", r"^([\d.]+[GT]iB,.*?,)(\d[\d.]*)( m?s,)", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
+    return swap(folder, "again/report.csv", r"^([\d.]+ ?[GT]iB,.*?,)(\d[\d.]*)( m?s,)", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
 
 
 @plant
 def html_figure(folder):
-    return swap(folder, "out/report.html", r'(<td(?: class="n")?>[\d.]+[GT]iB</td>(?:<td[^<>]*>[^<>]*</td>)*?<td[^<>]*>)(\d[\d.,]*)( m?s</td>)',
+    return swap(folder, "out/report.html", r'(<td(?: class="n")?>[\d.]+ ?[GT]iB</td>(?:<td[^<>]*>[^<>]*</td>)*?<td[^<>]*>)(\d[\d.,]*)( m?s</td>)',
                 lambda m: m.group(1) + other(m.group(2)) + m.group(3))
 
 
 @plant
 def html_verdict(folder):
-    return swap(folder, "out/report.html", r'(<td(?: class="n")?>[\d.]+[GT]iB</td><td[^<>]*>)(looks )?(met|missed)\b',
+    return swap(folder, "out/report.html", r'(<td(?: class="n")?>[\d.]+ ?[GT]iB</td><td[^<>]*>)(looks )?(met|missed)\b',
                 lambda m: m.group(1) + (m.group(2) or "") + {"met": "missed", "missed": "met"}[m.group(3)])
 
 
@@ -115,7 +115,7 @@ def html_share(folder):
 
 @plant
 def html_target(folder):
-    return swap(folder, "out/report.html", r"(\(at most )(\d[\d.,]*)( m?s\))", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
+    return swap(folder, "out/report.html", r"(\((?:at most|limit) )(\d[\d.,]*)( m?s\))", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
 
 
 @plant

@@ -212,7 +212,6 @@ class DecisionFacts {
   void headroom() {
     std::vector<std::string> reasons;
     for (const HeadroomPart& part : plan_.judgement.headroom) {
-      if (part.name == "target") reasons.insert(reasons.begin(), part.reason);
       if (part.name == "confidence") {
         reasons.push_back(fmt::format("{} of the error budget is left at the confidence bound",
                                       format_percent(part.share)));
@@ -360,8 +359,11 @@ class DecisionFacts {
 
   void rivals() {
     if (plan_.runner_up >= 0) {
-      add_below("Runner-up", spaced(name_of_cell(cell_at(plan_, plan_.runner_up))),
-                capitalised(plan_.runner_up_reason));
+      const PlanPoint& second = cell_at(plan_, plan_.runner_up);
+      const bool uncertain = standing_status(plan_, second) == Status::kUncertain;
+      add_below("Runner-up", spaced(name_of_cell(second)),
+                uncertain ? fmt::format("Uncertain: {}", miss_words(second))
+                          : capitalised(plan_.runner_up_reason));
     }
     if (plan_.infeasible_max < 0 || plan_.infeasible_max == plan_.runner_up) return;
     const PlanPoint& below = cell_at(plan_, plan_.infeasible_max);

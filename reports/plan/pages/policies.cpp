@@ -136,7 +136,7 @@ class PoliciesPage {
   void add_differences(const std::vector<int>& cells) {
     Chart chart;
     chart.kind = ChartKind::kScatter;
-    chart.title = "Requests within SLO, against " + spaced(name_of_cell(answer()));
+    chart.title = "Gain or loss against " + spaced(name_of_cell(answer()));
     chart.x_label = cell_at(plan_, cells.front()).values.size() == 1
                         ? cell_at(plan_, cells.front()).values.front().first
                         : "values";

@@ -106,6 +106,28 @@ TEST_CASE("a line rises from left to right, upwards", "[reports]") {
   CHECK(points[1].second == Approx(133));
 }
 
+TEST_CASE("points with a status differ by form and have their figure, also beyond the axis",
+          "[reports]") {
+  Chart chart = chart_of({0, 1, 2}, {80, 99, 99.9});
+  chart.x_names = {"a", "b", "c"};
+  chart.series[0].status = {Status::kMissed, Status::kUncertain, Status::kMet};
+  chart.series[0].low = {kInf, 40, 99.5};
+  chart.series[0].high = {kInf, 99, 99.9};
+  chart.figures = true;
+  chart.unit = "%";
+  chart.y_from = 95;
+  chart.y_to = 100;
+  chart.limits = {{"SLO", 99}};
+  const std::string svg = svg_chart(chart);
+  CHECK(read_markup(svg).problem == "");
+  for (const char* part : {"judged good", "judged unsure", "judged bad", "\u2716 80.0% \u2193",
+                           "? 99.0%", "\u2714 99.9%", ">95<", "wgood", "wunsure"}) {
+    INFO(part);
+    CHECK_THAT(svg, ContainsSubstring(part));
+  }
+  CHECK(svg.find(">80<") == std::string::npos);
+}
+
 TEST_CASE("ticks are round numbers from zero to beyond the largest value", "[reports]") {
   const std::string svg = svg_chart(chart_of({0, 10}, {3, 97}));
   for (const char* tick : {">0<", ">20<", ">40<", ">60<", ">80<", ">100<"}) {

@@ -74,10 +74,10 @@ TEST_CASE("the report shows prices, demands and limits", "[reports]") {
   CHECK(regret.tables[0].rows[1][2] == "misses");
   CHECK(regret.tables[0].highlight == 0);
   const Section sensitivity = sensitivity_section(plan);
-  CHECK(sensitivity.paragraphs[1] ==
+  CHECK(sensitivity.parts.at(0).paragraphs.at(0) ==
         "The recommendation changes if link bandwidth falls below 0.9");
   CHECK(sensitivity.tables[0].rows[0].back() == "below 0.9: 0.8 misses");
-  CHECK(sensitivity.tables[0].rows[0][2] == "8.50 times the limit (missed)");
+  CHECK(sensitivity.tables[0].rows[0][2] == "missed (8.50 times the limit)");
   CHECK(cost_sentences(plan).size() == 2);
   CHECK(sensitivity_sentences(plan, 0).empty());
 }

@@ -149,10 +149,14 @@ inline const Section& page_of(const Report& report, const std::string& id) {
   return *at;
 }
 
-/// The value and the detail of a fact, or "" where there is none of that label.
+/// The value and the detail of a fact on the page or in one of its parts, or "" where there is none
+/// of that label.
 inline std::string fact_of(const Section& page, const std::string& label) {
   for (const Fact& fact : page.facts) {
     if (fact.label == label) return fact.value + " | " + fact.detail;
+  }
+  for (const Section& part : page.parts) {
+    if (std::string found = fact_of(part, label); !found.empty()) return found;
   }
   return "";
 }

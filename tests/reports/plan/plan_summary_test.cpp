@@ -61,11 +61,11 @@ TEST_CASE("a terminal shows the rows around the answer and counts the others", "
   const Report report = plan_summary(wide_plan(2), "chat");
   const Table& table = report.sections[0].tables[0];
   // The best of the first policy, and the line of the second on both sides of 12 GiB.
-  CHECK(names(table) == std::vector<std::string>{"15GiB, p0", "5GiB, p1", "6GiB, p1", "7GiB, p1",
-                                                 "8GiB, p1", "9GiB, p1", "10GiB, p1", "11GiB, p1",
-                                                 "12GiB, p1", "13GiB, p1", "14GiB, p1", "15GiB, p1",
-                                                 "16GiB, p1", "17GiB, p1", "18GiB, p1"});
-  CHECK(table.rows[static_cast<std::size_t>(table.highlight)][0] == "12GiB, p1");
+  CHECK(names(table) == std::vector<std::string>{
+                            "15 GiB, p0", "5 GiB, p1", "6 GiB, p1", "7 GiB, p1", "8 GiB, p1",
+                            "9 GiB, p1", "10 GiB, p1", "11 GiB, p1", "12 GiB, p1", "13 GiB, p1",
+                            "14 GiB, p1", "15 GiB, p1", "16 GiB, p1", "17 GiB, p1", "18 GiB, p1"});
+  CHECK(table.rows[static_cast<std::size_t>(table.highlight)][0] == "12 GiB, p1");
   CHECK(says(report, "25 more cells: in the report (--out DIR) and in --json"));
 }
 
@@ -75,13 +75,13 @@ TEST_CASE("of many lines the best are shown, never more than fifteen rows", "[re
   const Report report = plan_summary(plan, "");
   const std::vector<std::string> shown = names(report.sections[0].tables[0]);
   CHECK(shown.size() == 15);
-  for (const char* name : {"10GiB, p1", "11GiB, p1", "12GiB, p1", "14GiB, p1", "4GiB, p29"}) {
+  for (const char* name : {"10 GiB, p1", "11 GiB, p1", "12 GiB, p1", "14 GiB, p1", "4 GiB, p29"}) {
     CHECK(std::count(shown.begin(), shown.end(), name) == 1);
   }
   // Nothing recommended: around the cell that comes nearest.
   plan.points[31].verdict = CellVerdict::kLooksMissed;
   plan.recommended = plan.runner_up = plan.infeasible_max = plan.feasible_min = -1;
-  CHECK(names(plan_summary(plan, "").sections[0].tables[0])[14] == "6GiB, p29");
+  CHECK(names(plan_summary(plan, "").sections[0].tables[0])[14] == "6 GiB, p29");
   CHECK(plan_summary(PlanResult(), "").sections.size() == 1);
 }
 
@@ -108,8 +108,8 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
         "Confidence: 100.0% of requests meet every latency target, 99.5% or more with 95% "
         "confidence (over 20 replicates, 1,234 runs to decide)");
   CHECK(report.sections[0].tables[0].title ==
-        "chat. Cells: times, shares and counts of the workload itself, run once; SLO, "
-        "attainment and the verdict over replicates");
+        "chat. Configurations: times, shares and counts of the workload itself, run once; SLO and "
+        "attainment over replicates");
   // What is wrong with the size below was said of it as the runner-up; what the confidence is
   // about stands in the report.
   CHECK_FALSE(says(report, "Largest size below"));
@@ -117,7 +117,7 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
   const std::vector<std::string> full = decision_sentences(wide_plan(2), Detail::kFull);
   CHECK(full[1] == "Replicates: sessions drawn again; confidence is about them");
   CHECK(full.back() ==
-        "Largest size below: 11GiB, p1 looks as if it missed the SLO: 1.2% of requests miss "
+        "Largest size below: 11GiB, p1 missed the SLO in 3 replicates: 1.2% of requests miss "
         "p99_ttft_ms");
 }
 
@@ -125,8 +125,8 @@ TEST_CASE("a single run of each cell has no confidence, and says so", "[reports]
   const Report report = plan_summary(sample_plan(), "chat");
   CHECK(says(report, "Confidence: none. Each cell ran once, on the workload itself"));
   const Table& table = report.sections[0].tables[0];
-  CHECK(table.rows[0][1] == "missed once");
-  CHECK(table.rows[1][1] == "met once");
+  CHECK(table.rows[0][1] == "missed (one run)");
+  CHECK(table.rows[1][1] == "met (one run)");
 }
 
 TEST_CASE("where nothing is recommended it is said what is shown", "[reports]") {
@@ -149,10 +149,10 @@ TEST_CASE("shares next to their limit are written with the digits that matter", 
       {"p99_ttft_ms", "", false, true, 2000, 1999.6, 0.0096, 0.01, 0.0104, true, false},
       {"goodput", "", true, false, 5, 6.5, 6.5, 5, std::nullopt, true, false}};
   const Table table = targets_table(point, 0.95);
-  CHECK(table.title == "Targets at 64GiB, over 40 replicates");
+  CHECK(table.title == "Targets at 64 GiB, over 40 replicates");
   CHECK(table.rows[0] == std::vector<std::string>{"p99_ttft_ms", "1,999.6", "at most 2,000.0",
                                                   "0.96% of requests miss", "at most 1.04%",
-                                                  "at most 1.00%", "looks so"});
+                                                  "at most 1.00%", "uncertain"});
   CHECK(table.rows[1][3] == "6.50");
   CHECK(table.rows[1][4] == "no bound made");
 }

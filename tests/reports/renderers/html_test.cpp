@@ -203,6 +203,52 @@ TEST_CASE("facts are cards, warnings stand out", "[reports]") {
   CHECK_THAT(html, ContainsSubstring("<p>Third.</p>"));
 }
 
+TEST_CASE("a status is a class on cards and cells, and the answer stands above the cards",
+          "[reports]") {
+  Section section;
+  section.facts = {{"Buy", "96 GiB", "for KV", Status::kMet},
+                   {"Margin", "Fails", "", Status::kUncertain}};
+  Table table;
+  table.header = {"size", "SLO"};
+  table.rows = {
+      {"a", "met"}, {"b", "missed (3 replicates)"}, {"c", "uncertain"}, {"d", "met by others"}};
+  section.tables = {table};
+  Report report = report_with(section);
+  CHECK(page(report).find("class=\"answer\"") == std::string::npos);
+  report.status = Status::kMet;
+  report.subtitle = "Use 96 GiB.";
+  const std::string html = page(report);
+  CHECK(read_markup(html).problem == "");
+  CHECK_THAT(html, ContainsSubstring("<dl class=\"answer\">\n<div class=\"good\"><dt>Buy</dt>"));
+  CHECK_THAT(html, ContainsSubstring("<dd class=\"said\"><p class=\"sub\">Use 96 GiB.</p>"));
+  CHECK_THAT(html, ContainsSubstring("<dl class=\"facts\">\n<div class=\"unsure\"><dt>Margin"));
+  CHECK_THAT(html, ContainsSubstring("<td class=\"good\">met</td>"));
+  CHECK_THAT(html, ContainsSubstring("<td class=\"bad\">missed (3 replicates)</td>"));
+  CHECK_THAT(html, ContainsSubstring("<td class=\"unsure\">uncertain</td>"));
+  CHECK_THAT(html, ContainsSubstring("<td>met by others</td>"));
+  CHECK_THAT(rendered(report, "md"), ContainsSubstring("- **Buy**: \u2714 96 GiB (for KV)"));
+}
+
+TEST_CASE("evidence and long tables fold, with every row in the page", "[reports]") {
+  Section part;
+  part.heading = "Evidence";
+  part.folded = true;
+  Table table;
+  table.title = "Rows";
+  table.header = {"what"};
+  table.shown = 5;
+  for (int i = 0; i < 30; ++i) table.rows.push_back({"row " + std::to_string(i)});
+  part.tables = {table};
+  Section section;
+  section.parts = {part};
+  const std::string html = page(report_with(section));
+  CHECK(read_markup(html).problem == "");
+  CHECK_THAT(html, ContainsSubstring("<details class=\"fold part\"><summary><h3>Evidence</h3>"));
+  CHECK_THAT(html, ContainsSubstring("<div class=\"folds folds-5\"><details><summary>All 30 rows"));
+  CHECK_THAT(html, ContainsSubstring("row 29"));
+  CHECK_THAT(rendered(report_with(section), "md"), ContainsSubstring("row 29"));
+}
+
 TEST_CASE("code keeps its lines", "[reports]") {
   Section section;
   section.code = {{"Flags", "a \\\n  --b <c>\n"}};

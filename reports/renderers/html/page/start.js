@@ -103,6 +103,13 @@ const start = () => {
   // What was folded when it was drawn had no width.
   const settle = () => redraw((e) => e.plot.clientWidth !== e.width && e.plot.clientWidth > 0);
   document.querySelectorAll('details').forEach((fold) => fold.addEventListener('toggle', settle));
+  // Paper has everything, also where a browser's style sheets cannot open a fold.
+  let closed = [];
+  addEventListener('beforeprint', () => {
+    closed = [...document.querySelectorAll('details.fold:not([open])')];
+    closed.forEach((fold) => { fold.open = true; });
+  });
+  addEventListener('afterprint', () => closed.forEach((fold) => { fold.open = false; }));
   root.dataset.ready = 'true';
 };
 

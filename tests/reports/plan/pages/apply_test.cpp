@@ -21,9 +21,9 @@ TEST_CASE("the flags are code, with unit and scope in a table beside it", "[repo
   const Section& set = part_of(page, "Set");
   REQUIRE(set.code.size() == 1);
   CHECK_THAT(set.code[0].text, ContainsSubstring("--kv-offloading-size 16"));
-  CHECK(set.tables[0].rows[0] ==
+  CHECK(set.parts.at(0).tables.at(0).rows[0] ==
         std::vector<std::string>{"--kv-offloading-size", "is in GiB, of one rank"});
-  CHECK(set.tables[1].rows[0] ==
+  CHECK(set.tables[0].rows[0] ==
         std::vector<std::string>{"eviction s3fifo of dram", "vLLM has lru and arc"});
 }
 
@@ -33,7 +33,7 @@ TEST_CASE("going back leaves out what offloads, and says what to expect", "[repo
   CHECK(back.code[0].text.find("kv-offloading") == std::string::npos);
   CHECK_THAT(back.code[0].text, ContainsSubstring("--max-num-seqs 256"));
   REQUIRE(back.tables.size() == 1);
-  CHECK(back.tables[0].header == std::vector<std::string>{"figure", "16GiB", "0GiB"});
+  CHECK(back.tables[0].header == std::vector<std::string>{"figure", "16 GiB", "0 GiB"});
   PlanResult without = ops_plan();
   without.points.erase(without.points.begin());
   without.recommended = 0;

@@ -54,7 +54,7 @@ TEST_CASE("the page of the host shows the sum line by line and what is left", "[
   CHECK(lines->rows[1][1] == "2 engines x 16.00 GiB");
   CHECK(lines->rows[2][3] == "assumed");
   CHECK(lines->rows.back()[0] == "left");
-  REQUIRE(page.charts.size() == 1);
+  REQUIRE(page.charts.size() == 2);          // and the sizes beside it
   CHECK(page.charts[0].stacks.size() == 3);  // the host and two nodes
   for (const ChartStack& stack : page.charts[0].stacks) {
     CHECK(stack.parts.size() == page.charts[0].part_names.size());
@@ -164,14 +164,14 @@ TEST_CASE("with confidence validity tells its method and its known hole", "[repo
              ContainsSubstring("sessions are drawn again") && ContainsSubstring("Known hole"));
 }
 
-TEST_CASE("provenance gives a command that a shell can take, hashes and every cell", "[reports]") {
+TEST_CASE("provenance gives a command that a shell can take, hashes and every size", "[reports]") {
   const Section page = provenance_page(told_plan(), told_provenance());
   CHECK(page.id == "provenance");
   REQUIRE(page.code.size() == 1);
   CHECK(page.code[0].text ==
         "spillway plan 'it'\\''s here.json' \\\n  --set plan.stress=true \\\n"
         "  --set 'a.b=\"x y\"'");
-  const Table* cells = table_of(page, "All cells");
+  const Table* cells = table_of(page, "All configurations");
   REQUIRE(cells != nullptr);
   CHECK(cells->rows.size() == 3);
   CHECK(cells->highlight == 1);
@@ -193,7 +193,7 @@ TEST_CASE("a bound stands only where one was made and rules something out", "[re
   plan.points[2].attainment_low = 0;        // rules nothing out
   plan.points[2].targets[0].bound = 1;
   const Section page = provenance_page(plan, told_provenance());
-  const Table* cells = table_of(page, "All cells");
+  const Table* cells = table_of(page, "All configurations");
   REQUIRE(cells != nullptr);
   CHECK(cells->header[5] == "attainment at least, with 95% confidence");
   CHECK(cells->rows[0][5] == "-");
