@@ -232,9 +232,9 @@ Section answer_page(const RunResult& run) {
                         fmt::format("half of them within {}", format_ms(run.ttft.median_ms))});
   page.facts.push_back({"Time per output token, p99", format_ms(run.tpot.p99_ms),
                         fmt::format("half of them within {}", format_ms(run.tpot.median_ms))});
-  page.facts.push_back({"Goodput", fmt::format("{} requests/s", format_real(run.goodput)),
-                        fmt::format("within SLO, of {} requests/s completed",
-                                    format_real(run.request_throughput))});
+  page.facts.push_back(
+      {"Goodput", fmt::format("{} requests/s", format_real(run.goodput)),
+       fmt::format("within SLO, of {} requests/s completed", format_real(run.request_throughput))});
   if (run.binding)
     page.facts.push_back({"Where time goes", run.binding->resource, run.binding->why});
   const std::string missing = incomplete_text(run);
@@ -250,12 +250,6 @@ Section time_page(const RunResult& run) {
   Section page;
   page.id = "time";
   page.heading = "Where the time goes";
-  page.paragraphs.emplace_back(
-      "The time to a first token is what passes from a request's arrival at the server to the end "
-      "of the step that computes its last prompt token. Queue: it waits for its turn, for memory "
-      "or for a place in the batch. Load wait and load: its cached tokens wait for a busy link, "
-      "then move up. Recompute: it waits and computes again after it lost its memory to others. "
-      "Step: the steps that compute its prompt, with all other requests in them.");
   if (run.ttft_bands.empty()) {
     page.paragraphs.emplace_back(run.completed == 0
                                      ? "No request completed: there is nothing to show."
@@ -264,10 +258,16 @@ Section time_page(const RunResult& run) {
     return page;
   }
   page.charts.push_back(ttft_chart(run));
-  for (std::string& sentence : slowest_sentences(run, 3)) {
-    page.paragraphs.push_back(std::move(sentence));
+  page.paragraphs.emplace_back(
+      "Five stages add up to the time to a first token: queue, busy link, load, work again after a "
+      "preemption, prefill steps.");
+  if (!run.slowest.empty()) {
+    Section& slowest = page.parts.emplace_back();
+    slowest.heading = "The slowest requests";
+    slowest.folded = true;
+    slowest.paragraphs = slowest_sentences(run, 3);
+    slowest.tables.push_back(slowest_table(run));
   }
-  if (!run.slowest.empty()) page.tables.push_back(slowest_table(run));
   return page;
 }
 

@@ -87,7 +87,7 @@ def check_report(browser, studio, path, kind, folder, script, update):
         text = page.evaluate("document.documentElement.textContent")
         if kinds.PAYLOADS[1] not in text:
             out.append("the hostile names are not in it, so it shows nothing")
-    if kind.name.startswith("plan") or page.evaluate("!!document.querySelector('.answer')"):
+    if page.evaluate("document.title.startsWith('Plan: ')"):
         out += checks.check_answer(page)
     if kind.full:
         out += checks.check_colours(page)

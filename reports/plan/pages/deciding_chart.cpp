@@ -186,7 +186,7 @@ class DecidingChart {
     const auto x = static_cast<double>(at - line.cells.begin());
     out_.regions = {{plan_.recommended >= 0 ? "recommended"
                      : plan_.undecided      ? "best so far"
-                                            : "comes nearest",
+                                            : "nearest",
                      x - 0.5, x + 0.5}};
   }
 

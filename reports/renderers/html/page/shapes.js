@@ -58,7 +58,7 @@ kinds.tornado = (data, c, width) => {
     },
   });
   const option = Object.assign(base(c), {
-    grid: { left, right: 70, top: 10, bottom: 50 },
+    grid: { left, right: 70, top: 10, bottom: 54 },
     xAxis: axis(c, cut(data.xLabel, Math.floor(width / 7)), { type: 'value', nameGap: 30 }),
     yAxis: names(c, bars.map((b) => b.name), Math.max(6, Math.floor((left - 16) / 7)), {
       inverse: true, axisTick: { show: false },
@@ -74,7 +74,7 @@ kinds.tornado = (data, c, width) => {
       },
     }],
   });
-  return { height: 70 + 30 * bars.length, option, stops };
+  return { height: 74 + 30 * bars.length, option, stops };
 };
 
 kinds.stacks = (data, c, width) => {
@@ -116,14 +116,14 @@ kinds.stacks = (data, c, width) => {
   }));
   const option = Object.assign(base(c), {
     legend: legend(c, parts),
-    grid: { left, right, top, bottom: 50 },
+    grid: { left, right, top, bottom: 54 },
     xAxis: axis(c, data.xLabel || data.unit, Object.assign(axisOfSums, { nameGap: 30 })),
     yAxis: names(c, data.stacks.map((s) => s.name), Math.max(6, Math.floor((left - 16) / 7)), {
       inverse: true, axisTick: { show: false },
     }),
     series,
   });
-  return { height: top + 60 + 34 * data.stacks.length, option, stops };
+  return { height: top + 64 + 34 * data.stacks.length, option, stops };
 };
 
 kinds.heatmap = (data, c, width) => {
@@ -147,7 +147,7 @@ kinds.heatmap = (data, c, width) => {
   const xNames = Array.from({ length: columns }, (none, x) => data.xNames[x] || '');
   const yNames = data.cells.map((row, y) => data.yNames[y] || '');
   const option = Object.assign(base(c), {
-    grid: { left, right: 20, top: 40, bottom: 50 },
+    grid: { left, right: 20, top: 40, bottom: 54 },
     xAxis: names(c, xNames, 16, { name: data.xLabel, nameGap: 30 }),
     yAxis: names(c, yNames, Math.max(6, Math.floor((left - 16) / 7)), {
       inverse: true, axisTick: { show: false },
@@ -163,5 +163,5 @@ kinds.heatmap = (data, c, width) => {
       itemStyle: { borderColor: c.paper, borderWidth: columns > 60 ? 0 : 1 },
     }],
   });
-  return { height: 100 + 28 * data.cells.length, option, stops };
+  return { height: 104 + 28 * data.cells.length, option, stops };
 };
