@@ -293,4 +293,51 @@ std::vector<std::string> text_chart(const Chart& chart, const TextChartOptions& 
   return out;
 }
 
+namespace {
+
+constexpr double kBarEnd = 3;       // times the limit: beyond, how far does not matter
+constexpr double kBarBeyond = 1.2;  // times the limit, so that its mark is never the end
+
+struct BarGlyphs {
+  const char* line;
+  const char* limit;
+  const char* cut;
+  const char* marks[3];
+};
+constexpr BarGlyphs kBarAscii = {"-", "|", ">", {"+", "?", "x"}};
+constexpr BarGlyphs kBarUnicode = {"─", "│", "»", {"✔", "?", "✖"}};
+
+}  // namespace
+
+std::string text_bar(const TextBar& bar, std::size_t columns, bool unicode) {
+  if (columns < 4 || !std::isfinite(bar.value) || bar.value < 0 || bar.limit <= 0) return {};
+  const BarGlyphs& glyphs = unicode ? kBarUnicode : kBarAscii;
+  const double end = std::clamp(bar.most, kBarBeyond * bar.limit, kBarEnd * bar.limit);
+  const std::size_t last = columns - 1;
+  const auto column = [&](double value) {
+    return static_cast<std::size_t>(std::min(1.0, value / end) * static_cast<double>(last) + 0.5);
+  };
+  const std::size_t limit = std::clamp<std::size_t>(column(bar.limit), 1, last - 1);
+  std::size_t at = column(bar.value);
+  at = bar.value <= bar.limit ? std::min(at, limit - 1) : std::max(at, limit + 1);
+  const bool cut = bar.value > end;
+  std::string out;
+  for (std::size_t i = 0; i <= std::max(at, limit); ++i) {
+    if (i == at) {
+      out += glyphs.marks[static_cast<std::size_t>(bar.mark)];
+    } else if (i == limit) {
+      out += glyphs.limit;
+    } else if (i > at) {
+      out += ' ';
+    } else {
+      out += cut && i + 1 == at ? glyphs.cut : glyphs.line;
+    }
+  }
+  return out;
+}
+
+std::string text_limit(const std::string& limit, bool unicode) {
+  return fmt::format("{} {}", unicode ? kBarUnicode.limit : kBarAscii.limit, limit);
+}
+
 }  // namespace spillway

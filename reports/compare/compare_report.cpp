@@ -216,6 +216,23 @@ Report compare_summary(const CompareResult& result, const std::string& scenario)
   return report;
 }
 
+Report compare_glance(const CompareResult& result, const std::string& scenario) {
+  constexpr std::size_t kMostVariants = 8;
+  Report report;
+  report.title = result.verdict;
+  Section section;
+  add_best_reason(result, section);
+  Table ranking = ranking_table(result);
+  ranking.title = fmt::format("{}. {}", scenario, ranking.title);
+  if (ranking.rows.size() > kMostVariants) {
+    ranking.title += fmt::format(" (the first {} of {})", kMostVariants, ranking.rows.size());
+    ranking.rows.resize(kMostVariants);
+  }
+  section.tables.push_back(std::move(ranking));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
 Report compare_report(const CompareResult& result, const Provenance& provenance) {
   Report report;
   report.title = "Compare: " + provenance.scenario;

@@ -20,9 +20,9 @@ namespace {
 
 const std::set<std::string> kOnlyInReport = {"TTFT p50", "from HBM", "preemptions"};
 
-/// Indexes of the cells to show, ascending: the answer and those that it names, its neighbours in
-/// size, the best of every other line, then more of its own line.
-std::vector<int> around_answer(const PlanResult& plan, std::size_t most) {
+}  // namespace
+
+std::vector<int> cells_around_answer(const PlanResult& plan, std::size_t most) {
   const auto nearer = [&](int a, int b) {
     return stands_worse(cell_at(plan, a), cell_at(plan, b));
   };
@@ -57,8 +57,6 @@ std::vector<int> around_answer(const PlanResult& plan, std::size_t most) {
   show_neighbours(3, static_cast<std::ptrdiff_t>(line.size()));
   return {out.begin(), out.end()};
 }
-
-}  // namespace
 
 Table plan_table(const PlanResult& plan) {
   Table table;
@@ -119,7 +117,7 @@ Table brief_plan_table(const PlanResult& plan, std::size_t most) {
     return row;
   };
   out.header = shortened(whole.header);
-  for (const int cell : around_answer(plan, most)) {
+  for (const int cell : cells_around_answer(plan, most)) {
     if (cell == plan.recommended) out.highlight = static_cast<int>(out.rows.size());
     out.rows.push_back(shortened(whole.rows[static_cast<std::size_t>(cell)]));
   }

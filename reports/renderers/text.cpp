@@ -185,10 +185,12 @@ class Text final : public Renderer {
   /// What a target came to. Colour never says more than the word does.
   std::string coloured(const std::string& cell) const {
     if (!color_) return cell;
-    if (cell == "met" || cell.starts_with("looks met") || cell == "met once") {
-      return paint("32", cell);
-    }
-    if (cell == "missed" || cell == "looks missed") return paint("31", cell);
+    const auto is = [&](const std::string& word) {
+      return cell == word || cell == word + " once" || cell.starts_with(word + " (");
+    };
+    if (is("met") || cell.starts_with("looks met")) return paint("32", cell);
+    if (is("missed") || cell == "looks missed") return paint("31", cell);
+    if (is("uncertain")) return paint("33", cell);
     return cell;
   }
 

@@ -336,6 +336,35 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
   return report;
 }
 
+Report run_glance(const RunResult& run, const std::string& scenario) {
+  Report report = run_summary(run, scenario);
+  report.sections.resize(1);
+  Section& section = report.sections.front();
+  section.paragraphs.clear();
+  if (std::string missing = incomplete_text(run); !missing.empty()) {
+    section.paragraphs.push_back(std::move(missing));
+  }
+  if (run.binding) {
+    const std::string& why = run.binding->why;
+    section.paragraphs.push_back(fmt::format("Where time goes: {}. {}.", run.binding->resource,
+                                             capitalised(why.substr(0, why.find("; ")))));
+  }
+  std::string sources;
+  for (const std::vector<std::string>& row : source_table(run).rows) {
+    sources += fmt::format("{}{} {}", sources.empty() ? "" : ", ", row[2],
+                           row[0] == "computed" ? row[0] : "from " + row[0]);
+  }
+  if (!sources.empty()) section.paragraphs.push_back("Prompt tokens: " + sources + ".");
+  section.paragraphs.push_back(
+      fmt::format("Queue: p50 {}, p99 {}. Preemptions: {}.", format_ms(run.queue_time.median_ms),
+                  format_ms(run.queue_time.p99_ms), format_count(run.preemptions)));
+  section.tables.clear();
+  if (!run.slo.empty()) section.tables.push_back(slo_table(run.slo));
+  section.tables.push_back(latency_table(run));
+  for (Table& table : section.tables) table.title.clear();
+  return report;
+}
+
 Report run_report(const RunResult& run, const Provenance& p) {
   const Report summary = run_summary(run, p.scenario);
   Report report;

@@ -10,7 +10,9 @@
 namespace spillway {
 
 Report run_report(const RunResult& run, const Provenance& provenance);
-/// The part of it that a terminal shows.
+/// The part of it that a terminal shows when asked for details.
 Report run_summary(const RunResult& run, const std::string& scenario);
+/// The part that fits one screen: targets, latencies, where prompts came from.
+Report run_glance(const RunResult& run, const std::string& scenario);
 
 }  // namespace spillway

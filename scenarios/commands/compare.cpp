@@ -22,6 +22,7 @@ struct CompareVerbOptions {
   std::vector<std::string> outputs;
   CompareOptions compare;
   bool strict = false;
+  bool details = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -77,8 +78,12 @@ int run(const CompareVerbOptions& options) {
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
   const std::string& scenario = set.variants[set.baseline].scenario.name;
-  write_results(document, compare_report(outcome.result, provenance_of(document, scenario)),
-                compare_summary(outcome.result, scenario), outputs, common);
+  const Told told = options.details
+                        ? Told{compare_summary(outcome.result, scenario), document.warnings}
+                        : Told{compare_glance(outcome.result, scenario),
+                               first_notes(document.warnings, kMostNotes, answer_room().columns)};
+  write_results(document, compare_report(outcome.result, provenance_of(document, scenario)), told,
+                outputs, common);
   return 0;
 }
 
@@ -106,6 +111,7 @@ void add_compare(CLI::App& app, CommandList& commands) {
   command->add_option("--metric", options->compare.metric,
                       "Metric to rank by (default: p99_ttft_ms)");
   command->add_option("--output", options->outputs, output_help("compare"));
+  add_details(*command, options->details);
   add_strict(*command, options->strict);
 }
 

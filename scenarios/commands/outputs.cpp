@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
 
+#include "reports/brief_notes.hpp"
+#include "scenarios/commands/terminal.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
 
@@ -104,7 +107,37 @@ void write_format(const Format& format, const Report& report, const ResultView& 
   write_file(path, text.str());
 }
 
+AnswerRoom answer_room() {
+  AnswerRoom out;
+  const std::size_t width = terminal_width(STDOUT_FILENO);
+  if (width == 0) return out;
+  return {std::min(width, out.columns), terminal_unicode()};
+}
+
+void add_details(CLI::App& command, bool& details) {
+  command.add_flag("--details", details,
+                   "Print everything that was found, with all notes, instead of one screen");
+}
+
+std::vector<std::string> first_notes(const std::vector<std::string>& notes, std::size_t most,
+                                     std::size_t columns) {
+  constexpr std::size_t kLabel = 6;  // "note: "
+  std::vector<std::string> out = brief_notes(notes, std::max<std::size_t>(columns, 40) - kLabel);
+  if (out.size() > most) out.resize(most);
+  if (notes.size() > out.size()) {
+    out.push_back(fmt::format("{} more: --details", notes.size() - out.size()));
+  }
+  return out;
+}
+
 void write_results(const Document& document, const Report& full, const Report& summary,
+                   const std::vector<Output>& outputs, const CommonOptions& common,
+                   const std::function<bool(const Output&)>& special, ResultView view) {
+  write_results(document, full, Told{summary, document.warnings}, outputs, common, special,
+                std::move(view));
+}
+
+void write_results(const Document& document, const Report& full, const Told& told,
                    const std::vector<Output>& outputs, const CommonOptions& common,
                    const std::function<bool(const Output&)>& special, ResultView view) {
   const bool shown = std::any_of(outputs.begin(), outputs.end(),
@@ -130,8 +163,8 @@ void write_results(const Document& document, const Report& full, const Report& s
   write_outputs(true);
   const bool stdout_taken = std::any_of(outputs.begin(), outputs.end(),
                                         [](const Output& output) { return output.path == "-"; });
-  if (!stdout_taken) print_report(summary, common);
-  print_notes(document.warnings, common);
+  if (!stdout_taken) print_report(told.report, common);
+  print_notes(told.notes, common);
 }
 
 }  // namespace spillway

@@ -31,12 +31,36 @@ std::vector<std::string> paths_of(const std::vector<Output>& outputs);
 /// What a report says of where its figures come from.
 Provenance provenance_of(const Document& document, const std::string& scenario);
 
+/// What the terminal gets of a result.
+struct Told {
+  Report report;
+  std::vector<std::string> notes;
+};
+
+/// The room of an answer on standard output: never wider than people read.
+struct AnswerRoom {
+  std::size_t columns = 100;
+  bool unicode = false;
+};
+AnswerRoom answer_room();
+
+/// --details: all that is known instead of an answer of one screen.
+void add_details(CLI::App& command, bool& details);
+inline constexpr std::size_t kMostNotes = 3;  ///< below an answer of one screen
+/// The first `most` of them in a line each, then how many more --details shows.
+std::vector<std::string> first_notes(const std::vector<std::string>& notes, std::size_t most,
+                                     std::size_t columns);
+
 /// The end of a verb: `full` as each output's kind and, with --out, as report.html; the document;
 /// then, on the terminal where nothing else stands there, `summary`, and the document's warnings.
 /// Standard output comes last: it stays empty where something else cannot be written. `special`,
 /// where given, writes the verb's own outputs, and says whether it did. `view` has what formats
 /// that are made of the figures need; its kind and document are filled in here.
 void write_results(const Document& document, const Report& full, const Report& summary,
+                   const std::vector<Output>& outputs, const CommonOptions& common,
+                   const std::function<bool(const Output&)>& special = {}, ResultView view = {});
+/// The same with notes of the verb's own choice in place of the document's warnings.
+void write_results(const Document& document, const Report& full, const Told& told,
                    const std::vector<Output>& outputs, const CommonOptions& common,
                    const std::function<bool(const Output&)>& special = {}, ResultView view = {});
 

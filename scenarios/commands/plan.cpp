@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "reports/format.hpp"
+#include "reports/plan/plan_glance.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "scenarios/calibrate/interrupt.hpp"
@@ -32,6 +33,7 @@ struct PlanVerb {
   bool other_recordings = false;
   std::vector<std::string> outputs;
   bool strict = false;
+  bool details = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -75,6 +77,27 @@ int interrupted(int signal, const PlanVerb& verb) {
   return 128 + signal;
 }
 
+/// One screen of the answer, unless all of it is asked for. `early`: notes that stand above it.
+Told told_of(const PlanVerb& verb, const PlanResult& plan, const Provenance& provenance,
+             const std::vector<std::string>& early) {
+  const CommonOptions& common = *verb.common;
+  if (verb.details)
+    return {plan_summary(plan, provenance.scenario, provenance), provenance.warnings};
+  std::vector<std::string> notes = plan_notes(plan);
+  for (const std::string& warning : provenance.warnings) {
+    const bool told = std::find(early.begin(), early.end(), warning) != early.end();
+    if (!told) notes.push_back(warning);
+  }
+  const AnswerRoom answer = answer_room();
+  GlanceRoom room;
+  room.width = answer.columns;
+  room.unicode = answer.unicode;
+  room.notes = common.quiet ? 0 : notes.size();
+  room.below = early.size() + (common.out.empty() ? 0 : 1);
+  Glance glance = plan_glance(plan, provenance, room);
+  return {std::move(glance.report), first_notes(notes, glance.notes, answer.columns)};
+}
+
 int run(const PlanVerb& verb) {
   const CommonOptions& common = *verb.common;
   const std::vector<Output> outputs = parse_outputs(verb.outputs, "plan", {}, common);
@@ -97,7 +120,9 @@ int run(const PlanVerb& verb) {
   if (!verb.budget.empty()) options.budget_s = parse_seconds(verb.budget, {"--budget", 0, ""});
   options.check = [&](Scenario& s) { check_hardware_here(s, verb.strict); };
   options.reading = reading.reader();
+  std::vector<std::string> early;
   options.doubts = [&](const std::vector<std::string>& doubts) {
+    early = doubts;
     reading.finish();
     print_notes(doubts, common);
   };
@@ -129,10 +154,11 @@ int run(const PlanVerb& verb) {
                            outcome.warnings.end());
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, plan_report(outcome.result, provenance),
-                plan_summary(outcome.result, scenario.name, provenance), outputs, common, {},
+                told_of(verb, outcome.result, provenance, early), outputs, common, {},
                 {"plan", nullptr, &outcome.result, &provenance});
   if (!common.out.empty() && !common.json_only()) {
-    print(fmt::format("\nReport: {}\n", printable(common.out + "/report.html")));
+    print(fmt::format("{}Report: {}\n", verb.details ? "\n" : "",
+                      printable(common.out + "/report.html")));
   }
   return exit_code(outcome.result);
 }
@@ -185,6 +211,7 @@ void add_plan(CLI::App& app, CommandList& commands) {
   command->add_flag("--other-recordings", verb->other_recordings,
                     "Ask for confidence about other recordings of the service too, of which a "
                     "trace is one sample; without it confidence is about traffic like the trace's");
+  add_details(*command, verb->details);
   command->add_flag("--no-sensitivity", verb->no_sensitivity,
                     "Leave out what would change the recommendation, and forecasts and losses");
   command->add_option("--output", verb->outputs, output_help("plan"));

@@ -31,6 +31,7 @@ struct RunVerbOptions {
   std::string trace_cap;
   bool gate = false;
   bool strict = false;
+  bool details = false;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -60,6 +61,13 @@ TraceLimits trace_limits(const RunVerbOptions& options, bool asked) {
   }
   out.bytes = static_cast<std::uint64_t>(bytes);
   return out;
+}
+
+/// One screen of the result, unless all of it is asked for.
+Told told_of(const RunVerbOptions& options, const RunResult& run, const std::string& scenario,
+             const std::vector<std::string>& warnings) {
+  if (options.details) return {run_summary(run, scenario), warnings};
+  return {run_glance(run, scenario), first_notes(warnings, kMostNotes, answer_room().columns)};
 }
 
 int run(const RunVerbOptions& options) {
@@ -121,7 +129,7 @@ int run(const RunVerbOptions& options) {
   }
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, run_report(outcome.result, provenance),
-                run_summary(outcome.result, scenario.name), outputs, common,
+                told_of(options, outcome.result, scenario.name, document.warnings), outputs, common,
                 [&](const Output& output) {
                   if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
                   if (output.kind == "transfers") {
@@ -166,6 +174,7 @@ void add_run(CLI::App& app, CommandList& commands) {
                       "(default: 60s)");
   command->add_option("--trace-cap", options->trace_cap,
                       "Most bytes of a Perfetto trace, e.g. 50MB (default: 200MB)");
+  add_details(*command, options->details);
   add_strict(*command, options->strict);
   command->add_flag("--gate", options->gate,
                     "Exit with 99 when an SLO is missed or a request does not complete");

@@ -71,11 +71,29 @@ TEST_CASE("a plan's terminal shows the verdict, the sizes and the flag to set", 
   const CliResult result = test::spillway(busy(scene));
   CHECK(result.code == 0);
   CHECK(result.out.rfind("Use 8 GiB of DRAM. ", 0) == 0);
-  CHECK_THAT(result.out, ContainsSubstring("What binds: "));
+  CHECK_THAT(result.out, ContainsSubstring("\nConfidence: "));
   CHECK_THAT(result.out, ContainsSubstring("--kv-offloading-size 8"));
-  for (const char* size : {" 0GiB  missed ", "256MiB  missed ", " 8GiB  met ", " 16GiB  met "}) {
+  for (const char* size :
+       {" 0 GiB  missed ", "256 MiB  missed ", " 8 GiB  met ", " 16 GiB  met "}) {
     CHECK_THAT(result.out, ContainsSubstring(size));
   }
+}
+
+TEST_CASE("--details prints all that is known, and every note", "[cli]") {
+  const Scene scene;
+  const Args call = busy(scene);
+  const CliResult brief = test::spillway(call);
+  const CliResult whole = test::spillway(call + Args{"--details"});
+  CHECK(whole.code == 0);
+  CHECK(whole.out.substr(0, whole.out.find('\n')) == brief.out.substr(0, brief.out.find('\n')));
+  CHECK_THAT(whole.out, ContainsSubstring("What binds: "));
+  CHECK_THAT(whole.out, ContainsSubstring("from dram"));
+  const json warnings = test::document_of(call)["warnings"];
+  const auto notes = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  CHECK(notes(whole.err) == static_cast<std::ptrdiff_t>(warnings.size()));
+  CHECK(notes(brief.err) <= 4);
 }
 
 TEST_CASE("no feasible size is exit 4, with the document and the report", "[cli]") {

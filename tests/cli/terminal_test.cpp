@@ -65,6 +65,51 @@ TEST_CASE("a plan fits narrow terminals, word for word", "[cli]") {
   }
 }
 
+/// Of the library those whose plan takes seconds, and answers of every kind.
+TEST_CASE("a plan is read in one screen, the answer first", "[cli]") {
+  const std::string library = SPILLWAY_SOURCE_DIR "/scenarios/library/";
+  const std::vector<Args> calls = {
+      {"plan", library + "quickstart.json", "--replications", "1"},
+      {"plan", library + "quickstart.json", "--max-runs", "20"},
+      {"plan", library + "quickstart.json", "--set", "slo.0.max=100", "--replications", "1"},
+      {"plan", library + "quickstart.json", "--recipe", "compare-policies", "--replications", "1",
+       "--no-sensitivity"},
+      {"plan", library + "link-bound.json"},
+      {"plan", library + "load-semantics.json", "--replications", "1"},
+      {"plan", library + "nvme-tier.json", "--replications", "1", "--no-sensitivity"},
+      {"plan", library + "fs-tier.json", "--replications", "1", "--no-sensitivity"},
+      {"run", library + "quickstart.json"},
+      {"run", library + "nvme-tier.json"},
+      {"compare", library + "link-bound.json", "--vary", "tiers.0.eviction=lru,arc,fifo",
+       "--replications", "5"}};
+  const Scene scene;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Args call = calls[i] + Args{"--out", scene.path("out" + std::to_string(i))};
+    // Once to do the work: a plan then finds its runs.
+    const std::string first = test::spillway(call + Args{"--quiet"}).out;
+    const std::string answer = first.substr(0, first.find('\n'));
+    REQUIRE_FALSE(answer.empty());
+    for (const unsigned short columns : std::vector<unsigned short>{80, 100}) {
+      if (columns == 80 && call[0] != "plan") continue;
+      std::istringstream lines(on_terminal(call, columns, kPlain));
+      std::vector<std::string> shown;
+      for (std::string line; std::getline(lines, line);) {
+        // Progress is drawn over: what is left of it is no line.
+        const std::size_t drawn = line.rfind("\x1b[K");
+        shown.push_back(drawn == std::string::npos ? line : line.substr(drawn + 3));
+      }
+      std::string all;
+      for (const std::string& line : shown) all += line + "\n";
+      INFO(i << " at " << columns << ":\n" << all);
+      CHECK(shown.size() <= 24);
+      CHECK(answer.starts_with(shown.front()));
+      for (const std::string& line : shown) {
+        CHECK((display_width(line) <= columns || line.starts_with("Report: ")));
+      }
+    }
+  }
+}
+
 TEST_CASE("COLUMNS rules over the terminal's own width", "[cli]") {
   const Scene scene;
   const Args call = {"list", "policies"};

@@ -28,9 +28,13 @@ def latency(point, name, figure):
     return point["run"].get(f"{'median' if figure == 'p50' else figure}_{name}_ms", 0) / 1e3
 
 
-def column_value(case, header, point):
+def column_value(case, header, point, form=""):
     """What a column of this name shows of a point, in base units; None where it is not known."""
     name, run = header.lower(), point["run"]
+    if form == "terminal" and point["replications"]:            # figures over replicates, as the verdict
+        for t in point["targets"]:
+            if plain(name) == plain(t["name"].replace("_ms", "").replace("_", " ")):
+                return base(t, t["value"])
     match = re.fullmatch(r"(?:(p\d\d) )?(ttft|tpot|itl|e2el?)(?: (p\d\d))?", name)
     if match:
         return latency(point, "e2el" if match.group(2).startswith("e2e") else match.group(2), match.group(1) or match.group(3))
@@ -89,10 +93,10 @@ def named_rows(case, form, table):
             if " at " in row[0]:
                 continue
         for header, cell in zip(table.header[1:], row[1:]):
-            yield from one_cell(case, f"{form}: {table.title[:60]}: {row[0]}, {header}", header, cell, point)
+            yield from one_cell(case, f"{form}: {table.title[:60]}: {row[0]}, {header}", header, cell, point, form)
 
 
-def one_cell(case, where, header, cell, point):
+def one_cell(case, where, header, cell, point, form=""):
     if header == "SLO":
         if not standing_fits(case, point, cell):
             yield where, cell, f"verdict {point['verdict']}, {point['replications']} replicates"
@@ -101,7 +105,7 @@ def one_cell(case, where, header, cell, point):
         if cell != point["digest"]:
             yield where, cell, point["digest"]
         return
-    value = column_value(case, header, point)
+    value = column_value(case, header, point, form)
     figure = figure_of(cell)
     if value is None or figure is None:
         if value is not None and cell not in ("-", ""):
@@ -109,7 +113,7 @@ def one_cell(case, where, header, cell, point):
         return
     if not figure.is_for(value):
         yield where, cell, f"{value:.8g}"
-    if re.match("attainment$|in time", header) and point.get("attainment_bound"):
+    if re.match("attainment$|in time|within SLO", header) and point.get("attainment_bound"):
         if "at most" not in cell:
             yield where, cell, f"{point['cut']} of {point['replications']} runs were cut: a bound"
 

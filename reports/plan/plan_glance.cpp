@@ -1,0 +1,285 @@
+#include "reports/plan/plan_glance.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "reports/compared.hpp"
+#include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
+#include "reports/plan/answer_words.hpp"
+#include "reports/plan/cells.hpp"
+#include "reports/plan/glance_table.hpp"
+#include "reports/plan/host_budget.hpp"
+#include "reports/plan/limits.hpp"
+#include "reports/plan/pages/decision_facts.hpp"
+#include "reports/renderers/renderer.hpp"
+#include "reports/renderers/wrap.hpp"
+
+namespace spillway {
+
+std::unique_ptr<Renderer> make_text(const RenderOptions& options);
+
+namespace {
+
+constexpr std::size_t kGlanceRows = 8;
+constexpr std::size_t kGlanceGoodRows = 5;  // a sentence gives way rather than more of them
+constexpr std::size_t kGlanceLeastRows = 3;
+constexpr std::size_t kGlanceNotes = 3;
+constexpr std::size_t kSentenceLines = 2;
+constexpr std::size_t kFlagLines = 3;
+constexpr std::size_t kMostFailures = 3;  // events in the margin's line
+
+/// A sentence with how readily it gives way: the largest first, 0 never.
+struct Line {
+  int spare = 0;
+  std::string text;
+  std::vector<std::string> words{};  ///< of flags: never broken within one, copied with their "\"
+};
+
+std::string buy_line(const PlanResult& plan, const Provenance& provenance) {
+  if (plan.recommended < 0 || cell_at(plan, plan.recommended).run.tiers.size() < 2) return {};
+  const std::string& size = plan.recommended_size.empty() ? cell_at(plan, plan.recommended).capacity
+                                                          : plan.recommended_size;
+  std::string out = fmt::format("Buy: {} of {}", spaced(size), kind_of_tier(plan));
+  if (plan.recommended_total_bytes > plan.recommended_bytes && plan.recommended_bytes > 0) {
+    out += fmt::format(" per engine ({} in total)",
+                       memory_text(static_cast<double>(plan.recommended_total_bytes)));
+  }
+  if (!object_at(provenance.inputs, "configuration").empty()) {
+    const HostBudget host = host_budget(plan, provenance);
+    if (host.pool > 0 && host.need > 0) {
+      out += fmt::format(", host memory needed {:.0f} GiB", std::ceil(host.need / kGiB));
+      if (host.installed > 0 && host.installed < host.need) {
+        out += fmt::format(" ({:.0f} GiB installed: too little)", host.installed / kGiB);
+      }
+    }
+  }
+  const CellCost* cost = cost_of(plan, plan.recommended);
+  if (cost != nullptr) {
+    out += fmt::format(". Cost: {} {} a month", plan.cost->currency, format_real(cost->per_month));
+  }
+  return out + ".";
+}
+
+const char* what_was_tried(const PlanResult& plan) {
+  return searched(plan) ? "configurations" : "sizes";
+}
+
+std::string confidence_line(const PlanResult& plan) {
+  if (!plan.confidence) {
+    return fmt::format(
+        "Confidence: none. Each {} ran once; other traffic like this may miss the SLO.",
+        searched(plan) ? "configuration" : "size");
+  }
+  const std::string level = fmt::format("{:.4g}%", 100 * plan.confidence->level);
+  if (plan.recommended >= 0) {
+    const PlanPoint& point = cell_at(plan, plan.recommended);
+    const std::optional<double> bound = attainment_bound(point);
+    const std::vector<std::string> shares =
+        format_percents({point.attainment, bound.value_or(point.attainment)});
+    return fmt::format("Confidence: {} of requests within SLO ({}; {} replicates).", shares[0],
+                       bound ? fmt::format("at least {}, with {} confidence", shares[1], level)
+                             : fmt::format("no bound at {}", level),
+                       point.replications);
+  }
+  const auto missed =
+      std::count_if(plan.points.begin(), plan.points.end(),
+                    [](const PlanPoint& point) { return point.verdict == CellVerdict::kMissed; });
+  const std::string runs = format_count(plan.confidence->runs);
+  if (plan.undecided && missed == 0) {
+    return fmt::format("Confidence: nothing is certain at {} after {} runs.", level, runs);
+  }
+  return fmt::format("Confidence: {} that {} of {} {} miss the SLO; {}.", level, missed,
+                     plan.points.size(), what_was_tried(plan),
+                     plan.undecided ? "the others are uncertain" : "none is shown to meet it");
+}
+
+/// A figure's key in a sentence becomes its name: "p99_ttft_ms" to "p99 TTFT".
+std::string without_keys(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t from = 0;
+  while (from <= text.size()) {
+    const std::size_t end = std::min(text.find(' ', from), text.size());
+    std::string word = text.substr(from, end - from);
+    if (word.ends_with("_ms")) word = metric_words(word);
+    words.push_back(std::move(word));
+    from = end + 1;
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  const std::size_t at = text.find(what);
+  if (at != std::string::npos) text.replace(at, what.size(), with);
+  return text;
+}
+
+/// With the change that shows it, where changes were tried.
+std::string limiting_line(const PlanResult& plan) {
+  if (plan.binding.empty() || plan.verdict.find("Limiting resource") != std::string::npos) {
+    return {};
+  }
+  const std::size_t colon = plan.binding.find(": ");
+  if (colon == std::string::npos) return "Limiting resource: " + plan.binding;
+  std::string name = plan.binding.substr(0, colon);
+  std::string why = plan.binding.substr(colon + 2);
+  if (why.starts_with("of HBM: ")) {
+    name += " of HBM";
+    why = why.substr(8);
+  }
+  if (const auto& tried = plan.judgement.counterfactuals) {
+    for (const Counterfactual& row : tried->all) {
+      if (!why.starts_with(fmt::format("with {} ", row.change))) continue;
+      return fmt::format("Limiting resource: {}. With {}, {} is {} instead of {} at {} (one run).",
+                         name, row.change, metric_words(tried->target),
+                         figure_words(tried->target, row.value),
+                         figure_words(tried->target, tried->base.value), spaced(tried->cell));
+    }
+  }
+  why = why.substr(0, why.find("; "));
+  why = replaced(std::move(why), "caches supply", "caches serve");
+  why = replaced(std::move(why), ", and hardly more than that is repeated at all",
+                 ", nearly everything that repeats");
+  return fmt::format("Limiting resource: {}. {}.", name, capitalised(without_keys(why)));
+}
+
+/// Events that fail, beyond those in the answer.
+std::string margin_line(const PlanResult& plan) {
+  if (!plan.margin || plan.recommended < 0) return {};
+  std::vector<std::string> fails;
+  bool more = false;
+  for (BreakingEvent event : plan.margin->broken) {
+    const bool happens = event.kind == "peak" || event.kind == "forecast" ||
+                         event.kind == "cold-restart" || event.kind == "lost-host" ||
+                         event.kind == "storage" || event.kind == "link";
+    event.replicates = 2;  // how often it ran is said once
+    std::string words = event_words(event);
+    if (!happens || plan.verdict.find(words) != std::string::npos) continue;
+    if (fails.size() == kMostFailures) {
+      more = true;
+      break;
+    }
+    fails.push_back(std::move(words));
+  }
+  if (fails.empty()) return {};
+  const bool told = plan.verdict.find("Margin: ") != std::string::npos;
+  if (more) fails.emplace_back("more");
+  return fmt::format("Margin: {}fails {} (one run each).", told ? "also " : "", and_list(fails));
+}
+
+std::string alternative_line(const PlanResult& plan) {
+  const auto& free = plan.answer.cheaper;
+  if (!free || !free->free()) return {};
+  return fmt::format("Free alternative: {}. It meets the SLO in {}: {}.", change_words(*free),
+                     runs_words(*free), targets_words(*free));
+}
+
+std::vector<Line> lines_of(const PlanResult& plan, const Provenance& provenance) {
+  std::vector<Line> out = {{0, buy_line(plan, provenance)},
+                           {0, confidence_line(plan)},
+                           {2, margin_line(plan)},
+                           {1, limiting_line(plan)},
+                           {0, alternative_line(plan)}};
+  if (plan.undecided && !plan.would_decide.empty() &&
+      plan.verdict.find(plan.would_decide) == std::string::npos) {
+    out.push_back({0, "To decide: " + plan.would_decide});
+  }
+  std::erase_if(out, [](const Line& line) { return line.text.empty(); });
+  if (plan.flags && plan.recommended >= 0) {
+    Line set{0, fmt::format("Set in {}:", plan.flags->release), plan.flags->environment};
+    set.words.insert(set.words.end(), plan.flags->arguments.begin(), plan.flags->arguments.end());
+    if (!set.words.empty()) out.push_back(std::move(set));
+  }
+  return out;
+}
+
+/// At most so many lines; what is cut ends in dots.
+std::vector<std::string> clamped(std::vector<std::string> lines, std::size_t most,
+                                 std::size_t width) {
+  if (lines.size() <= most) return lines;
+  lines.resize(most);
+  std::string& last = lines.back();
+  while (last.size() + 4 > width && last.find_last_of(' ') != std::string::npos) {
+    last.resize(last.find_last_of(' '));
+  }
+  last += " ...";
+  return lines;
+}
+
+std::vector<std::string> shown(const Line& line, std::size_t width) {
+  if (line.words.empty()) return clamped(wrapped(line.text, width, 2), kSentenceLines, width);
+  std::vector<std::string> out = {line.text};
+  for (const std::string& word : line.words) {
+    if (out.back().size() + 1 + word.size() + 2 > width) {
+      out.back() += " \\";
+      out.emplace_back("  ");
+    }
+    out.back() += out.back().ends_with(' ') ? word : " " + word;
+  }
+  return clamped(std::move(out), kFlagLines, width);
+}
+
+Report glance_of(const PlanResult& plan, const std::vector<Line>& lines, int spare,
+                 std::size_t rows, const GlanceRoom& room) {
+  Report out;
+  out.title = plan.verdict;
+  Section& section = out.sections.emplace_back();
+  for (const Line& line : lines) {
+    if (line.spare > spare) continue;
+    for (std::string& text : shown(line, room.width)) section.paragraphs.push_back(std::move(text));
+  }
+  if (!plan.points.empty()) {
+    section.tables.push_back(glance_table(plan, rows, room.width, room.unicode));
+  }
+  return out;
+}
+
+std::size_t height(const Report& report, const GlanceRoom& room) {
+  std::ostringstream text;
+  make_text({false, room.unicode, room.width})->render(report, text);
+  const std::string all = text.str();
+  return static_cast<std::size_t>(std::count(all.begin(), all.end(), '\n'));
+}
+
+}  // namespace
+
+Glance plan_glance(const PlanResult& plan, const Provenance& provenance, const GlanceRoom& room) {
+  const std::vector<Line> lines = lines_of(plan, provenance);
+  const std::size_t most = std::min(kGlanceNotes, room.notes);
+  // Notes give way first, down to one; then rows, then sentences.
+  for (int spare = 2; spare >= 0; --spare) {
+    const std::size_t least = spare > 0 ? kGlanceGoodRows : kGlanceLeastRows;
+    for (std::size_t rows = kGlanceRows; rows >= least; --rows) {
+      Report report = glance_of(plan, lines, spare, rows, room);
+      const std::size_t used = height(report, room) + room.below;
+      for (std::size_t notes = most;; --notes) {
+        const std::size_t counted = notes < room.notes ? 1 : 0;  // "7 more"
+        if (used + notes + counted <= room.lines) return {std::move(report), notes};
+        if (notes <= 1) break;
+      }
+    }
+  }
+  return {glance_of(plan, lines, 0, kGlanceLeastRows, room), std::min<std::size_t>(most, 1)};
+}
+
+std::vector<std::string> plan_notes(const PlanResult& plan) {
+  std::vector<std::string> out;
+  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
+    // Of sizes that nobody would buy after this answer.
+    if (plan.recommended >= 0 && verdict.code == "tier-adds-nothing") continue;
+    out.push_back(without_keys(verdict.text.substr(0, verdict.text.find(": "))));
+  }
+  if (plan.flags && plan.recommended >= 0 && !plan.flags->not_covered.empty()) {
+    std::vector<std::string> left = plan.flags->not_covered;
+    for (std::string& what : left) what.resize(std::min(what.size(), what.find(": ")));
+    out.push_back(fmt::format("no flag sets {}", fmt::join(left, "; ")));
+  }
+  for (const std::string& note : plan.notes) out.push_back(without_keys(note));
+  return out;
+}
+
+}  // namespace spillway

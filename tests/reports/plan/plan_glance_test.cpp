@@ -1,0 +1,117 @@
+// One screen of a plan: the answer first, few lines, rows around the decision, a bar to the limit.
+#include "reports/plan/plan_glance.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "reports/brief_notes.hpp"
+#include "reports/charts/text_chart.hpp"
+#include "reports/format.hpp"
+#include "reports/plan/glance_table.hpp"
+#include "reports/renderers/renderer.hpp"
+#include "reports/renderers/table_layout.hpp"
+#include "tests/reports/plan/plan_samples.hpp"
+#include "tests/support/catch.hpp"
+
+namespace spillway::test {
+namespace {
+
+std::string text_of(const Report& report, std::size_t width) {
+  std::ostringstream out;
+  find_format("text", "plan", "").make({false, false, width})->render(report, out);
+  return out.str();
+}
+
+PlanPoint judged(CellVerdict verdict, std::uint32_t replicates, bool bounded, std::string reason) {
+  PlanPoint point;
+  point.verdict = verdict;
+  point.replications = replicates;
+  point.reason = std::move(reason);
+  point.targets.resize(1);
+  if (bounded) point.targets[0].bound = 0.02;
+  return point;
+}
+
+TEST_CASE("a size is met, missed or uncertain, and few replicates are said", "[reports]") {
+  PlanResult plan;
+  plan.confidence.emplace();
+  const auto says = [&](CellVerdict verdict, std::uint32_t n, bool bounded, const char* reason) {
+    return glance_standing(plan, judged(verdict, n, bounded, reason));
+  };
+  CHECK(says(CellVerdict::kMet, 20, true, "") == "met");
+  CHECK(says(CellVerdict::kMissed, 20, true, "slo") == "missed");
+  CHECK(says(CellVerdict::kLooksMet, 10, true, "budget") == "uncertain");
+  CHECK(says(CellVerdict::kLooksMissed, 10, true, "budget") == "uncertain");
+  CHECK(says(CellVerdict::kLooksMissed, 1, false, "budget") == "uncertain");
+  CHECK(says(CellVerdict::kLooksMet, 3, false, "not-needed") == "met (3 replicates)");
+  CHECK(says(CellVerdict::kLooksMissed, 1, false, "slo") == "missed (1 replicate)");
+  CHECK(says(CellVerdict::kMet, 0, false, "") == "met once");
+  CHECK(says(CellVerdict::kLooksMissed, 0, false, "") == "missed once");
+  CHECK(says(CellVerdict::kExcluded, 0, false, "not-in-engine") == "not-in-engine");
+  plan.undecided = true;
+  CHECK(says(CellVerdict::kMet, 20, true, "") == "uncertain");
+}
+
+TEST_CASE("a bar ends on its side of the limit", "[reports]") {
+  // 20 columns to 3 times the limit: a third of 19 is column 6.
+  CHECK(text_bar({1, 2, 9, TextMark::kMet}, 20, false) == "---+  |");
+  CHECK(text_bar({1.999, 2, 9, TextMark::kOpen}, 20, false) == "-----?|");
+  CHECK(text_bar({2.001, 2, 9, TextMark::kMissed}, 20, false) == "------|x");
+  CHECK(text_bar({9, 2, 9, TextMark::kMissed}, 20, false) == "------|----------->x");
+  CHECK(text_bar({1, 2, 9, TextMark::kMet}, 20, true) == "───✔  │");
+  CHECK(text_bar({0, 2, 0, TextMark::kMet}, 20, false).front() == '+');
+  CHECK(text_bar({kNoPoint, 2, 9, TextMark::kMet}, 20, false).empty());
+  CHECK(text_bar({1, 0, 9, TextMark::kMet}, 20, false).empty());
+}
+
+TEST_CASE("a glance keeps to its lines, the answer first", "[reports]") {
+  PlanResult plan = sized_plan();
+  plan.verdict = "Use 64 GiB of DRAM. It meets the SLO.";
+  plan.recommended = 3;
+  plan.binding = "compute: steps run all the time";
+  for (const std::size_t width : {80, 100}) {
+    for (const std::size_t lines : {24, 18, 14}) {
+      const Glance glance = plan_glance(plan, {}, {width, lines, 1, 9, false});
+      const std::string text = text_of(glance.report, width);
+      INFO(text);
+      CHECK(text.starts_with(plan.verdict + "\n"));
+      const auto used = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+      CHECK(used + 1 + glance.notes + 1 <= lines);
+      CHECK(glance.notes >= 1);
+      for (const std::string& line : split_lines(text)) CHECK(display_width(line) <= width);
+      CHECK_THAT(text, ContainsSubstring("64 GiB"));
+    }
+  }
+  CHECK(plan_glance(plan, {}, {100, 24, 0, 0, false}).notes == 0);
+  CHECK(plan_glance(PlanResult(), {}, {}).report.sections.size() == 1);
+}
+
+TEST_CASE("rows are cut around the answer, not at the end", "[reports]") {
+  PlanResult plan = sized_plan();
+  plan.recommended = 3;
+  const Table table = glance_table(plan, 2, 100, false);
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[static_cast<std::size_t>(table.highlight)][0] == "64 GiB");
+}
+
+TEST_CASE("notes are a line each, and what is said often is said once", "[reports]") {
+  const std::vector<std::string> notes = {
+      "compute: host overhead 700 us per step (default; somewhere)",
+      "compute: kernel efficiencies of L40S: tables", "link h2d: default, PCIe 4 x16 as published",
+      "5 of 6 cells: 54 to 731 preemptions: with asynchronous scheduling beside a tier this "
+      "release "
+      "keeps the blocks of preempted requests until the step in flight has ended",
+      "short"};
+  const std::vector<std::string> brief = brief_notes(notes, 94);
+  REQUIRE(brief.size() == 3);
+  CHECK_THAT(brief[0], ContainsSubstring("spillway calibrate"));
+  CHECK(brief[1] == "5 of 6 cells: 54 to 731 preemptions");
+  CHECK(brief[2] == "short");
+  for (const std::string& note :
+       brief_notes({std::string(200, 'x'), "a " + std::string(300, 'y')}, 60)) {
+    CHECK(note.size() <= 60);
+  }
+}
+
+}  // namespace
+}  // namespace spillway::test
