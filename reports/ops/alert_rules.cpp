@@ -24,6 +24,18 @@ constexpr double kTrafficShare = 1.25;  ///< of the simulated rate of requests
 constexpr double kLeastHitRatio = 0.02;
 constexpr double kLeastMemoryShare = 0.05;
 constexpr double kPressureMost_s = 3600;
+/// Of fewer requests a percentile says nothing: a night with three slow ones wakes nobody.
+constexpr double kFewestRequests = 100;
+
+/// Fast and slow window of a rule about requests.
+struct Windows {
+  double fast_s;
+  const char* fast;
+  const char* slow;
+};
+constexpr Windows kWindows[] = {{300, "5m", "1h"},   {600, "10m", "2h"},  {900, "15m", "3h"},
+                                {1800, "30m", "6h"}, {3600, "1h", "12h"}, {7200, "2h", "1d"},
+                                {21600, "6h", "3d"}};
 
 struct LatencySignal {
   std::string_view key;  ///< as in p99_ttft_ms
@@ -61,6 +73,7 @@ class RuleMaker {
   explicit RuleMaker(const OpsFigures& figures) : f_(figures), run_(*figures.run) {}
 
   AlertRules make() {
+    about_traffic();
     absent();
     for (const SloResult& slo : run_.slo) latency(slo);
     queue();
@@ -109,10 +122,42 @@ class RuleMaker {
     return traffic_limit(*f_.plan);
   }
 
+  Selector select(const char* window = "5m") const {
+    return {f_.alerts.matcher, window, "model_name"};
+  }
+  std::string series(const EngineMetric& metric) const { return series_of(metric, select()); }
+
+  double requests_per_s() const {
+    return run_.duration_s > 0 ? static_cast<double>(run_.completed) / run_.duration_s : 0;
+  }
+  /// The shortest, from `least_s` on, that the planned traffic fills twice over.
+  const Windows& windows(double least_s = 0) const {
+    for (const Windows& w : kWindows) {
+      if (w.fast_s >= least_s && requests_per_s() * w.fast_s >= 2 * kFewestRequests) return w;
+    }
+    return kWindows[std::size(kWindows) - 1];
+  }
+  /// " and ... > 100": only where enough requests came to tell.
+  std::string enough(const EngineMetric& counted, const Windows& w) const {
+    const double planned = requests_per_s() * w.fast_s;
+    const double fewest = std::max(1.0, std::min(kFewestRequests, std::floor(planned / 2)));
+    return fmt::format(" and sum by (model_name) (increase({}[{}])) > {}",
+                       series_of(counted, select(), "_count"), w.fast, number(fewest));
+  }
+  void about_traffic() {
+    const Windows& w = windows();
+    out_.notes.push_back(fmt::format(
+        "Rules on latencies and hits need requests to judge by, {} in their shorter window: {} at "
+        "the planned {} requests/s",
+        number(
+            std::max(1.0, std::min(kFewestRequests, std::floor(requests_per_s() * w.fast_s / 2)))),
+        w.fast, format_real(requests_per_s())));
+  }
+
   void absent() {
     const EngineMetric* metric = need(Signal::kRunning, "EngineAbsent");
     if (metric == nullptr) return;
-    add({"EngineAbsent", fmt::format("absent({})", metric->name), "5m", "critical",
+    add({"EngineAbsent", fmt::format("absent({})", series(*metric)), "5m", "critical",
          "no series for 5 min",
          fmt::format("{} exports {} while it serves", engine(), metric->name),
          "No engine reports its metrics.", "apply"});
@@ -157,32 +202,55 @@ class RuleMaker {
                    const EngineMetric& metric, bool instead) {
     const double target = slo.target / 1000;
     const bool mean = statistic.quantile == 0;
-    const double limit = mean ? target : bucket_above(metric, target);
-    if (limit == 0) {
+    const double above = mean ? target : bucket_above(metric, target);
+    if (above == 0) {
       skip(fmt::format("target {}: the buckets of {} end below it", slo.name, metric.name));
       return;
     }
+    // Between two bounds a quantile is a guess: only above the lower one it is known to be.
+    const double below = mean ? target : bucket_below(metric, target);
+    const bool guessed = below <= healthy(slo) / 1000;
+    const double limit = guessed ? target : below;
+    const Windows& w = windows();
     const auto over = [&](const char* window) {
-      const Selector select{"", window, "model_name"};
-      return fmt::format(
-          "{} > {}",
-          mean ? mean_of(metric, select) : quantile_of(metric, statistic.quantile, select),
-          number(limit));
+      return fmt::format("{} > {}",
+                         mean ? mean_of(metric, select(window))
+                              : quantile_of(metric, statistic.quantile, select(window)),
+                         number(limit));
     };
     std::string why = fmt::format("the target {} <= {}; simulated {} in {}", slo.name,
                                   seconds(target), seconds(slo.value / 1000), one_run());
-    if (limit > target) {
-      why += fmt::format(
-          "; {} counts in buckets, and {} is the first bound at or above the target, so that up to "
-          "there it stays silent",
-          metric.name, seconds(limit));
+    if (above != below) {
+      why += guessed ? fmt::format(
+                           "; {} counts in buckets, and between their bounds {} and {} Prometheus "
+                           "guesses the figure",
+                           metric.name, seconds(below), seconds(above))
+                     : fmt::format(
+                           "; {} counts in buckets, and {} is the last bound at or below the "
+                           "target: from there on it might be missed",
+                           metric.name, seconds(limit));
     }
+    why += fmt::format("; judged over {} and {}", w.fast, w.slow);
     if (instead) why += fmt::format("; {} stands for {}", name_of(metric.signal), latency.text);
     add({fmt::format("{}{}AboveTarget", latency.name, statistic.name),
-         fmt::format("{} and {}", over("5m"), over("1h")), "2m", "critical", seconds(limit), why,
-         fmt::format("The {} {} is above its target over 5 minutes and over an hour.",
-                     statistic.key, latency.text),
+         fmt::format("{} and {}{}", over(w.fast), over(w.slow), enough(metric, w)), "2m",
+         "critical", seconds(limit), why,
+         limit < target ? fmt::format("The {} {} is above {}, near or beyond its target of {}.",
+                                      statistic.key, latency.text, seconds(limit), seconds(target))
+                        : fmt::format("The {} {} is above its target of {}.", statistic.key,
+                                      latency.text, seconds(target)),
          "time"});
+  }
+
+  /// What a target's figure was where it was met, at its highest: in the one run, and over a plan's
+  /// replicates.
+  double healthy(const SloResult& slo) const {
+    double out = slo.value;
+    if (f_.point == nullptr) return out;
+    for (const TargetEstimate& t : f_.point->targets) {
+      if (t.name == slo.name && t.tenant == slo.tenant) out = std::max(out, t.value);
+    }
+    return out;
   }
 
   void queue() {
@@ -197,9 +265,10 @@ class RuleMaker {
     }
     std::string why = fmt::format("simulated p99 of the time in queue: {}", seconds(planned));
     if (limit > planned) why += ", rounded up to a bound of the metric's buckets";
+    const Windows& w = windows(1800);
     add({"QueueTimeAbovePlan",
-         fmt::format("{} > {}", quantile_of(*metric, 0.99, {"", "30m", "model_name"}),
-                     number(limit)),
+         fmt::format("{} > {}{}", quantile_of(*metric, 0.99, select(w.fast)), number(limit),
+                     enough(*metric, w)),
          "15m", "warning", seconds(limit), why,
          "Requests wait longer before they run than in the simulated run.", "time"});
   }
@@ -233,10 +302,10 @@ class RuleMaker {
         if (limit > planned) why += "; the simulated run's busiest hour has more than that";
       }
     }
+    limit = rounded_down(limit) < mean * burst ? rounded_up(limit) : rounded_down(limit);
     add({"TrafficAbovePlan",
-         fmt::format("{} > {}", rate_of(*metric, {"", "1h", "model_name"}, "_count"),
-                     number(limit)),
-         "30m", "warning", format_real(limit) + " requests/s", std::move(why),
+         fmt::format("{} > {}", rate_of(*metric, select("1h"), "_count"), number(limit)), "30m",
+         "warning", format_real(limit) + " requests/s", std::move(why),
          "More requests arrive than were planned for.", "workload"});
   }
 
@@ -254,7 +323,7 @@ class RuleMaker {
     }
     const double minutes = std::max(10.0, std::ceil(2 * pressure / 60));
     add({"KvCacheFull",
-         fmt::format("{} > {} and {} > 0", usage->name, number(kUsage), waiting->name),
+         fmt::format("{} > {} and {} > 0", series(*usage), number(kUsage), series(*waiting)),
          fmt::format("{}m", minutes), "warning", format_percent(kUsage),
          fmt::format(
              "above it the cache is nearly full (llm-d's line); the simulated run was above "
@@ -268,9 +337,10 @@ class RuleMaker {
     if (metric == nullptr) return;
     const double mean = per_second(f_, static_cast<double>(run_.preemptions));
     const double worst = std::max(mean, largest_mean(run_, "preemptions", 900) / f_.engines);
-    const double limit = std::max(2 * worst, 1.0 / 60);
-    add({"PreemptionsAbovePlan", fmt::format("rate({}[15m]) > {}", metric->name, number(limit)),
-         "15m", "warning", fmt::format("{} a minute", format_real(limit * 60)),
+    const double limit = rounded_down(60 * std::max(2 * worst, 1.0 / 60));
+    add({"PreemptionsAbovePlan",
+         fmt::format("60 * rate({}[15m]) > {}", series(*metric), number(limit)), "15m", "warning",
+         fmt::format("{} a minute", format_real(limit)),
          fmt::format(
              "twice the simulated worst quarter of an hour ({} a minute and engine), and no "
              "less than 1 a minute",
@@ -283,8 +353,9 @@ class RuleMaker {
     const EngineMetric* metric = need(Signal::kSwapped, "SwappedAbovePlan");
     if (metric == nullptr) return;
     const auto peak = static_cast<double>(run_.swap->peak_swapped);
-    add({"SwappedAbovePlan", fmt::format("{} > {}", metric->name, number(peak)), "10m", "warning",
-         format_real(peak) + " requests", "the most that were swapped out at once when simulated",
+    add({"SwappedAbovePlan", fmt::format("{} > {}", series(*metric), number(peak)), "10m",
+         "warning", format_real(peak) + " requests",
+         "the most that were swapped out at once when simulated",
          "More requests are swapped out than in the simulated run.", "knee"});
   }
 
@@ -314,12 +385,13 @@ class RuleMaker {
             format_percent(*ratio));
       }
     }
-    const Selector hour{"", "1h", "model_name"};
-    const double tokens =
-        run_.duration_s > 0 ? static_cast<double>(run_.input_tokens) / run_.duration_s : 0;
+    limit = std::min(rounded_up(limit), *ratio);
+    const Windows& w = windows(3600);
+    const EngineMetric* requests = f_.metric(Signal::kTtft);
     add({"HitRatioBelowPlan",
-         fmt::format("{} / {} < {} and {} > {}", rate_of(*found, hour), rate_of(*asked, hour),
-                     number(limit), rate_of(*asked, hour), number(tokens / 100)),
+         fmt::format("{} / {} < {}{}", rate_of(*found, select(w.fast)),
+                     rate_of(*asked, select(w.fast)), number(limit),
+                     requests == nullptr ? std::string() : enough(*requests, w)),
          "1h", "warning", format_percent(limit),
          why + "; the simulated run started with empty tiers, as a restart does",
          "Less is found below HBM than in the simulated run.", "workload"});
@@ -339,9 +411,9 @@ class RuleMaker {
                       format_percent(worst / capacity), link->name));
       return;
     }
-    add({"LoadNearLinkCapacity",
-         fmt::format("rate({}[5m]) > {}", series_of(*metric, {}), number(kLinkShare * capacity)),
-         "10m", "warning", format_bytes(kLinkShare * capacity) + "/s",
+    const double limit = rounded_down(kLinkShare * capacity);
+    add({"LoadNearLinkCapacity", fmt::format("rate({}[5m]) > {}", series(*metric), number(limit)),
+         "10m", "warning", format_bytes(limit) + "/s",
          fmt::format(
              "{} of what link {} carries ({}/s per engine); simulated {}/s in the busiest 5 "
              "minutes",
@@ -361,9 +433,10 @@ class RuleMaker {
       return;
     }
     const double planned = per_second(f_, static_cast<double>(run_.tiers[1].store_failures));
-    const double limit = std::max(2 * planned, 1.0 / 60);
-    add({"StoresRefusedAbovePlan", fmt::format("rate({}[15m]) > {}", metric->name, number(limit)),
-         "15m", "warning", fmt::format("{} a minute", format_real(limit * 60)),
+    const double limit = rounded_down(60 * std::max(2 * planned, 1.0 / 60));
+    add({"StoresRefusedAbovePlan",
+         fmt::format("60 * rate({}[15m]) > {}", series(*metric), number(limit)), "15m", "warning",
+         fmt::format("{} a minute", format_real(limit)),
          fmt::format(
              "twice what was simulated ({} a minute and engine), and no less than 1 a minute",
              format_real(planned * 60)),
@@ -401,7 +474,7 @@ class RuleMaker {
 }  // namespace
 
 AlertRules alert_rules(const OpsFigures& figures) {
-  if (figures.run == nullptr) {
+  if (figures.run == nullptr || figures.provisional) {
     return {{},
             {"anything: the plan recommends no configuration, so that no run shows what is "
              "healthy"}};

@@ -27,6 +27,9 @@ void write_rule(const OpsFigures& figures, const AlertRule& rule, std::ostream& 
   fmt::print(out, "          description: {}\n", json_string(untemplated(description)));
   fmt::print(out, "          value: {}\n", json_string("{{ $value | humanize }}"));
   fmt::print(out, "          runbook: {}\n", json_string(runbook(figures, rule)));
+  if (const std::string& url = figures.alerts.runbook_url; !url.empty()) {
+    fmt::print(out, "          runbook_url: {}\n", json_string(untemplated(url)));
+  }
 }
 
 }  // namespace
@@ -37,12 +40,15 @@ void write_alerts(const OpsFigures& figures, std::ostream& out) {
              one_line(untemplated(figures.subject())));
   fmt::print(out, "# Metrics as {} exports them.\n",
              figures.engine.engine.empty() ? "no engine that is known" : figures.engine.text());
-  if (figures.provisional) {
-    fmt::print(out, "# The plan is undecided: this is the cell that what is known speaks for.\n");
+  if (const std::string& matcher = figures.alerts.matcher; !matcher.empty()) {
+    fmt::print(out, "# They watch the engines with {}; HostMemoryLow watches every host.\n",
+               one_line(matcher));
+  } else {
+    fmt::print(out,
+               "# They watch every engine that this Prometheus scrapes. Where it scrapes others, "
+               "write them\n# again with: spillway report --matcher 'model_name=\"...\"'\n");
   }
-  fmt::print(out,
-             "# They watch every engine that this Prometheus scrapes: add a matcher, e.g. "
-             "job=\"...\", where it\n# scrapes others too.\n");
+  for (const std::string& note : alerts.notes) fmt::print(out, "# {}\n", one_line(note));
   for (const std::string& what : alerts.not_armed) {
     fmt::print(out, "# Not armed: {}\n", one_line(what));
   }

@@ -23,6 +23,7 @@ struct AlertRule {
 struct AlertRules {
   std::vector<AlertRule> rules;
   std::vector<std::string> not_armed;  ///< what cannot be watched, with why
+  std::vector<std::string> notes{};    ///< on how the rules were made
 };
 
 AlertRules alert_rules(const OpsFigures& figures);

@@ -367,20 +367,27 @@ class DashboardMaker {
     return out;
   }
 
+  /// What production is drawn beside.
+  std::string dashed() const {
+    if (f_.run == nullptr) {
+      return fmt::format("Production alone: {} recommends nothing", f_.subject());
+    }
+    return fmt::format("Dashed: {}{}", f_.subject(), f_.provisional ? ", which is undecided" : "");
+  }
+
   Json document() const {
-    Json out = {
-        {"title", one_line(fmt::format("Plan and production: {}", f_.scenario))},
-        {"uid", "spillway-" + f_.digest.substr(0, 16)},
-        {"description",
-         one_line(fmt::format("Dashed: {}. Metrics as {} exports them.", f_.subject(),
-                              f_.engine.engine.empty() ? "no known engine" : f_.engine.text()))},
-        {"tags", {"spillway"}},
-        {"schemaVersion", kSchemaVersion},
-        {"editable", true},
-        {"graphTooltip", 1},
-        {"refresh", "30s"},
-        {"time", {{"from", "now-6h"}, {"to", "now"}}},
-        {"templating", {{"list", variables()}}}};
+    Json out = {{"title", one_line(fmt::format("Plan and production: {}", f_.scenario))},
+                {"uid", "spillway-" + f_.digest.substr(0, 16)},
+                {"description", one_line(fmt::format("{}. Metrics as {} exports them.", dashed(),
+                                                     f_.engine.engine.empty() ? "no known engine"
+                                                                              : f_.engine.text()))},
+                {"tags", {"spillway"}},
+                {"schemaVersion", kSchemaVersion},
+                {"editable", true},
+                {"graphTooltip", 1},
+                {"refresh", "30s"},
+                {"time", {{"from", "now-6h"}, {"to", "now"}}},
+                {"templating", {{"list", variables()}}}};
     out["panels"] = Json::array();
     for (std::size_t i = 0; i < panels_.size(); ++i) {
       out["panels"].push_back(panel_json(panels_[i], static_cast<int>(i)));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "sim/catalogue.hpp"
 
@@ -139,6 +140,12 @@ double bucket_above(const EngineMetric& metric, double value) {
   if (metric.buckets.empty()) return value;
   const auto at = std::lower_bound(metric.buckets.begin(), metric.buckets.end(), value);
   return at == metric.buckets.end() ? 0 : *at;
+}
+
+double bucket_below(const EngineMetric& metric, double value) {
+  if (metric.buckets.empty()) return value;
+  const auto above = std::upper_bound(metric.buckets.begin(), metric.buckets.end(), value);
+  return above == metric.buckets.begin() ? 0 : *std::prev(above);
 }
 
 }  // namespace spillway

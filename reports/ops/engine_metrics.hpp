@@ -93,5 +93,8 @@ const EngineMetric* find_metric(const EngineRelease& release, Signal signal);
 /// The least bound of the histogram's buckets at or above `value`, as finely as a quantile of it
 /// can be told; `value` itself where the bounds are not known, nothing (0) beyond the last.
 double bucket_above(const EngineMetric& metric, double value);
+/// The largest bound at or below `value`: above it a quantile is known to be above it, too. `value`
+/// itself where the bounds are not known, nothing (0) below the first.
+double bucket_below(const EngineMetric& metric, double value);
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 
 #include "reports/ops/engine_metrics.hpp"
 #include "reports/provenance.hpp"
+#include "reports/renderers/renderer.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/result.hpp"
 
@@ -24,6 +25,7 @@ struct OpsFigures {
   EngineRelease engine;              ///< empty: not known
   EngineRelease cache;               ///< a cache layer with metrics of its own, e.g. lmcache
   std::uint32_t engines = 1;         ///< that share what `run` counts
+  AlertOptions alerts{};
 
   /// "the cell 64GiB of the plan "chat" (result 0123456789abcdef)".
   std::string subject() const;

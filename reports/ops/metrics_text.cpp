@@ -94,9 +94,11 @@ class MetricsWriter {
       family("recommended_total_size_bytes", "Recommended size of the tier, of all instances.");
       size(p.recommended_total_bytes);
     }
-    family("headroom_ratio",
-           fmt::format("Least distance to a target, as a share of it, {}.", over()));
-    sample(p.headroom);
+    if (p.recommended >= 0) {
+      family("headroom_ratio",
+             fmt::format("Least distance to a target, as a share of it, {}.", over()));
+      sample(p.headroom);
+    }
     if (f_.point == nullptr || f_.point->replications == 0) return;
     family("attainment_ratio",
            fmt::format("Share of requests that meet every latency target, {}.", over()));

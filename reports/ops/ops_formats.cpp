@@ -16,10 +16,17 @@ OpsFigures figures_of(const ResultView& result) {
   OpsFigures out = result.plan != nullptr ? figures_of(*result.plan, *result.provenance)
                                           : figures_of(*result.run, *result.provenance);
   use_engines(result.engines, "--engine", out);
+  out.alerts = result.alerts;
   return out;
 }
 
 }  // namespace
+
+std::string without_alerts(const PlanResult* plan) {
+  if (plan == nullptr || plan->recommended >= 0) return {};
+  return std::string(plan->undecided ? "the plan is not decided" : "no size meets the SLO") +
+         ": no run shows what is healthy, so there are no alert rules";
+}
 
 void write_prometheus_format(const ResultView& result, std::ostream& out) {
   write_metrics(figures_of(result), out);

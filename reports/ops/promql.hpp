@@ -24,6 +24,12 @@ std::string rate_of(const EngineMetric& metric, const Selector& select,
 /// A quantile of a histogram over the selector's window.
 std::string quantile_of(const EngineMetric& metric, double quantile, const Selector& select);
 std::string mean_of(const EngineMetric& metric, const Selector& select);
+/// Label matchers as PromQL has them between braces, tidied: model_name="llama",namespace=~"p.*".
+/// Throws InputError (exit 2) at `option` for what is none.
+std::string read_matcher(std::string_view text, std::string_view option);
+/// With two significant digits, or three where that would move it by more than 2.5%; down or up.
+double rounded_down(double value);
+double rounded_up(double value);
 /// The shortest decimal that is this number.
 std::string number(double value);
 

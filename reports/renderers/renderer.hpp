@@ -29,6 +29,12 @@ struct RenderOptions {
   std::size_t width = 0;  ///< columns of the terminal; 0: lines are as long as they need to be
 };
 
+/// What alert rules are told beside their figures.
+struct AlertOptions {
+  std::string matcher{};      ///< of labels, checked: model_name="llama",namespace="prod"
+  std::string runbook_url{};  ///< checked; empty: none
+};
+
 /// A result itself, for formats that are made of its figures.
 struct ResultView {
   std::string_view kind;           ///< of its document: run, plan, compare, ...
@@ -37,6 +43,7 @@ struct ResultView {
   const Provenance* provenance = nullptr;
   std::string_view document{};  ///< as JSON, checked
   std::string engines{};        ///< whose metrics to use instead of the scenario's engine's
+  AlertOptions alerts{};
 };
 
 struct Format {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "reports/brief_notes.hpp"
+#include "reports/ops/ops_formats.hpp"
 #include "scenarios/commands/terminal.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
@@ -149,6 +150,11 @@ void write_results(const Document& document, const Report& full, const Told& tol
     for (const Output& output : outputs) {
       if ((output.path == "-") != to_stdout) continue;
       if (special && special(output)) continue;
+      if (const std::string why = without_alerts(view.plan);
+          output.kind == "alerts" && !why.empty()) {
+        print_notes({why}, common);
+        continue;
+      }
       write_format(find_format(output.kind, view.kind, "--output"), full, view, output.path,
                    common);
     }

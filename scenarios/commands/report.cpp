@@ -1,6 +1,7 @@
 // `spillway report`: renders a result document again.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "reports/compare/compare_json.hpp"
@@ -8,6 +9,8 @@
 #include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/ops/figures.hpp"
+#include "reports/ops/ops_formats.hpp"
+#include "reports/ops/promql.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/profile/profile_report.hpp"
@@ -31,6 +34,7 @@ struct ReportOptions {
   std::vector<std::string> formats = {"html"};
   std::vector<std::string> sections;
   std::string engines;
+  AlertOptions alerts;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
@@ -122,10 +126,36 @@ std::vector<std::string> files_of(const ReportOptions& options) {
   return out;
 }
 
+/// Checked before anything is written.
+AlertOptions alert_options(const ReportOptions& options) {
+  const bool asked =
+      std::find(options.formats.begin(), options.formats.end(), "alerts") != options.formats.end();
+  AlertOptions out = options.alerts;
+  for (const auto& [name, value] :
+       {std::pair("--matcher", &out.matcher), std::pair("--runbook-url", &out.runbook_url)}) {
+    if (asked || value->empty()) continue;
+    throw InputError(Fault::kUsage, {name, 0, ""}, "is for --format alerts");
+  }
+  if (!out.matcher.empty()) out.matcher = read_matcher(out.matcher, "--matcher");
+  const std::string& url = out.runbook_url;
+  const std::size_t host = url.find("://") + 3;
+  const bool web = url.starts_with("https://") || url.starts_with("http://");
+  const bool odd = std::any_of(url.begin(), url.end(), [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '"' || c == '<' || c == '>';
+  });
+  if (!url.empty() && (!web || odd || host >= url.size())) {
+    throw InputError(Fault::kUsage, {"--runbook-url", 0, ""},
+                     fmt::format("expected a URL as in https://wiki.example/kv, found \"{}\"",
+                                 url.substr(0, 64)));
+  }
+  return out;
+}
+
 int run(const ReportOptions& options) {
   for (const std::string& format : options.formats) {
     known_format(format, "--format");
   }
+  const AlertOptions alerts = alert_options(options);
   OpsFigures unused;
   use_engines(options.engines, "--engine", unused);  // a wrong name before anything is written
   const CommonOptions& common = *options.common;
@@ -151,22 +181,34 @@ int run(const ReportOptions& options) {
                            result.plan ? &*result.plan : nullptr,
                            &result.provenance,
                            text,
-                           options.engines};
+                           options.engines,
+                           alerts};
+  const std::string no_alerts = without_alerts(view.plan);
+  const auto left_out = [&](const Format& format) {
+    return format.name == "alerts" && !no_alerts.empty();
+  };
   if (!common.out.empty()) make_directory(common.out);
   std::string written;
   for (std::size_t i = 0; i < files.size(); ++i) {
+    if (left_out(*chosen[i])) continue;
     write_format(*chosen[i], result.report, view, files[i], common);
     written += printable(files[i]) + "\n";
   }
   // The result document itself, checked: what --json means for every verb.
   if (!common.json.empty()) write_file(common.json, text);
-  if (common.json_only()) return 0;
-  if (common.out.empty()) {
-    write_format(*chosen.front(), result.report, view, "-", common);
-  } else {
-    print(written);
+  if (!common.json_only()) {
+    if (!common.out.empty()) {
+      print(written);
+    } else if (!left_out(*chosen.front())) {
+      write_format(*chosen.front(), result.report, view, "-", common);
+    }
   }
-  return 0;
+  if (std::none_of(chosen.begin(), chosen.end(), [&](const Format* f) { return left_out(*f); })) {
+    return 0;
+  }
+  // After everything else, which does make sense.
+  throw InputError(result.plan->undecided ? Fault::kInconclusive : Fault::kInfeasible,
+                   {options.result, 0, ""}, no_alerts);
 }
 
 std::string format_help() {
@@ -188,6 +230,7 @@ void add_report(CLI::App& app, CommandList& commands) {
       "  spillway report result.json --format html,csv --out out\n"
       "  spillway report plan.json --format alerts,grafana,prometheus --out ops\n"
       "  spillway report plan.json --format alerts --engine vllm@0.24,lmcache > alerts.yml\n"
+      "  spillway report plan.json --format alerts --matcher 'model_name=\"llama\"' > llama.yml\n"
       "  spillway report plan.json --format md --sections decision,knee\n",
       options->common, [options] { return run(*options); });
   command
@@ -199,6 +242,11 @@ void add_report(CLI::App& app, CommandList& commands) {
       "--engine", options->engines,
       "NAME[@VERSION][,CACHE]: whose metrics alerts and dashboard use (default: the "
       "result's engine), as in spillway list metrics");
+  command->add_option("--matcher", options->alerts.matcher,
+                      "Label matchers of the engines that alerts watch, e.g. "
+                      "'model_name=\"llama\",namespace=\"prod\"' (default: all that are scraped)");
+  command->add_option("--runbook-url", options->alerts.runbook_url,
+                      "URL that every alert names as its runbook_url (default: none)");
   command
       ->add_option("--sections", options->sections,
                    "Only these pages, by name: decision, knee, ... (an unknown one lists them)")

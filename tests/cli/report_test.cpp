@@ -345,5 +345,39 @@ TEST_CASE("report never writes over the document it reads", "[cli]") {
           "is the input itself; expected another file");
 }
 
+TEST_CASE("a plan without an answer has no alert rules, and the other formats", "[cli]") {
+  const Scene scene;
+  const std::string plan = scene.path("p.json");
+  const std::string ops = scene.path("ops");
+  const Args make = {"plan", scene.scenario, "--json", plan, "--set"};
+  CHECK(test::spillway(make + Args{"slo.0.max=0.001"}).code == 4);
+  const Args call = {"report", plan, "--format", "alerts,prometheus", "--out", ops};
+  const CliResult several = test::spillway(call);
+  CHECK(several.code == 4);
+  CHECK(several.out == ops + "/metrics.prom\n");
+  CHECK_THAT(several.err, ContainsSubstring("no size meets the SLO: no run shows what is healthy"));
+  CHECK_FALSE(std::filesystem::exists(ops + "/alerts.yml"));
+  refused({"report", plan, "--format", "alerts"}, 4, "so there are no alert rules");
+  CHECK(test::spillway({"report", plan, "--format", "grafana"}).code == 0);
+  CHECK(test::spillway(make + Args{"plan.max_runs=3"}).code == 5);
+  refused({"report", plan, "--format", "alerts"}, 5, "the plan is not decided: ");
+}
+
+TEST_CASE("alert rules take a matcher and a runbook, checked before anything is written", "[cli]") {
+  const Scene scene;
+  const std::string plan = plan_document(scene);
+  const Args call = {"report", plan, "--format", "alerts", "--engine", "vllm@0.25"};
+  const CliResult result = test::spillway(
+      call + Args{"--matcher", "model_name=\"llama\"", "--runbook-url", "https://wiki.example/kv"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.out, ContainsSubstring("absent(vllm:num_requests_running{model_name="));
+  CHECK_THAT(result.out, ContainsSubstring("runbook_url: \"https://wiki.example/kv\""));
+  refused(call + Args{"--matcher", "llama"}, 2, "--matcher: expected label matchers as in ");
+  refused(call + Args{"--runbook-url", "wiki/kv"}, 2, "--runbook-url: expected a URL as in ");
+  refused(call + Args{"--runbook-url", "https://"}, 2, "--runbook-url: expected a URL as in ");
+  refused({"report", plan, "--format", "md", "--matcher", "a=\"b\""}, 2,
+          "--matcher: is for --format alerts");
+}
+
 }  // namespace
 }  // namespace spillway

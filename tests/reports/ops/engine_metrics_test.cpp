@@ -66,9 +66,13 @@ TEST_CASE("a quantile is told as finely as the buckets are", "[reports]") {
   CHECK(bucket_above(*ttft, 0.5) == 0.5);
   CHECK(bucket_above(*ttft, 2.0) == 2.5);
   CHECK(bucket_above(*ttft, 9999) == 0);  // beyond the last bound
+  CHECK(bucket_below(*ttft, 2.0) == 1.0);
+  CHECK(bucket_below(*ttft, 2.5) == 2.5);
+  CHECK(bucket_below(*ttft, 1e-6) == 0);  // below the first
   const EngineMetric* other = find_metric(engine_release("sglang", ""), Signal::kTtft);
   REQUIRE(other != nullptr);
   CHECK(bucket_above(*other, 0.4) == 0.4);  // bounds not known
+  CHECK(bucket_below(*other, 0.4) == 0.4);
 }
 
 TEST_CASE("engines and releases that are none are refused", "[reports]") {
