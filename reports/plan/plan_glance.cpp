@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 #include "reports/compared.hpp"
@@ -52,9 +51,9 @@ std::string buy_line(const PlanResult& plan, const Provenance& provenance) {
   if (!object_at(provenance.inputs, "configuration").empty()) {
     const HostBudget host = host_budget(plan, provenance);
     if (host.pool > 0 && host.need > 0) {
-      out += fmt::format(", host memory needed {:.0f} GiB", std::ceil(host.need / kGiB));
+      out += ", host memory needed " + format_bytes(host.need);
       if (host.installed > 0 && host.installed < host.need) {
-        out += fmt::format(" ({:.0f} GiB installed: too little)", host.installed / kGiB);
+        out += fmt::format(" ({} installed: too little)", format_bytes(host.installed));
       }
     }
   }

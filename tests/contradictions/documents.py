@@ -261,7 +261,7 @@ def read_terminal(text):
         if i + 1 < len(lines) and re.fullmatch(r"-{8,}", lines[i + 1].strip()):
             table = Table(lines[i - 1], re.split(r" {2,}", lines[i].strip()), [], "terminal")
             i += 2
-            while i < len(lines) and lines[i].strip():
+            while i < len(lines) and lines[i].strip() and not lines[i].startswith("Report: "):
                 table.rows.append(re.split(r" {2,}", lines[i].strip()))
                 i += 1
             page.tables.append(table)
