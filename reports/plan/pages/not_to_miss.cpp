@@ -159,7 +159,9 @@ Fact breaking_fact(const PlanResult& plan) {
             Status::kUncertain};
   }
   std::vector<std::string> limits;
-  for (const FactorLimit& limit : factor_limits(plan)) limits.push_back(limit_name(limit));
+  for (const FactorLimit& limit : factor_limits(plan)) {
+    limits.push_back(factor_noun(limit.factor, limit.end()));
+  }
   if (limits.size() > kMostNamed) limits.resize(kMostNamed);
   std::vector<std::string> events;
   for (const StressRow* row : bad_events(plan)) events.push_back(row->name);

@@ -26,7 +26,7 @@ std::string span_of(const StressRow& row) {
 std::string growth_words(const PlanStress& stress) {
   return fmt::format("Sessions grow {} a month{}, one run each",
                      format_percent(stress.growth_per_month),
-                     stress.growth_assumed ? " (assumed: set plan.growth)" : "");
+                     stress.growth_assumed ? " (assumed: set plan.growth_per_month)" : "");
 }
 
 }  // namespace

@@ -101,30 +101,28 @@ TEST_CASE("a figure far beyond its limit is told as times the limit", "[reports]
 
 TEST_CASE("the first page names what ends the answer, and warns of it", "[reports]") {
   const Section page = decision_page(limited_plan(), told_provenance());
-  CHECK(fact_of(page, "Breaks it") ==
-        "Reuse at 0.95 times what it is | misses the SLO; so do length at 1.20 times what it is "
-        "and arrival rate at 1.50 times what it is; of events: peak x2 and one host lost (pages "
-        "Sensitivity and Scenarios)");
+  CHECK(fact_of(page, "Margin") ==
+        "Fails: 5% less prefix reuse | Also 20% more length and 50% more load; events: peak x2 and "
+        "one host lost (pages Sensitivity and Scenarios)");
   const Table* table = table_of(page, "Do not miss");
   REQUIRE(table != nullptr);
   std::vector<std::string> what;
   for (const auto& row : table->rows) what.push_back(row[0]);
   // Limits no further than a quarter, demand, failures, then what the planner named.
-  CHECK(what == std::vector<std::string>{"reuse at 0.95 times what it is",
-                                         "length at 1.20 times what it is", "more traffic",
-                                         "one host lost", "cold-limited"});
+  CHECK(what == std::vector<std::string>{"5% less prefix reuse", "20% more length", "More traffic",
+                                         "One host lost", "cold-limited"});
   CHECK(table->rows[2][1] ==
         "peak x2 (something) misses the SLO; in 3 months (something) still meets it (page "
         "Scenarios)");
 }
 
 TEST_CASE("nothing tried, nothing found and nothing recommended are told apart", "[reports]") {
-  CHECK(breaking_fact(backed_plan()).value == "Not tried");
+  CHECK(breaking_fact(backed_plan()).value == "Not tested");
   PlanResult holds = limited_plan();
   holds.sensitivity->rows = {factor("link bandwidth", "Holds")};
   holds.stress.reset();
-  CHECK(breaking_fact(holds).value == "Nothing that was tried");
-  CHECK(fact_of(decision_page(infeasible_plan(), sample_provenance()), "Breaks it").empty());
+  CHECK(breaking_fact(holds).value == "No event tried breaks it");
+  CHECK(fact_of(decision_page(infeasible_plan(), sample_provenance()), "Margin").empty());
   CHECK(not_to_miss_table(infeasible_plan(), HostBudget()).rows.empty());
   CHECK(not_to_miss_table(PlanResult(), HostBudget()).rows.empty());
   CHECK(bad_events_sentence(PlanResult()).empty());
@@ -149,7 +147,7 @@ TEST_CASE("a host that lacks memory comes first", "[reports]") {
   REQUIRE(table != nullptr);
   CHECK(table->rows[0] ==
         std::vector<std::string>{
-            "host memory", "a host needs 118.80 GiB in all and has 64.00 GiB (page Host budget)"});
+            "Host memory", "a host needs 118.80 GiB in all and has 64.00 GiB (page Host budget)"});
   CHECK_THAT(fact_of(page, "Buy"), ContainsSubstring("needs 118.80 GiB of memory in all (page "
                                                      "Host budget), and has 64.00 GiB"));
 }

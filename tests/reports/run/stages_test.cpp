@@ -88,9 +88,11 @@ TEST_CASE("a run's report has six pages, each with its id", "[reports]") {
   CHECK(ids ==
         std::vector<std::string>{"answer", "time", "timeline", "memory", "setup", "provenance"});
   REQUIRE(report.sections[0].facts.size() == 5);
-  CHECK(report.sections[0].facts[0].value == "1,000");
-  CHECK(report.sections[0].facts[4].value == "missed");
-  CHECK(report.sections[0].facts[4].detail == "1 of 2: output_throughput");
+  CHECK(report.status == Status::kMissed);
+  CHECK(report.sections[0].facts[0].value == "Missed");
+  CHECK_THAT(report.sections[0].facts[0].detail,
+             StartsWith("1 of 2 targets, in this one run: output throughput "));
+  CHECK(report.sections[0].facts[1].value == "1,000");
 }
 
 TEST_CASE("a result without stages says so instead of showing an empty chart", "[reports]") {
