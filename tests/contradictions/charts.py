@@ -9,6 +9,12 @@ from tables import busiest, cached, latency
 
 UNKNOWN = Counter()                                # charts that nothing here knows
 
+def use_of(value, limit, at_least):
+    """How much of a limit a figure uses; above 1 it misses it."""
+    part, whole = (limit, value) if at_least else (value, limit)
+    return part / whole if whole > 0 else 1e9 if part > 0 else 0
+
+
 def chart_value(case, title, y_label, series, point):
     """Value of a point in the units of a chart's axis; None: not known."""
     title, per = title.lower(), 100 if "%" in y_label else 1
@@ -24,7 +30,8 @@ def chart_value(case, title, y_label, series, point):
         values = [t["x"] for t in point["targets"] if plain(t["name"]) == plain(series) or plain(t["name"].replace("_ms", "").replace("_", " ")) == plain(series)]
         return per * values[0] if values else None
     if title.startswith("slo against") and "within limit" in y_label:
-        return per * (1 - max(min(1, t["x"]) for t in point["targets"])) if point["targets"] else None
+        worst = max(point["targets"], key=lambda t: use_of(t["x"], t["limit"], t["bound"] == "min"), default=None)
+        return per * (1 - min(1, worst["x"])) if worst else None
     if "busiest" in title:
         return per * busiest(point)
     if "from caches" in title or "hits" in title:

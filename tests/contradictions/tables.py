@@ -168,7 +168,7 @@ def target_row(where, table, row, t, value_at, once):
         yield where, row[limit_at[0]], t["bound"]
     for at in table.columns("^(met|verdict)$"):
         good = t["passed"] if once else t["met"]
-        if bool(re.match("yes|looks so|met", row[at])) != good:
+        if bool(re.match("yes|uncertain|met", row[at])) != good:
             yield where, row[at], str({k: t[k] for k in ("met", "passed", "backed") if k in t})
         if not once and row[at] == "yes" and not t["backed"]:
             yield where, row[at], "not backed"
