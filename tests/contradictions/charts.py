@@ -126,8 +126,9 @@ def charts(case):
 
 
 def chart_limit(case, title, y_label, limit):
+    name = plain(limit["name"].removeprefix("limit of "))
     for t in case.slo():
-        if plain(limit["name"]) in (plain(t["metric"]), plain(t["metric"].replace("_ms", "").replace("_", " "))):
+        if name in (plain(t["metric"]), plain(t["metric"].replace("_ms", "").replace("_", " "))):
             scale = {"ms": 1.0, "s": 1e-3}.get(y_label)
             if scale and not any(close(scale * l, limit["value"]) for l in case.limits_of(t["metric"])):
                 yield f"chart {title}", f"limit {limit['value']} {y_label}", str(t)

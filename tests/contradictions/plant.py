@@ -115,7 +115,7 @@ def html_share(folder):
 
 @plant
 def html_target(folder):
-    return swap(folder, "out/report.html", r"(\((?:at most|limit) )(\d[\d.,]*)( m?s\))", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
+    return swap(folder, "out/report.html", r"(<dd class=\"detail\">[^<>]*?\((?:at most|limit) )(\d[\d.,]*)( m?s\))", lambda m: m.group(1) + other(m.group(2)) + m.group(3))
 
 
 @plant
