@@ -127,7 +127,7 @@ std::string glance_standing(const PlanResult& plan, const PlanPoint& point) {
     return point.cold_limited ? "uncertain (trace too short)" : point.reason;
   }
   const bool met = point.verdict == CellVerdict::kMet || point.verdict == CellVerdict::kLooksMet;
-  if (point.replications == 0) return met ? "met once" : "missed once";
+  if (point.replications == 0) return met ? "met (one run)" : "missed (one run)";
   if (point.verdict == CellVerdict::kMissed) return "missed";
   if (point.verdict == CellVerdict::kMet && !plan.undecided) return "met";
   // Screened on a few replicates, and then nothing hung on it.

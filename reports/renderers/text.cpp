@@ -186,10 +186,10 @@ class Text final : public Renderer {
   std::string coloured(const std::string& cell) const {
     if (!color_) return cell;
     const auto is = [&](const std::string& word) {
-      return cell == word || cell == word + " once" || cell.starts_with(word + " (");
+      return cell == word || cell.starts_with(word + " (");
     };
-    if (is("met") || cell.starts_with("looks met")) return paint("32", cell);
-    if (is("missed") || cell == "looks missed") return paint("31", cell);
+    if (is("met")) return paint("32", cell);
+    if (is("missed")) return paint("31", cell);
     if (is("uncertain")) return paint("33", cell);
     return cell;
   }

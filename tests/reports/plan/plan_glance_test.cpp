@@ -45,8 +45,8 @@ TEST_CASE("a size is met, missed or uncertain, and few replicates are said", "[r
   CHECK(says(CellVerdict::kLooksMissed, 1, false, "budget") == "uncertain");
   CHECK(says(CellVerdict::kLooksMet, 3, false, "not-needed") == "met (3 replicates)");
   CHECK(says(CellVerdict::kLooksMissed, 1, false, "slo") == "missed (1 replicate)");
-  CHECK(says(CellVerdict::kMet, 0, false, "") == "met once");
-  CHECK(says(CellVerdict::kLooksMissed, 0, false, "") == "missed once");
+  CHECK(says(CellVerdict::kMet, 0, false, "") == "met (one run)");
+  CHECK(says(CellVerdict::kLooksMissed, 0, false, "") == "missed (one run)");
   CHECK(says(CellVerdict::kExcluded, 0, false, "not-in-engine") == "not-in-engine");
   plan.undecided = true;
   CHECK(says(CellVerdict::kMet, 20, true, "") == "uncertain");
