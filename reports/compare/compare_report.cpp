@@ -40,6 +40,14 @@ Table ranking_table(const CompareResult& result) {
   return table;
 }
 
+bool any_rejects(const CompareResult& result) {
+  return std::any_of(result.variants.begin(), result.variants.end(),
+                     [](const ComparedVariant& variant) {
+                       const ComparedMetric* rejected = metric_of(variant, "rejected");
+                       return rejected != nullptr && rejected->mean > 0;
+                     });
+}
+
 /// Other figures of the same variants, so that a rank is not bought unseen.
 Table beside_table(const CompareResult& result) {
   Table table;
@@ -47,12 +55,7 @@ Table beside_table(const CompareResult& result) {
   table.header = {"variant"};
   std::vector<std::string_view> names = {"median_ttft_ms", "p99_tpot_ms", "cached_share",
                                          "preemptions"};
-  const bool rejects = std::any_of(
-      result.variants.begin(), result.variants.end(), [](const ComparedVariant& variant) {
-        const ComparedMetric* rejected = metric_of(variant, "rejected");
-        return rejected != nullptr && rejected->mean > 0;
-      });
-  if (rejects) names.emplace_back("rejected");
+  if (any_rejects(result)) names.emplace_back("rejected");
   std::erase(names, result.metric);
   for (const std::string_view name : names) table.header.emplace_back(name);
   for (const std::size_t at : result.ranking) {
@@ -224,6 +227,14 @@ Report compare_glance(const CompareResult& result, const std::string& scenario) 
   add_best_reason(result, section);
   Table ranking = ranking_table(result);
   ranking.title = fmt::format("{}. {}", scenario, ranking.title);
+  if (any_rejects(result)) {  // who rejects most looks fast
+    ranking.header.emplace_back("rejected");
+    for (std::size_t i = 0; i < ranking.rows.size(); ++i) {
+      const ComparedMetric* rejected = metric_of(result.variants[result.ranking[i]], "rejected");
+      ranking.rows[i].push_back(rejected == nullptr ? "-"
+                                                    : metric_text("rejected", rejected->mean));
+    }
+  }
   if (ranking.rows.size() > kMostVariants) {
     ranking.title += fmt::format(" (the first {} of {})", kMostVariants, ranking.rows.size());
     ranking.rows.resize(kMostVariants);

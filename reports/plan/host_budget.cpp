@@ -207,7 +207,7 @@ HostBudget host_budget(const PlanResult& plan, const Provenance& provenance) {
 std::string host_need(const HostBudget& host) {
   if (host.pool <= 0 || host.need <= 0) return {};
   std::string out =
-      fmt::format("for KV alone: each host needs {} of memory in all (page Host budget)",
+      fmt::format("for the KV cache alone; each host needs {} of memory in all (page Host budget)",
                   format_bytes(host.need));
   if (host.installed > 0 && host.installed < host.need) {
     out += fmt::format(", and has {}", format_bytes(host.installed));

@@ -53,7 +53,7 @@ struct HostBudget {
 
 HostBudget host_budget(const PlanResult& plan, const Provenance& provenance);
 
-/// "for KV alone: each host needs 140 GiB of memory in all (page Host)"; empty where the planned
+/// "for the KV cache alone; each host needs 140 GiB of memory in all (page Host)"; empty where the planned
 /// tier takes no host memory.
 std::string host_need(const HostBudget& host);
 

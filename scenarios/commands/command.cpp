@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <sstream>
@@ -100,7 +102,7 @@ JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions&
                                 std::vector<std::string>& assumed) {
   if (input.vllm.empty() && input.scenario.empty()) {
     throw InputError(Fault::kUsage, {"", 0, ""},
-                     "expected a scenario file, or --vllm 'vllm serve ...'");
+                     "SCENARIO is required, or --vllm 'vllm serve ...'");
   }
   if (input.vllm.empty()) return open_scenario_source(input.scenario, common);
   IntakeOptions options;
@@ -115,7 +117,10 @@ JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions&
     assumed.push_back(fmt::format("{}: {}", remark.what, remark.why));
   }
   if (intake.model_assumed) {
-    throw InputError(Fault::kUsage, {"--vllm", 0, ""}, assumed.front());
+    const auto model = std::find_if(assumed.begin(), assumed.end(), [](const std::string& text) {
+      return text.starts_with("model");
+    });
+    throw InputError(Fault::kUsage, {"--vllm", 0, ""}, model == assumed.end() ? "" : *model);
   }
   return with_options(JsonSource::from_text("--vllm", intake.draft.text()), common);
 }

@@ -110,6 +110,7 @@ int run(InitOptions options) {
     }
     options.intake.folder = std::filesystem::path(out).parent_path().string();
     if (options.intake.folder.empty()) options.intake.folder = ".";
+    make_directory(options.intake.folder);
   }
   const Intake intake = make_scenario(inputs, options.intake);
   std::string text = fmt::format("// Made by `spillway init` from {}.\n", intake.source);
@@ -150,8 +151,8 @@ void add_init(CLI::App& app, CommandList& commands) {
   CLI::App* command = add_command(
       app, commands, "init", "A scenario from a vllm command, a manifest, a log or a config.json",
       "  spillway init --vllm 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
-      "mine.json\n"
-      "  spillway init deployment.yaml --trace trace.jsonl.gz --out mine.json\n"
+      "chat.json\n"
+      "  spillway init deployment.yaml --trace trace.jsonl.gz --out deployed.json\n"
       "  spillway init server.log --config config.json\n",
       options->common, [options] { return run(*options); });
   command->add_option("FILE", options->files,

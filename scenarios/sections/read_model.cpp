@@ -35,8 +35,8 @@ std::string folder_of_model(const Scenario& s) {
 /// model.config: the file, or what stands in it.
 ModelConfig config_of(const ObjectReader& model, const Scenario& s) {
   const std::string name = model.text("name").value_or("");
-  if (const auto inside = model.open_object("config"); model.value("config").is_object()) {
-    return read_model_config(*inside, name);
+  if (model.value("config").is_object()) {
+    return read_model_config(*model.open_object("config"), name);
   }
   const auto path = model.text("config", "the path of a config.json, or an object like it");
   const JsonSource file =

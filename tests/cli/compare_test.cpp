@@ -47,7 +47,8 @@ TEST_CASE("compare ranks variants by differences on the same workloads", "[cli]"
   CHECK(r["ranking"] == json({"4GiB", "0GiB"}));
   const CliResult text = test::spillway(call);
   CHECK_THAT(text.out, ContainsSubstring("4GiB has the best mean p99_ttft_ms: "));
-  CHECK_THAT(text.out, ContainsSubstring("verdicts hold at 5% for all 11 tests together"));
+  CHECK_THAT(test::spillway(call + Args{"--details"}).out,
+             ContainsSubstring("verdicts hold at 5% for all 11 tests together"));
   CHECK_THAT(text.err, ContainsSubstring("note: replicates: generated with seeds 1 to 5"));
 }
 

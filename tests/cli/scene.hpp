@@ -199,6 +199,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"report", {"report", scene.result()}},
       {"completion", {"completion", "bash"}},
       {"man", {"man", "plan"}},
+      {"init", {"init", "--vllm", "vllm serve Qwen/Qwen3-14B"}},
       {"demo", {"demo", "--out", scene.path("demo"), "--set", "plan.replications=1"}},
   };
 }
@@ -207,7 +208,8 @@ inline std::vector<Verb> verbs(const Scene& scene) {
 inline bool out_is_file(const Verb& verb) {
   static const std::set<std::string> kFiles = {"trace generate", "trace sample", "trace merge",
                                                "trace import",   "calibrate",    "fit",
-                                               "validate",       "man",          "demo"};
+                                               "validate",       "man",          "demo",
+                                               "init"};
   return kFiles.contains(verb.name);
 }
 

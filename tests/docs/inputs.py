@@ -23,6 +23,20 @@ SCENARIO = {
 ENGINE = {"model": "Qwen3-14B", "gpu": "H100", "engine": {"preset": "vllm"},
           "workload": {"trace": "t.jsonl.gz"}}
 
+MODEL = {"model_type": "llama", "hidden_size": 5120, "num_hidden_layers": 40,
+         "num_attention_heads": 40, "intermediate_size": 13824, "vocab_size": 32000,
+         "max_position_embeddings": 4096}
+DEPLOYMENT = """kind: Deployment
+metadata: {name: chat}
+spec:
+  replicas: 2
+  template:
+    spec:
+      containers:
+        - name: engine
+          image: vllm/vllm-openai:v0.19.0
+          args: ["--model", "Qwen/Qwen3-14B", "--max-num-seqs", "128"]
+"""
 CASE = {"name": "case", "measured": ["requests.csv"], "scenario": "s.json",
         "tolerance": {"means": 1000},
         "parameters": [{"name": n, "from": "a test"} for n in
@@ -136,6 +150,7 @@ def make(sandbox):
                                  "num_gpu_blocks": 2048, "engine_kwargs": {}}),
         "meta.json": json.dumps({"engine_kwargs": {}, "num_requests": 60}),
         "bench.json": bench_result(),
+        "deployment.yaml": DEPLOYMENT, "config.json": json.dumps(MODEL),
         "server.log": "INFO 08-01 10:00:00 vLLM API server version 0.23.0\n"
                       "INFO 08-01 10:00:01 GPU KV cache size: 32,768 tokens\n",
     }

@@ -19,11 +19,12 @@ ConfidenceGrade of_recommended(const PlanResult& plan, const PlanConfidence& c) 
   const bool uneven = c.boundary == "non_monotone";
   const bool high = c.level >= kHigh && !uneven;
   const std::vector<std::string> shares = format_percents({point.attainment, point.attainment_low});
-  return {fmt::format("{}: {:.4g}%", high ? "High" : "Medium", 100 * c.level),
-          fmt::format("{}{} of requests within SLO, at least {}; {} replicates",
-                      uneven ? "Sizes around it behave unevenly. " : "", shares[0], shares[1],
-                      format_count(point.replications)),
-          high ? Status::kMet : Status::kUncertain};
+  return {
+      fmt::format("{} ({:.4g}%)", high ? "High" : "Medium", 100 * c.level),
+      fmt::format("{}{} of requests are within SLO; at that confidence at least {}; {} replicates",
+                  uneven ? "Sizes around it behave unevenly. " : "", shares[0], shares[1],
+                  format_count(point.replications)),
+      high ? Status::kMet : Status::kUncertain};
 }
 
 ConfidenceGrade of_missed(const PlanResult& plan, const PlanConfidence& c) {
@@ -31,7 +32,7 @@ ConfidenceGrade of_missed(const PlanResult& plan, const PlanConfidence& c) {
       std::count_if(plan.points.begin(), plan.points.end(),
                     [](const PlanPoint& p) { return p.verdict == CellVerdict::kMissed; }));
   const bool high = shown == plan.points.size() && c.level >= kHigh;
-  return {fmt::format("{}: {:.4g}%", high ? "High" : "Medium", 100 * c.level),
+  return {fmt::format("{} ({:.4g}%)", high ? "High" : "Medium", 100 * c.level),
           fmt::format("{} of {} configurations miss the SLO with that confidence; {} runs", shown,
                       plan.points.size(), format_count(c.runs)),
           high ? Status::kMet : Status::kUncertain};

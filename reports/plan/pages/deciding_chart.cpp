@@ -197,8 +197,9 @@ class DecidingChart {
                             count(Status::kUncertain), count(Status::kMissed));
     if (any_bound_) {
       out_.note += fmt::format(
-          " Bars reach as far as {:.4g}% confidence cannot rule out; a size is uncertain where its "
-          "bar crosses the line, and has none where few replicates sufficed.",
+          " Bars end at the {:.4g}% confidence bound: a size is uncertain where its bar crosses "
+          "the "
+          "line. Sizes that few replicates settled have none.",
           100 * plan_.confidence->level);
     } else {
       out_.note += plan_.confidence ? " Too few replicates ran for a confidence interval."

@@ -100,6 +100,8 @@ constexpr ValueKind kFactor{"X", "a number without a unit"};
 constexpr ValueKind kRate{"RATE", "a number per second"};
 constexpr ValueKind kName{"NAME", ""};
 constexpr ValueKind kText{"TEXT", ""};
+constexpr ValueKind kCommandLine{"COMMAND", "the engine's own command line, in quotes"};
+constexpr ValueKind kRelease{"RELEASE", "a release of vLLM: 0.9.1"};
 constexpr ValueKind kAssignment{
     "KEY=VALUE",
     "a key of the scenario by its path, and JSON or a word: engine.max_num_seqs=64, "
@@ -174,6 +176,7 @@ constexpr Row kRows[] = {
     {"calibrate", "--out", &kFile},
     {"fit", "--out", &kFile},
     {"validate", "--out", &kFile},
+    {"init", "--out", &kFile},
     {"flags", "--engine", &kEngine},
     {"report", "--engine", &kEngine},
     {"list", "--engine", &kEngine},
@@ -241,6 +244,12 @@ constexpr Row kRows[] = {
     {"", "--format", &kFormat},
     {"", "--model", &kModel},
     {"", "--gpu", &kGpu},
+    {"", "--vllm", &kCommandLine},
+    {"", "--config", &kFile},
+    {"", "--release", &kRelease},
+    {"", "--pick", &kText},
+    {"", "--matcher", &kText},
+    {"", "--runbook-url", &kText},
     {"", "--preset", &kEngine},
     {"", "--kv-dtype", &kDtype},
     {"", "--gpu-memory-utilization", &kShare},

@@ -29,7 +29,8 @@ TEST_CASE("a backed plan says what to buy, set and expect, and how sure that is"
       "2.0 s), over 20 replicates");
   CHECK_THAT(fact_of(page, "Headroom"), StartsWith("60.0% to the tightest target"));
   CHECK(fact_of(page, "Confidence") ==
-        "High: 95% | 99.9% of requests within SLO, at least 99.5%; 20 replicates");
+        "High (95%) | 99.9% of requests are within SLO; at that confidence at least 99.5%; 20 "
+        "replicates");
   CHECK_THAT(fact_of(page, "Headroom"), ContainsSubstring("over 20 replicates"));
   CHECK(fact_of(page, "Limiting resource") == "None | Caches supply what is repeated");
   CHECK(fact_of(page, "Too small") == "32 GiB | Misses the SLO: p99 TTFT 2.1 s (limit 2.0 s)");
@@ -42,10 +43,10 @@ TEST_CASE("several engines on a host need as many pools", "[reports]") {
   plan.recommended_total_bytes *= 8;
   const Section page = decision_page(plan, on_host(4));
   // 4 x 64 GiB on a host; 8 x 64 GiB in all.
-  CHECK(
-      fact_of(page, "Buy") ==
-      "256 GiB of DRAM per host | For KV alone: each host needs 325.60 GiB of memory in all (page "
-      "Host budget); 64 GiB for each of its 4 engines; 512 GiB in total over 8 engines");
+  CHECK(fact_of(page, "Buy") ==
+        "256 GiB of DRAM per host | For the KV cache alone; each host needs 325.60 GiB of memory "
+        "in all (page "
+        "Host budget); 64 GiB for each of its 4 engines; 512 GiB in total over 8 engines");
   const Chart chart = host_page(plan, on_host(4)).charts.at(1);
   CHECK(chart.kind == ChartKind::kStacks);
   REQUIRE(chart.stacks.size() == 4);
@@ -87,7 +88,7 @@ TEST_CASE("where nothing meets the SLO the page says what fails first and what w
         "Twice the compute speed | p99 TTFT 900 ms in one run of 64 GiB: meets the SLO. Others "
         "below");
   CHECK(fact_of(page, "Confidence") ==
-        "High: 95% | 4 of 4 configurations miss the SLO with that confidence; 40 runs");
+        "High (95%) | 4 of 4 configurations miss the SLO with that confidence; 40 runs");
   CHECK(fact_of(page, "Set").empty());
   CHECK(page.parts.at(1).heading == "What would help");
   CHECK(page.parts.at(1).paragraphs.at(0) == "<b>nothing else</b> could be tried");

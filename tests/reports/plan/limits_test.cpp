@@ -155,7 +155,8 @@ TEST_CASE("a host that lacks memory comes first", "[reports]") {
 TEST_CASE("a terminal says what the host needs and which events miss", "[reports]") {
   const Report report = plan_summary(told_plan(), "chat", told_provenance());
   CHECK(report.sections[0].paragraphs.front() ==
-        "Buy: 16GiB of dram for KV alone: each host needs 118.80 GiB of memory in all (page Host "
+        "Buy: 16GiB of dram for the KV cache alone; each host needs 118.80 GiB of memory in all "
+        "(page Host "
         "budget)");
   CHECK_THAT(report.sections[0].paragraphs.back(), StartsWith("With 16GiB, in one run each: "));
   CHECK_THAT(plan_summary(told_plan(), "chat").sections[0].paragraphs.front(),
