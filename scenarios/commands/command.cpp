@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <algorithm>
 
 #include <algorithm>
 #include <charconv>

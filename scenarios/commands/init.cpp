@@ -152,7 +152,7 @@ void add_init(CLI::App& app, CommandList& commands) {
       app, commands, "init", "A scenario from a vllm command, a manifest, a log or a config.json",
       "  spillway init --vllm 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
       "chat.json\n"
-      "  spillway init deployment.yaml --trace trace.jsonl.gz --out deployed.json\n"
+      "  spillway init deployment.yaml --trace mine.jsonl.gz --out deployed.json\n"
       "  spillway init server.log --config config.json\n",
       options->common, [options] { return run(*options); });
   command->add_option("FILE", options->files,
