@@ -13,10 +13,10 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kTopKeys[] = {"name",  "description", "model",    "gpu",      "engine",
-                                         "tiers", "links",       "compute",  "workload", "slo",
-                                         "plan",  "seed",        "policies", "media",    "hardware",
-                                         "host",  "measured",    "sweep",    "fleet",    "$schema"};
+constexpr std::string_view kTopKeys[] = {
+    "name",     "description", "model",    "gpu",   "engine", "tiers",    "links",
+    "compute",  "workload",    "slo",      "plan",  "seed",   "policies", "media",
+    "hardware", "host",        "measured", "sweep", "fleet",  "assumed",  "$schema"};
 
 }  // namespace
 
@@ -110,6 +110,8 @@ Scenario load_scenario(const JsonSource& source) {
   s.path = source.name();
   s.name = top.text("name").value_or(std::filesystem::path(s.path).stem().string());
   s.description = top.text("description").value_or("");
+  // Told first, by every result: the answer is no better than these.
+  if (const auto assumed = top.texts("assumed")) s.notes = *assumed;
   s.seed = static_cast<std::uint64_t>(
       top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
   read_gpu(top, s);

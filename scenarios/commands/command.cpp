@@ -73,7 +73,17 @@ JsonSource with_options(JsonSource source, const CommonOptions& common) {
 }  // namespace
 
 JsonSource open_scenario_source(const std::string& path, const CommonOptions& common) {
-  return with_options(JsonSource::from_file(path), common);
+  const auto ends = [&](const char* end) { return path.ends_with(end); };
+  try {
+    return with_options(JsonSource::from_file(path), common);
+  } catch (const InputError& e) {
+    if (e.fault() != Fault::kUsage) throw;
+    if (!ends(".yaml") && !ends(".yml") && !ends(".sh") && !ends(".log")) throw;
+    throw InputError(e.fault(), {path, 0, ""},
+                     fmt::format("is no scenario; `spillway init {}` makes one of a manifest, a "
+                                 "command or a log",
+                                 path));
+  }
 }
 
 void add_scenario_input(CLI::App& command, ScenarioInput& input, const std::string& what) {

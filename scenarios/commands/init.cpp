@@ -133,7 +133,6 @@ int run(InitOptions options) {
   if (common.json_only()) return 0;
   if (out.empty()) {
     print(text);
-    if (!common.quiet) std::cerr << "\n";
     for (const Remark& remark : intake.draft.remarks()) {
       if (remark.standing == Standing::kUsed || remark.standing == Standing::kNoEffect) continue;
       print_notes({fmt::format("{}: {}", remark.what, remark.why)}, common);
@@ -169,8 +168,9 @@ void add_init(CLI::App& app, CommandList& commands) {
       "--release", options->intake.release,
       "vLLM's release, e.g. 0.9.1 (default: what the input names, else the newest)");
   command->add_option("--trace", options->intake.trace, "Traffic (default: made-up chat sessions)");
-  command->add_option("--pick", options->intake.pick,
-                      "Which of several starts of vLLM: its number, or a part of its name");
+  command->add_option(
+      "--pick", options->intake.pick,
+      "Which of several starts of vLLM: its number, or the name of its container or workload");
   command->add_flag("--force", options->force, "Write over a scenario that is there");
   command->get_option("--out")->description("Scenario file to write (default: standard output)");
 }

@@ -100,7 +100,7 @@ class CallFinder {
         return call(i + 2);
       }
       if (base == "vllm" && i == begin_ && i + 1 < words_.size()) {
-        out_.notes.push_back(fmt::format("`vllm {}`, no server", words_[i + 1].text));
+        out_.notes.push_back(fmt::format("`vllm {}`", words_[i + 1].text));
         return;
       }
       const bool module = word == "-m" && i + 1 < words_.size();

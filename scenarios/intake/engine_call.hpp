@@ -21,6 +21,7 @@ struct EngineCall {
   std::string version_from;  ///< "image vllm/vllm-openai:v0.9.1"
   std::string image;
   std::string gpu;                          ///< as a node selector or a log calls it
+  std::string memory;                       ///< of its container, as the manifest has it
   std::string mig;                          ///< "3g.40gb"
   std::optional<std::int64_t> gpus;         ///< of one instance
   std::optional<std::int64_t> replicas;     ///< of the instance

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "models/catalogue/gpu_device.hpp"
+#include "models/catalogue/lookup.hpp"
 #include "models/engine/kv_groups.hpp"
 #include "scenarios/intake/engine_call.hpp"
 #include "scenarios/intake/model_name.hpp"
@@ -50,6 +51,7 @@ class IntakeMaker {
     workload();
     slo();
     gpu(call);
+    assumed();
     return std::move(out_);
   }
 
@@ -128,7 +130,7 @@ class IntakeMaker {
         return number - 1;
       }
       for (std::size_t i = 0; i < starts.size(); ++i) {
-        if (starts[i].place.find(options_.pick) != std::string::npos) return i;
+        if ((starts[i].place + ",").find(" " + options_.pick + ",") != std::string::npos) return i;
       }
       throw InputError(
           Fault::kUsage, {"--pick", 0, ""},
@@ -149,7 +151,22 @@ class IntakeMaker {
                        [](const ShellWord& word) { return word.text == "--headless"; });
   }
 
+  static std::string model_of(const EngineCall& call) {
+    if (call.words.empty() || call.words.front().text.starts_with("-")) return {};
+    std::string name = call.words.front().text;
+    while (name.ends_with('/')) name.pop_back();
+    return folded(name.substr(name.rfind('/') + 1));
+  }
+
   static void add_log(const EngineCall& log, EngineCall& to) {
+    const std::string logged = model_of(log);
+    const std::string given = model_of(to);
+    if (!logged.empty() && !given.empty() && logged != given) {
+      throw InputError(Fault::kUsage, log.where,
+                       fmt::format("is the log of {}, and {} starts {}; expected files of one "
+                                   "engine",
+                                   log.words.front().text, to.where.file, to.words.front().text));
+    }
     if (to.version.empty()) {
       to.version = log.version;
       to.version_from = log.version_from;
@@ -227,6 +244,10 @@ class IntakeMaker {
       draft_.set("model.name", name, from);
     }
     if (!weights.empty()) {
+      if (served_.quantization.empty()) {
+        draft_.remark(Standing::kUsed, fmt::format("{} in the model's name", weights),
+                      "model.weight_dtype");
+      }
       draft_.set("model.weight_dtype", weights,
                  served_.quantization.empty() ? "the model's name"
                                               : "--quantization " + served_.quantization);
@@ -389,6 +410,11 @@ class IntakeMaker {
   }
 
   void fleet(const EngineCall& call) {
+    if (!call.memory.empty()) {
+      draft_.remark(Standing::kNotModelled, "memory: " + call.memory,
+                    "a tier of DRAM has to fit it beside the engine: give host.memory, or read "
+                    "the report's page Host budget; /dev/shm has to hold the tier as well");
+    }
     if (!call.replicas || *call.replicas < 2) return;
     const std::int64_t most = FleetChoice::kMostReplicas;
     draft_.set("fleet.replicas", std::min(*call.replicas, most), "replicas of " + call.place);
@@ -445,6 +471,16 @@ class IntakeMaker {
                "ASSUMED: put your targets here");
     draft_.remark(Standing::kAssumed, "slo",
                   "p99 TTFT 2.0 s and p99 TPOT 100 ms: put your own targets");
+  }
+
+  /// In the scenario, so that every result tells it; the figures of the SLO are in the answer.
+  void assumed() {
+    Json list = Json::array();
+    for (const Remark& remark : draft_.remarks()) {
+      if (remark.standing != Standing::kAssumed || remark.what == "slo") continue;
+      list.push_back(fmt::format("assumed: {}: {}", remark.what, remark.why));
+    }
+    if (!list.empty()) draft_.set("assumed", std::move(list), "delete what is no longer so");
   }
 
   // ---- the GPU, last: whether the rest fits it decides
@@ -541,7 +577,7 @@ class IntakeMaker {
   bool spread(const Holds& holds) {
     const Json engines = draft_.at("engine.data_parallel_size");
     const bool experts = expert_parallel() && engines.is_number_integer();
-    if (!experts && draft_.has("engine.tensor_parallel_size")) return false;
+    if (!experts && served_.ranks) return false;
     if (!experts && engines.is_number_integer()) return false;
     const std::int64_t each = draft_.at("engine.tensor_parallel_size").is_number_integer()
                                   ? draft_.at("engine.tensor_parallel_size").get<std::int64_t>()

@@ -124,6 +124,7 @@ class ManifestReader {
     constexpr std::string_view kMig = "nvidia.com/mig-";
     for (const auto& entry : amounts) {
       const std::string key = scalar(entry.first);
+      if (key == "memory") around.memory = scalar(entry.second);
       if (key == "nvidia.com/gpu" || key == "nvidia.com/gpu " || key == "amd.com/gpu") {
         around.gpus = whole(entry.second);
       }

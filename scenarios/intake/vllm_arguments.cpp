@@ -11,6 +11,7 @@
 
 #include "scenarios/config/quantities.hpp"
 #include "scenarios/intake/vllm_flags.hpp"
+#include "sim/catalogue.hpp"
 
 namespace spillway {
 
@@ -180,7 +181,7 @@ class ArgumentReader {
   void take(const Argument& argument) {
     if (argument.row == nullptr && argument.flag.empty()) return positional(argument);
     if (argument.row == nullptr) {
-      return draft_.remark(Standing::kUnknown, argument.written, "no flag of vLLM that is known");
+      return draft_.remark(Standing::kUnknown, argument.written, unknown(argument.flag));
     }
     if (!argument.open.empty() && argument.row->use != FlagUse::kNoEffect &&
         argument.flag != "--model") {
@@ -203,6 +204,14 @@ class ArgumentReader {
         return draft_.remark(Standing::kNotModelled, argument.written,
                              std::string(argument.row->note));
     }
+  }
+
+  static std::string unknown(const std::string& flag) {
+    std::vector<std::string_view> names;
+    for (const VllmFlag& row : vllm_flags()) names.push_back(row.name);
+    const std::string_view near = nearest_name(flag, names);
+    return near.empty() ? std::string("no flag of vLLM that is known")
+                        : fmt::format("no flag of vLLM that is known; did you mean {}?", near);
   }
 
   void positional(const Argument& argument) {
@@ -253,6 +262,7 @@ class ArgumentReader {
     }
     const auto number = human_integer(value);
     if (!number) fail(argument, "a whole number");
+    if (key == "engine.tensor_parallel_size") out_.ranks = true;
     if (*number == 1 && key.ends_with("parallel_size")) {  // the default, which v0 has no key for
       draft_.erase(key);
       return used(argument, key);

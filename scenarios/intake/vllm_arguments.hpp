@@ -13,6 +13,7 @@ struct VllmServed {
   std::string model;         ///< as given; empty: not said
   std::string quantization;  ///< --quantization
   std::string config_file;   ///< --config, where it could not be read
+  bool ranks = false;        ///< --tensor-parallel-size was given
   bool headless = false;     ///< a further node of the same engine
 };
 

@@ -1,7 +1,9 @@
 // Which GPU: by name from the catalogue, a MIG slice of one, or by its data sheet.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
@@ -46,29 +48,53 @@ std::optional<MigProfile> mig_profile(std::string_view text) {
   return out;
 }
 
+/// "80" of "H100-SXM5-80GB"; of a name without it, the memory.
+double label_gb(const GpuSpec& gpu) {
+  const std::size_t end = gpu.name.find("GB");
+  std::size_t from = end;
+  while (end != std::string_view::npos && from > 0 && gpu.name[from - 1] >= '0' &&
+         gpu.name[from - 1] <= '9') {
+    --from;
+  }
+  int label = 0;
+  if (end != std::string_view::npos) {
+    std::from_chars(gpu.name.data() + from, gpu.name.data() + end, label);
+  }
+  return label > 0 ? label : static_cast<double>(gpu.memory_bytes) / 1e9;
+}
+
 /// A slice of `whole`: its share of the SMs counts in sevenths, of the memory in eighths (NVIDIA
 /// MIG User Guide, "GPU instance profiles"); bandwidth and L2 go with the memory. Peers are out of
 /// its reach.
 void cut(const ObjectReader& gpu, const GpuSpec& whole, const std::string& profile, OwnGpu& out) {
-  constexpr int kComputeSlices = 7;
+  constexpr std::string_view kSliced[] = {"A100", "A30", "H100", "H200", "B200", "GB200", "GH200"};
+  const bool sliced =
+      std::any_of(std::begin(kSliced), std::end(kSliced),
+                  [&](std::string_view one) { return whole.name.starts_with(one); });
+  if (!sliced) gpu.fail("mig", fmt::format("{} has no MIG slices", whole.name));
+  const int compute_slices = whole.name.starts_with("A30") ? 4 : 7;
   constexpr int kMemorySlices = 8;
   const auto mig = mig_profile(profile);
   if (!mig) {
     gpu.fail("mig", fmt::format("expected a MIG profile such as 3g.40gb, found \"{}\"", profile));
   }
-  const double labelled = static_cast<double>(whole.memory_bytes) / 1e9;
-  const auto eighths = static_cast<int>(mig->gb * kMemorySlices / labelled + 0.5);
-  if (eighths < 1 || eighths > kMemorySlices) {
-    gpu.fail("mig", fmt::format("{} has no slice of {} GB: it has {:.0f} GB in all", whole.name,
-                                mig->gb, labelled));
+  // The label on the box: profiles are named by eighths of it, rounded.
+  const double label = label_gb(whole);
+  int eighths = 0;
+  for (int n = 1; n <= kMemorySlices; ++n) {
+    if (std::lround(label * n / kMemorySlices) == mig->gb) eighths = n;
+  }
+  if (eighths == 0 || mig->slices > compute_slices) {
+    gpu.fail("mig", fmt::format("{} has no profile \"{}\": memory comes in eighths of {:.0f} GB",
+                                whole.name, profile, label));
   }
   GpuSpec& spec = out.spec;
   spec = whole;
   spec.like = whole.like.empty() ? whole.name : whole.like;
-  const double compute = double(mig->slices) / kComputeSlices;
+  const double compute = double(mig->slices) / compute_slices;
   spec.bf16_tflops *= compute;
   spec.fp8_tflops *= compute;
-  spec.sm_count = whole.sm_count * mig->slices / kComputeSlices;
+  spec.sm_count = whole.sm_count * mig->slices / compute_slices;
   spec.memory_bytes = whole.memory_bytes * eighths / kMemorySlices;
   spec.memory_gbs = whole.memory_gbs * eighths / kMemorySlices;
   spec.peer_gbs = 0;

@@ -84,6 +84,13 @@ TEST_CASE("plan and run take a command line", "[cli]") {
                      "--release", "0.25",
                      "--set",     "workload.limit=10"};
   CHECK(test::document_of(Args{"run"} + call)["inputs"]["configuration"]["gpu"] == "L4-24GB");
+  // A model outside the catalogue by its config.json.
+  const std::string config = scene.file(
+      "config.json", R"({"hidden_size": 1024, "num_hidden_layers": 8, "num_attention_heads": 8,)"
+                     R"( "vocab_size": 32000, "max_position_embeddings": 4096})");
+  CHECK(test::document_of({"run", "--vllm", "vllm serve org/unheard", "--config", config, "--trace",
+                           scene.trace})["inputs"]["configuration"]["model"]["shape"]["layers"] ==
+        8);
   const auto plan = test::spillway(Args{"plan", "--replications", "1"} + call);
   CHECK((plan.code == 0 || plan.code == 4));
   refused({"plan", "--vllm", "vllm serve $MODEL"}, 2, "model $MODEL: not in the catalogue");

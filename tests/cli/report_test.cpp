@@ -359,7 +359,9 @@ TEST_CASE("a plan without an answer has no alert rules, and the other formats", 
   CHECK_FALSE(std::filesystem::exists(ops + "/alerts.yml"));
   refused({"report", plan, "--format", "alerts"}, 4, "so there are no alert rules");
   CHECK(test::spillway({"report", plan, "--format", "grafana"}).code == 0);
-  CHECK(test::spillway(make + Args{"plan.max_runs=1"}).code == 5);
+  CHECK(test::spillway(
+            {"plan", scene.scenario, "--json", plan, "--replications", "10", "--max-runs", "3"})
+            .code == 5);
   refused({"report", plan, "--format", "alerts"}, 5, "the plan is not decided: ");
 }
 

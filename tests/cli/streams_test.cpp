@@ -46,6 +46,7 @@ TEST_CASE("--json - leaves exactly one document on stdout", "[cli]") {
                                        "completion",
                                        "fit",
                                        "flags",
+                                       "init",
                                        "kvsize",
                                        "list",
                                        "man",
@@ -156,7 +157,8 @@ TEST_CASE("--color always marks the text, auto and never do not without a termin
     const bool table = !is_schema(verb) && verb.name != "trace convert" &&
                        verb.name != "trace generate" && verb.name != "trace merge" &&
                        verb.name != "trace import" && verb.name != "flags" &&
-                       verb.name != "sweep emit" && verb.name != "completion" && verb.name != "man";
+                       verb.name != "sweep emit" && verb.name != "completion" &&
+                       verb.name != "man" && verb.name != "init";
     Args call = verb.call;
     if (verb.name == "report") call = call + Args{"--format", "text"};
     INFO(verb.name);

@@ -85,7 +85,7 @@ TEST_CASE("other engines are refused by name", "[scenarios]") {
   for (const auto& [text, name] :
        {std::pair{"python -m sglang.launch_server --model-path m", "starts SGLang"},
         std::pair{"trtllm-serve m", "starts TensorRT-LLM"},
-        std::pair{"vllm bench serve --model m", "starts `vllm bench`, no server"},
+        std::pair{"vllm bench serve --model m", "starts `vllm bench`, which is not modelled"},
         std::pair{"ls -l", "starts no engine"}}) {
     INFO(text);
     const std::string said = error_of([&] { calls_in_command(text, "f"); }).what();
