@@ -12,8 +12,8 @@ namespace spillway {
 /// Whether cells differ in more than a size.
 bool searched(const PlanResult& plan);
 
-/// "met", "missed" or "uncertain"; of a size that few replicates judged, how many; "met (one run)" of
-/// a single run. A cell that was left out: why.
+/// "met", "missed" or "uncertain"; of a size that few replicates judged, how many; "met (one run)"
+/// of a single run. A cell that was left out: why.
 std::string glance_standing(const PlanResult& plan, const PlanPoint& point);
 
 /// At most `rows` cells: how each stands, its figures over its replicates beside the SLO, and a bar

@@ -53,8 +53,8 @@ struct HostBudget {
 
 HostBudget host_budget(const PlanResult& plan, const Provenance& provenance);
 
-/// "for the KV cache alone; each host needs 140 GiB of memory in all (page Host)"; empty where the planned
-/// tier takes no host memory.
+/// "for the KV cache alone; each host needs 140 GiB of memory in all (page Host)"; empty where
+/// the planned tier takes no host memory.
 std::string host_need(const HostBudget& host);
 
 }  // namespace spillway

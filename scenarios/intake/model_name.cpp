@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/det_math.hpp"
+
 namespace spillway {
 
 namespace {
@@ -127,7 +129,7 @@ const ModelSpec* nearest_size(const Size& size, std::string_view name) {
   double least = 0;
   for (const ModelSpec& model : model_specs()) {
     if (model.is_moe() != (size.active > 0) || model.is_mla()) continue;
-    double off = std::abs(std::log(static_cast<double>(model.params_total) / (size.total * 1e9)));
+    double off = std::abs(det::ln(static_cast<double>(model.params_total) / (size.total * 1e9)));
     if (off < kSameSize) off -= kFamily * static_cast<double>(common_front(model.name, name));
     if (best != nullptr && off >= least) continue;
     best = &model;

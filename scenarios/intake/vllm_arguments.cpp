@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -54,8 +55,10 @@ std::optional<std::int64_t> human_integer(std::string text) {
     constexpr std::string_view kLarge = "KMGT";
     const std::size_t small = kSmall.find(text.back());
     const std::size_t large = kLarge.find(text.back());
-    if (small != std::string_view::npos) scale = std::pow(1000.0, double(small) + 1);
-    if (large != std::string_view::npos) scale = std::pow(1024.0, double(large) + 1);
+    constexpr std::array<double, 4> kThousands = {1e3, 1e6, 1e9, 1e12};
+    constexpr std::array<double, 4> kBinary = {0x1p10, 0x1p20, 0x1p30, 0x1p40};
+    if (small != std::string_view::npos) scale = kThousands[small];
+    if (large != std::string_view::npos) scale = kBinary[large];
     binary = large != std::string_view::npos;
     if (scale > 1) text.pop_back();
   }

@@ -48,8 +48,12 @@ const std::vector<Ban> kBans = {
      false,
      {"scenarios/"},
      "one thread per simulation; only scenarios/ makes threads"},
-    // CLI11 keeps its callbacks in std::function, which copies, so their options are shared.
-    {{"shared_ptr", "make_shared"}, false, {"scenarios/commands/"}, "own through unique_ptr"},
+    // CLI11 keeps its callbacks in std::function, which copies, so their options are shared. Copies
+    // of a scenario share the model and the GPU that it describes itself, which never change.
+    {{"shared_ptr", "make_shared"},
+     false,
+     {"scenarios/commands/", "scenarios/sections/", "scenarios/scenario.hpp"},
+     "own through unique_ptr"},
     {{"std::regex", "std::endl", "goto", "std::hash", "const_cast"},
      false,
      {"scenarios/", "traces/"},

@@ -142,6 +142,8 @@ def at(document, path):
         if isinstance(part, str):
             # An object, or a list of one, that only some scenarios may have.
             document.setdefault(part, [{}] if following == 0 else {})
+            if not isinstance(document[part], (dict, list)):
+                document[part] = {}  # given by name in this scenario
         document = document[part]
     return document
 

@@ -48,7 +48,7 @@ class Headline {
     return facts_.space().variants[facts_.space().cells[static_cast<std::size_t>(cell)].variant];
   }
 
-  std::string_view said(int cell) const {
+  std::string said(int cell) const {
     const PlanPoint& point = facts_.point(cell);
     return point.feasible ? "meets it as well" : shortfall(plan_, point);
   }

@@ -19,7 +19,7 @@ namespace {
 /// Sizes beyond a feasible one that miss: more is not always faster.
 void note_losses(PlanResult& plan, const PlanFacts& facts) {
   if (plan.feasible_min < 0) return;
-  std::map<std::string_view, std::vector<std::string>> sizes;  // by how they fall short
+  std::map<std::string, std::vector<std::string>> sizes;  // by how they fall short
   for (const int i : facts.line()) {
     const PlanPoint& p = facts.point(i);
     if (i <= plan.feasible_min || p.feasible || p.verdict == CellVerdict::kExcluded) continue;

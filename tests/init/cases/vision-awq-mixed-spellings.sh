@@ -1,6 +1,6 @@
 python -m vllm.entrypoints.openai.api_server \
   --served-model-name desk-vl desk-vl-backup \
-  --model /home/ops/Qwen2.5-VL-7B-Instruct-AWQ \
+  --model /srv/Qwen2.5-VL-7B-Instruct-AWQ \
   --port=7001 --max_num_seqs 12 --enforce-eager \
   --mm-processor-kwargs '{"max_pixels": 1048576}' \
   --limit-mm-per-prompt "image=3,video=0" \

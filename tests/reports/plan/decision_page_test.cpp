@@ -137,7 +137,7 @@ TEST_CASE("searched values are chosen, prices are told, uneven sizes lower the g
   const Section page = decision_page(plan, sample_provenance());
   CHECK(fact_of(page, "Choose") == "tiers.0.eviction = arc | ");
   CHECK(fact_of(page, "Cost") == "0.0948 USD per million tokens | 880 USD a month");
-  CHECK_THAT(fact_of(page, "Confidence"), StartsWith("Medium: 95%"));
+  CHECK_THAT(fact_of(page, "Confidence"), StartsWith("Medium (95%) | "));
 }
 
 TEST_CASE("named verdicts stand on the first page, every cell below", "[reports]") {

@@ -106,7 +106,7 @@ TEST_CASE("where nothing else meets the SLO the runner-up says what it misses",
              ContainsSubstring("missed the SLO in its one run: median_ttft_ms is 12.2"));
 }
 
-TEST_CASE("the size below that meets every target without confidence names the one not backed",
+TEST_CASE("the size below that meets every target without confidence is called uncertain",
           "[scenarios][planner]") {
   const PlanResult plan = judged(planned(kGrid, {kWithin10Ms}), cycle(), [](PlanResult& p) {
     p.confidence.emplace();
@@ -123,7 +123,7 @@ TEST_CASE("the size below that meets every target without confidence names the o
   CHECK(plan.first_breach ==
         "0.96% of requests miss p99_ttft_ms, at most 1.04% with confidence, where 1.00% may");
   CHECK(headroom(plan, "size")->reason ==
-        "96blocks is not backed: what the SLO needs lies between the two");
+        "96blocks is uncertain: what the SLO needs lies between the two");
 }
 
 TEST_CASE("a target that is missed by its share is not told by a figure that meets it",
