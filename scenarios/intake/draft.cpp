@@ -53,24 +53,37 @@ class Writer {
     });
   }
 
+  std::string remark_on(const std::string& path) const {
+    const std::string* origin = origin_of(path);
+    return origin == nullptr || origin->empty() ? "" : "  // " + comment(*origin);
+  }
+  /// A list whose texts take a line each.
+  static bool sentences(const Json& value) {
+    return value.is_array() && value.size() > 1 &&
+           std::all_of(value.begin(), value.end(), [](const Json& one) {
+             return one.is_string() &&
+                    one.get_ref<const std::string&>().find(' ') != std::string::npos;
+           });
+  }
+
   void open(const Json& node, const std::string& path, int depth) {
     const bool list = node.is_array();
     const std::string indent(static_cast<std::size_t>(2 * depth + 2), ' ');
-    out_ += list ? "[\n" : "{\n";
+    out_ += list ? "[" : "{";
+    out_ += remark_on(path) + "\n";
     std::size_t i = 0;
     for (const auto& [key, value] : node.items()) {
       const std::string inner = path.empty() ? key : path + "." + key;
       out_ += indent;
       if (!list) out_ += Json(key).dump() + ": ";
       const bool last = ++i == node.size();
-      if (value.is_structured() && origins_below(inner)) {
+      if (value.is_structured() && (origins_below(inner) || sentences(value))) {
         open(value, inner, depth + 1);
         if (!last) out_ += ",";
       } else {
         out_ += one_line(value);
         if (!last) out_ += ",";
-        if (const std::string* origin = origin_of(inner); origin != nullptr && !origin->empty())
-          out_ += "  // " + comment(*origin);
+        out_ += remark_on(inner);
       }
       out_ += "\n";
     }
