@@ -88,6 +88,12 @@ enum class ChangeKind : std::uint8_t {
 };
 std::string_view name_of(ChangeKind kind);
 
+/// What something costs beyond what is recommended or was asked about; less than 0: it saves.
+struct MoreCost {
+  double per_month = 0;
+  std::string currency;
+};
+
 /// A changed configuration that was run.
 struct TriedChange {
   ChangeKind kind = ChangeKind::kFlag;
@@ -96,7 +102,8 @@ struct TriedChange {
   bool met = false;              ///< every target, in the mean of these runs
   double margin = 0;             ///< of the tightest target, as a share of it
   std::vector<TriedTarget> targets;
-  std::string refused{};  ///< why it could not be run; empty: it ran
+  std::string refused{};           ///< why it could not be run; empty: it ran
+  std::optional<MoreCost> more{};  ///< of what is told as a remedy, where prices are given
 
   bool free() const { return kind == ChangeKind::kFlag; }
   bool holds() const { return refused.empty() && met; }
@@ -187,9 +194,16 @@ struct BreakingEvent {
 struct NextSize {
   int point = -1;
   std::string capacity;
-  std::int64_t more_bytes = 0;           ///< over all engines and replicas
-  std::optional<double> more_per_month;  ///< where prices are given
-  std::vector<std::string> survives;     ///< events that break the recommended size
+  std::int64_t more_bytes = 0;        ///< over all engines and replicas
+  std::optional<MoreCost> more;       ///< where prices are given
+  std::vector<std::string> survives;  ///< events that break the recommended size
+};
+
+/// The cheapest change with which the recommendation lasts through a forecast that it fails.
+struct GrowthRemedy {
+  std::string forecast;  ///< "in 12 months", the last one
+  double sessions = 1;   ///< times as many by then
+  TriedChange change;    ///< as run with so many
 };
 
 /// How far a recommendation is from failing.
@@ -197,7 +211,7 @@ struct PlanMargin {
   std::vector<BreakingEvent> broken;  ///< the nearest first
   std::vector<std::string> survived;
   std::optional<NextSize> next;
-  std::string currency;  ///< of more_per_month
+  std::optional<GrowthRemedy> growth;
 };
 
 /// What a better policy could bring at one cell: a replay of the prompts without clock or engine.

@@ -37,6 +37,17 @@ std::vector<TriedTarget> targets_from(const json& j) {
   return out;
 }
 
+void add_cost(const std::optional<MoreCost>& more, json& to) {
+  if (!more) return;
+  to["more_per_month"] = more->per_month;
+  to["currency"] = more->currency;
+}
+
+std::optional<MoreCost> cost_from(const json& j) {
+  if (!j.contains("more_per_month")) return std::nullopt;
+  return MoreCost{j.at("more_per_month"), j.at("currency")};
+}
+
 json to_json(const TriedChange& tried) {
   json changes = json::array();
   for (const KeyChange& c : tried.changes) {
@@ -50,6 +61,7 @@ json to_json(const TriedChange& tried) {
               {"margin", tried.margin},
               {"targets", to_json(tried.targets)}};
   if (!tried.refused.empty()) out["refused"] = tried.refused;
+  add_cost(tried.more, out);
   return out;
 }
 
@@ -64,6 +76,7 @@ TriedChange tried_from(const json& j) {
   out.margin = j.at("margin");
   out.targets = targets_from(j.at("targets"));
   out.refused = j.value("refused", "");
+  out.more = cost_from(j);
   return out;
 }
 
@@ -158,10 +171,12 @@ json to_json(const PlanMargin& margin) {
                         {"index", margin.next->point},
                         {"more_bytes", margin.next->more_bytes},
                         {"survives", margin.next->survives}};
-    if (margin.next->more_per_month) {
-      out["next_size"]["more_per_month"] = *margin.next->more_per_month;
-      out["next_size"]["currency"] = margin.currency;
-    }
+    add_cost(margin.next->more, out["next_size"]);
+  }
+  if (margin.growth) {
+    out["growth"] = {{"forecast", margin.growth->forecast},
+                     {"sessions", margin.growth->sessions},
+                     {"change", to_json(margin.growth->change)}};
   }
   return out;
 }
@@ -170,6 +185,11 @@ PlanMargin margin_from(const json& j, std::size_t cells) {
   PlanMargin out;
   for (const json& event : j.at("broken")) out.broken.push_back(event_from(event));
   out.survived = j.at("survived").get<std::vector<std::string>>();
+  if (j.contains("growth")) {
+    const json& growth = j.at("growth");
+    out.growth =
+        GrowthRemedy{growth.at("forecast"), growth.at("sessions"), tried_from(growth.at("change"))};
+  }
   if (!j.contains("next_size")) return out;
   const json& next = j.at("next_size");
   check_index(next.at("index"), "results.margin.next_size.index", cells, "cells (points)");
@@ -178,10 +198,7 @@ PlanMargin margin_from(const json& j, std::size_t cells) {
   size.capacity = next.at("capacity");
   size.more_bytes = next.at("more_bytes");
   size.survives = next.at("survives").get<std::vector<std::string>>();
-  if (next.contains("more_per_month")) {
-    size.more_per_month = next.at("more_per_month").get<double>();
-    out.currency = next.at("currency");
-  }
+  size.more = cost_from(next);
   out.next = std::move(size);
   return out;
 }

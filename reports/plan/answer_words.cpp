@@ -11,6 +11,7 @@
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 
 namespace spillway {
@@ -229,10 +230,33 @@ std::string next_size_words(const PlanMargin& m) {
       "{} survives {}", spaced(m.next->capacity),
       survived_words(
           std::span(m.next->survives).first(std::min(kMostEvents, m.next->survives.size()))));
-  if (m.next->more_per_month) {
-    out += fmt::format(" for {} {} more a month", m.currency, format_real(*m.next->more_per_month));
+  if (m.next->more) out += " for " + cost_words(*m.next->more);
+  return out;
+}
+
+std::string cost_words(const MoreCost& more) {
+  return fmt::format("{} {} {} a month", more.currency, format_real(std::fabs(more.per_month)),
+                     more.per_month < 0 ? "less" : "more");
+}
+
+std::string month_cost_words(const PlanResult& plan) {
+  const CellCost* cost = cost_of(plan, plan.recommended);
+  if (cost == nullptr) return {};
+  std::string out = fmt::format("{} {} a month", plan.cost->currency, format_real(cost->per_month));
+  for (const CostItem& item : plan.cost->items) {
+    if (item.name != plan.tier || item.per_month <= 0) continue;
+    out += fmt::format(", {} of it for {}", format_real(item.per_month), kind_of_tier(plan));
   }
   return out;
+}
+
+std::string growth_remedy_words(const PlanMargin& m) {
+  if (!m.growth) return {};
+  const TriedChange& change = m.growth->change;
+  return fmt::format("{} and it holds{}", change_words(change),
+                     change.free() ? ", at no cost"
+                     : change.more ? " for " + cost_words(*change.more)
+                                   : "");
 }
 
 std::string runs_words(const TriedChange& tried) {
@@ -266,6 +290,18 @@ Table tried_table(const PlanResult& plan) {
     for (const TriedChange& tried : plan.floor->lowered) add(tried, ", one request at a time");
   }
   return table;
+}
+
+std::string kind_of_tier(const PlanResult& plan) {
+  for (const PlanPoint& point : plan.points) {
+    if (point.run.swap) return "swap space";
+    for (const TierResult& tier : point.run.tiers) {
+      if (tier.name != plan.tier || tier.name == "hbm") continue;
+      if (tier.kind.empty() || tier.kind == "dram") return "DRAM";
+      return tier.kind == "nvme" ? "NVMe" : tier.kind;
+    }
+  }
+  return plan.tier == "dram" ? "DRAM" : plan.tier;
 }
 
 std::string spaced(std::string_view size) {

@@ -46,12 +46,21 @@ std::string event_words(const BreakingEvent& event);
 std::string survived_words(std::span<const std::string> events);
 /// "128 GiB survives a cold restart for USD 14.2 more a month"; empty where it survives no more.
 std::string next_size_words(const PlanMargin& margin);
+/// "USD 14.2 more a month", "USD 3.1 less a month".
+std::string cost_words(const MoreCost& more);
+/// "USD 899 a month, 23.0 of it for DRAM", of what is recommended; empty where it has no price.
+std::string month_cost_words(const PlanResult& plan);
+/// "use 2 replicas and it holds for USD 876 more a month"; empty where nothing was found.
+std::string growth_remedy_words(const PlanMargin& margin);
 /// "3 replicates", "one run".
 std::string runs_words(const TriedChange& tried);
 
 /// Every change that was tried against a missed SLO or a missed floor, with its figures; no rows
 /// where none was.
 Table tried_table(const PlanResult& plan);
+
+/// "DRAM", "NVMe", "swap space": of the planned tier, as the cells that ran have it.
+std::string kind_of_tier(const PlanResult& plan);
 
 /// A size as it is written, "96GiB", with its space.
 std::string spaced(std::string_view size);

@@ -14,7 +14,6 @@
 #include "reports/plan/glance_table.hpp"
 #include "reports/plan/host_budget.hpp"
 #include "reports/plan/limits.hpp"
-#include "reports/plan/pages/decision_facts.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/renderers/wrap.hpp"
 
@@ -57,10 +56,7 @@ std::string buy_line(const PlanResult& plan, const Provenance& provenance) {
       }
     }
   }
-  const CellCost* cost = cost_of(plan, plan.recommended);
-  if (cost != nullptr) {
-    out += fmt::format(". Cost: {} {} a month", plan.cost->currency, format_real(cost->per_month));
-  }
+  if (const std::string cost = month_cost_words(plan); !cost.empty()) out += ". Cost: " + cost;
   return out + ".";
 }
 
@@ -170,6 +166,16 @@ std::string margin_line(const PlanResult& plan) {
   return fmt::format("Margin: {}fails {} (one run each).", told ? "also " : "", and_list(fails));
 }
 
+/// What makes the answer last where growth ends it.
+std::string growth_line(const PlanResult& plan) {
+  if (!plan.margin || !plan.margin->growth || plan.recommended < 0) return {};
+  const GrowthRemedy& growth = *plan.margin->growth;
+  return fmt::format(
+      "For {} of growth (x{:.2g} the sessions): {}, in {}.",
+      growth.forecast.starts_with("in ") ? growth.forecast.substr(3) : growth.forecast,
+      growth.sessions, growth_remedy_words(*plan.margin), runs_words(growth.change));
+}
+
 std::string alternative_line(const PlanResult& plan) {
   const auto& free = plan.answer.cheaper;
   if (!free || !free->free()) return {};
@@ -178,11 +184,9 @@ std::string alternative_line(const PlanResult& plan) {
 }
 
 std::vector<Line> lines_of(const PlanResult& plan, const Provenance& provenance) {
-  std::vector<Line> out = {{0, buy_line(plan, provenance)},
-                           {0, confidence_line(plan)},
-                           {2, margin_line(plan)},
-                           {1, limiting_line(plan)},
-                           {0, alternative_line(plan)}};
+  std::vector<Line> out = {{0, buy_line(plan, provenance)}, {0, confidence_line(plan)},
+                           {2, margin_line(plan)},          {1, growth_line(plan)},
+                           {1, limiting_line(plan)},        {0, alternative_line(plan)}};
   if (plan.undecided && !plan.would_decide.empty() &&
       plan.verdict.find(plan.would_decide) == std::string::npos) {
     out.push_back({0, "To decide: " + plan.would_decide});

@@ -50,6 +50,7 @@ class IntakeMaker {
     tier();
     workload();
     slo();
+    prices();
     gpu(call);
     assumed();
     return std::move(out_);
@@ -471,6 +472,14 @@ class IntakeMaker {
                "ASSUMED: put your targets here");
     draft_.remark(Standing::kAssumed, "slo",
                   "p99 TTFT 2.0 s and p99 TPOT 100 ms: put your own targets");
+  }
+
+  /// What an answer costs is asked first.
+  void prices() {
+    if (!draft_.has("tiers")) return;  // nothing to plan
+    draft_.set("plan.prices", "list-2025", "ASSUMED: list prices of 2025; put a file of your own");
+    draft_.remark(Standing::kAssumed, "plan.prices",
+                  "list prices of 2025 in USD: put a file of your own (spillway schema prices)");
   }
 
   /// In the scenario, so that every result tells it; the figures of the SLO are in the answer.

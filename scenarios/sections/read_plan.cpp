@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "scenarios/run_metrics.hpp"
+#include "scenarios/sections/price_lists.hpp"
 #include "scenarios/sections/scenario_parts.hpp"
 #include "sim/paired_difference.hpp"
 
@@ -155,9 +156,12 @@ void read_plan(const ObjectReader& top, Scenario& s) {
     parse_capacity(*step, plan->where("round_to"));
     out.round_to = *step;
   }
-  if (const auto path = plan->text("prices")) {
-    out.prices = path_beside(std::filesystem::path(s.path).parent_path().string(),
-                             plan->where("prices"), *path);
+  if (const auto prices = plan->text("prices")) {
+    const bool file = prices->find_first_of("/.") != std::string::npos;
+    if (!file) find_row(price_lists(), "price list", *prices, plan->where("prices"));
+    out.prices = file ? path_beside(std::filesystem::path(s.path).parent_path().string(),
+                                    plan->where("prices"), *prices)
+                      : *prices;
   }
   for (const ObjectReader& item : plan->objects("demand", ScenarioKeys::kDemand)) {
     DemandChoice demand;

@@ -225,13 +225,14 @@ class DecisionFacts {
   void cost() {
     const CellCost* cost = cost_of(plan_, plan_.recommended);
     if (cost == nullptr) return;
-    const std::string month =
-        fmt::format("{} {} a month", format_real(cost->per_month), plan_.cost->currency);
-    if (!cost->per_million_tokens) return add("Cost", month);
-    add("Cost",
-        fmt::format("{} {} per million tokens", format_real(*cost->per_million_tokens),
-                    plan_.cost->currency),
-        month);
+    const auto [month, part] = split_at(month_cost_words(plan_), ", ");
+    std::vector<std::string> detail;
+    if (!part.empty()) detail.push_back(part);
+    if (cost->per_million_tokens) {
+      detail.push_back(fmt::format("{} {} per million tokens", plan_.cost->currency,
+                                   format_real(*cost->per_million_tokens)));
+    }
+    add("Cost", month, fmt::format("{}", fmt::join(detail, "; ")));
   }
 
   // ---- none is
@@ -294,7 +295,8 @@ class DecisionFacts {
     const std::optional<TriedChange>& remedy = plan_.answer.remedy;
     if (remedy && !remedy->targets.empty()) {
       add(remedy->free() ? "Change, at no cost" : "Change", capitalised(change_words(*remedy)),
-          fmt::format("The cheapest change that meets the SLO, in {}: {}", runs_words(*remedy),
+          fmt::format("The cheapest change that meets the SLO{}, in {}: {}",
+                      remedy->more ? ", for " + cost_words(*remedy->more) : "", runs_words(*remedy),
                       targets_words(*remedy)));
     }
     fails_first();
@@ -379,18 +381,6 @@ class DecisionFacts {
 };
 
 }  // namespace
-
-std::string kind_of_tier(const PlanResult& plan) {
-  for (const PlanPoint& point : plan.points) {
-    if (point.run.swap) return "swap space";
-    for (const TierResult& tier : point.run.tiers) {
-      if (tier.name != plan.tier || tier.name == "hbm") continue;
-      if (tier.kind.empty() || tier.kind == "dram") return "DRAM";
-      return tier.kind == "nvme" ? "NVMe" : tier.kind;
-    }
-  }
-  return plan.tier == "dram" ? "DRAM" : plan.tier;
-}
 
 DecisionList decision_facts(const PlanResult& plan, const Installed& installed,
                             const HostBudget& host) {

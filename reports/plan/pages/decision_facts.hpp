@@ -11,9 +11,6 @@
 
 namespace spillway {
 
-/// "DRAM", "NVMe", "swap space": of the planned tier, as the cells that ran have it.
-std::string kind_of_tier(const PlanResult& plan);
-
 struct DecisionList {
   std::vector<Fact> first;  ///< the answer, how sure it is, how long it holds
   std::vector<Fact> below;  ///< what else is known of it

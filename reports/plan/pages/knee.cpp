@@ -10,7 +10,6 @@
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
-#include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/pages/size_grid.hpp"
 #include "reports/plan/plan_workload.hpp"

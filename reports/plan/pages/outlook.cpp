@@ -49,13 +49,14 @@ Fact outlook_fact(const PlanResult& plan) {
       held = row;
       continue;
     }
-    const std::string figure =
-        against_limit({row->target, "", row->value, row->limit, row->at_least});
-    return {label, fmt::format("Fails within {}", span_of(*row)),
-            fmt::format("{}{}. {}",
-                        held == nullptr ? std::string()
-                                        : fmt::format("Holds for {}. Then ", span_of(*held)),
-                        figure, growth_words(*plan.stress)),
+    std::string detail =
+        held == nullptr ? std::string() : fmt::format("Holds for {}. Then ", span_of(*held));
+    detail += against_limit({row->target, "", row->value, row->limit, row->at_least});
+    if (plan.margin && plan.margin->growth) {
+      detail += ". For " + span_of(*rows.back()) + ": " + growth_remedy_words(*plan.margin);
+    }
+    detail += ". " + growth_words(*plan.stress);
+    return {label, fmt::format("Fails within {}", span_of(*row)), std::move(detail),
             Status::kMissed};
   }
   return {label, "Holds", growth_words(*plan.stress), Status::kMet};

@@ -6,8 +6,8 @@
 #include <cctype>
 
 #include "reports/format.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
-#include "reports/plan/pages/decision_facts.hpp"
 
 namespace spillway {
 

@@ -70,6 +70,7 @@ WhatIf Configurations::what_if(int cell, const Configuration& asked) const {
   }
   out.compute_time = asked.compute_time;
   out.growth.context = asked.context;
+  out.growth.rate = asked.sessions;
   out.verdict_only = asked.verdict_only;
   return out;
 }

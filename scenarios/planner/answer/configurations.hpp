@@ -27,6 +27,7 @@ struct Configuration {
   double copy_rate = 1;       ///< multiplies the rates of links and storage
   double context = 1;         ///< multiplies the tokens of prompts and answers
   double load = 1;            ///< multiplies the arrival rate
+  double sessions = 1;        ///< multiplies the sessions, as forecasts do
   bool unbounded = false;     ///< the tier has no bound
   bool verdict_only = false;  ///< the run may stop once a target can no longer be met
 };

@@ -71,7 +71,9 @@ NextSize next_size(const PlanResult& plan, int next, std::vector<std::string> su
   out.survives = std::move(survives);
   const CellCost* costs = cost_of(plan, next);
   const CellCost* now = cost_of(plan, plan.recommended);
-  if (costs != nullptr && now != nullptr) out.more_per_month = costs->per_month - now->per_month;
+  if (costs != nullptr && now != nullptr) {
+    out.more = MoreCost{costs->per_month - now->per_month, plan.cost->currency};
+  }
   return out;
 }
 
@@ -110,7 +112,6 @@ std::optional<PlanMargin> find_margin(
         survived_by(plan, there, plan.stress ? stress_of(next) : std::nullopt);
     if (survives.empty()) continue;
     out.next = next_size(plan, next, std::move(survives));
-    if (out.next->more_per_month) out.currency = plan.cost->currency;
   }
   return out;
 }

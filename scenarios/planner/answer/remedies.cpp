@@ -16,8 +16,10 @@ namespace {
 constexpr std::uint32_t kMostReplicasTried = 64;  // beyond what is there: a fleet of its own
 constexpr double kClearlyNearer = 0.02;           // of a margin: less is noise
 constexpr std::size_t kMostPairs = 6;             // of settings, the best by themselves
-constexpr std::size_t kMostBases = 4;  // settings with which the fewest replicas are sought
-constexpr int kMoreReplicas = 3;       // tried where replicates miss
+constexpr std::size_t kMostBases = 4;        // settings with which the fewest replicas are sought
+constexpr int kMoreReplicas = 3;             // tried where replicates miss
+constexpr std::size_t kFirstConfirming = 3;  // replicates
+constexpr std::uint32_t kMostGrowth = 8;     // times the replicas, tried against more sessions
 
 using Changes = std::vector<KeyChange>;
 
@@ -114,6 +116,23 @@ class RemedyFinder {
     return std::move(out_.remedy);
   }
 
+  std::optional<TriedChange> find_for_growth(const std::optional<TriedChange>& next) {
+    verdict_only_ = true;
+    std::vector<Configuration> settings;
+    for (KeyChange& change : free_changes(s_, longest_)) {
+      if (keeps_answers(change)) settings.push_back(asked(ChangeKind::kFlag, {std::move(change)}));
+    }
+    take_best(run(std::move(settings)));
+    if (!out_.remedy) out_.remedy = next;
+    const std::uint32_t now = s_.fleet.replicas;
+    for (std::uint32_t n = 2 * now; !out_.remedy && n <= kMostGrowth * now; n *= 2) {
+      std::vector<TriedChange> tried = run({asked(ChangeKind::kReplicas, replicas({}, now, n))});
+      if (tried.empty() || !tried.front().refused.empty()) break;
+      if (tried.front().met) fewest_of(std::move(tried), ChangeKind::kReplicas, now, n);
+    }
+    return std::move(out_.remedy);
+  }
+
   Remedies find() {
     const bool floor_missed = q_.plan.floor && !q_.plan.floor->met;
     if (floor_missed) {
@@ -138,24 +157,34 @@ class RemedyFinder {
     return q_.most_runs > 0 && q_.configurations.runs() + more > q_.most_runs;
   }
 
-  std::vector<TriedChange> run(const std::vector<Configuration>& asked) {
+  std::vector<TriedChange> run(std::vector<Configuration> asked) {
     if (asked.empty() || spent(asked.size())) return {};
+    for (Configuration& one : asked) one.verdict_only = verdict_only_;
     return q_.configurations.run(cell_, asked);
   }
 
-  static Configuration asked(ChangeKind kind, Changes changes) {
+  Configuration asked(ChangeKind kind, Changes changes) const {
     Configuration out;
     out.kind = kind;
     out.changes = std::move(changes);
+    out.sessions = q_.sessions;
     return out;
   }
 
   /// The same on the replicates that the plan's cells ran on, where there are any.
   std::optional<TriedChange> confirmed(const TriedChange& tried) {
     if (q_.replicates.empty()) return tried;
-    if (spent(q_.replicates.size())) return std::nullopt;
     const Configuration one = asked(tried.kind, tried.changes);
-    TriedChange out = q_.configurations.run(cell_, std::span(&one, 1), q_.replicates).front();
+    const std::size_t all = q_.replicates.size();
+    TriedChange out;
+    // What fails mostly does on a few.
+    for (const std::size_t n : {std::min(all, kFirstConfirming), all}) {
+      if (n == out.replicates || (spent(n) && out.holds())) return out;
+      if (spent(n)) return std::nullopt;
+      out = q_.configurations.run(cell_, std::span(&one, 1), std::span(q_.replicates).first(n))
+                .front();
+      if (!out.holds()) break;
+    }
     if (out.holds()) return out;
     // What it did by itself is told as the replicates have it.
     for (TriedChange& single : singles_) {
@@ -380,6 +409,7 @@ class RemedyFinder {
   int cell_;
   const Scenario& s_;
   std::uint64_t longest_;
+  bool verdict_only_ = false;  ///< of runs on the workload itself
   std::vector<TriedChange> singles_;
   Remedies out_;
 };
@@ -397,6 +427,11 @@ std::optional<TriedChange> find_fewer_replicas(const RemedyQuestion& question, i
 
 std::optional<TriedChange> find_cheaper(const RemedyQuestion& question, int below) {
   return RemedyFinder(question, below).find_cheaper();
+}
+
+std::optional<TriedChange> find_for_growth(const RemedyQuestion& question, int cell,
+                                           const std::optional<TriedChange>& next) {
+  return RemedyFinder(question, cell).find_for_growth(next);
 }
 
 }  // namespace spillway

@@ -1,5 +1,6 @@
 // The cheapest change that meets the SLO, for a plan that does not: settings before money, by
-// themselves and in combination; and for a plan that does, settings with which a smaller size does.
+// themselves and in combination; for a plan that does, settings with which a smaller size does, and
+// what makes it last as sessions grow.
 //
 // Changes run on the workload itself. What is told as a remedy also ran on replicates.
 #pragma once
@@ -22,6 +23,7 @@ struct RemedyQuestion {
   /// What a remedy is confirmed on; empty: the workload itself decides.
   std::vector<std::uint32_t> replicates;
   std::uint64_t most_runs = 0;  ///< 0: as many as it takes
+  double sessions = 1;          ///< times as many as the workload has
 };
 
 struct Remedies {
@@ -40,5 +42,11 @@ std::optional<TriedChange> find_fewer_replicas(const RemedyQuestion& question, i
 /// For a plan that recommends a cell: whether one setting makes `below`, a smaller size that misses
 /// the SLO, meet it; its changes are the setting and the size. Throws OutOfTime.
 std::optional<TriedChange> find_cheaper(const RemedyQuestion& question, int below);
+
+/// For a plan whose recommended cell, `cell`, fails with `question.sessions` times as many
+/// sessions: settings with which it does not, else `next`, a larger size that does not, else more
+/// replicas. Throws OutOfTime.
+std::optional<TriedChange> find_for_growth(const RemedyQuestion& question, int cell,
+                                           const std::optional<TriedChange>& next);
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "scenarios/planner/answer/configurations.hpp"
@@ -22,6 +23,7 @@ namespace spillway {
 namespace {
 
 constexpr std::uint32_t kMostReplicates = 3;  // behind one answer to "what if"
+constexpr std::uint32_t kConfirming = 10;     // behind a change that is told as a remedy
 // With less than this left of plan.max_runs neither floor nor remedies are looked for.
 constexpr std::uint64_t kLeastRemedyRuns = 24;
 constexpr std::size_t kMostFloors = 8;  // of searched settings
@@ -212,8 +214,8 @@ class Consequences {
   /// What remedies are confirmed on.
   std::vector<std::uint32_t> confirming() const {
     if (choice_.replications == 1) return {};
-    std::vector<std::uint32_t> out;
-    for (std::uint32_t r = 0; r < kMostReplicates; ++r) out.push_back(r);
+    std::vector<std::uint32_t> out(std::min(kConfirming, choice_.replications));
+    std::iota(out.begin(), out.end(), 0U);
     return out;
   }
 
@@ -246,6 +248,7 @@ class Consequences {
     try {
       if (!plan_.floor || plan_.floor->met) add_ceiling(cell);
       Remedies found = find_remedies(remedy_question(trials, cell), cell);
+      if (found.remedy) found.remedy->more = more_cost(trials, cell, *found.remedy);
       plan_.answer.remedy = std::move(found.remedy);
       plan_.answer.alone = std::move(found.alone);
     } catch (const OutOfTime&) {
@@ -284,6 +287,7 @@ class Consequences {
         confirm_events(*plan_.margin, space_.cells[at].scenario, run_, replicates_, kToldEvents);
       }
       find_free_savings();
+      find_growth_remedy();
     } catch (const OutOfTime&) {
       plan_.notes.emplace_back("What the next size survives is left out: the time budget ended");
       plan_.margin = find_margin(plan_, {}, stress_of);
@@ -323,6 +327,53 @@ class Consequences {
     runner_.begin("free settings");
     Configurations trials = configurations(below);
     plan_.answer.cheaper = find_cheaper(remedy_question(trials, below), below);
+  }
+
+  /// The last forecast that fails; null where none does.
+  const StressRow* last_failure() const {
+    const StressRow* out = nullptr;
+    if (!plan_.stress) return out;
+    for (const StressRow& row : plan_.stress->rows) {
+      if (row.kind == "forecast" && row.growth && row.outcome == StressOutcome::kMissed) out = &row;
+    }
+    return out;
+  }
+
+  void find_growth_remedy() {
+    const StressRow* forecast = last_failure();
+    if (source_ == nullptr || !plan_.margin || forecast == nullptr ||
+        left().value_or(kLeastRemedyRuns) < kLeastRemedyRuns) {
+      return;
+    }
+    runner_.begin("growth");
+    const int cell = plan_.recommended;
+    const std::optional<NextSize>& next = plan_.margin->next;
+    std::optional<TriedChange> larger;
+    if (next && std::count(next->survives.begin(), next->survives.end(), forecast->name) > 0) {
+      larger.emplace().kind = ChangeKind::kTier;
+      larger->met = true;
+      larger->changes = {{"tiers.0.capacity", plan_.points[static_cast<std::size_t>(cell)].capacity,
+                          next->capacity}};
+    }
+    Configurations trials = configurations(cell);
+    RemedyQuestion question = remedy_question(trials, cell);
+    question.sessions = *forecast->growth;
+    std::optional<TriedChange> found = find_for_growth(question, cell, larger);
+    if (!found) return;
+    found->more = more_cost(trials, cell, *found);
+    plan_.margin->growth = GrowthRemedy{forecast->name, question.sessions, std::move(*found)};
+  }
+
+  /// What a change of `cell` costs; nothing where a price is missing.
+  std::optional<MoreCost> more_cost(const Configurations& trials, int cell,
+                                    const TriedChange& change) const {
+    if (prices_ == nullptr || change.free()) return std::nullopt;
+    const auto at = static_cast<std::size_t>(cell);
+    const RunResult& run = plan_.points[at].run;
+    const CellPrice now = price_of(space_.cells[at].scenario, run, *prices_);
+    const CellPrice then = price_of(trials.scenario(cell, change.changes), run, *prices_);
+    if (!now.missing.empty() || !then.missing.empty()) return std::nullopt;
+    return MoreCost{then.per_month - now.per_month, prices_->currency};
   }
 
   /// The largest size below the recommended one that misses the SLO.

@@ -6,6 +6,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
+#include "scenarios/sections/price_lists.hpp"
 
 namespace spillway {
 
@@ -264,8 +265,13 @@ Prices read_prices(const JsonSource& source) {
   return PriceReader(source).read();
 }
 
-Prices load_prices(const std::string& path) {
-  return read_prices(JsonSource::from_file(path));
+Prices load_prices(const std::string& name_or_path) {
+  for (const PriceList& list : price_lists()) {
+    if (list.name == name_or_path) {
+      return read_prices(JsonSource::from_text(name_or_path, std::string(list.text)));
+    }
+  }
+  return read_prices(JsonSource::from_file(name_or_path));
 }
 
 CellPrice price_of(const Scenario& scenario, const RunResult& run, const Prices& prices) {

@@ -62,8 +62,9 @@ struct Prices {
   const GpuSpec* slower_and_dearer(const GpuSpec* gpu) const;
 };
 
-/// Throws InputError: exit 7 where the file cannot be read, 2 for what it says.
-Prices load_prices(const std::string& path);
+/// Of a list that comes along, or of a file. Throws InputError: exit 7 where the file cannot be
+/// read, 2 for what it says.
+Prices load_prices(const std::string& name_or_path);
 Prices read_prices(const JsonSource& source);
 
 struct CellPrice {

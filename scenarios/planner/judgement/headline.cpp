@@ -11,7 +11,6 @@
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
-#include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "sim/reasons.hpp"
@@ -438,8 +437,9 @@ class Headline {
   std::string remedy() const {
     const std::optional<TriedChange>& r = plan_.answer.remedy;
     if (!r || r->targets.empty()) return {};
-    return fmt::format("Cheapest change that meets it: {}, with {} in {}.", change_words(*r),
-                       targets_words(*r), runs_words(*r));
+    return fmt::format("Cheapest change that meets it: {}{}, with {} in {}.", change_words(*r),
+                       r->more ? " for " + cost_words(*r->more) : "", targets_words(*r),
+                       runs_words(*r));
   }
 
   std::string tier() const { return kind_of_tier(plan_); }

@@ -17,9 +17,10 @@ namespace spillway {
 namespace {
 
 constexpr std::uint32_t kFirstStage = 10;  // replications, then twice as many each time
-constexpr double kHopeless = 3;     // times a limit: the verdict of more runs is all to learn
-constexpr double kFutile = 0.10;    // level at which a preferred cell is given up
-constexpr double kUsualPart = 0.5;  // of alpha, for replicates of the usual length
+constexpr double kHopeless = 3;         // times a limit: the verdict of more runs is all to learn
+constexpr double kFutile = 0.10;        // level at which a preferred cell is given up
+constexpr double kClearlyWithin = 0.5;  // of a limit
+constexpr double kUsualPart = 0.5;      // of alpha, for replicates of the usual length
 
 class Selector {
  public:
@@ -47,6 +48,10 @@ class Selector {
       verify(0, chosen.preferred);
       // Behind one that holds, only those preferred to it are still of interest.
       for (std::size_t i = chosen.preferred; i < out_.finalists.size() && !ended(); ++i) {
+        if (!waits(i)) verify(i, i + 1);
+      }
+      // What was left to longer replicates before something held, and is preferred to that.
+      for (std::size_t i = 0; i < out_.finalists.size() && best_ >= 0 && !ended(); ++i) {
         if (!waits(i)) verify(i, i + 1);
       }
       verify_longer();
@@ -175,6 +180,23 @@ class Selector {
     return out;
   }
 
+  /// Whether its misses are so few that queues like those seen hardly bring it to a limit.
+  bool looks_clear(std::uint32_t cell) const {
+    for (std::size_t t = 0; t < records_.targets(); ++t) {
+      const SelectionTarget& target = problem_.targets[t];
+      const double x = records_.judges()[t].evidence(records_[cell].fresh, t).x.mean;
+      if (!target.at_least && x > kClearlyWithin * target.limit) return false;
+    }
+    return true;
+  }
+
+  /// Whether more replicates of the usual length are not worth their time. Longer ones are run
+  /// until something holds, not for what is preferred to it.
+  bool left_to_longer(std::uint32_t cell) const {
+    if (!may_be_longer() || records_[cell].fresh.empty() || !too_short(cell)) return false;
+    return best_ < 0 || !looks_clear(cell);
+  }
+
   /// Takes finalists [first, last) through the stages until nothing about them is open, or only
   /// longer replicates would tell.
   void verify(std::size_t first, std::size_t last) {
@@ -185,14 +207,16 @@ class Selector {
       const double part = n / all_stages * (may_be_longer() ? kUsualPart : 1);
       so_far += part;
       std::vector<RunRequest> requests;
+      bool open = false;
       for (std::size_t i = first; i < last; ++i) {
-        if (!undecided(i)) continue;
         const std::uint32_t cell = out_.finalists[i];
-        if (may_be_longer() && !records_[cell].fresh.empty() && too_short(cell)) continue;
+        if (!undecided(i) || left_to_longer(cell)) continue;
+        open = true;
         const auto made = static_cast<std::uint32_t>(records_[cell].fresh.size());
         for (std::uint32_t r = made; r < n; ++r) requests.push_back({cell, kScreening + r, false});
       }
-      if (requests.empty()) return;
+      if (!open) return;
+      if (requests.empty()) continue;                              // that far already
       expect(requests.size() * (n < out_.stages.back() ? 2 : 1));  // as many again, likely
       if (!make(requests)) return;
       spent_ = std::max(spent_, so_far);

@@ -72,11 +72,40 @@ TEST_CASE("the margin is told in the words of the events, the nearest first", "[
   plan.margin->broken = {reuse, restart};
   CHECK(margin_words(plan) ==
         "Margin: fails if prefix reuse falls 5%, or on a cold restart (one run).");
-  plan.margin->next = NextSize{1, "128GiB", 1 << 30, 14.2, {"cold restart"}};
-  plan.margin->currency = "USD";
+  plan.margin->next = NextSize{1, "128GiB", 1 << 30, MoreCost{14.2, "USD"}, {"cold restart"}};
   CHECK(margin_words(plan) ==
         "Margin: fails if prefix reuse falls 5%, or on a cold restart (one run); 128 GiB survives "
         "a cold restart for USD 14.2 more a month.");
+}
+
+TEST_CASE("what lasts through growth is told with what it costs", "[reports]") {
+  PlanMargin margin;
+  CHECK(growth_remedy_words(margin).empty());
+  TriedChange change;
+  change.kind = ChangeKind::kReplicas;
+  change.changes = {{"fleet.replicas", "1", "2"}};
+  margin.growth = GrowthRemedy{"in 12 months", 1.8, change};
+  CHECK(growth_remedy_words(margin) == "use 2 replicas and it holds");
+  margin.growth->change.more = MoreCost{876, "USD"};
+  CHECK(growth_remedy_words(margin) == "use 2 replicas and it holds for USD 876 more a month");
+  margin.growth->change.more->per_month = -20;
+  CHECK(growth_remedy_words(margin) == "use 2 replicas and it holds for USD 20.0 less a month");
+  change.kind = ChangeKind::kFlag;
+  change.changes = {{"engine.max_num_seqs", "128", "64"}};
+  margin.growth->change = change;
+  CHECK(growth_remedy_words(margin) == "set --max-num-seqs 64 and it holds, at no cost");
+}
+
+TEST_CASE("a month's cost is told with the part that is the tier's", "[reports]") {
+  PlanResult plan;
+  plan.tier = "dram";
+  plan.points.resize(1);
+  plan.recommended = 0;
+  CHECK(month_cost_words(plan).empty());
+  plan.cost.emplace().currency = "USD";
+  plan.cost->cells.emplace_back().per_month = 899;
+  plan.cost->items = {{"H100", 1, "GPU", 876, 876}, {"dram", 256, "GiB", 0.09, 23}};
+  CHECK(month_cost_words(plan) == "USD 899 a month, 23.0 of it for DRAM");
 }
 
 TEST_CASE("an answer is read back as it was written", "[reports]") {
@@ -95,7 +124,9 @@ TEST_CASE("an answer is read back as it was written", "[reports]") {
   plan.floor->targets = {{"p99_ttft_ms", "", false, 5430, 4000, false}};
   plan.floor->lowered = {remedy};
   plan.ceiling = PlanCeiling{0.62, 2.4, false, 7};
-  plan.margin.emplace().next = NextSize{1, "128GiB", 5, std::nullopt, {"peak x1.5"}};
+  plan.margin.emplace().next = NextSize{1, "128GiB", 5, MoreCost{3.5, "EUR"}, {"peak x1.5"}};
+  remedy.more = MoreCost{-876, "USD"};
+  plan.margin->growth = GrowthRemedy{"in 12 months", 1.8, remedy};
   nlohmann::json document;
   add_answer(plan, document);
   PlanResult read;

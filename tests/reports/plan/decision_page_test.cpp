@@ -136,7 +136,7 @@ TEST_CASE("searched values are chosen, prices are told, uneven sizes lower the g
   plan.cost->cells = {{7, 880, 0.0948, 1000, true, false}};
   const Section page = decision_page(plan, sample_provenance());
   CHECK(fact_of(page, "Choose") == "tiers.0.eviction = arc | ");
-  CHECK(fact_of(page, "Cost") == "0.0948 USD per million tokens | 880 USD a month");
+  CHECK(fact_of(page, "Cost") == "USD 880 a month | USD 0.0948 per million tokens");
   CHECK_THAT(fact_of(page, "Confidence"), StartsWith("Medium (95%) | "));
 }
 

@@ -89,6 +89,16 @@ TEST_CASE("the offload of vLLM becomes tiers in all its spellings", "[scenarios]
   CHECK(loaded(lmcache).tier->capacity.count == 0);
 }
 
+TEST_CASE("prices are assumed where there is a tier to plan", "[scenarios]") {
+  const std::string command = "vllm serve Qwen3-14B";
+  REQUIRE(loaded(intake_of(command)).plan);
+  CHECK(loaded(intake_of(command)).plan->prices == "list-2025");
+  CHECK(says(intake_of(command), Standing::kAssumed, "list prices of 2025"));
+  IntakeOptions v0;
+  v0.release = "0.6.3";
+  CHECK_FALSE(loaded(intake_of(command, v0)).plan);
+}
+
 TEST_CASE("what nobody said is assumed and told; what is unknown is listed", "[scenarios]") {
   const Intake intake =
       intake_of("vllm serve Qwen3-14B --no-such-flag 7 --speculative-config '{}' --port 1");

@@ -95,5 +95,7 @@ const prepare = (plot, data) => {
     'Arrow keys move from point to point; Escape leaves.'].filter(Boolean).join('. '));
   plot.addEventListener('keydown', (event) => onKey(entry, event));
   plot.addEventListener('blur', () => hide(entry));
+  // Behind what a last move of the mouse may still show.
+  plot.addEventListener('mouseleave', () => requestAnimationFrame(() => hide(entry)));
   charts.push(entry);
 };

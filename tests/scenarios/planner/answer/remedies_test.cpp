@@ -32,6 +32,13 @@ class Rig {
     return find_cheaper({plan_, space_, trials, workload_, std::move(replicates), 0}, 0);
   }
 
+  /// For a plan that recommends 4 GiB, with 1.8 times the sessions.
+  std::optional<TriedChange> for_growth(const std::optional<TriedChange>& next) {
+    plan_.recommended = 1;
+    Configurations trials = configurations();
+    return find_for_growth({plan_, space_, trials, workload_, {20, 21}, 0, 1.8}, 1, next);
+  }
+
  private:
   Configurations configurations() {
     return Configurations(
@@ -141,6 +148,33 @@ TEST_CASE("a smaller size with a setting is told only where it holds on replicat
   CHECK(assignments_of(*holds) == "engine.max_num_batched_tokens=4096 tiers.0.capacity=0GiB");
   CHECK(holds->replicates == 2);
   CHECK_FALSE(with(0.02).cheaper({20, 21}));
+}
+
+TEST_CASE("against growth a setting goes before a larger size, and that before replicas",
+          "[scenarios][planner]") {
+  TriedChange next;
+  next.kind = ChangeKind::kTier;
+  next.changes = {{"tiers.0.capacity", "4GiB", "8GiB"}};
+  next.met = true;
+  const auto rig = [](bool setting) {
+    return Rig([setting](const WhatIf& run) {
+      const bool small = setting && run.scenario.engine.max_num_seqs == 64;
+      // One replica bears 1.5 times the sessions, in runs that show it to the end or not.
+      return small || run.growth.rate / run.scenario.fleet.replicas <= 1.5 ? 0.0 : 0.5;
+    });
+  };
+  std::optional<TriedChange> found = rig(true).for_growth(next);
+  REQUIRE(found);
+  CHECK(assignments_of(*found) == "engine.max_num_seqs=64");
+  CHECK(found->replicates == 2);
+  found = rig(false).for_growth(next);
+  REQUIRE(found);
+  CHECK(assignments_of(*found) == "tiers.0.capacity=8GiB");
+  found = rig(false).for_growth(std::nullopt);
+  REQUIRE(found);
+  CHECK(assignments_of(*found) == "fleet.replicas=2");
+  Rig hopeless([](const WhatIf&) { return 0.5; });
+  CHECK_FALSE(hopeless.for_growth(std::nullopt));
 }
 
 }  // namespace

@@ -185,5 +185,19 @@ TEST_CASE("the shipped prices can be read and say where they are from", "[scenar
   CHECK_FALSE(prices.source.empty());
 }
 
+TEST_CASE("a plan names the shipped prices, or a file", "[scenarios][planner]") {
+  const auto read = [](const std::string& prices) {
+    JsonSource source = JsonSource::from_text("s.json", joined(reference_lines()));
+    source.set("plan.prices=" + prices);
+    return load_scenario(source).plan->prices;
+  };
+  CHECK(read("list-2025") == "list-2025");
+  CHECK(load_prices("list-2025").gpu(&find_gpu("H100", {})));
+  CHECK(read("mine.json") == "mine.json");
+  CHECK_THROWS_WITH(read("list-2024"),
+                    ContainsSubstring("plan.prices: unknown price list \"list-2024\"; did you mean "
+                                      "\"list-2025\"?"));
+}
+
 }  // namespace
 }  // namespace spillway::test

@@ -483,6 +483,27 @@ TEST_CASE("what the usual replicates leave open is asked of longer ones", "[scen
   CHECK(made.back().length == 1);
 }
 
+TEST_CASE("what was left to longer replicates has its turn once something holds",
+          "[scenarios][planner]") {
+  // Ten replicates of the smaller size are worth 500 requests. Alone, longer ones would be run;
+  // behind a larger size that holds, thirty more of the usual length show that it holds, too.
+  Bench bench({0.001, 0});
+  bench.problem.work_for_longer = 20e6;
+  bench.problem.longest = 1000;
+  std::uint32_t longest = 0;
+  const Selection found = select_cell(bench.problem, [&](std::span<const RunRequest> batch) {
+    std::vector<CellSample> out;
+    for (const RunRequest& r : batch) {
+      longest = std::max(longest, r.length);
+      out.push_back(r.cell == 0 ? queues_of_forty(r, 0.001) : bench.answer(r));
+    }
+    return out;
+  });
+  CHECK(found.recommended == 0);
+  CHECK(found.cells[0].replications > 10);
+  CHECK(longest == 1);
+}
+
 TEST_CASE("the last stage of longer replicates is the last, though fewer cells cost less",
           "[scenarios][planner]") {
   // It spends what is left of alpha. Then two of three cells are shown to miss, and for the third
