@@ -243,6 +243,7 @@ std::string month_cost_words(const PlanResult& plan) {
   const CellCost* cost = cost_of(plan, plan.recommended);
   if (cost == nullptr) return {};
   std::string out = fmt::format("{} {} a month", plan.cost->currency, format_real(cost->per_month));
+  if (plan.cost->source.starts_with("assumed")) out += " at assumed prices";
   for (const CostItem& item : plan.cost->items) {
     if (item.name != plan.tier || item.per_month <= 0) continue;
     out += fmt::format(", {} of it for {}", format_real(item.per_month), kind_of_tier(plan));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
 
@@ -132,6 +133,23 @@ std::optional<double> attainment_bound(const PlanPoint& point) {
                   [](const TargetEstimate& target) { return target.bound.has_value(); });
   if (!made || point.replications == 0 || point.attainment_low <= 0) return std::nullopt;
   return point.attainment_low;
+}
+
+Certain certain_of(const PlanPoint& point, double level) {
+  double may_miss = 0;
+  bool each = point.verdict == CellVerdict::kMet && !point.targets.empty();
+  for (const TargetEstimate& target : point.targets) {
+    if (target.share) may_miss += target.limit;
+    each = each && target.backed;
+  }
+  const std::string sure = fmt::format("{:.4g}% confidence", 100 * level);
+  const std::optional<double> bound = attainment_bound(point);
+  if (each && (!bound || *bound < 1 - may_miss)) {
+    return {attainment_text(point), "each target met with " + sure};
+  }
+  if (!bound) return {attainment_text(point), "no bound with " + sure};
+  const std::vector<std::string> shares = format_percents({point.attainment, *bound});
+  return {shares[0], fmt::format("at least {}, with {}", shares[1], sure)};
 }
 
 std::string attainment_text(const PlanPoint& point) {

@@ -58,6 +58,14 @@ bool not_needed(const PlanPoint& point);
 /// The lower confidence bound of a cell's share of requests in time; nothing where so few
 /// replicates ran that none was made, or where it rules nothing out.
 std::optional<double> attainment_bound(const PlanPoint& point);
+/// A cell's requests within SLO over its replicates, and what is certain of them.
+struct Certain {
+  std::string share;  ///< "99.9%"
+  /// "at least 98.8%, with 95% confidence"; where that says less than the bounds of the targets one
+  /// by one: "each target met with 95% confidence"
+  std::string claim;
+};
+Certain certain_of(const PlanPoint& point, double level);
 
 /// "99.4%", or "at most 26.0%" where some run was cut short.
 std::string attainment_text(const PlanPoint& point);

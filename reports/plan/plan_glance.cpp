@@ -73,13 +73,9 @@ std::string confidence_line(const PlanResult& plan) {
   const std::string level = fmt::format("{:.4g}%", 100 * plan.confidence->level);
   if (plan.recommended >= 0) {
     const PlanPoint& point = cell_at(plan, plan.recommended);
-    const std::optional<double> bound = attainment_bound(point);
-    const std::vector<std::string> shares =
-        format_percents({point.attainment, bound.value_or(point.attainment)});
-    return fmt::format("Confidence: {} of requests within SLO ({}; {} replicates).", shares[0],
-                       bound ? fmt::format("at least {}, with {} confidence", shares[1], level)
-                             : fmt::format("no bound at {}", level),
-                       point.replications);
+    const Certain certain = certain_of(point, plan.confidence->level);
+    return fmt::format("Confidence: {} of requests within SLO ({}; {} replicates).", certain.share,
+                       certain.claim, point.replications);
   }
   const auto missed =
       std::count_if(plan.points.begin(), plan.points.end(),

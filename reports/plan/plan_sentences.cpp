@@ -62,11 +62,10 @@ std::string confidence(const PlanResult& plan) {
                        shared_error(plan));
   }
   const PlanPoint& point = at(plan, plan.recommended);
-  const std::vector<std::string> shares = format_percents({point.attainment, point.attainment_low});
-  return fmt::format(
-      "Confidence: {} of requests meet every latency target, {} or more with {} "
-      "confidence (over {} replicates, {}){}",
-      shares[0], shares[1], level, point.replications, runs_to_decide(c), shared_error(plan));
+  const Certain certain = certain_of(point, c.level);
+  return fmt::format("Confidence: {} of requests within SLO, {} (over {} replicates, {}){}",
+                     certain.share, certain.claim, point.replications, runs_to_decide(c),
+                     shared_error(plan));
 }
 
 /// How replicates are made; a terminal leaves out what the confidence is about.

@@ -7,6 +7,7 @@
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
+#include "reports/plan/limits.hpp"
 
 namespace spillway {
 
@@ -18,13 +19,12 @@ ConfidenceGrade of_recommended(const PlanResult& plan, const PlanConfidence& c) 
   const PlanPoint& point = cell_at(plan, plan.recommended);
   const bool uneven = c.boundary == "non_monotone";
   const bool high = c.level >= kHigh && !uneven;
-  const std::vector<std::string> shares = format_percents({point.attainment, point.attainment_low});
-  return {
-      fmt::format("{} ({:.4g}%)", high ? "High" : "Medium", 100 * c.level),
-      fmt::format("{}{} of requests are within SLO; at that confidence at least {}; {} replicates",
-                  uneven ? "Sizes around it behave unevenly. " : "", shares[0], shares[1],
-                  format_count(point.replications)),
-      high ? Status::kMet : Status::kUncertain};
+  const Certain certain = certain_of(point, c.level);
+  return {fmt::format("{} ({:.4g}%)", high ? "High" : "Medium", 100 * c.level),
+          fmt::format("{}{} of requests within SLO, {}; {} replicates",
+                      uneven ? "Sizes around it behave unevenly. " : "", certain.share,
+                      certain.claim, format_count(point.replications)),
+          high ? Status::kMet : Status::kUncertain};
 }
 
 ConfidenceGrade of_missed(const PlanResult& plan, const PlanConfidence& c) {

@@ -176,11 +176,10 @@ class DecisionFacts {
       return add_below("Expect", attainment_text(cell()) + " of requests within SLO",
                        "In one run of the workload itself: " + targets_words(cell()));
     }
-    const std::vector<std::string> shares =
-        format_percents({cell().attainment, cell().attainment_low});
-    add_below("Expect", shares[0] + " of requests within SLO",
-              fmt::format("At least {}, with {:.4g}% confidence. {}, {}", shares[1],
-                          100 * plan_.confidence->level, targets_words(cell()), basis()));
+    const Certain certain = certain_of(cell(), plan_.confidence->level);
+    add_below(
+        "Expect", certain.share + " of requests within SLO",
+        fmt::format("{}. {}, {}", capitalised(certain.claim), targets_words(cell()), basis()));
   }
 
   /// What the answer's figures are taken over.

@@ -23,6 +23,19 @@ std::string span_of(const StressRow& row) {
   return row.name.starts_with("in ") ? row.name.substr(3) : row.name;
 }
 
+/// By the replicates that confirmed it, where there were any.
+std::string failure_words(const PlanResult& plan, const StressRow& row) {
+  if (plan.margin) {
+    for (const BreakingEvent& event : plan.margin->broken) {
+      if (event.name != row.name || event.replicates < 2 || event.target != row.target) continue;
+      return fmt::format("{} in {} replicates",
+                         against_limit({row.target, "", event.value, event.limit, row.at_least}),
+                         event.replicates);
+    }
+  }
+  return against_limit({row.target, "", row.value, row.limit, row.at_least});
+}
+
 std::string growth_words(const PlanStress& stress) {
   return fmt::format("Sessions grow {} a month{}, one run each",
                      format_percent(stress.growth_per_month),
@@ -51,7 +64,7 @@ Fact outlook_fact(const PlanResult& plan) {
     }
     std::string detail =
         held == nullptr ? std::string() : fmt::format("Holds for {}. Then ", span_of(*held));
-    detail += against_limit({row->target, "", row->value, row->limit, row->at_least});
+    detail += failure_words(plan, *row);
     if (plan.margin && plan.margin->growth) {
       detail += ". For " + span_of(*rows.back()) + ": " + growth_remedy_words(*plan.margin);
     }

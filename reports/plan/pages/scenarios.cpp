@@ -178,6 +178,10 @@ std::string what_survives(const PlanResult& plan) {
     const bool asked =
         plan.regret && std::find(plan.regret->demands.begin(), plan.regret->demands.end(),
                                  row.name) != plan.regret->demands.end();
+    if (plan.margin && plan.margin->growth && plan.margin->growth->forecast == row.name) {
+      out += fmt::format("For {}: {}. ", row.name, growth_remedy_words(*plan.margin));
+      continue;
+    }
     if (!asked) {
       open.push_back(row.name);
       continue;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "scenarios/planner/selection/finalists.hpp"
 #include "scenarios/planner/selection/fresh_verdicts.hpp"
@@ -50,11 +51,12 @@ class Selector {
       for (std::size_t i = chosen.preferred; i < out_.finalists.size() && !ended(); ++i) {
         if (!waits(i)) verify(i, i + 1);
       }
+      verify_longer();
       // What was left to longer replicates before something held, and is preferred to that.
       for (std::size_t i = 0; i < out_.finalists.size() && best_ >= 0 && !ended(); ++i) {
-        if (!waits(i)) verify(i, i + 1);
+        const bool usual = records_[out_.finalists[i]].length == 1;
+        if (usual && !waits(i)) verify(i, i + 1);
       }
-      verify_longer();
     }
     conclude();
     return std::move(out_);
@@ -221,7 +223,9 @@ class Selector {
       if (!make(requests)) return;
       spent_ = std::max(spent_, so_far);
       deepest_ = std::max(deepest_, n);
-      judge_stage(part);
+      std::set<std::uint32_t> ran;
+      for (const RunRequest& request : requests) ran.insert(request.cell);
+      judge_stage(part, ran);
     }
   }
 
@@ -306,7 +310,7 @@ class Selector {
       alpha_left -= part;
       work_left -= work * next.length;
       length = next.length;
-      judge_stage(part);
+      judge_stage(part, {open_still.begin(), open_still.end()});
       verify_heirs(next, part);
       // Nothing of alpha is left, though fewer cells could afford another stage.
       if (next.last) return;
@@ -325,18 +329,19 @@ class Selector {
       if (records_[cell].length >= stage.length) continue;
       work_left -= work_of({out_.finalists[i - 1]}) * stage.length;
       if (work_left < 0 || !make_longer({cell}, 0, most(), stage)) return;
-      judge_stage(part);
+      judge_stage(part, {cell});
     }
   }
 
-  /// Judges every finalist with runs at this stage's part of alpha.
-  void judge_stage(double part) {
+  /// Judges the finalists that ran in this stage, at its part of their alpha: what others have of
+  /// it is not spent.
+  void judge_stage(double part, const std::set<std::uint32_t>& ran) {
     for (std::size_t i = 0; i < finalists_.size(); ++i) {
       const std::uint32_t cell = out_.finalists[i];
       const bool inherits = i > 0 && records_[out_.finalists[i - 1]].held;
       finalists_[i].level = finalists_[i].share + (inherits ? finalists_[i - 1].level : 0);
       CellRecord& record = records_[cell];
-      if (record.fresh.empty() || !undecided(i)) continue;
+      if (!ran.contains(cell) || !undecided(i)) continue;
       const double alpha = alpha_ * finalists_[i].level * part;
       record.held = fresh_.all_hold(cell, alpha);
       // Half by bounds, half by bets, which go on from stage to stage of the usual length.

@@ -106,6 +106,8 @@ TEST_CASE("a month's cost is told with the part that is the tier's", "[reports]"
   plan.cost->cells.emplace_back().per_month = 899;
   plan.cost->items = {{"H100", 1, "GPU", 876, 876}, {"dram", 256, "GiB", 0.09, 23}};
   CHECK(month_cost_words(plan) == "USD 899 a month, 23.0 of it for DRAM");
+  plan.cost->source = "assumed round figures";
+  CHECK(month_cost_words(plan) == "USD 899 a month at assumed prices, 23.0 of it for DRAM");
 }
 
 TEST_CASE("an answer is read back as it was written", "[reports]") {

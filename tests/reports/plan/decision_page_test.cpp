@@ -29,7 +29,7 @@ TEST_CASE("a backed plan says what to buy, set and expect, and how sure that is"
       "2.0 s), over 20 replicates");
   CHECK_THAT(fact_of(page, "Headroom"), StartsWith("60.0% to the tightest target"));
   CHECK(fact_of(page, "Confidence") ==
-        "High (95%) | 99.9% of requests are within SLO; at that confidence at least 99.5%; 20 "
+        "High (95%) | 99.9% of requests within SLO, at least 99.5%, with 95% confidence; 20 "
         "replicates");
   CHECK_THAT(fact_of(page, "Headroom"), ContainsSubstring("over 20 replicates"));
   CHECK(fact_of(page, "Limiting resource") == "None | Caches supply what is repeated");
@@ -195,6 +195,16 @@ TEST_CASE("the outlook is what forecasts of the recommended size found", "[repor
   CHECK(fact_of(decision_page(plan, sample_provenance()), "Next 12 months") ==
         "Fails within 12 months | Holds for 6 months. Then p99 TTFT 2.5 s (limit 2.0 s). Sessions "
         "grow 5.0% a month, one run each");
+  // By the replicates that confirmed it, with what makes the answer last.
+  plan.margin.emplace().broken = {{"forecast", "in 12 months", 1.8, "p99_ttft_ms", 3000, 2000, 3}};
+  TriedChange change;
+  change.kind = ChangeKind::kReplicas;
+  change.changes = {{"fleet.replicas", "1", "2"}};
+  plan.margin->growth = GrowthRemedy{"in 12 months", 1.8, change};
+  CHECK(fact_of(decision_page(plan, sample_provenance()), "Next 12 months") ==
+        "Fails within 12 months | Holds for 6 months. Then p99 TTFT 3.0 s (limit 2.0 s) in 3 "
+        "replicates. For 12 months: use 2 replicas and it holds. Sessions grow 5.0% a month, one "
+        "run each");
   plan.stress->cell = "32GiB";
   CHECK_THAT(fact_of(decision_page(plan, sample_provenance()), "Next 12 months"),
              StartsWith("Not tested"));

@@ -93,6 +93,31 @@ TEST_CASE("a figure that is missing or cannot be leaves what holds", "[reports]"
   }
 }
 
+TEST_CASE("what is certain of a cell is never less than its targets say one by one", "[reports]") {
+  PlanPoint point;
+  point.verdict = CellVerdict::kMet;
+  point.replications = 10;
+  point.attainment = 0.9956;
+  for (const char* name : {"p99_ttft_ms", "p99_tpot_ms"}) {
+    TargetEstimate target;
+    target.name = name;
+    target.share = target.met = target.backed = true;
+    target.limit = 0.01;
+    target.bound = 0.009;
+    point.targets.push_back(target);
+  }
+  point.attainment_low = 0.985;
+  CHECK(certain_of(point, 0.95).share == "99.6%");
+  CHECK(certain_of(point, 0.95).claim == "at least 98.5%, with 95% confidence");
+  // 1% and 1% leave 98%: both bounds at once are certain of less.
+  point.attainment_low = 0.949;
+  CHECK(certain_of(point, 0.95).claim == "each target met with 95% confidence");
+  point.verdict = CellVerdict::kLooksMet;
+  CHECK(certain_of(point, 0.95).claim == "at least 94.9%, with 95% confidence");
+  point.attainment_low = 0;
+  CHECK(certain_of(point, 0.95).claim == "no bound with 95% confidence");
+}
+
 TEST_CASE("a figure far beyond its limit is told as times the limit", "[reports]") {
   CHECK(margin_text(0.441) == "44.1%");
   CHECK(margin_text(-0.5) == "-50.0%");

@@ -105,8 +105,8 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
   const Report report = plan_summary(wide_plan(1 + 1), "chat");
   CHECK(report.title == "The answer");
   CHECK(report.sections[0].paragraphs[0] ==
-        "Confidence: 100.0% of requests meet every latency target, 99.5% or more with 95% "
-        "confidence (over 20 replicates, 1,234 runs to decide)");
+        "Confidence: 100.0% of requests within SLO, no bound with 95% confidence (over 20 "
+        "replicates, 1,234 runs to decide)");
   CHECK(report.sections[0].tables[0].title ==
         "chat. Configurations: times, shares and counts of the workload itself, run once; SLO and "
         "attainment over replicates");
