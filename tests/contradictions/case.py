@@ -126,9 +126,8 @@ class Case:
         for target in self.other_targets():
             if target.get("name") == metric:
                 out.append(target["value"])
-        margin = self.results.get("margin", {}).get("nearest", {})
-        if margin.get("target") == metric:
-            out.append(margin["value"])
+        out += [event["value"] for event in self.results.get("margin", {}).get("broken", [])
+                if event.get("target") == metric]
         return out
 
     def other_targets(self):
