@@ -82,12 +82,16 @@ std::string percent_words(double times) {
 
 }  // namespace
 
+std::string forecast_span(const std::string& name) {
+  return name.starts_with("in ") ? name.substr(3) : name;
+}
+
 std::string survived_words(std::span<const std::string> events) {
   std::vector<std::string> shown;
   for (const std::string& event : events) {
     const bool one = event.starts_with("peak") || event.starts_with("cold");
     const bool growth = event.starts_with("in ");
-    shown.push_back(growth ? event.substr(3) + " of growth" : (one ? "a " : "") + event);
+    shown.push_back(growth ? forecast_span(event) + " of growth" : (one ? "a " : "") + event);
   }
   return and_list(shown);
 }

@@ -42,6 +42,8 @@ std::string margin_words(const PlanResult& plan);
 
 /// "if prefix reuse falls 5%", "on a cold restart (one run)".
 std::string event_words(const BreakingEvent& event);
+/// "12 months" of a forecast's name, "in 12 months"; other names as they are.
+std::string forecast_span(const std::string& name);
 /// "3 months of growth, a peak x1.5 and a cold restart", of the events that a size survives.
 std::string survived_words(std::span<const std::string> events);
 /// "128 GiB survives a cold restart for USD 14.2 more a month"; empty where it survives no more.

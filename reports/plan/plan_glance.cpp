@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/plan/answer_words.hpp"
@@ -166,10 +165,9 @@ std::string margin_line(const PlanResult& plan) {
 std::string growth_line(const PlanResult& plan) {
   if (!plan.margin || !plan.margin->growth || plan.recommended < 0) return {};
   const GrowthRemedy& growth = *plan.margin->growth;
-  return fmt::format(
-      "For {} of growth (x{:.2g} the sessions): {}, in {}.",
-      growth.forecast.starts_with("in ") ? growth.forecast.substr(3) : growth.forecast,
-      growth.sessions, growth_remedy_words(*plan.margin), runs_words(growth.change));
+  return fmt::format("For {} of growth (x{:.2g} the sessions): {}, in {}.",
+                     forecast_span(growth.forecast), growth.sessions,
+                     growth_remedy_words(*plan.margin), runs_words(growth.change));
 }
 
 std::string alternative_line(const PlanResult& plan) {

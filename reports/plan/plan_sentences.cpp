@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/judgement_json.hpp"

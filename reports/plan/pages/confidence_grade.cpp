@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"

@@ -18,11 +18,6 @@ bool about_recommended(const PlanResult& plan) {
   return plan.stress->cell == name_of_cell(answer) || plan.stress->cell == answer.capacity;
 }
 
-/// "12 months" of "in 12 months".
-std::string span_of(const StressRow& row) {
-  return row.name.starts_with("in ") ? row.name.substr(3) : row.name;
-}
-
 /// By the replicates that confirmed it, where there were any.
 std::string failure_words(const PlanResult& plan, const StressRow& row) {
   if (plan.margin) {
@@ -55,21 +50,23 @@ Fact outlook_fact(const PlanResult& plan) {
   if (rows.empty()) {
     return {"Next 12 months", "Not tested", "plan.stress tests growth", Status::kUncertain};
   }
-  const std::string label = "Next " + span_of(*rows.back());
+  const std::string label = "Next " + forecast_span(rows.back()->name);
   const StressRow* held = nullptr;
   for (const StressRow* row : rows) {
     if (row->outcome == StressOutcome::kMet) {
       held = row;
       continue;
     }
-    std::string detail =
-        held == nullptr ? std::string() : fmt::format("Holds for {}. Then ", span_of(*held));
+    std::string detail = held == nullptr
+                             ? std::string()
+                             : fmt::format("Holds for {}. Then ", forecast_span(held->name));
     detail += failure_words(plan, *row);
     if (plan.margin && plan.margin->growth) {
-      detail += ". For " + span_of(*rows.back()) + ": " + growth_remedy_words(*plan.margin);
+      detail +=
+          ". For " + forecast_span(rows.back()->name) + ": " + growth_remedy_words(*plan.margin);
     }
     detail += ". " + growth_words(*plan.stress);
-    return {label, fmt::format("Fails within {}", span_of(*row)), std::move(detail),
+    return {label, fmt::format("Fails within {}", forecast_span(row->name)), std::move(detail),
             Status::kMissed};
   }
   return {label, "Holds", growth_words(*plan.stress), Status::kMet};

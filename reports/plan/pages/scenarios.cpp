@@ -179,7 +179,8 @@ std::string what_survives(const PlanResult& plan) {
         plan.regret && std::find(plan.regret->demands.begin(), plan.regret->demands.end(),
                                  row.name) != plan.regret->demands.end();
     if (plan.margin && plan.margin->growth && plan.margin->growth->forecast == row.name) {
-      out += fmt::format("For {}: {}. ", row.name, growth_remedy_words(*plan.margin));
+      out += fmt::format("For {} of growth: {}. ", forecast_span(row.name),
+                         growth_remedy_words(*plan.margin));
       continue;
     }
     if (!asked) {

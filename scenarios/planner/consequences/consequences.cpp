@@ -128,6 +128,7 @@ class Consequences {
       add_remedies();
     } else if (choice_.stress) {
       add_margin();
+      add_growth_remedy();
       add_ceiling(plan_.recommended);
     }
   }
@@ -287,7 +288,6 @@ class Consequences {
         confirm_events(*plan_.margin, space_.cells[at].scenario, run_, replicates_, kToldEvents);
       }
       find_free_savings();
-      find_growth_remedy();
     } catch (const OutOfTime&) {
       plan_.notes.emplace_back("What the next size survives is left out: the time budget ended");
       plan_.margin = find_margin(plan_, {}, stress_of);
@@ -339,7 +339,7 @@ class Consequences {
     return out;
   }
 
-  void find_growth_remedy() {
+  void add_growth_remedy() {
     const StressRow* forecast = last_failure();
     if (source_ == nullptr || !plan_.margin || forecast == nullptr ||
         left().value_or(kLeastRemedyRuns) < kLeastRemedyRuns) {
@@ -358,10 +358,14 @@ class Consequences {
     Configurations trials = configurations(cell);
     RemedyQuestion question = remedy_question(trials, cell);
     question.sessions = *forecast->growth;
-    std::optional<TriedChange> found = find_for_growth(question, cell, larger);
-    if (!found) return;
-    found->more = more_cost(trials, cell, *found);
-    plan_.margin->growth = GrowthRemedy{forecast->name, question.sessions, std::move(*found)};
+    try {
+      std::optional<TriedChange> found = find_for_growth(question, cell, larger);
+      if (!found) return;
+      found->more = more_cost(trials, cell, *found);
+      plan_.margin->growth = GrowthRemedy{forecast->name, question.sessions, std::move(*found)};
+    } catch (const OutOfTime&) {
+      plan_.notes.emplace_back("What lasts through growth was not found: the time budget ended");
+    }
   }
 
   /// What a change of `cell` costs; nothing where a price is missing.
