@@ -8,9 +8,11 @@ namespace {
 struct Ends final : TransferListener, Observer {
   EventQueue queue;
   std::vector<std::int64_t> ns;
+  std::vector<Direction> directions;
   std::vector<std::int64_t> bytes = std::vector<std::int64_t>(4);
-  void on_transfer_done(Direction, std::uint32_t) override {
+  void on_transfer_done(Direction direction, std::uint32_t) override {
     ns.push_back(nanoseconds_of(queue.now()));
+    directions.push_back(direction);
   }
   void on_transfer(const TransferRecord& r) override { bytes[r.link] += r.payload.count(); }
   void run() {
@@ -40,10 +42,26 @@ TEST_CASE("a medium that serves in order comes behind the engine on the way down
   Ends ends;
   CopyPath path(ends.queue, lane(0, {0}), lane(1, {0}), ends, ends, {{{5'000'000'000, 2, true}}});
   path.submit(Direction::kDown, 0, Bytes(1000), 1);
-  path.submit(Direction::kUp, 1, Bytes(1000), 1);
+  path.submit(Direction::kUp, 1, Bytes(600), 1);
   ends.run();
-  // Up: the medium first, 200, then 100. Down: 100, then the medium, free at 200, until 400.
-  CHECK(ends.ns == std::vector<std::int64_t>{300, 400});
+  // Up: the medium first, 120, then the engine, 60. Down: the engine, 100, then the medium, free at
+  // 120, for 200. The other way round: 200 + 100 down, and up 60, then the medium from 200 to 320.
+  CHECK(ends.ns == std::vector<std::int64_t>{180, 320});
+  CHECK(ends.directions == std::vector<Direction>{Direction::kUp, Direction::kDown});
+}
+
+TEST_CASE("each direction keeps its own factor while the other is busy", "[models]") {
+  Ends ends;
+  LaneSpec down = lane(0, {});
+  LaneSpec up = lane(1, {});
+  down.duplex_factor = 0.75;
+  up.duplex_factor = 0.5;
+  CopyPath path(ends.queue, std::move(down), std::move(up), ends, ends);
+  path.submit(Direction::kDown, 0, Bytes(7500), 1);
+  path.submit(Direction::kUp, 1, Bytes(15'000), 1);
+  ends.run();
+  // Down at 7.5 bytes/ns: 1,000 ns. Up has moved 5,000 by then, at 5; the other 10,000 go at 10.
+  CHECK(ends.ns == std::vector<std::int64_t>{1000, 2000});
 }
 
 TEST_CASE("other clients load the medium with the same bytes, later", "[models]") {
