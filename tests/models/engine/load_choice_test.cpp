@@ -41,6 +41,25 @@ TEST_CASE("the estimates of a request with and without its load", "[models]") {
   CHECK(bench.estimate().with_load({0, 8, 128}, Duration(0)).count() == load + step_ns(1, 128));
 }
 
+TEST_CASE("a load is estimated with the copies of all its blocks", "[models]") {
+  // 8 blocks in 64 pieces each: 16 MiB at 10 bytes/ns, 1,677,721.6 ns, and 512 copies of 5 us.
+  Bench bench(0, 1);
+  RateTable table;
+  table.per_copy = Duration(5000);
+  table.copy_bytes = table.copies = {1};
+  table.gbs = {10};
+  bench.link = make_table_link(table);
+  bench.config.copies_per_block = 64;
+  CHECK(bench.estimate().load(8).count() == 1'677'722 + 512 * 5000);
+  CHECK(bench.estimate().with_load({0, 8, 128}, Duration(0)).count() ==
+        1'677'722 + 512 * 5000 + step_ns(1, 128));
+  // In 4 layers a piece is 4 MiB in 128 copies: x = 419,431 + 640,000 ns, more than the c = 505,160
+  // of a layer's part of the step: 4 x + c.
+  bench.config.load = LoadSemantics::kLayerwise;
+  bench.config.layers = 4;
+  CHECK(bench.estimate().with_load({0, 8, 128}, Duration(0)).count() == 4 * 1'059'431 + 505'160);
+}
+
 TEST_CASE("a layer-wise load is estimated by its closed form", "[models]") {
   // 4 layers: x = 10,000 + 4 MiB / 25 = 177,773 ns; c = 2,020,640 / 4 = 505,160 ns; x + 4 c.
   Bench bench(10, 25'000'000'000);
