@@ -241,6 +241,17 @@ TEST_CASE("a device tells each job once, and how long it was busy", "[models]") 
   CHECK(rig.device.latency(kRead).count() == 2);
 }
 
+TEST_CASE("a job's latency counts from when it came, not from when it had a slot", "[models]") {
+  Rig rig(drive(1));
+  rig.add(Duration(0), kRead, kMB);
+  rig.add(Duration(0), kRead, kMB);
+  rig.run();
+  // 1 ms each, one after the other.
+  const LatencyStats stats = rig.device.latency(kRead).stats();
+  CHECK(stats.median_ms == 1.5);
+  CHECK(stats.max_ms == 2);
+}
+
 TEST_CASE("random jobs lose nothing and outrun nothing", "[models]") {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     StorageSpec spec = seed % 2 == 0 ? shared(6) : drive(6);
@@ -332,6 +343,9 @@ TEST_CASE("directly, the GPU's link bounds the device", "[models]") {
   const StorageSpec fs = direct_storage(shared(4), BytesPerSecond(25e9), BytesPerSecond(0.5e9));
   CHECK(fs.write.client_rate == kGB);
   CHECK(alone(fs, kRead, kMB) == milliseconds(3));
+  // Its own link is nobody else's: another client takes nothing of the 0.5 GB/s.
+  CHECK(alone(fs, kRead, kMB, 1) == milliseconds(1 + 2));
+  CHECK(fs.read.total_rate == 0);
 }
 
 }  // namespace
