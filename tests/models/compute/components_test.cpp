@@ -78,6 +78,18 @@ TEST_CASE("a thin step reads every weight and the KV once", "[models][compute]")
   CHECK(us(p, decodes(1, 1000)) == Approx(bytes / (h100().memory_gbs * 1e9) * 1e6).epsilon(0.002));
 }
 
+TEST_CASE("each stage of a pipeline costs the host's overhead", "[models][compute]") {
+  // 32 layers on 1, 2 or 4 stages take as long one after another; 100 us come on top of each.
+  for (const std::uint32_t stages : {1U, 2U, 4U}) {
+    INFO(stages << " stages");
+    ComponentsCost p = at_peak();
+    p.shards.stages = stages;
+    const double without = us(p, decodes(1, 1000));
+    p.host_overhead_us = 100;
+    CHECK(us(p, decodes(1, 1000)) - without == Approx(stages * 100).margin(0.002));
+  }
+}
+
 TEST_CASE("a profile without ratios is the forms", "[models][compute]") {
   ComponentsCost p = at_peak();
   p.kernels = {3, 0.8, 0.9, 3, 10, 6, 500, 12, 0.8, 0.1, 0.4, 7};
