@@ -90,6 +90,24 @@ TEST_CASE("a counted sample weighs as often as it occurred", "[sim]") {
   CHECK(s.max_ms == 9);
 }
 
+TEST_CASE("pooled samples are as if all had been added to one", "[sim]") {
+  // 1, 2, 3 and 9, 5 ms. Mean 4; population variance (9 + 4 + 1 + 25 + 1) / 5 = 8; p90 lies at 3.6
+  // of 1, 2, 3, 5, 9: 5 + 0.6 x 4. The largest may come from either side.
+  const std::vector<std::int64_t> few = {1 * kMs, 2 * kMs, 3 * kMs};
+  const std::vector<std::int64_t> more = {9 * kMs, 5 * kMs};
+  for (const bool swapped : {false, true}) {
+    LatencySamples pool = samples_of(swapped ? more : few);
+    pool.add(samples_of(swapped ? few : more));
+    const LatencyStats s = pool.stats();
+    CHECK(s.count == 5);
+    CHECK(s.mean_ms == 4);
+    CHECK(s.std_ms == Approx(std::sqrt(8)).epsilon(1e-14));
+    CHECK(s.median_ms == 3);
+    CHECK(s.p90_ms == Approx(7.4).epsilon(1e-14));
+    CHECK(s.max_ms == 9);
+  }
+}
+
 TEST_CASE("the standard deviation survives a large offset", "[sim]") {
   // A sum of squares in doubles would lose these: (10^15)^2 has no room for a difference of 1.
   const std::int64_t day_ns = 86'400'000'000'000;
