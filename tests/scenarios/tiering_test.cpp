@@ -183,7 +183,7 @@ TEST_CASE("an fs tier at a tenth of the break-even rate does harm, and the resul
 
 TEST_CASE("PRs 52784, 54327: fs grows without bound and writes each file once", "[scenarios]") {
   // vLLM PRs 52784, 54327: nothing leaves. Ten documents come three times each through a dram of
-  // four: all are stored again and again, but a file that exists is skipped.
+  // four: all are written the first time, and promoted from then on.
   const Told run = told(tiered(40, 128, fs_tier("100GB/s")), repeating(30, 10, 200, 1));
   const TierResult& fs = run.result().tiers[2];
   CHECK(fs.stores == 10 * 32);
@@ -191,6 +191,28 @@ TEST_CASE("PRs 52784, 54327: fs grows without bound and writes each file once", 
   CHECK(fs.device->bytes_written == 10 * kDocument);
   CHECK(fs.peak_bytes == 10 * kDocument);
   CHECK(run.warns("fs: nothing is ever deleted there (vLLM PRs 52784, 54327): 640.00 MiB written"));
+}
+
+TEST_CASE("what dram lost and HBM still has goes down again, but into no file twice",
+          "[scenarios]") {
+  // HBM has room for two documents, the dram for one and a bit. Document 0 comes a third time
+  // when the dram holds document 1: it hits in HBM and goes down to the dram again. Of 576 tokens
+  // 32 blocks are the document's, 4 are a question's that nobody repeats.
+  std::vector<Row> rows;
+  for (const std::uint64_t document : {0U, 1U, 0U}) {
+    rows.push_back({500 * static_cast<std::int64_t>(rows.size()),
+                    576,
+                    1,
+                    {document, 10 + static_cast<std::uint64_t>(rows.size())}});
+  }
+  const Told run = told(tiered(80, 40, fs_tier("1GB/s")), workload_of(rows, 512));
+  CHECK(run.journal.requests[2].cached_tokens[0] == 512);
+  const std::int64_t question = kDocument / 8;
+  const TierResult& fs = run.result().tiers[2];
+  CHECK(fs.tiering->cascades == 3);
+  CHECK(run.result().tiers[1].stores == 3 * 36);
+  CHECK(fs.stores == 2 * 32 + 3 * 4);
+  CHECK(fs.device->bytes_written == 2 * kDocument + 3 * question);
 }
 
 TEST_CASE("issue 49829: a prefix that dram cannot hold at once is promoted for ever",
