@@ -66,9 +66,41 @@ TEST_CASE("a narrow medium is the bottleneck of both directions, fair or in orde
                                       discipline)));
     INFO(discipline);
     CHECK(narrow.ttft.mean_ms > plain.ttft.mean_ms);
+    CHECK(narrow.links[2].bytes == narrow.links[0].bytes + narrow.links[1].bytes);
     CHECK(narrow.links[2].busy_fraction <= 1);
     CHECK(narrow.links[2].peak_bytes_per_s <= 2e9 * 1.000001);
   }
+}
+
+TEST_CASE("a load over a narrow medium takes its rate, or that and the link's own", "[scenarios]") {
+  // HBM holds one document of 64 MiB. Document 0 comes again at 1 s, when nothing else moves: it is
+  // loaded whole, 67,108,864 bytes, and one token is computed.
+  const auto ttft = [](const std::string& text) {
+    JsonSource source = JsonSource::from_text("s.json", text);
+    source.set("engine.num_gpu_blocks=33");
+    Journal journal;
+    SimulationOptions options;
+    options.observers = {&journal};
+    simulate(load_scenario(source),
+             workload_of({{0, 512, 1, {0}}, {500, 512, 1, {1}}, {1000, 512, 1, {0}}}, 512),
+             options);
+    CHECK(journal.requests[2].cached_tokens[1] == 512);
+    return (journal.requests[2].first_token - journal.requests[2].arrival).count();
+  };
+  const auto narrow = [&](const char* discipline) {
+    return ttft(with_links(std::string(kAffine) + R"(, "through": ["root"])",
+                           fmt::format(R"("media": [{{"name": "root", "bandwidth": "2GB/s",)"
+                                       R"( "discipline": "{}"}}],)",
+                                       discipline)));
+  };
+  const std::int64_t link = 10'000 + (67'108'864 + 24) / 25;
+  const std::int64_t medium = 67'108'864 / 2;
+  CHECK(ttft(with_links(kAffine)) == link + step_ns(1, 512));
+  // Fair shares are crossed with the link's own engine, at the lower of two rates; the 10 us are
+  // part of the link's.
+  CHECK(narrow("fair") == medium + step_ns(1, 512));
+  // A medium that serves in order comes first, and the link behind it.
+  CHECK(narrow("fifo") == medium + link + step_ns(1, 512));
 }
 
 TEST_CASE("clients that share a link load it, and the result says how", "[scenarios]") {
