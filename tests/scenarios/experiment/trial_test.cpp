@@ -211,6 +211,27 @@ TEST_CASE("requests that are never served end a run as slow ones do", "[scenario
   CHECK_FALSE(whole(s, apart(1000, 10), true).cut);
 }
 
+TEST_CASE("requests that are turned away end a run unless a target allows it", "[scenarios]") {
+  // Forty at once, of which a queue of one turns away 39, then 960 one by one. Ten may miss.
+  std::vector<Row> rows;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    rows.push_back({i < 40 ? 0 : 1000 * static_cast<std::int64_t>(i), 512, 2, {i}});
+  }
+  const Workload workload = workload_of(rows, 512);
+  const std::vector<std::string> with = {R"(policies={"admission": "queue-limit:max_queue=1"})"};
+  const std::string ttft = R"({"metric": "p99_ttft_ms", "max": 100000})";
+  const Trial cut = whole(with_slo("[" + ttft + "]", with), workload, true);
+  CHECK(cut.cut);
+  CHECK(cut.run.rejected == 39);
+  CHECK(cut.run.completed == 0);  // nobody needs to see how the one went
+  const Trial allowed =
+      whole(with_slo("[" + ttft + R"(, {"metric": "rejected_share", "max": 0.5}])", with), workload,
+            true);
+  CHECK_FALSE(allowed.cut);
+  CHECK(allowed.run.rejected == 39);
+  CHECK(allowed.run.completed == 961);
+}
+
 TEST_CASE("a run tells how requests beyond tenths of a target are spread", "[scenarios]") {
   // 160 requests, the first 20 of 12.24 ms, the others of 3.28 ms: parts of ten.
   const Trial trial = whole(with_slo(R"([{"metric": "p99_ttft_ms", "max": 15}])"), apart(160, 20));
