@@ -152,6 +152,53 @@ TEST_CASE("headroom has parts, each with its reason", "[scenarios][planner]") {
   CHECK(headroom(plan, "size")->share == Approx(0.5));
 }
 
+TEST_CASE("a host has to hold the pools of all its instances", "[scenarios][planner]") {
+  // Of 4 GiB one is reserved and two pools of 192 blocks take 768 MiB: 2.25 GiB are left.
+  const PlanResult plan = judged(
+      planned(kGrid, {kWithin10Ms, R"(host={"memory": "4GiB", "reserved": "1GiB", "instances": 2})",
+                      "tiers.0.capacity=96blocks"}),
+      cycle());
+  REQUIRE(headroom(plan, "host"));
+  CHECK(headroom(plan, "host")->share == Approx(2.25 / 4));
+  CHECK_THAT(headroom(plan, "host")->reason, StartsWith("2.25 GiB of host memory beside pools"));
+}
+
+/// Caches supply that percentage of the prompts at each size, whatever the runs say.
+std::function<void(PlanResult&)> supplies(const std::vector<std::uint64_t>& percent) {
+  return [=](PlanResult& p) {
+    for (std::size_t i = 0; i < percent.size(); ++i) {
+      p.points[i].run.input_tokens = 100;
+      p.points[i].run.prompt_tokens_by_source = {{"local_compute", 100 - percent[i]},
+                                                 {"hbm", percent[i]}};
+    }
+  };
+}
+
+TEST_CASE("the knee is where nearly all of the gain is reached, not of what HBM has anyway",
+          "[scenarios][planner]") {
+  // Of the gain of 40 points 95% are 38: 88%. Of all 90% they would be 85.5%.
+  const PlanResult plan =
+      judged(planned(kGrid, {kWithin10Ms}), cycle(), supplies({50, 86, 89, 90}));
+  CHECK(plan.knee == 2);
+}
+
+TEST_CASE("a first size that the trace cannot fill is no size that misses",
+          "[scenarios][planner]") {
+  const auto below = [](bool cold) {
+    return judged(planned(R"(["96blocks", "192blocks"])", {kWithin10Ms}), cycle(),
+                  [&](PlanResult& p) {
+                    p.points[0].cold_limited = cold;
+                    if (cold) p.points[0].verdict = CellVerdict::kExcluded;
+                  });
+  };
+  CHECK(below(false).infeasible_max == 0);
+  const PlanResult plan = below(true);
+  CHECK(plan.feasible_min == 1);
+  CHECK(plan.infeasible_max == -1);
+  CHECK(plan.first_breach.empty());
+  CHECK_FALSE(headroom(plan, "size"));
+}
+
 TEST_CASE("no feasible size names the nearest", "[scenarios][planner]") {
   const PlanResult plan =
       judged(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 0.5}])"}), cycle());
