@@ -23,7 +23,9 @@ std::vector<KnownSystem> systems(std::uint32_t requests) {
   return out;
 }
 
-/// Both kinds of trial; at most `most_wrong` of each may recommend a cell that misses.
+/// Both kinds of trial; at most `most_wrong` of each may recommend a cell that misses, and as many
+/// may say that none holds, though one does. Some limits lie too close to a cell to decide,
+/// but a cell that holds has to be found for half of them: who never decides is never wrong.
 void run_trials(const KnownSystem& system, int trials, int most_wrong) {
   struct Kind {
     const char* name;
@@ -41,7 +43,8 @@ void run_trials(const KnownSystem& system, int trials, int most_wrong) {
     INFO(line);
     CHECK(s.trials == trials);
     CHECK(s.wrong <= most_wrong);
-    CHECK(s.exact + s.larger + s.undecided + s.none + s.wrong == trials);
+    CHECK(s.none <= most_wrong);
+    CHECK(s.exact + s.larger >= trials / 2);
   }
 }
 
