@@ -81,6 +81,21 @@ TEST_CASE("traffic ends where more sessions miss, when that is before faster one
   CHECK(traffic_limit(plan)->factor == "arrival rate");
 }
 
+TEST_CASE("of sessions the nearest miss counts, and what is met before it", "[reports]") {
+  PlanResult plan = limited_plan();
+  plan.sensitivity.reset();
+  for (const auto& [growth, margin] :
+       {std::pair(2.0, -3.0), std::pair(1.5, -0.2), std::pair(3.0, 0.1), std::pair(1.25, 0.05)}) {
+    plan.stress->rows.push_back(sample_row("peak", "more", margin));
+    plan.stress->rows.back().growth = growth;
+  }
+  // 1.25 is met, 1.5 and 2 are missed; that 3 is met shows nothing beyond a miss.
+  const auto limit = traffic_limit(plan);
+  REQUIRE(limit);
+  CHECK(limit->end() == 1.5);
+  CHECK(limit->holds == 1.25);
+}
+
 TEST_CASE("a figure that is missing or cannot be leaves what holds", "[reports]") {
   PlanResult plan = limited_plan();
   for (const std::optional<double> missed : {std::optional<double>(), std::optional(1.2)}) {
