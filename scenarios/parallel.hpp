@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,7 +21,12 @@ class ParallelFor {
  public:
   ParallelFor(std::size_t count, std::size_t helpers, Body body)
       : count_(count), failed_at_(count), body_(std::move(body)) {
-    for (std::size_t i = 0; i < helpers; ++i) pool_.emplace_back([this] { work(); });
+    pool_.reserve(helpers);
+    try {
+      while (pool_.size() < helpers) pool_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // A pod may have no more threads to give: those that are there do all of it.
+    }
   }
   /// What has not begun by then is left out.
   ~ParallelFor() {
@@ -74,6 +80,38 @@ void parallel_for(std::size_t count, unsigned threads, Body body) {
       threads > 1 && count > 1 ? std::min<std::size_t>(threads, count) - 1 : 0;
   ParallelFor<Body> work(count, helpers, std::move(body));
   work.finish();
+}
+
+/// body(t) for each t in [0, count), all at the same time, the first one here. Throws
+/// std::system_error, with none begun, where the system has not so many threads to give.
+template <class Body>
+void run_together(std::size_t count, const Body& body) {
+  enum : int { kWait, kGo, kGiveUp };
+  std::atomic<int> signal{kWait};
+  std::vector<std::thread> others;
+  others.reserve(count);
+  const auto release = [&](int how) {
+    signal = how;
+    signal.notify_all();
+  };
+  const auto join = [&] {
+    for (std::thread& thread : others) thread.join();
+  };
+  try {
+    for (std::size_t t = 1; t < count; ++t) {
+      others.emplace_back([&signal, &body, t] {
+        signal.wait(kWait);
+        if (signal == kGo) body(t);
+      });
+    }
+  } catch (...) {
+    release(kGiveUp);
+    join();
+    throw;
+  }
+  release(kGo);
+  body(std::size_t{0});
+  join();
 }
 
 }  // namespace spillway

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 
 #include "models/cluster.hpp"
@@ -97,6 +98,41 @@ void check_span(const Scenario& s, const Workload& workload) {
                                last_s / 86'400 / 365));
 }
 
+/// A run that outlasts the clock: of what copies and stores, the slowest is probably a slip.
+InputError too_slow(const Scenario& s, const std::string& what) {
+  SourceRef where = s.workload.where;
+  std::string name = "the step time (compute)";
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const auto consider = [&](std::int64_t rate, const SourceRef& place, const std::string& words) {
+    if (rate <= 0 || rate >= least) return;
+    least = rate;
+    where = place;
+    name = fmt::format("{}, {} bytes/s", words, rate);
+  };
+  const auto consider_link = [&](const LinkChoice& link) {
+    if (link.affine) consider(link.bytes_per_second, {s.path, 0, "links"}, "link " + link.name);
+  };
+  if (s.down) consider_link(*s.down);
+  if (s.up) consider_link(*s.up);
+  for (const LinkChoice& link : s.rank_links) consider_link(link);
+  for (const MediumChoice& medium : s.media) {
+    consider(medium.bytes_per_second, {s.path, 0, "media"}, "medium " + medium.name);
+  }
+  const auto consider_tier = [&](const TierChoice& tier) {
+    if (!tier.storage) return;
+    SourceRef place = tier.where;
+    place.field = "tiers.device";
+    for (const StorageLane& lane : {tier.storage->spec.read, tier.storage->spec.write}) {
+      consider(lowest_rate({lane.total_rate, lane.client_rate, lane.slot_rate}), place,
+               "the device of tier " + tier.name);
+    }
+  };
+  if (s.tier) consider_tier(*s.tier);
+  for (const TierChoice& tier : s.behind) consider_tier(tier);
+  return {Fault::kUsage, where,
+          fmt::format("a run of this {}; expected higher rates: the slowest is {}", what, name)};
+}
+
 std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -160,6 +196,8 @@ class Run {
         tell_unsent(arrivals.fates(), stuck > 0);
         conservation_.on_end(stuck);
       }
+    } catch (const ClockOverflow& error) {
+      throw too_slow(s_, error.what());
     } catch (const InternalError& error) {
       throw InternalError(fmt::format("{}; at simulated time {:.9f} s, event {}, seed {}",
                                       error.what(), seconds_of(queue_.now()), queue_.executed(),
@@ -235,6 +273,14 @@ class Run {
 };
 
 }  // namespace
+
+std::function<bool()> asked_seldom(std::function<bool()> stop) {
+  if (!stop) return {};
+  constexpr std::uint32_t kAskEvery = 64;
+  return [stop = std::move(stop), events = std::uint32_t{0}]() mutable {
+    return ++events % kAskEvery == 0 && stop();
+  };
+}
 
 double offered_span_s(const WorkloadChoice& choice, const Workload& workload) {
   const ArrivalConfig& arrival = choice.arrival;

@@ -26,6 +26,10 @@ struct SimulationOptions {
   std::function<bool()> stop;
 };
 
+/// Asks `stop` once in so many events: a clock or a signal costs as much as an event does. Empty
+/// stays empty.
+std::function<bool()> asked_seldom(std::function<bool()> stop);
+
 struct SimulationOutcome {
   RunResult result;
   std::vector<std::string> warnings;

@@ -51,6 +51,12 @@ class InputError : public std::runtime_error {
   std::string message_;
 };
 
+/// What a scenario describes takes longer than the clock can hold. simulate() says which rate.
+class ClockOverflow : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// A broken invariant: always a defect of the program, never of its input.
 class InternalError : public std::runtime_error {
  public:

@@ -35,6 +35,7 @@ class EventHandler {
 
 class EventQueue {
  public:
+  /// What schedule() is given lies behind now(). Throws ClockOverflow beyond kEndOfTime.
   Time now() const { return now_; }
   std::uint64_t executed() const { return executed_; }
   bool empty() const { return heap_.empty(); }

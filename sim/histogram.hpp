@@ -14,8 +14,6 @@
 
 namespace spillway {
 
-__extension__ using WideInt = __int128;
-
 /// Counts of non-negative integers in buckets whose width is at most 1/1024 of their value.
 class LogHistogram {
  public:

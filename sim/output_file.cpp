@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "sim/error.hpp"
 
@@ -25,17 +24,15 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   }
   if (exists && !S_ISREG(info.st_mode)) {  // a pipe or /dev/null cannot be renamed over
     file_ = std::fopen(path_.c_str(), "wb");
-    if (file_ == nullptr) fail("cannot open for writing");
-    return;
+  } else {
+    const int descriptor = fcntl(temporary_.emplace(path_).descriptor(), F_DUPFD_CLOEXEC, 3);
+    if (descriptor >= 0) file_ = fdopen(descriptor, "wb");
   }
-  temporary_ = fmt::format("{}.tmp{}", path_, getpid());
-  file_ = std::fopen(temporary_.c_str(), "wb");
   if (file_ == nullptr) fail("cannot open for writing");
 }
 
 OutputFile::~OutputFile() {
   if (file_ != nullptr && file_ != stdout) std::fclose(file_);
-  if (!committed_ && !temporary_.empty()) std::remove(temporary_.c_str());
 }
 
 void OutputFile::fail(const std::string& what) {
@@ -49,20 +46,11 @@ void OutputFile::write(std::string_view data) {
 
 void OutputFile::commit() {
   if (std::fflush(file_) != 0) fail("cannot write");
-  if (!temporary_.empty()) {
-    if (fsync(fileno(file_)) != 0) fail("cannot write");
-    const int closed = std::fclose(file_);
-    file_ = nullptr;
-    if (closed != 0) fail("cannot write");
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename into place");
-    const auto parent = std::filesystem::path(path_).parent_path();
-    const int directory = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY);
-    if (directory >= 0) {  // makes the rename durable; some file systems refuse, which is harmless
-      (void)fsync(directory);
-      close(directory);
-    }
-  }
-  committed_ = true;
+  if (!temporary_) return;
+  const int closed = std::fclose(file_);
+  file_ = nullptr;
+  if (closed != 0) fail("cannot write");
+  temporary_->rename_into_place();
 }
 
 void write_file(const std::string& path, std::string_view content) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "sim/temporary_file.hpp"
 
 namespace spillway {
 
@@ -24,9 +27,8 @@ class OutputFile {
   [[noreturn]] void fail(const std::string& what);
 
   std::string path_;
-  std::string temporary_;
+  std::optional<TemporaryFile> temporary_;  ///< not of pipes and devices
   std::FILE* file_ = nullptr;
-  bool committed_ = false;
 };
 
 void write_file(const std::string& path, std::string_view content);

@@ -36,6 +36,24 @@ constexpr double milliseconds_of(Duration d) {
   return static_cast<double>(d.count()) / 1e6;
 }
 
+/// For sums and products of what nearly fills 64 bits.
+__extension__ using WideInt = __int128;
+
+// The clock ends after 73 years. No duration is longer than 18, so that a few of them, added to any
+// time, leave no 64 bits; what takes longer reaches the end of the clock, where the EventQueue
+// throws ClockOverflow.
+inline constexpr Time kEndOfTime = time_at(std::int64_t{1} << 61);
+inline constexpr Duration kLongestDuration{std::int64_t{1} << 59};
+constexpr Duration at_most_longest(WideInt nanoseconds) {
+  return nanoseconds < kLongestDuration.count() ? Duration(static_cast<std::int64_t>(nanoseconds))
+                                                : kLongestDuration;
+}
+constexpr Duration at_most_longest(double nanoseconds) {
+  return nanoseconds < static_cast<double>(kLongestDuration.count())
+             ? Duration(static_cast<std::int64_t>(nanoseconds))
+             : kLongestDuration;
+}
+
 template <class Tag>
 class Quantity {
  public:

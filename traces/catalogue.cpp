@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "sim/catalogue.hpp"
+#include "sim/input_file.hpp"
 #include "traces/formats/agentic_jsonl.hpp"
 #include "traces/formats/azure_csv.hpp"
 #include "traces/formats/bailian_jsonl.hpp"
@@ -92,10 +92,7 @@ void require_mappable(const std::string& path) {
     throw InputError(Fault::kTrace, {path, 0, ""},
                      "a binary trace that comes through a pipe; expected a file, to map it");
   }
-  std::string head(kBinaryTraceMagic.size(), '\0');
-  std::ifstream(path, std::ios::binary)
-      .read(head.data(), static_cast<std::streamsize>(head.size()));
-  if (head == kBinaryTraceMagic) return;
+  if (read_head(path, kBinaryTraceMagic.size()) == kBinaryTraceMagic) return;
   throw InputError(Fault::kTrace, {path, 0, ""},
                    "a binary trace that is compressed; expected it unpacked, to map it");
 }

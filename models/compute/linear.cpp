@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "models/compute/step_cost.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 

@@ -1,7 +1,7 @@
 #include "models/engine/cold_link.hpp"
 
 #include "sim/error.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 

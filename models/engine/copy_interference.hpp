@@ -14,7 +14,6 @@
 #include <optional>
 
 #include "models/link/copy_path.hpp"
-#include "sim/histogram.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/error.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 

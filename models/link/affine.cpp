@@ -3,7 +3,7 @@
 
 #include "models/link/link_model.hpp"
 #include "sim/error.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 
@@ -18,7 +18,7 @@ class AffineLink final : public LinkModel {
   Duration service_time(Bytes payload, std::uint32_t) const override {
     const WideInt rate = bytes_per_second_;
     const WideInt scaled = static_cast<WideInt>(payload.count()) * 1'000'000'000;
-    return latency_ + Duration(static_cast<std::int64_t>((scaled + rate - 1) / rate));
+    return latency_ + at_most_longest((scaled + rate - 1) / rate);
   }
   BytesPerSecond capacity() const override {
     return BytesPerSecond(static_cast<double>(bytes_per_second_));

@@ -20,8 +20,7 @@ WideInt wide_ceil_div(WideInt a, WideInt b) {
 
 Duration time_for(WideInt bytes, FairShare::Rate rate) {
   const WideInt time = wide_ceil_div(bytes, rate);
-  KV_ASSERT(time < WideInt{1} << 61, "a flow that would take more than 70 years");
-  return Duration(static_cast<std::int64_t>(time));
+  return at_most_longest(time);
 }
 
 EventPayload payload_of(bool group, std::uint32_t subject, std::uint32_t epoch) {

@@ -22,7 +22,7 @@
 
 #include "models/link/wide_heap.hpp"
 #include "sim/event_queue.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 

@@ -212,7 +212,10 @@ void TransferNetwork::start_flow(Id job) {
     const FairShare::Rate own = j.speed == kFullSpeed ? maximum : rate_of(station, j, kFullSpeed);
     shares_.start(FairShare::GroupId{hop.group}, job, {j.payload, j.service.alone, own, maximum});
   } else {
-    KV_ASSERT(j.service.alone.count() < kMostWork, "a transfer of more than 19 hours");
+    if (j.service.alone.count() >= kMostWork) {
+      throw ClockOverflow(fmt::format("has a transfer of {} bytes that takes more than 19 hours",
+                                      j.payload.count()));
+    }
     j.left = j.service.alone.count() * kFullSpeed;
     schedule_end(job);
   }
@@ -250,7 +253,7 @@ void TransferNetwork::schedule_end(Id job) {
 void TransferNetwork::schedule(Id job, Time at, std::uint16_t kind) {
   const std::uint32_t epoch = ++jobs_[job].epoch & kJobEpochMask;
   queue_.schedule(at, Phase::kTransferDone, *this,
-                  {static_cast<std::uint16_t>((kind << kKindShift) | (epoch >> 16)),
+                  {static_cast<std::uint16_t>((std::uint32_t{kind} << kKindShift) | (epoch >> 16)),
                    static_cast<std::uint16_t>(epoch), job});
 }
 

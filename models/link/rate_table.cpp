@@ -31,8 +31,7 @@ class TableLink final : public LinkModel {
   Duration service_time(Bytes payload, std::uint32_t copies) const override {
     const double bytes = static_cast<double>(payload.count());
     const double rate = gbs_at(bytes / copies, copies);  // GB/s is bytes per nanosecond
-    return table_.job_latency + table_.per_copy * copies +
-           Duration(static_cast<std::int64_t>(std::ceil(bytes / rate)));
+    return table_.job_latency + table_.per_copy * copies + at_most_longest(std::ceil(bytes / rate));
   }
   Reach reach(Bytes payload, std::uint32_t copies) const override {
     const double copy_bytes = det::log2(static_cast<double>(payload.count()) / copies);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 

@@ -20,9 +20,9 @@
 #include "models/link/network.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "models/tier/write_cache.hpp"
-#include "sim/histogram.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/histogram.hpp"
 
 namespace spillway {
 

@@ -28,8 +28,7 @@ class StorageReadLink final : public LinkModel {
     if (const Bytes rest = payload - piece; rest > Bytes(0)) {
       const auto depth = static_cast<std::uint32_t>(std::min<std::int64_t>(operations, slots_));
       const double rate = rate_at_depth(lane_, piece, depth);
-      device += Duration(
-          static_cast<std::int64_t>(std::ceil(static_cast<double>(rest.count()) / rate * 1e9)));
+      device += at_most_longest(std::ceil(static_cast<double>(rest.count()) / rate * 1e9));
     }
     return host_ == nullptr ? device : device + host_->service_time(payload, copies);
   }

@@ -5,7 +5,7 @@
 
 #include "models/tier/storage_kinds.hpp"
 #include "sim/error.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 
@@ -69,7 +69,7 @@ std::int64_t lowest_rate(std::initializer_list<std::int64_t> rates) {
 Duration time_at_rate(Bytes bytes, std::int64_t rate) {
   if (rate == 0) return Duration(0);
   const WideInt scaled = static_cast<WideInt>(bytes.count()) * 1'000'000'000;
-  return Duration(static_cast<std::int64_t>((scaled + rate - 1) / rate));
+  return at_most_longest((scaled + rate - 1) / rate);
 }
 
 Duration operation_time(const StorageLane& lane, Bytes bytes) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/error.hpp"
-#include "sim/histogram.hpp"
+#include "sim/units.hpp"
 
 namespace spillway {
 

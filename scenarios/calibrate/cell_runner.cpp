@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <system_error>
 
 #include "reports/format.hpp"
 #include "sim/rng.hpp"
@@ -81,14 +82,21 @@ class CellRunner {
     return elapsed() + expected <= options_.budget_s;
   }
 
+  void lose(std::size_t bench, const std::string& why) {
+    lost_[bench] = true;
+    out_.lost.push_back({std::string(benches_[bench]->name()), why, 0});
+  }
+
   void measure(RunCell& cell) {
     const double begin = elapsed();
     nlohmann::json row;
     try {
       row = benches_[cell.bench]->measure(cell.plan);
     } catch (const BenchLost& error) {
-      lost_[cell.bench] = true;
-      out_.lost.push_back({std::string(benches_[cell.bench]->name()), error.what(), 0});
+      lose(cell.bench, error.what());
+      return;
+    } catch (const std::system_error& error) {
+      lose(cell.bench, fmt::format("cannot start its threads: {}", error.what()));
       return;
     }
     if (stopped()) return;  // it may have ended early

@@ -7,12 +7,12 @@
 #include <atomic>
 #include <barrier>
 #include <cstring>
-#include <thread>
 
 #include "reports/format.hpp"
 #include "scenarios/calibrate/mapping.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/samples.hpp"
+#include "scenarios/parallel.hpp"
 
 namespace spillway {
 
@@ -98,10 +98,7 @@ class Stream3 {
         end_s_(cpus.size()) {}
 
   Passes run() {
-    std::vector<std::thread> others;
-    for (std::size_t t = 1; t < cpus_.size(); ++t) others.emplace_back([this, t] { work(t); });
-    work(0);
-    for (std::thread& thread : others) thread.join();
+    run_together(cpus_.size(), [this](std::size_t t) { work(t); });
     return {std::move(samples_us_), correct_, bound_};
   }
 

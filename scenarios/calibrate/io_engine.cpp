@@ -12,10 +12,10 @@
 #include <mutex>
 #include <new>
 #include <numeric>
-#include <thread>
 
 #include "scenarios/calibrate/mapping.hpp"
 #include "scenarios/calibrate/samples.hpp"
+#include "scenarios/parallel.hpp"
 #include "sim/rng.hpp"
 
 namespace spillway {
@@ -295,12 +295,7 @@ IoOutcome run_io(IoEngine engine, const IoLoad& load, const BlockContent& conten
     workers.push_back(std::make_unique<Worker>(shared, t, uring ? load.qd : 1));
   }
   shared.start_s = monotonic_s();
-  std::vector<std::thread> others;
-  for (std::uint32_t t = 1; t < threads; ++t) {
-    others.emplace_back([&workers, engine, t] { workers[t]->run(engine); });
-  }
-  workers.front()->run(engine);
-  for (std::thread& thread : others) thread.join();
+  run_together(threads, [&](std::size_t t) { workers[t]->run(engine); });
 
   std::vector<Completion> all;
   for (const auto& worker : workers) {

@@ -9,6 +9,7 @@
 
 #include "scenarios/config/json_source.hpp"
 #include "sim/error.hpp"
+#include "sim/input_file.hpp"
 
 namespace spillway {
 
@@ -56,7 +57,7 @@ std::string journal_path(const std::string& profile) {
 }
 
 JournalContent read_journal(const std::string& path) {
-  const std::string text = read_text_file(path);
+  const std::string text = read_file(path);
   JournalContent out;
   std::int64_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -88,7 +89,7 @@ Journal::Journal(std::string path, const std::string& created, const std::string
 
 Journal::Journal(std::string path, const JournalContent& content) : path_(std::move(path)) {
   if (content.torn) {
-    const std::string text = read_text_file(path_);
+    const std::string text = read_file(path_);
     std::error_code error;
     std::filesystem::resize_file(path_, text.rfind('\n') + 1, error);
     if (error) {

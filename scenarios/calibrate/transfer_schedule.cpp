@@ -10,6 +10,7 @@
 #include "scenarios/config/json_source.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "sim/decimal.hpp"
+#include "sim/input_file.hpp"
 
 namespace spillway {
 

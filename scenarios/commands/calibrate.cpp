@@ -7,12 +7,12 @@
 
 #include "reports/profile/profile_report.hpp"
 #include "scenarios/calibrate/calibration_report.hpp"
-#include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/calibrate/scratch_file.hpp"
 #include "scenarios/commands/calibrate_replay.hpp"
 #include "scenarios/commands/calibrate_verify.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/config/quantities.hpp"
 #include "sim/catalogue.hpp"

@@ -225,7 +225,7 @@ void print_report(const Report& report, const CommonOptions& common) {
 
 void print_notes(const std::vector<std::string>& notes, const CommonOptions& common) {
   if (common.quiet) return;
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", printable(note));
+  for (const std::string& note : notes) say(fmt::format("note: {}\n", printable(note)));
 }
 
 }  // namespace spillway

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <new>
+#include <sstream>
 
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
@@ -14,6 +15,7 @@
 #include "scenarios/commands/tree/help.hpp"
 #include "scenarios/commands/tree/suggest.hpp"
 #include "sim/error.hpp"
+#include "sim/output_file.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -21,8 +23,20 @@ namespace spillway {
 namespace {
 
 int fail(Fault fault, const std::string& message) {
-  fmt::print(stderr, "spillway: {}\n", printable(message));
+  say(fmt::format("spillway: {}\n", printable(message)));
   return static_cast<int>(fault);
+}
+
+/// --help, --version.
+int print_asked(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream text;
+  app.exit(error, text, text);
+  try {
+    write_file("-", text.str());
+  } catch (const InputError& unwritten) {
+    return fail(unwritten.fault(), unwritten.what());
+  }
+  return 0;
 }
 
 }  // namespace
@@ -42,7 +56,7 @@ int command_line(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return print_asked(app, error);
     return fail(Fault::kUsage, parse_message(app, error, words));
   }
   if (const std::string taken = option_for_value(app, words); !taken.empty()) {

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/schema.hpp"
 #include "sim/catalogue.hpp"
+#include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
 #include "traces/formats/trace_writer.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -46,10 +45,8 @@ constexpr const char* kScenario =
 
 /// Refuses to write over a scenario that somebody has changed, and says what to run instead.
 void check_untouched(const std::string& path, const std::string& folder) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return;
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (text == kScenario) return;
+  std::error_code none;
+  if (!std::filesystem::exists(path, none) || read_file(path) == kScenario) return;
   throw InputError(Fault::kUsage, {path, 0, ""},
                    fmt::format("has changed since demo wrote it, and is kept; to plan with it: "
                                "spillway plan {} --out {}; to begin anew: spillway demo --out {}",

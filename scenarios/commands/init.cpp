@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/intake/intake.hpp"
+#include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -45,7 +43,7 @@ std::vector<IntakeText> read_inputs(const InitOptions& options) {
     if (file.find(' ') != std::string::npos && !std::filesystem::exists(file, none)) {
       out.push_back({"command line", file});
     } else if (file == "-") {
-      out.push_back({"standard input", std::string(std::istreambuf_iterator<char>(std::cin), {})});
+      out.push_back({"standard input", read_text_file("-")});
     } else {
       out.push_back({file, read_text_file(file)});
     }
@@ -56,10 +54,8 @@ std::vector<IntakeText> read_inputs(const InitOptions& options) {
 
 /// A scenario that somebody changed is never written over.
 void check_free(const std::string& path, const std::string& text, bool force) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || force) return;
-  const std::string old(std::istreambuf_iterator<char>(file), {});
-  if (old == text) return;
+  std::error_code none;
+  if (force || !std::filesystem::exists(path, none) || read_file(path) == text) return;
   throw InputError(
       Fault::kUsage, {path, 0, ""},
       "is there already and differs; --force writes over it, --out names another file");

@@ -9,6 +9,7 @@
 
 #include "reports/brief_notes.hpp"
 #include "reports/ops/ops_formats.hpp"
+#include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/terminal.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
@@ -146,6 +147,7 @@ void write_results(const Document& document, const Report& full, const Told& tol
   const std::string text = shown ? render_document(document) : std::string();
   view.kind = document.kind;
   view.document = text;
+  const Interrupt until_written;  // files of one answer belong together
   const auto write_outputs = [&](bool to_stdout) {
     for (const Output& output : outputs) {
       if ((output.path == "-") != to_stdout) continue;

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
+#include <optional>
 
 #include "reports/format.hpp"
 #include "reports/plan/plan_glance.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
-#include "scenarios/calibrate/interrupt.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
@@ -67,14 +67,14 @@ std::string cache_of(const PlanVerb& verb) {
   return verb.common->out.empty() ? "" : verb.common->out + "/runs";
 }
 
-int interrupted(int signal, const PlanVerb& verb) {
+/// For whoever ends it early. A run that is finished is kept at once.
+std::string words_if_ended(const PlanVerb& verb) {
   const std::string cache = cache_of(verb);
   const std::string how =
       cache.empty() ? "nothing is kept; with --cache DIR the next plan would go on from here"
                     : fmt::format("finished runs are in {}: the same command goes on from them",
                                   printable(cache));
-  fmt::print(stderr, "spillway: interrupted; {}\n", how);
-  return 128 + signal;
+  return fmt::format("spillway: interrupted; {}\n", how);
 }
 
 /// One screen of the answer, unless all of it is asked for. `early`: notes that stand above it.
@@ -134,15 +134,9 @@ int run(const PlanVerb& verb) {
     planning.rename(fmt::format("planning, {}", phase));
   };
   options.other_recordings = verb.other_recordings;
-  Interrupt interrupt;
-  options.interrupted = [&] { return interrupt.raised(); };
-  PlanOutcome outcome;
-  try {
-    outcome = make_plan(source, options);
-  } catch (const Interrupted&) {
-    planning.finish();
-    return interrupted(interrupt.signal(), verb);
-  }
+  std::optional<LastWords> last_words(std::in_place, words_if_ended(verb));
+  PlanOutcome outcome = make_plan(source, options);
+  last_words.reset();
   planning.finish();
 
   Document document;

@@ -84,7 +84,7 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
   last_ = now;
   const std::string line = progress_line(label_, unit_, state);
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", line);
+    say(fmt::format("{}\n", line));
     return;
   }
   if (total > 0)
@@ -97,8 +97,7 @@ void Progress::update(std::uint64_t done, std::uint64_t total) {
     const int filled = static_cast<int>(share_ * kBarWidth);
     bar = fmt::format("[{:#<{}}{:.<{}}] ", "", filled, "", kBarWidth - filled);
   }
-  fmt::print(stderr, "\r{}{}\x1b[K", bar, line.substr(0, width - 1));
-  std::fflush(stderr);
+  say(fmt::format("\r{}{}\x1b[K", bar, line.substr(0, width - 1)));
   drawn_ = true;
 }
 
@@ -108,15 +107,14 @@ void Progress::announce(const ProgressState& state) {
   announced_ = true;
   const double left = state.seconds_left();
   if (left < kWorthSayingS) return;
-  fmt::print(stderr, "{}{}: this takes about {} ({} {} to go)\n", drawn_ ? "\r\x1b[K" : "", label_,
-             duration_text(left), state.total - state.done, unit_);
+  say(fmt::format("{}{}: this takes about {} ({} {} to go)\n", drawn_ ? "\r\x1b[K" : "", label_,
+                  duration_text(left), state.total - state.done, unit_));
 }
 
 void Progress::finish() {
   const std::lock_guard lock(mutex_);
   if (!drawn_) return;
-  fmt::print(stderr, "\r\x1b[K");
-  std::fflush(stderr);
+  say(fmt::format("\r\x1b[K"));
   drawn_ = false;
 }
 

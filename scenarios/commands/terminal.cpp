@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
-#include <string_view>
 
 namespace spillway {
 
@@ -50,6 +51,24 @@ bool terminal_color(int descriptor, const std::string& choice) {
   if (choice != "auto") return choice == "always";
   return isatty(descriptor) != 0 && environment("NO_COLOR").empty() &&
          environment("TERM") != "dumb";
+}
+
+void say(std::string_view text) {
+  // Whoever no longer reads our notes does not end the program.
+  sigset_t pipe{};
+  sigset_t before{};
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  const timespec at_once{};
+  if (sigismember(&before, SIGPIPE) == 0) (void)sigtimedwait(&pipe, nullptr, &at_once);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace spillway {
 
@@ -16,5 +17,8 @@ bool terminal_unicode();
 
 /// `choice` is --color: always, never, or auto: on a terminal without NO_COLOR that is not "dumb".
 bool terminal_color(int descriptor, const std::string& choice);
+
+/// To standard error, at once. What cannot be written there is lost, and nothing else is.
+void say(std::string_view text);
 
 }  // namespace spillway

@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
-#include <ranges>
-#include <sstream>
+
+#include "sim/input_file.hpp"
 
 namespace spillway {
 
@@ -188,23 +184,8 @@ class TreeBuilder final : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-std::string read_text_file(const std::string& path) {
-  const auto fail = [&](const char* what) { throw InputError(Fault::kIo, {path, 0, ""}, what); };
-  std::error_code unknown;  // where it cannot be told, opening the file says why
-  if (std::filesystem::is_directory(path, unknown)) fail("is a directory; expected a file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw InputError(Fault::kIo, {path, 0, ""},
-                     fmt::format("cannot open: {}", std::strerror(errno)));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) fail("cannot read");
-  return text.str();
-}
-
 JsonSource JsonSource::from_file(const std::string& path, Fault fault) {
-  return from_text(path, read_text_file(path), fault);
+  return from_text(path, read_text_file(path, fault), fault);
 }
 
 JsonSource JsonSource::from_text(const std::string& name, std::string_view text, Fault fault) {
@@ -287,7 +268,8 @@ JsonSource JsonSource::part(const std::string& pointer) const {
 
 SourceRef JsonSource::where(const std::string& pointer) const {
   const std::string field = dotted(pointer);
-  for (const auto& [set, option] : std::views::reverse(overridden_)) {  // the last one counts
+  for (auto last = overridden_.rbegin(); last != overridden_.rend(); ++last) {  // the last counts
+    const auto& [set, option] = *last;
     const bool inside =
         pointer.starts_with(set) && (pointer.size() == set.size() || pointer[set.size()] == '/');
     if (inside) return {option, 0, field};

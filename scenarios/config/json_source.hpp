@@ -55,7 +55,4 @@ class JsonSource {
 /// `key` as a part of a JSON pointer ("/" and "~" escaped).
 std::string escaped_key(std::string_view key);
 
-/// The whole file, for text that is not a trace. Throws InputError (exit 7).
-std::string read_text_file(const std::string& path);
-
 }  // namespace spillway

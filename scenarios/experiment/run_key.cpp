@@ -4,6 +4,7 @@
 #include "scenarios/measured/measured_document.hpp"
 #include "scenarios/resolved.hpp"
 #include "sim/digest.hpp"
+#include "sim/input_file.hpp"
 #include "sim/sha256.hpp"
 
 namespace spillway {

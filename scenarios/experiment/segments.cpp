@@ -10,15 +10,16 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
+#include "sim/input_file.hpp"
 
 namespace spillway {
 
 namespace {
+
+constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};  // runs of a sweep are many
 
 // {"xxh3":"<16 digits>","key":"<64 digits>","size":<bytes of the payload>,"payload":...,"aside":..}
 constexpr std::string_view kHead = "{\"xxh3\":\"";
@@ -55,22 +56,10 @@ void sync_folder(const std::string& folder) {
   close(directory);
 }
 
-/// The bytes of a file from `begin` on.
-std::string read_from(const std::string& path, std::uint64_t begin) {
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(begin));
-  std::ostringstream text;
-  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (!file.is_open() || file.bad()) {
-    throw InputError(Fault::kIo, {path, 0, ""}, "cannot read");
-  }
-  return text.str();
-}
-
 /// `live`: what follows the last line's end is left alone.
 void read_one(const std::string& path, const EachEntry& each, SegmentCursor::At& from, bool live,
               SegmentReport& report) {
-  const std::string text = read_from(path, from.bytes);
+  const std::string text = read_file(path, from.bytes, kAnyLength);
   std::uint64_t corrupt = 0;
   bool torn = false;
   SegmentPlace place{path, from.lines};

@@ -29,10 +29,11 @@ Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialO
     simulation.stop = [&decision, stop] { return decision->decided() || (stop && stop()); };
   }
   SimulationOutcome outcome = simulate(scenario, workload, simulation);
+  if (outcome.stopped && !(decision && decision->decided())) throw OutOfTime();
   Trial out;
   out.warnings = std::move(outcome.warnings);
   out.standstill = std::move(outcome.standstill);
-  if (outcome.stopped && decision && decision->decided()) {
+  if (outcome.stopped) {
     out.cut = true;
     out.targets = decision->bounds();
     out.attainment = decision->attainment();

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,13 @@ struct TrialOptions {
   SimulationOptions simulation;
 };
 
-/// Throws what simulate() throws. Deterministic in (scenario, workload).
+/// TrialOptions::simulation.stop ended a run before it said anything.
+class OutOfTime : public std::runtime_error {
+ public:
+  OutOfTime() : std::runtime_error("out of time") {}
+};
+
+/// Throws what simulate() throws, and OutOfTime. Deterministic in (scenario, workload).
 Trial run_trial(const Scenario& scenario, const Workload& workload,
                 const TrialOptions& options = {});
 

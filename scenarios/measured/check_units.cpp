@@ -15,6 +15,7 @@ namespace spillway {
 namespace {
 
 using F = RequestField;
+constexpr F kLogTimes[] = {F::kArrival, F::kQueued, F::kScheduled, F::kFirstToken, F::kLastToken};
 
 // Between these, seconds per output token of a request in the middle of the others are possible: a
 // GPU answers none at 3,300 tokens/s, and nobody serves at less than one in two seconds.
@@ -150,21 +151,33 @@ void check_rates(const RequestLogFile& log) {
                    requests_text(per_prompt_token.size()), typical, times_text(factor)));
 }
 
+/// Seconds of any clock that machines read end in 2096; what is later would be believed for years.
+void check_times(const RequestLogFile& log) {
+  constexpr double kLatestS = 4e9;
+  for (const LoggedRequest& row : log.rows) {
+    for (const F field : kLogTimes) {
+      if (!row.knows(field) || std::abs(row.at(field)) <= kLatestS) continue;
+      throw InputError(Fault::kTrace, log.where(row, field),
+                       fmt::format("expected seconds up to {}, found {}", kLatestS, row.at(field)));
+    }
+  }
+}
+
 }  // namespace
 
 void check_units(const RequestLogFile& log) {
-  constexpr F kTimes[] = {F::kArrival, F::kQueued, F::kScheduled, F::kFirstToken, F::kLastToken};
   const auto known = [&](F field) {
     return std::any_of(log.rows.begin(), log.rows.end(),
                        [&](const LoggedRequest& row) { return row.knows(field); });
   };
   std::optional<F> before;
-  for (const F field : kTimes) {
+  for (const F field : kLogTimes) {
     if (!known(field)) continue;
     if (before) check_pair(log, *before, field);
     before = field;
   }
   check_rates(log);
+  check_times(log);
 }
 
 }  // namespace spillway

@@ -63,8 +63,11 @@ std::optional<double> time_of(std::string_view line) {
   return std::nullopt;
 }
 
-void take(std::optional<std::uint32_t>& to, std::optional<double> value) {
-  if (value && *value > 0 && *value < 4e9) to = static_cast<std::uint32_t>(*value);
+/// What no machine has is no figure of one.
+template <class Count>
+void take(std::optional<Count>& to, std::optional<double> value) {
+  constexpr double kMostOfAny = sizeof(Count) > 4 ? 1e15 : 4e9;
+  if (value && *value > 0 && *value < kMostOfAny) to = static_cast<Count>(*value);
 }
 
 void read_facts(std::string_view line, MeasuredFacts& facts) {
@@ -73,9 +76,7 @@ void read_facts(std::string_view line, MeasuredFacts& facts) {
     take(facts.num_gpu_blocks, number_behind(line, label));
   }
   take(facts.block_tokens, number_behind(line, "block_size=\""));
-  if (const auto tokens = number_behind(line, "GPU KV cache size: ")) {
-    facts.kv_tokens = static_cast<std::uint64_t>(*tokens);
-  }
+  take(facts.kv_tokens, number_behind(line, "GPU KV cache size: "));
   take(facts.max_model_len, number_behind(line, "Maximum concurrency for "));
   take(facts.max_num_batched_tokens, number_behind(line, "max_num_batched_tokens="));
   take(facts.tensor_parallel_size, number_behind(line, "tensor_parallel_size="));

@@ -187,7 +187,7 @@ class Planner {
     for (std::uint32_t i = 0; i < cells(); ++i) {
       if (!known_.contains(i)) requests.push_back({&space_.cells[i].scenario});
     }
-    std::vector<Trial> trials = runner_.run(requests);
+    std::vector<Trial> trials = runner_.run_all(requests);
     for (auto& [cell, trial] : known_) {  // by cell, so that each finds its place
       trials.insert(trials.begin() + cell, std::move(trial));
     }
@@ -506,7 +506,6 @@ TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& o
   out.reading = options.reading;
   out.progress = options.progress;
   out.phase = options.phase;
-  out.interrupted = options.interrupted;
   return out;
 }
 

@@ -36,8 +36,6 @@ struct PlanOptions {
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
   /// Told what the runs to come are for, where that is not the decision itself.
   std::function<void(std::string_view)> phase{};
-  /// Asked between runs, from the calling thread; true ends the plan with Interrupted.
-  std::function<bool()> interrupted{};
 };
 
 struct PlanOutcome {

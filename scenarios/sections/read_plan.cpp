@@ -17,6 +17,8 @@ namespace {
 
 using Names = std::string_view;
 
+constexpr double kLeastTarget = 1e-9;  // figures are told as multiples of it
+
 constexpr Names kSloKeys[] = {"metric", "max", "min", "tenant"};
 constexpr Names kPlanKeys[] = {
     "tier",     "sizes",  "search", "objective",   "confidence", "replications",    "max_runs",
@@ -114,6 +116,10 @@ void read_slo(const ObjectReader& top, Scenario& s) {
     }
     target.at_least = !latency;
     target.target = item.require_number(bound, 0, kHuge);
+    if (target.target > 0 && target.target < kLeastTarget) {
+      item.fail(bound,
+                fmt::format("expected 0, or {} or more, found {}", kLeastTarget, target.target));
+    }
     target.tenant = item.text("tenant").value_or("");
     if (item.has("tenant")) check_of_tenant(item, target);
     s.slo.push_back(target);

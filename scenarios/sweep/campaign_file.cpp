@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "reports/document.hpp"
+#include "sim/input_file.hpp"
 #include "sim/sha256.hpp"
 
 namespace spillway {

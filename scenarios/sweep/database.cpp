@@ -1,16 +1,11 @@
 #include "scenarios/sweep/database.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "sim/error.hpp"
+#include "sim/input_file.hpp"
 
 namespace spillway {
 
@@ -22,30 +17,20 @@ constexpr std::string_view kMagic = "SQLite format 3";
 void refuse_other_files(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none)) return;
-  std::string begin(kMagic.size(), '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (!file || begin != kMagic) {
+  if (read_head(path, kMagic.size()) != kMagic) {
     throw InputError(Fault::kUsage, {path, 0, ""},
                      "is there and is no SQLite database; expected another name");
   }
 }
 
-void sync_path(const std::string& path, int flags) {
-  const int file = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (file < 0) return;
-  (void)fsync(file);
-  close(file);
-}
-
 }  // namespace
 
-NewDatabase::NewDatabase(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}.tmp{}", path_, getpid())) {
+NewDatabase::NewDatabase(std::string path) : path_(std::move(path)) {
   refuse_other_files(path_);
-  std::remove(temporary_.c_str());
-  // No network, one process: a plain file. It is renamed when complete, so it needs no journal.
-  if (sqlite3_open(temporary_.c_str(), &handle_) != SQLITE_OK) fail("cannot open for writing");
+  // An empty file is an empty database. No network, one process: a plain file. It is renamed when
+  // complete, so it needs no journal.
+  if (sqlite3_open(temporary_.emplace(path_).path().c_str(), &handle_) != SQLITE_OK)
+    fail("cannot open for writing");
   run("PRAGMA journal_mode = OFF");
   run("PRAGMA synchronous = OFF");
   run("BEGIN");
@@ -53,7 +38,6 @@ NewDatabase::NewDatabase(std::string path)
 
 NewDatabase::~NewDatabase() {
   if (handle_ != nullptr) sqlite3_close(handle_);
-  if (!committed_) std::remove(temporary_.c_str());
 }
 
 void NewDatabase::fail(const char* what) {
@@ -72,14 +56,7 @@ void NewDatabase::commit() {
   const int closed = sqlite3_close(handle_);
   KV_ASSERT(closed == SQLITE_OK, "a statement outlives its database");
   handle_ = nullptr;
-  sync_path(temporary_, O_RDONLY);
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    throw InputError(Fault::kIo, {path_, 0, ""},
-                     fmt::format("cannot rename into place: {}", std::strerror(errno)));
-  }
-  const auto parent = std::filesystem::path(path_).parent_path();
-  sync_path(parent.empty() ? "." : parent.string(), O_RDONLY | O_DIRECTORY);
-  committed_ = true;
+  temporary_->rename_into_place();
 }
 
 Insertion::Insertion(NewDatabase& database, const std::string& sql) : database_(database) {

@@ -4,8 +4,11 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "sim/temporary_file.hpp"
 
 namespace spillway {
 
@@ -26,9 +29,8 @@ class NewDatabase {
   [[noreturn]] void fail(const char* what);
 
   std::string path_;
-  std::string temporary_;
+  std::optional<TemporaryFile> temporary_;
   sqlite3* handle_ = nullptr;
-  bool committed_ = false;
 };
 
 /// One prepared INSERT; values are bound from left to right, then added as a row.

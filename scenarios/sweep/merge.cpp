@@ -54,10 +54,17 @@ Merged merge_runs(const Campaign& campaign) {
     MergedRun& run = out.runs[index];
     if (run.payload.empty()) continue;
     ++out.done;
+    const json payload = json::parse(run.payload);
+    if (const std::string lacks = missing_member(payload); !lacks.empty()) {
+      const SegmentPlace& place = places[index];
+      throw InputError(Fault::kUsage, {place.file, static_cast<std::int64_t>(place.line), lacks},
+                       "is not there, or of another kind, in a run that this program did not "
+                       "write; delete the file, and its runs are made again");
+    }
     if (is_failure(run.payload)) {
       ++out.failed;
     } else {
-      run.digest = json::parse(run.payload)["digest"];
+      run.digest = payload["digest"];
     }
     digest.text(key);
     digest.text(run.payload);

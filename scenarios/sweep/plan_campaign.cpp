@@ -1,7 +1,6 @@
 // An experiment becomes a campaign: cells, keys, traces; then a folder, all of it or nothing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +14,9 @@
 #include "scenarios/experiment/variants.hpp"
 #include "scenarios/resolved.hpp"
 #include "scenarios/sweep/campaign_file.hpp"
+#include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
+#include "sim/temporary_file.hpp"
 #include "traces/formats/binary_trace.hpp"
 
 namespace spillway {
@@ -194,7 +195,7 @@ std::string difference(const Campaign& there, const Campaign& here) {
   std::map<std::string, std::string> keys = was;
   keys.insert(is.begin(), is.end());
   for (const auto& [key, value] : keys) {
-    const auto text = [&](const std::map<std::string, std::string>& of) {
+    const auto text = [&key = key](const std::map<std::string, std::string>& of) {
       const auto at = of.find(key);
       return at == of.end() ? "absent" : at->second;
     };
@@ -277,9 +278,8 @@ bool create_campaign(PlannedCampaign& planned, const std::string& folder) {
     planned.campaign = open_campaign(target);
     return false;
   }
-  const std::string temporary = fmt::format("{}.tmp{}", target, getpid());
+  const std::string temporary = temporary_name(target);
   std::error_code ignored;
-  fs::remove_all(temporary, ignored);  // of a process of that number that was killed
   try {
     fill(planned, temporary);
   } catch (...) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "reports/document.hpp"
@@ -16,8 +17,6 @@ namespace {
 
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
-
-struct Stopped {};
 
 constexpr std::string_view kFailure = "{\"failure\":";
 
@@ -55,9 +54,7 @@ std::optional<SegmentEntry> RunMaker::make(const SweepRun& run, const std::funct
         replicates_->seed(number_of(run, *replicates_));
   }
   SimulationOptions options;
-  options.progress = [&](std::uint64_t, std::uint64_t) {
-    if (stop && stop()) throw Stopped{};
-  };
+  options.stop = asked_seldom(stop);
   std::optional<RunJudge> judge;  // of the whole run, as `spillway run` reports it
   json payload;
   json aside = json::object();
@@ -67,14 +64,13 @@ std::optional<SegmentEntry> RunMaker::make(const SweepRun& run, const std::funct
       options.observers.push_back(&*judge);
     }
     const SimulationOutcome outcome = simulate(scenario, load, options);
+    if (outcome.stopped) return std::nullopt;
     payload = payload_of(outcome.result);
     if (judge) {
       const RunVerdict verdict = judge->judge(outcome.result, Time{});
       payload["slo"] = {{"met", verdict.met}, {"attainment", verdict.attainment}};
     }
     if (!outcome.warnings.empty()) aside["warnings"] = outcome.warnings;
-  } catch (const Stopped&) {
-    return std::nullopt;
   } catch (const InputError& error) {
     if (error.fault() == Fault::kIo) throw;
     // Without the place: a path is not the same on every machine.
@@ -105,6 +101,43 @@ const Workload& RunMaker::workload(const Scenario& scenario, const SweepRun& run
 
 bool is_failure(std::string_view payload) {
   return payload.starts_with(kFailure);
+}
+
+std::string missing_member(const json& payload) {
+  std::string lacks;
+  const auto need = [&](const char* pointer, auto is_kind) {
+    const json::json_pointer at(pointer);
+    if (lacks.empty() && !(payload.contains(at) && is_kind(payload.at(at)))) lacks = pointer;
+  };
+  const auto number = [](const json& j) { return j.is_number(); };
+  const auto text = [](const json& j) { return j.is_string(); };
+  if (payload.contains("failure")) {
+    need("/failure/message", text);
+    return lacks;
+  }
+  need("/digest", text);
+  for (const RunMetric& metric : run_metrics()) {
+    need(fmt::format("/metrics/{}", metric.name).c_str(), number);
+  }
+  for (const char* count :
+       {"/results/requests", "/results/completed", "/results/failed", "/results/duration_s"}) {
+    need(count, number);
+  }
+  need("/results/prompt_tokens_by_source",
+       [&](const json& j) { return j.is_object() && std::all_of(j.begin(), j.end(), number); });
+  need("/results/slo", [&](const json& j) {
+    return j.is_array() && std::all_of(j.begin(), j.end(), [&](const json& target) {
+             return target.is_object() && target.contains("name") && text(target["name"]) &&
+                    target.contains("bound") && target.contains("target") &&
+                    number(target["target"]) && target.contains("passed") &&
+                    target["passed"].is_boolean();
+           });
+  });
+  if (payload.contains("slo")) {
+    need("/slo/met", [](const json& j) { return j.is_boolean(); });
+    need("/slo/attainment", number);
+  }
+  return lacks;
 }
 
 double seconds_taken(std::string_view aside) {

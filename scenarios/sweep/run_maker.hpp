@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class RunMaker {
 
 /// Whether a payload is that of a run that could not be made.
 bool is_failure(std::string_view payload);
+/// The first member that a payload of ours would have and this one has not, or of another kind;
+/// empty: it is one of ours.
+std::string missing_member(const nlohmann::json& payload);
 /// From what stands aside of it.
 double seconds_taken(std::string_view aside);
 

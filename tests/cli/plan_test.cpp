@@ -1,4 +1,5 @@
 // `spillway plan`: the answer, its document, and what makes it impossible.
+#include "scenarios/experiment/segments.hpp"
 #include "tests/cli/scene.hpp"
 
 namespace spillway {
@@ -195,6 +196,22 @@ TEST_CASE("bad sizes are refused", "[cli]") {
   refused(with("4GiB"), 2, "plan.sizes: expected an array, each item a size with");
   refused({"plan", scene.scenario, "--set", "plan.tier=nvme"}, 2,
           "plan.tier: unknown tier \"nvme\"; known: dram");
+}
+
+TEST_CASE("a kept run with other members than ours is refused, not read as something", "[cli]") {
+  const Scene scene;
+  const Args plan = {"plan", scene.scenario, "--quiet", "--replications", "1", "--cache"};
+  const std::string kept = scene.path("kept");
+  test::spillway(plan + Args{kept});
+  const std::string planted = scene.path("planted");
+  std::filesystem::create_directory(planted);
+  {
+    SegmentWriter writer(planted, "plan");
+    read_segments(kept, [&](SegmentEntry&& entry, const SegmentPlace&) {
+      writer.append({entry.key, "{\"targets\":3}", "{}"});
+    });
+  }
+  refused(plan + Args{planted}, 2, planted + ": keeps a run that this program did not write (");
 }
 
 }  // namespace

@@ -77,6 +77,28 @@ TEST_CASE("two results of one key are a defect: exit 70", "[cli]") {
 }
 
 TEST_CASE(
+    "a run with other members than ours is refused with its place, whatever its checksum says",
+    "[cli]") {
+  const Scene scene;
+  int campaigns = 0;
+  for (const char* payload : {"{}", "[]", "{\"digest\":\"d\",\"metrics\":{},\"results\":{}}",
+                              "{\"failure\":{\"message\":3}}", "{\"failure\":\"text\"}"}) {
+    INFO(payload);
+    const std::string folder = planned(scene, fmt::format("camp{}", ++campaigns));
+    const Campaign campaign = open_campaign(folder);
+    std::filesystem::remove_all(campaign.segments());  // of the estimate
+    std::filesystem::create_directory(campaign.segments());
+    {
+      SegmentWriter planted(campaign.segments(), "planted");
+      planted.append({campaign.key(campaign.runs.back()), payload, "{}"});
+    }
+    const std::string database = scene.path("other.sqlite");
+    refused({"sweep", "merge", folder, "-o", database}, 2, "planted-1.jsonl:1: /");
+    CHECK_FALSE(std::filesystem::exists(database));
+  }
+}
+
+TEST_CASE(
     "a cell has the mean of its replicates, an interval and a count of those that meet the SLO",
     "[cli]") {
   const Scene scene;

@@ -1,6 +1,11 @@
 // The parallel map: results by index, and the first failure by index, whatever the threads do.
 #include "scenarios/parallel.hpp"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -87,6 +92,64 @@ TEST_CASE("a failure in the background waits for finish()", "[scenarios]") {
     if (i == 1) throw std::runtime_error("item 1");
   });
   CHECK_THROWS_WITH(work.finish(), "item 1");
+}
+
+/// In a process of its own that can make no further thread: its address space is nearly used up.
+template <class Work>
+int where_threads_are_short(const Work& work) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + (4 << 20);
+    const rlimit limit{most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    int code = 1;
+    try {
+      code = work();
+    } catch (...) {
+      code = 2;
+    }
+    _exit(code);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all there is
+TEST_CASE("where the system has no more threads to give, those that are there do the work",
+          "[scenarios]") {
+  CHECK(where_threads_are_short([] {
+          std::atomic<int> done{0};
+          parallel_for(1000, 8, [&](std::size_t) { ++done; });
+          return done == 1000 ? 0 : 3;
+        }) == 0);
+}
+
+TEST_CASE("what needs all of its threads at once begins with none where some lack", "[scenarios]") {
+  CHECK(where_threads_are_short([] {
+          std::atomic<int> begun{0};
+          try {
+            run_together(8, [&](std::size_t) { ++begun; });
+          } catch (const std::system_error&) {
+            return begun == 0 ? 0 : 3;
+          }
+          return 4;
+        }) == 0);
+}
+#endif
+
+TEST_CASE("together means at the same time", "[scenarios]") {
+  // Each waits for all others: one after the other they would wait for ever.
+  std::atomic<int> here{0};
+  run_together(4, [&](std::size_t) {
+    ++here;
+    while (here < 4) std::this_thread::yield();
+  });
+  CHECK(here == 4);
 }
 
 }  // namespace

@@ -56,6 +56,41 @@ TEST_CASE("a commit replaces the former content as a whole", "[sim]") {
   CHECK(scratch.listing() == "out.json");
 }
 
+TEST_CASE("two writers of one file do not meet: the last to commit has all of it", "[sim]") {
+  const Scratch scratch;
+  const std::string path = scratch.path("out");
+  OutputFile one(path);
+  OutputFile other(path);
+  one.write("one");
+  other.write("the other");
+  other.commit();
+  one.write(" whole");
+  one.commit();
+  CHECK(read_file(path) == "one whole");
+  CHECK(scratch.listing() == "out");
+}
+
+TEST_CASE("a temporary file has a name that nobody can know, and the user's permissions", "[sim]") {
+  const Scratch scratch;
+  const TemporaryFile one(scratch.path("out"));
+  const TemporaryFile other(scratch.path("out"));
+  CHECK(one.path() != other.path());
+  const mode_t mask = umask(0);
+  umask(mask);
+  struct stat info {};
+  REQUIRE(stat(one.path().c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == (0666 & ~mask));
+}
+
+TEST_CASE("what is unfinished when a signal comes is removed", "[sim]") {
+  const Scratch scratch;
+  OutputFile unfinished(scratch.path("out"));
+  unfinished.write("half");
+  write_file(scratch.path("finished"), "whole");
+  remove_unfinished();
+  CHECK(scratch.listing() == "finished");
+}
+
 TEST_CASE("bytes are written as they are", "[sim]") {
   const Scratch scratch;
   const std::string bytes("\0\r\n\xff\x1a", 5);

@@ -63,9 +63,15 @@ const std::vector<Ban> kBans = {
      false,
      {"scenarios/", "sim/error.cpp", "sim/output_file.cpp"},
      "only scenarios/ talks to the terminal"},
+    {{"fmt::print(stderr", "std::ifstream"},
+     false,
+     {"scenarios/calibrate/", "scenarios/sweep/slurm_sweep.cpp"},
+     "one way to say (commands/terminal.hpp), one to read (sim/input_file.hpp): a full log disk "
+     "and "
+     "a disk that fails in the middle are met there"},
     {{"exit", "_exit", "quick_exit", "abort", "terminate", "system", "popen"},
      true,
-     {"scenarios/main.cpp"},
+     {"scenarios/main.cpp", "scenarios/commands/ending.cpp"},
      "throw InputError or use KV_ASSERT; only main ends the program"},
     {{"catch (const InputError", "catch (const spillway::InputError"},
      false,

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/at_end.hpp"
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
 #include "sim/output_file.hpp"
@@ -101,6 +102,7 @@ class MappedFile final : public WorkloadStorage {
       throw InputError(Fault::kIo, {path, 0, ""},
                        fmt::format("cannot open: {}", std::strerror(error)));
     }
+    if (size_ > 0) range_.emplace(data_, size_, path);
   }
   ~MappedFile() override {
     if (data_ != nullptr && data_ != MAP_FAILED) munmap(data_, size_);
@@ -121,6 +123,7 @@ class MappedFile final : public WorkloadStorage {
  private:
   void* data_ = nullptr;
   std::size_t size_ = 0;
+  std::optional<MappedRange> range_;  ///< whoever makes the file shorter meanwhile is told of
 };
 
 /// How many ids there are when they are dense by first appearance; nothing when they are not.

@@ -9,6 +9,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/terminal.hpp"
 
 namespace spillway {
 
@@ -31,12 +32,12 @@ class ArrayLines {
  public:
   explicit ArrayLines(bool enabled) : enabled_(enabled) {}
 
-  void say(const std::string& text, Progress& progress) {
+  void tell(const std::string& text, Progress& progress) {
     if (!enabled_ || text == said_) return;
     const auto now = Clock::now();
     if (!said_.empty() && now - at_ < kBetweenLines) return;
     progress.finish();
-    fmt::print(stderr, "{}\n", printable(text));
+    say(fmt::format("{}\n", printable(text)));
     said_ = text;
     at_ = now;
   }
@@ -104,7 +105,7 @@ SlurmEnd sweep_on_slurm(const Campaign& campaign, CampaignSurvey& survey, const 
   Progress progress("sweep", "runs", !quiet);
   ArrayLines lines(!quiet);
   SlurmEnd end = run_on_slurm(work, options, [&](const SlurmNews& news) {
-    lines.say(news.text, progress);
+    lines.tell(news.text, progress);
     progress.update(news.done, news.total);
   });
   progress.finish();

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "reports/format.hpp"
-#include "scenarios/calibrate/interrupt.hpp"
+#include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 

@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "reports/format.hpp"
-#include "scenarios/calibrate/interrupt.hpp"
+#include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "scenarios/sweep/worker.hpp"

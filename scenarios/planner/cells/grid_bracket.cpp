@@ -141,7 +141,7 @@ class GridBracket {
     for (const double value : values) {
       requests.push_back({&out_.space.cells[cell_at(value)].scenario});
     }
-    std::vector<Trial> trials = runner_.run(requests);
+    std::vector<Trial> trials = runner_.run_all(requests);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       trials_.emplace(values[i], std::move(trials[i]));
     }

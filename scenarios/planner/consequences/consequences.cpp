@@ -81,6 +81,7 @@ WhatIfBatch runs_on(TrialRunner& runner, const Scenario& scenario) {
   source.keep = [&runner](const WhatIf& run, const Trial& trial) {
     runner.keep(*run.base, run.replicate, run.change, trial);
   };
+  source.stop = runner.stop();
   return what_if_runs(
       source, runner.threads(),
       [&runner] {

@@ -88,6 +88,7 @@ WhatIfAnswer answer(const WhatIf& run, const Workload& workload, const WhatIfSou
       return make_scaled_cost(run.scenario.make_cost(), run.compute_time);
     };
   }
+  options.simulation.stop = source.stop;
   if (run.watch != nullptr) options.simulation.observers.push_back(run.watch);
   Scenario scenario = run.scenario;
   if (source.seed_of) {

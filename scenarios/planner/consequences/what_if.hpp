@@ -47,12 +47,6 @@ struct WhatIfAnswer {
   std::string refused;
 };
 
-/// The time for the plan is over.
-class OutOfTime : public std::runtime_error {
- public:
-  OutOfTime() : std::runtime_error("out of time") {}
-};
-
 /// Answers a batch in its order; may work on it in parallel. Throws OutOfTime where the plan's time
 /// is over before all of it is done.
 using WhatIfBatch = std::function<std::vector<WhatIfAnswer>(std::span<const WhatIf>)>;
@@ -67,6 +61,8 @@ struct WhatIfSource {
   /// Of runs with a `change`, from any thread; both or neither.
   std::function<std::optional<Trial>(const WhatIf&)> recall{};
   std::function<void(const WhatIf&, const Trial&)> keep{};
+  /// Asked during runs: true is the end of the time for them.
+  std::function<bool()> stop{};
 };
 
 /// Runs batches on `threads` threads. From any thread, `before` is called ahead of each run, which

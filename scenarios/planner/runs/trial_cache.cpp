@@ -67,12 +67,21 @@ Trial trial_from(const json& j) {
 
 }  // namespace
 
-TrialCache::TrialCache(const std::string& folder) : store_(folder, "plan") {}
+TrialCache::TrialCache(const std::string& folder) : folder_(folder), store_(folder, "plan") {}
 
 std::optional<Trial> TrialCache::find(const Scenario& scenario, const Question& question) const {
   for (const bool cut : {false, true}) {
     if (cut && !question.may_cut) continue;
-    if (const auto known = store_.find(key_of(scenario, question, cut))) return trial_from(*known);
+    const auto known = store_.find(key_of(scenario, question, cut));
+    if (!known) continue;
+    try {
+      return trial_from(*known);
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(Fault::kUsage, {folder_, 0, ""},
+                       fmt::format("keeps a run that this program did not write ({}); delete the "
+                                   "folder, and its runs are made again",
+                                   error.what()));
+    }
   }
   return std::nullopt;
 }

@@ -34,6 +34,7 @@ class TrialCache {
   const std::vector<std::string>& notes() const { return store_.report().notes; }
 
  private:
+  std::string folder_;
   RunStore store_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "reports/format.hpp"
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/parallel.hpp"
 
@@ -58,7 +59,13 @@ class TrialRunner::Group {
 };
 
 TrialRunner::TrialRunner(TrialRunnerOptions options)
-    : options_(std::move(options)), start_(std::chrono::steady_clock::now()) {}
+    : options_(std::move(options)), start_(std::chrono::steady_clock::now()) {
+  if (options_.budget_s <= 0) return;
+  options_.reading = [this, told = options_.reading](std::uint64_t done, std::uint64_t total) {
+    if (told) told(done, total);
+    if (out_of_time()) fail_in_time("the trace was read");
+  };
+}
 TrialRunner::~TrialRunner() = default;
 
 void TrialRunner::give(const Scenario& scenario, const Workload& workload) {
@@ -92,7 +99,20 @@ double TrialRunner::seconds() const {
 }
 
 bool TrialRunner::out_of_time() const {
-  return options_.budget_s > 0 && seconds() > options_.budget_s;
+  return options_.budget_s > 0 && seconds() > options_.budget_s + grace_s_;
+}
+
+std::function<bool()> TrialRunner::stop() const {
+  if (options_.budget_s <= 0) return {};
+  return asked_seldom([this] { return out_of_time(); });
+}
+
+void TrialRunner::fail_in_time(const std::string& before) const {
+  throw InputError(
+      Fault::kInconclusive, {"--budget", 0, ""},
+      fmt::format("{} s ended before {}, and nothing is answered; expected more time{}",
+                  format_real(options_.budget_s), before,
+                  options_.cache.empty() ? ", or --cache, with which the next plan goes on" : ""));
 }
 
 std::optional<Trial> TrialRunner::recall(const Scenario& scenario, std::uint32_t replicate,
@@ -130,6 +150,7 @@ Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
   Scenario scenario = *request.scenario;
   scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate, request.length);
   TrialOptions options;
+  options.simulation.stop = stop();
   options.stop_when_decided = request.may_cut;
   options.find_warm_up = !itself;  // its figures are those that `run` reports
   if (request.length > 1) options.least_warm_up = kLongerWarmUp;
@@ -148,9 +169,12 @@ std::vector<Trial> TrialRunner::run(std::span<const TrialRequest> requests) {
   std::vector<std::optional<Trial>> trials(requests.size());
   expected_ = std::max(expected_, done_ + requests.size());
   parallel_for(requests.size(), options_.threads, [&](std::size_t i) {
-    check_interrupt();
-    if (requests[i].replicate != kWorkloadItself && out_of_time()) return;
-    trials[i] = run_one(requests[i], *groups[i]);
+    if (out_of_time()) return;
+    try {
+      trials[i] = run_one(requests[i], *groups[i]);
+    } catch (const OutOfTime&) {
+      return;
+    }
     const std::uint64_t now = ++done_;
     if (options_.progress) options_.progress(now, expected_);
   });
@@ -162,16 +186,15 @@ std::vector<Trial> TrialRunner::run(std::span<const TrialRequest> requests) {
   return out;
 }
 
-void TrialRunner::check_interrupt() {
-  // Signals are asked about in one thread; the others hear of it.
-  if (options_.interrupted && std::this_thread::get_id() == caller_ && options_.interrupted()) {
-    ended_ = true;
-  }
-  if (ended_) throw Interrupted();
+std::vector<Trial> TrialRunner::run_all(std::span<const TrialRequest> requests) {
+  grace_s_ = kGraceS;
+  std::vector<Trial> out = run(requests);
+  grace_s_ = 0;
+  if (out.size() == requests.size()) return out;
+  fail_in_time(fmt::format("each of {} sizes had run once ({} had)", requests.size(), out.size()));
 }
 
 void TrialRunner::ran_one() {
-  check_interrupt();
   const std::uint64_t now = ++done_;
   if (options_.progress) options_.progress(now, std::max(now, expected_));
 }

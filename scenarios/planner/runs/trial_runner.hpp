@@ -10,10 +10,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "scenarios/experiment/replicates.hpp"
@@ -38,21 +36,14 @@ struct TrialRequest {
   std::function<std::unique_ptr<StepCost>()> cost{};
 };
 
-/// The user ended it; what was done is in the cache, where there is one.
-class Interrupted : public std::runtime_error {
- public:
-  Interrupted() : std::runtime_error("interrupted") {}
-};
-
 struct TrialRunnerOptions {
   unsigned threads = 1;
   std::string cache;             ///< folder; empty: none
-  double budget_s = 0;           ///< of wall time, for runs on replicates; 0: none
+  double budget_s = 0;           ///< of wall time; 0: none
   std::uint32_t replicates = 1;  ///< numbers are below this
   ReadProgress reading{};
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
   std::function<void(std::string_view)> phase{};
-  std::function<bool()> interrupted{};
 };
 
 class TrialRunner {
@@ -65,9 +56,11 @@ class TrialRunner {
   /// Opened now where it is not yet.
   const Workload& workload(const Scenario& scenario);
   /// The runs of a batch, in its order; those on replicates without their RunResult. Where the time
-  /// is over, those before the first that is missing. Not from several threads. Throws Interrupted
-  /// when the user wants it to end.
+  /// is over, those before the first that is missing. Not from several threads.
   std::vector<Trial> run(std::span<const TrialRequest> requests);
+  /// The same for runs without which there is no plan: half a second beyond the time, then throws
+  /// InputError (exit 5).
+  std::vector<Trial> run_all(std::span<const TrialRequest> requests);
   /// A run that somebody else makes, of `scenario` with a change (TrialCache::Question): kept in
   /// the cache, and found there again. From any thread, once the workload is open.
   std::optional<Trial> recall(const Scenario& scenario, std::uint32_t replicate,
@@ -80,11 +73,13 @@ class TrialRunner {
   }
   /// So many runs are still to come, for the progress.
   void expect(std::uint64_t runs) { expected_ = done_ + runs; }
-  /// A run that somebody else made, from any thread: counts, and may end the plan as run() does.
+  /// A run that somebody else made, from any thread: counts.
   void ran_one();
   unsigned threads() const { return options_.threads; }
   /// Of options.budget_s.
   bool out_of_time() const;
+  /// For SimulationOptions; empty where time is not limited.
+  std::function<bool()> stop() const;
   /// Since the runner was made.
   double seconds() const;
   /// All runs that were announced, done ones among them.
@@ -103,7 +98,9 @@ class TrialRunner {
   class Group;
   Group& group(const Scenario& scenario);
   Trial run_one(const TrialRequest& request, Group& group);
-  void check_interrupt();
+  /// For what no answer can do without.
+  static constexpr double kGraceS = 0.5;
+  [[noreturn]] void fail_in_time(const std::string& before) const;
 
   TrialRunnerOptions options_;
   std::map<std::string, std::unique_ptr<Group>> groups_;  ///< by how the workload is described
@@ -111,9 +108,8 @@ class TrialRunner {
   std::chrono::steady_clock::time_point start_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::uint64_t> reused_{0};
-  std::atomic<bool> ended_{false};
-  std::thread::id caller_ = std::this_thread::get_id();
   std::uint64_t expected_ = 0;
+  double grace_s_ = kGraceS;  ///< beyond the budget; none once each size has run
 };
 
 }  // namespace spillway

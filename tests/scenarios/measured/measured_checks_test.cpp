@@ -139,6 +139,15 @@ TEST_CASE("times off by a factor of 1000 are named as that", "[scenarios]") {
   }
 }
 
+TEST_CASE("a time that no clock shows is refused with its row", "[scenarios]") {
+  for (const double last : {1e308, 1e12}) {
+    auto rows = steady();
+    rows[3].last = last;
+    CHECK_THAT(Logs().refused(rows),
+               ContainsSubstring("last_token_s: expected seconds up to 4000000000, found "));
+  }
+}
+
 TEST_CASE("missing requests show in ids, in counts and in counters", "[scenarios]") {
   auto rows = steady();
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].id = fmt::format("bench-{}", i);

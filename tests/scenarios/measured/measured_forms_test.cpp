@@ -153,6 +153,17 @@ TEST_CASE("a server's log gives facts and counters", "[scenarios]") {
   CHECK(noted(run, "prefix cache"));
 }
 
+TEST_CASE("a cache larger than any machine's is no fact", "[scenarios]") {
+  const test::Scratch scratch;
+  const MeasuredRun run = load_measured({scratch.file(
+      "server.log",
+      "(EngineCore pid=7) INFO 05-19 10:10:00 [core.py:90] Initializing a V1 LLM engine (v0.19.0) "
+      "with config: model='meta-llama/Llama-3.1-8B', tensor_parallel_size=2, enforce_eager=False\n"
+      "(EngineCore pid=7) INFO 05-19 10:10:09 [kv_cache_utils.py:1316] GPU KV cache size: "
+      "99999999999999999999999 tokens\n")});
+  CHECK_FALSE(run.facts.kv_tokens);
+}
+
 TEST_CASE("engines that share a server are summed", "[scenarios]") {
   const test::Scratch scratch;
   std::string text;
