@@ -1,6 +1,12 @@
 #include "models/engine/kv_pool.hpp"
 
+#include <algorithm>
+
 namespace spillway {
+
+namespace {
+constexpr std::uint32_t kFirstPoolSlots = 1 << 14;  // then doubled: few runs touch all of a pool
+}  // namespace
 
 KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionChoice& eviction,
                EvictionContext context, bool unhashed_front)
@@ -8,15 +14,25 @@ KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionCho
       unhashed_front_(unhashed_front),
       usable_(slots - 1),
       free_(slots - 1),
-      slots_(slots) {
-  contents_.resize(slots);
-  context.slots = slots;
+      blocks_(context.blocks),
+      slots_(std::min(slots, kFirstPoolSlots)) {
+  const auto made = static_cast<std::uint32_t>(slots_.size());
+  contents_.resize(made);
+  context.slots = made;
   context.capacity = usable_;
   context.contents = &contents_;
   policy_ = eviction.make(context);
-  unhashed_.reserve(slots);
+  unhashed_.reserve(slots);  // address space; memory only as it is used
   scratch_.reserve(slots);
   watched_.reserve(slots);
+}
+
+void KvPool::grow() {
+  const std::uint64_t slots =
+      std::min(2 * std::uint64_t{slots_.size()}, std::uint64_t{usable_} + 1);
+  slots_.resize(slots);
+  contents_.resize(static_cast<std::uint32_t>(slots));
+  policy_->grow(static_cast<std::uint32_t>(slots), blocks_);
 }
 
 SlotId KvPool::take(const Access& access) {
@@ -27,6 +43,7 @@ SlotId KvPool::take(const Access& access) {
     slot = raw(unhashed_.back());
     unhashed_.pop_back();
   } else if (never_used_ <= usable_) {
+    if (never_used_ == slots_.size()) grow();
     slot = never_used_++;
   } else {
     slot = raw(policy_->pop_victim(access));

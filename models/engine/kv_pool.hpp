@@ -34,9 +34,13 @@ class KvPool {
   std::uint64_t evictions() const { return evictions_; }
   /// Where it wants_chains(), the policy is told them before the slots change hands.
   EvictionPolicy& policy() { return *policy_; }
-  bool in_use(SlotId slot) const { return slots_[raw(slot)].references > 0; }
+  bool in_use(SlotId slot) const {
+    return raw(slot) < slots_.size() && slots_[raw(slot)].references > 0;
+  }
   /// kNoBlock where the slot holds no registered block.
-  BlockId block_in(SlotId slot) const { return contents_[slot]; }
+  BlockId block_in(SlotId slot) const {
+    return raw(slot) < slots_.size() ? contents_[slot] : kNoBlock;
+  }
 
   /// A free slot for one request. Precondition: free() > 0.
   SlotId take(const Access& access);
@@ -86,6 +90,8 @@ class KvPool {
   };
 
   void evict(std::uint32_t slot);
+  /// Slots are made as they are first handed out.
+  void grow();
   void give(Slot& slot) {
     slot.given = step_;
     guarded_given_ = guarded_given_ || slot.guards > 0;
@@ -100,6 +106,7 @@ class KvPool {
   std::uint32_t never_used_ = 1;  ///< slots from here on were never handed out
   std::uint32_t cached_ = 0;
   std::uint32_t step_ = 0;
+  std::uint32_t blocks_;  ///< block ids are below this
   bool guarded_given_ = false;
   std::uint64_t registered_ = 0;
   std::uint64_t evictions_ = 0;
