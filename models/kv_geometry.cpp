@@ -88,7 +88,8 @@ std::int64_t stage_layers(std::int64_t layers, const ModelShards& shards) {
 
 std::int64_t rank_kv_elements(const ModelSpec& model, const ModelShards& shards) {
   if (model.is_mla() || shards.tensor == 1) return model.kv_elements_per_token_layer;
-  const std::int64_t heads = std::max<std::int64_t>(1, model.kv_heads / shards.tensor);
+  const std::int64_t heads =
+      std::max<std::int64_t>(1, model.kv_heads / static_cast<std::int32_t>(shards.tensor));
   return model.kv_elements_per_token_layer / model.kv_heads * heads;
 }
 

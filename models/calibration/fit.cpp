@@ -277,13 +277,15 @@ void fit_compute(const HardwareProfile& p, std::vector<FitRecord>& fits,
                                spec->memory_gbs * 1e9, sms};
       if (peaks.flops == 0) continue;
       add(fits, warnings, fmt::format("gemm/{}/{}", gpu.index, dtype),
-          [&](std::vector<std::string>& own) { return fit_gemm(cells, peaks, own); });
+          [&, &cells = cells](std::vector<std::string>& own) {
+            return fit_gemm(cells, peaks, own);
+          });
     }
     const PeakRates peaks = {spec->bf16_tflops * 1e12, spec->memory_gbs * 1e9, sms};
     for (const auto& [op, cells] : attentions) {
       if (cells.size() < kFewest || (op != "prefill" && op != "decode")) continue;
       add(fits, warnings, fmt::format("attention/{}/{}", gpu.index, op),
-          [&](std::vector<std::string>& own) {
+          [&, &op = op, &cells = cells](std::vector<std::string>& own) {
             return op == "prefill" ? fit_prefill(cells, peaks, own) : fit_decode(cells, peaks, own);
           });
     }

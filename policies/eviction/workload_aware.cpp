@@ -42,7 +42,7 @@ constexpr int kTickShift = 24;
 constexpr std::uint32_t kAges = 64;
 std::uint32_t age_bucket(Tick age) {
   if (age < 2) return age;
-  const int octave = std::bit_width(age) - 1;
+  const int octave = static_cast<int>(std::bit_width(age)) - 1;
   return 2 * static_cast<std::uint32_t>(octave) + ((age >> (octave - 1)) & 1);
 }
 double middle_of(std::uint32_t bucket) {

@@ -100,8 +100,7 @@ constexpr Names kNotBehind[] = {"queue_depth", "threads",      "connections",
 class DeviceReader {
  public:
   DeviceReader(const ObjectReader& tier, const StorageTier& which, Scenario& s)
-      : tier_(tier),
-        device_(tier.object("device", ScenarioKeys::kDevice)),
+      : device_(tier.object("device", ScenarioKeys::kDevice)),
         name_(which.name),
         behind_(which.behind),
         s_(s) {
@@ -359,7 +358,6 @@ class DeviceReader {
     }
   }
 
-  const ObjectReader& tier_;
   std::optional<ObjectReader> device_;
   std::string name_;
   bool behind_;

@@ -224,9 +224,10 @@ std::vector<std::string> CaseResult::idle_tolerances() const {
   std::vector<std::string> out;
   const std::vector<CheckedFigure> figures = checked();
   for (const auto& [key, limit] : input.tolerance) {
-    const bool bounds = std::any_of(figures.begin(), figures.end(), [&](const CheckedFigure& f) {
+    const auto is_bound = [&key = key, &limit = limit](const CheckedFigure& f) {
       return limit_of({{key, limit}}, f.name).has_value();
-    });
+    };
+    const bool bounds = std::any_of(figures.begin(), figures.end(), is_bound);
     if (!bounds) out.push_back(key);
   }
   return out;
