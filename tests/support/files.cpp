@@ -1,11 +1,13 @@
 #include "tests/support/files.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // of version 2: listeners
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
@@ -48,9 +50,37 @@ std::string source_path(std::string_view relative) {
   return (std::filesystem::path(SPILLWAY_SOURCE_DIR) / relative).string();
 }
 
+namespace {
+
+/// Names of the cases that went without.
+std::set<std::string>& skipped() {
+  static std::set<std::string> cases;
+  return cases;
+}
+
+#if __has_include(<catch2/catch_all.hpp>)
+using ListenerBase = Catch::EventListenerBase;
+#else
+using ListenerBase = Catch::TestEventListenerBase;
+#endif
+
+class SkippedCases final : public ListenerBase {
+ public:
+  using ListenerBase::ListenerBase;
+  void testRunEnded(const Catch::TestRunStats&) override {
+    if (skipped().empty()) return;
+    fmt::print("{} cases were skipped in whole or in part: no folder `shared` beside the project\n",
+               skipped().size());
+  }
+};
+CATCH_REGISTER_LISTENER(SkippedCases)
+
+}  // namespace
+
 std::optional<std::string> shared_path(std::string_view relative) {
   const auto path = std::filesystem::path(SPILLWAY_SOURCE_DIR).parent_path() / "shared" / relative;
   if (std::filesystem::exists(path)) return path.string();
+  skipped().insert(Catch::getResultCapture().getCurrentTestName());
   WARN("skipped: no " << relative << " in a folder `shared` beside the project");
   return std::nullopt;
 }
