@@ -7,7 +7,6 @@
 #include <set>
 #include <sstream>
 
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // of version 2: listeners
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
