@@ -54,7 +54,7 @@ bool CacheReplay::resident(TraceBlockId block) const {
 void CacheReplay::run(const RequestBatch& batch) {
   if (policy_ != nullptr && batch.blocks > blocks_) {
     blocks_ = batch.blocks;
-    slot_.resize(blocks_, kNoSlot);
+    slot_.grow(blocks_, kNoSlot);
     policy_->grow(slots_, blocks_);
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {

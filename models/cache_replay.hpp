@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/catalogue.hpp"
+#include "sim/growing_column.hpp"
 #include "sim/replay_order.hpp"
 #include "sim/workload.hpp"
 
@@ -87,7 +88,7 @@ class CacheReplay {
   std::uint32_t blocks_ = 0;
   std::unique_ptr<SlotContents> contents_;  ///< where the policy finds it
   std::unique_ptr<EvictionPolicy> policy_;
-  std::vector<SlotId> slot_;       ///< by block: where it is, or kNoSlot
+  GrowingColumn<SlotId> slot_;     ///< by block: where it is, or kNoSlot
   std::vector<SlotId> run_;        ///< scratch: slots of one call to the policy
   std::vector<BlockId> incoming_;  ///< scratch: blocks that take their places
   std::vector<BlockId> chain_;     ///< of one look-up

@@ -23,8 +23,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 #include "sim/units.hpp"
 
@@ -53,10 +53,10 @@ class SlotContents {
   BlockId operator[](SlotId slot) const { return block_[raw(slot)]; }
   BlockId& operator[](SlotId slot) { return block_[raw(slot)]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(block_.size()); }
-  void resize(std::uint32_t slots) { block_.resize(slots, kNoBlock); }
+  void resize(std::uint32_t slots) { block_.grow(slots, kNoBlock); }
 
  private:
-  std::vector<BlockId> block_;
+  GrowingColumn<BlockId> block_;
 };
 
 class EvictionPolicy {

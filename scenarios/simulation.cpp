@@ -17,6 +17,7 @@
 #include "scenarios/run_wiring.hpp"
 #include "scenarios/tenant_figures.hpp"
 #include "sim/decimal.hpp"
+#include "sim/memory.hpp"
 #include "sim/recorder.hpp"
 
 namespace spillway {
@@ -224,6 +225,7 @@ class Run {
     out.result.sim.requests_per_wall_s = workload_.size() / wall;
     out.result.sim.steps_per_wall_s = static_cast<double>(out.result.engine_steps) / wall;
     out.result.sim.peak_rss_bytes = peak_rss_bytes();
+    out.result.sim.memory_estimate_bytes = memory_estimate();
     return out;
   }
 
@@ -295,7 +297,15 @@ double offered_span_s(const WorkloadChoice& choice, const Workload& workload) {
 
 SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,
                            const SimulationOptions& options) {
-  return Run(scenario, workload, options).run();
+  try {
+    return Run(scenario, workload, options).run();
+  } catch (const MemoryShort& error) {
+    throw InputError(
+        Fault::kIo, scenario.workload.where,
+        fmt::format("{}, for a run of {} requests with {} references to blocks of {} "
+                    "tokens; expected fewer requests (workload.limit)",
+                    error.what(), workload.size(), workload.references(), workload.block_tokens()));
+  }
 }
 
 }  // namespace spillway

@@ -145,6 +145,7 @@ struct SimulationCost {
   double requests_per_wall_s = 0;
   double steps_per_wall_s = 0;
   std::int64_t peak_rss_bytes = 0;
+  std::int64_t memory_estimate_bytes = 0;  ///< memory_estimate() at the run's end
 };
 
 struct RunResult {

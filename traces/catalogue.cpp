@@ -6,6 +6,7 @@
 
 #include "sim/catalogue.hpp"
 #include "sim/input_file.hpp"
+#include "sim/memory.hpp"
 #include "traces/formats/agentic_jsonl.hpp"
 #include "traces/formats/azure_csv.hpp"
 #include "traces/formats/bailian_jsonl.hpp"
@@ -152,8 +153,8 @@ TraceFile::TraceFile(const std::string& path, const OpenOptions& options)
   }
   format_ = &detect(path, lines->peek_content());
   check_interval(path, *format_, options.reader);
-  reader_ =
-      with_reuse_model(format_->make(std::move(lines), options.reader), options.reader.reuse, path);
+  reader_ = with_reuse_model(format_->make(std::move(lines), options.reader), options.reader.reuse,
+                             path, options.block_names != nullptr);
 }
 
 WorkloadSource TraceFile::read(const std::function<void(const TraceRow&)>& use) {
@@ -168,6 +169,12 @@ WorkloadSource TraceFile::read(const std::function<void(const TraceRow&)>& use) 
       if (options_.observe) options_.observe(row);
     } catch (const RowError& error) {
       quarantine.add(error);
+    } catch (const MemoryShort& error) {
+      throw InputError(
+          Fault::kIo, {path_, row.line, ""},
+          fmt::format("{}, after {} requests; expected a shorter trace (a limit, trace "
+                      "sample) or larger blocks",
+                      error.what(), source.rows.kept));
     }
   }
   source.notes = reader_->notes();

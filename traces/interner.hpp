@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/error.hpp"
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 #include "sim/rng.hpp"
 
@@ -115,16 +117,18 @@ class Interner {
   std::uint32_t next_ = 0;  ///< the id behind the last one
 };
 
-/// The chains of a trace's rows as one column. Names are interned many at a time.
+/// The chains of a trace's rows as one column. Names are interned many at a time; blocks without
+/// one get the next numbers, and cost four bytes each.
 class ChainColumn {
  public:
-  void add(std::span<const std::uint64_t> hashes) {
+  void add(std::span<const std::uint64_t> hashes, std::uint32_t own_blocks = 0) {
     pending_.insert(pending_.end(), hashes.begin(), hashes.end());
     if (pending_.size() >= kPending) settle();
+    if (own_blocks > 0) add_own(own_blocks);
   }
   std::size_t size() const { return ids_.size() + pending_.size(); }
   /// The ids of all that was added since the last clear().
-  std::vector<TraceBlockId>& ids() {
+  GrowingColumn<TraceBlockId>& ids() {
     settle();
     return ids_;
   }
@@ -134,20 +138,45 @@ class ChainColumn {
     ids_.clear();
   }
   /// How many ids there are once ids() has been called.
-  std::uint32_t unique_blocks() const { return names_.size(); }
-  const Interner& names() const { return names_; }
+  std::uint32_t unique_blocks() const { return names_.size() + own_; }
+  /// By id, where every block has a name.
+  const Interner& names() const {
+    KV_ASSERT(own_ == 0, "names are asked for, and {} blocks have none", own_);
+    return names_;
+  }
 
  private:
   static constexpr std::size_t kPending = 4096;
 
   void settle() {
-    names_.intern_all(pending_, [this](std::uint32_t id) { ids_.push_back(TraceBlockId{id}); });
+    if (own_ == 0) {
+      names_.intern_all(pending_, [this](std::uint32_t id) { ids_.push_back(TraceBlockId{id}); });
+    } else {
+      names_.intern_all(pending_, [this](std::uint32_t name) {
+        if (name == id_of_name_.size()) id_of_name_.push_back(name + own_);
+        ids_.push_back(TraceBlockId{id_of_name_[name]});
+      });
+    }
     pending_.clear();
   }
 
+  void add_own(std::uint32_t count) {
+    settle();
+    if (own_ == 0) {
+      id_of_name_.resize(names_.size());
+      std::iota(id_of_name_.begin(), id_of_name_.end(), std::uint32_t{0});
+    }
+    KV_ASSERT(std::uint64_t{unique_blocks()} + count < kNoIndex, "more than 2^32 distinct blocks");
+    std::uint32_t next = unique_blocks();
+    for (TraceBlockId& id : ids_.append(count)) id = TraceBlockId{next++};
+    own_ += count;
+  }
+
   Interner names_;
+  std::uint32_t own_ = 0;                  ///< blocks without a name
+  std::vector<std::uint32_t> id_of_name_;  ///< once there are such
   std::vector<std::uint64_t> pending_;
-  std::vector<TraceBlockId> ids_;
+  GrowingColumn<TraceBlockId> ids_;
 };
 
 }  // namespace spillway

@@ -20,14 +20,14 @@ class Batcher {
     arrival_ns_.push_back(row.arrival_ns);
     input_tokens_.push_back(static_cast<std::uint32_t>(row.input_tokens));
     output_tokens_.push_back(recorded_output_tokens(row));
-    chain_.add(row.blocks);
+    chain_.add(row.blocks, row.own_blocks);
     chain_begin_.push_back(chain_begin_.front() + chain_.size());
     // Requests of no whole block count too, or a batch of them would have no end.
     if (chain_.size() + arrival_ns_.size() >= kBatchReferences) flush();
   }
   void flush() {
     if (arrival_ns_.empty()) return;
-    const std::vector<TraceBlockId>& chain = chain_.ids();
+    const GrowingColumn<TraceBlockId>& chain = chain_.ids();
     const RequestBatch batch{RequestId{begun_}, arrival_ns_, input_tokens_,         output_tokens_,
                              chain_begin_,      chain,       chain_.unique_blocks()};
     hash_.add(batch);

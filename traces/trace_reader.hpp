@@ -31,6 +31,7 @@ struct TraceRow {
   bool identified = true;  ///< false: the format says nothing about reuse, `blocks` is empty
   /// Prefix-chained hashes of the prompt's blocks, root first; a last, partial block may be absent.
   std::vector<std::uint64_t> blocks;
+  std::uint32_t own_blocks = 0;  ///< behind these: in no other row, and without names
 
   /// Forgets the previous row and keeps its memory.
   void clear() {
@@ -42,6 +43,7 @@ struct TraceRow {
     tenant.clear();
     identified = true;
     blocks.clear();
+    own_blocks = 0;
   }
 };
 

@@ -17,7 +17,7 @@ struct OwnedColumns final : WorkloadStorage {
   std::vector<RequestId> after;
   std::vector<std::int64_t> think_ns;
   std::vector<std::uint64_t> chain_begin;
-  std::vector<TraceBlockId> chain;
+  GrowingColumn<TraceBlockId> chain;
 };
 
 template <class T>
@@ -29,14 +29,14 @@ void permute(std::vector<T>& column, const std::vector<std::uint32_t>& order) {
 }
 
 /// Numbers ids by first appearance again, after their order has changed. Returns the new numbers.
-template <class Id>
-std::vector<std::uint32_t> renumber(std::vector<Id>& ids, std::uint32_t count) {
+template <class Ids>
+std::vector<std::uint32_t> renumber(Ids& ids, std::uint32_t count) {
   std::vector<std::uint32_t> name(count, kNoIndex);
   std::uint32_t next = 0;
-  for (Id& id : ids) {
+  for (auto& id : ids) {
     std::uint32_t& to = name[static_cast<std::uint32_t>(id)];
     if (to == kNoIndex) to = next++;
-    id = static_cast<Id>(to);
+    id = static_cast<std::remove_reference_t<decltype(id)>>(to);
   }
   return name;
 }
@@ -80,7 +80,7 @@ void WorkloadBuilder::add(const TraceRow& row) {
   arrival_ns_.push_back(row.arrival_ns);
   input_tokens_.push_back(static_cast<std::uint32_t>(row.input_tokens));
   output_tokens_.push_back(recorded_output_tokens(row));
-  chain_.add(row.blocks);
+  chain_.add(row.blocks, row.own_blocks);
   chain_begin_.push_back(chain_.size());
   add_session(row);
   tenant_.push_back(tenant_id(row.tenant));
@@ -117,18 +117,15 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
     return arrival_ns_[a] < arrival_ns_[b];
   });
   std::vector<std::uint64_t> chain_begin{0};
-  std::vector<TraceBlockId>& ids = chain_.ids();
-  std::vector<TraceBlockId> chain;
-  chain.reserve(ids.size());
+  GrowingColumn<TraceBlockId>& ids = chain_.ids();
+  GrowingColumn<TraceBlockId> chain;
   std::vector<std::uint32_t> after_begin{0};
   std::vector<std::uint32_t> after;
   std::vector<std::uint32_t> place(order.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-  const auto at = [](auto& column, std::uint64_t offset) {
-    return column.begin() + static_cast<std::ptrdiff_t>(offset);
-  };
   for (const std::uint32_t row : order) {
-    chain.insert(chain.end(), at(ids, chain_begin_[row]), at(ids, chain_begin_[row + 1]));
+    const std::uint64_t length = chain_begin_[row + 1] - chain_begin_[row];
+    std::copy_n(ids.begin() + chain_begin_[row], length, chain.append(length).begin());
     chain_begin.push_back(chain.size());
     for (std::uint32_t i = after_begin_[row]; i < after_begin_[row + 1]; ++i) {
       after.push_back(place[after_[i]]);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/engine/ttft_clock.hpp"
@@ -25,6 +26,7 @@ enum class RequestState : std::uint8_t {
 
 struct ActiveRequest {
   RequestId id{};
+  Handle handle{};  ///< its place in the pool
   RequestState state = RequestState::kWaiting;
   bool load_done = false;
   bool prefilling = false;  ///< counts towards the reservation of async loads
@@ -72,17 +74,21 @@ class RequestPool {
  public:
   explicit RequestPool(std::uint32_t longest_chain) : longest_chain_(longest_chain) {}
 
-  ActiveRequest& operator[](Handle h) { return items_[static_cast<std::uint32_t>(h)]; }
-  const ActiveRequest& operator[](Handle h) const { return items_[static_cast<std::uint32_t>(h)]; }
-
-  Handle handle_of(const ActiveRequest& r) const {
-    return Handle{static_cast<std::uint32_t>(&r - items_.data())};
+  ActiveRequest& operator[](Handle h) {
+    const auto i = static_cast<std::uint32_t>(h);
+    return pieces_[i / kPiece][i % kPiece];
+  }
+  const ActiveRequest& operator[](Handle h) const {
+    const auto i = static_cast<std::uint32_t>(h);
+    return pieces_[i / kPiece][i % kPiece];
   }
 
   Handle make() {
     if (free_.empty()) {
-      items_.emplace_back();
-      return Handle{static_cast<std::uint32_t>(items_.size() - 1)};
+      if (size_ % kPiece == 0) pieces_.push_back(std::make_unique<ActiveRequest[]>(kPiece));
+      const Handle h{size_++};
+      (*this)[h].handle = h;
+      return h;
     }
     const Handle h = free_.back();
     free_.pop_back();
@@ -108,14 +114,19 @@ class RequestPool {
     if (r.slots.capacity() > 0) take_back(std::move(r.slots));
     std::vector<std::uint32_t> stores = std::move(r.stores);  // empty; its memory is used again
     r = ActiveRequest{};
+    r.handle = h;
     r.stores = std::move(stores);
     free_.push_back(h);
   }
-  std::size_t alive() const { return items_.size() - free_.size(); }
+  std::size_t alive() const { return size_ - free_.size(); }
 
  private:
+  // They stay where they are: where many wait, nothing is copied, nor there twice.
+  static constexpr std::uint32_t kPiece = 1024;
+
   std::uint32_t longest_chain_;
-  std::vector<ActiveRequest> items_;
+  std::vector<std::unique_ptr<ActiveRequest[]>> pieces_;
+  std::uint32_t size_ = 0;
   std::vector<Handle> free_;
   std::vector<std::vector<SlotId>> spare_;
 };

@@ -42,7 +42,8 @@ GroupedBlocks::GroupedBlocks(const Environment& environment)
                                                              in_flight_tokens(environment.config),
                                                              environment.config.block_tokens))) {
   KV_ASSERT(groups_.window > 0, "sliding layers without a window");
-  pages_.reserve(env_.pool.usable());
+  pages_.reserve(
+      std::min(env_.pool.usable(), env_.chains.longest_chain() * env_.config.groups.count()));
 }
 
 std::uint32_t GroupedBlocks::blocks_for(std::uint64_t tokens) const {

@@ -14,25 +14,31 @@ KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionCho
       unhashed_front_(unhashed_front),
       usable_(slots - 1),
       free_(slots - 1),
-      blocks_(context.blocks),
-      slots_(std::min(slots, kFirstPoolSlots)) {
+      blocks_(context.blocks) {
+  slots_.grow(std::min(slots, kFirstPoolSlots), {});
   const auto made = static_cast<std::uint32_t>(slots_.size());
   contents_.resize(made);
   context.slots = made;
   context.capacity = usable_;
   context.contents = &contents_;
   policy_ = eviction.make(context);
-  unhashed_.reserve(slots);  // address space; memory only as it is used
-  scratch_.reserve(slots);
-  watched_.reserve(slots);
+  reserve_lists();
+}
+
+/// No list is longer than there are slots.
+void KvPool::reserve_lists() {
+  unhashed_.reserve(slots_.size());
+  scratch_.reserve(slots_.size());
+  watched_.reserve(slots_.size());
 }
 
 void KvPool::grow() {
   const std::uint64_t slots =
       std::min(2 * std::uint64_t{slots_.size()}, std::uint64_t{usable_} + 1);
-  slots_.resize(slots);
+  slots_.grow(slots, {});
   contents_.resize(static_cast<std::uint32_t>(slots));
   policy_->grow(static_cast<std::uint32_t>(slots), blocks_);
+  reserve_lists();
 }
 
 SlotId KvPool::take(const Access& access) {

@@ -14,6 +14,7 @@
 #include "models/engine/residency.hpp"
 #include "policies/catalogue.hpp"
 #include "sim/error.hpp"
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 
 namespace spillway {
@@ -92,6 +93,7 @@ class KvPool {
   void evict(std::uint32_t slot);
   /// Slots are made as they are first handed out.
   void grow();
+  void reserve_lists();
   void give(Slot& slot) {
     slot.given = step_;
     guarded_given_ = guarded_given_ || slot.guards > 0;
@@ -110,7 +112,7 @@ class KvPool {
   bool guarded_given_ = false;
   std::uint64_t registered_ = 0;
   std::uint64_t evictions_ = 0;
-  std::vector<Slot> slots_;
+  GrowingColumn<Slot> slots_;
   std::vector<SlotId> unhashed_;  ///< a stack
   std::vector<SlotId> scratch_;
   std::vector<SlotId> watched_;

@@ -93,7 +93,7 @@ LookupState OffloadConnector::look_behind(const ActiveRequest& r, const BlockRes
     return LookupState::kReady;
   }
   if (state != LookupState::kMiss) return state;
-  const Tiering::Verdict verdict = tiering_->look_up(chunk, env_.requests.handle_of(r), access);
+  const Tiering::Verdict verdict = tiering_->look_up(chunk, r.handle, access);
   return verdict == Tiering::Verdict::kMiss ? LookupState::kMiss : LookupState::kPending;
 }
 

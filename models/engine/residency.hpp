@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "sim/ids.hpp"
+#include "sim/memory.hpp"
 
 namespace spillway {
 
@@ -23,10 +23,11 @@ struct BlockResidency {
 /// Zero-filled on demand by the system: blocks that are never touched cost no memory.
 class ResidencyTable {
  public:
+  /// Throws MemoryShort where all of it would not fit.
   explicit ResidencyTable(std::uint32_t blocks)
-      : entries_(static_cast<BlockResidency*>(
-            std::calloc(std::size_t{blocks} + 1, sizeof(BlockResidency)))) {
-    if (entries_ == nullptr) throw std::bad_alloc();
+      : claim_((std::size_t{blocks} + 1) * sizeof(BlockResidency)),
+        entries_(static_cast<BlockResidency*>(std::calloc(claim_.bytes(), 1))) {
+    if (entries_ == nullptr) refuse_memory(claim_.bytes());
   }
   BlockResidency& operator[](BlockId id) { return entries_.get()[raw(id)]; }
   BlockResidency* from(std::uint32_t first) { return entries_.get() + first; }
@@ -35,6 +36,7 @@ class ResidencyTable {
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
+  MemoryClaim claim_;
   std::unique_ptr<BlockResidency, Free> entries_;
 };
 

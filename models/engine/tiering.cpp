@@ -98,7 +98,11 @@ Tiering::Verdict Tiering::look_up(const ChunkAt& at, Handle handle, const Access
   Asker& who = asker(access.request);
   if (who.livelocked) return Verdict::kRetry;
   who.handle = handle;
-  if (who.marks.size() <= position) who.marks.resize(position + 1);
+  if (who.marks.size() <= position) {
+    const std::size_t before = who.marks.capacity();
+    who.marks.resize(position + 1);
+    marks_claim_.grow((who.marks.capacity() - before) * sizeof(Mark));
+  }
   Mark& mark = who.marks[position];
   mark.chunk = chunk;
   bool retry = false;

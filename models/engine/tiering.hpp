@@ -158,6 +158,7 @@ class Tiering final : private EventHandler {
   std::vector<std::uint32_t> asker_of_;  ///< by request: 1 + index, or 0
   std::vector<Asker> askers_;
   std::vector<std::uint32_t> free_askers_;
+  MemoryClaim marks_claim_{0};  ///< all that askers ever had: it is used again
   std::uint64_t version_ = 0;
   bool begun_ = false;  ///< begin_step() has run in this step
   bool any_ended_ = false;

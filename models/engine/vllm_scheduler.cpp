@@ -17,7 +17,8 @@ VllmScheduler::VllmScheduler(const Environment& environment)
                        ? environment.config.max_num_scheduled_tokens
                        : environment.config.max_num_batched_tokens) {
   running_.reserve(env_.config.max_num_seqs);
-  found_.hits.reserve(env_.pool.usable());
+  found_.hits.reserve(
+      std::min(env_.pool.usable(), env_.chains.longest_chain() * env_.config.groups.count()));
   if (env_.config.groups.hybrid()) {
     groups_ = std::make_unique<GroupedBlocks>(GroupedBlocks::Environment{
         env_.config, env_.chains, env_.residency, env_.requests, env_.pool});

@@ -4,16 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 
 namespace spillway {
 
 class BlockDepths {
  public:
-  explicit BlockDepths(std::uint32_t blocks) : depth_(blocks) {}
-  void grow(std::uint32_t blocks) { depth_.resize(blocks); }
+  explicit BlockDepths(std::uint32_t blocks) { grow(blocks); }
+  void grow(std::uint32_t blocks) { depth_.grow(blocks, 0); }
 
   void learn(BlockSpan chain) {
     std::uint32_t depth = 0;
@@ -23,7 +23,7 @@ class BlockDepths {
   std::uint32_t operator[](BlockId block) const { return depth_[raw(block)]; }
 
  private:
-  std::vector<std::uint32_t> depth_;
+  GrowingColumn<std::uint32_t> depth_;
 };
 
 }  // namespace spillway

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 
 namespace spillway {
@@ -18,7 +19,7 @@ class GhostList {
   /// At most `most` names; block ids are below `blocks`.
   GhostList(std::uint64_t most, std::uint32_t blocks) : most_(most) { grow(blocks); }
   void grow(std::uint32_t blocks) {
-    place_.resize(blocks, kNoPlace);
+    place_.grow(blocks, kNoPlace);
     most_here_ = std::min<std::uint64_t>(most_, blocks);
     const std::uint64_t needed = places_for(most_here_);
     if (needed <= ring_.size()) return;
@@ -94,8 +95,8 @@ class GhostList {
   }
 
   std::uint64_t most_;
-  std::uint64_t most_here_ = 0;       ///< no more than there are blocks
-  std::vector<std::uint32_t> place_;  ///< by block
+  std::uint64_t most_here_ = 0;         ///< no more than there are blocks
+  GrowingColumn<std::uint32_t> place_;  ///< by block
   std::vector<BlockId> ring_;
   std::uint64_t first_ = 0;  ///< the oldest place in use
   std::uint64_t used_ = 0;   ///< places in use, holes too

@@ -4,16 +4,19 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 
 namespace spillway {
 
 class IndexList {
  public:
-  explicit IndexList(std::uint32_t ids) : nodes_(std::size_t{ids} + 1) {}
-  void grow(std::uint32_t ids) { nodes_.resize(std::size_t{ids} + 1); }
+  explicit IndexList(std::uint32_t ids) {
+    nodes_.push_back({0, 0});
+    grow(ids);
+  }
+  void grow(std::uint32_t ids) { nodes_.grow(std::size_t{ids} + 1, {}); }
 
   bool empty() const { return nodes_[0].next == 0; }
   bool contains(std::uint32_t id) const { return nodes_[id + 1].next != kOut; }
@@ -81,9 +84,7 @@ class IndexList {
     std::uint32_t previous = 0;
     std::uint32_t next = kOut;
   };
-  struct Nodes : std::vector<Node> {
-    explicit Nodes(std::size_t n) : std::vector<Node>(n) { front() = {0, 0}; }
-  } nodes_;
+  GrowingColumn<Node> nodes_;
 };
 
 }  // namespace spillway

@@ -15,6 +15,7 @@
 #include "policies/containers/index_heap.hpp"
 #include "policies/containers/index_lists.hpp"
 #include "sim/error.hpp"
+#include "sim/growing_column.hpp"
 #include "sim/ids.hpp"
 
 namespace spillway {
@@ -23,14 +24,15 @@ class LeafQueue {
  public:
   /// Level 0 leaves first.
   LeafQueue(std::uint32_t levels, std::uint32_t slots, std::uint32_t blocks)
-      : order_(levels, slots), aside_(slots), slots_(slots), blocks_(blocks) {
+      : order_(levels, slots), aside_(slots), slots_(slots) {
+    blocks_.grow(blocks, {});
     KV_ASSERT(levels < 128, "{} levels in seven bits", levels);
   }
   void grow(std::uint32_t slots, std::uint32_t blocks) {
     order_.grow(slots);
     aside_.grow(slots);
     slots_.resize(slots);
-    blocks_.resize(blocks);
+    blocks_.grow(blocks, {});
   }
 
   /// Who is whose parent. The first chain to name a block decides, unless it is resident by then.
@@ -155,7 +157,7 @@ class LeafQueue {
   IndexLists order_;  ///< by level
   IndexHeap aside_;
   std::vector<Slot> slots_;
-  std::vector<Block> blocks_;
+  GrowingColumn<Block> blocks_;
   std::uint64_t clock_ = 0;
 };
 

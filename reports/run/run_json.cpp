@@ -357,7 +357,8 @@ json to_json(const RunResult& run) {
                 {"wall_s", run.sim.wall_s},
                 {"requests_per_wall_s", run.sim.requests_per_wall_s},
                 {"steps_per_wall_s", run.sim.steps_per_wall_s},
-                {"peak_rss_bytes", run.sim.peak_rss_bytes}};
+                {"peak_rss_bytes", run.sim.peak_rss_bytes},
+                {"memory_estimate_bytes", run.sim.memory_estimate_bytes}};
   return out;
 }
 
@@ -415,8 +416,13 @@ RunResult run_from_json(const json& j) {
     for (const json& slow : j.at("slowest")) run.slowest.push_back(slow_from(slow));
   }
   if (j.contains("sim")) {
-    run.sim = {j["sim"].at("events"), j["sim"].at("wall_s"), j["sim"].at("requests_per_wall_s"),
-               j["sim"].at("steps_per_wall_s"), j["sim"].at("peak_rss_bytes")};
+    const json& sim = j["sim"];
+    run.sim = {sim.at("events"),
+               sim.at("wall_s"),
+               sim.at("requests_per_wall_s"),
+               sim.at("steps_per_wall_s"),
+               sim.at("peak_rss_bytes"),
+               sim.value("memory_estimate_bytes", std::int64_t{0})};  // not in earlier builds
   }
   return run;
 }

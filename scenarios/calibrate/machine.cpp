@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "reports/format.hpp"
+#include "scenarios/calibrate/host_memory.hpp"
 #include "scenarios/calibrate/system_files.hpp"
 
 namespace spillway {
@@ -83,45 +84,6 @@ std::string hugepages(const std::string& transparent, const std::string& meminfo
   if (total < 0) return out;
   const std::string size = field(meminfo, "Hugepagesize");
   return fmt::format("{}{}reserved: {} of {}", out, out.empty() ? "" : "; ", total, size);
-}
-
-/// The smallest limit from our cgroup up to the root, and what is used of it.
-struct CgroupMemory {
-  std::int64_t limit = -1;
-  std::int64_t free = -1;
-};
-
-CgroupMemory cgroup_memory(const std::string& root) {
-  CgroupMemory out;
-  const std::string text = slurp(root + "/proc/self/cgroup");
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool unified = controllers.empty();
-    if (!unified && ("," + controllers + ",").find(",memory,") == std::string::npos) continue;
-    const std::string base = root + (unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
-    fs::path group = fs::path(line.substr(second + 1)).relative_path();
-    while (true) {  // inside a container the path may not exist: only its top does
-      const std::string at = (fs::path(base) / group).string() + "/";
-      const std::int64_t limit =
-          number(first_line(at + (unified ? "memory.max" : "memory.limit_in_bytes")), -1);
-      const std::int64_t used =
-          number(first_line(at + (unified ? "memory.current" : "memory.usage_in_bytes")), 0);
-      const std::int64_t cache = number(
-          field(slurp(at + "memory.stat"), unified ? "inactive_file" : "total_inactive_file", ' '),
-          0);
-      // The first version writes a huge number for none.
-      if (limit >= 0 && limit < (std::int64_t{1} << 60) && (out.limit < 0 || limit < out.limit)) {
-        out = {limit, std::max<std::int64_t>(0, limit - std::max<std::int64_t>(0, used - cache))};
-      }
-      if (group.empty()) break;
-      group = group.parent_path();
-    }
-  }
-  return out;
 }
 
 /// PCI Express generation of "32.0 GT/s PCIe".
@@ -307,10 +269,8 @@ HostState read_host(const std::string& root, const std::string& scratch) {
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     facts.memlock_bytes = static_cast<std::int64_t>(limit.rlim_cur);
   }
-  const CgroupMemory cgroup = cgroup_memory(root);
-  facts.cgroup_memory_bytes = cgroup.limit;
-  host.available_bytes = std::max<std::int64_t>(0, kib_field(meminfo, "MemAvailable"));
-  if (cgroup.limit >= 0) host.available_bytes = std::min(host.available_bytes, cgroup.free);
+  facts.cgroup_memory_bytes = cgroup_memory(root).limit;
+  host.available_bytes = available_memory(root);
   host.llc_bytes = last_level_cache(root);
   const std::string load = first_line(root + "/proc/loadavg");
   if (!load.empty()) std::from_chars(load.data(), load.data() + load.size(), host.load);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <new>
@@ -15,6 +16,7 @@
 #include "scenarios/commands/tree/help.hpp"
 #include "scenarios/commands/tree/suggest.hpp"
 #include "sim/error.hpp"
+#include "sim/memory.hpp"
 #include "sim/output_file.hpp"
 #include "traces/trace_reader.hpp"
 
@@ -25,6 +27,15 @@ namespace {
 int fail(Fault fault, const std::string& message) {
   say(fmt::format("spillway: {}\n", printable(message)));
   return static_cast<int>(fault);
+}
+
+/// Whoever gives such a job a limit wants to know what it takes.
+void tell_memory(const std::vector<std::string>& words) {
+  constexpr std::int64_t kWorthSaying = std::int64_t{1} << 28;
+  const std::int64_t estimate = memory_estimate();
+  if (estimate < kWorthSaying) return;
+  if (std::find(words.begin(), words.end(), "--quiet") != words.end()) return;
+  say(fmt::format("note: this takes about {} of memory\n", memory_words(estimate)));
 }
 
 /// --help, --version.
@@ -39,10 +50,7 @@ int print_asked(const CLI::App& app, const CLI::ParseError& error) {
   return 0;
 }
 
-}  // namespace
-
-int command_line(int argc, const char* const* argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
+int run_command(int argc, const char* const* argv, const std::vector<std::string>& words) {
   CLI::App app{"Spillway sizes tiered KV caches for LLM serving from a traffic trace."};
   app.set_version_flag("--version", std::string("spillway ") + SPILLWAY_VERSION);
   app.require_subcommand(1);
@@ -77,12 +85,23 @@ int command_line(int argc, const char* const* argv) {
                                               error.what()));
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(Fault::kIo, fmt::format("{}: {}", error.path1().string(), error.code().message()));
+  } catch (const MemoryShort& error) {
+    return fail(Fault::kIo, error.what());
   } catch (const std::bad_alloc&) {
     return fail(Fault::kIo, "out of memory");
   } catch (const std::exception& error) {
     return fail(Fault::kInternal, fmt::format("internal error: {}", error.what()));
   }
   return 0;
+}
+
+}  // namespace
+
+int command_line(int argc, const char* const* argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const int code = run_command(argc, argv, words);
+  if (code != static_cast<int>(Fault::kIo)) tell_memory(words);
+  return code;
 }
 
 }  // namespace spillway

@@ -25,6 +25,7 @@ using test::error_of;
 using test::json;
 using test::refused;
 using test::row;
+using test::Scene;
 using test::Scratch;
 
 const std::string kFolder = "tests/traces/malformed/";
@@ -184,17 +185,70 @@ TEST_CASE("a line of more than 64 MiB is refused by its number", "[cli]") {
   refused({"trace", "stats", path}, 3, "t.jsonl:2: line longer than 64 MiB");
 }
 
-TEST_CASE("memory that does not suffice is exit 7", "[cli]") {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/// What a command says before it ends with exit 7 where it may use so much address space.
+std::string short_of_memory(const std::string& command, int limit_kb) {
+  const Scratch scratch;
+  const std::string all = fmt::format("ulimit -v {}; '" SPILLWAY_BINARY "' {} >{} 2>'{}'", limit_kb,
+                                      command, scratch.path("out"), scratch.path("err"));
+  CHECK(WEXITSTATUS(std::system(all.c_str())) == 7);
+  return test::read_file(scratch.path("err"));
+}
+
+TEST_CASE("memory that does not suffice is exit 7", "[cli]") {
   const Scratch scratch;
   const std::string path = scratch.file(
       "t.jsonl", test::good_row() + "{\"x\": \"" + std::string(std::size_t{60} << 20, 'x'));
-  const std::string command = "ulimit -v 100000; '" SPILLWAY_BINARY "' trace stats '" + path +
-                              "' 2>'" + scratch.path("err") + "'";
-  CHECK(WEXITSTATUS(std::system(command.c_str())) == 7);
-  CHECK(test::read_file(scratch.path("err")) == "spillway: out of memory\n");
-#endif
+  const std::string said = short_of_memory("trace stats '" + path + "'", 100'000);
+  CHECK_THAT(said, ContainsSubstring("spillway: "));
+  CHECK_THAT(said, ContainsSubstring("out of memory: "));
 }
+
+TEST_CASE("a few bytes that stand for gigabytes are refused at the row where they do not fit",
+          "[cli]") {
+  // 5,000 rows of 2^24 tokens: 2^15 blocks of 512 each, four bytes a block, 655 MB in all.
+  const Scratch scratch;
+  std::string text = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n";
+  for (int i = 0; i < 5000; ++i) text += "5,ChatGPT,16777216,18,490,Conversation log\n";
+  const std::string path = scratch.file("t.csv", text);
+  for (const char* verb : {"trace check", "trace stats", "replay --policy lru --trace"}) {
+    CAPTURE(verb);
+    const std::string said = short_of_memory(fmt::format("{} '{}'", verb, path), 400'000);
+    CHECK_THAT(said, ContainsSubstring("out of memory: "));
+    CHECK_THAT(said, ContainsSubstring(" MiB more are needed, "));
+  }
+  CHECK_THAT(
+      short_of_memory("trace check '" + path + "'", 400'000),
+      ContainsSubstring("t.csv:") && ContainsSubstring(" requests; expected a shorter trace"));
+}
+
+TEST_CASE("a run that does not fit says so, and one that does says what it takes", "[cli]") {
+  const Scratch scratch;
+  const std::string library = SPILLWAY_SOURCE_DIR "/scenarios/library/";
+  // Two requests of 2^24 tokens in blocks of one: 2^25 names of eight bytes, 268 MB.
+  std::string text = "{\"spillway_trace\": 1, \"block_tokens\": 512}\n";
+  for (int i = 0; i < 2; ++i) {
+    text += "{\"timestamp\": 0, \"input_length\": 16777216, \"output_length\": 1}\n";
+  }
+  const std::string trace = scratch.file("t.jsonl", text);
+  const std::string run = "run '" + library + "quickstart.json' --set 'workload={\"trace\": \"" +
+                          trace +
+                          "\"}' --set engine.block_tokens=1 --set engine.num_gpu_blocks=20000000";
+  CHECK_THAT(
+      short_of_memory(run, 200'000),
+      ContainsSubstring("workload: out of memory: ") &&
+          ContainsSubstring(", for a run of 2 requests with 65536 references to blocks of 512 "
+                            "tokens; expected fewer requests (workload.limit)"));
+  const Scene scene;
+  const auto sim = test::document_of({"run", scene.scenario})["results"]["sim"];
+  // A small run is hardly more than the program, which maps its libraries as it needs them.
+  const auto estimate = sim["memory_estimate_bytes"].get<double>();
+  CHECK(estimate > 1 << 20);
+  CHECK(sim["peak_rss_bytes"].get<double>() < 1.3 * estimate + (32 << 20));
+}
+
+#endif
 
 // ---- too alive to lie there
 

@@ -1,6 +1,7 @@
 // The interner: dense ids in order of first appearance, for any 64-bit hashes.
 #include "traces/interner.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "sim/rng.hpp"
@@ -114,13 +115,30 @@ TEST_CASE("a column of chains is cleared without its names", "[traces]") {
   const std::vector<std::uint64_t> chain = {50, 60, 50};
   column.add(chain);
   CHECK(column.size() == 3);
-  CHECK(column.ids() ==
-        std::vector<TraceBlockId>{TraceBlockId{0}, TraceBlockId{1}, TraceBlockId{0}});
+  const std::vector<TraceBlockId> expected{TraceBlockId{0}, TraceBlockId{1}, TraceBlockId{0}};
+  CHECK(std::ranges::equal(column.ids(), expected));
   column.clear();
   CHECK(column.size() == 0);
   column.add(std::vector<std::uint64_t>{60, 70});
-  CHECK(column.ids() == std::vector<TraceBlockId>{TraceBlockId{1}, TraceBlockId{2}});
+  const std::vector<TraceBlockId> later{TraceBlockId{1}, TraceBlockId{2}};
+  CHECK(std::ranges::equal(column.ids(), later));
   CHECK(column.unique_blocks() == 3);
+}
+
+TEST_CASE("blocks without a name get the next number, and nobody else gets it", "[traces]") {
+  // Requests of blocks 7, 8; of three that nobody names; of 7, 8, 9; of one; of 9.
+  ChainColumn column;
+  const std::uint64_t names[] = {7, 8, 9};
+  column.add(std::span(names).first(2));
+  column.add({}, 3);
+  column.add(names);
+  column.add({}, 1);
+  column.add(std::span(names).last(1));
+  std::vector<std::uint32_t> ids;
+  for (const TraceBlockId id : column.ids()) ids.push_back(raw(id));
+  CHECK(ids == std::vector<std::uint32_t>{0, 1, 2, 3, 4, 0, 1, 5, 6, 5});
+  CHECK(column.unique_blocks() == 7);
+  CHECK(column.size() == 10);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "sim/at_end.hpp"
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
+#include "sim/memory.hpp"
 #include "sim/output_file.hpp"
 #include "traces/trace_reader.hpp"
 
@@ -98,14 +99,19 @@ class MappedFile final : public WorkloadStorage {
     }
     const int error = errno;
     if (fd >= 0) close(fd);
+    if (data_ == MAP_FAILED && error == ENOMEM) refuse_memory(size_);
     if (!known || data_ == MAP_FAILED) {
       throw InputError(Fault::kIo, {path, 0, ""},
                        fmt::format("cannot open: {}", std::strerror(error)));
     }
-    if (size_ > 0) range_.emplace(data_, size_, path);
+    if (size_ == 0) return;
+    range_.emplace(data_, size_, path);
+    map_memory(size_);
   }
   ~MappedFile() override {
-    if (data_ != nullptr && data_ != MAP_FAILED) munmap(data_, size_);
+    if (data_ == nullptr || data_ == MAP_FAILED) return;
+    munmap(data_, size_);
+    unmap_memory(size_);
   }
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;

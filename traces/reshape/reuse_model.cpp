@@ -35,8 +35,9 @@ std::uint64_t block_name(Owner owner, std::uint64_t number, std::int64_t index) 
 
 class ReuseReader final : public TraceReader {
  public:
-  ReuseReader(std::unique_ptr<TraceReader> reader, const ReuseModel& model, std::string path)
-      : reader_(std::move(reader)), model_(model), path_(std::move(path)) {}
+  ReuseReader(std::unique_ptr<TraceReader> reader, const ReuseModel& model, std::string path,
+              bool named)
+      : reader_(std::move(reader)), model_(model), path_(std::move(path)), named_(named) {}
 
   std::uint32_t block_tokens() const override { return reader_->block_tokens(); }
   std::uint64_t dropped() const override { return reader_->dropped(); }
@@ -68,6 +69,10 @@ class ReuseReader final : public TraceReader {
   void name_blocks(TraceRow& row) {
     const std::uint64_t own = rows_++;
     const std::int64_t size = block_tokens();
+    if (model_.kind == ReuseModel::Kind::kNone && !named_) {
+      row.own_blocks = static_cast<std::uint32_t>((row.input_tokens + size - 1) / size);
+      return;
+    }
     std::uint64_t number = own;
     if (model_.kind == ReuseModel::Kind::kSessionPrefix && row.session) {
       number = conversation(*row.session, own, row);
@@ -122,6 +127,7 @@ class ReuseReader final : public TraceReader {
   std::unique_ptr<TraceReader> reader_;
   ReuseModel model_;
   std::string path_;
+  bool named_;
   Interner sessions_;
   std::vector<Conversation> conversations_;
   std::uint64_t rows_ = 0;  ///< that were not identified
@@ -177,7 +183,8 @@ void refuse_reuse_model(const ReuseModel& model, const std::string& path) {
 }
 
 std::unique_ptr<TraceReader> with_reuse_model(std::unique_ptr<TraceReader> reader,
-                                              const ReuseModel& model, std::string path) {
+                                              const ReuseModel& model, std::string path,
+                                              bool named) {
   const std::int64_t size = reader->block_tokens();
   if (model.kind == ReuseModel::Kind::kSharedPrefix && model.tokens < size) {
     throw InputError(Fault::kUsage, {path, 0, ""},
@@ -185,7 +192,7 @@ std::unique_ptr<TraceReader> with_reuse_model(std::unique_ptr<TraceReader> reade
                                  "expected at least {}, or smaller blocks (block_tokens)",
                                  model.name(), size, size));
   }
-  return std::make_unique<ReuseReader>(std::move(reader), model, std::move(path));
+  return std::make_unique<ReuseReader>(std::move(reader), model, std::move(path), named);
 }
 
 }  // namespace spillway

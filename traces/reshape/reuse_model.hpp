@@ -36,7 +36,9 @@ ReuseModel parse_reuse_model(std::string_view text, const SourceRef& where);
 
 /// Passes `reader`'s rows on and gives those that are not identified the blocks of `model`,
 /// ceil(input / block) of them, distinct from any other row's unless the model says otherwise.
+/// Blocks that the model lets nobody share get names only where `named`.
 std::unique_ptr<TraceReader> with_reuse_model(std::unique_ptr<TraceReader> reader,
-                                              const ReuseModel& model, std::string path);
+                                              const ReuseModel& model, std::string path,
+                                              bool named);
 
 }  // namespace spillway

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/error.hpp"
+#include "sim/growing_column.hpp"
 #include "traces/stats/touch_line.hpp"
 
 namespace spillway {
@@ -19,10 +20,7 @@ class ReuseCounter::Counting {
         line_(std::clamp(references + 1, kFewestSlots, kMostSlots)) {}
 
   void add(const RequestBatch& batch) {
-    if (slot_.size() < batch.blocks) {
-      if (slot_.capacity() < batch.blocks) slot_.reserve(batch.blocks + slot_.size());
-      slot_.resize(batch.blocks, kNever);
-    }
+    slot_.grow(batch.blocks, kNever);
     references_ += batch.chain.size();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Chain chain = batch.chain_of(i);
@@ -151,7 +149,7 @@ class ReuseCounter::Counting {
   bool counts_block_;
   bool counts_prefix_;
   std::uint64_t references_ = 0;
-  std::vector<std::uint32_t> slot_;  ///< of each block's last touch
+  GrowingColumn<std::uint32_t> slot_;  ///< of each block's last touch
   TouchLine line_;
   DistanceCounts block_;
   DistanceCounts prefix_;
