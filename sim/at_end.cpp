@@ -1,5 +1,7 @@
 #include "sim/at_end.hpp"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -43,6 +45,42 @@ int enter(EndTable& table, const std::string& path, std::uintptr_t begin, std::u
   return -1;
 }
 
+/// What getdents64(2) gives: readdir() may allocate.
+struct Entry {
+  std::uint64_t inode;
+  std::int64_t next;
+  std::uint16_t size;
+  std::uint8_t type;
+  char name[1];
+};
+
+constexpr int kDeepest = 4;  // ours have two levels
+
+void remove_folder(int at, const char* name, int levels) noexcept {
+  const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  alignas(Entry) char buffer[1024];
+  for (bool removed = true; removed;) {
+    removed = false;
+    (void)lseek(folder, 0, SEEK_SET);  // what is removed shifts the rest
+    for (long got = 0; (got = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
+      for (long i = 0; i < got;) {
+        const auto* const entry = reinterpret_cast<const Entry*>(buffer + i);
+        i += entry->size;
+        if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0) continue;
+        if (unlinkat(folder, entry->name, 0) == 0) {
+          removed = true;
+        } else if (errno == EISDIR && levels > 1) {
+          remove_folder(folder, entry->name, levels - 1);
+          removed = removed || faccessat(folder, entry->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+        }
+      }
+    }
+  }
+  (void)close(folder);
+  (void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
 void leave(EndTable& table, int slot) {
   if (slot >= 0) table[static_cast<std::size_t>(slot)].state = kFree;
 }
@@ -56,7 +94,8 @@ Unfinished::~Unfinished() {
 
 void remove_unfinished() noexcept {
   for (EndRow& row : unfinished) {
-    if (row.state == kKnown) (void)unlink(row.path.data());
+    if (row.state != kKnown || unlink(row.path.data()) == 0) continue;
+    if (errno == EISDIR) remove_folder(AT_FDCWD, row.path.data(), kDeepest);
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace spillway {
 
-/// A file under a name of its own that means nothing until it is complete.
+/// A file or folder under a name of its own that means nothing until it is complete.
 class Unfinished {
  public:
   /// Before the file is made, so that no signal comes between.
@@ -21,7 +21,7 @@ class Unfinished {
   int slot_;
 };
 
-/// Removes every unfinished file. Safe in a signal handler.
+/// Removes every unfinished file, and every folder with what is in it. Safe in a signal handler.
 void remove_unfinished() noexcept;
 
 /// Addresses behind which `path` lies.

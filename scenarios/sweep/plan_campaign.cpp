@@ -279,6 +279,7 @@ bool create_campaign(PlannedCampaign& planned, const std::string& folder) {
     return false;
   }
   const std::string temporary = temporary_name(target);
+  const Unfinished unfinished(temporary);
   std::error_code ignored;
   try {
     fill(planned, temporary);

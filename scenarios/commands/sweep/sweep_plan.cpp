@@ -1,7 +1,7 @@
 // `spillway sweep plan`: an experiment becomes a campaign, and what that will cost.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "reports/format.hpp"
@@ -10,6 +10,7 @@
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "scenarios/sweep/estimate.hpp"
 #include "scenarios/sweep/varied_columns.hpp"
+#include "sim/temporary_file.hpp"
 
 namespace spillway {
 
@@ -25,12 +26,12 @@ struct SweepPlanOptions {
 /// A folder for a plan that is only tried.
 class Trial {
  public:
-  Trial() {
-    std::string name = (std::filesystem::temp_directory_path() / "spillway-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw InputError(Fault::kIo, {name, 0, ""}, "cannot create a temporary directory");
+  Trial()
+      : folder_(temporary_name((std::filesystem::temp_directory_path() / "spillway").string())),
+        unfinished_(folder_) {
+    if (mkdir(folder_.c_str(), 0700) != 0) {
+      throw InputError(Fault::kIo, {folder_, 0, ""}, "cannot create a temporary directory");
     }
-    folder_ = name;
   }
   ~Trial() {
     std::error_code ignored;
@@ -42,6 +43,7 @@ class Trial {
 
  private:
   std::string folder_;
+  Unfinished unfinished_;
 };
 
 nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& survey,
@@ -121,10 +123,10 @@ int run(const SweepPlanOptions& options) {
   Progress reading("reading", "MB", !common.quiet);
   PlannedCampaign planned = plan_campaign(options.experiment, settings, reading.reader());
   reading.finish();
-  Interrupt interrupt;  // from here on a signal waits until nothing is half-written
   std::optional<Trial> trial;
   if (options.dry_run) trial.emplace();
   const bool fresh = create_campaign(planned, options.dry_run ? trial->campaign() : options.folder);
+  Interrupt interrupt;  // an estimate that is cut short says what it has found
   const Campaign& campaign = planned.campaign;
   CampaignSurvey survey(campaign);
   const SweepEstimate cost = estimate(campaign, survey, [&] { return interrupt.raised(); });
