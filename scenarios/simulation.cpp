@@ -1,7 +1,5 @@
 #include "scenarios/simulation.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -10,6 +8,7 @@
 #include "models/cluster.hpp"
 #include "models/engine/grouped_blocks.hpp"
 #include "scenarios/binding.hpp"
+#include "scenarios/calibrate/host_memory.hpp"
 #include "scenarios/conservation.hpp"
 #include "scenarios/fleet.hpp"
 #include "scenarios/measured_warnings.hpp"
@@ -134,12 +133,6 @@ InputError too_slow(const Scenario& s, const std::string& what) {
           fmt::format("a run of this {}; expected higher rates: the slowest is {}", what, name)};
 }
 
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
 class Run {
  public:
   Run(const Scenario& scenario, const Workload& workload, const SimulationOptions& options)
@@ -224,7 +217,7 @@ class Run {
     out.result.sim.wall_s = wall;
     out.result.sim.requests_per_wall_s = workload_.size() / wall;
     out.result.sim.steps_per_wall_s = static_cast<double>(out.result.engine_steps) / wall;
-    out.result.sim.peak_rss_bytes = peak_rss_bytes();
+    out.result.sim.peak_rss_bytes = peak_resident();
     out.result.sim.memory_estimate_bytes = memory_estimate();
     return out;
   }

@@ -24,6 +24,10 @@ std::string_view name_of(ChangeKind kind) {
   return "";
 }
 
+bool is_nothing(std::string_view size) {
+  return size.starts_with('0') && size.find_first_of("123456789") == std::string_view::npos;
+}
+
 std::string_view name_of(AnswerCause cause) {
   switch (cause) {
     case AnswerCause::kFits:

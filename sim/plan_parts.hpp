@@ -155,6 +155,8 @@ enum class AnswerCause : std::uint8_t {
   kBudget
 };
 std::string_view name_of(AnswerCause cause);
+/// A size of 0 in whatever unit: no tier.
+bool is_nothing(std::string_view size);
 
 enum class AnswerVerdict : std::uint8_t { kMet, kMissed, kUndecided };
 std::string_view name_of(AnswerVerdict verdict);

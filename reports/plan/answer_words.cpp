@@ -64,6 +64,7 @@ std::string deed_of(const KeyChange& change) {
     return fmt::format("use {} replica{}", change.to, change.to == "1" ? "" : "s");
   }
   if (change.key == "gpu") return fmt::format("use {}", change.to);
+  if (change.key == "tiers.0.capacity" && is_nothing(change.to)) return "do without the tier";
   if (change.key == "tiers.0.capacity") {
     return change.to == "inf" ? std::string("use a tier without bound")
                               : fmt::format("use a tier of {}", spaced(change.to));
@@ -326,6 +327,7 @@ std::string targets_words(const TriedChange& tried) {
 std::string change_name(const KeyChange& change) {
   if (change.key == "fleet.replicas") return change.to + " replicas";
   if (change.key == "gpu") return change.to;
+  if (change.key == "tiers.0.capacity" && is_nothing(change.to)) return "no tier";
   if (change.key == "tiers.0.capacity") {
     return change.to == "inf" ? "a tier without bound" : "a tier of " + spaced(change.to);
   }

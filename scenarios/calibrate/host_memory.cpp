@@ -53,6 +53,10 @@ std::int64_t available_memory(const std::string& root) {
   return cgroup.limit >= 0 ? std::min(machine, cgroup.free) : machine;
 }
 
+std::int64_t peak_resident() {
+  return std::max<std::int64_t>(0, kib_field(slurp("/proc/self/status"), "VmHWM"));
+}
+
 MemoryState memory_state() {
   constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
   MemoryState out{available_memory(""), kNoLimit, 0};

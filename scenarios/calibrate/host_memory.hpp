@@ -20,6 +20,10 @@ CgroupMemory cgroup_memory(const std::string& root);
 /// What the machine has available, within the cgroup's limit; 0 where it does not say.
 std::int64_t available_memory(const std::string& root);
 
+/// The most that this program had, in bytes. Not getrusage(2), which counts what the process was
+/// before it became this program.
+std::int64_t peak_resident();
+
 /// For watch_memory(). What the system does not say is no limit.
 MemoryState memory_state();
 

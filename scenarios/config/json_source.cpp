@@ -228,6 +228,9 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
     const std::size_t dot = std::min(path.find('.'), path.size());
     const std::string part(path.substr(0, dot));
     path.remove_prefix(std::min(dot + 1, path.size()));
+    if (node->is_string() && (pointer == "/model" || pointer == "/gpu")) {
+      *node = json{{"name", *node}};  // which the name alone is short for
+    }
     const bool index = part.find_first_not_of("0123456789") == std::string::npos;
     if (node->is_array() && index && part.size() < 6 && std::stoul(part) < node->size()) {
       pointer += "/" + std::to_string(std::stoul(part));

@@ -247,6 +247,9 @@ class Case:
         bare = self.line.replace(" ", "")
         for change in changes:
             switched_on = change["to"] == "true" and change["key"].split(".")[-1].replace("_", "-") in bare
+            without = change["key"] == "tiers.0.capacity" and text_of(change["to"]).startswith("0")
+            if without and "dowithoutthetier" in bare:
+                continue
             if not switched_on and text_of(change["to"]).replace(" ", "") not in bare:
                 self.fault(f"first line does not say {change['key']}={text_of(change['to'])}")
 

@@ -242,7 +242,7 @@ TEST_CASE("a run that does not fit says so, and one that does says what it takes
                             "tokens; expected fewer requests (workload.limit)"));
   const Scene scene;
   const auto sim = test::document_of({"run", scene.scenario})["results"]["sim"];
-  // A small run is hardly more than the program, which maps its libraries as it needs them.
+  // A small run is hardly more than the program, whose libraries come in as they are needed.
   const auto estimate = sim["memory_estimate_bytes"].get<double>();
   CHECK(estimate > 1 << 20);
   CHECK(sim["peak_rss_bytes"].get<double>() < 1.3 * estimate + (32 << 20));

@@ -92,6 +92,16 @@ TEST_CASE("an assignment without a path or a value is refused", "[scenarios]") {
   }
 }
 
+TEST_CASE("a name of a model or a GPU stands for an object with it", "[scenarios]") {
+  // So a key of either can be set, and tried by a plan, however the file writes it.
+  for (const char* text : {R"({"model": "Llama-3.1-8B", "gpu": "L40S"})",
+                           R"({"model": {"name": "Llama-3.1-8B"}, "gpu": {"name": "L40S"}})"}) {
+    const JsonSource source = source_of(text, {"model.kv_dtype=fp8", "gpu.memory=40GB"});
+    CHECK(source.root()["model"] == nlohmann::json{{"name", "Llama-3.1-8B"}, {"kv_dtype", "fp8"}});
+    CHECK(source.root()["gpu"] == nlohmann::json{{"name", "L40S"}, {"memory", "40GB"}});
+  }
+}
+
 TEST_CASE("a path into something that is no object is refused", "[scenarios]") {
   CHECK(message_with({"seed.x=5"}) == "--set: seed.x: \"x\" leads into number, not an object");
   CHECK(message_with({"name.0=5"}) == "--set: name.0: \"0\" leads into string, not an object");

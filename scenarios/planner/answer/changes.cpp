@@ -38,6 +38,7 @@ class FreeChanges {
           fmt::format("{:g}", kHighUtilization));
     }
     if (!v0() && !e.enable_prefix_caching) add("engine.enable_prefix_caching", "false", "true");
+    urgent_first();
     tier_policy();
     newest_release();
     fewer_bits();
@@ -82,6 +83,16 @@ class FreeChanges {
     if (quarter >= e.block_tokens) {
       add("engine.long_prefill_token_threshold", "0", std::to_string(quarter));
     }
+  }
+
+  /// Classes with priorities that nobody heeds.
+  void urgent_first() {
+    const std::vector<ClassChoice>& classes = s_.workload.classes;
+    const auto ranked = [](const ClassChoice& c) { return c.value.priority != 0; };
+    if (s_.engine.priority_scheduling || std::none_of(classes.begin(), classes.end(), ranked)) {
+      return;
+    }
+    add("engine.scheduling_policy", "fcfs", "priority");
   }
 
   void tier_policy() {

@@ -11,6 +11,9 @@ namespace spillway {
 
 namespace {
 
+// What replicates survive is tried at the square of it, and once more: 5% then 10% then 20%.
+constexpr int kFarther = 2;
+
 /// That a service of one host ends with it is no news.
 bool breaks(const StressRow& row) {
   return row.outcome == StressOutcome::kMissed && row.kind != "as-is";
@@ -116,40 +119,97 @@ std::optional<PlanMargin> find_margin(
   return out;
 }
 
-void confirm_events(PlanMargin& margin, const Scenario& scenario, const WhatIfBatch& run,
-                    std::span<const std::uint32_t> replicates, std::size_t most) {
-  if (replicates.size() < 2) return;
-  const FactorList factors = factors_of(scenario);
-  std::size_t confirmed = 0;
-  for (std::size_t i = 0; i < margin.broken.size() && confirmed < most;) {
-    BreakingEvent& event = margin.broken[i];
-    const auto factor = std::find_if(factors.factors.begin(), factors.factors.end(),
-                                     [&](const Factor& f) { return f.name == event.kind; });
-    const bool grows = event.kind == "peak" || event.kind == "forecast";
-    if (!event.factor || (factor == factors.factors.end() && !grows)) return;
+namespace {
+
+/// Whether the SLO is missed on replicates once something has changed so far.
+class Confirmation {
+ public:
+  Confirmation(const Scenario& scenario, const WhatIfBatch& run,
+               std::span<const std::uint32_t> replicates)
+      : scenario_(scenario), run_(run), replicates_(replicates), factors_(factors_of(scenario)) {}
+
+  bool can(const BreakingEvent& event) const {
+    return event.factor && (grows(event) || factor_of(event) != nullptr);
+  }
+  /// Only along a factor is there anything farther than what was tried.
+  bool has_farther(const BreakingEvent& event) const { return !grows(event); }
+
+  /// Nothing where it cannot be run.
+  std::optional<WhatIfOutcome> at(const BreakingEvent& event, double times) const {
     std::vector<WhatIf> runs;
-    for (const std::uint32_t replicate : replicates) {
-      runs.push_back({scenario});
+    for (const std::uint32_t replicate : replicates_) {
+      runs.push_back({scenario_});
       runs.back().replicate = replicate;
-      if (grows) {
-        runs.back().growth.rate = *event.factor;
+      if (grows(event)) {
+        runs.back().growth.rate = times;
       } else {
-        factor->apply(*event.factor, runs.back());
+        factor_of(event)->apply(times, runs.back());
       }
     }
-    const WhatIfOutcome outcome = outcome_of(scenario.slo, run(runs));
-    if (!outcome.refused.empty()) return;
-    if (outcome.met) {
-      margin.broken.erase(margin.broken.begin() + static_cast<std::ptrdiff_t>(i));
-      continue;
-    }
-    const SloTarget& target = scenario.slo[outcome.tightest];
+    WhatIfOutcome out = outcome_of(scenario_.slo, run_(runs));
+    if (!out.refused.empty()) return std::nullopt;
+    return out;
+  }
+
+  void tell(BreakingEvent& event, double times, const WhatIfOutcome& outcome) const {
+    const SloTarget& target = scenario_.slo[outcome.tightest];
+    if (times != *event.factor) event.name = factor_event(event.kind, times);
+    event.factor = times;
     event.target = target_label(target.name, target.tenant);
     event.value = outcome.targets[outcome.tightest].value;
     event.limit = target.target;
-    event.replicates = static_cast<std::uint32_t>(replicates.size());
-    ++confirmed;
-    ++i;
+    event.replicates = static_cast<std::uint32_t>(replicates_.size());
+  }
+
+ private:
+  static bool grows(const BreakingEvent& event) {
+    return event.kind == "peak" || event.kind == "forecast";
+  }
+  const Factor* factor_of(const BreakingEvent& event) const {
+    for (const Factor& f : factors_.factors) {
+      if (f.name == event.kind) return &f;
+    }
+    return nullptr;
+  }
+
+  const Scenario& scenario_;
+  const WhatIfBatch& run_;
+  std::span<const std::uint32_t> replicates_;
+  FactorList factors_;
+};
+
+}  // namespace
+
+void confirm_events(PlanMargin& margin, const Scenario& scenario, const WhatIfBatch& run,
+                    std::span<const std::uint32_t> replicates, std::size_t most) {
+  if (replicates.size() < 2) return;
+  const Confirmation confirmation(scenario, run, replicates);
+  const auto nearer = [](const BreakingEvent& a, const BreakingEvent& b) {
+    return distance(a) < distance(b);
+  };
+  for (std::size_t i = 0; i < std::min(most, margin.broken.size());) {
+    BreakingEvent& event = margin.broken[i];
+    const bool told = !event.target.empty() && event.replicates == replicates.size();
+    if (told) {  // found farther off than it was
+      ++i;
+      continue;
+    }
+    if (!confirmation.can(event)) return;
+    double times = *event.factor;
+    std::optional<WhatIfOutcome> found = confirmation.at(event, times);
+    for (int n = 0; n < kFarther && found && found->met && confirmation.has_farther(event); ++n) {
+      times *= times;
+      found = confirmation.at(event, times);
+    }
+    if (!found) return;
+    if (found->met) {
+      margin.broken.erase(margin.broken.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    const bool moved = times != *event.factor;
+    confirmation.tell(event, times, *found);
+    if (!moved) ++i;
+    if (moved) std::stable_sort(margin.broken.begin(), margin.broken.end(), nearer);
   }
 }
 

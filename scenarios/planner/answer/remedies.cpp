@@ -138,7 +138,8 @@ class RemedyFinder {
     if (floor_missed) {
       lower_floor();
     } else {
-      try_settings();
+      without_tier();
+      if (!out_.remedy) try_settings();
       if (!out_.remedy) combine(singles_, {});
       if (!out_.remedy) larger_tier();
       if (!out_.remedy) more_replicas({}, ChangeKind::kReplicas);
@@ -204,12 +205,26 @@ class RemedyFinder {
 
   // ---- settings
 
+  /// A tier that is slower than computing again harms, and to do without it costs nothing.
+  void without_tier() {
+    if (!s_.tier || s_.engine.family == EngineFamily::kVllmV0) return;
+    const auto empty = [](const PlanCell& c) { return !c.unbounded && c.capacity_bytes == 0; };
+    if (std::any_of(q_.space.cells.begin(), q_.space.cells.end(), empty)) return;
+    const std::string from = q_.space.cells[static_cast<std::size_t>(cell_)].capacity;
+    std::vector<TriedChange> tried =
+        run({asked(ChangeKind::kTier, {{"tiers.0.capacity", from, "0GiB"}})});
+    if (tried.empty()) return;
+    take_best(tried);
+    without_tier_ = std::move(tried.front());
+  }
+
   void try_settings() {
     std::vector<Configuration> all;
     for (KeyChange& change : free_changes(s_, longest_)) {
       all.push_back(asked(ChangeKind::kFlag, {std::move(change)}));
     }
     singles_ = run(all);
+    if (without_tier_) singles_.push_back(*without_tier_);
     take_best(singles_);
   }
 
@@ -411,6 +426,7 @@ class RemedyFinder {
   std::uint64_t longest_;
   bool verdict_only_ = false;  ///< of runs on the workload itself
   std::vector<TriedChange> singles_;
+  std::optional<TriedChange> without_tier_;
   Remedies out_;
 };
 

@@ -13,7 +13,10 @@ namespace {
 AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
   const std::string& kind = plan.judgement.binding_kind;
   const std::optional<TriedChange>& remedy = plan.answer.remedy;
-  if (remedy && remedy->kind == ChangeKind::kTier) return AnswerCause::kCapacity;
+  if (remedy && remedy->kind == ChangeKind::kTier) {
+    // What is better without its tier waits for copies.
+    return is_nothing(remedy->changes.front().to) ? AnswerCause::kLink : AnswerCause::kCapacity;
+  }
   if (kind == "bandwidth") return AnswerCause::kLink;
   if (kind == "policy") return AnswerCause::kPolicy;
   if (kind == "admission") return AnswerCause::kAdmission;

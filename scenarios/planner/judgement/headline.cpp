@@ -184,12 +184,29 @@ class Headline {
                          spaced(facts_.label(plan_.recommended)), targets_words(chosen()));
     }
     if (const std::string cheaper = fewer_gpus(); !cheaper.empty()) return cheaper;
-    std::string out = choice() + ". It meets the SLO: " + targets_words(chosen()) + ".";
+    std::string out =
+        choice() + free_choice() + ". It meets the SLO: " + targets_words(chosen()) + lost() + ".";
     if (const std::string own = own_run(); !own.empty()) return out + " " + own;
     if (const std::string axis = idle_axis(); !axis.empty()) return out + " " + axis;
     if (const std::string smaller = passed_over(); !smaller.empty()) return out + " " + smaller;
     const std::string margin = margin_words(plan_);
     return margin.empty() ? out : out + " " + margin;
+  }
+
+  /// Too few to miss a target, and of no use to whoever sent them.
+  std::string lost() const {
+    const RunResult& run = chosen().run;
+    const std::uint64_t lost = run.failed + run.stuck;
+    if (lost == 0) return {};
+    return fmt::format("; {} of {} requests never complete", format_count(lost),
+                       format_count(run.requests));
+  }
+
+  /// What spares the tier, or a part of it, and costs nothing.
+  std::string free_choice() const {
+    const std::optional<TriedChange>& r = plan_.answer.cheaper;
+    if (!r || !r->free()) return {};
+    return fmt::format(" (free alternative: {})", change_words(*r));
   }
 
   /// Where one setting saves GPUs: that comes first.

@@ -27,6 +27,20 @@ TEST_CASE("a tier with ARC may have LRU, and the other way round", "[scenarios][
   }
 }
 
+TEST_CASE("classes with priorities that nobody heeds suggest to heed them",
+          "[scenarios][planner]") {
+  const std::string key = "engine.scheduling_policy";
+  const std::string ranked = R"(workload.classes=[{"tenant": "chat", "priority": -1}])";
+  const std::string alike = R"(workload.classes=[{"tenant": "chat", "priority": 0}])";
+  const auto asked = [&](const std::vector<std::string>& settings) {
+    return values_of(free_changes(reference_with(settings), 100), key);
+  };
+  CHECK(asked({ranked}) == std::set<std::string>{"priority"});
+  CHECK(asked({ranked, "engine.scheduling_policy=priority"}).empty());
+  CHECK(asked({alike}).empty());
+  CHECK(asked({}).empty());
+}
+
 TEST_CASE("requests that are too long are let in by the next 1,024 tokens",
           "[scenarios][planner]") {
   const std::string key = "engine.max_model_len";

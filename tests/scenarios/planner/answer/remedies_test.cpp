@@ -12,8 +12,8 @@ using Missed = std::function<double(const WhatIf&)>;
 
 class Rig {
  public:
-  explicit Rig(Missed missed)
-      : source_(JsonSource::from_text("s.json", joined(reference_lines()))),
+  explicit Rig(Missed missed, const std::vector<std::string>& settings = {})
+      : source_(source_with(settings)),
         space_(make_search_space(plan_variants(source_),
                                  [this](const Scenario&) -> const Workload& { return workload_; })),
         missed_(std::move(missed)) {
@@ -40,6 +40,12 @@ class Rig {
   }
 
  private:
+  static JsonSource source_with(const std::vector<std::string>& settings) {
+    JsonSource out = JsonSource::from_text("s.json", joined(reference_lines()));
+    for (const std::string& one : settings) out.set(one);
+    return out;
+  }
+
   Configurations configurations() {
     return Configurations(
         source_, space_,
@@ -84,6 +90,22 @@ TEST_CASE("a setting that meets the SLO goes before replicas that do as well",
   CHECK(found.remedy->changes.size() == 1);
   // 256 meets it as well, and is further from what is configured.
   CHECK(assignments_of(*found.remedy) == "engine.max_num_batched_tokens=512");
+}
+
+TEST_CASE("a tier that harms goes before anything is set or bought", "[scenarios][planner]") {
+  // Loads take longer than computing again: without the tier, or with ten replicas, all is well.
+  const auto harmed = [](const WhatIf& run) {
+    const Capacity& tier = run.scenario.tier->capacity;
+    const bool none = tier.kind == Capacity::Kind::kBytes && tier.count == 0;
+    return none || run.scenario.fleet.replicas >= 10 ? 0.0 : 0.5;
+  };
+  const Remedies found = Rig(harmed, {R"(plan.sizes=["4GiB", "8GiB"])"}).find();
+  REQUIRE(found.remedy);
+  CHECK(assignments_of(*found.remedy) == "tiers.0.capacity=0GiB");
+  // Where a size of 0 was asked for it is a cell of the plan, which has its verdict.
+  const Remedies asked = Rig(harmed).find();
+  REQUIRE(asked.remedy);
+  CHECK(assignments_of(*asked.remedy) == "fleet.replicas=10");
 }
 
 TEST_CASE("a setting and replicas that meet it only together are told with what each does alone",
