@@ -55,6 +55,8 @@ std::string flag_of(const KeyChange& change) {
   }
   std::string name = change.key.substr(change.key.find('.') + 1);
   std::replace(name.begin(), name.end(), '_', '-');
+  if (change.to == "true") return "--" + name;
+  if (change.to == "false") return "--no-" + name;
   return fmt::format("--{} {}", name, change.to);
 }
 
@@ -71,7 +73,8 @@ std::string deed_of(const KeyChange& change) {
   }
   if (change.key == "engine.preset") return fmt::format("run {}", change.to);
   if (change.key == "tiers.0.eviction") return fmt::format("evict by {}", change.to);
-  if (change.key.starts_with("workload.")) return fmt::format("set {}={}", change.key, change.to);
+  const bool by_key = change.key.starts_with("workload.") || change.key.starts_with("policies.");
+  if (by_key) return fmt::format("set {}={}", change.key, change.to);
   return "set " + flag_of(change);
 }
 

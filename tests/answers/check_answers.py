@@ -247,6 +247,9 @@ class Case:
         bare = self.line.replace(" ", "")
         for change in changes:
             switched_on = change["to"] == "true" and change["key"].split(".")[-1].replace("_", "-") in bare
+            name = change["key"].split(".")[-1].replace("_", "-")
+            if change["to"] == "false" and "no-" + name in bare:
+                continue
             without = change["key"] == "tiers.0.capacity" and text_of(change["to"]).startswith("0")
             if without and "dowithoutthetier" in bare:
                 continue

@@ -19,6 +19,7 @@ constexpr double kHighUtilization = 0.95;    // beyond it vLLM runs out of memor
 constexpr std::uint32_t kLengthStep = 1024;  // of max_model_len, as people write it
 constexpr std::uint32_t kMostRanks = 8;      // of an instance: one node
 constexpr std::ptrdiff_t kGpusTried = 3;
+constexpr std::string_view kOpenGate = "always";
 
 class FreeChanges {
  public:
@@ -27,6 +28,7 @@ class FreeChanges {
   std::vector<KeyChange> list() {
     const EngineConfig& e = s_.engine;
     admit_longest();
+    for (KeyChange& change : held_back(s_)) out_.push_back(std::move(change));
     around("engine.max_num_batched_tokens", e.max_num_batched_tokens, kLeastBatchedTokens,
            kMostBatchedTokens);
     around("engine.max_num_seqs", e.max_num_seqs, 1,
@@ -123,6 +125,30 @@ class FreeChanges {
 };
 
 }  // namespace
+
+std::vector<KeyChange> held_back(const Scenario& s) {
+  std::vector<KeyChange> out;
+  const EngineConfig& e = s.engine;
+  const bool v1 = e.family != EngineFamily::kVllmV0;
+  const bool graphs_matter =
+      s.compute.kind == ComputeChoice::Kind::kProfile || s.compute.eager_overhead_us > 0;
+  if (graphs_matter && s.compute.graph_tokens == 0) {
+    out.push_back({"engine.enforce_eager", "true", "false"});
+  }
+  if (v1 && !e.chunked_prefill) out.push_back({"engine.enable_chunked_prefill", "false", "true"});
+  const bool ahead = e.pipeline_parallel == 1 && e.residency == Residency::kFull &&
+                     engine_defaults(find_preset(s.preset, {}), s.gpu).async_scheduling;
+  if (v1 && ahead && !e.async_scheduling) {
+    out.push_back({"engine.async_scheduling", "false", "true"});
+  }
+  if (e.store_threshold >= 2) {
+    out.push_back({"engine.store_threshold", std::to_string(e.store_threshold), "0"});
+  }
+  if (s.admission.name() != kOpenGate) {
+    out.push_back({"policies.admission", std::string(s.admission.name()), std::string(kOpenGate)});
+  }
+  return out;
+}
 
 std::vector<KeyChange> free_changes(const Scenario& scenario, std::uint64_t longest) {
   return FreeChanges(scenario, longest).list();

@@ -17,6 +17,10 @@ namespace spillway {
 /// (a KV cache of fewer bits) last. `longest`: tokens of the longest prompt with its answer.
 std::vector<KeyChange> free_changes(const Scenario& scenario, std::uint64_t longest);
 
+/// Of these, what was switched off or held back although the engine has it: eager steps, no chunks,
+/// no scheduling ahead, blocks stored late, a gate before the server. Each as it ships.
+std::vector<KeyChange> held_back(const Scenario& scenario);
+
 /// More GPUs for one instance, the fewest first. None where step times do not depend on them.
 std::vector<KeyChange> wider_instances(const Scenario& scenario);
 

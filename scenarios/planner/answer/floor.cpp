@@ -31,9 +31,12 @@ void lower(std::vector<TriedTarget>& floor, const TriedChange& other) {
   }
 }
 
-/// Larger chunks of prefill, more ranks, better GPUs, shorter contexts.
+/// What is held back, larger chunks of prefill, more ranks, better GPUs, shorter contexts.
 std::vector<Configuration> what_lowers(const Scenario& s) {
   std::vector<Configuration> out;
+  for (KeyChange& change : held_back(s)) {
+    out.push_back(alone(ChangeKind::kFlag, {std::move(change)}));
+  }
   if (s.engine.long_prefill_token_threshold > 0) {
     out.push_back(
         alone(ChangeKind::kFlag, {{"engine.long_prefill_token_threshold",

@@ -141,6 +141,7 @@ class RemedyFinder {
       without_tier();
       if (!out_.remedy) try_settings();
       if (!out_.remedy) combine(singles_, {});
+      if (!out_.remedy) filled_tier();
       if (!out_.remedy) larger_tier();
       if (!out_.remedy) more_replicas({}, ChangeKind::kReplicas);
       if (!out_.remedy) one_by_one(ChangeKind::kTensorParallel, wider_instances(s_));
@@ -255,6 +256,20 @@ class RemedyFinder {
   }
 
   // ---- money
+
+  /// A tier that is kept empty looks like none: the smallest that was asked for, and filled.
+  void filled_tier() {
+    Changes filled = held_back(s_);
+    std::erase_if(filled, [](const KeyChange& c) { return c.key != "engine.store_threshold"; });
+    if (filled.empty()) return;
+    const PlanCell& here = q_.space.cells[static_cast<std::size_t>(cell_)];
+    for (const PlanCell& other : q_.space.cells) {
+      if (out_.remedy) return;
+      if (other.variant != here.variant || other.capacity == here.capacity) continue;
+      take_best(run({asked(ChangeKind::kTier, joined(filled, {{"tiers.0.capacity", here.capacity,
+                                                               other.capacity}}))}));
+    }
+  }
 
   /// More of the tier than was tried, by doubling.
   void larger_tier() {

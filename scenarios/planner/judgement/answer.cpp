@@ -15,7 +15,7 @@ AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
   const std::optional<TriedChange>& remedy = plan.answer.remedy;
   if (remedy && remedy->kind == ChangeKind::kTier) {
     // What is better without its tier waits for copies.
-    return is_nothing(remedy->changes.front().to) ? AnswerCause::kLink : AnswerCause::kCapacity;
+    return is_nothing(remedy->changes.back().to) ? AnswerCause::kLink : AnswerCause::kCapacity;
   }
   if (kind == "bandwidth") return AnswerCause::kLink;
   if (kind == "policy") return AnswerCause::kPolicy;
@@ -43,7 +43,7 @@ AnswerCause why_met(const PlanResult& plan, const PlanFacts& facts) {
 bool sets_something(const TriedChange& tried) {
   return std::any_of(tried.changes.begin(), tried.changes.end(), [](const KeyChange& change) {
     return change.key.starts_with("engine.") || change.key.starts_with("model.") ||
-           change.key.ends_with(".eviction");
+           change.key.starts_with("policies.") || change.key.ends_with(".eviction");
   });
 }
 
@@ -63,7 +63,10 @@ AnswerCause find_cause(const PlanResult& plan, const PlanFacts& facts) {
   const auto flooded = [&](int i) { return facts.overloaded(i); };
   // A size that was not tried may bear it.
   const bool unbounded_bears = plan.ceiling && plan.ceiling->load >= 1;
-  if (!unbounded_bears && std::all_of(facts.line().begin(), facts.line().end(), flooded)) {
+  // Whom a gate turns away leaves as well.
+  const bool gated = plan.judgement.binding_kind == "admission";
+  if (!gated && !unbounded_bears &&
+      std::all_of(facts.line().begin(), facts.line().end(), flooded)) {
     return AnswerCause::kOverload;
   }
   if (plan.undecided) return a.cause;  // as the selection ended

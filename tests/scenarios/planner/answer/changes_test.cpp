@@ -41,6 +41,24 @@ TEST_CASE("classes with priorities that nobody heeds suggest to heed them",
   CHECK(asked({}).empty());
 }
 
+TEST_CASE("what is held back is tried as it ships", "[scenarios][planner]") {
+  const auto held = [](const std::vector<std::string>& settings) {
+    std::map<std::string, std::string> out;
+    for (const KeyChange& change : held_back(reference_with(settings))) out[change.key] = change.to;
+    return out;
+  };
+  using Held = std::map<std::string, std::string>;
+  const std::vector<std::string> shipped = {"engine.async_scheduling=null"};
+  const auto with = [&](const std::string& one) { return held({shipped.front(), one}); };
+  CHECK(held(shipped).empty());
+  CHECK(with("engine.async_scheduling=false") == Held{{"engine.async_scheduling", "true"}});
+  CHECK(with("engine.store_threshold=3") == Held{{"engine.store_threshold", "0"}});
+  CHECK(with("engine.store_threshold=1").empty());  // 0 and 1 store at once
+  CHECK(with("policies.admission=all-tiers") == Held{{"policies.admission", "always"}});
+  // Nothing depends on graphs where step times have no overhead without them.
+  CHECK(with("engine.enforce_eager=true").empty());
+}
+
 TEST_CASE("requests that are too long are let in by the next 1,024 tokens",
           "[scenarios][planner]") {
   const std::string key = "engine.max_model_len";
