@@ -1,5 +1,5 @@
 # cmake --install: the program, and what comes along with it in the folders of the source tree, so that
-# paths from one file to another hold (scenarios/bundled_files.hpp finds them there).
+# paths from one file to another hold (scenarios/scenario/bundled_files.hpp finds them there).
 set(share share/spillway)
 install(TARGETS spillway DESTINATION bin)
 if(TARGET spillway-gpu-harness)

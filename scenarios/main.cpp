@@ -1,7 +1,7 @@
 // The program.
-#include "scenarios/calibrate/host_memory.hpp"
 #include "scenarios/commands/command_line.hpp"
 #include "scenarios/commands/ending.hpp"
+#include "scenarios/machine/host_memory.hpp"
 
 int main(int argc, char** argv) {
   spillway::prepare_ending();

@@ -2,8 +2,8 @@
 // what does not fit ends with a sentence instead of being killed by the system.
 //
 // The program counts what `operator new` hands out in pieces of kLargePiece and more
-// (scenarios/large_pieces.cpp); what is got otherwise is told here by whoever gets it. Without
-// watch_memory(), as in unit tests, nothing is refused.
+// (scenarios/machine/large_pieces.cpp); what is got otherwise is told here by whoever gets it.
+// Without watch_memory(), as in unit tests, nothing is refused.
 #pragma once
 
 #include <cstddef>

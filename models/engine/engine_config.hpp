@@ -43,7 +43,7 @@ struct SwapConfig {
 enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0 };
 
 /// Names follow vLLM's own flags; the switches are those of the engine specification, by upstream
-/// change. A preset fills them in (scenarios/presets).
+/// change. A preset fills them in (models/engine/presets).
 struct EngineConfig {
   std::uint32_t block_tokens = 16;
   std::uint32_t num_gpu_blocks = 0;  ///< v1's null block included, as vLLM counts

@@ -6,15 +6,15 @@
 #include <filesystem>
 
 #include "reports/profile/profile_report.hpp"
-#include "scenarios/calibrate/calibration_report.hpp"
-#include "scenarios/calibrate/profile_json.hpp"
-#include "scenarios/calibrate/scratch_file.hpp"
 #include "scenarios/commands/calibrate_replay.hpp"
 #include "scenarios/commands/calibrate_verify.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
-#include "scenarios/config/quantities.hpp"
+#include "scenarios/machine/calibration_report.hpp"
+#include "scenarios/machine/scratch_file.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
 

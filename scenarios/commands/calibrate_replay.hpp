@@ -1,8 +1,8 @@
 // `spillway calibrate --replay`: a simulated run's transfers on the real GPU.
 #pragma once
 
-#include "scenarios/calibrate/gpu_replay.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/machine/gpu_replay.hpp"
 
 namespace spillway {
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenarios/calibrate/profile_json.hpp"
-#include "scenarios/calibrate/verify.hpp"
 #include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/progress.hpp"
-#include "scenarios/hardware.hpp"
+#include "scenarios/machine/verify.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 
 namespace spillway {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "scenarios/calibrate/calibration.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/machine/calibration.hpp"
 
 namespace spillway {
 

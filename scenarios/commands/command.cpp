@@ -13,7 +13,7 @@
 #include "reports/format.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/terminal.hpp"
-#include "scenarios/intake/intake.hpp"
+#include "scenarios/scenario/intake/intake.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {

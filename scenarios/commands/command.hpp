@@ -11,7 +11,7 @@
 
 #include "reports/document.hpp"
 #include "reports/report.hpp"
-#include "scenarios/config/json_source.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 
 namespace spillway {
 

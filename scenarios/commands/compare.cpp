@@ -8,7 +8,7 @@
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
-#include "scenarios/compare/comparison.hpp"
+#include "scenarios/experiment/compare/comparison.hpp"
 #include "sim/digest.hpp"
 
 namespace spillway {

@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
-#include "scenarios/calibrate/calibration.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/compute_profile_json.hpp"
-#include "scenarios/fit/fit_data.hpp"
-#include "scenarios/fit/fit_report.hpp"
+#include "scenarios/fidelity/fit/fit_data.hpp"
+#include "scenarios/fidelity/fit/fit_report.hpp"
+#include "scenarios/machine/calibration.hpp"
+#include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "sim/digest.hpp"
 #include "sim/output_file.hpp"
 #include "traces/byte_source.hpp"

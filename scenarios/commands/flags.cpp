@@ -4,9 +4,9 @@
 #include "reports/format.hpp"
 #include "reports/plan/flags_json.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/flags/engine_flags.hpp"
-#include "scenarios/resolved.hpp"
-#include "scenarios/sections/scenario_parts.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
+#include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
 
 namespace spillway {
 

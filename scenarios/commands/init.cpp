@@ -7,7 +7,7 @@
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/intake/intake.hpp"
+#include "scenarios/scenario/intake/intake.hpp"
 #include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
 

@@ -7,7 +7,7 @@
 #include "models/kv_geometry.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/presets.hpp"
+#include "models/engine/presets.hpp"
 
 namespace spillway {
 

@@ -13,9 +13,9 @@
 #include "reports/format.hpp"
 #include "reports/ops/engine_metrics.hpp"
 #include "reports/renderers/renderer.hpp"
-#include "scenarios/bundled_files.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/presets.hpp"
+#include "scenarios/scenario/bundled_files.hpp"
+#include "models/engine/presets.hpp"
 #include "traces/catalogue.hpp"
 
 namespace spillway {

@@ -9,12 +9,12 @@
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/replay_options.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "scenarios/config/quantities.hpp"
 #include "scenarios/replay/bounds.hpp"
 #include "scenarios/replay/rows.hpp"
 #include "scenarios/replay/stream_replay.hpp"
 #include "scenarios/replay/tier_list.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/resolved.hpp"
 #include "traces/request_stream.hpp"
 
 namespace spillway {
@@ -180,7 +180,9 @@ void replay_whole(const Workload& workload, const ReplayOptions& options,
     for (ReplayCell* cell : bounds->cells()) cells.push_back(cell);
   }
   Progress progress("replaying", "references", !common.quiet);
-  CellRun(std::move(cells)).all(workload.all(), common.thread_count(), progress);
+  CellRun(std::move(cells))
+      .all(workload.all(), common.thread_count(),
+           [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
   if (!bounds) return;
   for (std::size_t i = 0; i < out.cells.size(); ++i) {
     out.bounds[i] = bounds->at(out.cells[i].capacity(), out.facts.prefix);

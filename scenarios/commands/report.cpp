@@ -20,9 +20,9 @@
 #include "reports/section_choice.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "reports/validation/validation_report.hpp"
-#include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {

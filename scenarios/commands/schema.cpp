@@ -1,5 +1,5 @@
 // `spillway schema`: the JSON Schemas of what the tool reads and writes.
-#include "scenarios/schema.hpp"
+#include "scenarios/scenario/schema.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "scenarios/calibrate/machine.hpp"
+#include "scenarios/machine/machine.hpp"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 

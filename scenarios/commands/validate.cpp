@@ -13,8 +13,8 @@
 #include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
-#include "scenarios/compute_profile_json.hpp"
-#include "scenarios/validate/validation_json.hpp"
+#include "scenarios/fidelity/validate/validation_json.hpp"
+#include "scenarios/scenario/profiles/compute_profile_json.hpp"
 
 namespace spillway {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "scenarios/experiment/warm_up.hpp"
-#include "scenarios/tenant_figures.hpp"
+#include "scenarios/run/tenant_figures.hpp"
 #include "sim/histogram.hpp"
 
 namespace spillway {

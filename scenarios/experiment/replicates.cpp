@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/experiment/growth.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/growth.hpp"
+#include "scenarios/scenario/resolved.hpp"
 #include "sim/decimal.hpp"
 #include "sim/rng.hpp"
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/paired_difference.hpp"
 #include "traces/reshape/session_bootstrap.hpp"
 

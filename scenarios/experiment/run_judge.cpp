@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "scenarios/experiment/worst_hour.hpp"
-#include "scenarios/tenant_figures.hpp"
+#include "scenarios/run/tenant_figures.hpp"
 #include "sim/recorder.hpp"
 
 namespace spillway {

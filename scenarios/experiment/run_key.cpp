@@ -1,8 +1,8 @@
 #include "scenarios/experiment/run_key.hpp"
 
 #include "reports/document.hpp"
-#include "scenarios/measured/measured_document.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/measured/measured_document.hpp"
+#include "scenarios/scenario/resolved.hpp"
 #include "sim/digest.hpp"
 #include "sim/input_file.hpp"
 #include "sim/sha256.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/run_metrics.hpp"
-#include "scenarios/tenant_figures.hpp"
+#include "scenarios/run/tenant_figures.hpp"
 #include "sim/request_targets.hpp"
+#include "sim/run_metrics.hpp"
 
 namespace spillway {
 

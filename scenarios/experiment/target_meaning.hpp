@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/observer.hpp"
 #include "sim/workload.hpp"
 

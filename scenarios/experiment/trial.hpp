@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "scenarios/experiment/miss_ladder.hpp"
-#include "scenarios/scenario.hpp"
-#include "scenarios/simulation.hpp"
+#include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/result.hpp"
 #include "sim/workload.hpp"
 

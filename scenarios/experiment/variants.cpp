@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/resolved.hpp"
 
 namespace spillway {
 

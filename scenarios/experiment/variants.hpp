@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "scenarios/experiment/mser.hpp"
-#include "scenarios/run_wiring.hpp"
+#include "scenarios/run/run_wiring.hpp"
 
 namespace spillway {
 

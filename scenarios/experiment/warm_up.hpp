@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/observer.hpp"
 
 namespace spillway {

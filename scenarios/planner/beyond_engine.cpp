@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scenarios/flags/engine_policies.hpp"
+#include "scenarios/scenario/flags/engine_policies.hpp"
 
 namespace spillway {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "scenarios/planner/selection/target_bound.hpp"
+#include "scenarios/experiment/target_bound.hpp"
 
 namespace spillway {
 

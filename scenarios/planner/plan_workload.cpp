@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/trace_stats_document.hpp"
+#include "scenarios/scenario/trace_stats_document.hpp"
 #include "sim/digest.hpp"
 #include "traces/stats/trace_stats.hpp"
 

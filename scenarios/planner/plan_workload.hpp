@@ -1,7 +1,7 @@
 // What a plan tells of the traffic it was made for.
 #pragma once
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/plan_parts.hpp"
 #include "sim/workload.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "scenarios/planner/runs/trial_runner.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 

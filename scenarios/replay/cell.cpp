@@ -46,7 +46,7 @@ CellRun::CellRun(std::vector<ReplayCell*> cells) : cells_(std::move(cells)) {
   });
 }
 
-void CellRun::all(const RequestBatch& batch, unsigned threads, Progress& progress) {
+void CellRun::all(const RequestBatch& batch, unsigned threads, const ReadProgress& progress) {
   std::atomic<std::uint64_t> done{0};
   const std::uint64_t total = batch.chain.size() * cells_.size();
   parallel_for(cells_.size(), threads, [&](std::size_t i) {
@@ -58,7 +58,7 @@ void CellRun::all(const RequestBatch& batch, unsigned threads, Progress& progres
       const auto to = static_cast<std::size_t>(end - batch.chain_begin.begin());
       const RequestBatch part = batch.part(from, to);
       cells_[i]->run(part);
-      progress.update(done += part.chain.size(), total);
+      progress(done += part.chain.size(), total);
       from = to;
     }
     cells_[i]->conclude();

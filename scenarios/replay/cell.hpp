@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "models/tiered_replay.hpp"
-#include "scenarios/commands/progress.hpp"
-#include "scenarios/parallel.hpp"
+#include "scenarios/machine/parallel.hpp"
+#include "traces/byte_source.hpp"
 
 namespace spillway {
 
@@ -54,9 +54,9 @@ class CellRun {
  public:
   explicit CellRun(std::vector<ReplayCell*> cells);
 
-  /// With progress in references times cells. Each is concluded as soon as it is through, so that
-  /// memory holds no more of them than there are threads.
-  void all(const RequestBatch& batch, unsigned threads, Progress& progress);
+  /// With progress, told by several threads, in references times cells. Each is concluded as soon
+  /// as it is through, so that memory holds no more of them than there are threads.
+  void all(const RequestBatch& batch, unsigned threads, const ReadProgress& progress);
   std::size_t size() const { return cells_.size(); }
   ReplayCell& operator[](std::size_t i) { return *cells_[i]; }
 

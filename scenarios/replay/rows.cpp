@@ -1,6 +1,6 @@
 #include "scenarios/replay/rows.hpp"
 
-#include "scenarios/flags/engine_policies.hpp"
+#include "scenarios/scenario/flags/engine_policies.hpp"
 
 namespace spillway {
 

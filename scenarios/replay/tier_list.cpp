@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "scenarios/config/quantities.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 
 namespace spillway {
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/paired_difference.hpp"
 #include "traces/byte_source.hpp"
 

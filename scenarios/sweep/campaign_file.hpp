@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "scenarios/config/json_source.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/sweep/campaign.hpp"
 
 namespace spillway {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "scenarios/planner/selection/target_bound.hpp"
-#include "scenarios/run_metrics.hpp"
+#include "scenarios/experiment/target_bound.hpp"
 #include "scenarios/sweep/run_maker.hpp"
 #include "scenarios/sweep/varied_columns.hpp"
+#include "sim/run_metrics.hpp"
 
 namespace spillway {
 

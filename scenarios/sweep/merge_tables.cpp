@@ -7,13 +7,13 @@
 
 #include "reports/document.hpp"
 #include "reports/renderers/csv.hpp"
-#include "scenarios/run_metrics.hpp"
 #include "scenarios/sweep/cell_summary.hpp"
 #include "scenarios/sweep/database.hpp"
 #include "scenarios/sweep/merge.hpp"
 #include "scenarios/sweep/run_maker.hpp"
 #include "scenarios/sweep/varied_columns.hpp"
 #include "sim/output_file.hpp"
+#include "sim/run_metrics.hpp"
 
 namespace spillway {
 

@@ -12,7 +12,7 @@
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/run_key.hpp"
 #include "scenarios/experiment/variants.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/resolved.hpp"
 #include "scenarios/sweep/campaign_file.hpp"
 #include "sim/input_file.hpp"
 #include "sim/output_file.hpp"

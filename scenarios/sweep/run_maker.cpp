@@ -8,8 +8,8 @@
 #include "reports/document.hpp"
 #include "reports/run/run_json.hpp"
 #include "scenarios/experiment/run_judge.hpp"
-#include "scenarios/run_metrics.hpp"
-#include "scenarios/simulation.hpp"
+#include "scenarios/run/simulation.hpp"
+#include "sim/run_metrics.hpp"
 
 namespace spillway {
 

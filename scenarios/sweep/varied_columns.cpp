@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "scenarios/config/quantities.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 
 namespace spillway {
 

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/cache_replay.hpp"
-#include "scenarios/scenario.hpp"
-#include "scenarios/simulation.hpp"
+#include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/cli.hpp"
 #include "tests/support/files.hpp"

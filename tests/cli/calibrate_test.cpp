@@ -11,7 +11,7 @@
 #include <functional>
 #include <thread>
 
-#include "scenarios/calibrate/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "tests/cli/scene.hpp"
 
 namespace spillway {

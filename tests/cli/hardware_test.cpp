@@ -2,7 +2,7 @@
 // reported, and refused where they are of another machine.
 #include <filesystem>
 
-#include "scenarios/calibrate/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "tests/cli/scene.hpp"
 #include "tests/models/calibration/synthetic_machine.hpp"
 

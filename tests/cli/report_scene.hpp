@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/calibrate/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "tests/cli/scene.hpp"
 #include "tests/models/calibration/synthetic_machine.hpp"
 

@@ -2,7 +2,7 @@
 #include <sqlite3.h>
 
 #include "scenarios/experiment/segments.hpp"
-#include "scenarios/planner/selection/target_bound.hpp"
+#include "scenarios/experiment/target_bound.hpp"
 #include "scenarios/sweep/merge.hpp"
 #include "tests/cli/sweep_scene.hpp"
 

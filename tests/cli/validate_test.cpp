@@ -1,6 +1,6 @@
 // `spillway validate`: measured beside simulated, limits, and data that is not there.
 #include "reports/validation/validation_report.hpp"
-#include "scenarios/compute_profile_json.hpp"
+#include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "tests/cli/scene.hpp"
 
 namespace spillway {

@@ -34,7 +34,7 @@ FIGURES = {
     ("README.md", 1): ("spillway plan scenarios/library/quickstart.json --out out/quickstart --quiet",
                        "lines"),
     ("README.md", 2): (None, []),  # which folder includes which; tests/tidy checks it
-    ("scenarios/calibrate/README.md", 1):
+    ("scenarios/machine/README.md", 1):
         ("spillway calibrate --budget 2s --host-only --only dram --memory 64MiB --out again.json",
          ["Host memory", "operation", "copy", "Next: spillway run SCENARIO --set "]),
 }

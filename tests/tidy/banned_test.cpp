@@ -52,7 +52,7 @@ const std::vector<Ban> kBans = {
     // of a scenario share the model and the GPU that it describes itself, which never change.
     {{"shared_ptr", "make_shared"},
      false,
-     {"scenarios/commands/", "scenarios/sections/", "scenarios/scenario.hpp"},
+     {"scenarios/commands/", "scenarios/scenario/sections/", "scenarios/scenario/scenario.hpp"},
      "own through unique_ptr"},
     {{"std::regex", "std::endl", "goto", "std::hash", "const_cast"},
      false,
@@ -65,7 +65,7 @@ const std::vector<Ban> kBans = {
      "only scenarios/ talks to the terminal"},
     {{"fmt::print(stderr", "std::ifstream"},
      false,
-     {"scenarios/calibrate/", "scenarios/sweep/slurm_sweep.cpp"},
+     {"scenarios/machine/", "scenarios/sweep/slurm_sweep.cpp"},
      "one way to say (commands/terminal.hpp), one to read (sim/input_file.hpp): a full log disk "
      "and "
      "a disk that fails in the middle are met there"},

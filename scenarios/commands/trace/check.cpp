@@ -4,7 +4,7 @@
 #include "reports/format.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/resolved.hpp"
 #include "traces/stats/trace_check.hpp"
 
 namespace spillway {

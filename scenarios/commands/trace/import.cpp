@@ -3,7 +3,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
-#include "scenarios/measured/measured_document.hpp"
+#include "scenarios/scenario/measured/measured_document.hpp"
 #include "traces/formats/trace_writer.hpp"
 
 namespace spillway {

@@ -6,7 +6,7 @@
 #include "reports/format.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/resolved.hpp"
 #include "sim/digest.hpp"
 #include "traces/formats/trace_writer.hpp"
 #include "traces/reshape/trace_sample.hpp"

@@ -5,8 +5,8 @@
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "scenarios/resolved.hpp"
-#include "scenarios/trace_stats_document.hpp"
+#include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/trace_stats_document.hpp"
 #include "traces/formats/rate_table.hpp"
 #include "traces/stats/trace_stats.hpp"
 

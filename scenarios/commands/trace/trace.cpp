@@ -3,7 +3,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
-#include "scenarios/resolved.hpp"
+#include "scenarios/scenario/resolved.hpp"
 
 namespace spillway {
 

@@ -7,11 +7,11 @@
 #include "models/catalogue/model_spec.hpp"
 #include "policies/catalogue.hpp"
 #include "reports/renderers/renderer.hpp"
-#include "scenarios/calibrate/profile_json.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
-#include "scenarios/presets.hpp"
-#include "scenarios/schema.hpp"
+#include "models/engine/presets.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
+#include "scenarios/scenario/schema.hpp"
 
 namespace spillway {
 

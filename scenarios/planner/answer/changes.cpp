@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "scenarios/flags/engine_policies.hpp"
-#include "scenarios/presets.hpp"
+#include "scenarios/scenario/flags/engine_policies.hpp"
+#include "models/engine/presets.hpp"
 
 namespace spillway {
 

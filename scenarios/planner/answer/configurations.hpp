@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/config/json_source.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/what_if.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "sim/plan_parts.hpp"
 
 namespace spillway {

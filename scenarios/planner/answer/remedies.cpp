@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "scenarios/config/quantities.hpp"
 #include "scenarios/planner/answer/changes.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 #include "sim/det_math.hpp"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
-#include "scenarios/config/quantities.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {

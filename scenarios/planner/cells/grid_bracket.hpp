@@ -10,9 +10,9 @@
 #include <functional>
 #include <map>
 
-#include "scenarios/config/json_source.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 
 namespace spillway {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/config/json_source.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 
 namespace spillway {
 

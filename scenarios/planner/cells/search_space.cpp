@@ -10,10 +10,10 @@
 #include <numeric>
 
 #include "reports/plan/answer_words.hpp"
-#include "scenarios/flags/engine_policies.hpp"
 #include "scenarios/planner/cells/auto_sizes.hpp"
-#include "scenarios/resolved.hpp"
-#include "scenarios/sections/scenario_parts.hpp"
+#include "scenarios/scenario/flags/engine_policies.hpp"
+#include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
 
 namespace spillway {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "scenarios/experiment/variants.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {

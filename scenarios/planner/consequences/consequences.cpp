@@ -16,7 +16,7 @@
 #include "scenarios/planner/consequences/sensitivity.hpp"
 #include "scenarios/planner/consequences/stress.hpp"
 #include "scenarios/planner/judgement/plan_facts.hpp"
-#include "scenarios/simulation.hpp"
+#include "scenarios/run/simulation.hpp"
 
 namespace spillway {
 

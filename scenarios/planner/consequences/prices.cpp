@@ -6,7 +6,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
-#include "scenarios/sections/price_lists.hpp"
+#include "scenarios/scenario/sections/price_lists.hpp"
 
 namespace spillway {
 

@@ -26,9 +26,9 @@
 #include <vector>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "scenarios/config/json_source.hpp"
-#include "scenarios/config/object_reader.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/plan_parts.hpp"
 #include "sim/result.hpp"
 

@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "models/compute/step_cost.hpp"
-#include "scenarios/experiment/growth.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
-#include "scenarios/parallel.hpp"
+#include "scenarios/machine/parallel.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "scenarios/planner/selection/target_margin.hpp"
+#include "scenarios/scenario/growth.hpp"
 #include "sim/error.hpp"
 #include "traces/reshape/workload_rows.hpp"
 

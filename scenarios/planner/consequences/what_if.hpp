@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "scenarios/experiment/trial.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/observer.hpp"
 #include "sim/plan_result.hpp"
 

@@ -1,7 +1,7 @@
 #include "scenarios/planner/judgement/judgement.hpp"
 
-#include "scenarios/flags/engine_flags.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

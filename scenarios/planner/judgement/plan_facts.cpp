@@ -9,7 +9,7 @@
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "scenarios/planner/selection/target_margin.hpp"
-#include "scenarios/simulation.hpp"
+#include "scenarios/run/simulation.hpp"
 #include "sim/error.hpp"
 #include "sim/reasons.hpp"
 #include "traces/stats/reuse_curve.hpp"

@@ -5,7 +5,7 @@
 
 #include "reports/format.hpp"
 #include "scenarios/experiment/replicates.hpp"
-#include "scenarios/parallel.hpp"
+#include "scenarios/machine/parallel.hpp"
 
 namespace spillway {
 

@@ -17,7 +17,7 @@
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/runs/trial_cache.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 

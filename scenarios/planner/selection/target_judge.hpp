@@ -15,9 +15,9 @@
 #include <optional>
 #include <span>
 
+#include "scenarios/experiment/target_bound.hpp"
 #include "scenarios/planner/selection/clusters.hpp"
 #include "scenarios/planner/selection/selection.hpp"
-#include "scenarios/planner/selection/target_bound.hpp"
 
 namespace spillway {
 

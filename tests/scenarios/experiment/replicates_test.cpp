@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "scenarios/experiment/growth.hpp"
-#include "scenarios/resolved.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "scenarios/scenario/growth.hpp"
+#include "scenarios/scenario/resolved.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 #include "tests/traces/trace_text.hpp"
 #include "traces/generate/synthetic.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "tests/scenarios/scenario_text.hpp"
+#include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {

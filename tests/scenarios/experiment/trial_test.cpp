@@ -7,7 +7,7 @@
 
 #include "sim/request_targets.hpp"
 #include "sim/rng.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

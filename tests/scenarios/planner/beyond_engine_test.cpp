@@ -2,7 +2,7 @@
 #include "scenarios/planner/beyond_engine.hpp"
 
 #include "scenarios/planner/planner.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 
 namespace spillway::test {

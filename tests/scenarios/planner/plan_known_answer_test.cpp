@@ -12,7 +12,7 @@
 
 #include "scenarios/planner/planner.hpp"
 #include "sim/rng.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

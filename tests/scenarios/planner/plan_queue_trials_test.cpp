@@ -10,7 +10,7 @@
 
 #include "scenarios/planner/planner.hpp"
 #include "tests/scenarios/planner/known_trials.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/trace_stats_document.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "scenarios/scenario/trace_stats_document.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 #include "traces/stats/trace_stats.hpp"
 
 namespace spillway::test {

@@ -7,7 +7,7 @@
 
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/consequences/what_if.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 

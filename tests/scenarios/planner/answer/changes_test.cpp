@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

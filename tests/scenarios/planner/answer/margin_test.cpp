@@ -1,7 +1,7 @@
 // What breaks an answer, confirmed on replicates that are made up.
 #include "scenarios/planner/answer/margin.hpp"
 
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

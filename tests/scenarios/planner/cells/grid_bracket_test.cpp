@@ -3,7 +3,7 @@
 
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/planner.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

@@ -2,7 +2,7 @@
 #include "scenarios/planner/cells/recipes.hpp"
 
 #include "scenarios/planner/cells/search_space.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "scenarios/planner/consequences/sensitivity.hpp"
 #include "scenarios/planner/consequences/stress.hpp"
 #include "scenarios/planner/planner.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 
 namespace spillway::test {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "scenarios/schema.hpp"
+#include "scenarios/scenario/schema.hpp"
 #include "sim/catalogue.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 #include "tests/support/files.hpp"

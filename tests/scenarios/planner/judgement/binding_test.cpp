@@ -1,6 +1,6 @@
 // What binds where no size meets the SLO: each cause is planted, and has to be named.
 #include "scenarios/planner/planner.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

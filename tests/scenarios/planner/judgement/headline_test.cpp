@@ -3,7 +3,7 @@
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "scenarios/experiment/trial.hpp"
-#include "tests/scenarios/run_setup.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 
 namespace spillway::test {

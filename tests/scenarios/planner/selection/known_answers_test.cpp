@@ -2,7 +2,7 @@
 // cover. Figures are printed; tests/long coverage runs the full numbers.
 #include <fmt/format.h>
 
-#include "scenarios/planner/selection/target_bound.hpp"
+#include "scenarios/experiment/target_bound.hpp"
 #include "tests/scenarios/planner/selection/known_systems.hpp"
 #include "tests/support/catch.hpp"
 

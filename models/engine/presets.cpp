@@ -1,0 +1,173 @@
+#include "models/engine/presets.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "sim/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr auto kV0 = EngineFamily::kVllmV0;
+constexpr auto kV1 = EngineFamily::kVllmV1;
+
+constexpr EnginePreset kPresets[] = {
+    {"vllm@0.6", "vLLM 0.6 (November 2024): the v0 engine, swap space instead of offload.", kV0,
+     0.90, 0.01, true, false},
+    {"vllm@0.12", "vLLM 0.12 (December 2025): contiguous blocks, copies beside the step.", kV1,
+     0.90, 0, false, false},
+    {"vllm@0.14", "vLLM 0.14 (January 2026): asynchronous scheduling, deferred stores.", kV1, 0.90,
+     0, false, false},
+    {"vllm@0.19", "vLLM 0.19 (April 2026): before the offload changes of mid-2026.", kV1, 0.90, 0,
+     false, false},
+    {"vllm@0.23", "vLLM 0.23: prompt-only offload, load reservation, unhashed blocks first.", kV1,
+     0.92, 0, true, true},
+    {"vllm@0.25", "vLLM 0.25: as 0.23, and frees of preempted requests deferred.", kV1, 0.92, 0,
+     true, true},
+};
+static_assert(std::size(kPresets) == kEnginePresets);
+
+// Which release has which change follows from the dates of both; where that is not certain, and
+// for v0, whose engine has none of them, models/engine/README.md says so.
+using C = EngineConfig;
+constexpr EngineSwitch kSwitches[] = {
+    //                                                                  0.6    0.12   0.14  ...
+    {"enable_prefix_caching",
+     &C::enable_prefix_caching,
+     "v1",
+     {false, true, true, true, true, true}},
+    {"enable_chunked_prefill", &C::chunked_prefill, "v1", {false, true, true, true, true, true}},
+    {"async_scheduling", &C::async_scheduling, "#27614", {false, false, true, true, true, true}},
+    {"store_defer_next_step",
+     &C::store_defer_next_step,
+     "2a4dbe24ea",
+     {false, false, true, true, true, true}},
+    {"convoy", &C::convoy, "7013e9ac8", {false, false, false, true, true, true}},
+    {"reserve_full_isl",
+     &C::reserve_full_isl,
+     "dc78c2c933",
+     {false, false, false, true, true, true}},
+    {"small_page_kernel",
+     &C::small_page_kernel,
+     "#42212",
+     {false, false, false, false, true, true}},
+    {"offload_prompt_only",
+     &C::offload_prompt_only,
+     "d63108fb18",
+     {false, false, false, false, true, true}},
+    {"async_load_reservation",
+     &C::async_load_reservation,
+     "3b3d5287fa",
+     {false, false, false, false, true, true}},
+    {"unhashed_front", &C::unhashed_front, "520828789c", {false, false, false, false, true, true}},
+    {"mla_single_copy",
+     &C::mla_single_copy,
+     "7eca0e1a64",
+     {false, false, false, false, true, true}},
+    {"defer_block_free", &C::defer_block_free, "#45357", {false, false, false, false, false, true}},
+    {"threshold_counts_offers",
+     &C::threshold_counts_offers,
+     "#52227",
+     {false, false, false, false, true, true}},
+};
+
+// vllm/engine/arg_utils.py, API server: batch sizes by GPU memory.
+constexpr std::int64_t kVeryLargeGpu = std::int64_t{160} << 30;
+constexpr std::int64_t kLargeGpu = std::int64_t{70} << 30;
+
+/// By version where the name has one, else by spelling.
+const EnginePreset* likely_preset(std::string_view name) {
+  if (const EnginePreset* nearest = nearest_preset(name)) return nearest;
+  const std::string_view near = nearest_name(name, names_of(engine_presets()));
+  for (const EnginePreset& preset : kPresets) {
+    if (preset.name == near) return &preset;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const EnginePreset> engine_presets() {
+  return kPresets;
+}
+
+std::span<const EngineSwitch> engine_switches() {
+  return kSwitches;
+}
+
+std::optional<int> minor_version(std::string_view name) {
+  if (const std::size_t at = name.find('@'); at != std::string_view::npos)
+    name = name.substr(at + 1);
+  if (name.starts_with("v")) name.remove_prefix(1);
+  if (!name.starts_with("0.")) return std::nullopt;
+  int minor = 0;
+  const char* end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + 2, end, minor);
+  const bool ends = read.ptr == end || *read.ptr == '.';
+  return read.ec == std::errc() && ends ? std::optional(minor) : std::nullopt;
+}
+
+const EnginePreset& nearest_preset(EngineFamily family, int minor) {
+  const EnginePreset* best = nullptr;
+  int least = 0;
+  for (const EnginePreset& preset : kPresets) {
+    if (preset.family != family) continue;
+    const int away = std::abs(*minor_version(preset.name) - minor);
+    if (best != nullptr && away >= least) continue;
+    best = &preset;
+    least = away;
+  }
+  KV_ASSERT(best != nullptr, "a generation without a preset");
+  return *best;
+}
+
+const EnginePreset* nearest_preset(std::string_view name) {
+  constexpr std::string_view kEngines[] = {"vllm"};
+  const std::size_t at = name.find('@');
+  if (at == std::string_view::npos || nearest_name(name.substr(0, at), kEngines).empty()) {
+    return nullptr;
+  }
+  const auto minor = minor_version(name);
+  if (!minor) return nullptr;
+  return &nearest_preset(*minor < kFirstV1Minor ? kV0 : kV1, *minor);
+}
+
+const EnginePreset& find_preset(std::string_view name, const SourceRef& where) {
+  if (name == "vllm") return kPresets[std::size(kPresets) - 1];
+  for (const EnginePreset& preset : kPresets) {
+    if (preset.name == name) return preset;
+  }
+  const EnginePreset* nearest = likely_preset(name);
+  std::string message = fmt::format("unknown engine preset \"{}\"; ", name.substr(0, 64));
+  if (nearest != nullptr) message += fmt::format("did you mean \"{}\"? ", nearest->name);
+  message += "known:";
+  for (const EnginePreset& preset : kPresets) {
+    message += fmt::format("{} {}", &preset == kPresets ? "" : ",", preset.name);
+  }
+  throw InputError(Fault::kUsage, where, message);
+}
+
+EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
+  EngineConfig config;
+  config.block_tokens = 16;
+  config.family = preset.family;
+  config.watermark = preset.watermark;
+  const auto column = static_cast<std::size_t>(&preset - kPresets);
+  for (const EngineSwitch& s : kSwitches) config.*s.member = s.on[column];
+  config.max_num_seqs = 256;
+  config.max_num_batched_tokens = 2048;
+  if (preset.family == kV0) return config;
+  const bool large = gpu != nullptr && gpu->memory_bytes >= kLargeGpu &&
+                     gpu->name.find("A100") == std::string_view::npos;
+  if (!large) return config;
+  config.max_num_seqs = 1024;
+  config.max_num_batched_tokens = gpu->memory_bytes >= kVeryLargeGpu ? 16384 : 8192;
+  return config;
+}
+
+}  // namespace spillway

@@ -1,0 +1,64 @@
+// Least squares on measured spans of time, each predicted from the parameters of a StepModel.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenarios/fidelity/fit/fit_result.hpp"
+#include "scenarios/fidelity/fit/step_model.hpp"
+
+namespace spillway {
+
+/// Predictions of every span, in the order of the measured ones, seconds and positive.
+using PredictSpans = std::function<std::vector<double>(std::span<const double>)>;
+
+struct IntervalFit {
+  std::vector<double> values;                         ///< in the order of the model's parameters
+  std::map<std::string, FittedParameter> confidence;  ///< by name
+  std::vector<std::string> warnings;                  ///< parameters on a bound
+};
+
+/// Spans of one kind have the same noise; so many of them hold one instant, on average.
+struct SpanKinds {
+  std::vector<std::size_t> kind;  ///< of each span, an index into `overlap`
+  std::vector<double> overlap = {1};
+
+  /// All of one kind, none within another.
+  static SpanKinds alike(std::size_t spans) { return {std::vector<std::size_t>(spans, 0), {1}}; }
+};
+
+/// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
+/// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
+/// tell; they, and intervals, allow for overlap: such spans know less than their number says.
+/// `from`: values nearby, of an earlier fit, which tell the noise as well; empty: none.
+IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
+                          const SpanKinds& kinds, const PredictSpans& predict,
+                          const std::vector<double>& from = {});
+
+/// The same of `values` as they are, with nothing fitted.
+IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
+                            std::span<const double> measured, const SpanKinds& kinds,
+                            const PredictSpans& predict);
+
+/// Throws InputError (exit 3) at `where` where the measured spans are off their predictions by a
+/// factor that only a wrong unit explains.
+void refuse_scale(const SourceRef& where, std::span<const double> measured,
+                  std::span<const double> predicted);
+
+/// Warns ahead of all else where a profile of the engine's own times is not to be used: it predicts
+/// badly what it did not see, most of `spans` were left out, or the data decided no parameter.
+void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t spans,
+                   std::vector<std::string>& warnings);
+
+/// Mean absolute, 95th percentile of absolute, and mean signed relative error.
+struct SpanErrors {
+  double mape = 0;
+  double p95 = 0;
+  double bias = 0;
+};
+SpanErrors span_errors(std::span<const double> measured, std::span<const double> predicted);
+
+}  // namespace spillway

@@ -1,0 +1,405 @@
+// Request logs: the log's requests are simulated under the scenario's engine; with that schedule
+// kept, each measured span is the sum of the times of its steps, and the parameters follow by least
+// squares; then the simulation is repeated under these, until both agree.
+//
+// A span is what lies between two clock readings of one request: scheduled to first token, first to
+// last token. Waiting in the queue is left out: it follows from all that ran before, so that one
+// slip there would count again in every request behind it.
+#include "scenarios/fidelity/fit/log_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "scenarios/fidelity/fit/interval_fit.hpp"
+#include "scenarios/fidelity/fit/step_trail.hpp"
+#include "sim/det_math.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr int kMostLogRounds = 12;
+constexpr int kRobustRounds = 2;  // before spans of other schedules are told apart
+constexpr int kFreeRounds = 4;
+constexpr double kLogSettled = 1e-3;  // of a parameter's range
+constexpr std::size_t kSpansPerParameter = 8;
+constexpr double kDiffers = 0.25;         // spans off by more: their schedules disagree
+constexpr double kDifferentEngine = 1.5;  // concurrency off by more: refused
+constexpr double kDoubtfulEngine = 1.15;  // off by more: warned
+constexpr std::size_t kMostWorst = 10;
+
+struct Span {
+  std::uint32_t request;
+  bool first;  ///< scheduled to first token; else first to last token
+  double measured_s;
+};
+
+struct Placed {
+  double simulated_s;
+  StepTrail::Instant from;
+  StepTrail::Instant to;
+};
+
+/// Those that workload_of() takes, in its order.
+std::vector<MeasuredRequest> used_of(const MeasuredRun& run, std::uint32_t first) {
+  std::vector<MeasuredRequest> out;
+  for (const MeasuredRequest& r : run.requests) {
+    if (first > 0 && out.size() == first) break;
+    if (r.completed) out.push_back(r);
+  }
+  return out;
+}
+
+/// When a request first ran, as far as the log tells.
+double begin_of(const MeasuredRequest& r) {
+  return r.scheduled_s >= 0 ? r.scheduled_s : r.first_token_s;
+}
+
+/// The last instant at which the log holds everything that ran: when its last request came in.
+double evidence_end(const std::vector<MeasuredRequest>& used) {
+  double end = 0;
+  for (const MeasuredRequest& r : used) end = std::max(end, begin_of(r));
+  return end;
+}
+
+std::vector<Span> spans_of(const std::vector<MeasuredRequest>& used) {
+  const double end = evidence_end(used);
+  std::vector<Span> out;
+  for (std::uint32_t i = 0; i < used.size(); ++i) {
+    const MeasuredRequest& r = used[i];
+    const auto add = [&](bool first, double from, double to) {
+      if (from >= 0 && to > from && to <= end) out.push_back({i, first, to - from});
+    };
+    add(true, r.scheduled_s, r.first_token_s);
+    if (r.output_tokens > 1) add(false, r.first_token_s, r.last_token_s);
+  }
+  return out;
+}
+
+/// How many spans hold one instant, on average over those that any holds.
+double overlap_of(const std::vector<MeasuredRequest>& used, const std::vector<Span>& spans) {
+  std::vector<std::pair<double, double>> ranges;
+  double sum = 0;
+  for (const Span& s : spans) {
+    const MeasuredRequest& r = used[s.request];
+    const double from = s.first ? r.scheduled_s : r.first_token_s;
+    ranges.emplace_back(from, from + s.measured_s);
+    sum += s.measured_s;
+  }
+  std::sort(ranges.begin(), ranges.end());
+  double covered = 0;
+  double end = -1;
+  for (const auto& [from, to] : ranges) {
+    covered += std::max(0.0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return covered > 0 ? std::max(1.0, sum / covered) : 1;
+}
+
+std::vector<double> pick(const std::vector<double>& of, const std::vector<std::size_t>& which) {
+  std::vector<double> out;
+  for (const std::size_t i : which) out.push_back(of[i]);
+  return out;
+}
+
+/// The engine that ran without whatever lies below HBM: a log names no shared prefixes.
+Scenario without_tiers(const Scenario& scenario) {
+  Scenario out = scenario;
+  out.tier.reset();
+  out.behind.clear();
+  out.down.reset();
+  out.up.reset();
+  out.rank_links.clear();
+  out.media.clear();
+  out.interference.reset();
+  out.workload.arrival = {};
+  out.workload.warmup = {};
+  out.workload.classes.clear();
+  return out;
+}
+
+class LogFit {
+ public:
+  LogFit(const MeasuredRun& run, const Scenario& scenario, const LogFitOptions& options)
+      : run_(run),
+        options_(options),
+        engine_(without_tiers(scenario)),
+        used_(used_of(run, options.first)),
+        spans_(spans_of(used_)) {
+    require_enough(options.kernels ? 1 : 4);
+    workload_.emplace(workload_of(run, engine_.engine.block_tokens, options.first));
+    model_.emplace(engine_, varied(), kernels());
+    for (const Span& s : spans_) measured_.push_back(s.measured_s);
+  }
+
+  FitResult fit() {
+    values_ = model_->start();
+    for (int round = 0; round < kMostLogRounds; ++round) {
+      const StepTrail trail(engine_, *workload_, *model_->cost(values_));
+      place(trail);
+      if (round == 0) refuse_scale(where(), measured_, simulated());
+      const IntervalFit next =
+          fit_of(agreeing(round), predictor(trail), round == 0 ? std::vector<double>{} : values_);
+      double moved = 0;
+      for (std::size_t k = 0; k < values_.size(); ++k) {
+        const Parameter& p = model_->parameters()[k];
+        moved = std::max(moved, std::abs(next.values[k] - values_[k]) / (p.high - p.low));
+        // Two schedules may lead to each other: meet in between.
+        values_[k] = round < kFreeRounds ? next.values[k] : (values_[k] + next.values[k]) / 2;
+      }
+      if (moved < kLogSettled) break;
+    }
+    const StepTrail trail(engine_, *workload_, *model_->cost(values_));
+    place(trail);
+    return result(trail);
+  }
+
+ private:
+  /// Both kinds of steps are counted in a simulation under what is believed beforehand.
+  std::vector<StepParameter> varied() const {
+    const StepModel model(engine_, {}, kernels());
+    const StepTrail trail(engine_, *workload_, *model.cost({}));
+    std::size_t replayed = 0;
+    for (std::size_t i = 0; i < trail.steps(); ++i) {
+      const StepShape shape = trail.shape(i);
+      std::uint64_t tokens = shape.decodes;
+      for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
+      replayed += tokens <= model.graph_tokens() ? 1 : 0;
+    }
+    return varied_parameters(kernels() != nullptr, replayed, trail.steps() - replayed);
+  }
+
+  const ComputeProfile* kernels() const { return options_.kernels ? &*options_.kernels : nullptr; }
+
+  SourceRef where() const { return {run_.files.empty() ? run_.name : run_.files.front(), 0, {}}; }
+
+  void require_enough(std::size_t parameters) const {
+    const std::size_t needed = kSpansPerParameter * parameters;
+    if (spans_.size() >= needed) return;
+    throw InputError(
+        Fault::kTrace, where(),
+        fmt::format("{} requests hold {} spans of time (scheduled to first token, first to last "
+                    "token, all before the last request was scheduled), too few to fit {} "
+                    "parameters; expected at least {}, which some {} requests hold",
+                    used_.size(), spans_.size(), parameters, needed, needed));
+  }
+
+  /// Puts each span on the simulation's steps.
+  void place(const StepTrail& trail) {
+    placed_.clear();
+    for (const Span& s : spans_) {
+      const RequestRecord& r = trail.requests()[s.request];
+      if (r.status != RequestStatus::kCompleted) refuse_unable(r, s.request);
+      const Time from = s.first ? r.scheduled : r.first_token;
+      const Time to = s.first ? r.first_token : r.finish;
+      placed_.push_back({seconds_of(to - from), trail.instant(from), trail.instant(to)});
+    }
+  }
+
+  [[noreturn]] void refuse_unable(const RequestRecord& r, std::uint32_t request) const {
+    SourceRef at = where();
+    at.line = used_[request].line;
+    throw InputError(
+        Fault::kTrace, at,
+        fmt::format("the scenario's engine does not complete this request of {} + {} tokens ({}), "
+                    "which the log says was served: the scenario's engine is not the one that was "
+                    "logged",
+                    r.input_tokens, r.output_tokens, name_of(r.reason)));
+  }
+
+  double simulated_s(std::size_t span) const { return std::max(1e-9, placed_[span].simulated_s); }
+  std::vector<double> simulated() const {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < placed_.size(); ++i) out.push_back(simulated_s(i));
+    return out;
+  }
+
+  PredictSpans predictor(const StepTrail& trail) const {
+    return [this, &trail](std::span<const double> values) {
+      const std::vector<double> shifts = trail.shifts(*model_->cost(values));
+      std::vector<double> out;
+      for (const Placed& p : placed_) {
+        const double moved = StepTrail::shift(shifts, p.to) - StepTrail::shift(shifts, p.from);
+        out.push_back(std::max(1e-9, p.simulated_s + moved));
+      }
+      return out;
+    };
+  }
+
+  /// Spans that tell something: once parameters are roughly right, those whose schedules agree. One
+  /// that is off by far was batched with others than in the simulation, or held an engine's first
+  /// steps.
+  std::vector<std::size_t> agreeing(int round) const {
+    std::vector<std::size_t> all(spans_.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (round < kRobustRounds) return all;
+    std::vector<std::size_t> out;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(out), [&](std::size_t i) {
+      return std::abs(det::ln(simulated_s(i) / measured_[i])) <= kDiffers;
+    });
+    return 2 * out.size() >= all.size() ? out : all;
+  }
+
+  IntervalFit fit_of(const std::vector<std::size_t>& which, const PredictSpans& predict,
+                     const std::vector<double>& from) const {
+    return fit_intervals(
+        *model_, pick(measured_, which), kinds_of(which),
+        [&](std::span<const double> values) { return pick(predict(values), which); }, from);
+  }
+
+  /// First tokens and answers.
+  SpanKinds kinds_of(const std::vector<std::size_t>& which) const {
+    SpanKinds out{{}, {}};
+    std::vector<Span> spans[2];
+    for (const std::size_t i : which) {
+      out.kind.push_back(spans_[i].first ? 0 : 1);
+      spans[out.kind.back()].push_back(spans_[i]);
+    }
+    for (const std::vector<Span>& kind : spans) out.overlap.push_back(overlap_of(used_, kind));
+    return out;
+  }
+
+  FitResult result(const StepTrail& trail) const {
+    const PredictSpans predict = predictor(trail);
+    const std::vector<std::size_t> told = agreeing(kMostLogRounds);
+    const IntervalFit fit = judge_intervals(
+        *model_, values_, pick(measured_, told), kinds_of(told),
+        [&](std::span<const double> values) { return pick(predict(values), told); });
+    FitResult out;
+    out.profile = model_->profile(values_);
+    out.profile.warnings = fit.warnings;
+    if (out.profile.host_overhead_us < 0) {
+      out.profile.warnings.push_back(fmt::format(
+          "the overhead per step is {:.0f} us, less than nothing: the kernels were measured eager, "
+          "and the engine's compiled ones save more than its host costs",
+          out.profile.host_overhead_us));
+    }
+    judge_engine(trail, out);
+    add_scores(fit, predict, out);
+    explain(trail, simulated(), out);
+    return out;
+  }
+
+  /// Of answers and of first tokens apart, over all spans. A second fit sees every other request.
+  void add_scores(const IntervalFit& fit, const PredictSpans& predict, FitResult& out) const {
+    std::vector<std::size_t> seen = agreeing(kMostLogRounds);
+    std::erase_if(seen, [&](std::size_t i) { return spans_[i].request % 2 != 0; });
+    const std::vector<double> half = predict(fit_of(seen, predict, {}).values);
+    const std::vector<double> whole = simulated();
+    for (const bool first : {false, true}) {
+      std::vector<std::size_t> all;
+      std::vector<std::size_t> kept;
+      for (std::size_t i = 0; i < spans_.size(); ++i) {
+        if (spans_[i].first != first) continue;
+        all.push_back(i);
+        if (spans_[i].request % 2 != 0) kept.push_back(i);
+      }
+      FitScore score;
+      score.part = first ? "requests/first tokens" : "requests/answers";
+      if (!first) score.parameters = fit.confidence;
+      score.points = static_cast<std::uint32_t>(all.size());
+      const SpanErrors fitted = span_errors(pick(measured_, all), pick(whole, all));
+      score.mape = score.form_mape = fitted.mape;
+      score.bias = fitted.bias;
+      score.held_out = static_cast<std::uint32_t>(kept.size());
+      const SpanErrors apart = span_errors(pick(measured_, kept), pick(half, kept));
+      score.held_out_mape = apart.mape;
+      score.held_out_p95 = apart.p95;
+      out.profile.scores.push_back(score);
+    }
+  }
+
+  /// Requests in the engine at once, over the time of the evidence: by the clock and simulated.
+  void judge_engine(const StepTrail& trail, FitResult& out) const {
+    double measured = 0;
+    double simulated = 0;
+    double from = 1e300;
+    const double end = evidence_end(used_);
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const MeasuredRequest& r = used_[i];
+      const RequestRecord& s = trail.requests()[i];
+      const double begin = begin_of(r);
+      if (begin < 0 || r.last_token_s < 0) continue;
+      const Time at = r.scheduled_s >= 0 ? s.scheduled : s.first_token;
+      from = std::min(from, begin);
+      measured += std::max(0.0, std::min(end, r.last_token_s) - begin);
+      simulated += std::max(0.0, std::min(end, seconds_of(s.finish)) - seconds_of(at));
+    }
+    if (measured <= 0 || end <= from) return;
+    const double ratio = simulated / measured;
+    const std::string both = fmt::format(
+        "{:.1f} requests were in the engine at once by the log, {:.1f} are in the "
+        "simulation",
+        measured / (end - from), simulated / (end - from));
+    if (ratio > kDifferentEngine || ratio * kDifferentEngine < 1) {
+      throw InputError(Fault::kTrace, where(),
+                       both +
+                           ": the scenario's engine is not the one that was logged "
+                           "(num_gpu_blocks, max_num_seqs, preset)");
+    }
+    if (ratio > kDoubtfulEngine || ratio * kDoubtfulEngine < 1) {
+      out.profile.warnings.push_back(both + ": is the scenario's engine the one that was logged?");
+    }
+  }
+
+  void explain(const StepTrail& trail, const std::vector<double>& predicted, FitResult& out) const {
+    std::size_t apart = 0;
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      const Span& s = spans_[i];
+      const MeasuredRequest& r = used_[s.request];
+      FitPoint point;
+      point.part = s.first ? "requests/first tokens" : "requests/answers";
+      point.what = fmt::format("{}:{}: {} of a request of {} + {} tokens", where().file, r.line,
+                               s.first ? "scheduled to first token" : "first to last token",
+                               r.input_tokens, r.output_tokens);
+      point.measured = 1e6 * s.measured_s;
+      point.predicted = 1e6 * predicted[i];
+      const bool off = std::abs(det::ln(predicted[i] / s.measured_s)) > kDiffers;
+      apart += off ? 1 : 0;
+      if (trail.requests()[s.request].preemptions > 0) {
+        point.why = "preempted in the simulation";
+      } else if (off) {
+        point.why = s.first ? "batched with other prompts than in the simulation"
+                            : "ran beside other requests than in the simulation";
+      }
+      out.worst.push_back(std::move(point));
+    }
+    if (apart > 0) {
+      out.profile.warnings.push_back(fmt::format(
+          "{} of {} spans are off by more than {:.0f}%: measured and simulated schedules disagree "
+          "there, and they were left out",
+          apart, spans_.size(), 100 * kDiffers));
+    }
+    // Answers, whose score stands first: first tokens hold what is batched with them.
+    warn_unusable(out.profile.scores.front(), apart, spans_.size(), out.profile.warnings);
+    std::stable_sort(out.worst.begin(), out.worst.end(), [](const FitPoint& a, const FitPoint& b) {
+      return std::abs(det::ln(a.predicted / a.measured)) >
+             std::abs(det::ln(b.predicted / b.measured));
+    });
+    if (out.worst.size() > kMostWorst) out.worst.resize(kMostWorst);
+  }
+
+  const MeasuredRun& run_;
+  const LogFitOptions& options_;
+  Scenario engine_;
+  std::vector<MeasuredRequest> used_;
+  std::vector<Span> spans_;
+  std::optional<Workload> workload_;
+  std::optional<StepModel> model_;
+  std::vector<double> measured_;  ///< seconds, by span
+  std::vector<Placed> placed_;    ///< by span
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+FitResult fit_log(const MeasuredRun& run, const Scenario& scenario, const LogFitOptions& options) {
+  return LogFit(run, scenario, options).fit();
+}
+
+}  // namespace spillway

@@ -1,0 +1,25 @@
+// Compute parameters from what an engine logged: times of requests, of steps, or of a served load.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "scenarios/fidelity/fit/fit_result.hpp"
+#include "scenarios/scenario/measured/measured_run.hpp"
+#include "scenarios/scenario/scenario.hpp"
+
+namespace spillway {
+
+struct LogFitOptions {
+  std::uint32_t first = 0;  ///< use only the earliest so many requests; 0: all
+  /// Kernels known already (fitted from tables): then only the overheads per step are fitted.
+  std::optional<ComputeProfile> kernels;
+};
+
+/// Fits so that a simulation of `run` under `scenario`'s engine takes as long as it did. Only what
+/// happened until the last request used was scheduled counts: later steps may hold requests that
+/// are not in the log. Throws InputError (exit 3) with the number of requests needed where they are
+/// too few.
+FitResult fit_log(const MeasuredRun& run, const Scenario& scenario, const LogFitOptions& options);
+
+}  // namespace spillway

@@ -1,0 +1,172 @@
+#include "scenarios/fidelity/fit/step_model.hpp"
+
+#include <array>
+
+#include "models/catalogue/weights.hpp"
+#include "models/compute/kernel_choice.hpp"
+#include "models/compute/kernel_forms.hpp"
+#include "models/compute/small_reduce.hpp"
+#include "scenarios/scenario/profiles/compute_profile_json.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct Row {
+  std::string_view name;
+  double low;
+  double high;
+  double prior;  ///< standard deviation
+};
+
+// Efficiencies of measured GPUs lie within 0.64-1.0 (products by rate), 0.76-0.90 (by bytes) and
+// 0.67-0.84 (decode attention); overheads per step of vLLM within 0.5 and 3 ms of what a graph
+// replays, and an eager step of a large model adds up to about 10 ms.
+constexpr std::array<Row, 5> kRows = {{
+    {"flop_efficiency", 0.2, 1.0, 0.15},
+    {"byte_efficiency", 0.3, 1.0, 0.08},
+    {"decode_efficiency", 0.2, 1.0, 0.10},
+    {"host_overhead_us", 0.0, 20'000, 2'000},
+    {"eager_overhead_us", 0.0, 50'000, 3'000},
+}};
+
+double& field(ComponentsCost& cost, StepParameter which) {
+  switch (which) {
+    case StepParameter::kFlopEfficiency:
+      return cost.kernels.flop_efficiency;
+    case StepParameter::kByteEfficiency:
+      return cost.kernels.byte_efficiency;
+    case StepParameter::kDecodeEfficiency:
+      return cost.kernels.decode_efficiency;
+    case StepParameter::kHostOverhead:
+      return cost.host_overhead_us;
+    case StepParameter::kEagerOverhead:
+      break;
+  }
+  return cost.eager_overhead_us;
+}
+
+[[noreturn]] void refuse(const Scenario& s, const std::string& message) {
+  throw InputError(Fault::kUsage, {s.path, 0, {}}, message);
+}
+
+/// Efficiencies of a GPU that nobody measured.
+KernelCoefficients generic(const GpuSpec& gpu) {
+  GpuSpec unnamed = gpu;
+  unnamed.name = {};
+  return kernel_coefficients(unnamed).kernels;
+}
+
+/// What a scenario with that profile would take: the fit and its use have one form.
+class ProfiledCost final : public StepCost {
+ public:
+  ProfiledCost(ComponentsCost parameters, ComputeProfile profile) : profile_(std::move(profile)) {
+    parameters.profile = &profile_;
+    cost_ = with_small_reduces(make_components_cost(parameters), parameters);
+  }
+  Duration step_time(const StepShape& shape) override { return cost_->step_time(shape); }
+  Duration collective_time(std::uint64_t tokens) override { return cost_->collective_time(tokens); }
+
+ private:
+  ComputeProfile profile_;
+  std::unique_ptr<StepCost> cost_;
+};
+
+}  // namespace
+
+std::vector<StepParameter> varied_parameters(bool kernels_known, std::size_t replayed,
+                                             std::size_t eager) {
+  using enum StepParameter;
+  // Of a kind that hardly occurs nothing can be told.
+  constexpr std::size_t kFewSteps = 10;
+  std::vector<StepParameter> out;
+  if (!kernels_known) out = {kFlopEfficiency, kByteEfficiency, kDecodeEfficiency};
+  out.push_back(kHostOverhead);
+  if (replayed >= kFewSteps && eager >= kFewSteps) out.push_back(kEagerOverhead);
+  return out;
+}
+
+StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
+                     const ComputeProfile* kernels)
+    : varied_(std::move(varied)), kernels_(kernels) {
+  if (s.model.spec == nullptr || s.gpu == nullptr) {
+    refuse(s,
+           "a fit of step times needs the shape of a model and the data sheet of a GPU; "
+           "expected \"model\" and \"gpu\" by name");
+  }
+  if (s.engine.pipeline_parallel > 1 || s.engines() > 1) {
+    refuse(s,
+           "steps of several stages or engines overlap, so that a log does not tell their "
+           "times; expected pipeline_parallel_size, data_parallel_size and fleet.replicas of 1");
+  }
+  base_.model = s.model.spec;
+  base_.gpu = s.gpu;
+  base_.kernels = generic(*s.gpu);
+  base_.host_overhead_us = kernels != nullptr ? kernels->host_overhead_us : kDefaultHostOverheadUs;
+  base_.eager_overhead_us = kernels != nullptr ? kernels->eager_overhead_us : 0;
+  base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute.sequence_us;
+  base_.graph_tokens = s.compute.graph_tokens;
+  if (s.model.weights) {
+    base_.weight_bytes = s.model.weights->bytes;
+    base_.bf16_products = s.model.weights->bf16_products;
+  }
+  base_.kv_bits = bits_of(s.model.kv_dtype);
+  base_.shards = s.shards();
+  if (s.engine.tensor_parallel > 1) {
+    base_.reduce = all_reduce_of(*s.gpu, s.engine.tensor_parallel).reduce;
+  }
+  for (const StepParameter which : varied_) {
+    const Row& row = kRows[static_cast<std::size_t>(which)];
+    // Kernels measured eager hold what a compiled engine fuses: its saving may exceed the host's
+    // time.
+    const bool saves = which == StepParameter::kHostOverhead && kernels != nullptr;
+    const double low = saves ? -kMostHostSavingUs : row.low;
+    parameters_.push_back({row.name, field(base_, which), low, row.high});
+    priors_.push_back(row.prior);
+  }
+}
+
+std::vector<double> StepModel::start() const {
+  std::vector<double> out;
+  for (const Parameter& p : parameters_) out.push_back(p.start);
+  return out;
+}
+
+ComponentsCost StepModel::with(std::span<const double> values) const {
+  KV_ASSERT(values.size() == varied_.size(), "{} values", values.size());
+  ComponentsCost out = base_;
+  for (std::size_t i = 0; i < varied_.size(); ++i) field(out, varied_[i]) = values[i];
+  return out;
+}
+
+std::unique_ptr<StepCost> StepModel::cost(std::span<const double> values) const {
+  return std::make_unique<ProfiledCost>(with(values), profile(values));
+}
+
+ComputeProfile StepModel::profile(std::span<const double> values) const {
+  const ComponentsCost cost = with(values);
+  ComputeProfile out;
+  if (kernels_ != nullptr) out = *kernels_;
+  out.gpu = cost.gpu->name;
+  out.host_overhead_us = cost.host_overhead_us;
+  out.eager_overhead_us = cost.eager_overhead_us;
+  out.overhead_fitted = true;
+  out.sequence_us = cost.sequence_us;
+  if (kernels_ != nullptr) return out;
+  const KernelCoefficients& k = cost.kernels;
+  out.model = cost.model->name;
+  out.tensor_parallel = cost.shards.tensor;
+  const double bytes =
+      cost.weight_bytes > 0 ? cost.weight_bytes : published_weight_bytes(*cost.model);
+  out.products.push_back(product_kernels(k, bytes < kFp8WeightBytes ? "fp8" : "bf16"));
+  AttentionKernels attention = attention_kernels(k, cost.kv_bits == 8 ? "fp8" : "bf16");
+  if (cost.model->head_dim > 0) {
+    attention.head_dim = static_cast<std::uint32_t>(cost.model->head_dim);
+  }
+  out.attention.push_back(attention);
+  out.elementwise_passes = k.elementwise_passes;
+  return out;
+}
+
+}  // namespace spillway

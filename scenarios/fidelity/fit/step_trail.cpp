@@ -1,0 +1,91 @@
+#include "scenarios/fidelity/fit/step_trail.hpp"
+
+#include <algorithm>
+
+#include "scenarios/run/simulation.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+/// Steps are computed in the order in which they end, so that the n-th time asked for is that of
+/// the n-th step told.
+class StepTrail::Recording final : public Observer {
+ public:
+  Recording(StepTrail& trail, StepCost& cost) : trail_(trail), cost_(cost) {}
+
+  std::unique_ptr<StepCost> recorder() { return std::make_unique<Recorder>(*this); }
+
+  void on_step(const StepRecord& r) override {
+    KV_ASSERT(ended_ < trail_.steps_.size(), "a step that was never computed");
+    Step& step = trail_.steps_[ended_++];
+    step.start = r.start;
+    step.end = r.end;
+  }
+  void on_request(const RequestRecord& r) override { trail_.requests_[raw(r.request)] = r; }
+
+ private:
+  class Recorder final : public StepCost {
+   public:
+    explicit Recorder(Recording& to) : to_(to) {}
+    Duration step_time(const StepShape& shape) override {
+      Step step;
+      step.shape = shape;
+      step.shape.prefills = {};
+      step.first_prefill = to_.trail_.prefills_.size();
+      step.prefills = shape.prefills.size();
+      step.compute = to_.cost_.step_time(shape);
+      to_.trail_.prefills_.insert(to_.trail_.prefills_.end(), shape.prefills.begin(),
+                                  shape.prefills.end());
+      to_.trail_.steps_.push_back(step);
+      return step.compute;
+    }
+    Duration collective_time(std::uint64_t tokens) override {
+      return to_.cost_.collective_time(tokens);
+    }
+
+   private:
+    Recording& to_;
+  };
+
+  StepTrail& trail_;
+  StepCost& cost_;
+  std::size_t ended_ = 0;
+};
+
+StepTrail::StepTrail(const Scenario& scenario, const Workload& workload, StepCost& cost) {
+  KV_ASSERT(!scenario.tier && scenario.engine.pipeline_parallel * scenario.engines() == 1,
+            "steps of several stages, engines or of copies do not follow one another");
+  requests_.resize(workload.size());
+  Recording recording(*this, cost);
+  SimulationOptions options;
+  options.observers.push_back(&recording);
+  options.cost = [&] { return recording.recorder(); };
+  simulate(scenario, workload, options);
+}
+
+StepShape StepTrail::shape(std::size_t step) const {
+  StepShape out = steps_[step].shape;
+  out.prefills = std::span(prefills_).subspan(steps_[step].first_prefill, steps_[step].prefills);
+  return out;
+}
+
+std::vector<double> StepTrail::shifts(StepCost& cost) const {
+  std::vector<double> out(steps_.size() + 1, 0);
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    out[i + 1] = out[i] + seconds_of(cost.step_time(shape(i)) - steps_[i].compute);
+  }
+  return out;
+}
+
+StepTrail::Instant StepTrail::instant(Time at) const {
+  const auto next = std::upper_bound(steps_.begin(), steps_.end(), at,
+                                     [](Time t, const Step& step) { return t < step.end; });
+  Instant out;
+  out.steps = static_cast<std::size_t>(next - steps_.begin());
+  if (next != steps_.end() && next->start < at) {
+    out.share = seconds_of(at - next->start) / seconds_of(next->end - next->start);
+  }
+  return out;
+}
+
+}  // namespace spillway

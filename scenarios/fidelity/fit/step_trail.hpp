@@ -1,0 +1,57 @@
+// The steps of one simulation, kept so that the times between its events can be told again under
+// other step times.
+//
+// The schedule stays as it was simulated; a fit simulates again once its parameters have moved.
+#pragma once
+
+#include <vector>
+
+#include "models/compute/step_cost.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "sim/observer.hpp"
+#include "sim/workload.hpp"
+
+namespace spillway {
+
+class StepTrail {
+ public:
+  /// Runs `workload` on the engine of `scenario`, with steps that last as `cost` says.
+  /// Precondition: one engine of one stage, and no tier below HBM.
+  StepTrail(const Scenario& scenario, const Workload& workload, StepCost& cost);
+
+  const std::vector<RequestRecord>& requests() const { return requests_; }  ///< by request
+  std::size_t steps() const { return steps_.size(); }
+  /// Of a step, what it computed.
+  StepShape shape(std::size_t step) const;
+
+  /// Seconds by which steps last longer under `cost` than they did, summed over the first i steps.
+  std::vector<double> shifts(StepCost& cost) const;
+
+  /// A time of the simulation: so many steps had ended, and so much of the next one had passed.
+  struct Instant {
+    std::size_t steps = 0;
+    double share = 0;
+  };
+  Instant instant(Time at) const;
+  static double shift(const std::vector<double>& shifts, const Instant& at) {
+    if (at.share == 0) return shifts[at.steps];
+    return shifts[at.steps] + at.share * (shifts[at.steps + 1] - shifts[at.steps]);
+  }
+
+ private:
+  struct Step {
+    StepShape shape;  ///< without its prefills
+    std::size_t first_prefill = 0;
+    std::size_t prefills = 0;
+    Duration compute{};
+    Time start{};
+    Time end{};
+  };
+  class Recording;
+
+  std::vector<Step> steps_;
+  std::vector<PrefillChunk> prefills_;
+  std::vector<RequestRecord> requests_;
+};
+
+}  // namespace spillway

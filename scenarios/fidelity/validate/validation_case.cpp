@@ -1,0 +1,226 @@
+#include "scenarios/fidelity/validate/validation_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "scenarios/fidelity/validate/run_errors.hpp"
+#include "sim/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::string_view kCaseKeys[] = {"name",       "description", "kind",      "measured",
+                                          "scenario",   "metrics",     "tolerance", "bar",
+                                          "parameters", "fitted",      "evaluate",  "repeats",
+                                          "source",     "hides",       "points",    "$schema"};
+constexpr std::string_view kEvaluateKeys[] = {"from_request"};
+constexpr std::string_view kParameterKeys[] = {"name", "value", "from"};
+constexpr std::string_view kSourceKeys[] = {"measured", "origin", "commit", "licence"};
+constexpr std::string_view kPointKeys[] = {"backend", "precision"};
+
+constexpr std::string_view kGroups[] = {"means", "percentiles", "counters"};
+constexpr double kMostPercent = 1000;
+
+std::vector<std::string_view> known_limits() {
+  std::vector<std::string_view> out(std::begin(kGroups), std::end(kGroups));
+  for (const std::string& name : comparable_metrics()) out.push_back(name);
+  for (const char* counter : {"running", "waiting", "kv_usage"}) out.push_back(counter);
+  for (const char* mape : {"tpot_mape", "tpot_mape_held_out", "ttft_mape", "ttft_mape_held_out"}) {
+    out.push_back(mape);
+  }
+  return out;
+}
+
+std::map<std::string, double> read_limits(const ObjectReader& o, std::string_view key) {
+  std::map<std::string, double> out;
+  const auto limits = o.open_object(key);
+  if (!limits) return out;
+  const std::vector<std::string_view> known = known_limits();
+  for (const std::string& name : limits->keys()) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      limits->fail(name, unknown_name("metric or group", name, known));
+    }
+    out[name] = limits->require_number(name, 0, kMostPercent);
+  }
+  return out;
+}
+
+std::vector<std::string> read_metrics(const ObjectReader& o) {
+  const auto metrics = o.texts("metrics");
+  if (!metrics) return {};
+  const std::vector<std::string>& all = comparable_metrics();
+  const std::vector<std::string_view> known(all.begin(), all.end());
+  for (const std::string& name : *metrics) {
+    if (std::find(all.begin(), all.end(), name) == all.end()) {
+      o.fail("metrics", unknown_name("metric", name, known));
+    }
+  }
+  return *metrics;
+}
+
+/// A list of lists of files; object_reader has none of these.
+std::vector<std::vector<std::string>> read_repeats(const ObjectReader& o) {
+  std::vector<std::vector<std::string>> out;
+  if (!o.has("repeats")) return out;
+  const nlohmann::json& value = o.value("repeats");
+  const auto is_list = [](const nlohmann::json& list) {
+    return list.is_array() && !list.empty() &&
+           std::all_of(list.begin(), list.end(), [](const auto& file) { return file.is_string(); });
+  };
+  if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_list)) {
+    o.fail("repeats", "expected a list of runs, each a list of files, e.g. [[\"again.csv\"]]");
+  }
+  for (const nlohmann::json& list : value) out.push_back(list.get<std::vector<std::string>>());
+  return out;
+}
+
+/// One file may stand without its list.
+std::vector<std::string> read_measured_files(const ObjectReader& top) {
+  if (top.has("measured") && top.value("measured").is_string()) {
+    return {top.value("measured").get<std::string>()};
+  }
+  const auto measured = top.texts("measured", "the file of a measured run, or a list of its files");
+  if (!measured || measured->empty()) top.missing("measured", "the files of a measured run");
+  return *measured;
+}
+
+std::string text_of(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void read_scenario_of(const ObjectReader& top, ValidationCase& c) {
+  if (!top.has("scenario")) top.missing("scenario", "a scenario, or the path of one");
+  const nlohmann::json& value = top.value("scenario");
+  if (value.is_object()) {
+    c.inline_scenario = top.source().part("/scenario");
+  } else {
+    c.scenario_path = top.require_text("scenario", "a scenario (object) or the path of one");
+    const std::filesystem::path folder = std::filesystem::path(c.path).parent_path();
+    c.scenario_path = (folder / c.scenario_path).string();
+  }
+}
+
+void read_points(const ObjectReader& top, ValidationCase& c) {
+  const auto points = top.object("points", ValidationCase::kPoints);
+  if (!points) return;
+  c.backend = points->require_text("backend");
+  c.precision = points->require_text("precision");
+}
+
+void add_leaves(const nlohmann::json& value, const std::string& name,
+                std::vector<CaseParameter>& out) {
+  if (!value.is_structured()) {
+    out.push_back({name, text_of(value), ""});
+    return;
+  }
+  for (const auto& [key, part] : value.items()) {
+    add_leaves(part, name.empty() ? key : name + "." + key, out);
+  }
+}
+
+}  // namespace
+
+const KeyTable ValidationCase::kKeys = kCaseKeys;
+const KeyTable ValidationCase::kEvaluate = kEvaluateKeys;
+const KeyTable ValidationCase::kParameter = kParameterKeys;
+const KeyTable ValidationCase::kSource = kSourceKeys;
+const KeyTable ValidationCase::kPoints = kPointKeys;
+
+ValidationCase read_case(const std::string& path) {
+  const JsonSource source = JsonSource::from_file(path);
+  const ObjectReader top(source, "", "the case", ValidationCase::kKeys);
+  top.text("$schema");  // for editors; here only its type matters
+  ValidationCase c;
+  c.path = path;
+  c.where = top.where();
+  c.name = top.text("name").value_or(std::filesystem::path(path).stem().string());
+  c.description = top.text("description").value_or("");
+  const std::string kind = top.text("kind").value_or("run");
+  if (kind != "run" && kind != "points") {
+    top.fail("kind", unknown_name("kind of case", kind, {{"run", "points"}}));
+  }
+  c.kind = kind == "run" ? CaseKind::kRun : CaseKind::kPoints;
+  c.measured = read_measured_files(top);
+  c.repeats = read_repeats(top);
+  c.metrics = read_metrics(top);
+  c.tolerance = read_limits(top, "tolerance");
+  c.bar = read_limits(top, "bar");
+  if (const auto evaluate = top.object("evaluate", ValidationCase::kEvaluate)) {
+    c.from_request = static_cast<std::uint32_t>(evaluate->integer("from_request").value_or(0));
+  }
+  for (const ObjectReader& p : top.objects("parameters", ValidationCase::kParameter)) {
+    const std::string value = p.has("value") ? text_of(p.value("value")) : "";
+    c.parameters.push_back({p.require_text("name"), value, p.require_text("from")});
+  }
+  if (const auto s = top.object("source", ValidationCase::kSource)) {
+    c.source = {s->text("measured").value_or(""), s->text("origin").value_or(""),
+                s->text("commit").value_or(""), s->text("licence").value_or("")};
+  }
+  c.fitted = top.texts("fitted").value_or(std::vector<std::string>{});
+  c.hides = top.texts("hides").value_or(std::vector<std::string>{});
+  read_scenario_of(top, c);
+  read_points(top, c);
+  if (c.kind == CaseKind::kPoints && c.backend.empty()) {
+    top.missing("points", "an object with backend and precision, for a case of kind points");
+  }
+  return c;
+}
+
+std::optional<double> limit_of(const std::map<std::string, double>& limits,
+                               std::string_view metric) {
+  const auto entry = [&](std::string_view name) -> std::optional<double> {
+    const auto at = limits.find(std::string(name));
+    return at == limits.end() ? std::optional<double>() : at->second;
+  };
+  if (const auto own = entry(metric)) return own;
+  if (metric == "running" || metric == "waiting" || metric == "kv_usage") return entry("counters");
+  const bool latency =
+      metric.ends_with("_ttft_ms") || metric.ends_with("_tpot_ms") || metric.ends_with("_e2el_ms");
+  if (!latency) return {};
+  return entry(metric.starts_with("mean_") ? "means" : "percentiles");
+}
+
+JsonSource scenario_source(const ValidationCase& c, const std::vector<std::string>& set) {
+  JsonSource source =
+      c.inline_scenario ? *c.inline_scenario : JsonSource::from_file(c.scenario_path);
+  const nlohmann::json& root = source.root();
+  const bool own = root.is_object() && root.contains("workload");
+  if (!own) source.set("workload.trace=measured", "measured");
+  for (const std::string& assignment : set) source.set(assignment);
+  return source;
+}
+
+std::vector<CaseParameter> leaves_of(const nlohmann::json& scenario) {
+  std::vector<CaseParameter> out;
+  if (!scenario.is_object()) return out;
+  for (const auto& [key, value] : scenario.items()) {
+    if (key == "name" || key == "description" || key == "seed" || key == "workload") continue;
+    add_leaves(value, key, out);
+  }
+  return out;
+}
+
+const CaseParameter* explanation_of(const std::string& leaf,
+                                    const std::vector<CaseParameter>& parameters) {
+  const CaseParameter* best = nullptr;
+  for (const CaseParameter& p : parameters) {
+    const bool covers =
+        leaf.starts_with(p.name) && (leaf.size() == p.name.size() || leaf[p.name.size()] == '.');
+    if (covers && (best == nullptr || p.name.size() > best->name.size())) best = &p;
+  }
+  return best;
+}
+
+std::vector<std::string> unexplained(const std::vector<CaseParameter>& leaves,
+                                     const std::vector<CaseParameter>& parameters) {
+  std::vector<std::string> out;
+  for (const CaseParameter& leaf : leaves) {
+    if (explanation_of(leaf.name, parameters) == nullptr) out.push_back(leaf.name);
+  }
+  return out;
+}
+
+}  // namespace spillway

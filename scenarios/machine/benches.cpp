@@ -1,0 +1,20 @@
+#include "scenarios/machine/benches.hpp"
+
+#include "scenarios/machine/dram_bench.hpp"
+#include "scenarios/machine/gpu_bench.hpp"
+#include "scenarios/machine/registration_bench.hpp"
+#include "scenarios/machine/storage_bench.hpp"
+
+namespace spillway {
+
+BenchList make_benches(const HostState& host, bool host_only, const GpuHarnessOptions& gpu) {
+  BenchList out;
+  out.push_back(std::make_unique<DramBench>(host));
+  out.push_back(std::make_unique<RegistrationBench>(host));
+  out.push_back(std::make_unique<StorageBench>(host));
+  if (host_only) return out;
+  out.push_back(std::make_unique<GpuBench>(gpu));
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,102 @@
+#include "scenarios/run/binding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr double kBusyLink = 0.8;     // of the time: the planner's measure, too
+constexpr double kMuchStalled = 0.2;  // of the time of steps
+constexpr double kMuchQueued = 0.2;   // of the time, with requests waiting
+constexpr double kMostly = 0.5;       // of the time in which requests wait
+constexpr double kBusyGpu = 0.9;
+
+double ratio(Duration part, Duration whole) {
+  return whole.count() == 0
+             ? 0
+             : static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+}  // namespace
+
+void BindingWatch::on_step(const StepRecord& record) {
+  const Duration lasted = record.end - record.start;
+  computing_ += lasted;
+  stalled_ += record.stall;
+  last_ = std::max(last_, record.end);
+  if (record.waiting == 0) return;
+  queued_ += lasted;
+  starved_ += record.starved ? lasted : Duration(0);
+  const bool crowded = record.running >= max_num_seqs_;
+  crowded_ += crowded ? lasted : Duration(0);
+  const bool spare = !record.starved && !crowded && record.scheduled_tokens < step_tokens_;
+  loading_ += spare ? lasted : Duration(0);
+}
+
+void BindingWatch::on_request(const RequestRecord& record) {
+  if (record.arrival != kNever) first_ = std::min(first_, record.arrival);
+}
+
+/// Of the time from the first arrival to the last step's end, an average engine's.
+double BindingWatch::share(Duration part) const {
+  return last_ > first_ ? ratio(part, (last_ - first_) * engines_) : 0;
+}
+
+BindingResource BindingWatch::find(const RunResult& run) const {
+  for (const LinkResult& link : run.links) {
+    if (link.busy_fraction < kBusyLink) continue;
+    return {link.name,
+            fmt::format("it is busy {} of the time", format_percent(link.busy_fraction))};
+  }
+  const auto busiest = std::max_element(
+      run.links.begin(), run.links.end(),
+      [](const LinkResult& a, const LinkResult& b) { return a.busy_fraction < b.busy_fraction; });
+  if (const double stalled = ratio(stalled_, computing_); stalled >= kMuchStalled) {
+    return {
+        busiest == run.links.end() ? "transfers" : busiest->name,
+        fmt::format("steps stand still for transfers {} of their time", format_percent(stalled))};
+  }
+  const double queued = share(queued_);
+  const double busy = share(computing_);
+  if (queued >= kMuchQueued) {
+    const std::string waits = fmt::format("requests wait {} of the time", format_percent(queued));
+    const double starved = ratio(starved_, queued_);
+    const double crowded = ratio(crowded_, queued_);
+    const double loading = ratio(loading_, queued_);
+    if (starved >= kMostly && starved >= crowded) {
+      return {"hbm", fmt::format("{}, {} of that because its blocks run out", waits,
+                                 format_percent(starved))};
+    }
+    if (crowded >= kMostly) {
+      return {"max_num_seqs", fmt::format("{}, and {} of that every place in the batch is taken",
+                                          waits, format_percent(crowded))};
+    }
+    if (loading >= kMostly && !run.swap && busiest != run.links.end()) {
+      return {
+          busiest->name,
+          fmt::format("{}, {} of that for look-ups and loads, with room in HBM, batch and step; "
+                      "this link, the busiest, is busy {}",
+                      waits, format_percent(loading), format_percent(busiest->busy_fraction))};
+    }
+    if (busy >= kBusyGpu) {
+      return {"compute", fmt::format("{}, and steps run {} of it, with room in HBM", waits,
+                                     format_percent(busy))};
+    }
+  }
+  for (std::size_t i = 1; i < run.tiers.size(); ++i) {
+    if (run.tiers[i].store_failures == 0) continue;
+    return {run.tiers[i].name,
+            fmt::format("it refused {} batches of blocks for want of room that is not pinned",
+                        format_count(run.tiers[i].store_failures))};
+  }
+  return {"none", fmt::format("requests wait {} of the time; steps run {} of it, which they do "
+                              "for few requests as for many",
+                              format_percent(queued), format_percent(busy))};
+}
+
+}  // namespace spillway

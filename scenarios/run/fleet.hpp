@@ -1,0 +1,21 @@
+// Which of several identical instances serves a request.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/session_split.hpp"
+#include "scenarios/scenario/scenario.hpp"
+
+namespace spillway {
+
+struct FleetSplit {
+  SessionSplit sessions;
+  std::string note;  ///< how requests were split, and what that leaves out
+};
+
+/// Nothing where one instance serves all. Sessions are the workload's; where it names none, those
+/// that shared prefixes suggest.
+std::optional<FleetSplit> split_fleet(const Scenario& scenario, const Workload& workload);
+
+}  // namespace spillway

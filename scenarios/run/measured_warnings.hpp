@@ -1,0 +1,16 @@
+// Where a measured or given value is not what would have been estimated: by how much, and what
+// follows for this workload.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/scenario/scenario.hpp"
+
+namespace spillway {
+
+/// More than 2% apart: the pool's blocks, the host's part of a step, copy rates, and engine
+/// settings that differ from those of the measured run.
+std::vector<std::string> measured_warnings(const Scenario& scenario, const Workload& workload);
+
+}  // namespace spillway

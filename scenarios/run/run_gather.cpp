@@ -1,0 +1,280 @@
+// What engines counted, under the scenario's names.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scenarios/run/run_wiring.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Adds what one engine did.
+void gather_offload(const OffloadCounters& offload, RunResult& r) {
+  TierResult& tier = r.tiers[1];
+  tier.queries += offload.queries;
+  tier.hits += offload.hits;
+  tier.hits_resumed += offload.hits_resumed;
+  tier.store_failures += offload.store_failures;
+  tier.stores_skipped += offload.stores_skipped;
+  for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
+    if (offload.refused[i] == 0) continue;
+    const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
+    const auto known = std::find_if(tier.write_refusals.begin(), tier.write_refusals.end(),
+                                    [&](const ReasonCount& c) { return c.reason == reason; });
+    if (known != tier.write_refusals.end()) {
+      known->count += offload.refused[i];
+    } else {
+      tier.write_refusals.push_back({std::string(reason), offload.refused[i]});
+    }
+  }
+  r.flushes += offload.flushes;
+}
+
+/// Bytes and rates of one of `ranks` that do the same, as those of all.
+void sum_ranks(std::uint32_t ranks, LinkResult& link, Series& series) {
+  link.ranks = ranks;
+  link.bytes *= ranks;
+  link.transfers *= ranks;
+  link.peak_bytes_per_s *= ranks;
+  link.capacity_bytes_per_s *= ranks;
+  for (double& value : series.values) value *= ranks;
+}
+
+}  // namespace
+
+void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
+  r.deferrals += engine.deferrals();
+  r.flush_stall_s += seconds_of(engine.flush_stall());
+  const PrefixCacheCounters& prefix = engine.scheduler().counters();
+  r.tiers[0].queries += prefix.queries;
+  r.tiers[0].hits += prefix.hits;
+  r.tiers[0].hits_resumed += prefix.hits_resumed;
+  if (s_.engine.tensor_parallel > 1 && s_.compute.kind == ComputeChoice::Kind::kComponents) {
+    r.collective_s = r.collective_s.value_or(0) + seconds_of(engine.collective());
+  }
+  if (v0()) add_swap(engine, r.swap);
+  if (tiers() == 1) return;
+  if (v0()) {
+    r.tiers[1].evictions = 0;  // what left was swapped in, or ended
+  } else if (engine.streaming() != nullptr) {
+    r.tiers[1].queries += engine.streaming()->lower_counters().queries;
+    r.tiers[1].hits += engine.streaming()->lower_counters().hits;
+  } else {
+    gather_offload(engine.connector()->counters(), r);
+  }
+  if (s_.copy_interference().any()) {
+    r.copy_harm_s = r.copy_harm_s.value_or(0) + seconds_of(engine.copy_harm());
+  }
+  if (s_.engine.load != LoadSemantics::kAsync) {
+    if (!r.load_wait) r.load_wait.emplace();
+    r.load_wait->steps += engine.load_stalls();
+    r.load_wait->stall_s += seconds_of(engine.load_stall());
+  }
+}
+
+RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
+  std::size_t series = r.series.size() - r.tiers.size() - r.links.size();
+  const auto name_tier = [&](std::size_t i, const std::string& name, std::uint64_t blocks,
+                             Bytes block) {
+    TierResult& tier = r.tiers[i];
+    tier.name = name;
+    tier.unbounded = blocks == kUnboundedBlocks;
+    tier.capacity_blocks = tier.unbounded ? 0 : blocks * cluster.size();
+    tier.capacity_bytes = static_cast<std::int64_t>(tier.capacity_blocks) * block.count();
+    if (block != s_.pool_block_bytes()) {  // in which levels were recorded
+      const double share = static_cast<double>(s_.tier_copies()) / s_.world();
+      tier.peak_bytes = tier.peak_bytes / s_.world() * s_.tier_copies();
+      tier.mean_bytes *= share;
+      for (double& value : r.series[series].values) value *= share;
+    }
+    r.prompt_tokens_by_source[i + 1].first = name;
+    r.series[series++].name = name;
+  };
+  name_tier(0, "hbm", s_.engine.usable_blocks(), s_.pool_block_bytes());
+  if (tiers() > 1) name_tier(1, s_.tier->name, tier_blocks_, s_.tier_block_bytes());
+  for (std::size_t i = 0; i + 2 < tiers(); ++i) {
+    name_tier(i + 2, s_.behind[i].name, s_.tier_blocks(s_.behind[i].capacity),
+              s_.tier_block_bytes());
+  }
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) gather_engine(cluster[i], r);
+  r.engines = cluster.shares();
+  if (tiers() == 1) return r;
+
+  if (!v0()) r.load_choice = load_choice(cluster);
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) {
+    const std::string suffix = cluster.size() == 1 ? "" : fmt::format("/engine{}", i);
+    name_links(cluster[i], suffix, i * links(), series + i * links(), r);
+  }
+  if (has_storage()) gather_devices(cluster, 1, r);
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) gather_devices(cluster, i + 2, r);
+  return r;
+}
+
+/// The links of one engine, in their order.
+void RunWiring::name_links(const Engine& engine, const std::string& suffix,
+                           std::uint32_t first_link, std::size_t first_series, RunResult& r) const {
+  const auto name_link = [&](std::uint32_t i, const LinkChoice& choice, const std::string& name) {
+    LinkResult& link = r.links[first_link + i];
+    link.name = name + suffix;
+    link.from = choice.from;
+    link.to = choice.to;
+    link.capacity_bytes_per_s = choice.make()->capacity().value();
+    link.model = choice.source;
+    r.series[first_series + i].name = link.name;
+  };
+  if (!has_storage() || !direct()) {
+    for (std::uint32_t pair = 0; pair < lane_pairs(); ++pair) {
+      const bool alike = lane_pairs() > 1 && s_.rank_links.empty();
+      for (const bool down : {true, false}) {
+        const LinkChoice& choice = rank_link(pair, down);
+        name_link(2 * pair + (down ? kDownLink : kUpLink), choice,
+                  alike ? fmt::format("{}/rank{}", choice.name, pair) : choice.name);
+      }
+    }
+    if (lane_pairs() < s_.world()) {
+      // The first rank stores for all where one copy is kept; every rank loads.
+      sum_ranks(s_.tier_copies(), r.links[first_link + kDownLink],
+                r.series[first_series + kDownLink]);
+      sum_ranks(s_.world(), r.links[first_link + kUpLink], r.series[first_series + kUpLink]);
+    }
+  }
+  for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
+    LinkResult& link = r.links[first_link + first_medium() + i];
+    link.name = s_.media[i].name;
+    link.model = s_.media[i].fifo ? "scenario, first come first served" : "scenario, fair shares";
+    link.medium = true;
+    link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
+    r.series[first_series + first_medium() + i].name = link.name;
+  }
+  if (has_storage()) {
+    const std::string near(direct() ? "hbm" : TierChoice::kHost);
+    name_storage_links(r, *s_.tier->storage, device(), {1, near, suffix, first_link, first_series});
+  }
+  if (const Tiering* tiering = engine.tiering()) {
+    gather_behind(r, *tiering, {0, s_.tier->name, suffix, first_link, first_series});
+  }
+}
+
+/// What the tiers behind the first did. Each was asked for what the nearer ones did not supply.
+void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, StorageAt at) const {
+  const std::uint64_t capacity = tier_blocks_ / s_.engine.blocks_per_chunk;
+  for (std::size_t i = 0; i < s_.behind.size(); ++i) {
+    at.tier = i + 2;
+    name_storage_links(r, *s_.behind[i].storage, device_behind(i), at);
+    const SecondaryCounters& c = tiering.counters(i);
+    TierResult& t = r.tiers[i + 2];
+    t.queries += c.queries;
+    t.hits += c.hits;
+    if (!t.tiering) t.tiering.emplace();
+    t.tiering->promotions += c.promotions;
+    t.tiering->cascades += c.cascades;
+    t.tiering->promotion_failures += c.promotion_failures;
+    if (capacity > 0) {
+      const double share = static_cast<double>(c.peak_pinned) / static_cast<double>(capacity);
+      t.tiering->peak_pinned_share = std::max(t.tiering->peak_pinned_share, share);
+    }
+  }
+}
+
+/// Peaks are those of the instance with the highest.
+void RunWiring::add_swap(const Engine& engine, std::optional<SwapResult>& sum) const {
+  const V0Scheduler& v0 = *engine.v0();
+  if (!sum) sum.emplace();
+  SwapResult& out = *sum;
+  out.swapped_out += v0.swaps().requests_out;
+  out.swapped_in += v0.swaps().requests_in;
+  out.blocks_out += v0.swaps().blocks_out;
+  out.blocks_in += v0.swaps().blocks_in;
+  if (engine.swap() != nullptr) out.stall_s += seconds_of(engine.swap()->stall());
+  out.peak_swapped = std::max(out.peak_swapped, std::uint64_t{v0.swaps().peak_requests});
+  if (tier_blocks_ > 0) {
+    out.peak_cpu_usage =
+        std::max(out.peak_cpu_usage, v0.swaps().peak_blocks / static_cast<double>(tier_blocks_));
+  }
+  if (const auto& fatal = v0.fatal(); fatal && out.fatal.empty()) {
+    out.fatal = fmt::format(
+        "lack of CPU swap space: to swap request {} out takes {} blocks, and {} of {} are free",
+        raw(fatal->request), fatal->needed, fatal->free, tier_blocks_);
+  }
+}
+
+void RunWiring::name_storage_links(RunResult& r, const StorageChoice& choice,
+                                   const StorageDeviceConfig& config, const StorageAt& at) const {
+  const StorageSpec& spec = config.spec;
+  const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
+                             const std::string& to, const StorageLane& lane) {
+    LinkResult& l = r.links[at.first_link + link];
+    l.name = fmt::format("{}-{}{}", r.tiers[at.tier].name, way, at.suffix);
+    l.from = from;
+    l.to = to;
+    l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
+    // A job's bytes are told as if spread evenly over its time, which a bin may see as too many.
+    l.peak_bytes_per_s = std::min(l.peak_bytes_per_s, l.capacity_bytes_per_s);
+    l.model = fmt::format("{}, {} {} in flight{}", name_of(spec.kind), spec.slots,
+                          spec.whole_jobs ? "jobs" : "operations", choice.direct ? ", direct" : "");
+    r.series[at.first_series + link].name = l.name;
+  };
+  const std::string& tier = r.tiers[at.tier].name;
+  name_link(config.write_link, "write", at.near, tier, spec.write);
+  name_link(config.read_link, "read", tier, at.near, spec.read);
+}
+
+/// Bytes and times are summed, latencies pooled, and wear is that of an average drive.
+void RunWiring::gather_devices(const Cluster& cluster, std::size_t tier, RunResult& r) const {
+  const StorageChoice& choice = tier == 1 ? *s_.tier->storage : *s_.behind[tier - 2].storage;
+  const StorageSpec spec = tier == 1 ? device().spec : choice.spec;
+  LatencySamples loads;
+  DeviceWear wear;
+  Duration slow{};
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) {
+    const StorageDevice& device =
+        tier == 1 ? *cluster[i].storage() : cluster[i].tiering()->device(tier - 2);
+    loads.add(device.latency(StorageOp::kRead));
+    wear.read += device.wear().read;
+    wear.written += device.wear().written;
+    slow += device.slow_writes();
+  }
+  TierResult& t = r.tiers[tier];
+  t.kind = name_of(spec.kind);
+  DeviceResult& d = t.device.emplace();
+  d.bytes_read = wear.read.count();
+  d.bytes_written = wear.written.count();
+  if (loads.count() > 0) {
+    const LatencyStats stats = loads.stats();
+    d.latency_p50_ms = stats.median_ms;
+    d.latency_p99_ms = stats.p99_ms;
+  }
+  const auto drives = std::int64_t{cluster.size()};
+  if (spec.write_cache) d.slow_write_seconds = seconds_of(slow);
+  if (spec.rated_writes > Bytes(0)) {
+    d.endurance_share = wear.endurance_share(spec.rated_writes * drives);
+  }
+  Bytes drive = choice.drive_bytes * drives;
+  if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
+  if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
+    d.drive_writes = wear.drive_writes(drive);
+  }
+}
+
+/// Where loading begins to pay, and what was decided of each load.
+LoadChoiceResult RunWiring::load_choice(const Cluster& cluster) const {
+  LoadChoiceResult out;
+  const auto cost = s_.make_cost();
+  const auto up = load_link();
+  const std::uint32_t pool = s_.engine.usable_blocks() * s_.engine.block_tokens;
+  const std::uint32_t most = s_.engine.max_model_len;
+  LoadEstimate estimate(s_.engine, *cost, *up);
+  out.break_even_tokens =
+      estimate.break_even_tokens(most > 0 ? std::min(most, pool) : pool).value_or(0);
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) {
+    const LoadChoice* choice = cluster[i].load_choice();
+    if (choice == nullptr) continue;
+    out.decided = true;
+    out.loaded += choice->loaded();
+    out.recomputed += choice->recomputed();
+  }
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,78 @@
+// Typed reading of a JSON object against its table of known keys. Every error names file, line and
+// field, what was expected and what was found; an unknown key names the nearest known one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenarios/scenario/config/json_source.hpp"
+
+namespace spillway {
+
+using KeyTable = std::span<const std::string_view>;
+
+class ObjectReader {
+ public:
+  static constexpr std::string_view kString = "a string";
+  static constexpr std::string_view kSize = "a size with its unit, e.g. \"64GiB\"";
+  static constexpr std::string_view kRate = "a rate with its unit, e.g. \"25GB/s\"";
+
+  /// Throws InputError unless `pointer` leads to an object whose keys are all in `known`. `what`
+  /// names the object in errors ("engine").
+  ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
+               KeyTable known);
+  /// The same, whatever the keys: for documents that a newer version may have written.
+  ObjectReader(const JsonSource& source, std::string pointer, std::string_view what);
+
+  /// null counts as absent, here and below.
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  SourceRef where(std::string_view key = {}) const;
+
+  /// `what` the error calls a value of another type.
+  std::optional<std::string> text(std::string_view key, std::string_view what = kString) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  std::optional<std::int64_t> integer(
+      std::string_view key, std::int64_t least = 0,
+      std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
+  /// A finite number in [least, most].
+  std::optional<double> number(std::string_view key, double least, double most) const;
+  std::optional<std::vector<std::string>> texts(std::string_view key,
+                                                std::string_view what = kString) const;
+  std::optional<std::vector<double>> numbers(std::string_view key, double least, double most) const;
+
+  std::optional<ObjectReader> object(std::string_view key, KeyTable known) const;
+  std::vector<ObjectReader> objects(std::string_view key, KeyTable known) const;
+  std::optional<ObjectReader> open_object(std::string_view key) const;  ///< whatever its keys
+  std::vector<ObjectReader> open_objects(std::string_view key) const;
+  std::vector<std::string> keys() const;
+  const nlohmann::json& value(std::string_view key) const;  ///< Precondition: has(key)
+
+  std::string require_text(std::string_view key, std::string_view what = kString) const;
+  std::int64_t require_integer(std::string_view key, std::int64_t least, std::int64_t most) const;
+  double require_number(std::string_view key, double least, double most) const;
+
+  /// Throws InputError where one of `keys` is given; `why` says that it would be ignored.
+  void refuse(std::initializer_list<std::string_view> keys, std::string_view why) const;
+
+  [[noreturn]] void fail(std::string_view key, const std::string& message) const;
+  [[noreturn]] void missing(std::string_view key, std::string_view expected) const;
+  const JsonSource& source() const { return *source_; }
+
+ private:
+  std::string pointer_to(std::string_view key) const;
+  const nlohmann::json* find(std::string_view key) const;
+  [[noreturn]] void expected(std::string_view key, const std::string& what,
+                             const nlohmann::json& found) const;
+
+  const JsonSource* source_;
+  std::string pointer_;
+  const nlohmann::json* node_;
+};
+
+}  // namespace spillway

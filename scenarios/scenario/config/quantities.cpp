@@ -1,0 +1,145 @@
+#include "scenarios/scenario/config/quantities.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include "sim/decimal.hpp"
+#include "sim/histogram.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t bytes;
+};
+constexpr std::array<Unit, 9> kUnits = {{{"B", 1},
+                                         {"KiB", std::int64_t{1} << 10},
+                                         {"MiB", std::int64_t{1} << 20},
+                                         {"GiB", std::int64_t{1} << 30},
+                                         {"TiB", std::int64_t{1} << 40},
+                                         {"KB", 1'000},
+                                         {"MB", 1'000'000},
+                                         {"GB", 1'000'000'000},
+                                         {"TB", 1'000'000'000'000}}};
+constexpr std::string_view kSizeHelp =
+    "expected a size with a unit: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
+    "of 1000)";
+
+/// A non-negative number and the unit behind it.
+struct Split {
+  double value;
+  std::string_view unit;
+};
+
+Split split(std::string_view text, const SourceRef& where, std::string_view help) {
+  double value = 0;
+  const auto [end, status] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (status != std::errc() || !std::isfinite(value) || value < 0) {
+    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", help, text));
+  }
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  return {value, unit};
+}
+
+/// floor(value x factor), exactly.
+std::int64_t scaled(double value, std::int64_t factor, const SourceRef& where,
+                    std::string_view text) {
+  const Decimal decimal = decimal_of(value);
+  WideInt product = static_cast<WideInt>(decimal.digits) * factor;
+  for (int e = decimal.exponent; e > 0 && product < (WideInt{1} << 100); --e) product *= 10;
+  for (int e = decimal.exponent; e < 0; ++e) product /= 10;
+  if (product >= (WideInt{1} << 62)) {
+    throw InputError(Fault::kUsage, where, fmt::format("\"{}\" is too large", text));
+  }
+  return static_cast<std::int64_t>(product);
+}
+
+const Unit* find_unit(std::string_view name) {
+  for (const Unit& unit : kUnits) {
+    if (unit.name == name) return &unit;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Capacity parse_capacity(std::string_view text, const SourceRef& where) {
+  if (text == "inf") return {Capacity::Kind::kUnbounded, 0};
+  static const std::string help =
+      fmt::format("{}, a number of blocks (1000blocks), or inf", kSizeHelp);
+  const Split parts = split(text, where, help);
+  if (parts.unit == "blocks") {
+    if (parts.value != std::floor(parts.value) || parts.value > 1e15) {
+      throw InputError(Fault::kUsage, where,
+                       fmt::format("expected whole blocks, found \"{}\"", text));
+    }
+    return {Capacity::Kind::kBlocks, static_cast<std::int64_t>(parts.value)};
+  }
+  const Unit* unit = find_unit(parts.unit);
+  if (unit == nullptr) {
+    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", help, text));
+  }
+  return {Capacity::Kind::kBytes, scaled(parts.value, unit->bytes, where, text)};
+}
+
+Bytes parse_bytes(std::string_view text, const SourceRef& where) {
+  const Split parts = split(text, where, kSizeHelp);
+  const Unit* unit = find_unit(parts.unit);
+  if (unit == nullptr) {
+    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kSizeHelp, text));
+  }
+  return Bytes(scaled(parts.value, unit->bytes, where, text));
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::int64_t kMib = std::int64_t{1} << 20;
+  if (bytes % (1024 * kMib) == 0) return fmt::format("{}GiB", bytes / (1024 * kMib));
+  if (bytes % kMib == 0) return fmt::format("{}MiB", bytes / kMib);
+  return fmt::format("{}B", bytes);
+}
+
+std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where) {
+  constexpr std::string_view kHelp =
+      "expected a rate with a unit, such as 25GB/s, 20GiB/s or 400Gbps";
+  const Split parts = split(text, where, kHelp);
+  std::int64_t factor = 0;
+  std::string_view unit = parts.unit;
+  if (unit.ends_with("/s")) {
+    unit.remove_suffix(2);
+    const Unit* found = find_unit(unit);
+    factor = found == nullptr ? 0 : found->bytes;
+  } else if (unit == "Gbps") {
+    factor = 125'000'000;
+  } else if (unit == "Mbps") {
+    factor = 125'000;
+  }
+  const std::int64_t rate = factor == 0 ? 0 : scaled(parts.value, factor, where, text);
+  if (rate < 1)
+    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kHelp, text));
+  return rate;
+}
+
+double parse_seconds(std::string_view text, const SourceRef& where) {
+  constexpr std::string_view kHelp = "expected a time above 0 with a unit: ms, s, min or h";
+  constexpr std::pair<std::string_view, double> kTimes[] = {
+      {"ms", 0.001}, {"s", 1}, {"min", 60}, {"h", 3600}};
+  const Split parts = split(text, where, kHelp);
+  for (const auto& [name, seconds] : kTimes) {
+    if (parts.unit == name && parts.value > 0) return parts.value * seconds;
+  }
+  throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kHelp, text));
+}
+
+Duration microseconds_up(double us) {
+  return Duration(static_cast<std::int64_t>(std::ceil(us * 1000)));
+}
+
+}  // namespace spillway

@@ -1,0 +1,22 @@
+// What to set in an engine so that it is the one a scenario describes: arguments, environment, the
+// arithmetic behind every converted size, and what no flag covers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/engine/presets.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "sim/plan_parts.hpp"
+
+namespace spillway {
+
+/// The flags of `release`, of one instance, with `capacity` for the tier below HBM (bytes over all
+/// ranks of one engine, or blocks, as in TierChoice). A size is never less than `capacity` needs.
+/// Sizes carry over to a release of another engine than the scenario's; what does not is told in
+/// `not_covered`.
+EngineFlags flags_of(const Scenario& scenario, const Capacity& capacity,
+                     const EnginePreset& release);
+
+}  // namespace spillway

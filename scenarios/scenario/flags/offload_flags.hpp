@@ -1,0 +1,15 @@
+// The part of an engine's flags that sizes the tier below HBM: swap space of v0, the connector of
+// v1 in the form that the release takes.
+#pragma once
+
+#include "models/engine/presets.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "sim/plan_parts.hpp"
+
+namespace spillway {
+
+void add_swap_flags(const Scenario& scenario, const Capacity& capacity, EngineFlags& out);
+void add_offload_flags(const Scenario& scenario, const Capacity& capacity,
+                       const EnginePreset& release, EngineFlags& out);
+
+}  // namespace spillway

@@ -1,0 +1,60 @@
+// Where in what somebody has an engine is started: command lines, manifests, logs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/scenario/intake/shell.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+/// One start of vLLM, as words of its own command line, with what stands around it.
+struct EngineCall {
+  SourceRef where;
+  std::string place;  ///< "Deployment decode, container modelserver"; empty: a command line
+  std::vector<ShellWord> words;  ///< behind "vllm serve"
+  ShellVariables environment;
+  std::string version;       ///< "0.9.1", where an image or a log says it
+  std::string version_from;  ///< "image vllm/vllm-openai:v0.9.1"
+  std::string image;
+  std::string gpu;                          ///< as a node selector or a log calls it
+  std::string memory;                       ///< of its container, as the manifest has it
+  std::string mig;                          ///< "3g.40gb"
+  std::optional<std::int64_t> gpus;         ///< of one instance
+  std::optional<std::int64_t> replicas;     ///< of the instance
+  std::optional<std::int64_t> pool_tokens;  ///< that a log's KV cache holds
+  std::optional<std::int64_t> pool_blocks;
+  bool namespaced = false;  ///< a log's Namespace(...): all arguments, defaults too
+};
+
+/// What a text holds, and what of it was left aside.
+struct EngineCalls {
+  std::vector<EngineCall> calls;
+  std::vector<std::string> notes;
+};
+
+enum class IntakeKind : std::uint8_t { kCommand, kManifest, kLog, kModelConfig };
+
+/// By content: a manifest has a YAML mapping, a log its start-up lines, a config.json its keys.
+IntakeKind intake_kind(std::string_view text);
+
+/// All throw InputError (exit 2) where the text cannot be read, and where it starts no vLLM, naming
+/// the engine that it starts instead. `name` of the file, or "--vllm".
+EngineCalls calls_in_command(std::string_view text, const std::string& name);
+EngineCalls calls_in_manifest(const std::string& text, const std::string& name);
+EngineCalls calls_in_log(std::string_view text, const std::string& name);
+
+/// The starts of an engine among commands of a shell; for containers, whose words need no shell,
+/// `commands` has one. An image's own start (`entry`) goes in front of words that are none.
+void find_calls(const std::vector<ShellCommand>& commands, const EngineCall& around,
+                EngineCalls& out);
+/// The words are arguments of an image that starts the engine itself.
+void start_by_arguments(const ShellCommand& command, const EngineCall& around, EngineCalls& out);
+/// The release in the tag of a vLLM image, e.g. "0.9.1" of "vllm/vllm-openai:v0.9.1".
+std::string release_of_image(std::string_view image);
+bool is_vllm_image(std::string_view image);
+
+}  // namespace spillway

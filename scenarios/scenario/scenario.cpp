@@ -1,0 +1,178 @@
+#include "scenarios/scenario/scenario.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "models/compute/small_reduce.hpp"
+#include "scenarios/scenario/growth.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "traces/catalogue.hpp"
+#include "traces/reshape/session_inference.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::string_view kTopKeys[] = {
+    "name",     "description", "model",    "gpu",   "engine", "tiers",    "links",
+    "compute",  "workload",    "slo",      "plan",  "seed",   "policies", "media",
+    "hardware", "host",        "measured", "sweep", "fleet",  "assumed",  "$schema"};
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kTop = kTopKeys;
+
+std::unique_ptr<LinkModel> LinkChoice::make() const {
+  if (affine) {
+    const auto rate =
+        static_cast<std::int64_t>(static_cast<double>(bytes_per_second) * numa_penalty);
+    return make_affine_link(latency, numa_penalty == 1 ? bytes_per_second : rate);
+  }
+  const auto at_penalty = [&](RateTable rates) {
+    for (double& rate : rates.gbs) rate *= numa_penalty;
+    return rates;
+  };
+  auto link = make_table_link(at_penalty(table));
+  return kernel_table ? link_with_kernel(std::move(link), at_penalty(*kernel_table))
+                      : std::move(link);
+}
+
+std::unique_ptr<StepCost> Scenario::make_cost() const {
+  if (compute.kind == ComputeChoice::Kind::kLinear) return make_linear_cost(compute.linear);
+  ComponentsCost parameters;
+  parameters.model = model.spec;
+  parameters.gpu = gpu;
+  parameters.kernels = kernel_coefficients(*gpu).kernels;
+  parameters.host_overhead_us = compute.host_overhead_us;
+  parameters.eager_overhead_us = compute.eager_overhead_us;
+  parameters.graph_tokens = compute.graph_tokens;
+  parameters.sequence_us = compute.sequence_us;
+  if (compute.profile) parameters.profile = &*compute.profile;
+  if (model.weights) {
+    parameters.weight_bytes = model.weights->bytes;
+    parameters.bf16_products = model.weights->bf16_products;
+  }
+  parameters.kv_bits = bits_of(model.kv_dtype);
+  parameters.shards = shards();
+  if (engine.tensor_parallel > 1) {
+    parameters.reduce = all_reduce_of(*gpu, engine.tensor_parallel).reduce;
+  }
+  auto cost = make_components_cost(parameters);
+  // Profiles are fitted with the engine's own collectives (scenarios/fidelity/fit).
+  return compute.profile ? with_small_reduces(std::move(cost), parameters) : std::move(cost);
+}
+
+std::uint32_t Scenario::tier_copies() const {
+  // Ranks of an MLA model hold the same latents, of which one copy is enough where they share the
+  // layers too (7eca0e1a64).
+  const bool mla = model.spec != nullptr && model.spec->is_mla();
+  return mla && engine.mla_single_copy && engine.pipeline_parallel == 1 ? 1 : world();
+}
+
+CopyInterference Scenario::copy_interference() const {
+  CopyInterference out;
+  if (!down || !up) return out;
+  out.sm_share = {down->sm_share, up->sm_share};
+  if (!interference) return out;
+  out.memory_factor = interference->memory_factor;
+  for (const auto& [lane, link] : {std::pair{0U, &*down}, std::pair{1U, &*up}}) {
+    out.hbm_share[lane] = link->make()->capacity().value() / interference->hbm_bytes_per_s;
+  }
+  return out;
+}
+
+std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
+  const std::uint64_t k = engine.blocks_per_chunk;
+  switch (capacity.kind) {
+    case Capacity::Kind::kUnbounded:
+      return ~std::uint64_t{0};
+    case Capacity::Kind::kBlocks:
+      return static_cast<std::uint64_t>(capacity.count) / k * k;
+    case Capacity::Kind::kBytes:
+      if (engine.simple_offload) return block_pool_blocks(engine, capacity.count);
+      break;
+  }
+  return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;
+}
+
+/// Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py); v0's are not
+/// (vllm/worker/worker.py @ db66e018ea).
+Bytes Scenario::tier_slot() const {
+  const std::int64_t page = engine.family == EngineFamily::kVllmV0 ? 1 : 4096;
+  const Bytes chunk = tier_block_bytes() * std::int64_t{engine.blocks_per_chunk};
+  return Bytes(ceil_div(chunk.count(), page) * page);
+}
+
+Scenario load_scenario(const JsonSource& source) {
+  const ObjectReader top(source, "", "the scenario", ScenarioKeys::kTop);
+  top.text("$schema");  // for editors; here only its type matters
+  Scenario s;
+  s.path = source.name();
+  s.name = top.text("name").value_or(std::filesystem::path(s.path).stem().string());
+  s.description = top.text("description").value_or("");
+  // Told first, by every result: the answer is no better than these.
+  if (const auto assumed = top.texts("assumed")) s.notes = *assumed;
+  s.seed = static_cast<std::uint64_t>(
+      top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
+  read_gpu(top, s);
+  read_hardware(top, s);
+  read_measured(top, s);
+  read_model(top, s);
+  read_engine(top, s);
+  read_compute(top, s);
+  use_measured_overhead(top, s);
+  read_tiers(top, s);
+  check_simple(top, s);
+  check_connector(top, s);
+  read_links(top, s);
+  use_measured_copies(s);
+  use_small_page_kernel(s);
+  check_ranks(top, s);
+  read_streaming(top, s);
+  check_interference(top, s);
+  check_groups(top, s);
+  read_policies(top, s);
+  read_workload(top, s);
+  read_slo(top, s);
+  read_fleet(top, s);
+  read_plan(top, s);
+  read_sweep(top, s);
+  read_host(top, s);
+  check_v0(top, s);
+  return s;
+}
+
+bool lies_here(const SourceRef& where, const std::string& path) {
+  std::error_code none;
+  return where.file.starts_with("--") && std::filesystem::exists(path, none);
+}
+
+std::string path_beside(const std::string& folder, const SourceRef& where,
+                        const std::string& path) {
+  if (std::filesystem::path(path).is_absolute() || path == "-" || lies_here(where, path)) {
+    return path;
+  }
+  return (std::filesystem::path(folder) / path).string();
+}
+
+Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
+  const WorkloadChoice& w = scenario.workload;
+  if (w.synthetic) {
+    SyntheticConfig config = *w.synthetic;
+    if (w.limit > 0) config.requests = std::min(config.requests, w.limit);
+    Workload workload = generate_workload(config, scenario.seed);
+    return w.growth.any() ? grown(workload, w.growth, scenario.seed) : std::move(workload);
+  }
+  OpenOptions options;
+  options.reader = w.reader;
+  options.lenient = w.lenient;
+  options.limit = w.limit;
+  options.progress = progress;
+  Workload workload = open_trace(w.trace, options);
+  if (w.arrival.wait && workload.columns().after_begin.empty()) {
+    workload = infer_sessions(std::move(workload), {});
+  }
+  return w.growth.any() ? grown(workload, w.growth, scenario.seed) : std::move(workload);
+}
+
+}  // namespace spillway

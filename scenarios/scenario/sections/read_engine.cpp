@@ -1,0 +1,365 @@
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "models/engine/grouped_blocks.hpp"
+#include "reports/format.hpp"
+#include "models/engine/presets.hpp"
+#include "sim/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kEngineKeys[] = {"preset",
+                                 "block_tokens",
+                                 "num_gpu_blocks",
+                                 "gpu_memory_utilization",
+                                 "cuda_graph_memory",
+                                 "max_num_seqs",
+                                 "max_num_batched_tokens",
+                                 "max_model_len",
+                                 "long_prefill_token_threshold",
+                                 "watermark",
+                                 "eviction",
+                                 "kv_layout",
+                                 "enable_prefix_caching",
+                                 "enable_chunked_prefill",
+                                 "async_scheduling",
+                                 "offload_prompt_only",
+                                 "unhashed_front",
+                                 "reserve_full_isl",
+                                 "async_load_reservation",
+                                 "convoy",
+                                 "store_defer_next_step",
+                                 "blocks_per_chunk",
+                                 "offload_block_tokens",
+                                 "store_threshold",
+                                 "threshold_counts_offers",
+                                 "max_tracker_size",
+                                 "offload_connector",
+                                 "lazy_offload",
+                                 "small_page_kernel",
+                                 "mla_single_copy",
+                                 "prompt_only_default",
+                                 "hybrid_kv_cache",
+                                 "load",
+                                 "load_or_recompute",
+                                 "residency",
+                                 "cold",
+                                 "token_budget",
+                                 "interference",
+                                 "scheduling_policy",
+                                 "max_num_scheduled_tokens",
+                                 "defer_block_free",
+                                 "max_offload_tokens",
+                                 "swap_space",
+                                 "preemption_mode",
+                                 "tensor_parallel_size",
+                                 "pipeline_parallel_size",
+                                 "data_parallel_size",
+                                 "enforce_eager",
+                                 "max_cudagraph_capture_size"};
+constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
+// Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
+constexpr std::int64_t kMostGpuBlocks = 1 << 28;
+constexpr Bytes kMostBlockBytes = 4_GiB;
+
+// --------------------------------------------------------------------------
+
+/// num_gpu_blocks: given, or measured, or what model, GPU and utilisation leave.
+void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
+  const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
+  s.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
+  Bytes cuda_graphs{0};
+  if (const auto graphs = engine.text("cuda_graph_memory", ObjectReader::kSize)) {
+    cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
+  }
+  if (s.model.spec != nullptr && s.gpu != nullptr) {
+    EngineMemory memory;
+    memory.gpu_memory_utilization = s.gpu_memory_utilization;
+    memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
+    memory.max_num_seqs = s.engine.max_num_seqs;
+    memory.cuda_graphs = cuda_graphs;
+    memory.shards = s.shards();
+    ModelSpec held = *s.model.spec;
+    if (s.model.weights) held.weight_bytes = s.model.weights->total.count();
+    s.budget = hbm_budget(held, *s.gpu, memory);
+  }
+  const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
+  if (const auto given = engine.integer("num_gpu_blocks", 2, kMostGpuBlocks)) {
+    s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
+    s.pool_given = true;
+    return;
+  }
+  if (const auto measured = measured_blocks(s)) {
+    s.engine.num_gpu_blocks = *measured;
+    return;
+  }
+  if (!s.budget) {
+    engine.missing("num_gpu_blocks", "a number of blocks, or a model and a gpu to size it from");
+  }
+  if (estimate < 2) {
+    engine.fail(
+        "gpu_memory_utilization",
+        fmt::format("no room for KV: {} of {} go to the weights of {} ({}), activations ({}), CUDA "
+                    "graphs ({}) and other ({}); expected a smaller model, a larger gpu or more "
+                    "utilization, or more tensor_parallel_size ({})",
+                    format_bytes(static_cast<double>(s.budget->requested.count())), s.gpu->name,
+                    s.model.spec->name,
+                    format_bytes(static_cast<double>(s.budget->weights.count())),
+                    format_bytes(static_cast<double>(s.budget->activations.count())),
+                    format_bytes(static_cast<double>(s.budget->cuda_graphs.count())),
+                    format_bytes(static_cast<double>(s.budget->other.count())),
+                    s.world() == 1 ? "one GPU" : fmt::format("each of {} ranks", s.world())));
+  }
+  if (estimate > kMostGpuBlocks) {
+    engine.fail(
+        "num_gpu_blocks",
+        fmt::format("{} blocks of {} fit the GPU; expected at most {} (larger blocks, or "
+                    "num_gpu_blocks as given)",
+                    estimate, format_bytes(static_cast<double>(s.engine.block_bytes.count())),
+                    kMostGpuBlocks));
+  }
+  s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
+  if (s.gpu->memory_is_label) {
+    s.notes.push_back(fmt::format(
+        "the memory of {} is the label on the box, not a driver's reading", s.gpu->name));
+  }
+}
+
+/// vLLM refuses to start when one request of max_model_len does not fit the memory it finds. A
+/// limit that the scenario gives is held to that; the model's own is lowered to what fits, with a
+/// note. Beside a pool given in blocks a given limit stays: longer requests are rejected as they
+/// arrive.
+void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  if (c.max_model_len == 0) return;
+  const std::int64_t usable = c.usable_blocks();
+  const auto pages = [&](std::uint32_t tokens) {
+    return static_cast<std::int64_t>(startup_pages(c, tokens));
+  };
+  const std::int64_t needed = pages(c.max_model_len);
+  if (needed <= usable) return;
+  if (engine.has("max_model_len") && s.pool_given) return;
+  if (engine.has("max_model_len")) {
+    engine.fail(
+        "max_model_len",
+        fmt::format("{} tokens need {} blocks, but the pool has {} ({} less the null block); "
+                    "lower max_model_len or give the pool more",
+                    c.max_model_len, needed, usable, c.num_gpu_blocks));
+  }
+  std::uint32_t fitting = 0;  // the largest that fits; pages grow with the length
+  for (std::uint32_t bit = std::uint32_t{1} << 26; bit > 0; bit >>= 1) {
+    if (pages(fitting | bit) <= usable) fitting |= bit;
+  }
+  if (fitting == 0) {
+    engine.fail("num_gpu_blocks", fmt::format("{} blocks beside the null block do not hold one "
+                                              "token; expected at least {}",
+                                              usable, pages(1)));
+  }
+  s.notes.push_back(fmt::format(
+      "max_model_len lowered from the model's {} to the {} tokens that fit the pool; vLLM itself "
+      "would refuse to start without --max-model-len {}",
+      c.max_model_len, fitting, fitting));
+  c.max_model_len = fitting;
+}
+
+/// hybrid_kv_cache: sliding layers keep their window only. Where the model has such layers, a block
+/// is then a page of one group of layers. After the bytes of a block over all layers.
+void read_groups(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  c.hybrid_kv_cache = engine.boolean("hybrid_kv_cache").value_or(c.hybrid_kv_cache);
+  if (!c.hybrid_kv_cache || s.model.spec == nullptr) return;
+  const KvGroups groups = kv_groups_of(*s.model.spec);
+  if (!groups.hybrid()) return;
+  c.groups = groups;
+  c.block_bytes =
+      Bytes(ceil_div(c.block_bytes.count() * std::int64_t{groups.layers}, s.model.spec->kv_layers));
+  // vLLM lays only a single group out across layers. Keys and values apart, of one stage's layers.
+  c.copies_per_block = 2 * static_cast<std::uint32_t>(ceil_div(groups.layers, c.pipeline_parallel));
+  const auto refuse = [&](std::string_view key, std::string_view expected) {
+    engine.fail(key, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
+                                 expected, s.model.spec->name, groups.count()));
+  };
+  // A policy that follows chains would take a group's page for the whole block.
+  if (engine.text("eviction").value_or("lru") != "lru") refuse("eviction", "lru");
+  if (engine.text("residency").value_or("full") != "full") refuse("residency", "full");
+  if (c.family == EngineFamily::kVllmV0) refuse("preset", "one of vLLM v1");
+  if (engine.text("load") == "layerwise") refuse("load", "async, blocking or barrier");
+  if (engine.text("kv_layout").value_or("per_layer") != "per_layer") {
+    refuse("kv_layout", "per_layer");
+  }
+}
+
+/// Who waits for a load from below, and whether there is one.
+void read_load(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  const std::uint32_t layers = std::max(1U, s.model.layers);
+  c.layers = static_cast<std::uint32_t>(stage_layers(layers, s.shards()));
+  const std::string choice = engine.text("load_or_recompute").value_or("always_load");
+  s.load_at_break_even = choice == "break_even";
+  if (choice != "always_load" && !s.load_at_break_even) {
+    engine.fail("load_or_recompute",
+                fmt::format("expected always_load or break_even, found \"{}\"", choice));
+  }
+  const auto name = engine.text("load");
+  if (!name) return;
+  c.load = find_row(load_semantics(), "load semantics", *name, engine.where("load")).value;
+  if (c.load != LoadSemantics::kLayerwise) return;
+  if (s.model.layers == 0) {
+    engine.fail("load",
+                "layerwise needs the number of layers: expected a named model, or "
+                "model.layers beside kv_bytes_per_token");
+  }
+  if (c.block_bytes.count() < std::int64_t{c.layers}) {
+    engine.fail("load", fmt::format("layerwise moves a block in {} pieces, but it has {} bytes; "
+                                    "expected at least one byte a layer",
+                                    c.layers, c.block_bytes.count()));
+  }
+}
+
+void read_interference(const ObjectReader& engine, Scenario& s) {
+  const auto interference = engine.object("interference", ScenarioKeys::kInterference);
+  if (!interference) return;
+  InterferenceChoice out;
+  if (const auto rate = interference->text("hbm_bandwidth", ObjectReader::kRate)) {
+    const std::int64_t value = parse_bandwidth(*rate, interference->where("hbm_bandwidth"));
+    out.hbm_bytes_per_s = static_cast<double>(value);
+  } else if (s.gpu != nullptr) {
+    out.hbm_bytes_per_s = s.gpu->memory_bandwidth().value();
+  } else {
+    interference->missing("hbm_bandwidth", "a rate, or a gpu to take it from");
+  }
+  out.memory_factor = interference->number("factor", 1, 10).value_or(1);
+  s.interference = out;
+}
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;
+const KeyTable ScenarioKeys::kEngine = kEngineKeys;
+
+void read_engine(const ObjectReader& top, Scenario& s) {
+  const auto engine = top.object("engine", ScenarioKeys::kEngine);
+  if (!engine) top.missing("engine", "an object with at least a preset");
+  const std::string preset_name = engine->text("preset").value_or("vllm");
+  const EnginePreset* nearest =
+      preset_name.starts_with("vllm@") ? nearest_preset(preset_name) : nullptr;
+  const EnginePreset& preset =
+      nearest != nullptr ? *nearest : find_preset(preset_name, engine->where("preset"));
+  s.preset = std::string(preset.name);
+  if (nearest != nullptr && preset_name != s.preset) {
+    s.notes.push_back(fmt::format(
+        "{} is simulated as {}, the nearest release of its generation that is known here",
+        preset_name, s.preset));
+  }
+  EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
+  read_ranks(*engine, s);
+  use_measured_engine(s);
+
+  assign(c.block_tokens, engine->integer("block_tokens", 1, 65536));
+  assign(c.max_num_seqs, engine->integer("max_num_seqs", 1, 1 << 20));
+  assign(c.max_num_batched_tokens, engine->integer("max_num_batched_tokens", 1, 1 << 24));
+  assign(c.long_prefill_token_threshold,
+         engine->integer("long_prefill_token_threshold", 0, 1 << 24));
+  if (s.model.spec != nullptr)
+    c.max_model_len = static_cast<std::uint32_t>(s.model.spec->max_position);
+  if (s.measured && s.measured->max_model_len) c.max_model_len = *s.measured->max_model_len;
+  assign(c.max_model_len, engine->integer("max_model_len", 1, 1 << 26));
+  if (const auto watermark = engine->number("watermark", 0, 0.99)) {
+    c.watermark = *watermark;
+    if (c.watermark > 0 && !preset.has_watermark) {
+      s.notes.push_back(fmt::format(
+          "{} has no watermark yet (vLLM 4085ff7cb4 brought it); the given one is used", s.preset));
+    }
+  }
+  for (const EngineSwitch& choice : engine_switches()) {
+    bool& target = c.*choice.member;
+    target = engine->boolean(choice.name).value_or(target);
+  }
+  if (c.pipeline_parallel > 1) c.async_scheduling = false;
+  if (c.family == EngineFamily::kVllmV1) read_scheduler(top, *engine, s);
+
+  const std::string layout = engine->text("kv_layout").value_or("contiguous");
+  if (layout == "per_layer") {
+    if (s.model.spec == nullptr) {
+      engine->fail("kv_layout", "per_layer needs a named model, whose layers it counts");
+    }
+    const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
+    const std::int64_t layers = stage_layers(s.model.spec->kv_layers, s.shards());
+    c.copies_per_block = static_cast<std::uint32_t>(parts * layers);
+  } else if (layout != "contiguous") {
+    engine->fail("kv_layout",
+                 fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
+  }
+  const Bytes rank_bytes =
+      rank_kv_bytes(s.model.kv_bytes_per_token, s.model.spec, s.model.layers, s.shards());
+  c.block_bytes = rank_bytes * c.block_tokens;
+  read_groups(*engine, s);
+  if (c.block_bytes > kMostBlockBytes) {
+    engine->fail("block_tokens",
+                 fmt::format("a block of {} tokens has {}; expected at most {}", c.block_tokens,
+                             format_bytes(static_cast<double>(c.block_bytes.count())),
+                             format_bytes(static_cast<double>(kMostBlockBytes.count()))));
+  }
+  read_v0(*engine, s);
+  read_load(*engine, s);
+  read_interference(*engine, s);
+  s.hbm_eviction = read_eviction(*engine);
+  s.pool_where = engine->where("num_gpu_blocks");
+  size_pool(*engine, preset, s);
+
+  c.residency = read_residency(*engine);
+  read_connector(*engine, s);
+  if (c.residency == Residency::kFull) fit_max_model_len(*engine, s);
+}
+
+void check_groups(const ObjectReader& top, const Scenario& s) {
+  if (!s.engine.groups.hybrid() || !s.tier) return;
+  const auto refuse = [&](std::string_view section, std::string_view expected) {
+    top.fail(section, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
+                                  expected, s.model.spec->name, s.engine.groups.count()));
+  };
+  if (s.tier->eviction.text() != "lru") refuse("tiers", "eviction lru");
+  if (s.tier->write_admission.text() != "always") refuse("tiers", "write_admission always");
+  if (!s.behind.empty()) refuse("tiers", "one tier below HBM");
+  if (s.engine.simple_offload) refuse("engine", "offload_connector native");
+  if (s.engine.blocks_per_chunk > 1) refuse("engine", "blocks_per_chunk 1");
+  if (s.engine.store_threshold > 1) refuse("engine", "store_threshold below 2");
+}
+
+void check_interference(const ObjectReader& top, const Scenario& s) {
+  const CopyInterference taken = s.copy_interference();
+  const double bandwidth = taken.hbm_share[0] + taken.hbm_share[1];
+  if (bandwidth >= 1) {
+    top.fail("engine", fmt::format("interference: copies both ways would take {:.0f}% of HBM's "
+                                   "bandwidth; expected less than all of it",
+                                   100 * bandwidth));
+  }
+  const double sms = taken.sm_share[0] + taken.sm_share[1];
+  if (sms >= 1) {
+    top.fail("links", fmt::format("sm_share: copies both ways would take {:.0f}% of the SMs; "
+                                  "expected less than all of them",
+                                  100 * sms));
+  }
+  if (taken.any() && s.engine.residency == Residency::kStreaming) {
+    top.fail(
+        "links",
+        "sm_share: what copies take from streamed steps is not modelled; expected it only with "
+        "\"residency\": \"full\"");
+  }
+  if (taken.any() && s.engine.load == LoadSemantics::kLayerwise) {
+    top.fail("engine",
+             "load: layerwise beside interference or a link's sm_share is not modelled; "
+             "expected one of the two");
+  }
+}
+
+}  // namespace spillway

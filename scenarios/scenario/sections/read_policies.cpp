@@ -1,0 +1,29 @@
+// The top-level `policies`, and write admission of a tier.
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr std::string_view kPolicyKeys[] = {"admission", "routing"};
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kPolicies = kPolicyKeys;
+
+void read_policies(const ObjectReader& top, Scenario& s) {
+  const auto policies = top.object("policies", ScenarioKeys::kPolicies);
+  if (!policies) return;
+  policies->refuse({"routing"}, "expected no routing: this release runs one engine");
+  if (const auto text = policies->text("admission")) {
+    s.admission = parse_admission(*text, policies->where("admission"));
+  }
+}
+
+WriteAdmissionChoice read_write_admission(const ObjectReader& tier) {
+  const auto text = tier.text("write_admission");
+  return text ? parse_write_admission(*text, tier.where("write_admission"))
+              : WriteAdmissionChoice();
+}
+
+}  // namespace spillway

@@ -1,0 +1,204 @@
+// An engine spread over GPUs, several engines behind one endpoint, and the host under them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "reports/format.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kHostKeys[] = {"memory", "reserved", "instances", "numa_nodes"};
+constexpr std::int64_t kMostRanks = 256;
+constexpr std::int64_t kMostEngines = 256;
+constexpr std::int64_t kMostInstances = 1024;
+
+std::string size(Bytes bytes) {
+  return format_bytes(static_cast<double>(bytes.count()));
+}
+
+/// vLLM starts only where heads divide evenly, or KV heads are repeated evenly
+/// (vllm/config/model.py, verify_with_parallel_config; model_executor/layers/linear.py).
+void check_heads(const ObjectReader& engine, const Scenario& s) {
+  const ModelSpec& model = *s.model.spec;
+  const auto ranks = static_cast<std::int32_t>(s.engine.tensor_parallel);
+  if (model.q_heads % ranks != 0) {
+    engine.fail("tensor_parallel_size",
+                fmt::format("{} attention heads of {} do not divide by {}; expected a divisor",
+                            model.q_heads, model.name, ranks));
+  }
+  if (model.is_mla()) return;
+  if (model.kv_heads % ranks == 0 || ranks % model.kv_heads == 0) return;
+  engine.fail("tensor_parallel_size",
+              fmt::format("{} KV heads of {} neither divide by {} nor divide it; expected a "
+                          "divisor or a multiple",
+                          model.kv_heads, model.name, ranks));
+}
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kHost = kHostKeys;
+
+void read_ranks(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  assign(c.tensor_parallel, engine.integer("tensor_parallel_size", 1, kMostRanks));
+  assign(c.pipeline_parallel, engine.integer("pipeline_parallel_size", 1, kMostRanks));
+  assign(c.data_parallel, engine.integer("data_parallel_size", 1, kMostEngines));
+  if (c.pipeline_parallel > 1) {
+    if (s.model.layers > 0 && c.pipeline_parallel > s.model.layers) {
+      engine.fail("pipeline_parallel_size",
+                  fmt::format("{} stages for {} layers; expected a layer for each",
+                              c.pipeline_parallel, s.model.layers));
+    }
+    if (engine.boolean("async_scheduling").value_or(false)) {
+      engine.fail("async_scheduling",
+                  "scheduling ahead in a pipeline is not modelled; expected false, or "
+                  "pipeline_parallel_size 1");
+    }
+    s.notes.push_back(fmt::format(
+        "pipeline of {} stages (Model: as long as the fullest, handing over costs nothing, {} "
+        "batches in flight, no asynchronous scheduling)",
+        c.pipeline_parallel, c.pipeline_parallel));
+  }
+  if (s.model.spec != nullptr) {
+    check_heads(engine, s);
+    if (c.data_parallel > 1 && s.model.spec->is_moe()) {
+      s.notes.push_back(
+          "data_parallel_size: engines of a mixture of experts step in lockstep upstream, idle "
+          "ones with a dummy batch; here each steps by itself, which is optimistic");
+    }
+  } else if (s.world() > 1) {
+    s.notes.push_back("ranks: KV bytes are taken to divide evenly (heads are not known)");
+  }
+}
+
+void check_ranks(const ObjectReader& top, const Scenario& s) {
+  const EngineConfig& c = s.engine;
+  const auto refuse = [&](bool wrong, std::string_view what, std::string_view expected) {
+    if (wrong) top.fail("engine", fmt::format("{} not modelled; expected {}", what, expected));
+  };
+  const bool several = s.world() > 1 || c.data_parallel > 1;
+  if (!several) return;
+  constexpr std::string_view kOne =
+      "tensor_parallel_size, pipeline_parallel_size and data_parallel_size of 1";
+  refuse(c.family == EngineFamily::kVllmV0, "ranks of a v0 engine are", kOne);
+  refuse(c.residency == Residency::kStreaming, "residency streaming over several ranks is", kOne);
+  refuse(s.tier && s.tier->storage.has_value(),
+         "a storage tier directly below the HBM of several ranks or engines is",
+         "a tier of kind dram, or sizes of 1");
+  refuse(!s.behind.empty() && c.data_parallel > 1,
+         "a tier that several engines share behind their own is", "data_parallel_size 1");
+  refuse(!s.media.empty() && c.data_parallel > 1, "a medium that several engines share is",
+         "links without media, or data_parallel_size 1");
+  refuse(c.pipeline_parallel > 1 && c.load != LoadSemantics::kAsync,
+         "steps of a pipeline that wait for loads are", "\"load\": \"async\"");
+  refuse(c.pipeline_parallel > 1 && s.copy_interference().any(),
+         "what copies take from the steps of a pipeline is", "neither interference nor sm_share");
+  for (const std::optional<LinkChoice>* link : {&s.down, &s.up}) {
+    refuse(*link && (*link)->shared_by > 1, "shared_by beside several ranks or engines is",
+           "media that their links go through");
+  }
+}
+
+// ---- the host
+// ------------------------------------------------------------------------------------
+
+namespace {
+
+/// Host memory that one engine pins: the tier's pool, and v0's swap space of every GPU.
+Bytes pinned_by_engine(const Scenario& s, const Capacity& capacity) {
+  const Bytes swap = s.pool_block_bytes() * std::int64_t{s.engine.swap.cpu_blocks};
+  if (capacity.kind == Capacity::Kind::kBlocks) return s.tier_block_bytes() * capacity.count + swap;
+  return Bytes(capacity.count) + swap;
+}
+
+/// The pools of all engines on the machine against its memory, with the sum written out. Returns
+/// what is wrong, if anything.
+std::optional<std::string> memory_fault(const Scenario& s, const HostChoice& h, Bytes pool,
+                                        std::vector<std::string>& notes) {
+  const std::int64_t engines = std::int64_t{h.instances} * s.engine.data_parallel;
+  const Bytes needed(static_cast<std::int64_t>(
+      std::min(static_cast<double>(pool.count()) * static_cast<double>(engines) +
+                   static_cast<double>(h.reserved.count()),
+               0x1p62)));
+  const std::string sum =
+      fmt::format("{} x {} {} + {} reserved = {}", size(pool), engines,
+                  engines == 1 ? "engine" : "engines", size(h.reserved), size(needed));
+  if (needed > h.memory) {
+    return fmt::format("host pools need {}, but the host has {}", sum, size(h.memory));
+  }
+  if (needed.count() > h.memory.count() - h.memory.count() / 10) {
+    notes.push_back(fmt::format(
+        "host pools need {}, within 10% of the host's {}: page tables, page cache and shared "
+        "memory counted twice have brought such hosts down (vLLM 53042)",
+        sum, size(h.memory)));
+  }
+  return std::nullopt;
+}
+
+/// The size that a run asks for.
+std::optional<Capacity> tier_in_memory(const Scenario& s) {
+  if (s.tier && !s.tier->storage) return s.tier->capacity;
+  if (s.engine.swap.cpu_blocks > 0) return Capacity{Capacity::Kind::kBytes, 0};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void read_host(const ObjectReader& top, Scenario& s) {
+  const auto host = top.object("host", ScenarioKeys::kHost);
+  HostChoice out;
+  out.instances = s.fleet.replicas;  // a machine that is not said to hold fewer holds them all
+  if (s.hardware) out.memory = Bytes(s.hardware->machine.memory_bytes);
+  if (host) {
+    const auto bytes = [&](std::string_view key, Bytes& target) {
+      const auto text = host->text(key, ObjectReader::kSize);
+      if (text) target = parse_bytes(*text, host->where(key));
+    };
+    bytes("memory", out.memory);
+    bytes("reserved", out.reserved);
+    if (out.memory <= Bytes(0)) {
+      host->missing("memory", "a size, or a hardware profile that knows the machine's");
+    }
+    assign(out.instances, host->integer("instances", 1, kMostInstances));
+    assign(out.numa_nodes, host->integer("numa_nodes", 1, 64));
+    out.where = host->where("memory");
+    s.host = out;
+  }
+  const std::optional<Capacity> most = tier_in_memory(s);
+  if (!most || out.memory <= Bytes(0)) return;
+  if (most->kind == Capacity::Kind::kUnbounded) {
+    if (host) s.notes.push_back("host: a tier of size inf is not held against its memory");
+    return;
+  }
+  const auto fault = memory_fault(s, out, pinned_by_engine(s, *most), s.notes);
+  if (!fault) return;
+  if (host) {
+    host->fail("memory", *fault +
+                             "; expected smaller tiers, fewer instances or more memory (a "
+                             "pool is pinned whole at the start: vLLM 53042, LMCache 3767)");
+  }
+  s.notes.push_back(*fault + " (of the hardware profile)");
+}
+
+void check_plan_on_host(const Scenario& s) {
+  if (!s.host || !s.plan || (s.tier && s.tier->storage)) return;
+  for (std::size_t i = 0; i < s.plan->capacities.size(); ++i) {
+    if (s.plan->capacities[i].kind == Capacity::Kind::kUnbounded) continue;
+    std::vector<std::string> notes;
+    const auto fault = memory_fault(s, *s.host, pinned_by_engine(s, s.plan->capacities[i]), notes);
+    if (!fault) continue;
+    throw InputError(
+        Fault::kUsage, s.host->where,
+        fmt::format("{}, for the size {} of plan.sizes; expected sizes that fit, fewer "
+                    "instances or more memory",
+                    *fault, s.plan->sizes[i]));
+  }
+}
+
+}  // namespace spillway

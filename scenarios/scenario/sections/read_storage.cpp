@@ -1,0 +1,378 @@
+// tiers[].device: what a storage tier is made of, with the published figures of its kind where the
+// scenario gives none. Every default is named in the notes, with its source.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "sim/catalogue.hpp"
+#include "sim/decimal.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kDeviceKeys[] = {"read_bandwidth",
+                                 "write_bandwidth",
+                                 "connection_limit",
+                                 "client_limit",
+                                 "aggregate_limit",
+                                 "server_limit",
+                                 "read_latency_us",
+                                 "write_latency_us",
+                                 "read_tail",
+                                 "write_tail",
+                                 "queue_depth",
+                                 "threads",
+                                 "connections",
+                                 "n_read_threads",
+                                 "n_write_threads",
+                                 "io_threads",
+                                 "lookup_us",
+                                 "read_preferring",
+                                 "single_threaded",
+                                 "chunk_tokens",
+                                 "write_cache",
+                                 "endurance_tbw",
+                                 "drive_capacity",
+                                 "sustained_write_bandwidth",
+                                 "cache_drain_bandwidth",
+                                 "clients",
+                                 "direct"};
+constexpr Names kTailKeys[] = {"p50_us", "p90_us", "p99_us", "p999_us"};
+
+/// Which kinds a key of `device` means something to; the keys not listed fit all.
+struct KindKeys {
+  Names key;
+  std::initializer_list<StorageKind> kinds;
+};
+constexpr StorageKind kNvme = StorageKind::kNvme;
+constexpr StorageKind kFs = StorageKind::kFs;
+constexpr StorageKind kObject = StorageKind::kObject;
+constexpr StorageKind kKv = StorageKind::kKv;
+const KindKeys kOnly[] = {
+    {"connection_limit", {kObject}},
+    {"client_limit", {kFs, kObject, kKv}},
+    {"aggregate_limit", {kFs, kObject}},
+    {"server_limit", {kKv}},
+    {"queue_depth", {kNvme}},
+    {"threads", {kFs}},
+    {"connections", {kObject, kKv}},
+    {"n_read_threads", {kFs, kNvme}},
+    {"n_write_threads", {kFs, kNvme}},
+    {"io_threads", {kObject, kKv}},
+    {"read_preferring", {kFs}},
+    {"single_threaded", {kKv}},
+    {"write_cache", {kNvme}},
+    {"sustained_write_bandwidth", {kNvme}},
+    {"cache_drain_bandwidth", {kNvme}},
+    {"endurance_tbw", {kNvme}},
+    {"drive_capacity", {kNvme}},
+    {"clients", {kFs, kObject, kKv}},
+    {"direct", {kNvme, kFs}},
+};
+
+void refuse_other_kinds(const ObjectReader& device, StorageKind kind) {
+  for (const KindKeys& row : kOnly) {
+    if (!device.has(row.key)) continue;
+    if (std::find(row.kinds.begin(), row.kinds.end(), kind) != row.kinds.end()) continue;
+    std::string kinds;
+    for (const StorageKind k : row.kinds) {
+      kinds += fmt::format("{}{}", kinds.empty() ? "" : " or ", name_of(k));
+    }
+    device.fail(row.key, fmt::format("expected only with a tier of kind {}, found with {}", kinds,
+                                     name_of(kind)));
+  }
+}
+
+// vLLM's threads (vllm/v1/kv_offload/tiering/fs/manager.py, obj/manager.py).
+constexpr std::uint32_t kFileThreads = 16;  // of each sort
+constexpr std::uint32_t kObjectThreads = 4;
+
+/// Keys that a tier behind another says in other words, or not at all.
+constexpr Names kNotBehind[] = {"queue_depth", "threads",      "connections",
+                                "direct",      "chunk_tokens", "read_preferring"};
+
+/// Reads one tier's device, and notes the defaults that it takes.
+class DeviceReader {
+ public:
+  DeviceReader(const ObjectReader& tier, const StorageTier& which, Scenario& s)
+      : device_(tier.object("device", ScenarioKeys::kDevice)),
+        name_(which.name),
+        behind_(which.behind),
+        s_(s) {
+    const StorageKind kind = which.kind;
+    out_.spec = default_storage(kind);
+    out_.chunk_tokens = default_chunk_tokens(kind);
+    // What calibrate measures is a local drive.
+    if (kind == kNvme && s.hardware) {
+      measured_ = use_storage(*s.hardware, out_.spec);
+      if (measured_.empty()) {
+        s.notes.push_back(
+            fmt::format("hardware {} holds no storage; the drive of tier {} is not "
+                        "from it",
+                        s.hardware->name, name_));
+      }
+    }
+  }
+
+  StorageChoice read() {
+    StorageSpec& spec = out_.spec;
+    if (device_) {
+      refuse_other_kinds(*device_, spec.kind);
+      refuse_other_places();
+      read_rates();
+      read_latency("read_latency_us", "read_tail", spec.read.latency);
+      read_latency("write_latency_us", "write_tail", spec.write.latency);
+      if (!behind_) read_slots();
+      read_drive();
+      out_.clients =
+          static_cast<std::uint32_t>(device_->integer("clients", 0, 100'000).value_or(0));
+      out_.direct = device_->boolean("direct").value_or(false);
+      spec.one_at_a_time = device_->boolean("single_threaded").value_or(spec.one_at_a_time);
+      assign(out_.chunk_tokens, device_->integer("chunk_tokens", 1, 1 << 20));
+    }
+    const Bytes chunk = s_.engine.block_bytes * std::int64_t{s_.engine.blocks_per_chunk};
+    if (behind_) {
+      read_threads();
+      out_.chunk_tokens = s_.engine.block_tokens * s_.engine.blocks_per_chunk;
+      spec.operation_bytes = chunk;
+    } else {
+      spec.operation_bytes =
+          out_.chunk_tokens == 0 ? chunk : s_.model.kv_bytes_per_token * out_.chunk_tokens;
+    }
+    note_defaults();
+    if (out_.clients > 0) {
+      s_.notes.push_back(fmt::format(
+          "tier {}: shared with {} other clients (Model: each always takes an equal part of what "
+          "all have together, as if all did the same at the same times)",
+          name_, out_.clients));
+    }
+    return out_;
+  }
+
+ private:
+  void refuse_other_places() const {
+    if (behind_) {
+      for (const Names key : kNotBehind) {
+        device_->refuse({key},
+                        "expected only with the tier next to HBM; behind host memory jobs are done "
+                        "by n_read_threads and n_write_threads (nvme, fs) or io_threads (object, "
+                        "kv), in files of one chunk");
+      }
+    } else {
+      device_->refuse({"n_read_threads", "n_write_threads", "io_threads", "lookup_us"},
+                      "expected only with a tier behind one of kind dram");
+    }
+  }
+
+  /// Behind host memory a thread does one job at a time, its files one after the other.
+  void read_threads() {
+    StorageSpec& spec = out_.spec;
+    const bool files = spec.kind == kFs || spec.kind == kNvme;
+    const auto threads = [&](Names key, std::uint32_t otherwise) {
+      const auto given = device_ ? device_->integer(key, 1, 1 << 16) : std::nullopt;
+      if (given) return static_cast<std::uint32_t>(*given);
+      s_.notes.push_back(fmt::format("tier {}: {} {} (default; vLLM {} tier)", name_, key,
+                                     otherwise, files ? "fs" : "obj"));
+      return otherwise;
+    };
+    spec.whole_jobs = true;
+    spec.read_first =
+        threads(files ? "n_read_threads" : "io_threads", files ? kFileThreads : kObjectThreads);
+    spec.slots = spec.read_first + (files ? threads("n_write_threads", kFileThreads) : 0);
+    if (!device_) return;
+    if (const auto us = device_->number("lookup_us", 0, 1e9)) out_.lookup = duration_of(*us);
+  }
+
+  void read_rate(Names key, std::initializer_list<std::int64_t*> targets) {
+    const auto text = device_->text(key, ObjectReader::kRate);
+    if (!text) return;
+    const std::int64_t rate = parse_bandwidth(*text, device_->where(key));
+    for (std::int64_t* target : targets) *target = rate;
+  }
+
+  void read_rates() {
+    StorageLane& read = out_.spec.read;
+    StorageLane& write = out_.spec.write;
+    read_rate("aggregate_limit", {&read.total_rate, &write.total_rate});
+    read_rate("server_limit", {&read.total_rate, &write.total_rate});
+    read_rate("client_limit", {&read.client_rate, &write.client_rate});
+    read_rate("connection_limit", {&read.slot_rate, &write.slot_rate});
+    // A drive has one client; elsewhere a direction's own limit is this client's.
+    const bool drive = out_.spec.kind == kNvme;
+    read_rate("read_bandwidth", {drive ? &read.total_rate : &read.client_rate});
+    read_rate("write_bandwidth", {drive ? &write.total_rate : &write.client_rate});
+  }
+
+  static Duration duration_of(double us) {
+    const Decimal d = decimal_of(us);
+    return Duration(-floor_scaled({-d.digits, d.exponent}, 3));  // rounded up
+  }
+
+  void read_latency(Names fixed, Names tail, LatencyQuantiles& target) {
+    constexpr double kMostUs = 1e9;
+    if (const auto us = device_->number(fixed, 0, kMostUs)) {
+      if (device_->has(tail)) device_->fail(tail, fmt::format("expected either this or {}", fixed));
+      target = LatencyQuantiles::constant(duration_of(*us));
+    }
+    const auto table = device_->object(tail, ScenarioKeys::kTail);
+    if (!table) return;
+    double last = table->require_number("p50_us", 0, kMostUs);
+    std::string_view last_key = "p50_us";
+    target = LatencyQuantiles::constant(duration_of(last));
+    const auto quantile = [&](Names key, std::initializer_list<Duration*> from_here) {
+      const auto us = table->number(key, 0, kMostUs);
+      if (!us) return;
+      if (*us < last) {
+        table->fail(key, fmt::format("expected at least {} ({}), found {}", last_key, last, *us));
+      }
+      last = *us;
+      last_key = key;
+      for (Duration* d : from_here) *d = duration_of(*us);
+    };
+    quantile("p90_us", {&target.p90, &target.p99, &target.p999});
+    quantile("p99_us", {&target.p99, &target.p999});
+    quantile("p999_us", {&target.p999});
+  }
+
+  void read_slots() {
+    constexpr std::int64_t kMost = 1 << 16;
+    StorageSpec& spec = out_.spec;
+    for (const Names key : {"queue_depth", "threads", "connections"}) {
+      const auto slots = device_->integer(key, 1, kMost);
+      if (!slots) continue;
+      const double share = static_cast<double>(spec.read_first) / spec.slots;
+      spec.slots = static_cast<std::uint32_t>(*slots);
+      spec.read_first = readers(share);
+    }
+    if (const auto share = device_->number("read_preferring", 0, 1)) {
+      spec.read_first = readers(*share);
+    }
+  }
+
+  /// At least one thread takes reads first, as in llm-d.
+  std::uint32_t readers(double share) const {
+    const double slots = out_.spec.slots;
+    return static_cast<std::uint32_t>(std::max(1.0, std::floor(share * slots)));
+  }
+
+  void read_drive() {
+    StorageSpec& spec = out_.spec;
+    if (const auto tbw = device_->number("endurance_tbw", 0.001, 1e6)) {
+      spec.rated_writes = Bytes(static_cast<std::int64_t>(*tbw * 1e12));
+    }
+    if (const auto size = device_->text("drive_capacity", ObjectReader::kSize)) {
+      out_.drive_bytes = parse_bytes(*size, device_->where("drive_capacity"));
+      if (out_.drive_bytes == Bytes(0)) device_->fail("drive_capacity", "expected more than 0");
+    }
+    const auto cache = device_->text("write_cache", ObjectReader::kSize);
+    const auto sustained = device_->text("sustained_write_bandwidth", ObjectReader::kRate);
+    if (!cache) {
+      device_->refuse({"sustained_write_bandwidth", "cache_drain_bandwidth"},
+                      "expected only with write_cache, the bytes written at the full rate before");
+      return;
+    }
+    if (!sustained) {
+      device_->missing("sustained_write_bandwidth", "the rate of writes once write_cache is full");
+    }
+    WriteCacheSpec w;
+    w.capacity = parse_bytes(*cache, device_->where("write_cache"));
+    w.sustained_rate = parse_bandwidth(*sustained, device_->where("sustained_write_bandwidth"));
+    if (w.sustained_rate > spec.write.total_rate) {
+      device_->fail("sustained_write_bandwidth",
+                    fmt::format("expected at most write_bandwidth ({} bytes/s), found {}",
+                                spec.write.total_rate, *sustained));
+    }
+    w.drain_rate = w.sustained_rate;
+    if (const auto drain = device_->text("cache_drain_bandwidth", ObjectReader::kRate)) {
+      w.drain_rate = parse_bandwidth(*drain, device_->where("cache_drain_bandwidth"));
+    } else {
+      s_.notes.push_back(fmt::format(
+          "tier {}: cache_drain_bandwidth as sustained_write_bandwidth (default; assumed)", name_));
+    }
+    spec.write_cache = w;
+  }
+
+  bool given(Names key) const {
+    if (!device_) return false;
+    if (device_->has(key)) return true;
+    if (key == "read_latency_us") return device_->has("read_tail");
+    if (key == "write_latency_us") return device_->has("write_tail");
+    if (key == "client_limit") {
+      return device_->has("read_bandwidth") && device_->has("write_bandwidth");
+    }
+    return false;
+  }
+
+  std::string value_of(Names key) const {
+    const StorageSpec& spec = out_.spec;
+    const auto rate = [](std::int64_t r) {
+      return fmt::format("{:g} GB/s", static_cast<double>(r) / 1e9);
+    };
+    const auto us = [](Duration d) {
+      return fmt::format("{:g}", static_cast<double>(d.count()) / 1e3);
+    };
+    if (key == "read_bandwidth") return rate(spec.read.total_rate);
+    if (key == "write_bandwidth") return rate(spec.write.total_rate);
+    if (key == "connection_limit") return rate(spec.read.slot_rate);
+    if (key == "client_limit") return rate(default_storage(spec.kind).read.client_rate);
+    if (key == "aggregate_limit" || key == "server_limit") return rate(spec.read.total_rate);
+    if (key == "read_latency_us") return us(spec.read.latency.p50);
+    if (key == "write_latency_us") return us(spec.write.latency.p50);
+    if (key == "chunk_tokens") return fmt::to_string(out_.chunk_tokens);
+    if (key == "read_preferring")
+      return fmt::format("{:g}", static_cast<double>(spec.read_first) / spec.slots);
+    if (key == "single_threaded") return spec.one_at_a_time ? "true" : "false";
+    return fmt::to_string(spec.slots);  // queue_depth, threads, connections
+  }
+
+  void note_defaults() {
+    for (const StorageSource& row : storage_sources(out_.spec.kind)) {
+      if (behind_ && std::find(std::begin(kNotBehind), std::end(kNotBehind), row.key) !=
+                         std::end(kNotBehind)) {
+        continue;
+      }
+      const bool measured =
+          std::find(measured_.begin(), measured_.end(), row.key) != measured_.end();
+      if (given(row.key)) {
+        if (measured) {
+          s_.notes.push_back(
+              fmt::format("tier {}: {} {} is the scenario's; hardware profile {} has a figure of "
+                          "its own, which "
+                          "counts without this key (--set 'tiers.0.device={{}}' for all of them)",
+                          name_, row.key, value_of(row.key), s_.hardware->name));
+        }
+        continue;
+      }
+      if (measured) {
+        s_.notes.push_back(fmt::format("tier {}: {} {} (hardware profile {})", name_, row.key,
+                                       value_of(row.key), s_.hardware->name));
+        continue;
+      }
+      s_.notes.push_back(fmt::format("tier {}: {} {} (default; {})", name_, row.key,
+                                     value_of(row.key), row.source));
+    }
+  }
+
+  std::optional<ObjectReader> device_;
+  std::string name_;
+  bool behind_;
+  Scenario& s_;
+  StorageChoice out_;
+  std::vector<std::string_view> measured_;  ///< keys whose figure the hardware profile gives
+};
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kDevice = kDeviceKeys;
+const KeyTable ScenarioKeys::kTail = kTailKeys;
+
+StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s) {
+  return DeviceReader(tier, which, s).read();
+}
+
+}  // namespace spillway

@@ -1,0 +1,205 @@
+// The tiers below HBM: names, kinds, capacities and policies.
+#include <fmt/format.h>
+
+#include "models/engine/presets.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "sim/catalogue.hpp"
+#include "sim/observer.hpp"
+
+namespace spillway {
+
+namespace {
+
+using Names = std::string_view;
+
+constexpr Names kTierKeys[] = {"name",  "kind", "capacity", "scope", "eviction", "write_admission",
+                               "device"};
+
+}  // namespace
+
+const KeyTable ScenarioKeys::kTier = kTierKeys;
+
+std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
+                                  std::string_view text, const SourceRef& where) {
+  const std::uint64_t blocks = s.tier_blocks(capacity);
+  if (capacity.kind == Capacity::Kind::kUnbounded) return blocks;
+  const std::int64_t block = s.tier_block_bytes().count();
+  if (blocks == 0 && capacity.count > 0) {
+    const std::uint32_t k = s.engine.blocks_per_chunk;
+    const std::string chunk = k == 1 ? fmt::format("block of {} bytes", block)
+                                     : fmt::format("chunk of {} blocks of {} bytes each", k, block);
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("{} holds no {} (slots are whole pages); expected "
+                                 "room for one, or 0GiB",
+                                 text, chunk));
+  }
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+  if (blocks > kMostBytes / static_cast<std::uint64_t>(block)) {
+    throw InputError(Fault::kUsage, where,
+                     fmt::format("\"{}\" of {} bytes each is too large; expected inf for a tier "
+                                 "without a bound",
+                                 text, block));
+  }
+  return blocks;
+}
+
+Capacity instance_capacity(const Scenario& s, const TierChoice& tier, Capacity capacity) {
+  if (tier.per_rank && capacity.kind == Capacity::Kind::kBytes) capacity.count *= s.world();
+  return capacity;
+}
+
+EvictionChoice read_eviction(const ObjectReader& object) {
+  const std::string text = object.text("eviction").value_or("lru");
+  EvictionChoice choice = parse_eviction(text, object.where("eviction"));
+  if (choice.needs().future) {
+    object.fail("eviction", fmt::format("{} needs the future, which only a replay knows; expected "
+                                        "an online policy",
+                                        choice.name()));
+  }
+  return choice;
+}
+
+namespace {
+
+constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
+
+/// The kind, and the storage where it is one. `behind`: the tier stands behind another.
+void read_kind(const ObjectReader& tier, bool behind, TierChoice& out, Scenario& s) {
+  const std::string kind = tier.require_text("kind");
+  if (kind == "dram") {
+    tier.refuse({"device"}, "expected only with a tier of kind nvme, fs, object or kv");
+    return;
+  }
+  for (const StorageKind storage :
+       {StorageKind::kNvme, StorageKind::kFs, StorageKind::kObject, StorageKind::kKv}) {
+    if (kind != name_of(storage)) continue;
+    if (out.name == TierChoice::kHost) {
+      tier.fail("name", "\"host\" is taken; it is the memory between HBM and storage");
+    }
+    out.storage = read_storage(tier, {out.name, storage, behind}, s);
+    return;
+  }
+  tier.fail("kind", unknown_name("kind of tier", kind, kTierKinds));
+}
+
+/// Who shares the tier. Engines of data parallelism have one each; else one engine runs, so that
+/// only the names that fit the kind matter.
+void read_scope(const ObjectReader& tier, TierChoice& t) {
+  const std::string scope = tier.text("scope").value_or("instance");
+  t.per_rank = scope == "rank";
+  if (scope == "instance" || scope == "rank") return;
+  const bool wide = scope == "node" || scope == "cluster";
+  const bool shared = t.storage && t.storage->spec.kind != StorageKind::kNvme;
+  if (wide && shared) return;
+  tier.fail("scope",
+            fmt::format("expected {} (one engine, or each for itself), found \"{}\"",
+                        shared ? "rank, instance, node or cluster" : "instance or rank", scope));
+}
+
+}  // namespace
+
+namespace {
+
+TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
+  TierChoice out;
+  out.name = tier.require_text("name");
+  if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
+    tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
+  }
+  read_kind(tier, behind, out, s);
+  read_scope(tier, out);
+  out.where = tier.where("capacity");
+  return out;
+}
+
+/// A tier behind host memory: whatever is stored there is written to it, and nothing leaves it.
+TierChoice read_behind(const ObjectReader& tier, Scenario& s) {
+  if (tier.require_text("kind") == "dram") {
+    tier.fail("kind",
+              "expected nvme, fs, object or kv behind the first tier: one tier is host memory");
+  }
+  TierChoice out = begin_tier(tier, true, s);
+  tier.refuse({"eviction", "write_admission"},
+              "expected only with the first tier: all that it stores is written to those behind "
+              "it, and nothing leaves them");
+  out.capacity.kind = Capacity::Kind::kUnbounded;
+  const std::string capacity = tier.text("capacity", ObjectReader::kSize).value_or("inf");
+  if (parse_capacity(capacity, out.where).kind != Capacity::Kind::kUnbounded) {
+    tier.fail("capacity", fmt::format("expected inf (or nothing) behind the first tier: vLLM "
+                                      "limits and evicts nothing there, found \"{}\"",
+                                      capacity));
+  }
+  return out;
+}
+
+/// What vLLM's tiers behind host memory (TieringOffloadingSpec) do not go with.
+void check_behind(const ObjectReader& top, const Scenario& s) {
+  const EngineConfig& c = s.engine;
+  const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
+  const std::string many = fmt::format("with {} behind {}", s.behind.front().name, s.tier->name);
+  if (c.residency == Residency::kStreaming) {
+    engine.fail("residency", "expected full " + many + ": steps read from one tier only");
+  }
+  if (c.load != LoadSemantics::kAsync) {
+    engine.fail("load", fmt::format("expected async {}, found {}", many, name_of(c.load)));
+  }
+  if (c.store_threshold >= 2) {
+    engine.fail("store_threshold",
+                fmt::format("expected at most 1 {} (vLLM refuses it too), found {}", many,
+                            c.store_threshold));
+  }
+  if (c.simple_offload) {
+    engine.fail("offload_connector", "expected native " + many + ", found simple");
+  }
+}
+
+}  // namespace
+
+void read_tiers(const ObjectReader& top, Scenario& s) {
+  if (read_v0_tier(top, s)) return;
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  if (tiers.empty()) return;
+  if (tiers.size() >= kMaxTiers) {
+    tiers[kMaxTiers - 1].fail("", fmt::format("expected at most {} tiers below hbm, found {}",
+                                              kMaxTiers - 1, tiers.size()));
+  }
+  const ObjectReader& tier = tiers.front();
+  TierChoice out = begin_tier(tier, false, s);
+  if (out.storage && tiers.size() > 1) {
+    tier.fail("kind",
+              fmt::format("expected dram as the first of {} tiers: storage behind it (nvme, fs, "
+                          "object or kv) is reached by way of host memory, found {}",
+                          tiers.size(), out.kind()));
+  }
+  const std::string capacity = tier.require_text("capacity", ObjectReader::kSize);
+  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
+  checked_tier_blocks(s, out.capacity, capacity, out.where);
+  out.eviction = read_eviction(tier);
+  // What upstream calls arc is not the paper's (vllm/v1/kv_offload/cpu/policies/arc.py).
+  const bool connector = s.engine.residency == Residency::kFull && !s.engine.simple_offload;
+  if (connector && out.eviction.text() == "arc") {
+    out.eviction = parse_eviction("vllm-arc", tier.where("eviction"));
+  }
+  out.write_admission = read_write_admission(tier);
+  s.tier = std::move(out);
+  for (std::size_t i = 1; i < tiers.size(); ++i) {
+    TierChoice behind = read_behind(tiers[i], s);
+    bool taken = behind.name == s.tier->name;
+    for (const TierChoice& other : s.behind) taken = taken || behind.name == other.name;
+    if (taken) {
+      tiers[i].fail("name", fmt::format("two tiers are called \"{}\"; expected different names",
+                                        behind.name));
+    }
+    s.behind.push_back(std::move(behind));
+  }
+  if (s.behind.empty()) return;
+  check_behind(top, s);
+  if (!find_preset(s.preset, {}).has_tiering) {
+    s.notes.push_back(fmt::format(
+        "{} has no tiers behind host memory yet (vLLM 11f6b545d4 brought them); they are simulated "
+        "as later releases have them",
+        s.preset));
+  }
+}
+
+}  // namespace spillway

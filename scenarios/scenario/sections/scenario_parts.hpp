@@ -1,0 +1,125 @@
+// The parts of load_scenario(), one per group of keys; each reads its keys and fills in defaults.
+#pragma once
+
+#include "scenarios/scenario/scenario.hpp"
+
+namespace spillway {
+
+inline constexpr double kMostSeconds = 3e8;  // ten years
+
+/// The keys `model` and `gpu`: by name, or as the scenario describes them itself.
+void read_model(const ObjectReader& top, Scenario& s);
+void read_gpu(const ObjectReader& top, Scenario& s);
+
+/// A model's shape from its config.json on the model hub, with the weight type that it was
+/// quantised to (empty: as published).
+struct ModelConfig {
+  std::shared_ptr<const OwnModel> model;
+  std::string weight_dtype;
+  std::vector<std::string> notes;
+};
+/// Throws InputError naming the field that is missing, or what of the model is not modelled.
+ModelConfig read_model_config(const ObjectReader& config, const std::string& name);
+/// The keys of a config.json that it reads; of `text_config` the same.
+std::span<const std::string_view> model_config_keys();
+/// The key `measured`; before everything that it may decide.
+void read_measured(const ObjectReader& top, Scenario& s);
+/// The measured engine's settings, over the preset's; before those that the scenario gives.
+void use_measured_engine(Scenario& s);
+/// After the compute: the measured overhead, where the scenario gives none.
+void use_measured_overhead(const ObjectReader& top, Scenario& s);
+/// The blocks of the measured pool, in this scenario's block size.
+std::optional<std::uint32_t> measured_blocks(const Scenario& s);
+/// After the links: measured copy rates, where a link is only the GPU's default.
+void use_measured_copies(Scenario& s);
+void read_engine(const ObjectReader& top, Scenario& s);
+/// What the scheduler is told beyond its batch sizes; before the pool is sized.
+void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenario& s);
+/// The keys *_parallel_size of the engine: before anything is sized.
+void read_ranks(const ObjectReader& engine, Scenario& s);
+/// What several ranks or engines cannot be combined with; after the links.
+void check_ranks(const ObjectReader& top, const Scenario& s);
+/// The key `host`, and whether its memory holds what the scenario asks of it; after everything
+/// that asks.
+void read_host(const ObjectReader& top, Scenario& s);
+Residency read_residency(const ObjectReader& engine);
+/// The keys of the connector below HBM; after block size and residency.
+void read_connector(const ObjectReader& engine, Scenario& s);
+/// The v0 engine's keys, where the preset is one; else none of them may be there.
+void read_v0(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is v0: then its CPU pool, if it swaps, is the tier.
+bool read_v0_tier(const ObjectReader& top, Scenario& s);
+/// After links and host: what v0 does not have, and whether the host has room.
+void check_v0(const ObjectReader& top, Scenario& s);
+/// After the tiers: what of these does not go with them.
+void check_connector(const ObjectReader& top, const Scenario& s);
+/// The rest of what streaming needs; after tiers and links.
+void read_streaming(const ObjectReader& top, Scenario& s);
+/// After the tiers: what SimpleCPUOffloadConnector goes with.
+void check_simple(const ObjectReader& top, const Scenario& s);
+/// Blocks that its pool can use of so many bytes.
+std::uint64_t block_pool_blocks(const EngineConfig& engine, std::int64_t bytes);
+/// After the links: what copies take from steps must leave something.
+void check_interference(const ObjectReader& top, const Scenario& s);
+/// After the tiers: what several KV groups do not go together with.
+void check_groups(const ObjectReader& top, const Scenario& s);
+/// After the engine.
+void read_compute(const ObjectReader& top, Scenario& s);
+/// Weights in `dtype`; nothing where that is what was published. Throws InputError for others.
+std::optional<WeightChoice> weights_in(const std::string& dtype, const ModelSpec& spec,
+                                       const SourceRef& where);
+/// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
+EvictionChoice read_eviction(const ObjectReader& object);
+/// The key `write_admission` of a tier.
+WriteAdmissionChoice read_write_admission(const ObjectReader& tier);
+void read_policies(const ObjectReader& top, Scenario& s);
+void read_hardware(const ObjectReader& top, Scenario& s);
+/// Fills `out`, which has its name, ends and method, from the scenario's hardware profile.
+void read_profile_link(const ObjectReader& link, const Scenario& s, LinkChoice& out);
+/// Links that the scenario does not give, where its profile holds copies; a note where it does not.
+void fill_from_profile(Scenario& s);
+void read_tiers(const ObjectReader& top, Scenario& s);
+struct StorageTier {
+  std::string name;
+  StorageKind kind;
+  bool behind;  ///< another tier, with which it exchanges whole chunks
+};
+/// The key `device` of a storage tier.
+StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s);
+void read_links(const ObjectReader& top, Scenario& s);
+/// After the links: whether loads are copied by a kernel, and at what rates.
+void use_small_page_kernel(Scenario& s);
+std::unique_ptr<LinkModel> link_with_kernel(std::unique_ptr<LinkModel> link,
+                                            const RateTable& kernel);
+void read_workload(const ObjectReader& top, Scenario& s);
+/// The key `classes` of the workload.
+void read_classes(const ObjectReader& workload, Scenario& s);
+void read_slo(const ObjectReader& top, Scenario& s);
+void read_plan(const ObjectReader& top, Scenario& s);
+void read_sweep(const ObjectReader& top, Scenario& s);
+void read_fleet(const ObjectReader& top, Scenario& s);
+/// The key `growth` of a workload or of a plan's demand.
+GrowthChoice read_growth(const ObjectReader& o);
+/// The workload's days, growth and replication.
+void read_replication(const ObjectReader& workload, Scenario& s);
+
+/// The blocks behind a size of the tier below HBM, written as `text`. Throws InputError where it
+/// holds not even one block without being 0, or more bytes than can be counted.
+std::uint64_t checked_tier_blocks(const Scenario& s, const Capacity& capacity,
+                                  std::string_view text, const SourceRef& where);
+
+/// A size of `tier` as what all ranks of an engine have together.
+Capacity instance_capacity(const Scenario& s, const TierChoice& tier, Capacity capacity);
+
+/// What was typed on the command line may lie where the user stands.
+bool lies_here(const SourceRef& where, const std::string& path);
+/// A path as a scenario in `folder` means it: beside the scenario, unless it lies here.
+std::string path_beside(const std::string& folder, const SourceRef& where, const std::string& path);
+
+/// Overwrites `target` where the scenario gave a value.
+template <class T>
+void assign(T& target, const std::optional<std::int64_t>& value) {
+  if (value) target = static_cast<T>(*value);
+}
+
+}  // namespace spillway
