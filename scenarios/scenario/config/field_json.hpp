@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/scenario/config/fields.hpp"
+#include "sim/fields.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "sim/catalogue.hpp"
 

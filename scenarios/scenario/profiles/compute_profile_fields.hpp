@@ -5,7 +5,7 @@
 #include <array>
 
 #include "models/compute/compute_profile.hpp"
-#include "scenarios/scenario/config/fields.hpp"
+#include "sim/fields.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
 
 namespace spillway {

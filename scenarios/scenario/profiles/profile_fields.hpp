@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "models/calibration/profile.hpp"
-#include "scenarios/scenario/config/fields.hpp"
+#include "sim/fields.hpp"
 
 namespace spillway {
 

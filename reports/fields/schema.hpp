@@ -1,0 +1,187 @@
+// The JSON Schema (2020-12) of a row, by the table of its members (sim/fields.hpp).
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "sim/fields.hpp"
+
+namespace spillway {
+
+/// Rows that have a name of their own, by it: a schema's "$defs".
+using SchemaDefinitions = nlohmann::ordered_json;
+
+/// Of an object: what `kind` of members nobody lists are.
+enum class Unlisted : std::uint8_t { kRefused, kAllowed };
+
+template <class T>
+nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& definitions);
+
+/// What visit() calls to describe an object.
+class SchemaBuilder {
+ public:
+  using Json = nlohmann::ordered_json;
+  explicit SchemaBuilder(SchemaDefinitions& definitions) : definitions_(definitions) {}
+
+  template <class T>
+  void operator()(std::string_view name, const T&, const FieldRule& rule) {
+    add(name, rule, schema_of<T>(rule, definitions_));
+  }
+  template <class T>
+  void operator()(std::string_view name, const std::optional<T>&, const FieldRule& rule) {
+    FieldRule there = rule;
+    there.required = false;
+    add(name, there, schema_of<T>(there, definitions_));
+  }
+  template <class F, class T>
+  void operator()(std::string_view name, const OrInf<F, T>&, const FieldRule& rule) {
+    alternatives(name, rule, schema_of<std::remove_const_t<T>>(bare(rule), definitions_), "inf");
+  }
+  template <class T>
+  void operator()(std::string_view name, const OrWord<T>& v, const FieldRule& rule) {
+    alternatives(name, rule, schema_of<std::remove_const_t<T>>(bare(rule), definitions_), v.word);
+  }
+  template <class F>
+  void operator()(std::string_view name, const Either<F>& v, const FieldRule& rule) {
+    add(name, rule, described({{"enum", v.words}}, rule));
+  }
+  template <class F>
+  void operator()(std::string_view name, const Mark<F>& v, const FieldRule& rule) {
+    FieldRule there = rule;
+    there.required = false;
+    add(name, there, described({{"const", v.word}}, rule));
+  }
+  template <class F, class T>
+  void operator()(std::string_view name, const Given<F, T>&, const FieldRule& rule) {
+    FieldRule there = rule;
+    there.required = false;
+    add(name, there, schema_of<std::remove_const_t<T>>(there, definitions_));
+  }
+  template <class Visit>
+  void operator()(std::string_view name, const Group<Visit>& v, const FieldRule& rule) {
+    SchemaBuilder members(definitions_);
+    v.visit(members);
+    add(name, rule, described(members.finished(), rule));
+  }
+  template <class R, class K, class V>
+  void operator()(std::string_view name, const ByName<R, K, V>& v, const FieldRule& rule) {
+    using Row = typename std::remove_const_t<R>::value_type;
+    using Value = std::remove_cvref_t<decltype(std::declval<Row&>().*v.value)>;
+    Json out = {{"type", "object"},
+                {"additionalProperties", schema_of<Value>(bare(rule), definitions_)}};
+    add(name, rule, described(std::move(out), rule));
+  }
+
+  Json finished(Unlisted unlisted = Unlisted::kRefused) const {
+    Json out = {{"type", "object"}};
+    if (unlisted == Unlisted::kRefused) out["additionalProperties"] = false;
+    if (!required_.empty()) out["required"] = required_;
+    out["properties"] = properties_;
+    return out;
+  }
+
+  static Json described(Json schema, const FieldRule& rule) {
+    if (!rule.help.empty()) schema["description"] = rule.help;
+    return schema;
+  }
+
+ private:
+  static FieldRule bare(FieldRule rule) {
+    rule.help = {};
+    rule.sparse = false;
+    return rule;
+  }
+  void add(std::string_view name, const FieldRule& rule, Json schema) {
+    properties_[std::string(name)] = std::move(schema);
+    if (rule.required) required_.push_back(name);
+  }
+  void alternatives(std::string_view name, const FieldRule& rule, Json number,
+                    std::string_view word) {
+    Json out = {{"oneOf", Json::array({std::move(number), Json{{"const", word}}})}};
+    add(name, rule, described(std::move(out), rule));
+  }
+
+  SchemaDefinitions& definitions_;
+  Json properties_ = Json::object();
+  Json required_ = Json::array();
+};
+
+namespace schema_parts {
+
+template <class Row>
+nlohmann::ordered_json object_of(SchemaDefinitions& definitions) {
+  SchemaBuilder members(definitions);
+  const Row row{};
+  Fields<Row>::visit(row, members);
+  nlohmann::ordered_json out = members.finished();
+  if constexpr (requires { Fields<Row>::kHelp; }) out["description"] = Fields<Row>::kHelp;
+  return out;
+}
+
+template <class T>
+void limit(nlohmann::ordered_json& out, const FieldRule& rule) {
+  const double least = rule.sparse && std::integral<T> && rule.least < 1 ? 1 : rule.least;
+  const auto put = [&](const char* key, double value) {
+    if (value == static_cast<double>(static_cast<std::int64_t>(value))) {
+      out[key] = static_cast<std::int64_t>(value);
+    } else {
+      out[key] = value;
+    }
+  };
+  if (least > -kNoLimit) put("minimum", least);
+  if (rule.most < kNoLimit) put("maximum", rule.most);
+}
+
+}  // namespace schema_parts
+
+template <class T>
+nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& definitions) {
+  using Json = nlohmann::ordered_json;
+  Json out;
+  if constexpr (HasFields<T>) {
+    if constexpr (requires { Fields<T>::kName; }) {
+      const std::string name(Fields<T>::kName);
+      if (!definitions.contains(name)) {
+        definitions[name] = true;  // in its place, whatever it refers to itself
+        Json row = schema_parts::object_of<T>(definitions);
+        definitions[name] = std::move(row);
+      }
+      out["$ref"] = "#/$defs/" + name;
+    } else {
+      out = schema_parts::object_of<T>(definitions);
+    }
+  } else if constexpr (HasNames<T>) {
+    out["enum"] = EnumNames<T>::kNames;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    out["type"] = "boolean";
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    out["type"] = std::integral<T> ? "integer" : "number";
+    schema_parts::limit<T>(out, rule);
+  } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+    if (rule.choices.empty()) {
+      out["type"] = "string";
+    } else {
+      out["enum"] = rule.choices;
+    }
+  } else if constexpr (requires { typename T::mapped_type; }) {
+    FieldRule item = rule;
+    item.help = {};
+    out["type"] = "object";
+    out["additionalProperties"] = schema_of<typename T::mapped_type>(item, definitions);
+  } else {
+    FieldRule item = rule;
+    item.help = {};
+    item.sparse = false;
+    out["type"] = "array";
+    out["items"] = schema_of<typename T::value_type>(item, definitions);
+  }
+  return SchemaBuilder::described(std::move(out), rule);
+}
+
+}  // namespace spillway
