@@ -13,8 +13,10 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace spillway {
 
@@ -27,17 +29,21 @@ struct FieldRule {
   double most = kNoLimit;
   std::span<const std::string_view> choices = {};  ///< of a text; empty: any
   std::string_view help = {};                      ///< one sentence; the unit ends the key
-  bool sparse = false;  ///< left out where it is false, empty, 0 or below `least`
-  bool newer = false;   ///< missing in documents of earlier builds
+  bool sparse = false;            ///< left out where it is false, empty, 0 or below `least`
+  bool newer = false;             ///< missing in documents of earlier builds
+  std::string_view pattern = {};  ///< of a text, as JSON Schema writes it; empty: any
 };
 
 inline constexpr FieldRule kNeeded = {.required = true};
-inline constexpr FieldRule kCountRule = {.required = true, .least = 1};
 
 // ---- rules of results, where every member is there but those that say otherwise
 
 constexpr FieldRule says(std::string_view help, double least = 0, double most = kNoLimit) {
   return {.required = true, .least = least, .most = most, .help = help};
+}
+/// Written always; may be missing where a document is read, for people may write it.
+constexpr FieldRule may_say(std::string_view help, double least = 0, double most = kNoLimit) {
+  return {.least = least, .most = most, .help = help};
 }
 /// A figure of either sign.
 constexpr FieldRule signed_figure(std::string_view help) {
@@ -52,9 +58,19 @@ constexpr FieldRule if_any(std::string_view help, double least = 0) {
 }
 
 /// Written always, and missing in documents of earlier builds.
-constexpr FieldRule newer(std::string_view help) {
-  return {.required = true, .help = help, .newer = true};
+constexpr FieldRule newer(FieldRule rule) {
+  rule.newer = true;
+  return rule;
 }
+constexpr FieldRule newer(std::string_view help) {
+  return newer(says(help));
+}
+
+/// A text of this form.
+constexpr FieldRule text_like(std::string_view pattern, std::string_view help) {
+  return {.required = true, .help = help, .pattern = pattern};
+}
+inline constexpr std::string_view kDigestForm = "^[0-9a-f]{16}$";
 
 template <class Row>
 struct Fields;
@@ -72,6 +88,11 @@ template <class Enum>
 concept HasNames = requires {
   EnumNames<Enum>::kNames.size();
 };
+
+template <HasNames Enum>
+constexpr std::string_view name_of(Enum value) {
+  return EnumNames<Enum>::kNames[static_cast<std::size_t>(value)];
+}
 
 // ---- shapes: how a document shows what C++ holds otherwise. Parts are references, const while
 // a document is written.
@@ -98,7 +119,7 @@ OrWord<Value> or_word(Value& value, std::string_view word) {
   return {value, word};
 }
 
-/// One of two words.
+/// One of two words; the first one is left out where the rule is sparse.
 template <class Flag>
 struct Either {
   Flag& flag;
@@ -131,6 +152,29 @@ Given<Flag, Value> given(Flag& flag, Value& value) {
   return {flag, value};
 }
 
+/// A member that is there where the members before it say so.
+template <class Value>
+struct OnlyIf {
+  bool there;
+  Value& value;
+};
+template <class Value>
+OnlyIf<Value> only_if(bool there, Value& value) {
+  return {there, value};
+}
+
+/// A member that is left out where it is `none`, which may be NaN.
+template <class Value>
+struct Unless {
+  Value& value;
+  std::remove_const_t<Value> none;
+  bool known() const { return value != none && value == value; }
+};
+template <class Value>
+Unless<Value> unless(Value& value, std::remove_const_t<Value> none) {
+  return {value, none};
+}
+
 /// Members that stand in an object of their own: visit(f) calls f as a table does.
 template <class Visit>
 struct Group {
@@ -151,6 +195,71 @@ struct ByName {
 template <class Rows, class Key, class Value>
 ByName<Rows, Key, Value> by_name(Rows& rows, Key key, Value value) {
   return {rows, key, value};
+}
+
+/// Pairs as an array of objects of two members.
+template <class Rows>
+struct AsPairs {
+  Rows& rows;
+  std::array<std::string_view, 2> names;
+};
+template <class Rows>
+AsPairs<Rows> as_pairs(Rows& rows, std::string_view first, std::string_view second) {
+  return {rows, {first, second}};
+}
+
+/// What follows from other members: written, left alone where a document is read.
+template <class Value>
+struct Derived {
+  Value value;
+};
+template <class Value>
+Derived<Value> derived(Value value) {
+  return {value};
+}
+
+/// Members of the same object that are there together: written where `there`, read where the
+/// document has the member by whose name they are visited. visit(f) calls f as a table does.
+template <class Visit>
+struct Together {
+  bool there;
+  Visit visit;
+};
+template <class Visit>
+Together<Visit> together(bool there, Visit visit) {
+  return {there, visit};
+}
+/// The row of an optional whose members are there together.
+template <class Row>
+Row& held(std::optional<Row>& row) {
+  return row ? *row : row.emplace();
+}
+template <class Row>
+const Row& held(const std::optional<Row>& row) {
+  static const Row kNone{};
+  return row ? *row : kNone;
+}
+
+/// Results of another kind, held as JSON text; `definition` is their name in schemas.
+template <class Text>
+struct AsText {
+  Text& text;
+  std::string_view definition;
+};
+template <class Text>
+AsText<Text> as_text(Text& text, std::string_view definition) {
+  return {text, definition};
+}
+
+/// Rows as an object: one member is the key, the table of the others the value.
+template <class Rows, class Key>
+struct Keyed {
+  Rows& rows;
+  Key key;  ///< pointer to a member that the table leaves out
+};
+template <class Rows, class Key>
+Keyed<Rows, Key> keyed(Rows& rows, Key key) {
+  return {rows, key};
 }
 
 }  // namespace spillway

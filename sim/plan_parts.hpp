@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "sim/fields.hpp"
 
 namespace spillway {
 
@@ -86,7 +89,11 @@ enum class ChangeKind : std::uint8_t {
   kTrace,    ///< another recording
   kLonger,   ///< more of the same workload
 };
-std::string_view name_of(ChangeKind kind);
+template <>
+struct EnumNames<ChangeKind> {
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "flag", "tier", "replicas", "tensor-parallel", "gpu", "shorter", "trace", "replication"};
+};
 
 /// What something costs beyond what is recommended or was asked about; less than 0: it saves.
 struct MoreCost {
@@ -154,12 +161,21 @@ enum class AnswerCause : std::uint8_t {
   kClose,
   kBudget
 };
-std::string_view name_of(AnswerCause cause);
+template <>
+struct EnumNames<AnswerCause> {
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "fits",    "tier-adds-nothing", "not-admitted", "standstill",  "no-identity", "not-binding",
+      "floor",   "overload",          "setting",      "link",        "capacity",    "policy",
+      "compute", "admission",         "hbm",          "short-trace", "close",       "budget"};
+};
 /// A size of 0 in whatever unit: no tier.
 bool is_nothing(std::string_view size);
 
 enum class AnswerVerdict : std::uint8_t { kMet, kMissed, kUndecided };
-std::string_view name_of(AnswerVerdict verdict);
+template <>
+struct EnumNames<AnswerVerdict> {
+  static constexpr std::array<std::string_view, 3> kNames = {"met", "missed", "undecided"};
+};
 
 /// The first line of a plan, in codes and figures.
 struct PlanAnswer {
@@ -289,13 +305,20 @@ struct PlanCost {
   std::vector<std::string> notes;
 };
 
-/// How a cell does over the scenarios of demand: its regret is by how much it falls behind the best
-/// cell for each.
+/// By how much a cell falls behind the best one under one demand.
+struct DemandRegret {
+  std::string demand;
+  std::optional<double> regret;  ///< none: misses the SLO there
+
+  bool met() const { return regret.has_value(); }
+};
+
+/// How a cell does over the scenarios of demand.
 struct RegretRow {
   std::uint32_t point = 0;
-  std::vector<std::optional<double>> by_demand;  ///< none: misses the SLO there
-  double worst = 0;                              ///< of those that it meets
-  std::uint32_t missed = 0;                      ///< demands, of those that some cell meets
+  std::vector<DemandRegret> by_demand;
+  double worst = 0;          ///< of those that it meets
+  std::uint32_t missed = 0;  ///< demands, of those that some cell meets
 };
 
 /// Cells over the scenarios of demand, the first of which is the workload as it is.
@@ -307,17 +330,19 @@ struct PlanRegret {
   std::vector<std::string> notes;
 };
 
+/// One factor, moved to one side.
+struct SensitivitySide {
+  double factor = 0;  ///< multiplies what is moved
+  double margin = 0;  ///< of the tightest target at the recommended cell, as a share of it
+  bool met = false;
+  std::string needed;  ///< size that meets the SLO there; "none"; empty: not searched
+};
+
 /// One factor, changed down and up while all else stays.
 struct SensitivityRow {
   std::string factor;
-  double low = 0;  ///< multiplies the factor
-  double high = 0;
-  double margin_low = 0;  ///< of the tightest target at the recommended cell, as a share of it
-  double margin_high = 0;
-  bool met_low = false;
-  bool met_high = false;
-  std::string needed_low;  ///< size that meets the SLO there; "none"; empty: not searched
-  std::string needed_high;
+  SensitivitySide low;
+  SensitivitySide high;
   /// The recommendation fails where the factor is smaller, or larger: the last tried that holds,
   /// and the nearest tried that misses the SLO.
   std::optional<double> changes_below;
@@ -350,6 +375,10 @@ enum class StressOutcome : std::uint8_t {
   kMissed,
   kDown,     ///< nothing is left that could serve: no run
   kNotAsked  ///< `reason` says why
+};
+template <>
+struct EnumNames<StressOutcome> {
+  static constexpr std::array<std::string_view, 4> kNames = {"met", "missed", "down", "not-asked"};
 };
 
 /// One thing that may happen to the judged cell, run once on the workload itself.

@@ -51,6 +51,11 @@ enum class CellVerdict : std::uint8_t {
   kLooksMissed,
   kExcluded,  ///< not judged: `reason` says why
 };
+template <>
+struct EnumNames<CellVerdict> {
+  static constexpr std::array<std::string_view, 5> kNames = {"met", "missed", "looks-met",
+                                                             "looks-missed", "excluded"};
+};
 
 /// By how much a cell's share of requests in time is above that of the cell that the plan speaks
 /// of, on the replicates that both ran.

@@ -1,8 +1,7 @@
-// CompareResult to JSON and back, under the key names of the contract.
+// CompareResult to JSON and back, by the table of its members (compare_fields.hpp).
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "sim/compare_result.hpp"
 
@@ -11,7 +10,5 @@ namespace spillway {
 nlohmann::json to_json(const CompareResult& result);
 /// Throws nlohmann::json::exception when a member is missing or of another type.
 CompareResult compare_from_json(const nlohmann::json& results);
-
-std::string_view name_of(Verdict verdict);
 
 }  // namespace spillway

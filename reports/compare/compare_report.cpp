@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/compare/compare_fields.hpp"
 #include "reports/compare/compare_figures.hpp"
-#include "reports/compare/compare_json.hpp"
 #include "reports/format.hpp"
 #include "reports/sections.hpp"
 

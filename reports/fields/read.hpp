@@ -70,6 +70,14 @@ class FieldParser {
     v.flag = found != nullptr;
     if (found != nullptr) from_document(*found, v.value, name);
   }
+  template <class T>
+  void operator()(std::string_view name, const OnlyIf<T>& v, const FieldRule& rule) {
+    if (v.there) (*this)(name, v.value, rule);
+  }
+  template <class T>
+  void operator()(std::string_view name, const Unless<T>& v, const FieldRule&) {
+    if (const nlohmann::json* found = find(name, {})) from_document(*found, v.value, name);
+  }
   template <class Visit>
   void operator()(std::string_view name, const Group<Visit>& v, const FieldRule& rule) {
     if (const nlohmann::json* found = find(name, rule)) v.visit(FieldParser(*found));
@@ -83,6 +91,38 @@ class FieldParser {
       row.*v.key = item.key();
       from_document(item.value(), row.*v.value, item.key());
     }
+  }
+  template <class R, class K>
+  void operator()(std::string_view name, const Keyed<R, K>& v, const FieldRule& rule) {
+    const nlohmann::json* found = find(name, rule);
+    if (found == nullptr) return;
+    for (const auto& item : found->items()) {
+      auto& row = v.rows.emplace_back();
+      row.*v.key = item.key();
+      from_document(item.value(), row, item.key());
+    }
+  }
+  template <class R>
+  void operator()(std::string_view name, const AsPairs<R>& v, const FieldRule& rule) {
+    const nlohmann::json* found = find(name, rule);
+    if (found == nullptr) return;
+    for (const nlohmann::json& item : *found) {
+      auto& [first, second] = v.rows.emplace_back();
+      from_document(item.at(std::string(v.names[0])), first, v.names[0]);
+      from_document(item.at(std::string(v.names[1])), second, v.names[1]);
+    }
+  }
+  template <class T>
+  void operator()(std::string_view, const Derived<T>&, const FieldRule&) {}
+  template <class Visit>
+  void operator()(std::string_view name, const Together<Visit>& v, const FieldRule&) {
+    if (from_.contains(std::string(name))) v.visit(*this);
+  }
+  template <class T>
+  void operator()(std::string_view name, const AsText<T>& v, const FieldRule& rule) {
+    const nlohmann::json* found = find(name, rule);
+    if (found == nullptr) return;
+    v.text = found->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
  private:
@@ -103,10 +143,11 @@ void from_document(const nlohmann::json& from, T& value, std::string_view name) 
     if constexpr (requires { Fields<T>::finish(value); }) Fields<T>::finish(value);
   } else if constexpr (HasNames<T>) {
     const auto& names = EnumNames<T>::kNames;
-    const auto at = std::find(names.begin(), names.end(), from.get_ref<const std::string&>());
+    const auto found = from.get<std::string>();
+    const auto at = std::find(names.begin(), names.end(), found);
     if (at == names.end()) {
-      document_fault(fmt::format("{}: expected one of {}, found \"{}\"", name,
-                                 fmt::join(names, ", "), from.get<std::string>()));
+      document_fault(
+          fmt::format("{}: expected one of {}, found \"{}\"", name, fmt::join(names, ", "), found));
     }
     value = static_cast<T>(at - names.begin());
   } else if constexpr (requires { typename T::mapped_type; }) {

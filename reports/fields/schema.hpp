@@ -1,6 +1,7 @@
 // The JSON Schema (2020-12) of a row, by the table of its members (sim/fields.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <map>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "sim/fields.hpp"
@@ -16,9 +18,6 @@ namespace spillway {
 
 /// Rows that have a name of their own, by it: a schema's "$defs".
 using SchemaDefinitions = nlohmann::ordered_json;
-
-/// Of an object: what `kind` of members nobody lists are.
-enum class Unlisted : std::uint8_t { kRefused, kAllowed };
 
 template <class T>
 nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& definitions);
@@ -36,7 +35,7 @@ class SchemaBuilder {
   template <class T>
   void operator()(std::string_view name, const std::optional<T>&, const FieldRule& rule) {
     FieldRule there = rule;
-    there.required = false;
+    there.required = rule.newer;
     add(name, there, schema_of<T>(there, definitions_));
   }
   template <class F, class T>
@@ -63,6 +62,18 @@ class SchemaBuilder {
     there.required = false;
     add(name, there, schema_of<std::remove_const_t<T>>(there, definitions_));
   }
+  template <class T>
+  void operator()(std::string_view name, const OnlyIf<T>& v, const FieldRule& rule) {
+    FieldRule there = rule;
+    there.required = false;
+    (*this)(name, v.value, there);
+  }
+  template <class T>
+  void operator()(std::string_view name, const Unless<T>&, const FieldRule& rule) {
+    FieldRule there = rule;
+    there.required = rule.newer;
+    add(name, there, schema_of<std::remove_const_t<T>>(there, definitions_));
+  }
   template <class Visit>
   void operator()(std::string_view name, const Group<Visit>& v, const FieldRule& rule) {
     SchemaBuilder members(definitions_);
@@ -77,10 +88,39 @@ class SchemaBuilder {
                 {"additionalProperties", schema_of<Value>(bare(rule), definitions_)}};
     add(name, rule, described(std::move(out), rule));
   }
+  template <class R, class K>
+  void operator()(std::string_view name, const Keyed<R, K>&, const FieldRule& rule) {
+    using Row = typename std::remove_const_t<R>::value_type;
+    Json out = {{"type", "object"},
+                {"additionalProperties", schema_of<Row>(FieldRule{}, definitions_)}};
+    add(name, rule, described(std::move(out), rule));
+  }
+  template <class R>
+  void operator()(std::string_view name, const AsPairs<R>& v, const FieldRule& rule) {
+    using Pair = typename std::remove_const_t<R>::value_type;
+    SchemaBuilder members(definitions_);
+    members(v.names[0], typename Pair::first_type{}, {.required = true});
+    members(v.names[1], typename Pair::second_type{}, {.required = true});
+    Json out = {{"type", "array"}, {"items", members.finished()}};
+    add(name, rule, described(std::move(out), rule));
+  }
+  template <class T>
+  void operator()(std::string_view name, const Derived<T>& v, const FieldRule& rule) {
+    (*this)(name, v.value, rule);
+  }
+  template <class Visit>
+  void operator()(std::string_view, const Together<Visit>& v, const FieldRule&) {
+    const Json always = required_;
+    v.visit(*this);
+    required_ = always;
+  }
+  template <class T>
+  void operator()(std::string_view name, const AsText<T>& v, const FieldRule& rule) {
+    add(name, rule, described({{"$ref", "#/$defs/" + std::string(v.definition)}}, rule));
+  }
 
-  Json finished(Unlisted unlisted = Unlisted::kRefused) const {
-    Json out = {{"type", "object"}};
-    if (unlisted == Unlisted::kRefused) out["additionalProperties"] = false;
+  Json finished() const {
+    Json out = {{"type", "object"}, {"additionalProperties", false}};
     if (!required_.empty()) out["required"] = required_;
     out["properties"] = properties_;
     return out;
@@ -138,6 +178,16 @@ void limit(nlohmann::ordered_json& out, const FieldRule& rule) {
   if (rule.most < kNoLimit) put("maximum", rule.most);
 }
 
+/// The types of a value that is one of several.
+template <class... One>
+std::vector<std::string> types_of(std::type_identity<std::variant<One...>>) {
+  std::vector<std::string> out;
+  for (const char* type : {std::is_arithmetic_v<One> ? "number" : "string" ...}) {
+    if (std::find(out.begin(), out.end(), type) == out.end()) out.emplace_back(type);
+  }
+  return out;
+}
+
 }  // namespace schema_parts
 
 template <class T>
@@ -158,6 +208,8 @@ nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& defin
     }
   } else if constexpr (HasNames<T>) {
     out["enum"] = EnumNames<T>::kNames;
+  } else if constexpr (std::is_same_v<T, nlohmann::json>) {
+    out = Json::object();  // anything
   } else if constexpr (std::is_same_v<T, bool>) {
     out["type"] = "boolean";
   } else if constexpr (std::is_arithmetic_v<T>) {
@@ -166,9 +218,12 @@ nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& defin
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     if (rule.choices.empty()) {
       out["type"] = "string";
+      if (!rule.pattern.empty()) out["pattern"] = rule.pattern;
     } else {
       out["enum"] = rule.choices;
     }
+  } else if constexpr (requires { std::variant_size<T>::value; }) {
+    out["type"] = schema_parts::types_of(std::type_identity<T>{});
   } else if constexpr (requires { typename T::mapped_type; }) {
     FieldRule item = rule;
     item.help = {};
@@ -182,6 +237,16 @@ nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& defin
     out["items"] = schema_of<typename T::value_type>(item, definitions);
   }
   return SchemaBuilder::described(std::move(out), rule);
+}
+
+/// For documents that a newer version may have written: members that nobody lists are allowed.
+inline void allow_unlisted(nlohmann::ordered_json& schema) {
+  constexpr const char* kUnlisted = "additionalProperties";
+  if (schema.is_object() && schema.contains(kUnlisted) && schema[kUnlisted] == false) {
+    schema.erase(kUnlisted);
+  }
+  if (!schema.is_structured()) return;
+  for (nlohmann::ordered_json& part : schema) allow_unlisted(part);
 }
 
 }  // namespace spillway

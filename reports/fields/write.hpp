@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "sim/fields.hpp"
@@ -23,6 +24,9 @@ class FieldWriter {
   template <class T>
   void operator()(std::string_view name, const T& value, const FieldRule& rule) {
     if (rule.sparse && blank(value, rule)) return;
+    if constexpr (requires { Fields<T>::absent(value); }) {
+      if (Fields<T>::absent(value)) return;
+    }
     out_[std::string(name)] = to_document(value);
   }
   template <class T>
@@ -38,7 +42,8 @@ class FieldWriter {
     out_[std::string(name)] = v.value == 0 ? nlohmann::json(v.word) : nlohmann::json(v.value);
   }
   template <class F>
-  void operator()(std::string_view name, const Either<F>& v, const FieldRule&) {
+  void operator()(std::string_view name, const Either<F>& v, const FieldRule& rule) {
+    if (rule.sparse && v.flag) return;
     out_[std::string(name)] = v.words[v.flag ? 0 : 1];
   }
   template <class F>
@@ -48,6 +53,14 @@ class FieldWriter {
   template <class F, class T>
   void operator()(std::string_view name, const Given<F, T>& v, const FieldRule& rule) {
     if (v.flag) (*this)(name, v.value, rule);
+  }
+  template <class T>
+  void operator()(std::string_view name, const OnlyIf<T>& v, const FieldRule& rule) {
+    if (v.there) (*this)(name, v.value, rule);
+  }
+  template <class T>
+  void operator()(std::string_view name, const Unless<T>& v, const FieldRule& rule) {
+    if (v.known()) (*this)(name, v.value, rule);
   }
   template <class Visit>
   void operator()(std::string_view name, const Group<Visit>& v, const FieldRule& rule) {
@@ -60,6 +73,36 @@ class FieldWriter {
     if (rule.sparse && v.rows.empty()) return;
     nlohmann::json members = nlohmann::json::object();
     for (const auto& row : v.rows) members[row.*v.key] = to_document(row.*v.value);
+    out_[std::string(name)] = std::move(members);
+  }
+  template <class R>
+  void operator()(std::string_view name, const AsPairs<R>& v, const FieldRule& rule) {
+    if (rule.sparse && v.rows.empty()) return;
+    nlohmann::json items = nlohmann::json::array();
+    for (const auto& [first, second] : v.rows) {
+      nlohmann::json& item = items.emplace_back();
+      item[std::string(v.names[0])] = to_document(first);
+      item[std::string(v.names[1])] = to_document(second);
+    }
+    out_[std::string(name)] = std::move(items);
+  }
+  template <class T>
+  void operator()(std::string_view name, const Derived<T>& v, const FieldRule& rule) {
+    (*this)(name, v.value, rule);
+  }
+  template <class Visit>
+  void operator()(std::string_view, const Together<Visit>& v, const FieldRule&) {
+    if (v.there) v.visit(*this);
+  }
+  template <class T>
+  void operator()(std::string_view name, const AsText<T>& v, const FieldRule&) {
+    out_[std::string(name)] = nlohmann::json::parse(v.text);
+  }
+  template <class R, class K>
+  void operator()(std::string_view name, const Keyed<R, K>& v, const FieldRule& rule) {
+    if (rule.sparse && v.rows.empty()) return;
+    nlohmann::json members = nlohmann::json::object();
+    for (const auto& row : v.rows) members[row.*v.key] = to_document(row);
     out_[std::string(name)] = std::move(members);
   }
 
@@ -88,6 +131,10 @@ nlohmann::json to_document(const T& value) {
     return out;
   } else if constexpr (HasNames<T>) {
     return EnumNames<T>::kNames[static_cast<std::size_t>(value)];
+  } else if constexpr (std::is_same_v<T, nlohmann::json>) {
+    return value;
+  } else if constexpr (requires { std::variant_size<T>::value; }) {
+    return std::visit([](const auto& one) { return to_document(one); }, value);
   } else if constexpr (requires { typename T::mapped_type; }) {
     nlohmann::json out = nlohmann::json::object();
     for (const auto& [name, item] : value) out[name] = to_document(item);

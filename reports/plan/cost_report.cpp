@@ -137,9 +137,11 @@ Section regret_section(const PlanResult& plan) {
       table.highlight = static_cast<int>(table.rows.size());
     }
     std::vector<std::string> cells = {spaced(name_of_cell(plan.points[row.point]))};
-    for (const auto& one : row.by_demand) cells.push_back(one ? format_real(*one) : "misses");
+    for (const DemandRegret& one : row.by_demand) {
+      cells.push_back(one.met() ? format_real(*one.regret) : "misses");
+    }
     const CellVerdict verdict = plan.points[row.point].verdict;
-    if (!row.by_demand.empty() && !row.by_demand[0] && verdict == CellVerdict::kLooksMet) {
+    if (!row.by_demand.empty() && !row.by_demand[0].met() && verdict == CellVerdict::kLooksMet) {
       cells[1] = "uncertain";
     }
     cells.push_back(format_real(row.worst));

@@ -15,8 +15,7 @@ namespace {
 /// Of one side: where a limit was looked for, or only one step to that side was made.
 std::optional<FactorLimit> limit_of(const SensitivityRow& row, bool above, bool base_met) {
   const std::optional<double>& changes = above ? row.changes_above : row.changes_below;
-  const double step = above ? row.high : row.low;
-  const bool met = above ? row.met_high : row.met_low;
+  const SensitivitySide& side = above ? row.high : row.low;
   FactorLimit out{row.factor, above, changes.value_or(1), {}};
   if (changes) {
     out.misses = above ? row.missed_above : row.missed_below;
@@ -25,11 +24,11 @@ std::optional<FactorLimit> limit_of(const SensitivityRow& row, bool above, bool 
         (above ? *out.misses <= out.holds : *out.misses >= out.holds || *out.misses <= 0)) {
       out.misses.reset();
     }
-    if (!out.misses && !met && step != out.holds) out.misses = step;
+    if (!out.misses && !side.met && side.factor != out.holds) out.misses = side.factor;
     return out;
   }
-  if (!base_met || met || step == 1 || step <= 0) return std::nullopt;
-  out.misses = step;
+  if (!base_met || side.met || side.factor == 1 || side.factor <= 0) return std::nullopt;
+  out.misses = side.factor;
   return out;
 }
 

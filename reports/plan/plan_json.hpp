@@ -1,4 +1,4 @@
-// PlanResult to JSON and back, under the key names of the contract. Each part has its own file.
+// PlanResult to JSON and back, by the tables of plan_fields.hpp.
 #pragma once
 
 #include <nlohmann/json.hpp>

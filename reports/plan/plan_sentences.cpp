@@ -5,7 +5,8 @@
 
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
-#include "reports/plan/judgement_json.hpp"
+#include "reports/plan/judgement_report.hpp"
+#include "reports/plan/limits.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/standing.hpp"
 

@@ -2,24 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace spillway {
 
 using nlohmann::json;
-
-json to_json(const PlanWorkload& workload) {
-  return {{"stats", json::parse(workload.stats)},
-          {"kv_bytes_per_block", workload.kv_bytes_per_block},
-          {"tenants", workload.tenants}};
-}
-
-PlanWorkload workload_from_json(const json& j) {
-  PlanWorkload out;
-  out.stats = j.at("stats").dump(-1, ' ', false, json::error_handler_t::replace);
-  out.kv_bytes_per_block = j.at("kv_bytes_per_block");
-  out.tenants = j.at("tenants");
-  return out;
-}
 
 std::optional<ChartSeries> reuse_over_bytes(const PlanResult& plan) {
   if (!plan.workload) return std::nullopt;

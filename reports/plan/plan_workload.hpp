@@ -1,16 +1,12 @@
-// What a plan's workload is like: in the plan's document, and as parts of its pages.
+// What a plan's workload is like, as parts of its pages.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "reports/report.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
-
-nlohmann::json to_json(const PlanWorkload& workload);
-PlanWorkload workload_from_json(const nlohmann::json& j);
 
 /// Percent of the workload's block references that an LRU cache of x bytes hits, from one pass over
 /// the trace: no clock, no engine, answers and partial blocks left out. Nothing where the plan has

@@ -14,9 +14,9 @@ namespace spillway {
 
 namespace {
 
-std::string side(double factor, double margin, bool met) {
-  if (factor == 1) return "-";
-  return fmt::format("{} ({})", met ? "met" : "missed", margin_text(margin));
+std::string side_text(const SensitivitySide& side) {
+  if (side.factor == 1) return "-";
+  return fmt::format("{} ({})", side.met ? "met" : "missed", margin_text(side.margin));
 }
 
 std::string limits(const PlanResult& plan, const SensitivityRow& row) {
@@ -44,16 +44,16 @@ Chart tornado(const Sensitivity& sensitivity) {
   chart.bars_from = drawn_margin(sensitivity.margin);
   for (const SensitivityRow& row : sensitivity.rows) {
     const auto status = [](bool met) { return met ? Status::kMet : Status::kMissed; };
-    chart.bars.push_back({row.factor, drawn_margin(row.margin_low), drawn_margin(row.margin_high),
-                          fmt::format("x {}", format_real(row.low)),
-                          fmt::format("x {}", format_real(row.high)), status(row.met_low),
-                          status(row.met_high)});
+    chart.bars.push_back({row.factor, drawn_margin(row.low.margin), drawn_margin(row.high.margin),
+                          fmt::format("x {}", format_real(row.low.factor)),
+                          fmt::format("x {}", format_real(row.high.factor)), status(row.low.met),
+                          status(row.high.met)});
   }
   const SensitivityRow& first = sensitivity.rows.front();
   chart.note = fmt::format("Margin as it is: {}. {} moves it most: {} at x {}, {} at x {}.",
                            format_percent(sensitivity.margin), capitalised(first.factor),
-                           margin_text(first.margin_low), format_real(first.low),
-                           margin_text(first.margin_high), format_real(first.high));
+                           margin_text(first.low.margin), format_real(first.low.factor),
+                           margin_text(first.high.margin), format_real(first.high.factor));
   return chart;
 }
 
@@ -94,10 +94,9 @@ Section sensitivity_section(const PlanResult& plan) {
                   "times",  "SLO (margin)", "size needed",  "recommendation changes"};
   const auto size = [](const std::string& needed) { return needed.empty() ? "-" : spaced(needed); };
   for (const SensitivityRow& row : sensitivity.rows) {
-    table.rows.push_back({row.factor, format_real(row.low),
-                          side(row.low, row.margin_low, row.met_low), size(row.needed_low),
-                          format_real(row.high), side(row.high, row.margin_high, row.met_high),
-                          size(row.needed_high), limits(plan, row)});
+    table.rows.push_back({row.factor, format_real(row.low.factor), side_text(row.low),
+                          size(row.low.needed), format_real(row.high.factor), side_text(row.high),
+                          size(row.high.needed), limits(plan, row)});
   }
   if (!table.rows.empty()) {
     section.tables.push_back(std::move(table));

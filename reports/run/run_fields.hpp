@@ -12,7 +12,7 @@
 
 namespace spillway {
 
-inline constexpr std::array<std::string_view, 4> kStorageKinds = {"nvme", "fs", "object", "kv"};
+inline constexpr std::array<std::string_view, 4> kStorageTierKinds = {"nvme", "fs", "object", "kv"};
 inline constexpr std::array<std::string_view, 5> kTtftBands = {"all", "p0-p50", "p50-p90",
                                                                "p90-p99", "p99-p100"};
 
@@ -54,7 +54,7 @@ struct Fields<TierResult> {
   static void visit(R& r, F&& f) {
     f("name", r.name, says("Name of the tier; hbm is the first."));
     f("kind", r.kind,
-      FieldRule{.choices = kStorageKinds, .help = "Kind of a storage tier.", .sparse = true});
+      FieldRule{.choices = kStorageTierKinds, .help = "Kind of a storage tier.", .sparse = true});
     f("capacity_bytes", or_inf(r.unbounded, r.capacity_bytes), says("Capacity in bytes."));
     f("capacity_blocks", or_inf(r.unbounded, r.capacity_blocks),
       says("Capacity in blocks of the engine."));
@@ -363,12 +363,12 @@ struct Fields<RunResult> {
        {"p90", "90th percentile", &LatencyStats::p90_ms},
        {"p95", "95th percentile", &LatencyStats::p95_ms},
        {"p99", "99th percentile", &LatencyStats::p99_ms},
-       {"max", "Largest", &LatencyStats::max_ms}}};
+       {"max", "Maximum", &LatencyStats::max_ms}}};
 
   template <class R, class F>
   static void latency(const Latency& kind, R& r, F& f) {
     for (const Statistic& s : kStatistics) {
-      const std::string help = fmt::format("{} {}.", s.help, kind.of);
+      const std::string help = fmt::format("{} of the {}.", s.help, kind.of);
       f(fmt::format("{}_{}_ms", s.name, kind.name), (r.*kind.stats).*s.member, says(help));
     }
   }

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "reports/fields/write.hpp"
 #include "reports/profile/profile_report.hpp"
 #include "scenarios/commands/calibrate_replay.hpp"
 #include "scenarios/commands/calibrate_verify.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
-#include "scenarios/machine/calibration_report.hpp"
+#include "scenarios/machine/calibration_fields.hpp"
 #include "scenarios/machine/scratch_file.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/profiles/profile_json.hpp"
@@ -131,7 +132,7 @@ int plan(const CalibrationOptions& choices, const CommonOptions& common) {
   Document document;
   document.kind = "calibration-plan";
   document.inputs = inputs_json(choices, calibration);
-  document.results = plan_results(calibration, choices);
+  document.results = to_document(plan_of(calibration, choices));
   document.warnings = calibration.warnings();
   if (!common.json.empty()) write_file(common.json, render_document(document));
   print_report(plan_summary(calibration, choices), common);
@@ -239,7 +240,7 @@ void add_calibrate(CLI::App& app, CommandList& commands) {
   command->add_option("--window", options->window,
                       "Part to replay: 30s (where most bytes move) or 120s+30s (from 120 s on)");
   command->add_option("--api", options->api, "How to copy in a replay: memcpy_async, memcpy_batch")
-      ->check(CLI::IsMember({"memcpy_async", "memcpy_batch"}));
+      ->check(CLI::IsMember(std::vector<std::string>(kCopyApis.begin(), kCopyApis.end())));
   command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
   command->add_flag("--resume", options->resume,
                     "Go on with a calibration that was cut short, from what it left beside --out");

@@ -1,6 +1,8 @@
 #include "scenarios/commands/calibrate_replay.hpp"
 
+#include "reports/fields/write.hpp"
 #include "scenarios/commands/outputs.hpp"
+#include "scenarios/machine/calibration_fields.hpp"
 
 namespace spillway {
 
@@ -12,9 +14,9 @@ int run_calibrate_replay(const GpuReplayOptions& options, const CommonOptions& c
   Document document;
   document.kind = "calibration-replay";
   document.inputs = std::move(replay.inputs);
-  document.results = std::move(replay.results);
+  document.results = to_document(replay.results);
   document.warnings = std::move(replay.warnings);
-  const Report report = replay_comparison_report(document.results);
+  const Report report = replay_comparison_report(replay.results);
   write_results(document, report, report, {}, common);
   return 0;
 }

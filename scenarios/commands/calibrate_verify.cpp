@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "reports/fields/write.hpp"
 #include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/progress.hpp"
-#include "scenarios/machine/verify.hpp"
+#include "scenarios/machine/calibration_fields.hpp"
 #include "scenarios/scenario/hardware.hpp"
 #include "scenarios/scenario/profiles/profile_json.hpp"
 
@@ -42,7 +43,7 @@ int run_calibrate_verify(const std::string& path, CalibrationOptions choices,
                        {"content_hash", digest_of(source.root().at("results"))},
                        {"machine_hash", profile.machine_hash}}},
                      {"seed", choices.seed}};
-  document.results = verify_results(result);
+  document.results = to_document(result);
   document.warnings = notes;
   document.warnings.insert(document.warnings.end(), result.notes.begin(), result.notes.end());
   write_document(document, common, "verify");

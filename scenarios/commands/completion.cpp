@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/text_fields.hpp"
 #include "scenarios/commands/tree/pages.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
@@ -24,10 +26,10 @@ int run(const CLI::App& root, const CompletionOptions& options) {
   Document document;
   document.kind = "completion";
   document.inputs = {{"shell", shell.name}};
-  const std::string script = shell.script(all_pages(root));
-  document.results = {{"shell", shell.name}, {"script", script}};
+  const CompletionScript made{std::string(shell.name), shell.script(all_pages(root))};
+  document.results = to_document(made);
   write_document(document, common, "completion");
-  if (!common.json_only()) print(script);
+  if (!common.json_only()) print(made.script);
   return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/scenario/schema.hpp"
+#include "scenarios/commands/schemas.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
@@ -70,7 +70,7 @@ int run(const std::shared_ptr<CommonOptions>& common) {
   write_trace(generate_workload(config, kSeed), (folder / "trace.jsonl.gz").string());
   const SchemaEntry& schema = find_row(schemas(), "schema", "scenario", {"demo", 0, ""});
   write_file(scenario, kScenario);
-  write_file((folder / "scenario.schema.json").string(), schema.text);
+  write_file((folder / file_name(schema)).string(), schema.text());
   const int code = plan_scenario(scenario, common);
   if (common->json_only()) return code;
   const std::string quoted = printable(common->out);

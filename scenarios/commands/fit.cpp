@@ -4,9 +4,10 @@
 
 #include <filesystem>
 
+#include "reports/fields/write.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/fidelity/fit/fit_data.hpp"
-#include "scenarios/fidelity/fit/fit_report.hpp"
+#include "scenarios/fidelity/fit/fit_fields.hpp"
 #include "scenarios/machine/calibration.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "sim/digest.hpp"
@@ -153,7 +154,7 @@ int run(const FitOptions& options) {
   Document document;
   document.kind = "fit";
   document.inputs = inputs;
-  document.results = fit_results(fit, digest_of(profile.results), options.explain);
+  document.results = to_document(summary_of(fit, digest_of(profile.results), options.explain));
   document.warnings = fit.profile.warnings;
   if (!path.empty()) write_file(path, render_compute_profile(profile));
   write_document(document, without_folder, "fit");

@@ -1,8 +1,10 @@
 // `spillway flags`: what to set in an engine so that it is the one a scenario describes.
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
-#include "reports/plan/flags_json.hpp"
+#include "reports/plan/flag_words.hpp"
+#include "reports/plan/flags_fields.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/resolved.hpp"
@@ -84,15 +86,13 @@ int run(const FlagsOptions& options) {
   if (scenario.tier && options.tier_size.empty()) {
     document.warnings.push_back(size_note(scenario, capacity));
   }
-  document.results = to_json(flags);
-  document.results["scenario"] = scenario.name;
-  document.results["preset"] = scenario.preset;
-  document.results["command"] = shell_fragment(flags);
+  const std::string fragment = shell_fragment(flags);
+  document.results = to_document(FlagsResult{flags, scenario.name, scenario.preset, fragment});
   write_document(document, common, "flags");
   if (common.json_only()) return 0;
   std::string head = fmt::format("# {} for {}", release.name, scenario.name);
   if (scenario.tier) head += fmt::format(", {}: {}", scenario.tier->name, text_of(capacity));
-  print(printable(head) + "\n" + shell_fragment(flags));
+  print(printable(head) + "\n" + fragment);
   print_notes(document.warnings, common);
   return 0;
 }

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/init_fields.hpp"
 #include "scenarios/scenario/intake/intake.hpp"
 #include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
@@ -23,17 +25,17 @@ struct InitOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-struct StandingName {
+struct StandingHeading {
   Standing standing;
-  const char* name;
   const char* heading;
 };
-constexpr StandingName kStandings[] = {
-    {Standing::kAssumed, "assumed", "Assumed: check these first"},
-    {Standing::kNotModelled, "not_modelled", "Not modelled: left out"},
-    {Standing::kUnknown, "unknown", "Unknown: left out"},
-    {Standing::kUsed, "used", "Used"},
-    {Standing::kNoEffect, "no_effect", "No effect on KV cache or step times"}};
+/// What to look at first comes first.
+constexpr StandingHeading kStandings[] = {
+    {Standing::kAssumed, "Assumed: check these first"},
+    {Standing::kNotModelled, "Not modelled: left out"},
+    {Standing::kUnknown, "Unknown: left out"},
+    {Standing::kUsed, "Used"},
+    {Standing::kNoEffect, "No effect on KV cache or step times"}};
 
 std::vector<IntakeText> read_inputs(const InitOptions& options) {
   std::vector<IntakeText> out;
@@ -65,7 +67,7 @@ Report summary_of(const Intake& intake, const std::string& path) {
   Report report;
   report.title = fmt::format("Scenario from {}", intake.source);
   Section& section = report.sections.emplace_back();
-  for (const StandingName& group : kStandings) {
+  for (const StandingHeading& group : kStandings) {
     Table table;
     table.title = group.heading;
     table.header = {"given", group.standing == Standing::kUsed ? "decides" : "meaning"};
@@ -80,17 +82,13 @@ Report summary_of(const Intake& intake, const std::string& path) {
   return report;
 }
 
-nlohmann::json results_of(const Intake& intake) {
-  nlohmann::json out = {
-      {"source", intake.source},
-      {"model_assumed", intake.model_assumed},
-      {"scenario", JsonSource::from_text("scenario", intake.draft.text()).root()}};
-  for (const StandingName& group : kStandings) {
-    out[group.name] = nlohmann::json::array();
-    for (const Remark& remark : intake.draft.remarks()) {
-      if (remark.standing != group.standing) continue;
-      out[group.name].push_back({{"what", remark.what}, {"why", remark.why}});
-    }
+InitResults results_of(const Intake& intake) {
+  InitResults out;
+  out.source = intake.source;
+  out.model_assumed = intake.model_assumed;
+  JsonSource::from_text("scenario", intake.draft.text()).root().get_to(out.scenario);
+  for (const Remark& remark : intake.draft.remarks()) {
+    out.remarks[static_cast<std::size_t>(remark.standing)].push_back(remark);
   }
   return out;
 }
@@ -120,7 +118,7 @@ int run(InitOptions options) {
   Document document;
   document.kind = "init";
   document.inputs = {{"source", intake.source}};
-  document.results = results_of(intake);
+  document.results = to_document(results_of(intake));
   if (!common.json.empty()) {
     CommonOptions where = common;
     where.out.clear();

@@ -4,10 +4,12 @@
 #include <cmath>
 
 #include "models/engine/kv_groups.hpp"
+#include "models/engine/presets.hpp"
 #include "models/kv_geometry.hpp"
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
-#include "models/engine/presets.hpp"
+#include "scenarios/commands/kvsize_fields.hpp"
 
 namespace spillway {
 
@@ -26,13 +28,13 @@ struct KvSizeOptions {
 };
 
 std::string gib(Bytes bytes) {
-  return fmt::format("{:.4g} GiB", static_cast<double>(bytes.count()) / (1 << 30));
+  return fmt::format("{:.4g} GiB", in_gib(bytes.count()));
 }
 
 /// What the sequence holds where sliding layers keep their window (engine.hybrid_kv_cache), when
 /// its last token is computed.
-void add_groups(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
-                nlohmann::json& results, Section& section) {
+void add_groups(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype, KvSize& results,
+                Section& section) {
   const KvGroups groups = kv_groups_of(model);
   if (!groups.hybrid()) return;
   const std::int64_t block =
@@ -43,10 +45,8 @@ void add_groups(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
   const std::int64_t skipped = std::max<std::int64_t>(0, o.tokens - groups.window) / block;
   const std::int64_t pages = groups.full * whole + groups.sliding * (whole - skipped);
   const Bytes total = page * pages;
-  results["groups"] = {{"sliding", groups.sliding},  {"full", groups.full},
-                       {"layers", groups.layers},    {"window", groups.window},
-                       {"page_bytes", page.count()}, {"pages", pages},
-                       {"bytes", total.count()}};
+  results.groups = KvGroupBytes{groups.sliding, groups.full, groups.layers, groups.window,
+                                page.count(),   pages,       total.count()};
   section.paragraphs.push_back(fmt::format(
       "With sliding layers held to their window of {} tokens (engine.hybrid_kv_cache; vLLM's "
       "default): {} in {} pages of {} layers, {} of full attention and {} in each of {} sliding "
@@ -57,8 +57,8 @@ void add_groups(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
 }
 
 /// Blocks and tokens that a GPU holds beside the weights, as `run` would size its pool.
-void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
-                  nlohmann::json& results, Section& section) {
+void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype, KvSize& results,
+                  Section& section) {
   const GpuSpec& gpu = find_gpu(o.gpu, {"--gpu", 0, ""});
   const EnginePreset& preset = find_preset(o.preset, {"--preset", 0, ""});
   const EngineConfig defaults = engine_defaults(preset, &gpu);
@@ -71,18 +71,19 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
   const HbmBudget budget = hbm_budget(model, gpu, memory);
   const Bytes block = kv_bytes_per_token(model, dtype) * defaults.block_tokens;
   const std::int64_t blocks = budget.kv > Bytes(0) ? budget.kv / block : 0;
-  results["gpu"] = {{"name", gpu.name},
-                    {"gpu_memory_utilization", memory.gpu_memory_utilization},
-                    {"max_num_seqs", memory.max_num_seqs},
-                    {"max_num_batched_tokens", memory.max_num_batched_tokens},
-                    {"visible_bytes", budget.visible.count()},
-                    {"requested_bytes", budget.requested.count()},
-                    {"weight_bytes", budget.weights.count()},
-                    {"activation_bytes", budget.activations.count()},
-                    {"other_bytes", budget.other.count()},
-                    {"kv_bytes", budget.kv.count()},
-                    {"num_gpu_blocks", blocks},
-                    {"kv_tokens", blocks * defaults.block_tokens}};
+  KvOnGpu& fits = results.gpu.emplace();
+  fits.name = gpu.name;
+  fits.gpu_memory_utilization = memory.gpu_memory_utilization;
+  fits.max_num_seqs = memory.max_num_seqs;
+  fits.max_num_batched_tokens = memory.max_num_batched_tokens;
+  fits.visible_bytes = budget.visible.count();
+  fits.requested_bytes = budget.requested.count();
+  fits.weight_bytes = budget.weights.count();
+  fits.activation_bytes = budget.activations.count();
+  fits.other_bytes = budget.other.count();
+  fits.kv_bytes = budget.kv.count();
+  fits.num_gpu_blocks = blocks;
+  fits.kv_tokens = blocks * defaults.block_tokens;
   Table table;
   table.title = fmt::format("On one {} at utilisation {}", gpu.name, memory.gpu_memory_utilization);
   table.header = {"part", "size"};
@@ -101,7 +102,7 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
   section.paragraphs.push_back(
       fmt::format("KV pool: {} blocks of {} tokens = {} tokens",
                   format_count(static_cast<std::uint64_t>(blocks)), defaults.block_tokens,
-                  format_count(static_cast<std::uint64_t>(blocks * defaults.block_tokens))));
+                  format_count(static_cast<std::uint64_t>(fits.kv_tokens))));
 }
 
 int run(const KvSizeOptions& o) {
@@ -119,37 +120,36 @@ int run(const KvSizeOptions& o) {
   Document document;
   document.kind = "kvsize";
   document.inputs = {{"model", model.name}, {"tokens", o.tokens}, {"kv_dtype", o.kv_dtype}};
-  document.results = {{"model", model.name},
-                      {"tokens", o.tokens},
-                      {"kv_bits", bits_of(dtype)},
-                      {"bytes_per_token", per_token.count()},
-                      {"bytes", total.count()},
-                      {"gib", static_cast<double>(total.count()) / (1 << 30)},
-                      {"formula", kv_formula(model, dtype, Tokens(o.tokens))}};
+  KvSize results;
+  results.model = model.name;
+  results.tokens = o.tokens;
+  results.kv_bits = bits_of(dtype);
+  results.bytes_per_token = per_token.count();
+  results.bytes = total.count();
+  results.formula = kv_formula(model, dtype, Tokens(o.tokens));
   Report report;
   report.title = fmt::format("{}: {} tokens take {} of KV cache", model.name,
                              format_count(static_cast<std::uint64_t>(o.tokens)), gib(total));
   Section section;
-  section.paragraphs.push_back(kv_formula(model, dtype, Tokens(o.tokens)));
+  section.paragraphs.push_back(results.formula);
   section.paragraphs.push_back(fmt::format(
       "per token: {} bytes", format_count(static_cast<std::uint64_t>(per_token.count()))));
   if (!model.is_mla() && model.kv_heads != model.q_heads) {
     const Bytes mha = kv_bytes_per_token_mha(model, dtype) * o.tokens;
-    document.results["all_heads"] = {{"kv_heads", model.q_heads},
-                                     {"bytes", mha.count()},
-                                     {"gib", static_cast<double>(mha.count()) / (1 << 30)}};
+    results.all_heads = KvAllHeads{model.q_heads, mha.count()};
     section.paragraphs.push_back(
         fmt::format("With {} KV heads, one per query head, it would be {}; {} has {} (GQA).",
                     model.q_heads, gib(mha), model.name, model.kv_heads));
   }
-  add_groups(o, model, dtype, document.results, section);
+  add_groups(o, model, dtype, results, section);
   if (!model.note.empty()) {
     document.warnings.emplace_back(model.note);
     section.paragraphs.push_back(fmt::format("Note: {}.", model.note));
   }
-  if (!o.gpu.empty()) add_capacity(o, model, dtype, document.results, section);
+  if (!o.gpu.empty()) add_capacity(o, model, dtype, results, section);
   section.paragraphs.push_back(fmt::format("Source: {}", model_specs_source()));
   report.sections.push_back(std::move(section));
+  document.results = to_document(results);
   write_document(document, common, "kvsize");
   print_report(report, common);
   return 0;

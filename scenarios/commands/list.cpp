@@ -7,15 +7,17 @@
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/model_spec.hpp"
 #include "models/compute/step_cost.hpp"
+#include "models/engine/presets.hpp"
 #include "models/kv_geometry.hpp"
 #include "models/link/defaults.hpp"
 #include "policies/catalogue.hpp"
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "reports/ops/engine_metrics.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/text_fields.hpp"
 #include "scenarios/scenario/bundled_files.hpp"
-#include "models/engine/presets.hpp"
 #include "traces/catalogue.hpp"
 
 namespace spillway {
@@ -224,12 +226,12 @@ int run(const ListOptions& options) {
   document.kind = "list";
   document.inputs = {{"catalogue", catalogue.name}};
   if (!options.engine.empty()) document.inputs["engine"] = options.engine;
-  document.results = nlohmann::json::array();
-  for (const auto& row : table.rows) {
-    nlohmann::json item = nlohmann::json::object();
-    for (std::size_t i = 0; i < row.size(); ++i) item[table.header[i]] = row[i];
-    document.results.push_back(std::move(item));
+  std::vector<ListRow> rows(table.rows.size());
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const std::vector<std::string>& cells = table.rows[at];
+    for (std::size_t i = 0; i < cells.size(); ++i) rows[at][table.header[i]] = cells[i];
   }
+  document.results = to_document(rows);
   write_document(document, *options.common, "list");
   print_report(report, *options.common);
   return 0;

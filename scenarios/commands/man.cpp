@@ -1,7 +1,9 @@
 // `spillway man`: manual pages, written from the command tree.
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/text_fields.hpp"
 #include "scenarios/commands/tree/man_page.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
@@ -39,19 +41,19 @@ int run(const CLI::App& root, const ManOptions& options) {
   Document document;
   document.kind = "man";
   document.inputs = {{"verb", path}};
-  document.results = nlohmann::json::array();
+  std::vector<ManPage> written;
   for (const CommandPage* page : wanted) {
-    document.results.push_back({{"name", man_name(*page)}, {"text", man_page(*page, pages)}});
+    written.push_back({man_name(*page), man_page(*page, pages)});
   }
+  document.results = to_document(written);
   if (!folder.empty()) make_directory(folder);
-  for (const nlohmann::json& page : document.results) {
-    const std::string file = fmt::format("{}/{}.1", folder, page.at("name").get<std::string>());
-    if (!folder.empty()) write_file(file, page.at("text").get<std::string>());
+  for (const ManPage& page : written) {
+    if (!folder.empty()) write_file(fmt::format("{}/{}.1", folder, page.name), page.text);
   }
   write_document(document, common, "man");
   if (common.json_only()) return 0;
   if (folder.empty()) {
-    print(document.results.front().at("text").get<std::string>());
+    print(written.front().text);
   } else {
     print(fmt::format("{} manual page{} in {}\n", wanted.size(), wanted.size() == 1 ? "" : "s",
                       folder));

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <optional>
 
+#include "reports/fields/write.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/mrc_fields.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/replay_options.hpp"
@@ -239,16 +241,14 @@ std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& changes, std::uin
   return out;
 }
 
-nlohmann::json point_json(const Measured& measured, const CurvePoint& point) {
-  nlohmann::json out = {{"capacity_blocks", point.capacity_blocks},
-                        {"hits", point.hits},
-                        {"hit_ratio", measured.ratio(point.hits)}};
-  if (measured.sampled) out["error"] = measured.error_at(point.capacity_blocks);
+MrcPoint point_of(const Measured& measured, const CurvePoint& point) {
+  MrcPoint out{point.capacity_blocks, point.hits, measured.ratio(point.hits), {}};
+  if (measured.sampled) out.error = measured.error_at(point.capacity_blocks);
   return out;
 }
 
-nlohmann::json curve_json(const Measured& measured, const MrcOptions& options,
-                          const std::vector<std::uint64_t>& at) {
+std::vector<MrcPoint> curve_of(const Measured& measured, const MrcOptions& options,
+                               const std::vector<std::uint64_t>& at) {
   std::vector<CurvePoint> points = thinned(measured.changes, options.points);
   for (const std::uint64_t capacity : at) points.push_back({capacity, measured.hits_at(capacity)});
   for (const std::uint64_t capacity : round_capacities(measured)) {
@@ -262,8 +262,8 @@ nlohmann::json curve_json(const Measured& measured, const MrcOptions& options,
   };
   std::sort(points.begin(), points.end(), less);
   points.erase(std::unique(points.begin(), points.end(), same), points.end());
-  nlohmann::json out = nlohmann::json::array();
-  for (const CurvePoint& point : points) out.push_back(point_json(measured, point));
+  std::vector<MrcPoint> out;
+  for (const CurvePoint& point : points) out.push_back(point_of(measured, point));
   return out;
 }
 
@@ -281,22 +281,20 @@ const CurvePoint& knee_of(const std::vector<CurvePoint>& changes) {
       [&](const CurvePoint& a, const CurvePoint& b) { return height(a) < height(b); });
 }
 
-nlohmann::json results_json(const Measured& measured, const MrcOptions& options,
-                            const std::vector<std::uint64_t>& at) {
-  nlohmann::json out = {{"semantics", options.choice.semantics},
-                        {"references", measured.references},
-                        {"unique_blocks", measured.unique_blocks},
-                        {"infinite_hits", measured.infinite_hits()},
-                        {"infinite_hit_ratio", measured.ratio(measured.infinite_hits())},
-                        {"changes", measured.changes.size()},
-                        {"curve", curve_json(measured, options, at)}};
-  if (!measured.changes.empty()) out["knee"] = point_json(measured, knee_of(measured.changes));
+MrcResults results_of(const Measured& measured, const MrcOptions& options,
+                      const std::vector<std::uint64_t>& at) {
+  MrcResults out;
+  out.prefix = options.choice.prefix();
+  out.references = measured.references;
+  out.unique_blocks = measured.unique_blocks;
+  out.infinite_hits = measured.infinite_hits();
+  out.infinite_hit_ratio = measured.ratio(out.infinite_hits);
+  out.changes = measured.changes.size();
+  out.curve = curve_of(measured, options, at);
+  if (!measured.changes.empty()) out.knee = point_of(measured, knee_of(measured.changes));
   if (const auto& sampled = measured.sampled) {
-    out["sampled"] = {{"rate", options.sample},
-                      {"blocks", sampled->sampled_blocks},
-                      {"references", sampled->sampled_references},
-                      {"held_blocks", sampled->held_blocks},
-                      {"error", sampled->error}};
+    out.sampled = MrcSample{options.sample, sampled->sampled_blocks, sampled->sampled_references,
+                            sampled->held_blocks, sampled->error};
   }
   return out;
 }
@@ -331,7 +329,7 @@ int run(const MrcOptions& options) {
                      {"atomic", options.choice.atomic},
                      {"at", at}};
   if (sample) document.inputs["seed"] = seed_of(common).value_or(1);
-  document.results = results_json(measured, options, at);
+  document.results = to_document(results_of(measured, options, at));
   document.warnings = measured.notes;
 
   const Provenance provenance = provenance_of(document, "");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/fields/write.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
@@ -279,10 +280,11 @@ int run(const ReplayOptions& options) {
                      {"touch_order", options.choice.touch_order},
                      {"atomic", options.choice.atomic}};
   if (!options.tiers.empty()) document.inputs["inclusion"] = options.inclusion;
-  document.results = nlohmann::json::array();
+  std::vector<ReplayRow> rows;
   for (std::size_t i = 0; i < replayed.cells.size(); ++i) {
-    document.results.push_back(replay_row(replayed.cells[i], replayed.facts, replayed.bounds[i]));
+    rows.push_back(replay_row(replayed.cells[i], replayed.facts, replayed.bounds[i]));
   }
+  document.results = to_document(rows);
   document.warnings = replayed.notes;
   const Provenance provenance = provenance_of(document, "");
   write_results(document, replay_report(document.results, provenance),

@@ -1,9 +1,9 @@
-// `spillway schema`: the JSON Schemas of what the tool reads and writes.
-#include "scenarios/scenario/schema.hpp"
-
+// `spillway schema`: the JSON Schemas and reference pages of what the tool reads and writes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/schemas.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/output_file.hpp"
 
@@ -20,12 +20,13 @@ int run(const SchemaOptions& options) {
   const SchemaEntry& entry = find_row(schemas(), "schema", options.what, {"schema", 0, ""});
   const CommonOptions& common = *options.common;
   check_writable(common);
+  const std::string text = entry.text();
   if (!common.out.empty()) {
     make_directory(common.out);
-    write_file(fmt::format("{}/{}.schema.json", common.out, entry.name), entry.text);
+    write_file(fmt::format("{}/{}", common.out, file_name(entry)), text);
   }
   if (!common.json.empty() || common.out.empty()) {
-    write_file(common.json.empty() ? "-" : common.json, entry.text);
+    write_file(common.json.empty() ? "-" : common.json, text);
   }
   return 0;
 }
@@ -34,11 +35,12 @@ int run(const SchemaOptions& options) {
 
 void add_schema(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<SchemaOptions>();
-  CLI::App* command = add_command(app, commands, "schema", "Print a JSON Schema",
-                                  "  spillway schema scenario\n  spillway schema profile\n",
+  CLI::App* command = add_command(app, commands, "schema", "Print a JSON Schema or reference page",
+                                  "  spillway schema scenario\n  spillway schema keys\n",
                                   options->common, [options] { return run(*options); });
-  command->add_option("KIND", options->what, "scenario, result, profile, compute-profile or prices")
-      ->required();
+  std::vector<std::string_view> names;
+  for (const SchemaEntry& entry : schemas()) names.push_back(entry.name);
+  command->add_option("KIND", options->what, fmt::format("{}", fmt::join(names, ", ")))->required();
 }
 
 }  // namespace spillway

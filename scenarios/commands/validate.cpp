@@ -98,7 +98,10 @@ ValidationOutcome carry_out(const ValidateOptions& options, Progress& progress) 
     }
   }
   progress.finish();
-  if (!options.profiles.empty()) out.profiles = profiles_in(options.profiles);
+  if (options.profiles.empty()) return out;
+  for (const ComputeProfile& profile : profiles_in(options.profiles)) {
+    out.profiles.push_back(scores_of(profile));
+  }
   return out;
 }
 

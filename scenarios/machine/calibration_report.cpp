@@ -11,13 +11,6 @@ namespace spillway {
 
 namespace {
 
-struct SectionPlan {
-  std::string name;
-  std::size_t cells = 0;
-  std::size_t in_budget = 0;
-  double expected_s = 0;  ///< of those in the budget
-};
-
 /// In the order in which they are first measured.
 std::vector<SectionPlan> sections_of(const Calibration& calibration, double budget_s) {
   std::vector<SectionPlan> out;
@@ -156,20 +149,15 @@ Report plan_summary(const Calibration& calibration, const CalibrationOptions& op
   return report;
 }
 
-nlohmann::json plan_results(const Calibration& calibration, const CalibrationOptions& options) {
+CalibrationPlan plan_of(const Calibration& calibration, const CalibrationOptions& options) {
+  CalibrationPlan out;
   std::vector<bool> fits;
-  nlohmann::json out = {{"budget_s", options.budget_s},
-                        {"planned_s", planned_s(calibration.cells(), options.budget_s, fits)},
-                        {"memory_bytes", calibration.limits().memory_bytes},
-                        {"scratch_bytes", scratch_need(calibration)},
-                        {"sections", nlohmann::json::array()},
-                        {"missing", calibration.missing()}};
-  for (const SectionPlan& s : sections_of(calibration, options.budget_s)) {
-    out["sections"].push_back({{"section", s.name},
-                               {"cells", s.cells},
-                               {"in_budget", s.in_budget},
-                               {"expected_s", s.expected_s}});
-  }
+  out.budget_s = options.budget_s;
+  out.planned_s = planned_s(calibration.cells(), options.budget_s, fits);
+  out.memory_bytes = calibration.limits().memory_bytes;
+  out.scratch_bytes = scratch_need(calibration);
+  out.sections = sections_of(calibration, options.budget_s);
+  out.missing = calibration.missing();
   return out;
 }
 

@@ -8,11 +8,12 @@
 #include <barrier>
 #include <cstring>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/machine/mapping.hpp"
 #include "scenarios/machine/parallel.hpp"
 #include "scenarios/machine/samples.hpp"
-#include "scenarios/scenario/profiles/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_fields.hpp"
 
 namespace spillway {
 
@@ -254,7 +255,7 @@ nlohmann::json DramBench::measure(const CellPlan& cell) {
     row.state.problem = "the system refused the memory";
   }
   row.state.valid = row.state.problem.empty();
-  return to_row(row);
+  return to_document(row);
 }
 
 }  // namespace spillway

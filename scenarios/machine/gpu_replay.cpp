@@ -27,16 +27,13 @@ double error_percent(double simulated, double measured) {
 struct Errors {
   std::vector<double> signed_percent;
 
-  json summary() const {
+  TransferErrors summary() const {
     std::vector<double> size;
     for (const double e : signed_percent) size.push_back(std::abs(e));
     std::vector<double> order = signed_percent;
     std::sort(size.begin(), size.end());
     std::sort(order.begin(), order.end());
-    return {{"median_error_percent", quantile(size, 0.5)},
-            {"p95_error_percent", quantile(size, 0.95)},
-            {"worst_error_percent", size.back()},
-            {"median_bias_percent", quantile(order, 0.5)}};
+    return {quantile(size, 0.5), quantile(size, 0.95), size.back(), quantile(order, 0.5)};
   }
 };
 
@@ -59,36 +56,39 @@ struct Pair {
   }
 };
 
-json row_of(const Pair& pair) {
-  return {{"link", pair.simulated->link},
-          {"direction", pair.simulated->to_device ? "h2d" : "d2h"},
-          {"submitted_s", static_cast<double>(pair.simulated->submitted_ns) / 1e9},
-          {"bytes", pair.simulated->bytes},
-          {"copies", pair.simulated->copies},
-          {"simulated_us", pair.simulated_us()},
-          {"measured_us", pair.measured_us()},
-          {"error_percent", pair.error()}};
+const char* direction_name(bool to_device) {
+  return to_device ? "h2d" : "d2h";
+}
+
+ReplayedTransfer row_of(const Pair& pair) {
+  const ScheduledTransfer& t = *pair.simulated;
+  return {t.link,
+          direction_name(t.to_device),
+          static_cast<double>(t.submitted_ns) / 1e9,
+          t.bytes,
+          t.copies,
+          pair.simulated_us(),
+          pair.measured_us(),
+          pair.error()};
 }
 
 /// Transfers of one direction: how long they kept it busy.
-json direction_of(const std::vector<Pair>& pairs, bool to_device) {
+ReplayDirection direction_of(const std::vector<Pair>& pairs, bool to_device) {
   double simulated_us = 0;
   double measured_us = 0;
-  std::int64_t bytes = 0;
-  std::uint64_t transfers = 0;
+  ReplayDirection out;
+  out.direction = direction_name(to_device);
   for (const Pair& pair : pairs) {
     if (pair.simulated->to_device != to_device) continue;
     simulated_us += pair.simulated_us();
     measured_us += pair.measured_us();
-    bytes += pair.simulated->bytes;
-    ++transfers;
+    out.bytes += pair.simulated->bytes;
+    ++out.transfers;
   }
-  return {{"direction", to_device ? "h2d" : "d2h"},
-          {"transfers", transfers},
-          {"bytes", bytes},
-          {"simulated_busy_s", simulated_us / 1e6},
-          {"measured_busy_s", measured_us / 1e6},
-          {"error_percent", transfers > 0 ? error_percent(simulated_us, measured_us) : 0.0}};
+  out.simulated_busy_s = simulated_us / 1e6;
+  out.measured_busy_s = measured_us / 1e6;
+  if (out.transfers > 0) out.error_percent = error_percent(simulated_us, measured_us);
+  return out;
 }
 
 [[noreturn]] void cannot_play(const std::string& why) {
@@ -148,51 +148,47 @@ std::vector<std::string> warnings_of(const TransferSchedule& schedule, const Gpu
 
 }  // namespace
 
-json compare_replay(std::span<const ScheduledTransfer> simulated,
-                    std::span<const MeasuredTransfer> measured) {
+ReplayComparison compare_replay(std::span<const ScheduledTransfer> simulated,
+                                std::span<const MeasuredTransfer> measured) {
   KV_ASSERT(!simulated.empty() && simulated.size() == measured.size(), "{} and {} transfers",
             simulated.size(), measured.size());
+  ReplayComparison out;
   std::vector<Pair> pairs;
   Errors service;
   Errors queued;
   std::int64_t last_ns = 0;
   double last_us = 0;
-  std::int64_t bytes = 0;
-  std::int64_t copies = 0;
   for (std::size_t i = 0; i < simulated.size(); ++i) {
     pairs.push_back({&simulated[i], &measured[i]});
     service.signed_percent.push_back(pairs.back().error());
     queued.signed_percent.push_back(pairs.back().queued_error());
     last_ns = std::max(last_ns, simulated[i].ended_ns);
     last_us = std::max(last_us, measured[i].ended_us);
-    bytes += simulated[i].bytes;
-    copies += simulated[i].copies;
+    out.window.bytes += simulated[i].bytes;
+    out.window.copies += simulated[i].copies;
   }
+  out.service = service.summary();
+  out.with_queueing = queued.summary();
+
   const std::int64_t origin = simulated.front().submitted_ns;
   const double simulated_us = us_of(last_ns - origin);
   const double measured_us = last_us - measured.front().submitted_us;
+  out.window.from_s = static_cast<double>(origin) / 1e9;
+  out.window.transfers = simulated.size();
+  out.window.simulated_s = simulated_us / 1e6;
+  out.window.measured_s = measured_us / 1e6;
+  out.window.error_percent = error_percent(simulated_us, measured_us);
 
-  json worst = json::array();
   std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) {
     return std::abs(a.error()) > std::abs(b.error());
   });
   for (std::size_t i = 0; i < std::min(kWorst, pairs.size()); ++i) {
-    worst.push_back(row_of(pairs[i]));
+    out.worst.push_back(row_of(pairs[i]));
   }
-  json directions = json::array();
-  for (const bool to_device : {false, true}) directions.push_back(direction_of(pairs, to_device));
-  return {{"window",
-           {{"from_s", static_cast<double>(origin) / 1e9},
-            {"transfers", simulated.size()},
-            {"bytes", bytes},
-            {"copies", copies},
-            {"simulated_s", simulated_us / 1e6},
-            {"measured_s", measured_us / 1e6},
-            {"error_percent", error_percent(simulated_us, measured_us)}}},
-          {"service", service.summary()},
-          {"with_queueing", queued.summary()},
-          {"directions", directions},
-          {"worst", worst}};
+  for (const bool to_device : {false, true}) {
+    out.directions.push_back(direction_of(pairs, to_device));
+  }
+  return out;
 }
 
 GpuReplay replay_on_gpu(const GpuReplayOptions& options) {
@@ -227,11 +223,12 @@ GpuReplay replay_on_gpu(const GpuReplayOptions& options) {
                              ? answer["late_us"].get<double>()
                              : 0.0;
   const GpuFacts& facts = gpu->survey.gpus.front();
-  out.results["late_us"] = late_us;
-  out.results["left_out"] = {{"host_hops", schedule.host_hops},
-                             {"outside_window", schedule.transfers.size() - window.size()}};
-  out.results["gpu"] = {{"name", facts.name}, {"uuid", facts.uuid}};
-  out.results["api"] = options.api;
+  out.results.late_us = late_us;
+  out.results.host_hops = schedule.host_hops;
+  out.results.outside_window = schedule.transfers.size() - window.size();
+  out.results.gpu_name = facts.name;
+  out.results.gpu_uuid = facts.uuid;
+  out.results.api = options.api;
   out.inputs = {{"schedule", schedule.path},
                 {"window_s", options.window.length_s},
                 {"memory_bytes", options.memory_bytes},
@@ -241,47 +238,40 @@ GpuReplay replay_on_gpu(const GpuReplayOptions& options) {
   return out;
 }
 
-Report replay_comparison_report(const json& results) {
-  const auto percent = [](const json& value) {
-    return fmt::format("{:.1f}%", value.get<double>());
-  };
-  const auto seconds = [](const json& value) { return format_ms(1000 * value.get<double>()); };
-  const json& window = results["window"];
+Report replay_comparison_report(const ReplayComparison& results) {
+  const auto percent = [](double value) { return fmt::format("{:.1f}%", value); };
+  const auto seconds = [](double value) { return format_ms(1000 * value); };
+  const ReplayWindow& window = results.window;
   Table whole{"The whole window", {"", "simulated", "measured", "difference"}, {}, -1};
-  whole.rows.push_back({"first submission to last end", seconds(window["simulated_s"]),
-                        seconds(window["measured_s"]), percent(window["error_percent"])});
-  for (const json& d : results["directions"]) {
-    if (d["transfers"] == 0) continue;
-    whole.rows.push_back({fmt::format("{} busy", d["direction"].get<std::string>()),
-                          seconds(d["simulated_busy_s"]), seconds(d["measured_busy_s"]),
-                          percent(d["error_percent"])});
+  whole.rows.push_back({"first submission to last end", seconds(window.simulated_s),
+                        seconds(window.measured_s), percent(window.error_percent)});
+  for (const ReplayDirection& d : results.directions) {
+    if (d.transfers == 0) continue;
+    whole.rows.push_back({d.direction + " busy", seconds(d.simulated_busy_s),
+                          seconds(d.measured_busy_s), percent(d.error_percent)});
   }
   Table each{"Per transfer", {"", "median error", "p95", "worst", "median bias"}, {}, -1};
-  for (const auto& [key, name] :
-       {std::pair{"service", "start to end"}, std::pair{"with_queueing", "submission to end"}}) {
-    const json& e = results[key];
-    each.rows.push_back({name, percent(e["median_error_percent"]), percent(e["p95_error_percent"]),
-                         percent(e["worst_error_percent"]), percent(e["median_bias_percent"])});
+  for (const auto& [e, name] : {std::pair{&results.service, "start to end"},
+                                std::pair{&results.with_queueing, "submission to end"}}) {
+    each.rows.push_back(
+        {name, percent(e->median), percent(e->p95), percent(e->worst), percent(e->median_bias)});
   }
   Table worst{"Furthest apart",
               {"link", "submitted", "size", "copies", "simulated", "measured", "difference"},
               {},
               -1};
-  for (const json& w : results["worst"]) {
+  for (const ReplayedTransfer& w : results.worst) {
     worst.rows.push_back(
-        {w["link"].get<std::string>(), fmt::format("{:.6f} s", w["submitted_s"].get<double>()),
-         format_bytes(static_cast<double>(w["bytes"].get<std::int64_t>())),
-         format_count(w["copies"].get<std::uint64_t>()),
-         format_ms(w["simulated_us"].get<double>() / 1000),
-         format_ms(w["measured_us"].get<double>() / 1000), percent(w["error_percent"])});
+        {w.link, fmt::format("{:.6f} s", w.submitted_s), format_bytes(static_cast<double>(w.bytes)),
+         format_count(static_cast<std::uint64_t>(w.copies)), format_ms(w.simulated_us / 1000),
+         format_ms(w.measured_us / 1000), percent(w.error_percent)});
   }
   Report out;
   out.title = "Replay: simulated against measured";
-  out.subtitle = fmt::format("{} transfers of {} from {:.3f} s on, through {} on {}",
-                             format_count(window["transfers"].get<std::uint64_t>()),
-                             format_bytes(static_cast<double>(window["bytes"].get<std::int64_t>())),
-                             window["from_s"].get<double>(), results["api"].get<std::string>(),
-                             results["gpu"]["name"].get<std::string>());
+  out.subtitle =
+      fmt::format("{} transfers of {} from {:.3f} s on, through {} on {}",
+                  format_count(window.transfers), format_bytes(static_cast<double>(window.bytes)),
+                  window.from_s, results.api, results.gpu_name);
   out.sections.push_back({"", {}, {whole, each, worst}, {}});
   return out;
 }

@@ -2,6 +2,7 @@
 // are apart.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -28,13 +29,68 @@ struct MeasuredTransfer {
   double ended_us = 0;
 };
 
-/// Compares; both lists belong together.
-nlohmann::json compare_replay(std::span<const ScheduledTransfer> simulated,
-                              std::span<const MeasuredTransfer> measured);
+// Errors are of the simulation, in percent of what was measured.
+
+/// From the first submission to the last end.
+struct ReplayWindow {
+  double from_s = 0;  ///< on the run's clock
+  std::uint64_t transfers = 0;
+  std::int64_t bytes = 0;
+  std::int64_t copies = 0;
+  double simulated_s = 0;
+  double measured_s = 0;
+  double error_percent = 0;
+};
+
+/// Of one time of each transfer.
+struct TransferErrors {
+  double median = 0;  ///< of the absolute errors
+  double p95 = 0;
+  double worst = 0;
+  double median_bias = 0;  ///< of the signed ones
+};
+
+struct ReplayDirection {
+  std::string direction;
+  std::uint64_t transfers = 0;
+  std::int64_t bytes = 0;
+  double simulated_busy_s = 0;
+  double measured_busy_s = 0;
+  double error_percent = 0;
+};
+
+struct ReplayedTransfer {
+  std::string link;
+  std::string direction;
+  double submitted_s = 0;
+  std::int64_t bytes = 0;
+  std::int64_t copies = 0;
+  double simulated_us = 0;
+  double measured_us = 0;
+  double error_percent = 0;
+};
+
+struct ReplayComparison {
+  ReplayWindow window;
+  TransferErrors service;        ///< start to end
+  TransferErrors with_queueing;  ///< submission to end
+  std::vector<ReplayDirection> directions;
+  std::vector<ReplayedTransfer> worst;  ///< the largest errors first
+  double late_us = 0;                   ///< by which the host submitted late, at most
+  std::uint64_t host_hops = 0;          ///< left out: no GPU can play them
+  std::uint64_t outside_window = 0;
+  std::string gpu_name;
+  std::string gpu_uuid;
+  std::string api;
+};
+
+/// Compares the times; both lists belong together.
+ReplayComparison compare_replay(std::span<const ScheduledTransfer> simulated,
+                                std::span<const MeasuredTransfer> measured);
 
 struct GpuReplay {
   nlohmann::json inputs;
-  nlohmann::json results;
+  ReplayComparison results;
   std::vector<std::string> warnings;
 };
 
@@ -42,7 +98,6 @@ struct GpuReplay {
 /// on or it is lost on the way. Writes nothing.
 GpuReplay replay_on_gpu(const GpuReplayOptions& options);
 
-/// From the results of a `calibration-replay` document.
-Report replay_comparison_report(const nlohmann::json& results);
+Report replay_comparison_report(const ReplayComparison& results);
 
 }  // namespace spillway

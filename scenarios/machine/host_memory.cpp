@@ -58,9 +58,9 @@ std::int64_t peak_resident() {
 }
 
 MemoryState memory_state() {
-  constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-  MemoryState out{available_memory(""), kNoLimit, 0};
-  if (out.free == 0) out.free = kNoLimit;
+  constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  MemoryState out{available_memory(""), kUnlimited, 0};
+  if (out.free == 0) out.free = kUnlimited;
   const std::string pages = slurp("/proc/self/statm");  // all, resident
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::size_t second = pages.find(' ');

@@ -7,10 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/machine/mapping.hpp"
 #include "scenarios/machine/samples.hpp"
-#include "scenarios/scenario/profiles/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_fields.hpp"
 #include "sim/quantile.hpp"
 
 namespace spillway {
@@ -101,7 +102,7 @@ nlohmann::json RegistrationBench::measure(const CellPlan& cell) {
   row.state.stable = variation(seconds) <= kUnstableCv;
   std::sort(seconds.begin(), seconds.end());
   if (!seconds.empty()) row.seconds = quantile(seconds, 0.5);
-  return to_row(row);
+  return to_document(row);
 }
 
 }  // namespace spillway

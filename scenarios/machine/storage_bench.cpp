@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <new>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/machine/cell_runner.hpp"
 #include "scenarios/machine/mapping.hpp"
 #include "scenarios/machine/samples.hpp"
-#include "scenarios/scenario/profiles/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_fields.hpp"
 #include "sim/error.hpp"
 #include "sim/quantile.hpp"
 #include "sim/rng.hpp"
@@ -240,7 +241,7 @@ nlohmann::json StorageBench::measure(const CellPlan& cell) {
     fill(file_bytes_ / kQuarters);
     load.extent = written_;
   }
-  if (limits_.stop && limits_.stop()) return to_row(row);
+  if (limits_.stop && limits_.stop()) return to_document(row);
   if (!load.write && !row.direct) {
     const bool dropped = file_->drop_cache(written_);
     if (row.cold) {
@@ -270,14 +271,14 @@ nlohmann::json StorageBench::measure(const CellPlan& cell) {
   row.state.valid = row.state.problem.empty();
   row.state.stable = outcome.cv <= kUnstableCv && outcome.operations >= kFewOperations;
   row.operations = outcome.operations;
-  if (outcome.latency_us.empty()) return to_row(row);
+  if (outcome.latency_us.empty()) return to_document(row);
   const double moved = static_cast<double>(outcome.operations) * static_cast<double>(row.bytes);
   row.gbs = moved / outcome.seconds / 1e9;
   row.lat_p50_us = quantile(outcome.latency_us, 0.5);
   row.lat_p90_us = quantile(outcome.latency_us, 0.9);
   row.lat_p99_us = quantile(outcome.latency_us, 0.99);
   row.lat_p999_us = quantile(outcome.latency_us, 0.999);
-  return to_row(row);
+  return to_document(row);
 }
 
 }  // namespace spillway

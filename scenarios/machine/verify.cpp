@@ -12,7 +12,8 @@
 #include "models/calibration/fit.hpp"
 #include "models/calibration/fit_errors.hpp"
 #include "models/calibration/fit_table.hpp"
-#include "scenarios/scenario/profiles/profile_json.hpp"
+#include "reports/fields/write.hpp"
+#include "scenarios/scenario/profiles/profile_fields.hpp"
 #include "sim/det_math.hpp"
 #include "sim/rng.hpp"
 
@@ -114,7 +115,7 @@ class Verification {
 
  private:
   void collect(const BenchLimits& limits) {
-    const json results = profile_results(profile_);
+    const json results = to_document(profile_);
     std::map<std::string, const json*> sections;
     for (const auto& item : results.items()) {
       if (item.value().is_array()) sections[item.key()] = &item.value();
@@ -297,14 +298,6 @@ class Verification {
   VerifyResult out_;
 };
 
-json summary_json(const VerifySummary& s) {
-  return {{"cells", s.cells},
-          {"median_error", s.median},
-          {"p95_error", s.p95},
-          {"max_error", s.max},
-          {"holds", s.holds}};
-}
-
 }  // namespace
 
 VerifyResult verify_profile(const HardwareProfile& profile,
@@ -352,23 +345,6 @@ Report verify_summary(const VerifyResult& result, const VerifyOptions& options,
       fmt::format("Each cell is the middle of {} measurements.", options.repeats));
   report.sections.push_back(std::move(section));
   return report;
-}
-
-json verify_results(const VerifyResult& result) {
-  json out = {{"holds", result.holds},
-              {"stored", summary_json(result.stored)},
-              {"new_sizes", summary_json(result.fresh)},
-              {"cells", json::array()}};
-  for (const VerifiedCell& cell : result.cells) {
-    out["cells"].push_back({{"section", cell.section},
-                            {"request", cell.request},
-                            {"stored", cell.stored},
-                            {"expected", cell.expected},
-                            {"measured", cell.measured},
-                            {"unit", cell.unit},
-                            {"error", cell.error}});
-  }
-  return out;
 }
 
 }  // namespace spillway

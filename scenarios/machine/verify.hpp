@@ -65,7 +65,5 @@ VerifyResult verify_profile(const HardwareProfile& profile,
 /// What the terminal shows: the verdict, the figures against their limits, the worst cells.
 Report verify_summary(const VerifyResult& result, const VerifyOptions& options,
                       const std::string& name);
-/// Results of the document "calibration-verify".
-nlohmann::json verify_results(const VerifyResult& result);
 
 }  // namespace spillway

@@ -30,7 +30,8 @@ struct PlanOptions {
   /// Called for each combination of plan.search before anything runs; may throw.
   std::function<void(Scenario&)> check{};
   ReadProgress reading{};  ///< of traces
-  /// Told before anything runs which units are probably not meant (doubts/input_doubts.hpp).
+  /// Told before anything runs which units are probably not meant
+  /// (experiment/doubts/input_doubts.hpp).
   std::function<void(const std::vector<std::string>&)> doubts{};
   /// Told (runs done, runs expected in all), from any thread.
   std::function<void(std::uint64_t, std::uint64_t)> progress{};

@@ -1,11 +1,10 @@
 // The result rows of a replay, for its document (reports/trace/replay_report.cpp shows them).
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
-#include "scenarios/replay/bounds.hpp"
+#include "scenarios/replay/row_fields.hpp"
 #include "scenarios/replay/tier_list.hpp"
 
 namespace spillway {
@@ -18,11 +17,7 @@ struct ReplayRowFacts {
   std::optional<std::uint64_t> kv_bytes_a_block;  ///< where the user has said
 };
 
-/// "inf" or a count.
-nlohmann::json capacity_json(std::uint64_t capacity_blocks);
-
-/// One element of "results".
-nlohmann::json replay_row(const ReplayCell& cell, const ReplayRowFacts& facts,
-                          const std::optional<ReplayBounds>& bounds);
+ReplayRow replay_row(const ReplayCell& cell, const ReplayRowFacts& facts,
+                     const std::optional<ReplayBounds>& bounds);
 
 }  // namespace spillway

@@ -13,10 +13,39 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kTopKeys[] = {
-    "name",     "description", "model",    "gpu",   "engine", "tiers",    "links",
-    "compute",  "workload",    "slo",      "plan",  "seed",   "policies", "media",
-    "hardware", "host",        "measured", "sweep", "fleet",  "assumed",  "$schema"};
+constexpr Key kTopKeys[] = {
+    text_key("$schema", "Where this schema lies, for editors. No command reads it."),
+    text_key("name", "Name of the scenario, for reports.", "the file name"),
+    text_key("description", "One sentence for reports."),
+    list_of(text_key("assumed",
+                     "Values that nobody gave, as init writes them. Every result repeats them.")),
+    required(or_form(object_key("model", ScenarioKeys::kModel,
+                                "Model: a name from spillway list models, or an object."),
+                     KeyForm::kText)),
+    or_form(
+        object_key("gpu", ScenarioKeys::kGpu, "GPU: a name from spillway list gpus, or an object."),
+        KeyForm::kText),
+    required(object_key("engine", ScenarioKeys::kEngine, "Serving engine and its settings.")),
+    object_key("compute", ScenarioKeys::kCompute, "How long steps take.",
+               "kind components, of the named model and gpu"),
+    list_of(object_key("tiers", ScenarioKeys::kTier,
+                       "Tiers below HBM, nearest first. Secondary tiers need dram as the first.")),
+    object_key("policies", ScenarioKeys::kPolicies, "Policies for whole requests."),
+    list_of(object_key("links", ScenarioKeys::kLink, "Links between tiers, one for each direction.",
+                       "the links of the gpu")),
+    list_of(object_key("media", ScenarioKeys::kMedium,
+                       "Paths that several links share, such as a root port or a NIC.")),
+    object_key("host", ScenarioKeys::kHost, "The machine that runs the engine."),
+    text_key("hardware",
+             "Hardware profile of spillway calibrate: a name in scenarios/hardware, or a path."),
+    text_key("measured",
+             "A run of this very system: a document of trace import, engine arguments, or a log."),
+    required(object_key("workload", ScenarioKeys::kWorkload, "Requests and when they arrive.")),
+    list_of(object_key("slo", ScenarioKeys::kSlo, "Service level objectives.")),
+    object_key("plan", ScenarioKeys::kPlan, "What spillway plan searches."),
+    object_key("sweep", ScenarioKeys::kSweep, "What spillway sweep varies."),
+    object_key("fleet", ScenarioKeys::kFleet, "Identical instances of everything above."),
+    integer_key("seed", 0, kMostAny, "Seed of every random stream.", "1")};
 
 }  // namespace
 
@@ -112,8 +141,7 @@ Scenario load_scenario(const JsonSource& source) {
   s.description = top.text("description").value_or("");
   // Told first, by every result: the answer is no better than these.
   if (const auto assumed = top.texts("assumed")) s.notes = *assumed;
-  s.seed = static_cast<std::uint64_t>(
-      top.integer("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(1));
+  s.seed = static_cast<std::uint64_t>(top.integer("seed").value_or(1));
   read_gpu(top, s);
   read_hardware(top, s);
   read_measured(top, s);

@@ -5,10 +5,64 @@
 #include <filesystem>
 
 #include "reports/document.hpp"
+#include "reports/fields/read.hpp"
+#include "reports/fields/write.hpp"
+#include "sim/fields.hpp"
 #include "sim/input_file.hpp"
 #include "sim/sha256.hpp"
 
 namespace spillway {
+
+template <>
+struct Fields<SweepTrace> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("name", r.name, kNeeded);
+    f("content_hash", r.hash, kNeeded);
+  }
+};
+
+template <>
+struct Fields<SweepWorkload> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    bool resampled = r.replication == Replication::kResampled;
+    f("resampled", resampled, kNeeded);
+    f("length", r.length, kNeeded);
+    f("method", r.method, kNeeded);
+    if constexpr (!std::is_const_v<R>) {
+      r.replication = resampled ? Replication::kResampled : Replication::kIndependent;
+    }
+  }
+};
+
+template <>
+struct Fields<SweepCell> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("name", r.name, kNeeded);
+    f("group", r.group, kNeeded);
+    f("traces", r.traces, kNeeded);
+    f("keys", r.keys, kNeeded);
+    f("values", r.values, kNeeded);
+    f("recording", r.recording, FieldRule{.sparse = true});
+  }
+};
+
+template <>
+struct Fields<Campaign> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("id", r.id, kNeeded);
+    f("name", r.name, kNeeded);
+    f("experiment", r.path, kNeeded);
+    f("settings", r.settings, kNeeded);
+    f("replications", r.replications, kNeeded);
+    f("traces", r.traces, kNeeded);
+    f("workloads", r.workloads, kNeeded);
+    f("cells", r.cells, kNeeded);
+  }
+};
 
 namespace {
 
@@ -17,77 +71,17 @@ using nlohmann::json;
 constexpr std::string_view kKind = "spillway-campaign";
 constexpr int kVersion = 2;
 
-json cell_json(const SweepCell& cell) {
-  json out = {{"name", cell.name},
-              {"group", cell.group},
-              {"traces", cell.traces},
-              {"keys", cell.keys},
-              {"values", json::array()}};
-  if (!cell.recording.empty()) out["recording"] = cell.recording;
-  for (const auto& [key, value] : cell.values) out["values"].push_back({key, value});
-  return out;
-}
-
-SweepCell read_cell(const json& in) {
-  SweepCell out;
-  out.name = in.at("name");
-  out.group = in.at("group");
-  in.at("traces").get_to(out.traces);
-  in.at("keys").get_to(out.keys);
-  out.recording = in.value("recording", "");
-  for (const json& pair : in.at("values")) out.values.emplace_back(pair.at(0), pair.at(1));
-  return out;
-}
-
-json body_of(const Campaign& campaign) {
-  json out = {{"id", campaign.id},
-              {"name", campaign.name},
-              {"experiment", campaign.path},
-              {"experiment_sha256", sha256(campaign.text)},
-              {"settings", campaign.settings},
-              {"replications", campaign.replications},
-              {"traces", json::array()},
-              {"workloads", json::array()},
-              {"cells", json::array()}};
-  for (const SweepTrace& trace : campaign.traces) {
-    out["traces"].push_back({{"name", trace.name}, {"content_hash", trace.hash}});
-  }
-  for (const SweepWorkload& workload : campaign.workloads) {
-    out["workloads"].push_back({{"resampled", workload.replication == Replication::kResampled},
-                                {"length", workload.length},
-                                {"method", workload.method}});
-  }
-  for (const SweepCell& cell : campaign.cells) out["cells"].push_back(cell_json(cell));
-  return out;
-}
-
-void read_body(const json& body, Campaign& out) {
-  out.id = body.at("id");
-  out.name = body.at("name");
-  out.path = body.at("experiment");
-  body.at("settings").get_to(out.settings);
-  out.replications = body.at("replications");
-  for (const json& trace : body.at("traces")) {
-    out.traces.push_back({trace.at("name"), trace.at("content_hash")});
-  }
-  for (const json& workload : body.at("workloads")) {
-    out.workloads.push_back(
-        {workload.at("resampled") ? Replication::kResampled : Replication::kIndependent,
-         workload.at("length"), workload.at("method")});
-  }
-  for (const json& cell : body.at("cells")) out.cells.push_back(read_cell(cell));
-}
-
 }  // namespace
 
 std::string identity_of(const Campaign& campaign) {
   json out = json::array({kVersion});
-  for (const SweepCell& cell : campaign.cells) out.push_back(cell_json(cell));
+  for (const SweepCell& cell : campaign.cells) out.push_back(to_document(cell));
   return sha256(out.dump());
 }
 
 std::string render_campaign(const Campaign& campaign) {
-  const json body = body_of(campaign);
+  json body = to_document(campaign);
+  body["experiment_sha256"] = sha256(campaign.text);
   nlohmann::ordered_json out;
   out["kind"] = kKind;
   out["version"] = kVersion;
@@ -123,7 +117,7 @@ Campaign open_campaign(const std::string& folder) {
   if (file.value("digest", json()) != digest_of(body)) {
     refuse("was altered since it was written; plan the campaign anew in another folder");
   }
-  read_body(body, out);
+  from_document(body, out, "campaign");
   out.text = read_text_file(out.folder + "/experiment.json");
   if (body.at("experiment_sha256") != sha256(out.text)) {
     throw InputError(Fault::kUsage, {out.folder + "/experiment.json", 0, ""},

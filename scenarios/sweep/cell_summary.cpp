@@ -6,7 +6,6 @@
 
 #include "scenarios/experiment/target_bound.hpp"
 #include "scenarios/sweep/run_maker.hpp"
-#include "scenarios/sweep/varied_columns.hpp"
 #include "sim/run_metrics.hpp"
 
 namespace spillway {
@@ -48,8 +47,12 @@ RunFigures figures_of(const std::string& payload) {
     out.values.emplace_back("cached_share_" + source, count.get<double>() / tokens);
   }
   for (const json& target : results["slo"]) {
-    out.targets.push_back({target["name"], target.value("tenant", ""), target["bound"] == "min",
-                           target["target"], target["passed"] ? 1U : 0U});
+    CellTarget& out_target = out.targets.emplace_back();
+    out_target.name = target["name"];
+    out_target.tenant = target.value("tenant", "");
+    out_target.at_least = target["bound"] == "min";
+    out_target.target = target["target"];
+    out_target.met = target["passed"] ? 1 : 0;
   }
   if (run.contains("slo")) {
     out.met = run["slo"]["met"].get<bool>();
@@ -84,6 +87,9 @@ class Summing {
 
   CellSummary finish() {
     for (auto& [name, values] : figures_) out_.figures.push_back(summary(name, values));
+    for (CellTarget& target : out_.targets) {
+      target.share = static_cast<double>(target.met) / out_.judged();
+    }
     if (has_slo_) out_.verdict = verdict();
     if (out_.done == 0 && out_.failed > 0) out_.verdict = "could not be run";
     return std::move(out_);
@@ -133,26 +139,6 @@ class Summing {
   CellSummary out_;
 };
 
-json figure_json(const CellFigure& figure) {
-  json out = {{"runs", figure.runs}, {"mean", figure.mean}};
-  if (figure.interval) {
-    out["low"] = figure.interval->first;
-    out["high"] = figure.interval->second;
-  }
-  if (figure.recording) out["recording"] = *figure.recording;
-  return out;
-}
-
-json target_json(const CellTarget& target, const CellSummary& cell) {
-  json out = {{"name", target.name},
-              {"bound", target.at_least ? "min" : "max"},
-              {"target", target.target},
-              {"met", target.met},
-              {"share", static_cast<double>(target.met) / cell.judged()}};
-  if (!target.tenant.empty()) out["tenant"] = target.tenant;
-  return out;
-}
-
 }  // namespace
 
 std::vector<CellSummary> summarise_cells(const Campaign& campaign, const Merged& merged) {
@@ -172,8 +158,13 @@ std::vector<CellSummary> summarise_cells(const Campaign& campaign, const Merged&
       sum.add(figures_of(payload));
     }
   }
+  const std::vector<VariedColumn> columns = varied_columns(campaign, {});
   std::vector<CellSummary> out;
-  for (Summing& sum : sums) out.push_back(sum.finish());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    CellSummary& cell = out.emplace_back(sums[i].finish());
+    cell.name = campaign.cells[i].name;
+    cell.values = values_of(columns, campaign.cells[i]);
+  }
   return out;
 }
 
@@ -182,32 +173,6 @@ const CellFigure* find_figure(const CellSummary& cell, std::string_view name) {
     if (figure.name == name) return &figure;
   }
   return nullptr;
-}
-
-json cells_json(const Campaign& campaign, const std::vector<CellSummary>& cells) {
-  const std::vector<VariedColumn> columns = varied_columns(campaign, {});
-  json out = json::array();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const CellSummary& cell = cells[i];
-    json one = {
-        {"name", campaign.cells[i].name}, {"values", values_json(columns, campaign.cells[i])},
-        {"replicates", cell.done},        {"failed", cell.failed},
-        {"missing", cell.missing},        {"figures", json::object()}};
-    for (const CellFigure& figure : cell.figures) one["figures"][figure.name] = figure_json(figure);
-    if (!cell.verdict.empty()) one["verdict"] = cell.verdict;
-    if (!cell.targets.empty()) {
-      one["slo"] = {{"met", cell.met},
-                    {"of", cell.judged()},
-                    {"share", static_cast<double>(cell.met) / cell.judged()},
-                    {"targets", json::array()}};
-      for (const CellTarget& target : cell.targets) {
-        one["slo"]["targets"].push_back(target_json(target, cell));
-      }
-      if (cell.recording) one["slo"]["recording_met"] = *cell.recording;
-    }
-    out.push_back(std::move(one));
-  }
-  return out;
 }
 
 }  // namespace spillway

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 
 #include "scenarios/sweep/campaign.hpp"
 #include "scenarios/sweep/merge.hpp"
+#include "scenarios/sweep/varied_columns.hpp"
 
 namespace spillway {
 
@@ -35,9 +35,12 @@ struct CellTarget {
   bool at_least = false;
   double target = 0;
   std::uint32_t met = 0;  ///< replicates
+  double share = 0;       ///< of the replicates that are judged
 };
 
 struct CellSummary {
+  std::string name;
+  ColumnValues values;
   std::uint32_t done = 0;    ///< replicates that were run, failed ones left out
   std::uint32_t failed = 0;  ///< that could not be made
   std::uint32_t missing = 0;
@@ -48,14 +51,12 @@ struct CellSummary {
   std::string verdict;            ///< "met in 3 of 5"; empty: no SLO, or no run yet
 
   std::uint32_t judged() const { return done + failed; }
+  double share() const { return static_cast<double>(met) / judged(); }
 };
 
 /// As Campaign::cells.
 std::vector<CellSummary> summarise_cells(const Campaign& campaign, const Merged& merged);
 
 const CellFigure* find_figure(const CellSummary& cell, std::string_view name);
-
-/// "cells" of the document of sweep merge.
-nlohmann::json cells_json(const Campaign& campaign, const std::vector<CellSummary>& cells);
 
 }  // namespace spillway

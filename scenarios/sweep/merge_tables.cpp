@@ -204,7 +204,7 @@ class CellTable {
  private:
   void add_slo(const CellSummary& cell, json& row) {
     row["slo_met"] = cell.met;
-    row["slo_met_share"] = static_cast<double>(cell.met) / cell.judged();
+    row["slo_met_share"] = cell.share();
     if (cell.recording) row["slo_met_recording"] = *cell.recording ? 1 : 0;
     std::set<std::string> seen;
     for (const CellTarget& target : cell.targets) {
@@ -212,7 +212,7 @@ class CellTable {
       if (!target.tenant.empty()) name += "_" + target.tenant;
       for (int again = 2; !seen.insert(name).second; ++again) name += fmt::format("_{}", again);
       put(row, name + "_target", target.target);
-      put(row, name + "_met_share", static_cast<double>(target.met) / cell.judged());
+      put(row, name + "_met_share", target.share);
     }
   }
 

@@ -48,6 +48,14 @@ json value_of(Holds holds, const std::string& text) {
   return text;
 }
 
+/// Precondition: a text or a number.
+ColumnValue plain(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  return value.get<double>();
+}
+
 }  // namespace
 
 std::vector<VariedColumn> varied_columns(const Campaign& campaign,
@@ -82,11 +90,11 @@ json column_value(const VariedColumn& column, const SweepCell& cell) {
   return value_of(column.holds, cell.values[column.key].second);
 }
 
-json values_json(const std::vector<VariedColumn>& columns, const SweepCell& cell) {
-  json out = json::object();
+ColumnValues values_of(const std::vector<VariedColumn>& columns, const SweepCell& cell) {
+  ColumnValues out;
   for (const VariedColumn& column : columns) {
-    json value = column_value(column, cell);
-    if (!value.is_null()) out[column.name] = std::move(value);
+    const json value = column_value(column, cell);
+    if (!value.is_null()) out[column.name] = plain(value);
   }
   return out;
 }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "scenarios/sweep/campaign.hpp"
@@ -28,7 +30,10 @@ std::vector<VariedColumn> varied_columns(const Campaign& campaign,
 /// Null where the column has nothing to say: the bytes of "inf" or of a number of blocks.
 nlohmann::json column_value(const VariedColumn& column, const SweepCell& cell);
 
-/// {column: value} of a cell, without what is null.
-nlohmann::json values_json(const std::vector<VariedColumn>& columns, const SweepCell& cell);
+using ColumnValue = std::variant<std::string, std::int64_t, std::uint64_t, double>;
+using ColumnValues = std::map<std::string, ColumnValue>;
+
+/// Of a cell, by column, without what is null.
+ColumnValues values_of(const std::vector<VariedColumn>& columns, const SweepCell& cell);
 
 }  // namespace spillway

@@ -37,6 +37,7 @@ class Child {
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);  // as nohup may
     before_start();
     const bool ready = dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO) >= 0 &&
                        dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO) >= 0;

@@ -1,6 +1,9 @@
 // `spillway kvsize`, `list` and `schema`: what the tool knows.
+#include <cstdlib>
 #include <set>
 
+#include "scenarios/commands/schemas.hpp"
+#include "sim/output_file.hpp"
 #include "tests/cli/scene.hpp"
 
 namespace spillway {
@@ -244,15 +247,21 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
 
 // ---- schema
 
-TEST_CASE("schema prints a JSON Schema of the tool's documents", "[cli]") {
-  for (const char* kind : {"scenario", "result", "profile"}) {
-    const CliResult result = test::spillway({"schema", kind});
+TEST_CASE("schema prints what the tool's tables say, and copies of it lie in the tree", "[cli]") {
+  // SPILLWAY_UPDATE_GOLDEN=1 writes the copies.
+  for (const SchemaEntry& entry : schemas()) {
+    INFO(entry.copy);
+    const CliResult result = test::spillway({"schema", std::string(entry.name)});
     CHECK(result.code == 0);
     CHECK(result.err.empty());
-    const json schema = json::parse(result.out);
-    CHECK(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema");
-    CHECK(result.out ==
-          test::read_file(test::source_path(fmt::format("scenarios/schema/{}.schema.json", kind))));
+    CHECK(result.out == entry.text());
+    if (entry.copy.ends_with(".json")) {
+      CHECK(json::parse(result.out)["$schema"] == "https://json-schema.org/draft/2020-12/schema");
+    }
+    if (file_name(entry) == entry.copy) continue;
+    const std::string copy = test::source_path(entry.copy);
+    if (std::getenv("SPILLWAY_UPDATE_GOLDEN") != nullptr) write_file(copy, result.out);
+    CHECK(result.out == test::read_file(copy));
   }
   refused({"schema", "reslt"}, 2, "schema: unknown schema \"reslt\"; did you mean \"result\"?");
 }

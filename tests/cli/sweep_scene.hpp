@@ -59,6 +59,8 @@ class Started {
     REQUIRE(pid_ >= 0);
     if (pid_ > 0) return;
     setpgid(0, 0);
+    // Whoever started the tests may ignore them (nohup): the program would, too.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::signal(number, SIG_DFL);
     rlimit limit{file_size, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &limit);
     const int nowhere = open("/dev/null", O_RDWR);

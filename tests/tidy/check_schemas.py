@@ -52,7 +52,7 @@ BASES = [
      "workload": {"synthetic": {"requests": 20, "block_tokens": 64}, "arrival": "poisson",
                   "rate_per_s": 0.5},
      "slo": [{"metric": "p99_ttft_ms", "max": 5000}],
-     "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"]}},
+     "plan": {"tier": "ssd", "sizes": ["0GiB", "1GiB", "inf"], "demand": [{"name": "more"}]}},
     {"name": "shaped",
      "model": {"name": "Llama-3.1-8B", "kv_dtype": "fp8", "weight_dtype": "fp8"}, "gpu": "H100",
      "engine": {"preset": "vllm", "load": "barrier", "load_or_recompute": "break_even",

@@ -103,6 +103,7 @@ RateStats rate_stats(const ArrivalRates& table) {
   out.rows = table.client.size();
   out.clients = std::set<std::uint32_t>(table.client.begin(), table.client.end()).size();
   out.windows = rates.size();
+  out.window_s = table.window_s;
   out.first_s = totals.begin()->first;
   out.span_s = totals.rbegin()->first + table.window_s - out.first_s;
   const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);

@@ -46,6 +46,7 @@ struct RateStats {
   std::uint64_t rows = 0;
   std::uint64_t clients = 0;
   std::uint64_t windows = 0;
+  std::int64_t window_s = 0;
   std::int64_t first_s = 0;  ///< start of the first window
   std::int64_t span_s = 0;   ///< from there to the end of the last
   double mean_rps = 0;

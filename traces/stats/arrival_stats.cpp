@@ -109,20 +109,6 @@ void judge(ArrivalStats& out) {
 
 }  // namespace
 
-const char* word(Burstiness verdict) {
-  switch (verdict) {
-    case Burstiness::kTooFew:
-      return "too few to tell";
-    case Burstiness::kSmooth:
-      return "smoother than Poisson";
-    case Burstiness::kPoisson:
-      return "like Poisson";
-    case Burstiness::kBursty:
-      return "bursty";
-  }
-  return "";
-}
-
 ArrivalStats arrival_stats(const Workload& workload) {
   const Arrivals arrivals = workload.columns().arrival_ns;
   ArrivalStats out;

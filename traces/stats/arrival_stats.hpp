@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/fields.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
@@ -21,7 +22,11 @@ struct Dispersion {
 };
 
 enum class Burstiness : std::uint8_t { kTooFew, kSmooth, kPoisson, kBursty };
-const char* word(Burstiness verdict);
+template <>
+struct EnumNames<Burstiness> {
+  static constexpr std::array<std::string_view, 4> kNames = {
+      "too few to tell", "smoother than Poisson", "like Poisson", "bursty"};
+};
 
 struct ArrivalStats {
   /// Standard deviation / mean of the gaps between requests, 1 for Poisson arrivals; -1: no gap.

@@ -14,16 +14,22 @@ namespace {
 constexpr int kCurvePoints = 20;
 constexpr std::int64_t kIntervals = 48;
 
-std::vector<CurvePoint> sample(const HitCurve& curve, std::uint64_t unique_blocks) {
-  std::vector<CurvePoint> out;
+std::vector<ReusePoint> sample(const ReuseCurve& curve, const Workload& workload) {
+  std::vector<ReusePoint> out;
+  const std::uint64_t unique_blocks = curve.unique_blocks;
   if (unique_blocks == 0) return out;
+  const auto share = [](std::uint64_t part, std::uint64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
   const double octaves = det::log2(static_cast<double>(unique_blocks));
   for (int i = 0; i < kCurvePoints; ++i) {
     const bool last = i + 1 == kCurvePoints;
     const double at = det::exp2(octaves * i / (kCurvePoints - 1));
     const auto capacity = last ? unique_blocks : static_cast<std::uint64_t>(std::llround(at));
     if (!out.empty() && capacity <= out.back().capacity_blocks) continue;
-    out.push_back({capacity, curve.hits(capacity)});
+    const std::uint64_t hits = curve.block.hits(capacity);
+    out.push_back({capacity, share(capacity, workload.unique_blocks()), hits,
+                   share(hits, workload.references())});
   }
   return out;
 }
@@ -99,6 +105,7 @@ class Uses {
     set.peak_unique = *std::max_element(set.unique.begin(), set.unique.end());
     gaps_.finish(out);
     set.peak_live = peak_live();
+    set.peak_live_tokens = set.peak_live * workload_.block_tokens();
     out.single_use_blocks = seen - static_cast<std::uint64_t>(
                                        std::count(again_.begin(), again_.end(), std::uint8_t{1}));
   }
@@ -132,11 +139,12 @@ ReuseStats reuse_stats(const Workload& workload) {
   const ReuseCurve curve = reuse_curve(workload, TouchOrder::kReverse, Atomicity::kRequest);
   ReuseStats out;
   out.infinite_hits = curve.block.infinite_hits();
-  out.curve = sample(curve.block, curve.unique_blocks);
+  out.curve = sample(curve, workload);
   if (out.infinite_hits > 0) {
     const auto at = [&](std::uint64_t rank) { return curve.block.capacity_for(rank + 1) - 1; };
     out.median_distance_blocks = quantile(out.infinite_hits, 0.5, at);
     out.p90_distance_blocks = quantile(out.infinite_hits, 0.9, at);
+    out.median_gap_s = out.p90_gap_s = 0;
   }
   Uses(workload).walk(out);
   return out;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "sim/workload.hpp"
-#include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {
 
@@ -18,6 +17,15 @@ struct WorkingSet {
   /// Most blocks at a time that were named and would be again: what a cache that knew the future
   /// would hold to miss no reuse.
   std::uint64_t peak_live = 0;
+  std::uint64_t peak_live_tokens = 0;
+};
+
+/// Hits of one capacity.
+struct ReusePoint {
+  std::uint64_t capacity_blocks = 0;
+  double share_of_unique_blocks = 0;
+  std::uint64_t hits = 0;
+  double hit_ratio = 0;
 };
 
 struct ReuseStats {
@@ -26,15 +34,15 @@ struct ReuseStats {
   /// Hits of an LRU cache that a whole request is looked up in before it touches its blocks, last
   /// block first; every resident block counts. About twenty capacities up to the unique blocks,
   /// evenly spaced in logarithm.
-  std::vector<CurvePoint> curve;
+  std::vector<ReusePoint> curve;
   /// Over the references that hit an infinite cache: distinct other blocks touched since the
-  /// block's last touch.
-  double median_distance_blocks = 0;
-  double p90_distance_blocks = 0;
+  /// block's last touch. -1: no reference does.
+  double median_distance_blocks = -1;
+  double p90_distance_blocks = -1;
   /// Over the same references, less repetitions within a request: time since the last request that
   /// named the block.
-  double median_gap_s = 0;
-  double p90_gap_s = 0;
+  double median_gap_s = -1;
+  double p90_gap_s = -1;
   WorkingSet working_set;
 };
 

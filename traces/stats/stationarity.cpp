@@ -80,7 +80,6 @@ void judge(DriftTest& test, const std::vector<double>& errors, bool enough) {
 
 DriftTest rate_test(const std::vector<Sums>& requests, double window_s, bool enough) {
   DriftTest test;
-  test.quantity = "request rate";
   std::vector<double> errors;
   double total = 0;
   for (const Sums& window : requests) total += window.n;
@@ -96,10 +95,10 @@ DriftTest rate_test(const std::vector<Sums>& requests, double window_s, bool eno
 }
 
 /// `first`: windows before it are left out.
-DriftTest ratio_test(std::string quantity, const std::vector<Sums>& windows, std::size_t first,
+DriftTest ratio_test(DriftQuantity quantity, const std::vector<Sums>& windows, std::size_t first,
                      bool relative, bool enough) {
   DriftTest test;
-  test.quantity = std::move(quantity);
+  test.quantity = quantity;
   std::vector<double> errors;
   Sums all;
   for (std::size_t i = first; i < windows.size(); ++i) {
@@ -121,13 +120,13 @@ double whole(double value) {
 }
 
 std::string sentence(const DriftTest& test) {
-  const bool ratio = test.quantity == "hit ratio";
+  const bool ratio = test.quantity == DriftQuantity::kHitRatio;
   const double scale = ratio ? 100 : test.overall > 0 ? 100 / test.overall : 0;
   const char* unit = ratio ? " points" : "%";
   return fmt::format(
       "{} {} (largest deviation of a window {:+.0f}{}, trend {:+.0f}{}, z {:+.1f}, "
       "noise {:.0f}{})",
-      test.quantity, word(test.verdict), whole(scale * test.largest_deviation), unit,
+      name_of(test.quantity), name_of(test.verdict), whole(scale * test.largest_deviation), unit,
       whole(scale * test.trend_change), unit, test.trend_z, scale * test.noise, unit);
 }
 
@@ -145,18 +144,6 @@ void conclude(Stationarity& out) {
 }
 
 }  // namespace
-
-const char* word(Drift verdict) {
-  switch (verdict) {
-    case Drift::kTooShort:
-      return "too short to tell";
-    case Drift::kStationary:
-      return "stationary";
-    case Drift::kDrifting:
-      return "drifting";
-  }
-  return "";
-}
 
 Stationarity stationarity(const Workload& workload) {
   const auto arrivals = workload.columns().arrival_ns;
@@ -190,9 +177,9 @@ Stationarity stationarity(const Workload& workload) {
   }
   const bool enough = static_cast<double>(workload.size()) >= kFewestPerWindow * kWindows;
   out.tests.push_back(rate_test(input, out.window_s, enough));
-  out.tests.push_back(ratio_test("mean input", input, 0, true, enough));
+  out.tests.push_back(ratio_test(DriftQuantity::kMeanInput, input, 0, true, enough));
   if (workload.references() > 0) {
-    out.tests.push_back(ratio_test("hit ratio", hits, 1, false, enough));
+    out.tests.push_back(ratio_test(DriftQuantity::kHitRatio, hits, 1, false, enough));
   }
   conclude(out);
   return out;

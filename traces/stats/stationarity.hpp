@@ -17,15 +17,27 @@
 #include <string>
 #include <vector>
 
+#include "sim/fields.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
 
 enum class Drift : std::uint8_t { kTooShort, kStationary, kDrifting };
-const char* word(Drift verdict);
+template <>
+struct EnumNames<Drift> {
+  static constexpr std::array<std::string_view, 3> kNames = {"too short to tell", "stationary",
+                                                             "drifting"};
+};
+
+enum class DriftQuantity : std::uint8_t { kRequestRate, kMeanInput, kHitRatio };
+template <>
+struct EnumNames<DriftQuantity> {
+  static constexpr std::array<std::string_view, 3> kNames = {"request rate", "mean input",
+                                                             "hit ratio"};
+};
 
 struct DriftTest {
-  std::string quantity;  ///< "request rate", "mean input", "hit ratio"
+  DriftQuantity quantity = DriftQuantity::kRequestRate;
   double overall = 0;
   double tolerance = 0;          ///< in the quantity's unit: 20% of the whole, 0.05 for a ratio
   std::vector<double> windows;   ///< value per window

@@ -155,6 +155,7 @@ TraceFacts trace_facts(const Workload& workload, const std::vector<std::int64_t>
   out.prefix_identity =
       workload.references() > 0 && block_identity(workload) != BlockIdentity::kNone;
   out.think_times = !c.think_ns.empty();
+  out.tenants = workload.source().tenants.size();
   look_at_ids(workload, lines, out);
   return out;
 }

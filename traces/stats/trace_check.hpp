@@ -19,6 +19,7 @@ struct TraceFacts {
   double time_step_s = 0;        ///< all arrivals are multiples of it after the first; 0: one time
   bool prefix_identity = false;  ///< names blocks at all
   bool think_times = false;      ///< records some pause of a client
+  std::uint64_t tenants = 0;
   std::uint64_t empty_outputs = 0;   ///< rows that count as one token
   std::uint64_t repeating_rows = 0;  ///< rows that name a block twice
   std::string first_repeat;          ///< the place of the first

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/workload.hpp"
@@ -45,6 +46,7 @@ struct TraceStats {
   SessionStats session;
   std::vector<TenantStats> tenants;  ///< empty: the trace names none
   Stationarity stationarity;
+  std::string content_hash;  ///< left to whoever writes a document
 };
 
 LengthStats length_stats(std::span<const std::uint32_t> tokens);

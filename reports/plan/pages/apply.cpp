@@ -10,7 +10,7 @@
 #include "reports/ops/trace_replay.hpp"
 #include "reports/ops/verify.hpp"
 #include "reports/plan/answer_words.hpp"
-#include "reports/plan/flags_json.hpp"
+#include "reports/plan/flag_words.hpp"
 #include "reports/plan/pages/pages.hpp"
 
 namespace spillway {

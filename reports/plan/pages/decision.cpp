@@ -5,7 +5,7 @@
 
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
-#include "reports/plan/judgement_json.hpp"
+#include "reports/plan/judgement_report.hpp"
 #include "reports/plan/pages/deciding_chart.hpp"
 #include "reports/plan/pages/decision_facts.hpp"
 #include "reports/plan/pages/not_to_miss.hpp"

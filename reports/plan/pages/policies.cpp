@@ -9,7 +9,7 @@
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
-#include "reports/plan/judgement_json.hpp"
+#include "reports/plan/judgement_report.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/pages/page_facts.hpp"
 #include "reports/plan/pages/pages.hpp"

@@ -163,7 +163,8 @@ std::vector<std::string> survivors(const PlanResult& plan, const StressRow& row)
   const auto at = std::find(demands.begin(), demands.end(), row.name) - demands.begin();
   for (const RegretRow& cell : plan.regret->rows) {
     if (static_cast<std::size_t>(at) >= cell.by_demand.size()) continue;
-    if (!cell.by_demand[static_cast<std::size_t>(at)] || cell.point >= plan.points.size()) continue;
+    if (!cell.by_demand[static_cast<std::size_t>(at)].met()) continue;
+    if (cell.point >= plan.points.size()) continue;
     out.push_back(spaced(name_of_cell(plan.points[cell.point])));
   }
   return out;

@@ -23,11 +23,8 @@ nlohmann::json campaign_inputs(const Campaign& campaign) {
   return out;
 }
 
-nlohmann::json counts_json(const CampaignSurvey& survey) {
-  return {{"runs", survey.total()},
-          {"done", survey.done()},
-          {"failed", survey.failed()},
-          {"missing", survey.total() - survey.done()}};
+SweepCounts counts_of(const CampaignSurvey& survey) {
+  return {survey.total(), survey.done(), survey.failed(), survey.total() - survey.done()};
 }
 
 std::string counts_text(std::uint64_t done, std::uint64_t total) {
@@ -40,8 +37,8 @@ std::string core_time_text(double core_s) {
   return fmt::format("{:.4g} core-hours", core_s / 3600);
 }
 
-nlohmann::json workloads_json(const Campaign& campaign) {
-  nlohmann::json out = nlohmann::json::array();
+std::vector<std::string> replicate_methods(const Campaign& campaign) {
+  std::vector<std::string> out;
   for (const SweepWorkload& workload : campaign.workloads) out.push_back(workload.method);
   return out;
 }

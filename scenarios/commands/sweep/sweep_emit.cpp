@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/sweep/sweep_slurm.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
@@ -60,10 +61,9 @@ std::string text_of(const EmitOptions& options, const std::string& engine) {
 
 int emit(const SweepEmitOptions& options, const CLI::App& app) {
   const CommonOptions& common = *options.common;
-  constexpr std::array<std::string_view, 3> kEngines = {"k8s", "parallel", "slurm"};
-  if (std::find(kEngines.begin(), kEngines.end(), options.engine) == kEngines.end()) {
+  if (std::ranges::find(kEmitEngines, options.engine) == kEmitEngines.end()) {
     throw InputError(Fault::kUsage, {"--engine", 0, ""},
-                     unknown_name("engine", options.engine, kEngines));
+                     unknown_name("engine", options.engine, kEmitEngines));
   }
   refuse_strangers(app, options.engine);
   if (options.file == "-" && common.json_only()) {
@@ -90,7 +90,7 @@ int emit(const SweepEmitOptions& options, const CLI::App& app) {
   Document document;
   document.kind = "sweep-emit";
   document.inputs = campaign_inputs(campaign);
-  document.results = {{"engine", options.engine}, {"path", options.file}, {"shards", out.shards}};
+  document.results = to_document(SweepEmitResults{options.engine, options.file, out.shards});
   note_settings(common, document.warnings);
   write_document(document, common, "sweep-emit");
   if (options.file != "-" && !common.json_only()) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "scenarios/sweep/cell_summary.hpp"
@@ -119,15 +120,13 @@ int run(const SweepMergeOptions& options) {
   Document document;
   document.kind = "sweep-merge";
   document.inputs = campaign_inputs(campaign);
-  document.results = {{"runs", total},
-                      {"done", merged.done},
-                      {"failed", merged.failed},
-                      {"missing", total - merged.done},
-                      {"replications", campaign.replications},
-                      {"replicates", workloads_json(campaign)},
-                      {"cells", cells_json(campaign, cells)},
-                      {"campaign_digest", merged.digest},
-                      {"sim", {{"repeated", merged.repeated}}}};
+  document.results =
+      to_document(SweepMergeResults{{total, merged.done, merged.failed, total - merged.done},
+                                    campaign.replications,
+                                    replicate_methods(campaign),
+                                    cells,
+                                    merged.digest,
+                                    merged.repeated});
   note_settings(common, document.warnings);
   for (const std::string& note : merged.notes) document.warnings.push_back(note);
   if (merged.failed > 0) document.warnings.push_back(failures_note(merged.failed));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
@@ -46,24 +47,20 @@ class Trial {
   Unfinished unfinished_;
 };
 
-nlohmann::json results_json(const Campaign& campaign, const CampaignSurvey& survey,
+SweepPlanResults results_of(const Campaign& campaign, const CampaignSurvey& survey,
                             const SweepEstimate& cost) {
-  // The estimate makes a run or two; that it did is no result.
-  nlohmann::json out = {{"runs", survey.total()},
-                        {"replications", campaign.replications},
-                        {"replicates", workloads_json(campaign)},
-                        {"cells", nlohmann::json::array()}};
+  SweepPlanResults out;
+  out.runs = survey.total();
+  out.replications = campaign.replications;
+  out.replicates = replicate_methods(campaign);
   const std::vector<VariedColumn> columns = varied_columns(campaign, {});
   for (const SweepCell& cell : campaign.cells) {
-    nlohmann::json one = {
-        {"name", cell.name}, {"values", values_json(columns, cell)}, {"keys", cell.keys}};
-    if (!cell.recording.empty()) one["recording_key"] = cell.recording;
-    out["cells"].push_back(std::move(one));
+    out.cells.push_back({cell.name, values_of(columns, cell), cell.keys, cell.recording});
   }
-  out["sim"] = {{"done", survey.done()},
-                {"missing", survey.total() - survey.done()},
-                {"run_s", cost.run_s},
-                {"core_hours", cost.core_s / 3600}};
+  out.done = survey.done();
+  out.missing = survey.total() - survey.done();
+  out.run_s = cost.run_s;
+  out.core_hours = cost.core_s / 3600;
   return out;
 }
 
@@ -134,7 +131,7 @@ int run(const SweepPlanOptions& options) {
   Document document;
   document.kind = "sweep-plan";
   document.inputs = campaign_inputs(campaign);
-  document.results = results_json(campaign, survey, cost);
+  document.results = to_document(results_of(campaign, survey, cost));
   if (!fresh) document.warnings.push_back("the folder held this very campaign already");
   for (const std::string& note : survey.report().notes) document.warnings.push_back(note);
   write_document(document, common, document.kind);

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
@@ -99,8 +100,7 @@ int run(const SweepRunOptions& options, const CLI::App& app) {
   Document document;
   document.kind = "sweep-run";
   document.inputs = campaign_inputs(campaign);
-  document.results = counts_json(survey);
-  if (slurm) document.results["sim"] = {{"slurm_jobs", outcome.jobs}};
+  document.results = to_document(SweepRunResults{counts_of(survey), slurm, outcome.jobs});
   note_settings(common, document.warnings);
   for (const std::string& note : outcome.notes) document.warnings.push_back(note);
   for (const std::string& note : survey.report().notes) document.warnings.push_back(note);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
@@ -73,14 +74,11 @@ int run(const SweepStatusOptions& options) {
   Document document;
   document.kind = "sweep-status";
   document.inputs = campaign_inputs(campaign);
-  document.results = counts_json(survey);
-  document.results["cells"] = nlohmann::json::array();
+  SweepStatusResults results{counts_of(survey), {}, survey.run_s()};
   for (std::size_t i = 0; i < campaign.cells.size(); ++i) {
-    document.results["cells"].push_back({{"name", campaign.cells[i].name},
-                                         {"done", done[i]},
-                                         {"runs", campaign.runs_of(campaign.cells[i])}});
+    results.cells.push_back({campaign.cells[i].name, done[i], campaign.runs_of(campaign.cells[i])});
   }
-  document.results["sim"] = {{"run_s", survey.run_s()}};
+  document.results = to_document(results);
   note_settings(common, document.warnings);
   for (std::string& note : damaged) document.warnings.push_back(std::move(note));
   if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/sweep/sweep_results.hpp"
 #include "scenarios/sweep/campaign.hpp"
 #include "scenarios/sweep/survey.hpp"
 
@@ -27,8 +28,7 @@ void add_sweep_emit(CLI::App& sweep, CommandList& commands);
 void add_campaign_argument(CLI::App& command, std::string& folder);
 /// "inputs" of every verb about a campaign.
 nlohmann::json campaign_inputs(const Campaign& campaign);
-/// {"runs", "done", "failed", "missing"}.
-nlohmann::json counts_json(const CampaignSurvey& survey);
+SweepCounts counts_of(const CampaignSurvey& survey);
 /// "87 of 100 runs are done".
 std::string counts_text(std::uint64_t done, std::uint64_t total);
 
@@ -36,7 +36,7 @@ std::string counts_text(std::uint64_t done, std::uint64_t total);
 std::string core_time_text(double core_s);
 
 /// How replicates come about, by group of cells that have the same.
-nlohmann::json workloads_json(const Campaign& campaign);
+std::vector<std::string> replicate_methods(const Campaign& campaign);
 /// The same for people, with where the recording itself is.
 std::string replicates_text(const Campaign& campaign);
 

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
@@ -47,10 +48,8 @@ int run(const SweepWorkerOptions& options) {
   Document document;
   document.kind = "sweep-worker";
   document.inputs = campaign_inputs(campaign);
-  document.results = {{"shard", options.shard},
-                      {"runs", runs},
-                      {"done", done},
-                      {"sim", {{"made", outcome.made}, {"failed", outcome.failed}}}};
+  document.results =
+      to_document(SweepWorkerResults{options.shard, runs, done, outcome.made, outcome.failed});
   note_settings(common, document.warnings);
   for (const std::string& note : outcome.notes) document.warnings.push_back(note);
   if (outcome.taken) {

@@ -1,11 +1,12 @@
 // `spillway trace check`: everything that is wrong with a trace, and what it can and cannot say.
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/scenario/resolved.hpp"
-#include "traces/stats/trace_check.hpp"
 
 namespace spillway {
 
@@ -17,48 +18,15 @@ struct CheckOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-nlohmann::json facts_json(const TraceCheck& check) {
-  const TraceFacts& f = check.facts;
-  const TraceStats& s = f.stats;
-  nlohmann::json out = {{"requests", s.requests},
-                        {"span_s", s.span_s},
-                        {"time_step_s", f.time_step_s},
-                        {"distinct_arrival_times", s.distinct_arrival_times},
-                        {"sessions", s.sessions},
-                        {"think_times", f.think_times},
-                        {"tenants", check.workload->source().tenants.size()},
-                        {"prefix_identity", f.prefix_identity},
-                        {"references", s.references},
-                        {"unique_blocks", s.unique_blocks},
-                        {"infinite_cache_hits", s.infinite_hits},
-                        {"moved_references", f.moved_references},
-                        {"repeating_rows", f.repeating_rows},
-                        {"empty_outputs", f.empty_outputs}};
-  if (f.moved_references > 0) out["first_moved"] = f.first_moved;
-  if (f.repeating_rows > 0) out["first_repeat"] = f.first_repeat;
-  return out;
-}
-
 Document check_document(const TraceCheck& check, const CheckOptions& options) {
   Document document;
   document.kind = "trace-check";
   document.inputs["trace"] =
       check.workload ? trace_inputs(*check.workload) : nlohmann::json{{"name", options.trace.path}};
-  nlohmann::json listed = nlohmann::json::array();
-  for (const RowProblem& problem : check.problems.listed) {
-    listed.push_back(
-        {{"line", problem.line}, {"field", problem.field}, {"message", problem.message}});
-  }
-  nlohmann::json findings = nlohmann::json::array();
   for (const TraceFinding& finding : check.findings) {
-    findings.push_back({{"level", finding.warning ? "warning" : "note"}, {"text", finding.text}});
     if (finding.warning) document.warnings.push_back(finding.text);
   }
-  document.results = {{"problems", check.problems.count},
-                      {"listed", std::move(listed)},
-                      {"tolerable", check.tolerable()},
-                      {"findings", std::move(findings)}};
-  if (check.workload) document.results["facts"] = facts_json(check);
+  document.results = to_document(check);
   return document;
 }
 
@@ -114,7 +82,7 @@ Section facts_section(const TraceCheck& check) {
                 {"sessions", s.sessions > 0 ? format_count(s.sessions) : "no"},
                 {"think times", known(f.think_times)},
                 {"output lengths", known(s.output_tokens.max > 1)},
-                {"tenants", source.tenants.empty() ? "no" : format_count(source.tenants.size())}};
+                {"tenants", f.tenants > 0 ? format_count(f.tenants) : "no"}};
   Section out;
   out.tables.push_back(std::move(table));
   return out;

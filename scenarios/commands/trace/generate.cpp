@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "reports/fields/write.hpp"
+#include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "traces/formats/trace_writer.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -73,15 +75,17 @@ int stream(const SyntheticConfig& config, std::uint64_t seed, const CommonOption
   const auto reader = make_synthetic_reader(config, seed);
   TextTraceWriter writer("-", {TextForm::kNative, config.block_tokens});
   TraceRow row;
-  std::uint64_t references = 0;
+  WrittenTrace written;
+  written.path = "-";
+  written.requests = config.requests;
   while (reader->next(row)) {
-    references += row.blocks.size();
+    written.references += row.blocks.size();
     writer.add(row);
   }
   writer.finish();
   Document document;
   document.kind = "trace-generate";
-  document.results = {{"path", "-"}, {"requests", config.requests}, {"references", references}};
+  document.results = to_document(written);
   write_document(document, common, "trace-generate");
   return 0;
 }

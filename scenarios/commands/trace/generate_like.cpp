@@ -4,27 +4,16 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "traces/formats/trace_writer.hpp"
 #include "traces/generate/fitted_generator.hpp"
-#include "traces/generate/likeness.hpp"
 
 namespace spillway {
 
 namespace {
-
-nlohmann::json rows_json(const Likeness& likeness) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const LikenessRow& row : likeness.rows) {
-    out.push_back({{"statistic", row.statistic},
-                   {"original", row.original},
-                   {"generated", row.generated},
-                   {"error", row.error}});
-  }
-  return out;
-}
 
 std::string figure(double value) {
   return value != 0 && std::abs(value) < 1 ? fmt::format("{:.4f}", value) : format_real(value);
@@ -80,9 +69,10 @@ int generate_like(const LikeOptions& options, const std::string& output, std::ui
   const Workload generated = generate_like(fit, requests, seed);
   write_trace(generated, output);
   const Likeness likeness = compare_traces(original, generated);
-  Document document = written_document(generated, output, "trace-generate");
+  WrittenTrace written = written_trace(generated, output);
+  written.likeness = likeness.rows;
+  Document document = written_document(generated, written, "trace-generate");
   document.inputs["like"] = trace_inputs(original);
-  document.results["likeness"] = rows_json(likeness);
   document.warnings = warnings_of(likeness, original, generated);
   write_document(document, common, "trace-generate");
   print_beside(report_of(likeness, printable(output), generated), output, common);

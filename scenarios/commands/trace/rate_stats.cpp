@@ -2,17 +2,18 @@
 // describe, but clients, windows and rates.
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/progress.hpp"
+#include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
-#include "traces/formats/rate_table.hpp"
 
 namespace spillway {
 
 namespace {
 
-Report rates_report(const std::string& path, const RateStats& s, std::int64_t window_s) {
+Report rates_report(const std::string& path, const RateStats& s) {
   Report report;
   report.title =
       fmt::format("{}: arrival rates of {} clients over {} s", printable(path),
@@ -27,7 +28,7 @@ Report rates_report(const std::string& path, const RateStats& s, std::int64_t wi
   table.header = {"figure", "value"};
   table.rows = {{"rows (a client's window)", format_count(s.rows)},
                 {"windows", format_count(s.windows)},
-                {"seconds in a window", fmt::format("{}", window_s)},
+                {"seconds in a window", fmt::format("{}", s.window_s)},
                 {"requests the rates add up to", format_real(s.requests)},
                 {"rows with Gamma inter-arrivals", format_count(s.gamma_rows)},
                 {"rows with Weibull inter-arrivals", format_count(s.rows - s.gamma_rows)},
@@ -54,21 +55,9 @@ int show_rate_stats(const TraceInput& input, const CommonOptions& common) {
   Document document;
   document.kind = "rate-table-stats";
   document.inputs = {{"rates", {{"name", input.path}, {"rows", s.rows}}}};
-  document.results = {
-      {"clients", s.clients},
-      {"rows", s.rows},
-      {"windows", s.windows},
-      {"window_s", table.window_s},
-      {"first_s", s.first_s},
-      {"span_s", s.span_s},
-      {"requests_per_s",
-       {{"mean", s.mean_rps}, {"median", s.median_rps}, {"min", s.min_rps}, {"max", s.max_rps}}},
-      {"requests", s.requests},
-      {"gamma_rows", s.gamma_rows},
-      {"weibull_rows", s.rows - s.gamma_rows},
-      {"cv", {{"median", s.median_cv}, {"max", s.max_cv}}}};
+  document.results = to_document(s);
   write_document(document, common, "rate-table-stats");
-  print_report(rates_report(input.path, s, table.window_s), common);
+  print_report(rates_report(input.path, s), common);
   return 0;
 }
 

@@ -3,19 +3,18 @@
 
 #include <algorithm>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "sim/digest.hpp"
 #include "traces/formats/trace_writer.hpp"
-#include "traces/reshape/trace_sample.hpp"
 
 namespace spillway {
 
 namespace {
-
-using nlohmann::json;
 
 struct TraceSampleOptions {
   TraceInput trace;
@@ -23,74 +22,54 @@ struct TraceSampleOptions {
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
 
-/// One figure of the trace and of its sample.
-struct Kept {
-  const char* name;
-  const char* key;
-  double original;
-  double sample;
-  double share() const { return original > 0 ? sample / original : 0; }
-};
-
 double sessions_of(const Workload& workload) {
   const auto session = workload.columns().session;
   return session.empty() ? 0 : 1.0 + *std::max_element(session.begin(), session.end());
 }
 
-std::vector<Kept> kept(const Workload& original, const Workload& sample) {
+std::vector<KeptFigure> kept_of(const Workload& original, const Workload& sample) {
   const auto arrival = original.columns().arrival_ns;
   const double span_s = static_cast<double>(arrival.back() - arrival.front()) / 1e9;
   const auto rate = [&](const Workload& w) { return span_s > 0 ? w.size() / span_s : 0; };
   const auto references = [](const Workload& w) { return static_cast<double>(w.references()); };
-  std::vector<Kept> out = {
+  std::vector<KeptFigure> out = {
       {"requests", "requests", 1.0 * original.size(), 1.0 * sample.size()},
-      {"block references", "references", references(original), references(sample)},
-      {"unique blocks", "unique_blocks", 1.0 * original.unique_blocks(),
+      {"references", "block references", references(original), references(sample)},
+      {"unique_blocks", "unique blocks", 1.0 * original.unique_blocks(),
        1.0 * sample.unique_blocks()},
-      {"requests/s, over the trace's span", "requests_per_s", rate(original), rate(sample)}};
+      {"requests_per_s", "requests/s, over the trace's span", rate(original), rate(sample)}};
   if (original.has_sessions()) {
     out.push_back({"sessions", "sessions", sessions_of(original), sessions_of(sample)});
   }
   return out;
 }
 
-json results_json(const Workload& original, const TraceSample& sample,
-                  const TraceSampleOptions& options, bool written) {
-  json out = {{"written", written},
-              {"share", options.sample.share},
-              {"max_difference", options.sample.max_difference},
-              {"largest_difference", sample.largest_difference},
-              {"units", sample.units},
-              {"chosen_units", sample.chosen_units},
-              {"choices", sample.choices},
-              {"kept_by_time", sample.kept_by_time},
-              {"content_hash", hex16(sample.workload.requests_hash())}};
-  if (written) out["path"] = options.common->out;
-  for (const Kept& figure : kept(original, sample.workload)) {
-    out["kept"][figure.key] = {
-        {"original", figure.original}, {"sample", figure.sample}, {"share", figure.share()}};
-  }
-  out["curve"] = json::array();
-  for (const SampledRatio& at : sample.ratios) {
-    out["curve"].push_back({{"capacity_blocks", at.capacity_blocks},
-                            {"sample_blocks", at.sample_blocks},
-                            {"original", at.original},
-                            {"sample", at.sample},
-                            {"difference", at.difference()}});
-  }
+SampledTrace results_of(const Workload& original, const TraceSample& sample,
+                        const TraceSampleOptions& options, bool written) {
+  SampledTrace out;
+  out.written = written;
+  if (written) out.path = options.common->out;
+  out.options = options.sample;
+  out.largest_difference = sample.largest_difference;
+  out.units = sample.units;
+  out.chosen_units = sample.chosen_units;
+  out.choices = sample.choices;
+  out.kept_by_time = sample.kept_by_time;
+  out.content_hash = hex16(sample.workload.requests_hash());
+  out.kept = kept_of(original, sample.workload);
+  out.curve = sample.ratios;
   return out;
 }
 
-Report sample_report(const Workload& original, const TraceSample& sample,
-                     const TraceSampleOptions& options) {
+Report sample_report(const SampledTrace& sample, const std::string& trace) {
   Report report;
   report.title =
       fmt::format("{:.4g}% of {}: hit ratios differ by up to {:.2f} points over all sizes",
-                  100 * options.sample.share, options.trace.path, 100 * sample.largest_difference);
+                  100 * sample.options.share, trace, 100 * sample.largest_difference);
   Table curve;
   curve.title = "LRU hit ratio, capacities scaled by the share";
   curve.header = {"capacity", "in the sample", "original", "sample", "difference"};
-  for (const SampledRatio& at : sample.ratios) {
+  for (const SampledRatio& at : sample.curve) {
     curve.rows.push_back({format_count(at.capacity_blocks), format_count(at.sample_blocks),
                           fmt::format("{:.4f}", at.original), fmt::format("{:.4f}", at.sample),
                           fmt::format("{:.4f}", at.difference())});
@@ -98,7 +77,7 @@ Report sample_report(const Workload& original, const TraceSample& sample,
   Table figures;
   figures.title = "Kept";
   figures.header = {"figure", "original", "sample", "share"};
-  for (const Kept& figure : kept(original, sample.workload)) {
+  for (const KeptFigure& figure : sample.kept) {
     figures.rows.push_back({figure.name, format_real(figure.original), format_real(figure.sample),
                             fmt::format("{:.4f}", figure.share())});
   }
@@ -150,10 +129,11 @@ int sample(const TraceSampleOptions& options) {
   Document document;
   document.kind = "trace-sample";
   document.inputs = {{"trace", trace_inputs(workload)}, {"seed", choice.seed}};
-  document.results = results_json(workload, sample, options, written);
+  const SampledTrace results = results_of(workload, sample, options, written);
+  document.results = to_document(results);
   document.warnings = notes_of(workload, sample, choice, written);
   write_document(document, common, "trace-sample");
-  print_beside(sample_report(workload, sample, options), options.common->out, common);
+  print_beside(sample_report(results, options.trace.path), options.common->out, common);
   print_notes(document.warnings, common);
   return written ? 0 : static_cast<int>(Fault::kInconclusive);
 }

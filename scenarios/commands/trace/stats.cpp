@@ -1,12 +1,13 @@
 // `spillway trace stats`: what a trace is like.
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
 #include "scenarios/scenario/resolved.hpp"
-#include "scenarios/scenario/trace_stats_document.hpp"
+#include "scenarios/scenario/trace_stats_fields.hpp"
 #include "traces/formats/rate_table.hpp"
 #include "traces/stats/trace_stats.hpp"
 
@@ -36,8 +37,9 @@ int stats(const StatsOptions& options) {
   Document document;
   document.kind = "trace-stats";
   document.inputs = {{"trace", trace_inputs(workload)}};
-  document.results = to_json(trace_stats(workload));
-  document.results["content_hash"] = document.inputs["trace"]["content_hash"];
+  TraceStats found = trace_stats(workload);
+  found.content_hash = document.inputs["trace"]["content_hash"];
+  document.results = to_document(found);
   document.warnings = workload.source().notes;
 
   const Provenance provenance = provenance_of(document, "");

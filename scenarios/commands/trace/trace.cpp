@@ -1,9 +1,12 @@
 // `spillway trace`: the group of verbs about traces.
 #include <fmt/format.h>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "sim/digest.hpp"
 
 namespace spillway {
 
@@ -21,32 +24,38 @@ void print_beside(const Report& report, const std::string& output, const CommonO
   if (output != "-") print_report(report, common);
 }
 
-Document written_document(const Workload& workload, const std::string& path,
+WrittenTrace written_trace(const Workload& workload, const std::string& path) {
+  WrittenTrace out;
+  out.path = path;
+  out.requests = workload.size();
+  out.references = workload.references();
+  out.unique_blocks = workload.unique_blocks();
+  out.content_hash = hex16(workload.requests_hash());
+  return out;
+}
+
+Document written_document(const Workload& workload, const WrittenTrace& written,
                           const std::string& kind, const std::vector<std::string>& losses) {
   Document document;
   document.kind = kind;
   document.inputs = {{"trace", trace_inputs(workload)}};
-  document.results = {{"path", path},
-                      {"requests", workload.size()},
-                      {"references", workload.references()},
-                      {"unique_blocks", workload.unique_blocks()},
-                      {"content_hash", document.inputs["trace"]["content_hash"]}};
+  document.results = to_document(written);
   document.warnings = workload.source().notes;
   document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
   if (!losses.empty()) {
-    document.warnings.push_back(path + ": the content hash is that of what was read");
+    document.warnings.push_back(written.path + ": the content hash is that of what was read");
   }
   return document;
 }
 
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,
                  const CommonOptions& common, const std::vector<std::string>& losses) {
-  const Document document = written_document(workload, path, kind, losses);
+  const WrittenTrace written = written_trace(workload, path);
+  const Document document = written_document(workload, written, kind, losses);
   write_document(document, common, kind);
   if (path != "-" && !common.json_only()) {
     print(fmt::format("{}: {} requests, {} blocks, content hash {}\n", printable(path),
-                      workload.size(), workload.unique_blocks(),
-                      document.results["content_hash"].get<std::string>()));
+                      written.requests, *written.unique_blocks, written.content_hash));
   }
   print_notes(document.warnings, common);
 }

@@ -10,6 +10,8 @@
 
 namespace spillway {
 
+struct WrittenTrace;
+
 void add_trace_stats(CLI::App& trace, CommandList& commands);
 void add_trace_check(CLI::App& trace, CommandList& commands);
 void add_trace_convert(CLI::App& trace, CommandList& commands);
@@ -22,8 +24,10 @@ void add_trace_import(CLI::App& trace, CommandList& commands);
 /// and does not share standard output with a document. Throws InputError.
 void check_trace_output(const CommonOptions& common, const std::vector<std::string>& inputs,
                         const std::string& output);
-/// What was written, as a document of this kind; `losses` are what the file does not hold.
-Document written_document(const Workload& workload, const std::string& path,
+WrittenTrace written_trace(const Workload& workload, const std::string& path);
+/// What was written of `workload`, as a document of this kind; `losses` are what the file does not
+/// hold.
+Document written_document(const Workload& workload, const WrittenTrace& written,
                           const std::string& kind, const std::vector<std::string>& losses = {});
 /// Says what was written, on the terminal or as a document of this kind.
 void say_written(const Workload& workload, const std::string& path, const std::string& kind,

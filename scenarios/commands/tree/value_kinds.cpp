@@ -8,10 +8,12 @@
 #include "policies/catalogue.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
+#include "scenarios/commands/schemas.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 #include "models/engine/presets.hpp"
 #include "scenarios/scenario/profiles/profile_json.hpp"
-#include "scenarios/scenario/schema.hpp"
+#include "scenarios/scenario/config/key_schema.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 
@@ -52,34 +54,20 @@ constexpr char kMetrics[] =
     "p90_tpot_ms p95_tpot_ms p99_tpot_ms mean_e2el_ms p99_e2el_ms request_throughput "
     "output_throughput goodput cached_share preemptions rejected_share";
 
-/// Keys that the scenario's schema has under `node`, "engine.max_num_seqs=", and where it says what
-/// may stand there, "engine.residency=streaming". The first member stands for those of a list.
-void add_keys(const nlohmann::json& node, const std::string& path, Words& out) {
-  if (node.contains("properties")) {
-    for (const auto& [name, child] : node.at("properties").items())
-      add_keys(child, path.empty() ? name : path + "." + name, out);
-    return;
-  }
-  if (node.contains("items") && node.at("items").contains("properties"))
-    return add_keys(node.at("items"), path + ".0", out);
-  if (path.empty() || path == "name" || path == "description") return;
-  out.push_back(path + "=");
-  if (path.ends_with("eviction")) {
-    for (const std::string& name : names(eviction_policies())) out.push_back(path + "=" + name);
-  }
-  if (path == "engine.preset") {
-    for (const std::string& name : names(engine_presets())) out.push_back(path + "=" + name);
-  }
-  if (!node.contains("enum")) return;
-  for (const nlohmann::json& value : node.at("enum")) {
-    if (value.is_string()) out.push_back(path + "=" + value.get<std::string>());
-  }
-}
-
+/// "engine.max_num_seqs=", and what may stand there where that is known: "engine.residency=streaming".
 Words scenario_keys() {
   Words out;
-  for (const SchemaEntry& schema : schemas()) {
-    if (schema.name == "scenario") add_keys(nlohmann::json::parse(schema.text), "", out);
+  for (const DottedKey& key : dotted_keys(ScenarioKeys::kTop)) {
+    if (key.name == "name" || key.name == "description" || key.name == "$schema") continue;
+    const std::string set = key.name + "=";
+    out.push_back(set);
+    if (key.name.ends_with("eviction")) {
+      for (const std::string& name : names(eviction_policies())) out.push_back(set + name);
+    }
+    if (key.name == "engine.preset") {
+      for (const std::string& name : names(engine_presets())) out.push_back(set + name);
+    }
+    for (const std::string_view choice : key.key->choices) out.push_back(set + std::string(choice));
   }
   return out;
 }

@@ -4,8 +4,6 @@
 
 #include "models/calibration/fit_errors.hpp"
 #include "reports/format.hpp"
-#include "scenarios/scenario/config/field_json.hpp"
-#include "scenarios/scenario/profiles/compute_profile_fields.hpp"
 
 namespace spillway {
 
@@ -81,31 +79,13 @@ std::string overhead_text(const ComputeProfile& p) {
 
 }  // namespace
 
-nlohmann::json fit_results(const FitResult& fit, const std::string& profile_digest, bool explain) {
-  const ComputeProfile& p = fit.profile;
-  nlohmann::json out = {{"profile",
-                         {{"name", p.name},
-                          {"gpu", p.gpu},
-                          {"model", p.model},
-                          {"tensor_parallel", p.tensor_parallel},
-                          {"digest", profile_digest}}},
-                        {"host_overhead_us", p.host_overhead_us},
-                        {"eager_overhead_us", p.eager_overhead_us},
-                        {"overhead_fitted", p.overhead_fitted},
-                        {"sampler_us", p.sampler_us},
-                        {"sequence_us", p.sequence_us},
-                        {"parts", nlohmann::json::array()}};
-  for (const FitScore& score : p.scores) out["parts"].push_back(written(score));
-  if (!explain) return out;
-  out["worst"] = nlohmann::json::array();
-  for (const FitPoint& point : fit.worst) {
-    out["worst"].push_back({{"part", point.part},
-                            {"point", point.what},
-                            {"measured_us", point.measured},
-                            {"predicted_us", point.predicted},
-                            {"held_out", point.held_out},
-                            {"why", point.why}});
+FitSummary summary_of(const FitResult& fit, const std::string& profile_digest, bool explain) {
+  FitSummary out{fit.profile, profile_digest, {}, {}};
+  for (const FitScore& score : fit.profile.scores) {
+    FitPart& part = out.parts.emplace_back(FitPart{score, {}});
+    for (const auto& [name, parameter] : score.parameters) part.parameters[name] = {parameter};
   }
+  if (explain) out.worst = fit.worst;
   return out;
 }
 

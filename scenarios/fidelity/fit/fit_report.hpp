@@ -1,18 +1,37 @@
-// A fit for people and as the results of a document of kind "fit".
+// A fit for people, and what of it results show.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "reports/report.hpp"
 #include "scenarios/fidelity/fit/fit_result.hpp"
 
 namespace spillway {
 
-/// `profile_digest`: of the compute profile that the fit makes. `explain` adds the worst points.
-nlohmann::json fit_results(const FitResult& fit, const std::string& profile_digest, bool explain);
+struct FitParameter {
+  FittedParameter of;
+};
 
-/// `path`: where the profile went; empty: nowhere.
+struct FitPart {
+  FitScore score;
+  std::map<std::string, FitParameter> parameters;  ///< of the score
+};
+
+/// The results of a document of kind "fit".
+struct FitSummary {
+  ComputeProfile profile;
+  std::string digest;  ///< of the profile's results
+  std::vector<FitPart> parts;
+  std::optional<std::vector<FitPoint>> worst;
+};
+
+/// `explain` adds the worst points.
+FitSummary summary_of(const FitResult& fit, const std::string& profile_digest, bool explain);
+
+/// `path`: where the profile went; empty: nowhere. `explain` adds the worst points.
 Report fit_report(const FitResult& fit, const std::string& path, bool explain);
 
 }  // namespace spillway

@@ -106,12 +106,6 @@ std::string why(const RegimeFigures& f, std::uint32_t slots) {
 
 }  // namespace
 
-std::string_view name_of(Regime regime) {
-  static constexpr std::array<std::string_view, 4> kNames = {"idle", "busy", "saturated",
-                                                             "thrashing"};
-  return kNames[static_cast<std::size_t>(regime)];
-}
-
 std::vector<MeasuredCounters> counters_from_log(const std::vector<MeasuredRequest>& requests,
                                                 std::uint32_t count) {
   double first = 0;

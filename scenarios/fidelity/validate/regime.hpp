@@ -18,6 +18,7 @@
 //   busy        everything else
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,11 +26,16 @@
 #include <vector>
 
 #include "scenarios/scenario/measured/measured_run.hpp"
+#include "sim/fields.hpp"
 
 namespace spillway {
 
 enum class Regime : std::uint8_t { kIdle, kBusy, kSaturated, kThrashing };
-std::string_view name_of(Regime regime);
+template <>
+struct EnumNames<Regime> {
+  static constexpr std::array<std::string_view, 4> kNames = {"idle", "busy", "saturated",
+                                                             "thrashing"};
+};
 
 /// What of a run decides, each a share of the samples unless it says otherwise.
 struct RegimeFigures {

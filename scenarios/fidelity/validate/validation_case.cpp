@@ -12,14 +12,36 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kCaseKeys[] = {"name",       "description", "kind",      "measured",
-                                          "scenario",   "metrics",     "tolerance", "bar",
-                                          "parameters", "fitted",      "evaluate",  "repeats",
-                                          "source",     "hides",       "points",    "$schema"};
-constexpr std::string_view kEvaluateKeys[] = {"from_request"};
-constexpr std::string_view kParameterKeys[] = {"name", "value", "from"};
-constexpr std::string_view kSourceKeys[] = {"measured", "origin", "commit", "licence"};
-constexpr std::string_view kPointKeys[] = {"backend", "precision"};
+constexpr std::string_view kKinds[] = {"run", "points"};
+
+constexpr Key kCaseKeys[] = {
+    text_key("$schema", "Where this schema lies, for editors. No command reads it."),
+    text_key("name", "Name of the case.", "the file name"),
+    text_key("description", "One sentence for the report."),
+    choice_key("kind", kKinds, "What was measured.", "run"),
+    required(list_of(text_key("measured", "Files of the measured run."))),
+    text_key("scenario", "The simulated system: a scenario, or the path of one."),
+    list_of(text_key("metrics", "Metrics to compare.", "all that both have")),
+    any_object_key("tolerance", "Largest error, in percent, by metric or group."),
+    any_object_key("bar", "Error aimed at, in percent, by metric or group."),
+    list_of(
+        object_key("parameters", ValidationCase::kParameter, "Values and where they come from.")),
+    list_of(text_key("fitted", "Parameters that were fitted to this run.")),
+    object_key("evaluate", ValidationCase::kEvaluate, "The part of the run that is compared."),
+    text_key("repeats", "Files of further measured runs of the same system."),
+    object_key("source", ValidationCase::kSource, "Where the measured run comes from."),
+    list_of(text_key("hides", "What the comparison cannot show.")),
+    object_key("points", ValidationCase::kPoints, "Which serving points are compared.")};
+constexpr Key kEvaluateKeys[] = {
+    integer_key("from_request", 0, kMostCount, "First request that is compared.", "0")};
+constexpr Key kParameterKeys[] = {required(text_key("name", "Name of the parameter.")),
+                                  text_key("value", "Its value."),
+                                  required(text_key("from", "Where the value comes from."))};
+constexpr Key kSourceKeys[] = {
+    text_key("measured", "Who measured what."), text_key("origin", "Where it is published."),
+    text_key("commit", "Commit of the publication."), text_key("licence", "Licence of the data.")};
+constexpr Key kPointKeys[] = {required(text_key("backend", "Serving engine of the points.")),
+                              required(text_key("precision", "Data types of the points."))};
 
 constexpr std::string_view kGroups[] = {"means", "percentiles", "counters"};
 constexpr double kMostPercent = 1000;
@@ -138,11 +160,7 @@ ValidationCase read_case(const std::string& path) {
   c.where = top.where();
   c.name = top.text("name").value_or(std::filesystem::path(path).stem().string());
   c.description = top.text("description").value_or("");
-  const std::string kind = top.text("kind").value_or("run");
-  if (kind != "run" && kind != "points") {
-    top.fail("kind", unknown_name("kind of case", kind, {{"run", "points"}}));
-  }
-  c.kind = kind == "run" ? CaseKind::kRun : CaseKind::kPoints;
+  c.kind = top.text("kind") == "points" ? CaseKind::kPoints : CaseKind::kRun;
   c.measured = read_measured_files(top);
   c.repeats = read_repeats(top);
   c.metrics = read_metrics(top);

@@ -16,13 +16,28 @@ struct SkippedCase {
   std::string file;
 };
 
+/// A part of a compute profile without its parameters.
+struct PartScore {
+  FitScore score;
+};
+
+/// A compute profile's scores, over what it was and was not fitted on.
+struct ProfileScores {
+  std::string name;
+  std::string gpu;
+  std::string model;
+  std::string source;
+  std::vector<PartScore> scores;
+};
+ProfileScores scores_of(const ComputeProfile& profile);
+
 struct ValidationOutcome {
   std::vector<CaseResult> cases;
   std::vector<SkippedCase> skipped;
-  std::vector<ComputeProfile> profiles;  ///< whose held-out scores belong to the report
+  std::vector<ProfileScores> profiles;
 };
 
-/// "results" of the document. Nothing in it depends on where files lie.
+/// "results" of the document, figures rounded. Nothing in it depends on where files lie.
 nlohmann::json to_json(const ValidationOutcome& outcome);
 
 }  // namespace spillway

@@ -44,11 +44,10 @@ std::vector<std::string> survived_by(const PlanResult& plan, const PlanPoint& ne
   std::vector<std::string> out;
   if (plan.sensitivity) {
     for (const SensitivityRow& row : plan.sensitivity->rows) {
-      const auto side = [&](double factor, bool met, const std::string& needed) {
-        if (!met && needed == next.capacity) out.push_back(factor_noun(row.factor, factor));
-      };
-      side(row.low, row.met_low, row.needed_low);
-      side(row.high, row.met_high, row.needed_high);
+      for (const SensitivitySide* side : {&row.low, &row.high}) {
+        if (side->met || side->needed != next.capacity) continue;
+        out.push_back(factor_noun(row.factor, side->factor));
+      }
     }
   }
   if (!there || !plan.stress) return out;

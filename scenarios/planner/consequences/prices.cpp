@@ -14,16 +14,43 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kTopKeys[] = {"currency",       "source",  "gpu_hour",   "dram_gib_month",
-                              "nvme_gib_month", "network", "host_month", "storage_gib_month",
-                              "$schema"};
-constexpr Names kAmortisedKeys[] = {"purchase", "months", "monthly"};
-constexpr Names kStorageKeys[] = {"fs", "object", "kv"};
-constexpr Names kNetworkKeys[] = {"per_gb", "per_month"};
-
 constexpr Names kAnyGpu = "default";
 constexpr double kMostPrice = 1e12;
 constexpr double kMostMonths = 1200;
+
+/// A number, or a purchase written off over its months.
+constexpr Key price_key(Names name, Names help) {
+  Key key = or_form(number_key(name, 0, kMostPrice, help), KeyForm::kObject);
+  key.object = &PriceKeys::kAmortised;
+  return key;
+}
+constexpr Key price_by_name(Names name, Names help) {
+  Key key = price_key(name, help);
+  key.by_name = true;
+  return key;
+}
+
+constexpr Key kTopKeys[] = {
+    text_key("$schema", "Where this schema lies, for editors. No command reads it."),
+    required(text_key("currency", "Currency of every price, e.g. USD.")),
+    text_key("source", "Where the prices come from, and their date. Reports print it."),
+    price_by_name("gpu_hour", "One GPU for one hour, for all or by name. A purchase is per month."),
+    price_key("dram_gib_month", "One GiB of host memory for a month."),
+    price_key("nvme_gib_month", "One GiB of local drives for a month."),
+    object_key("storage_gib_month", PriceKeys::kStorage, "One GiB of other storage for a month."),
+    or_form(object_key("network", PriceKeys::kNetwork, "Traffic to fs, object and kv."),
+            KeyForm::kNumber),
+    price_key("host_month", "What one engine costs a month beside all these.")};
+constexpr Key kAmortisedKeys[] = {
+    required(number_key("purchase", 0, kMostPrice, "Price of the purchase.")),
+    required(number_key("months", 1, kMostMonths, "Months over which it is written off.")),
+    number_key("monthly", 0, kMostPrice, "Power, space and repair for a month.", "0")};
+constexpr Key kStorageKeys[] = {price_key("fs", "A shared file system."),
+                                price_key("object", "Object storage."),
+                                price_key("kv", "A key-value server.")};
+constexpr Key kNetworkKeys[] = {
+    number_key("per_gb", 0, kMostPrice, "One GB (1e9 bytes) of traffic."),
+    number_key("per_month", 0, kMostPrice, "A month, whatever the traffic.", "0")};
 
 class PriceReader {
  public:
@@ -41,7 +68,8 @@ class PriceReader {
     out_.storage_gib_month[static_cast<std::size_t>(StorageKind::kNvme)] =
         month(top_, "nvme_gib_month", 1);
     if (const auto storage = top_.object("storage_gib_month", PriceKeys::kStorage)) {
-      for (const Names kind : kStorageKeys) {
+      for (const Key& key : kStorageKeys) {
+        const Names kind = key.name;
         const auto at = std::find(std::begin(kStorageKinds), std::end(kStorageKinds), kind);
         out_.storage_gib_month[at - std::begin(kStorageKinds)] = month(*storage, kind, 1);
       }
@@ -62,9 +90,9 @@ class PriceReader {
                               o.value(key).dump()));
     }
     const auto bought = o.object(key, PriceKeys::kAmortised);
-    const double purchase = bought->require_number("purchase", 0, kMostPrice);
-    const double months = bought->require_number("months", 1, kMostMonths);
-    const double monthly = bought->number("monthly", 0, kMostPrice).value_or(0);
+    const double purchase = bought->require_number("purchase");
+    const double months = bought->require_number("months");
+    const double monthly = bought->number("monthly").value_or(0);
     out_.notes.push_back(
         fmt::format("{}: {} {} written off over {} months{}", o.where(key).field,
                     format_real(purchase), out_.currency, format_real(months),
@@ -103,8 +131,8 @@ class PriceReader {
       return;
     }
     const auto network = top_.object("network", PriceKeys::kNetwork);
-    out_.network_gb = network->number("per_gb", 0, kMostPrice);
-    out_.network_month = network->number("per_month", 0, kMostPrice).value_or(0);
+    out_.network_gb = network->number("per_gb");
+    out_.network_month = network->number("per_month").value_or(0);
   }
 
   ObjectReader top_;

@@ -160,10 +160,10 @@ class RegretFinder {
     for (std::size_t d = 0; d < values_.size(); ++d) {
       const auto least = best(d);
       const auto& value = values_[d][at];
-      row.by_demand.push_back(
-          value ? std::optional(more_is_better_ ? *least - *value : *value - *least)
-                : std::nullopt);
-      if (value) row.worst = std::max(row.worst, *row.by_demand.back());
+      DemandRegret& one = row.by_demand.emplace_back();
+      one.demand = out_.demands[d];
+      if (value) one.regret = more_is_better_ ? *least - *value : *value - *least;
+      if (value) row.worst = std::max(row.worst, *one.regret);
       if (!value && least) ++row.missed;
     }
     out_.rows.push_back(std::move(row));
@@ -173,8 +173,8 @@ class RegretFinder {
   void rank() {
     std::stable_sort(out_.rows.begin(), out_.rows.end(),
                      [](const RegretRow& a, const RegretRow& b) {
-                       const bool backed = a.by_demand[0].has_value();
-                       if (backed != b.by_demand[0].has_value()) return backed;
+                       const bool backed = a.by_demand[0].met();
+                       if (backed != b.by_demand[0].met()) return backed;
                        return a.missed != b.missed ? a.missed < b.missed : a.worst < b.worst;
                      });
     out_.notes.push_back(
@@ -211,10 +211,10 @@ class RegretFinder {
     if (row.missed == 0) {
       return fmt::format("at worst {} {} behind the best", format_real(row.worst), out_.measure);
     }
-    const bool backed = row.by_demand[0].has_value() || !best(0);
+    const bool backed = row.by_demand[0].met() || !best(0);
     std::vector<std::string> missed;
     for (std::size_t d = 1; d < row.by_demand.size(); ++d) {
-      if (!row.by_demand[d] && best(d)) missed.push_back("\"" + out_.demands[d] + "\"");
+      if (!row.by_demand[d].met() && best(d)) missed.push_back("\"" + out_.demands[d] + "\"");
     }
     const std::string under =
         missed.empty() ? "" : fmt::format("misses the SLO under {}", fmt::join(missed, ", "));
@@ -239,14 +239,14 @@ class RegretFinder {
 
   /// Other demands that the cell misses.
   std::size_t missed_later(const RegretRow& row) const {
-    return row.missed - (row.by_demand[0] || !best(0) ? 0 : 1);
+    return row.missed - (row.by_demand[0].met() || !best(0) ? 0 : 1);
   }
 
   /// A cell that would do better under the other demands, and that the plan does not back as it is.
   std::string hope(const RegretRow& first) const {
     const RegretRow* out = nullptr;
     for (const RegretRow& row : out_.rows) {
-      if (row.by_demand[0] ||
+      if (row.by_demand[0].met() ||
           point(static_cast<int>(row.point)).verdict != CellVerdict::kLooksMet) {
         continue;
       }

@@ -93,12 +93,8 @@ class Explorer {
     }
     SensitivityRow row;
     row.factor = factor.name;
-    row.low = factor.low;
-    row.high = factor.high;
-    row.margin_low = low->margin;
-    row.margin_high = high->margin;
-    row.met_low = low->met;
-    row.met_high = high->met;
+    row.low = {factor.low, low->margin, low->met, ""};
+    row.high = {factor.high, high->margin, high->met, ""};
     rows_.push_back(std::move(row));
     row_factors_.push_back(f);
   }
@@ -211,14 +207,17 @@ class Explorer {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       SensitivityRow& row = rows_[i];
       const std::size_t f = row_factors_[i];
-      if (row.low != 1) need(here(f, row.low), row.met_low, row.margin_low, row.needed_low);
-      if (row.high != 1) need(here(f, row.high), row.met_high, row.margin_high, row.needed_high);
+      for (SensitivitySide* side : {&row.low, &row.high}) {
+        if (side->factor == 1) continue;
+        need(here(f, side->factor), side->met, side->margin, side->needed);
+      }
     }
     while (step_needs(needs, sizes)) {
     }
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (rows_[i].low == 1) rows_[i].needed_low = out_.needed;
-      if (rows_[i].high == 1) rows_[i].needed_high = out_.needed;
+    for (SensitivityRow& row : rows_) {
+      for (SensitivitySide* side : {&row.low, &row.high}) {
+        if (side->factor == 1) side->needed = out_.needed;
+      }
     }
   }
 
@@ -268,7 +267,7 @@ class Explorer {
     for (std::size_t i = 0; i < rows_.size(); ++i) say_row(i);
     std::stable_sort(
         rows_.begin(), rows_.end(), [](const SensitivityRow& a, const SensitivityRow& b) {
-          return std::abs(a.margin_high - a.margin_low) > std::abs(b.margin_high - b.margin_low);
+          return std::abs(a.high.margin - a.low.margin) > std::abs(b.high.margin - b.low.margin);
         });
     out_.rows = std::move(rows_);
     out_.replicates = static_cast<std::uint32_t>(asks_.replicates());
@@ -315,15 +314,16 @@ class Explorer {
       }
     }
     if (!any) {
-      if (row.met_low && row.met_high && base_met_) {
-        row.says =
-            fmt::format("Holds at {} and {} times", format_real(row.low), format_real(row.high));
+      if (row.low.met && row.high.met && base_met_) {
+        row.says = fmt::format("Holds at {} and {} times", format_real(row.low.factor),
+                               format_real(row.high.factor));
       } else if (base_met_) {
-        row.says = fmt::format("The recommendation changes with {} at {} times", row.factor,
-                               row.met_low    ? format_real(row.high)
-                               : row.met_high ? format_real(row.low)
-                                              : fmt::format("{} and at {}", format_real(row.low),
-                                                            format_real(row.high)));
+        row.says =
+            fmt::format("The recommendation changes with {} at {} times", row.factor,
+                        row.low.met    ? format_real(row.high.factor)
+                        : row.high.met ? format_real(row.low.factor)
+                                       : fmt::format("{} and at {}", format_real(row.low.factor),
+                                                     format_real(row.high.factor)));
       }
       return;
     }

@@ -47,9 +47,9 @@ class ScaledCost final : public StepCost {
   std::int64_t parts_;
 };
 
-using Key = std::tuple<std::uint32_t, double, double, double, double, std::uint32_t>;
+using Shape = std::tuple<std::uint32_t, double, double, double, double, std::uint32_t>;
 
-Key key_of(const WhatIf& run) {
+Shape key_of(const WhatIf& run) {
   const GrowthChoice& g = run.growth;
   return {run.replicate, g.rate, g.context, g.reuse, g.tenants, run.skip};
 }
@@ -164,7 +164,7 @@ WhatIfBatch what_if_runs(WhatIfSource source, unsigned threads, std::function<vo
                          std::function<void()> done) {
   return [source = std::move(source), threads, before = std::move(before),
           done = std::move(done)](std::span<const WhatIf> runs) {
-    std::vector<Key> keys;
+    std::vector<Shape> keys;
     for (const WhatIf& run : runs) {
       if (reshaped(run)) keys.push_back(key_of(run));
     }

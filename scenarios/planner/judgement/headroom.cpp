@@ -75,8 +75,8 @@ void add_growth(PlanResult& plan) {
     if (row.changes_above) {
       add(plan, "growth", *row.changes_above - 1,
           fmt::format("{}; {}; {}", row.says, factor_meaning(row.factor), guide));
-    } else if (row.met_high) {
-      add(plan, "growth", row.high - 1,
+    } else if (row.high.met) {
+      add(plan, "growth", row.high.factor - 1,
           fmt::format("at least: the most that was tried is carried; {}; {}",
                       factor_meaning(row.factor), guide));
     }

@@ -1,7 +1,7 @@
-// Rows of a document to JSON and back, by the table of their members (fields.hpp).
-//
-// Fields<Row> may have, beside visit(): absent(row), where a row that holds nothing is left out;
-// check(in, row), which throws for members that do not go together.
+// A row from a document that people may have written, by the table of its members (sim/fields.hpp):
+// errors name file, line and field. Fields<Row> may have, in addition to visit():
+//   check(in, row)   throws for members that do not go together, or keeps where the row stands
+//   kClosed          members that nobody knows are refused
 #pragma once
 
 #include <fmt/format.h>
@@ -12,67 +12,17 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/fields.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "sim/catalogue.hpp"
+#include "sim/fields.hpp"
 
 namespace spillway {
-
-// ---- writing
-
-template <class Row>
-concept HasFields = requires {
-  sizeof(Fields<Row>);
-};
-
-template <HasFields Row>
-nlohmann::json written(const Row& row);
-
-template <class T>
-nlohmann::json member(const T& value);
-template <class T>
-nlohmann::json member(const std::vector<T>& values);
-template <class T>
-nlohmann::json member(const std::map<std::string, T>& values) {
-  nlohmann::json out = nlohmann::json::object();
-  for (const auto& [name, value] : values) out[name] = member<T>(value);
-  return out;
-}
-
-template <class T>
-nlohmann::json member(const T& value) {
-  if constexpr (HasFields<T>) {
-    return written(value);
-  } else {
-    return value;
-  }
-}
-template <class T>
-nlohmann::json member(const std::vector<T>& values) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const auto& value : values) out.push_back(member<T>(value));
-  return out;
-}
-
-template <HasFields Row>
-nlohmann::json written(const Row& row) {
-  nlohmann::json out = nlohmann::json::object();
-  Fields<Row>::visit(row, [&](std::string_view name, const auto& value, const FieldRule&) {
-    using Value = std::remove_cvref_t<decltype(value)>;
-    if constexpr (requires { Fields<Value>::absent(value); }) {
-      if (Fields<Value>::absent(value)) return;
-    }
-    out[std::string(name)] = member(value);
-  });
-  return out;
-}
-
-// ---- reading
 
 /// Members that nobody asked for, by the place where they stand, without array positions.
 using UnknownMembers = std::set<std::string>;
@@ -87,21 +37,61 @@ class FieldReader {
 
   template <class T>
   void operator()(std::string_view key, T& value, const FieldRule& rule) {
-    seen_.insert(std::string(key));
+    seen_.emplace_back(key);
     if (!in_.has(key)) {
-      if (rule.required) in_.missing(key, expectation(value, rule));
+      if (rule.required && !rule.newer) in_.missing(key, expectation(value, rule));
       return;
     }
     read(key, value, rule);
   }
+  template <class T>
+  void operator()(std::string_view key, std::optional<T>& value, const FieldRule& rule) {
+    seen_.emplace_back(key);
+    if (in_.has(key)) read(key, value.emplace(), rule);
+  }
+  template <class T>
+  void operator()(std::string_view key, const Unless<T>& v, const FieldRule& rule) {
+    seen_.emplace_back(key);
+    if (in_.has(key)) read(key, v.value, rule);
+  }
 
+  template <class Visit>
+  void operator()(std::string_view key, const Group<Visit>& v, const FieldRule& rule) {
+    seen_.emplace_back(key);
+    if (!in_.has(key)) {
+      if (rule.required && !rule.newer) in_.missing(key, "an object");
+      return;
+    }
+    const ObjectReader members = *in_.open_object(key);
+    FieldReader reader(members, below(key), unknown_);
+    v.visit(reader);
+    reader.note_unknown();
+  }
+  template <class T>
+  void operator()(std::string_view key, const Derived<T>&, const FieldRule&) {
+    seen_.emplace_back(key);
+  }
+  template <class T>
+  void operator()(std::string_view key, const Either<T>& v, const FieldRule&) {
+    seen_.emplace_back(key);
+    if (const auto word = in_.text(key)) v.flag = *word == v.words[0];
+  }
+
+  void refuse_unknown(std::string_view what) {
+    for (const std::string& key : in_.keys()) {
+      if (seen(key)) continue;
+      const std::vector<std::string_view> known(seen_.begin(), seen_.end());
+      in_.fail(key, unknown_name(fmt::format("key of {}", what), key, known));
+    }
+  }
   void note_unknown() {
     for (const std::string& key : in_.keys()) {
-      if (!seen_.contains(key)) unknown_.insert(place_.empty() ? key : place_ + "." + key);
+      if (!seen(key)) unknown_.insert(place_.empty() ? key : place_ + "." + key);
     }
   }
 
  private:
+  bool seen(const std::string& key) const { return std::ranges::find(seen_, key) != seen_.end(); }
   template <class T>
   static std::string expectation(const T&, const FieldRule& rule) {
     if constexpr (std::same_as<T, std::string>) {
@@ -132,10 +122,11 @@ class FieldReader {
   template <std::integral T>
   void read(std::string_view key, T& value, const FieldRule& rule) {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-    constexpr auto kLimit =
-        std::min<std::uint64_t>(kMost, std::numeric_limits<std::int64_t>::max());
-    value = static_cast<T>(*in_.integer(key, static_cast<std::int64_t>(rule.least),
-                                        static_cast<std::int64_t>(kLimit)));
+    constexpr auto kLimit = static_cast<std::int64_t>(
+        std::min<std::uint64_t>(kMost, std::numeric_limits<std::int64_t>::max()));
+    const std::int64_t most =
+        rule.most < kNoLimit ? std::min(kLimit, static_cast<std::int64_t>(rule.most)) : kLimit;
+    value = static_cast<T>(*in_.integer(key, static_cast<std::int64_t>(rule.least), most));
   }
   void read(std::string_view key, std::vector<double>& value, const FieldRule& rule) {
     value = *in_.numbers(key, rule.least, rule.most);
@@ -203,7 +194,7 @@ class FieldReader {
   const ObjectReader& in_;
   std::string place_;
   UnknownMembers& unknown_;
-  std::set<std::string> seen_;
+  std::vector<std::string> seen_;  ///< in the order of the table
 };
 
 template <class Row>
@@ -211,7 +202,11 @@ Row read_row(const ObjectReader& in, const std::string& place, UnknownMembers& u
   Row row;
   FieldReader reader(in, place, unknown);
   Fields<Row>::visit(row, reader);
-  reader.note_unknown();
+  if constexpr (requires { Fields<Row>::kClosed; }) {
+    reader.refuse_unknown(place);
+  } else {
+    reader.note_unknown();
+  }
   if constexpr (requires { Fields<Row>::check(in, row); }) Fields<Row>::check(in, row);
   return row;
 }

@@ -17,6 +17,12 @@ std::string describe(const nlohmann::json& value) {
   return text;
 }
 
+/// A limit of whole numbers; the largest double below 2^63 and what is beyond is no limit.
+std::int64_t whole(double limit) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  return limit < static_cast<double>(kMost) ? static_cast<std::int64_t>(limit) : kMost;
+}
+
 }  // namespace
 
 ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what)
@@ -32,11 +38,20 @@ ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::s
 ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
                            KeyTable known)
     : ObjectReader(source, std::move(pointer), what) {
+  known_ = known;
   for (const auto& item : node_->items()) {
-    if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
+    if (std::ranges::find(known, item.key(), &Key::name) != known.end()) continue;
+    std::vector<std::string_view> names;
+    for (const Key& key : known) names.push_back(key.name);
     throw InputError(source.fault(), source.where(pointer_ + "/" + escaped_key(item.key())),
-                     unknown_name(fmt::format("key of {}", what), item.key(), known));
+                     unknown_name(fmt::format("key of {}", what), item.key(), names));
   }
+}
+
+const Key& ObjectReader::row(std::string_view key) const {
+  const auto at = std::ranges::find(known_, key, &Key::name);
+  KV_ASSERT(at != known_.end(), "no row for the key {}", key);
+  return *at;
 }
 
 std::string ObjectReader::pointer_to(std::string_view key) const {
@@ -78,7 +93,13 @@ std::optional<std::string> ObjectReader::text(std::string_view key, std::string_
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) expected(key, std::string(what), *value);
-  return value->get<std::string>();
+  auto text = value->get<std::string>();
+  const auto at = std::ranges::find(known_, key, &Key::name);
+  if (at == known_.end() || at->choices.empty()) return text;
+  if (std::ranges::find(at->choices, text) == at->choices.end()) {
+    fail(key, unknown_name(key, text, at->choices));
+  }
+  return text;
 }
 
 std::optional<bool> ObjectReader::boolean(std::string_view key) const {
@@ -86,6 +107,31 @@ std::optional<bool> ObjectReader::boolean(std::string_view key) const {
   if (value == nullptr) return std::nullopt;
   if (!value->is_boolean()) expected(key, "true or false", *value);
   return value->get<bool>();
+}
+
+std::optional<std::int64_t> ObjectReader::integer(std::string_view key) const {
+  const Key& limits = row(key);
+  return integer(key, whole(limits.least), whole(limits.most));
+}
+
+std::optional<double> ObjectReader::number(std::string_view key) const {
+  const Key& limits = row(key);
+  return number(key, limits.least, limits.most);
+}
+
+std::optional<std::vector<double>> ObjectReader::numbers(std::string_view key) const {
+  const Key& limits = row(key);
+  return numbers(key, limits.least, limits.most);
+}
+
+std::int64_t ObjectReader::require_integer(std::string_view key) const {
+  const Key& limits = row(key);
+  return require_integer(key, whole(limits.least), whole(limits.most));
+}
+
+double ObjectReader::require_number(std::string_view key) const {
+  const Key& limits = row(key);
+  return require_number(key, limits.least, limits.most);
 }
 
 std::optional<std::int64_t> ObjectReader::integer(std::string_view key, std::int64_t least,

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/config/key.hpp"
 
 namespace spillway {
-
-using KeyTable = std::span<const std::string_view>;
 
 class ObjectReader {
  public:
@@ -34,12 +33,20 @@ class ObjectReader {
   bool has(std::string_view key) const { return find(key) != nullptr; }
   SourceRef where(std::string_view key = {}) const;
 
-  /// `what` the error calls a value of another type.
+  /// `what` the error calls a value of another type. One of the choices in the key's row, where
+  /// it has some.
   std::optional<std::string> text(std::string_view key, std::string_view what = kString) const;
   std::optional<bool> boolean(std::string_view key) const;
-  std::optional<std::int64_t> integer(
-      std::string_view key, std::int64_t least = 0,
-      std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
+  /// Within the limits of the key's row.
+  std::optional<std::int64_t> integer(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;
+  std::optional<std::vector<double>> numbers(std::string_view key) const;
+  std::int64_t require_integer(std::string_view key) const;
+  double require_number(std::string_view key) const;
+  /// Within other limits, which depend on what else the document says, or in an object without
+  /// rows.
+  std::optional<std::int64_t> integer(std::string_view key, std::int64_t least,
+                                      std::int64_t most) const;
   /// A finite number in [least, most].
   std::optional<double> number(std::string_view key, double least, double most) const;
   std::optional<std::vector<std::string>> texts(std::string_view key,
@@ -66,6 +73,7 @@ class ObjectReader {
 
  private:
   std::string pointer_to(std::string_view key) const;
+  const Key& row(std::string_view key) const;
   const nlohmann::json* find(std::string_view key) const;
   [[noreturn]] void expected(std::string_view key, const std::string& what,
                              const nlohmann::json& found) const;
@@ -73,6 +81,7 @@ class ObjectReader {
   const JsonSource* source_;
   std::string pointer_;
   const nlohmann::json* node_;
+  KeyTable known_;  ///< empty: whatever its keys
 };
 
 }  // namespace spillway

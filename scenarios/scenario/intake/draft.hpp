@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/fields.hpp"
+
 namespace spillway {
 
 /// What became of a part of the input.
@@ -16,9 +18,14 @@ enum class Standing : std::uint8_t {
   kNoEffect,     ///< nothing here depends on it
   kUnknown,      ///< no flag that is known
 };
+template <>
+struct EnumNames<Standing> {
+  static constexpr std::array<std::string_view, 5> kNames = {"used", "assumed", "not_modelled",
+                                                             "no_effect", "unknown"};
+};
 
 struct Remark {
-  Standing standing;
+  Standing standing = Standing::kUsed;
   std::string what;  ///< "--max-num-seqs 128"
   std::string why;   ///< "engine.max_num_seqs", or the consequence
 };

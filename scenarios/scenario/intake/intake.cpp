@@ -521,7 +521,7 @@ class IntakeMaker {
         draft_.remark(Standing::kUsed, call.gpu, fmt::format("gpu {}", name));
       } else {
         draft_.remark(Standing::kAssumed, call.gpu,
-                      "no GPU of the catalogue: see \"gpu\" as an object in scenarios/README.md");
+                      "no GPU of the catalogue: see \"gpu\" as an object in scenarios/guide/models-and-gpus.md");
       }
     } else if (!name.empty()) {
       find_gpu(name, {"--gpu", 0, ""});

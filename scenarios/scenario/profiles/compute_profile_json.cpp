@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/compute/ratio_grid.hpp"
+#include "reports/fields/write.hpp"
 #include "scenarios/scenario/config/field_json.hpp"
 #include "scenarios/scenario/profiles/compute_profile_fields.hpp"
 #include "scenarios/scenario/profiles/profile_document.hpp"
@@ -80,7 +81,7 @@ Document compute_profile_document(const ComputeProfile& profile, nlohmann::json 
   document.kind = kComputeProfileKind;
   document.profile_version = kComputeProfileVersion;
   document.inputs = std::move(inputs);
-  document.results = written(profile);
+  document.results = to_document(profile);
   document.warnings = profile.warnings;
   return document;
 }

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <concepts>
-#include <set>
-
+#include "reports/fields/write.hpp"
 #include "scenarios/scenario/config/field_json.hpp"
 #include "scenarios/scenario/profiles/profile_document.hpp"
 #include "scenarios/scenario/profiles/profile_fields.hpp"
@@ -16,31 +14,28 @@ namespace {
 
 using nlohmann::json;
 
-/// Calls f(name, rows) for each section.
+/// Calls f(name, rows) for each section of a profile: rows that cells of a calibration fill.
+template <class F>
+class SectionVisitor {
+ public:
+  explicit SectionVisitor(F& f) : f_(f) {}
+
+  template <class T>
+  void operator()(std::string_view name, T&& value, const FieldRule&) {
+    if constexpr (requires { value.visit(*this); }) {
+      value.visit(*this);
+    } else if constexpr (requires { value.front().state; }) {
+      f_(name, value);
+    }
+  }
+
+ private:
+  F& f_;
+};
+
 template <class Profile, class F>
 void visit_sections(Profile& p, F&& f) {
-  f("copy", p.copy);
-  f("contention", p.contention);
-  f("interference", p.interference);
-  f("hbm", p.hbm);
-  f("gemm", p.gemm);
-  f("attention", p.attention);
-  f("dram", p.dram);
-  f("registration", p.registration);
-  f("storage", p.storage);
-}
-
-bool is_compute(std::string_view section) {
-  return section == "hbm" || section == "gemm" || section == "attention";
-}
-
-template <class Rows>
-void read_rows(const ObjectReader& in, std::string_view key, Rows& rows, const std::string& place,
-               UnknownMembers& unknown) {
-  for (const ObjectReader& item : in.open_objects(key)) {
-    rows.push_back(
-        read_row<typename Rows::value_type>(item, fmt::format("{}{}[]", place, key), unknown));
-  }
+  Fields<HardwareProfile>::visit(p, SectionVisitor(f));
 }
 
 constexpr ProfileKind kProfileForm = {kProfileKind, kProfileVersion, "measure"};
@@ -64,22 +59,6 @@ void Fields<FitTable>::check(const ObjectReader& in, const FitTable& table) {
   }
 }
 
-template <class Row>
-json to_row(const Row& row) {
-  return written(row);
-}
-template json to_row(const CopyCell&);
-template json to_row(const ContentionCell&);
-template json to_row(const InterferenceCell&);
-template json to_row(const HbmCell&);
-template json to_row(const GemmCell&);
-template json to_row(const AttentionCell&);
-template json to_row(const DramCell&);
-template json to_row(const RegistrationCell&);
-template json to_row(const StorageCell&);
-template json to_row(const FitRecord&);
-template json to_row(const MachineFacts&);
-
 std::string machine_hash(const MachineFacts& m) {
   // Whole GiB: the system's own share of the memory changes with every kernel.
   const auto gib = [](std::int64_t bytes) { return (bytes + (1 << 29)) >> 30; };
@@ -95,29 +74,12 @@ std::string machine_hash(const MachineFacts& m) {
   return digest_of(facts);
 }
 
-json profile_results(const HardwareProfile& p) {
-  json out = {{"name", p.name},
-              {"created", p.created},
-              {"command", p.command},
-              {"complete", p.complete},
-              {"budget_s", p.budget_s},
-              {"spent_s", p.spent_s},
-              {"machine", written(p.machine)},
-              {"machine_hash", machine_hash(p.machine)},
-              {"fits", member(p.fits)},
-              {"compute", json::object()}};
-  visit_sections(p, [&](const char* name, const auto& rows) {
-    (is_compute(name) ? out["compute"] : out)[name] = member(rows);
-  });
-  return out;
-}
-
 Document profile_document(const HardwareProfile& profile, json inputs) {
   Document document;
   document.kind = kProfileKind;
   document.profile_version = kProfileVersion;
   document.inputs = std::move(inputs);
-  document.results = profile_results(profile);
+  document.results = to_document(profile);
   document.warnings = profile.warnings;
   return document;
 }
@@ -125,7 +87,7 @@ Document profile_document(const HardwareProfile& profile, json inputs) {
 std::vector<std::string_view> profile_sections() {
   std::vector<std::string_view> out;
   const HardwareProfile none;
-  visit_sections(none, [&](const char* name, const auto&) { out.emplace_back(name); });
+  visit_sections(none, [&](std::string_view name, const auto&) { out.push_back(name); });
   return out;
 }
 
@@ -135,7 +97,7 @@ std::vector<std::string> add_row(HardwareProfile& profile, std::string_view sect
   const ObjectReader in(source, "", fmt::format("a row of {}", section));
   UnknownMembers unknown;
   bool known = false;
-  visit_sections(profile, [&](const char* at, auto& rows) {
+  visit_sections(profile, [&](std::string_view at, auto& rows) {
     if (section != at) return;
     known = true;
     rows.push_back(
@@ -154,41 +116,10 @@ HardwareProfile read_profile(const JsonSource& source, std::vector<std::string>&
   const auto results = top.open_object("results");
   if (!results) top.missing("results", "an object");
 
-  HardwareProfile p;
   UnknownMembers unknown;
-  p.warnings = top.texts("warnings").value_or(std::vector<std::string>());
-  p.name = results->text("name").value_or("");
-  p.created = results->text("created").value_or("");
-  p.command = results->text("command").value_or("");
-  p.complete = results->boolean("complete").value_or(true);
-  p.budget_s = results->number("budget_s", 0, 1e9).value_or(0);
-  p.spent_s = results->number("spent_s", 0, 1e9).value_or(0);
-  const auto machine = results->open_object("machine");
-  if (!machine) results->missing("machine", "an object");
-  p.machine = read_row<MachineFacts>(*machine, "machine", unknown);
+  HardwareProfile p = read_row<HardwareProfile>(*results, "", unknown);
   p.machine_hash = machine_hash(p.machine);
-
-  std::set<std::string> known = {"name",    "created", "command",      "complete", "budget_s",
-                                 "spent_s", "machine", "machine_hash", "fits",     "compute"};
-  const auto compute = results->open_object("compute");
-  visit_sections(p, [&](const char* name, auto& rows) {
-    if (!is_compute(name)) {
-      known.insert(name);
-      read_rows(*results, name, rows, "", unknown);
-    } else if (compute) {
-      read_rows(*compute, name, rows, "compute.", unknown);
-    }
-  });
-  if (compute) {
-    for (const std::string& key : compute->keys()) {
-      if (!is_compute(key)) unknown.insert("compute." + key);
-    }
-  }
-  read_rows(*results, "fits", p.fits, "", unknown);
-  for (const std::string& key : results->keys()) {
-    if (!known.contains(key)) unknown.insert(key);
-  }
-
+  p.warnings = top.texts("warnings").value_or(std::vector<std::string>());
   warn_of_contents(top, unknown, warnings);
   return p;
 }

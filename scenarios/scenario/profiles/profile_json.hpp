@@ -22,15 +22,10 @@ inline constexpr std::string_view kProfileKind = "hardware-profile";
 /// 16 hex digits over the machine's CPU, memory, NUMA nodes, GPUs and driver.
 std::string machine_hash(const MachineFacts& machine);
 
-/// The results of the document; `machine_hash` is computed.
-nlohmann::json profile_results(const HardwareProfile& profile);
-/// The whole document, with the profile's warnings; `inputs` is the caller's.
+/// The whole document, with the profile's warnings; `machine_hash` is computed, `inputs` is the
+/// caller's.
 Document profile_document(const HardwareProfile& profile,
                           nlohmann::json inputs = nlohmann::json::object());
-
-/// A row of any section, a fit or the machine as JSON; what Bench::measure() returns.
-template <class Row>
-nlohmann::json to_row(const Row& row);
 
 /// Sections that rows belong to, as CellPlan::section names them: copy, contention, interference,
 /// hbm, gemm, attention, dram, registration, storage.

@@ -12,7 +12,17 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kColdKeys[] = {"selected", "page_cache_hit", "buffers", "efficiency", "overlap"};
+constexpr double kLeastShare = 1e-6;  // the unit that shares are kept in
+constexpr std::string_view kOverlaps[] = {"serial", "stream"};
+constexpr Key kColdKeys[] = {
+    number_key("selected", kLeastShare, 1, "Share of its cold tokens that a decode reads.", "1"),
+    number_key("page_cache_hit", 0, 1, "Share of those reads that a page cache on the GPU serves.",
+               "0"),
+    integer_key("buffers", 1, 1024, "Layers in flight. With 1, copies and compute take turns.",
+                "2"),
+    number_key("efficiency", 0.01, 1, "Efficiency of the longer of copy and compute.", "0.96"),
+    choice_key("overlap", kOverlaps,
+               "stream: copies overlap compute. serial: they follow one another.", "stream")};
 constexpr std::uint32_t kLeastSlots = 3;  // the null block, one to fill, one to read through
 
 /// A share, as parts per million of the decimal that was written.
@@ -32,22 +42,17 @@ std::uint32_t streamed_copies(const Scenario& s) {
 void read_cold_decode(const ObjectReader& engine, ColdDecode& out) {
   const auto cold = engine.object("cold", ScenarioKeys::kCold);
   if (!cold) return;
-  constexpr double kLeastShare = 1e-6;  // the unit that shares are kept in
-  out.selected_ppm = ppm_of(cold->number("selected", kLeastShare, 1).value_or(1));
-  out.page_cache_ppm = ppm_of(cold->number("page_cache_hit", 0, 1).value_or(0));
+  out.selected_ppm = ppm_of(cold->number("selected").value_or(1));
+  out.page_cache_ppm = ppm_of(cold->number("page_cache_hit").value_or(0));
   const std::string overlap = cold->text("overlap").value_or("stream");
-  if (overlap != "stream" && overlap != "serial") {
-    cold->fail("overlap",
-               unknown_name("overlap", overlap, std::array<Names, 2>{"serial", "stream"}));
-  }
   if (overlap == "serial") {
     cold->refuse({"buffers", "efficiency"}, "expected only with \"overlap\": \"stream\"");
   }
   // One buffer cannot be filled while it is read.
-  const std::int64_t buffers = cold->integer("buffers", 1, 1024).value_or(kLeastStreamBuffers);
+  const std::int64_t buffers = cold->integer("buffers").value_or(kLeastStreamBuffers);
   const bool serial = overlap == "serial" || buffers < kLeastStreamBuffers;
   out.form = serial ? StreamForm::kSerial : StreamForm::kOverlapped;
-  if (const auto eta = cold->number("efficiency", 0.01, 1)) out.efficiency_ppm = ppm_of(*eta);
+  if (const auto eta = cold->number("efficiency")) out.efficiency_ppm = ppm_of(*eta);
 }
 
 }  // namespace
@@ -55,12 +60,7 @@ void read_cold_decode(const ObjectReader& engine, ColdDecode& out) {
 const KeyTable ScenarioKeys::kCold = kColdKeys;
 
 Residency read_residency(const ObjectReader& engine) {
-  const std::string text = engine.text("residency").value_or("full");
-  if (text == "streaming") return Residency::kStreaming;
-  if (text != "full") {
-    engine.fail("residency",
-                unknown_name("residency", text, std::array<Names, 2>{"full", "streaming"}));
-  }
+  if (engine.text("residency") == "streaming") return Residency::kStreaming;
   engine.object("cold", ScenarioKeys::kCold);  // a misspelt key comes first
   engine.refuse({"cold", "token_budget"}, "expected only with \"residency\": \"streaming\"");
   return Residency::kFull;
@@ -98,7 +98,7 @@ void read_streaming(const ObjectReader& top, Scenario& s) {
   }
   c.async_scheduling = false;
   read_cold_decode(engine, c.cold);
-  assign(c.token_budget, engine.integer("token_budget", 1, 1 << 26));
+  assign(c.token_budget, engine.integer("token_budget"));
   c.cold.copies_per_block = streamed_copies(s);
   s.notes.push_back(
       "residency streaming: one step at a time (no asynchronous scheduling), admission by the "

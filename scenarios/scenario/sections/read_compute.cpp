@@ -22,17 +22,31 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kComputeKeys[] = {
-    "kind",        "step_us",           "token_ns", "kv_token_ns", "host_overhead_us",
-    "sequence_us", "eager_overhead_us", "profile"};
+constexpr std::string_view kComputeKinds[] = {"linear", "components", "profile"};
+constexpr Key kComputeKeys[] = {
+    required(
+        choice_key("kind", kComputeKinds,
+                   "linear: three coefficients. components: kernels of the gpu. profile: fitted.")),
+    text_key("profile",
+             "Compute profile of spillway fit: its name or path. Only with kind profile."),
+    number_key("step_us", 0, 1e9, "Fixed time of a step. Only with kind linear."),
+    number_key("token_ns", 0, 1e9, "Time of a computed token. Only with kind linear."),
+    number_key("kv_token_ns", 0, 1e9,
+               "Time of a token of context that a step reads. Only with kind linear."),
+    number_key("host_overhead_us", -kMostHostSavingUs, 1e6,
+               "Host time of each step. Below 0 only with kind profile.", "700, or as fitted"),
+    number_key("eager_overhead_us", 0, 1e6,
+               "Extra time of a step that replays no captured CUDA graph.", "0, or as fitted"),
+    number_key("sequence_us", 0, 1e6, "Time of each sequence that samples a token.",
+               "1.1, or as fitted")};
 
 void read_linear(const ObjectReader& compute, Scenario& s) {
   s.compute.kind = ComputeChoice::Kind::kLinear;
   compute.refuse({"host_overhead_us", "sequence_us", "eager_overhead_us"},
                  "expected only with kind components");
-  s.compute.linear = {decimal_of(compute.require_number("step_us", 0, 1e9)),
-                      decimal_of(compute.require_number("token_ns", 0, 1e9)),
-                      decimal_of(compute.require_number("kv_token_ns", 0, 1e9))};
+  s.compute.linear = {decimal_of(compute.require_number("step_us")),
+                      decimal_of(compute.require_number("token_ns")),
+                      decimal_of(compute.require_number("kv_token_ns"))};
   try {
     make_linear_cost(s.compute.linear);
   } catch (const std::out_of_range&) {
@@ -57,7 +71,7 @@ void note_collectives(const ObjectReader& top, bool profiled, Scenario& s) {
 /// Which batches replay a captured graph; a note where nothing depends on it.
 void read_graphs(const ObjectReader& top, Scenario& s) {
   const auto engine = top.object("engine", ScenarioKeys::kEngine);
-  const auto limit = engine->integer("max_cudagraph_capture_size", 0, 1 << 16);
+  const auto limit = engine->integer("max_cudagraph_capture_size");
   const bool eager = engine->boolean("enforce_eager").value_or(false);
   const EngineConfig& c = s.engine;
   const std::uint32_t most = default_graph_limit(c.max_num_seqs, c.max_num_batched_tokens);
@@ -236,10 +250,6 @@ void read_compute(const ObjectReader& top, Scenario& s) {
     read_graphs(top, s);
     return;
   }
-  if (kind != "components" && kind != "profile") {
-    compute->fail("kind",
-                  fmt::format("expected linear, components or profile, found \"{}\"", kind));
-  }
   if (!shaped) compute->fail("kind", kind + " needs a named model and a gpu");
   s.compute.kind = ComputeChoice::Kind::kComponents;
   note_collectives(top, kind == "profile", s);
@@ -250,9 +260,8 @@ void read_compute(const ObjectReader& top, Scenario& s) {
     const double least = kind == "profile" ? -kMostHostSavingUs : 0;
     c.host_overhead_us =
         compute->number("host_overhead_us", least, 1e6).value_or(c.host_overhead_us);
-    c.eager_overhead_us =
-        compute->number("eager_overhead_us", 0, 1e6).value_or(c.eager_overhead_us);
-    c.sequence_us = compute->number("sequence_us", 0, 1e6).value_or(c.sequence_us);
+    c.eager_overhead_us = compute->number("eager_overhead_us").value_or(c.eager_overhead_us);
+    c.sequence_us = compute->number("sequence_us").value_or(c.sequence_us);
   }
   read_graphs(top, s);
   const bool fitted = s.compute.profile && s.compute.profile->overhead_fitted;

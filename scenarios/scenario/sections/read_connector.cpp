@@ -8,13 +8,9 @@ namespace spillway {
 
 namespace {
 
-constexpr std::int64_t kMostBlocksPerChunk = 4096;
-constexpr std::int64_t kMostThreshold = 1'000'000;
-constexpr std::int64_t kMostTracked = 1 << 28;
-
 /// blocks_per_chunk, or offload_block_tokens, which says the same in tokens.
 void read_chunk(const ObjectReader& engine, EngineConfig& c) {
-  assign(c.blocks_per_chunk, engine.integer("blocks_per_chunk", 1, kMostBlocksPerChunk));
+  assign(c.blocks_per_chunk, engine.integer("blocks_per_chunk"));
   const auto tokens =
       engine.integer("offload_block_tokens", 1, kMostBlocksPerChunk * c.block_tokens);
   if (tokens) {
@@ -50,12 +46,7 @@ void read_prompt_only(const ObjectReader& engine, EngineConfig& c) {
 }
 
 void read_kind(const ObjectReader& engine, EngineConfig& c) {
-  const std::string name = engine.text("offload_connector").value_or("native");
-  constexpr std::string_view kKnown[] = {"native", "simple"};
-  if (name != kKnown[0] && name != kKnown[1]) {
-    engine.fail("offload_connector", unknown_name("connector", name, kKnown));
-  }
-  c.simple_offload = name == "simple";
+  c.simple_offload = engine.text("offload_connector") == "simple";
   c.lazy_offload = engine.boolean("lazy_offload").value_or(false);
   if (c.lazy_offload && !c.simple_offload) {
     engine.fail("lazy_offload",
@@ -76,8 +67,8 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   read_kind(engine, c);
   read_prompt_only(engine, c);
   read_chunk(engine, c);
-  assign(c.store_threshold, engine.integer("store_threshold", 0, kMostThreshold));
-  assign(c.max_tracker_size, engine.integer("max_tracker_size", 1, kMostTracked));
+  assign(c.store_threshold, engine.integer("store_threshold"));
+  assign(c.max_tracker_size, engine.integer("max_tracker_size"));
 }
 
 void check_connector(const ObjectReader& top, const Scenario& s) {

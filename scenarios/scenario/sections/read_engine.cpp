@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "models/engine/grouped_blocks.hpp"
-#include "reports/format.hpp"
 #include "models/engine/presets.hpp"
+#include "reports/format.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -17,65 +17,120 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kEngineKeys[] = {"preset",
-                                 "block_tokens",
-                                 "num_gpu_blocks",
-                                 "gpu_memory_utilization",
-                                 "cuda_graph_memory",
-                                 "max_num_seqs",
-                                 "max_num_batched_tokens",
-                                 "max_model_len",
-                                 "long_prefill_token_threshold",
-                                 "watermark",
-                                 "eviction",
-                                 "kv_layout",
-                                 "enable_prefix_caching",
-                                 "enable_chunked_prefill",
-                                 "async_scheduling",
-                                 "offload_prompt_only",
-                                 "unhashed_front",
-                                 "reserve_full_isl",
-                                 "async_load_reservation",
-                                 "convoy",
-                                 "store_defer_next_step",
-                                 "blocks_per_chunk",
-                                 "offload_block_tokens",
-                                 "store_threshold",
-                                 "threshold_counts_offers",
-                                 "max_tracker_size",
-                                 "offload_connector",
-                                 "lazy_offload",
-                                 "small_page_kernel",
-                                 "mla_single_copy",
-                                 "prompt_only_default",
-                                 "hybrid_kv_cache",
-                                 "load",
-                                 "load_or_recompute",
-                                 "residency",
-                                 "cold",
-                                 "token_budget",
-                                 "interference",
-                                 "scheduling_policy",
-                                 "max_num_scheduled_tokens",
-                                 "defer_block_free",
-                                 "max_offload_tokens",
-                                 "swap_space",
-                                 "preemption_mode",
-                                 "tensor_parallel_size",
-                                 "pipeline_parallel_size",
-                                 "data_parallel_size",
-                                 "enforce_eager",
-                                 "max_cudagraph_capture_size"};
-constexpr Names kInterferenceKeys[] = {"hbm_bandwidth", "factor"};
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
+constexpr std::string_view kKvLayouts[] = {"contiguous", "per_layer"};
+constexpr std::string_view kSchedulingPolicies[] = {"fcfs", "priority"};
+constexpr std::string_view kLoads[] = {"async", "blocking", "barrier", "layerwise"};
+constexpr std::string_view kLoadChoices[] = {"always_load", "break_even"};
+constexpr std::string_view kConnectors[] = {"native", "simple"};
+constexpr std::string_view kResidencies[] = {"full", "streaming"};
+constexpr std::string_view kPreemptionModes[] = {"recompute", "swap"};
+
+constexpr Key kEngineKeys[] = {
+    text_key("preset", "Release of the engine: vllm is the newest, vllm@0.23 a given one.", "vllm"),
+    integer_key("block_tokens", 1, 65536, "Tokens of a KV block.", "16"),
+    integer_key("num_gpu_blocks", 2, kMostGpuBlocks,
+                "KV blocks in HBM, with the null block, as vLLM counts them.",
+                "sized from model and gpu"),
+    number_key("gpu_memory_utilization", 0.01, 1.0,
+               "Share of the GPU memory that the engine takes.", "as the release does"),
+    size_key("cuda_graph_memory", "Memory that captured CUDA graphs take.", "0GiB"),
+    integer_key("max_num_seqs", 1, 1 << 20, "Most sequences in a step.",
+                "as the release does for the gpu"),
+    integer_key("max_num_batched_tokens", 1, 1 << 24, "Most tokens in a step.",
+                "as the release does for the gpu"),
+    integer_key("max_model_len", 1, 1 << 26, "Longest prompt and answer together.",
+                "the limit of the model"),
+    integer_key("long_prefill_token_threshold", 0, 1 << 24,
+                "Most tokens of a long prompt in a step. 0: no limit.", "0"),
+    number_key("watermark", 0, 0.99, "Share of the blocks that admission keeps free.",
+               "as the release does"),
+    text_key("eviction", "Eviction policy of HBM: spillway list policies.", "lru"),
+    choice_key("kv_layout", kKvLayouts,
+               "Whether a block is one piece of memory or one for each layer.", "contiguous"),
+    flag_key("enable_prefix_caching", "Whether prompts share the KV of common prefixes.", "true"),
+    flag_key("enable_chunked_prefill", "Whether a long prompt is computed in several steps.",
+             "as the release does"),
+    flag_key("async_scheduling", "Whether the engine schedules a step while the one before runs.",
+             "as the release does"),
+    flag_key("hybrid_kv_cache", "Whether sliding-window layers keep their window only."),
+    choice_key("scheduling_policy", kSchedulingPolicies,
+               "fcfs: by arrival. priority: by workload.classes[].priority first.", "fcfs"),
+    integer_key("max_num_scheduled_tokens", 1, 1 << 24, "Most tokens that a step schedules.",
+                "max_num_batched_tokens"),
+    flag_key("defer_block_free",
+             "Whether blocks of a preempted request become free when the step in flight ends.",
+             "as the release does"),
+    flag_key("unhashed_front", "Whether blocks without a hash are reused first.",
+             "as the release does"),
+    flag_key("reserve_full_isl", "Whether admission reserves blocks for the whole prompt.",
+             "as the release does"),
+    flag_key("async_load_reservation",
+             "Whether requests that wait for a load reserve their blocks.", "as the release does"),
+    flag_key("convoy", "Whether a request that cannot be admitted holds back those after it.",
+             "as the release does"),
+    choice_key("load", kLoads,
+               "Who waits for a load from below: request, batch, next step, or layer.", "async"),
+    choice_key("load_or_recompute", kLoadChoices,
+               "break_even: compute a prefix again where that is faster.", "always_load"),
+    choice_key("offload_connector", kConnectors, "Connector of vLLM for the tier below HBM.",
+               "native"),
+    flag_key("lazy_offload", "simple connector: store only what HBM is about to evict."),
+    flag_key("offload_prompt_only", "Whether only prompts are stored below HBM.",
+             "as the release does"),
+    flag_key("prompt_only_default", "Another name of offload_prompt_only.", "as the release does"),
+    flag_key("store_defer_next_step", "Whether stores begin with the next step.",
+             "as the release does"),
+    integer_key("blocks_per_chunk", 1, kMostBlocksPerChunk,
+                "HBM blocks that the tier below keeps and moves as one.", "1"),
+    integer_key("offload_block_tokens", 1, kMostBlocksPerChunk * 65536,
+                "blocks_per_chunk in tokens: a multiple of block_tokens."),
+    integer_key("store_threshold", 0, kMostThreshold,
+                "Times that a chunk is seen before it is stored. Below 2: at once.", "0"),
+    flag_key("threshold_counts_offers",
+             "Whether offers to store count towards store_threshold, not look-ups.",
+             "as the release does"),
+    integer_key("max_tracker_size", 1, kMostTracked, "Chunks whose sightings are remembered.",
+                "64000"),
+    integer_key("max_offload_tokens", 0, kMostTokens,
+                "Leading tokens of a request that may be stored below HBM.", "all"),
+    flag_key("small_page_kernel", "Whether loads of pages below 28 KiB are copied by 12 SMs.",
+             "as the release does"),
+    flag_key("mla_single_copy",
+             "Whether tensor-parallel ranks of an MLA model share one copy below HBM.",
+             "as the release does"),
+    object_key("interference", ScenarioKeys::kInterference,
+               "Copies take HBM bandwidth from memory-bound steps.", "they do not"),
+    choice_key("residency", kResidencies,
+               "full: a running request has all its blocks in HBM. streaming: it reads them.",
+               "full"),
+    object_key("cold", ScenarioKeys::kCold, "streaming: how a step reads blocks from below HBM."),
+    integer_key("token_budget", 1, 1 << 26, "streaming: tokens whose KV a sequence keeps."),
+    size_key("swap_space", "vllm@0.6: host memory for swapping, for each GPU.", "4GiB"),
+    choice_key("preemption_mode", kPreemptionModes,
+               "vllm@0.6: whether a preempted request is swapped out or computed again.",
+               "recompute"),
+    integer_key("tensor_parallel_size", 1, kMostRanks,
+                "Ranks that share every layer. Pool sizes are of one rank.", "1"),
+    integer_key("pipeline_parallel_size", 1, kMostRanks,
+                "Stages that share the layers, with as many batches in flight.", "1"),
+    integer_key("data_parallel_size", 1, kMostEngines,
+                "Engines like this one, each with a pool, a tier and links of its own.", "1"),
+    flag_key("enforce_eager", "Whether no step replays a captured CUDA graph."),
+    integer_key("max_cudagraph_capture_size", 0, 1 << 16,
+                "Tokens of the largest batch that replays a graph.", "min(2 x max_num_seqs, 512)")};
+constexpr Key kInterferenceKeys[] = {
+    rate_key("hbm_bandwidth", "HBM bandwidth that copies and steps share.",
+             "the bandwidth of the gpu"),
+    number_key("factor", 1, 10, "Measured slowdown beyond that share.", "1")};
 constexpr Bytes kMostBlockBytes = 4_GiB;
 
 // --------------------------------------------------------------------------
 
 /// num_gpu_blocks: given, or measured, or what model, GPU and utilisation leave.
 void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
-  const auto utilization = engine.number("gpu_memory_utilization", 0.01, 1.0);
+  const auto utilization = engine.number("gpu_memory_utilization");
   s.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
   Bytes cuda_graphs{0};
   if (const auto graphs = engine.text("cuda_graph_memory", ObjectReader::kSize)) {
@@ -93,7 +148,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
     s.budget = hbm_budget(held, *s.gpu, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
-  if (const auto given = engine.integer("num_gpu_blocks", 2, kMostGpuBlocks)) {
+  if (const auto given = engine.integer("num_gpu_blocks")) {
     s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
     s.pool_given = true;
     return;
@@ -203,12 +258,7 @@ void read_load(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   const std::uint32_t layers = std::max(1U, s.model.layers);
   c.layers = static_cast<std::uint32_t>(stage_layers(layers, s.shards()));
-  const std::string choice = engine.text("load_or_recompute").value_or("always_load");
-  s.load_at_break_even = choice == "break_even";
-  if (choice != "always_load" && !s.load_at_break_even) {
-    engine.fail("load_or_recompute",
-                fmt::format("expected always_load or break_even, found \"{}\"", choice));
-  }
+  s.load_at_break_even = engine.text("load_or_recompute") == "break_even";
   const auto name = engine.text("load");
   if (!name) return;
   c.load = find_row(load_semantics(), "load semantics", *name, engine.where("load")).value;
@@ -237,7 +287,7 @@ void read_interference(const ObjectReader& engine, Scenario& s) {
   } else {
     interference->missing("hbm_bandwidth", "a rate, or a gpu to take it from");
   }
-  out.memory_factor = interference->number("factor", 1, 10).value_or(1);
+  out.memory_factor = interference->number("factor").value_or(1);
   s.interference = out;
 }
 
@@ -264,16 +314,15 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   read_ranks(*engine, s);
   use_measured_engine(s);
 
-  assign(c.block_tokens, engine->integer("block_tokens", 1, 65536));
-  assign(c.max_num_seqs, engine->integer("max_num_seqs", 1, 1 << 20));
-  assign(c.max_num_batched_tokens, engine->integer("max_num_batched_tokens", 1, 1 << 24));
-  assign(c.long_prefill_token_threshold,
-         engine->integer("long_prefill_token_threshold", 0, 1 << 24));
+  assign(c.block_tokens, engine->integer("block_tokens"));
+  assign(c.max_num_seqs, engine->integer("max_num_seqs"));
+  assign(c.max_num_batched_tokens, engine->integer("max_num_batched_tokens"));
+  assign(c.long_prefill_token_threshold, engine->integer("long_prefill_token_threshold"));
   if (s.model.spec != nullptr)
     c.max_model_len = static_cast<std::uint32_t>(s.model.spec->max_position);
   if (s.measured && s.measured->max_model_len) c.max_model_len = *s.measured->max_model_len;
-  assign(c.max_model_len, engine->integer("max_model_len", 1, 1 << 26));
-  if (const auto watermark = engine->number("watermark", 0, 0.99)) {
+  assign(c.max_model_len, engine->integer("max_model_len"));
+  if (const auto watermark = engine->number("watermark")) {
     c.watermark = *watermark;
     if (c.watermark > 0 && !preset.has_watermark) {
       s.notes.push_back(fmt::format(
@@ -295,9 +344,6 @@ void read_engine(const ObjectReader& top, Scenario& s) {
     const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
     const std::int64_t layers = stage_layers(s.model.spec->kv_layers, s.shards());
     c.copies_per_block = static_cast<std::uint32_t>(parts * layers);
-  } else if (layout != "contiguous") {
-    engine->fail("kv_layout",
-                 fmt::format("expected contiguous or per_layer, found \"{}\"", layout));
   }
   const Bytes rank_bytes =
       rank_kv_bytes(s.model.kv_bytes_per_token, s.model.spec, s.model.layers, s.shards());

@@ -13,9 +13,20 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kOwnGpuKeys[] = {
-    "name",       "mig",      "memory",    "memory_bandwidth", "bf16_tflops",
-    "fp8_tflops", "sm_count", "host_link", "peer_bandwidth",   "like"};
+constexpr double kMostRate = 1e7;
+constexpr std::string_view kHostLinkNames[] = {"pcie4", "pcie5", "c2c"};
+constexpr Key kOwnGpuKeys[] = {
+    required(text_key("name", "Name from spillway list gpus, or a new name.")),
+    text_key("mig", "MIG slice of the named GPU, e.g. 3g.40gb."),
+    text_key("like", "A listed GPU that supplies every figure that is not given."),
+    size_key("memory", "Memory of the GPU."),
+    rate_key("memory_bandwidth", "Memory bandwidth."),
+    number_key("bf16_tflops", 0.1, kMostRate, "Dense BF16 rate."),
+    number_key("fp8_tflops", 0, kMostRate, "Dense FP8 rate. 0: the GPU has none.", "0"),
+    integer_key("sm_count", 1, 4096, "Streaming multiprocessors."),
+    choice_key("host_link", kHostLinkNames, "Link to the host."),
+    rate_key("peer_bandwidth", "Bandwidth to other GPUs of the node, in each direction.",
+             "through the host")};
 
 struct NamedLink {
   std::string_view name;
@@ -23,8 +34,6 @@ struct NamedLink {
 };
 constexpr NamedLink kHostLinks[] = {
     {"pcie4", HostLink::kPcie4}, {"pcie5", HostLink::kPcie5}, {"c2c", HostLink::kC2c}};
-
-constexpr double kMostRate = 1e7;
 
 /// "3g.40gb": slices of the SMs (of 7) and memory.
 struct MigProfile {
@@ -124,14 +133,14 @@ void read_sheet(const ObjectReader& gpu, OwnGpu& out) {
   }
   rate("memory_bandwidth", spec.memory_gbs, true);
   if (base) {
-    spec.bf16_tflops = gpu.number("bf16_tflops", 0.1, kMostRate).value_or(spec.bf16_tflops);
+    spec.bf16_tflops = gpu.number("bf16_tflops").value_or(spec.bf16_tflops);
   } else {
-    spec.bf16_tflops = gpu.require_number("bf16_tflops", 0.1, kMostRate);
-    spec.sm_count = static_cast<std::int32_t>(gpu.require_integer("sm_count", 1, 4096));
+    spec.bf16_tflops = gpu.require_number("bf16_tflops");
+    spec.sm_count = static_cast<std::int32_t>(gpu.require_integer("sm_count"));
     spec.host_link = HostLink::kPcie4;
   }
-  spec.fp8_tflops = gpu.number("fp8_tflops", 0, kMostRate).value_or(spec.fp8_tflops);
-  assign(spec.sm_count, gpu.integer("sm_count", 1, 4096));
+  spec.fp8_tflops = gpu.number("fp8_tflops").value_or(spec.fp8_tflops);
+  assign(spec.sm_count, gpu.integer("sm_count"));
   if (const auto link = gpu.text("host_link")) {
     spec.host_link =
         find_row(std::span<const NamedLink>(kHostLinks), "host link", *link, gpu.where("host_link"))

@@ -12,21 +12,6 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kMemories[] = {"host_alloc", "pageable", "registered_2m",
-                                          "registered_4k", "write_combined"};
-constexpr std::string_view kPatterns[] = {"contiguous", "layer_first", "page_first", "random",
-                                          "strided"};
-
-std::string choice(const ObjectReader& link, std::string_view key,
-                   std::span<const std::string_view> known, std::string otherwise) {
-  const auto given = link.text(key);
-  if (!given) return otherwise;
-  if (std::find(known.begin(), known.end(), *given) == known.end()) {
-    link.fail(key, unknown_name(key, *given, known));
-  }
-  return *given;
-}
-
 void use(const ProfileLink& found, LinkChoice& out) {
   out.affine = false;
   out.table = found.table;
@@ -65,8 +50,8 @@ void read_profile_link(const ObjectReader& link, const Scenario& s, LinkChoice& 
   }
   ProfileCopy copy;
   copy.method = out.method;
-  copy.mem = choice(link, "mem", kMemories, copy.mem);
-  copy.pattern = choice(link, "pattern", kPatterns, copy.pattern);
+  copy.mem = link.text("mem").value_or(copy.mem);
+  copy.pattern = link.text("pattern").value_or(copy.pattern);
   const LinkChoice own = out;
   use(profile_link(*s.hardware, direction_of(out), copy, link.where("kind")), out);
   if (link.has("duplex_factor")) out.duplex_factor = own.duplex_factor;

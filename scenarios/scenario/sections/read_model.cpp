@@ -11,9 +11,22 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kModelKeys[] = {"name",     "config", "kv_bytes_per_token",
-                                           "kv_dtype", "layers", "weight_dtype"};
+constexpr std::string_view kKvDtypes[] = {"auto", "bf16",     "bfloat16", "fp16", "float16",
+                                          "fp8",  "fp8_e4m3", "fp8_e5m2", "int8", "fp4"};
+constexpr std::string_view kWeightDtypes[] = {"bf16", "fp8", "int8", "int4", "fp4"};
 constexpr std::int64_t kMostLayers = 1024;
+constexpr Key kModelKeys[] = {
+    text_key("name", "Name from spillway list models."),
+    or_form(Key{.name = "config",
+                .form = KeyForm::kObject,
+                .help = "config.json of a model outside the list: its path, or its content."},
+            KeyForm::kText),
+    integer_key("kv_bytes_per_token", 1, std::int64_t{1} << 40,
+                "KV bytes of a token over all layers.", "from the model"),
+    choice_key("kv_dtype", kKvDtypes, "Data type of the KV cache.", "auto: the type of the model"),
+    integer_key("layers", 1, kMostLayers, "Layers with KV. Only without a named model."),
+    choice_key("weight_dtype", kWeightDtypes, "Data type of the weights of the layers.",
+               "as published")};
 
 struct WeightType {
   std::string_view name;
@@ -101,8 +114,8 @@ void read_model(const ObjectReader& top, Scenario& s) {
   } else {
     model->refuse({"weight_dtype"}, "expected only with a named model");
   }
-  assign(out.layers, model->integer("layers", 1, kMostLayers));
-  if (const auto bytes = model->integer("kv_bytes_per_token", 1, std::int64_t{1} << 40)) {
+  assign(out.layers, model->integer("layers"));
+  if (const auto bytes = model->integer("kv_bytes_per_token")) {
     out.kv_bytes_per_token = Bytes(*bytes);
   } else if (out.spec == nullptr) {
     model->missing("name", "a model name or kv_bytes_per_token");

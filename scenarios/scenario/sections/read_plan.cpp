@@ -19,19 +19,54 @@ using Names = std::string_view;
 
 constexpr double kLeastTarget = 1e-9;  // figures are told as multiples of it
 
-constexpr Names kSloKeys[] = {"metric", "max", "min", "tenant"};
-constexpr Names kPlanKeys[] = {
-    "tier",     "sizes",  "search", "objective",   "confidence", "replications",    "max_runs",
-    "round_to", "prices", "demand", "sensitivity", "stress",     "growth_per_month"};
-constexpr Names kDemandKeys[] = {"name", "growth"};
-constexpr Names kSweepKeys[] = {"vary", "replications"};
-constexpr Names kFleetKeys[] = {"replicas"};
-
-constexpr double kHuge = 1e15;
-constexpr std::int64_t kMostReplications = 1000;
-
 constexpr std::array<Names, 5> kObjectives = {"least-dram", "least-cost", "most-load",
                                               "most-goodput-per-cost", "least-gpus"};
+constexpr double kHuge = 1e15;
+constexpr std::int64_t kMostReplications = 1000;
+constexpr Names kAuto[] = {"auto"};
+constexpr Key sizes_key(Names name, Names help, Names otherwise) {
+  Key key = or_form(list_of(capacity_key(name, help, otherwise)), KeyForm::kText);
+  key.choices = kAuto;
+  return key;
+}
+
+constexpr Key kSloKeys[] = {
+    required(text_key(
+        "metric",
+        "Key of a run's results: p99_ttft_ms, mean_tpot_ms, output_throughput and others.")),
+    number_key("max", 0, kHuge, "Limit of a latency or of rejected_share."),
+    number_key("min", 0, kHuge, "Limit of a throughput."),
+    text_key("tenant", "Tenant whose requests count.", "all requests")};
+constexpr Key kPlanKeys[] = {
+    text_key("tier", "Tier whose size the plan chooses.", "the first tier"),
+    sizes_key("sizes", "Sizes to try, ascending; or auto.", "auto: from the reuse curve"),
+    axes_key("search", "Dotted keys as in --set, each with the values to try."),
+    choice_key("objective", kObjectives, "What the recommended configuration has least or most of.",
+               "least-dram"),
+    number_key("confidence", 0.5, 0.999, "Confidence that the recommended size meets every target.",
+               "0.95"),
+    integer_key("replications", 1, kMostReplications,
+                "Most replicates of a size. 1: the workload itself, without an interval.", "40"),
+    integer_key("max_runs", 1, kMostCount, "Budget of runs."),
+    capacity_key("round_to", "Sizes are multiples of this, as they can be bought or set."),
+    text_key("prices", "Price list: list-2025, or the path of a file."),
+    list_of(object_key("demand", ScenarioKeys::kDemand,
+                       "Further demands. Their regret ranks the sizes.")),
+    flag_key("sensitivity", "Whether to move rates, lengths, times and sizes one at a time.",
+             "true"),
+    flag_key("stress",
+             "Whether to try forecasts, peaks, a lost host, a cold restart and slow links.",
+             "as sensitivity"),
+    number_key("growth_per_month", 0, 1, "Growth of the session rate in forecasts.", "0.05")};
+constexpr Key kDemandKeys[] = {
+    required(text_key("name", "Name in the report.")),
+    object_key("growth", ScenarioKeys::kGrowth, "Factors on the recorded workload.")};
+constexpr Key kSweepKeys[] = {
+    required(axes_key("vary", "Dotted keys as in --set, each with the values to try.")),
+    integer_key("replications", 1, kMostReplications, "Replicates of each combination.", "1")};
+constexpr Key kFleetKeys[] = {integer_key("replicas", 1, FleetChoice::kMostReplicas,
+                                          "Identical instances. Each session stays on one of them.",
+                                          "1")};
 
 /// An object of dotted keys and lists of values.
 std::vector<SearchAxis> read_axes(const ObjectReader& o, std::string_view key) {
@@ -115,7 +150,7 @@ void read_slo(const ObjectReader& top, Scenario& s) {
       item.fail(latency ? "min" : "max", fmt::format("expected {} for {}", bound, target.name));
     }
     target.at_least = !latency;
-    target.target = item.require_number(bound, 0, kHuge);
+    target.target = item.require_number(bound);
     if (target.target > 0 && target.target < kLeastTarget) {
       item.fail(bound,
                 fmt::format("expected 0, or {} or more, found {}", kLeastTarget, target.target));
@@ -144,20 +179,17 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   out.search = read_axes(*plan, "search");
   if (const auto name = plan->text("objective")) {
     const auto at = std::find(kObjectives.begin(), kObjectives.end(), *name);
-    if (at == kObjectives.end()) {
-      plan->fail("objective", unknown_name("objective", *name, kObjectives));
-    }
     out.objective = static_cast<Objective>(at - kObjectives.begin());
   }
-  out.confidence = plan->number("confidence", 0.5, 0.999).value_or(out.confidence);
-  assign(out.replications, plan->integer("replications", 1, kMostReplications));
+  out.confidence = plan->number("confidence").value_or(out.confidence);
+  assign(out.replications, plan->integer("replications"));
   if (out.replications > 1 && out.replications < kLeastReplications) {
     plan->fail("replications",
                fmt::format("{} replicates decide nothing; expected {} or more, or 1 for the "
                            "workload itself without confidence",
                            out.replications, kLeastReplications));
   }
-  out.max_runs = static_cast<std::uint64_t>(plan->integer("max_runs", 1).value_or(0));
+  out.max_runs = static_cast<std::uint64_t>(plan->integer("max_runs").value_or(0));
   if (const auto step = plan->text("round_to", ObjectReader::kSize)) {
     parse_capacity(*step, plan->where("round_to"));
     out.round_to = *step;
@@ -178,7 +210,7 @@ void read_plan(const ObjectReader& top, Scenario& s) {
   }
   out.sensitivity = plan->boolean("sensitivity").value_or(true);
   out.stress = plan->boolean("stress").value_or(out.sensitivity);
-  out.growth_per_month = plan->number("growth_per_month", 0, 1);
+  out.growth_per_month = plan->number("growth_per_month");
   s.plan = std::move(out);
 }
 
@@ -191,7 +223,7 @@ void read_sweep(const ObjectReader& top, Scenario& s) {
   if (out.vary.empty()) {
     sweep->missing("vary", "keys and their values, e.g. {\"engine.max_num_seqs\": [64, 256]}");
   }
-  assign(out.replications, sweep->integer("replications", 1, kMostReplications));
+  assign(out.replications, sweep->integer("replications"));
   s.sweep = std::move(out);
 }
 
@@ -199,7 +231,7 @@ void read_fleet(const ObjectReader& top, Scenario& s) {
   const auto fleet = top.object("fleet", ScenarioKeys::kFleet);
   if (!fleet) return;
   s.fleet.where = fleet->where();
-  assign(s.fleet.replicas, fleet->integer("replicas", 1, FleetChoice::kMostReplicas));
+  assign(s.fleet.replicas, fleet->integer("replicas"));
 }
 
 }  // namespace spillway

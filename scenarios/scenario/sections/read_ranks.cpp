@@ -13,10 +13,13 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kHostKeys[] = {"memory", "reserved", "instances", "numa_nodes"};
-constexpr std::int64_t kMostRanks = 256;
-constexpr std::int64_t kMostEngines = 256;
 constexpr std::int64_t kMostInstances = 1024;
+constexpr Key kHostKeys[] = {
+    size_key("memory", "Memory of the machine. The pools of all instances must fit.",
+             "from the hardware profile"),
+    size_key("reserved", "Memory for everything but KV pools.", "0GiB"),
+    integer_key("instances", 1, kMostInstances, "Engines like this one on the machine.", "1"),
+    integer_key("numa_nodes", 1, 64, "NUMA nodes. Recorded only.", "1")};
 
 std::string size(Bytes bytes) {
   return format_bytes(static_cast<double>(bytes.count()));
@@ -46,9 +49,9 @@ const KeyTable ScenarioKeys::kHost = kHostKeys;
 
 void read_ranks(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
-  assign(c.tensor_parallel, engine.integer("tensor_parallel_size", 1, kMostRanks));
-  assign(c.pipeline_parallel, engine.integer("pipeline_parallel_size", 1, kMostRanks));
-  assign(c.data_parallel, engine.integer("data_parallel_size", 1, kMostEngines));
+  assign(c.tensor_parallel, engine.integer("tensor_parallel_size"));
+  assign(c.pipeline_parallel, engine.integer("pipeline_parallel_size"));
+  assign(c.data_parallel, engine.integer("data_parallel_size"));
   if (c.pipeline_parallel > 1) {
     if (s.model.layers > 0 && c.pipeline_parallel > s.model.layers) {
       engine.fail("pipeline_parallel_size",
@@ -165,8 +168,8 @@ void read_host(const ObjectReader& top, Scenario& s) {
     if (out.memory <= Bytes(0)) {
       host->missing("memory", "a size, or a hardware profile that knows the machine's");
     }
-    assign(out.instances, host->integer("instances", 1, kMostInstances));
-    assign(out.numa_nodes, host->integer("numa_nodes", 1, 64));
+    assign(out.instances, host->integer("instances"));
+    assign(out.numa_nodes, host->integer("numa_nodes"));
     out.where = host->where("memory");
     s.host = out;
   }

@@ -10,11 +10,22 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kGrowthKeys[] = {"rate", "context", "reuse", "tenants"};
-constexpr Names kReplicationKeys[] = {"requests", "warmup_s"};
-
 constexpr double kLeastFactor = 0.01;
 constexpr double kMostFactor = 100;
+constexpr Key kGrowthKeys[] = {
+    number_key("rate", kLeastFactor, kMostFactor, "Factor on session starts.", "1"),
+    number_key("context", kLeastFactor, kMostFactor, "Factor on tokens of prompts and answers.",
+               "1"),
+    number_key("reuse", 0, 1, "Factor on the share of prompt blocks that earlier prompts held.",
+               "1"),
+    number_key("tenants", 1, kMostFactor, "Copies of the population with prefixes of their own.",
+               "1")};
+constexpr Key kReplicationKeys[] = {
+    integer_key("requests", 1, kMostCount,
+                "Fewest measured requests of a replicate. Short traces repeat.",
+                "as the SLO needs"),
+    number_key("warmup_s", 0, kMostSeconds, "Warm-up that no figure counts.",
+               "found from the run (MSER-5)")};
 
 }  // namespace
 
@@ -25,13 +36,10 @@ GrowthChoice read_growth(const ObjectReader& o) {
   GrowthChoice out;
   const auto growth = o.object("growth", ScenarioKeys::kGrowth);
   if (!growth) return out;
-  const auto factor = [&](Names key, double& to, double least, double most) {
-    to = growth->number(key, least, most).value_or(to);
-  };
-  factor("rate", out.rate, kLeastFactor, kMostFactor);
-  factor("context", out.context, kLeastFactor, kMostFactor);
-  factor("reuse", out.reuse, 0, 1);
-  factor("tenants", out.tenants, 1, kMostFactor);
+  out.rate = growth->number("rate").value_or(out.rate);
+  out.context = growth->number("context").value_or(out.context);
+  out.reuse = growth->number("reuse").value_or(out.reuse);
+  out.tenants = growth->number("tenants").value_or(out.tenants);
   return out;
 }
 
@@ -46,8 +54,8 @@ void read_replication(const ObjectReader& workload, Scenario& s) {
   w.growth = read_growth(workload);
   grow_arrivals(w, w.growth);
   if (const auto replication = workload.object("replication", ScenarioKeys::kReplication)) {
-    assign(w.replication.requests, replication->integer("requests", 1));
-    w.replication.warmup_s = replication->number("warmup_s", 0, kMostSeconds);
+    assign(w.replication.requests, replication->integer("requests"));
+    w.replication.warmup_s = replication->number("warmup_s");
   }
 }
 

@@ -16,17 +16,19 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kClassKeys[] = {"tenant", "priority", "offload", "max_offload_tokens"};
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
+constexpr Key kClassKeys[] = {
+    required(text_key("tenant", "Tenant of the trace.")),
+    integer_key("priority", std::numeric_limits<std::int32_t>::min(),
+                std::numeric_limits<std::int32_t>::max(),
+                "A smaller value goes first, with scheduling_policy priority.", "0"),
+    flag_key("offload", "Whether its blocks are stored below HBM and loaded from there.", "true"),
+    integer_key("max_offload_tokens", 0, kMostTokens,
+                "Leading tokens of a request that may be stored.", "engine.max_offload_tokens")};
 
 void read_policy(const ObjectReader& engine, EngineConfig& c) {
   const auto policy = engine.text("scheduling_policy");
   if (!policy) return;
   c.priority_scheduling = *policy == "priority";
-  if (*policy != "fcfs" && *policy != "priority") {
-    engine.fail("scheduling_policy", unknown_name("scheduling policy", *policy,
-                                                  std::array<Names, 2>{"fcfs", "priority"}));
-  }
 }
 
 /// Without chunks a prompt has to fit one step: vLLM raises a budget that is not given to
@@ -84,7 +86,7 @@ void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenari
                   "expected only with \"residency\": \"full\"");
   }
   read_policy(engine, c);
-  assign(c.max_num_scheduled_tokens, engine.integer("max_num_scheduled_tokens", 1, 1 << 24));
+  assign(c.max_num_scheduled_tokens, engine.integer("max_num_scheduled_tokens"));
   if (c.max_num_scheduled_tokens > c.max_num_batched_tokens) {
     engine.fail("max_num_scheduled_tokens",
                 fmt::format("expected at most max_num_batched_tokens ({}), found {}",
@@ -95,7 +97,7 @@ void read_scheduler(const ObjectReader& top, const ObjectReader& engine, Scenari
   if (engine.has("max_offload_tokens") && !top.has("tiers")) {
     engine.fail("max_offload_tokens", "expected only with tiers: nothing goes below HBM");
   }
-  assign(c.max_offload_tokens, engine.integer("max_offload_tokens", 0, kMostTokens));
+  assign(c.max_offload_tokens, engine.integer("max_offload_tokens"));
 }
 
 void read_classes(const ObjectReader& workload, Scenario& s) {
@@ -112,12 +114,12 @@ void read_classes(const ObjectReader& workload, Scenario& s) {
       item.refuse({"offload", "max_offload_tokens"},
                   "expected only with tiers and \"residency\": \"full\"");
     }
-    assign(out.value.priority, item.integer("priority", std::numeric_limits<std::int32_t>::min()));
+    assign(out.value.priority, item.integer("priority"));
     out.value.offload = item.boolean("offload").value_or(true);
     if (!out.value.offload) {
       item.refuse({"max_offload_tokens"}, "expected only without \"offload\": false");
     }
-    assign(out.value.store_limit, item.integer("max_offload_tokens", 0, kMostTokens));
+    assign(out.value.store_limit, item.integer("max_offload_tokens"));
     out.value.store_limit = std::min(out.value.store_limit, s.engine.max_offload_tokens);
     s.workload.classes.push_back(std::move(out));
   }

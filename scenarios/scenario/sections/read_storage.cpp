@@ -15,34 +15,49 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kDeviceKeys[] = {"read_bandwidth",
-                                 "write_bandwidth",
-                                 "connection_limit",
-                                 "client_limit",
-                                 "aggregate_limit",
-                                 "server_limit",
-                                 "read_latency_us",
-                                 "write_latency_us",
-                                 "read_tail",
-                                 "write_tail",
-                                 "queue_depth",
-                                 "threads",
-                                 "connections",
-                                 "n_read_threads",
-                                 "n_write_threads",
-                                 "io_threads",
-                                 "lookup_us",
-                                 "read_preferring",
-                                 "single_threaded",
-                                 "chunk_tokens",
-                                 "write_cache",
-                                 "endurance_tbw",
-                                 "drive_capacity",
-                                 "sustained_write_bandwidth",
-                                 "cache_drain_bandwidth",
-                                 "clients",
-                                 "direct"};
-constexpr Names kTailKeys[] = {"p50_us", "p90_us", "p99_us", "p999_us"};
+constexpr double kMostUs = 1e9;
+constexpr std::int64_t kMostSlots = 1 << 16;
+constexpr Key kDeviceKeys[] = {
+    rate_key("read_bandwidth", "Read rate of the drive. fs, object, kv: of this client."),
+    rate_key("write_bandwidth", "Write rate of the drive. fs, object, kv: of this client."),
+    rate_key("connection_limit", "object: rate of one connection."),
+    rate_key("client_limit", "fs, object, kv: rate of this client in each direction."),
+    rate_key("aggregate_limit", "fs, object: rate of all clients together in each direction."),
+    rate_key("server_limit", "kv: rate of the server."),
+    number_key("read_latency_us", 0, kMostUs, "Latency of one read before its bytes flow."),
+    number_key("write_latency_us", 0, kMostUs, "Latency of one write before its bytes flow."),
+    object_key("read_tail", ScenarioKeys::kTail,
+               "Quantiles of the read latency, in place of read_latency_us."),
+    object_key("write_tail", ScenarioKeys::kTail,
+               "Quantiles of the write latency, in place of write_latency_us."),
+    integer_key("queue_depth", 1, kMostSlots, "nvme: operations in flight."),
+    integer_key("threads", 1, kMostSlots, "fs: threads."),
+    integer_key("connections", 1, kMostSlots, "object, kv: connections."),
+    integer_key("n_read_threads", 1, kMostSlots,
+                "nvme or fs as a secondary tier: threads that take reads first.", "16"),
+    integer_key("n_write_threads", 1, kMostSlots,
+                "nvme or fs as a secondary tier: threads that take writes first.", "16"),
+    integer_key("io_threads", 1, kMostSlots, "object or kv as a secondary tier: threads.", "4"),
+    number_key("lookup_us", 0, 1e9, "Secondary tier: time to find out whether one chunk is there.",
+               "0"),
+    number_key("read_preferring", 0, 1, "fs: share of the threads that take reads first."),
+    flag_key("single_threaded", "kv: whether the server works on one command at a time."),
+    integer_key("chunk_tokens", 1, 1 << 20, "Tokens whose KV one operation moves.",
+                "one engine block"),
+    size_key("write_cache", "nvme: bytes written at the full rate."),
+    number_key("endurance_tbw", 0.001, 1e6, "nvme: rated endurance in terabytes written."),
+    size_key("drive_capacity", "nvme: capacity of the whole drive.", "the capacity of the tier"),
+    rate_key("sustained_write_bandwidth", "nvme: write rate once write_cache is full."),
+    rate_key("cache_drain_bandwidth", "nvme: rate at which the cache empties between writes.",
+             "sustained_write_bandwidth"),
+    integer_key("clients", 0, 100'000, "fs, object, kv: other clients that do what this one does.",
+                "0"),
+    flag_key("direct", "nvme, fs: whether device and GPU copy without host memory between them.")};
+constexpr Key kTailKeys[] = {
+    required(number_key("p50_us", 0, kMostUs, "Median latency of one operation.")),
+    number_key("p90_us", 0, kMostUs, "90th percentile.", "p50_us"),
+    number_key("p99_us", 0, kMostUs, "99th percentile.", "p90_us"),
+    number_key("p999_us", 0, kMostUs, "99.9th percentile.", "p99_us")};
 
 /// Which kinds a key of `device` means something to; the keys not listed fit all.
 struct KindKeys {
@@ -129,11 +144,10 @@ class DeviceReader {
       read_latency("write_latency_us", "write_tail", spec.write.latency);
       if (!behind_) read_slots();
       read_drive();
-      out_.clients =
-          static_cast<std::uint32_t>(device_->integer("clients", 0, 100'000).value_or(0));
+      out_.clients = static_cast<std::uint32_t>(device_->integer("clients").value_or(0));
       out_.direct = device_->boolean("direct").value_or(false);
       spec.one_at_a_time = device_->boolean("single_threaded").value_or(spec.one_at_a_time);
-      assign(out_.chunk_tokens, device_->integer("chunk_tokens", 1, 1 << 20));
+      assign(out_.chunk_tokens, device_->integer("chunk_tokens"));
     }
     const Bytes chunk = s_.engine.block_bytes * std::int64_t{s_.engine.blocks_per_chunk};
     if (behind_) {
@@ -174,7 +188,7 @@ class DeviceReader {
     StorageSpec& spec = out_.spec;
     const bool files = spec.kind == kFs || spec.kind == kNvme;
     const auto threads = [&](Names key, std::uint32_t otherwise) {
-      const auto given = device_ ? device_->integer(key, 1, 1 << 16) : std::nullopt;
+      const auto given = device_ ? device_->integer(key) : std::nullopt;
       if (given) return static_cast<std::uint32_t>(*given);
       s_.notes.push_back(fmt::format("tier {}: {} {} (default; vLLM {} tier)", name_, key,
                                      otherwise, files ? "fs" : "obj"));
@@ -185,7 +199,7 @@ class DeviceReader {
         threads(files ? "n_read_threads" : "io_threads", files ? kFileThreads : kObjectThreads);
     spec.slots = spec.read_first + (files ? threads("n_write_threads", kFileThreads) : 0);
     if (!device_) return;
-    if (const auto us = device_->number("lookup_us", 0, 1e9)) out_.lookup = duration_of(*us);
+    if (const auto us = device_->number("lookup_us")) out_.lookup = duration_of(*us);
   }
 
   void read_rate(Names key, std::initializer_list<std::int64_t*> targets) {
@@ -214,18 +228,17 @@ class DeviceReader {
   }
 
   void read_latency(Names fixed, Names tail, LatencyQuantiles& target) {
-    constexpr double kMostUs = 1e9;
-    if (const auto us = device_->number(fixed, 0, kMostUs)) {
+    if (const auto us = device_->number(fixed)) {
       if (device_->has(tail)) device_->fail(tail, fmt::format("expected either this or {}", fixed));
       target = LatencyQuantiles::constant(duration_of(*us));
     }
     const auto table = device_->object(tail, ScenarioKeys::kTail);
     if (!table) return;
-    double last = table->require_number("p50_us", 0, kMostUs);
+    double last = table->require_number("p50_us");
     std::string_view last_key = "p50_us";
     target = LatencyQuantiles::constant(duration_of(last));
     const auto quantile = [&](Names key, std::initializer_list<Duration*> from_here) {
-      const auto us = table->number(key, 0, kMostUs);
+      const auto us = table->number(key);
       if (!us) return;
       if (*us < last) {
         table->fail(key, fmt::format("expected at least {} ({}), found {}", last_key, last, *us));
@@ -240,16 +253,15 @@ class DeviceReader {
   }
 
   void read_slots() {
-    constexpr std::int64_t kMost = 1 << 16;
     StorageSpec& spec = out_.spec;
     for (const Names key : {"queue_depth", "threads", "connections"}) {
-      const auto slots = device_->integer(key, 1, kMost);
+      const auto slots = device_->integer(key);
       if (!slots) continue;
       const double share = static_cast<double>(spec.read_first) / spec.slots;
       spec.slots = static_cast<std::uint32_t>(*slots);
       spec.read_first = readers(share);
     }
-    if (const auto share = device_->number("read_preferring", 0, 1)) {
+    if (const auto share = device_->number("read_preferring")) {
       spec.read_first = readers(*share);
     }
   }
@@ -262,7 +274,7 @@ class DeviceReader {
 
   void read_drive() {
     StorageSpec& spec = out_.spec;
-    if (const auto tbw = device_->number("endurance_tbw", 0.001, 1e6)) {
+    if (const auto tbw = device_->number("endurance_tbw")) {
       spec.rated_writes = Bytes(static_cast<std::int64_t>(*tbw * 1e12));
     }
     if (const auto size = device_->text("drive_capacity", ObjectReader::kSize)) {

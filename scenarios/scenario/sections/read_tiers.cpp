@@ -12,8 +12,21 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kTierKeys[] = {"name",  "kind", "capacity", "scope", "eviction", "write_admission",
-                               "device"};
+constexpr std::string_view kScopes[] = {"instance", "rank", "node", "cluster"};
+constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
+constexpr Key kTierKeys[] = {
+    required(text_key("name", "Name of the tier in links, plans and results.")),
+    required(choice_key("kind", kTierKinds, "What the tier is made of.")),
+    capacity_key("capacity", "Capacity. Secondary tiers take none."),
+    choice_key("scope", kScopes, "Whether capacity is for the whole instance or for each rank.",
+               "instance"),
+    text_key("eviction", "Eviction policy: spillway list policies.", "lru"),
+    text_key("write_admission",
+             "Which blocks are stored: always, second-hit, frequency:threshold=2:decay_s=600 and "
+             "others.",
+             "always"),
+    object_key("device", ScenarioKeys::kDevice, "Storage of the tier.",
+               "published figures of its kind, named in the warnings")};
 
 }  // namespace
 
@@ -60,8 +73,6 @@ EvictionChoice read_eviction(const ObjectReader& object) {
 }
 
 namespace {
-
-constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
 
 /// The kind, and the storage where it is one. `behind`: the tier stands behind another.
 void read_kind(const ObjectReader& tier, bool behind, TierChoice& out, Scenario& s) {

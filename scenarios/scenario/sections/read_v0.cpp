@@ -92,11 +92,7 @@ void read_v0(const ObjectReader& engine, Scenario& s) {
                                       s.model.spec->name));
   }
   read_batch(engine, s);
-  const std::string mode = engine.text("preemption_mode").value_or("recompute");
-  c.swap.swap = mode == "swap";
-  if (mode != "recompute" && !c.swap.swap) {
-    engine.fail("preemption_mode", fmt::format("expected recompute or swap, found \"{}\"", mode));
-  }
+  c.swap.swap = engine.text("preemption_mode") == "swap";
   s.swap_space = parse_bytes(
       engine.text("swap_space", ObjectReader::kSize).value_or(std::string(kDefaultSwapSpace)),
       engine.where("swap_space"));

@@ -14,30 +14,56 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kWorkloadKeys[] = {"trace",
-                                   "synthetic",
-                                   "block_tokens",
-                                   "arrival",
-                                   "speed",
-                                   "rate_per_s",
-                                   "concurrency",
-                                   "limit",
-                                   "lenient",
-                                   "reuse",
-                                   "session_interval_s",
-                                   "sessions",
-                                   "warmup_s",
-                                   "horizon_s",
-                                   "classes",
-                                   "days",
-                                   "growth",
-                                   "replication"};
+constexpr std::string_view kArrivals[] = {"trace", "poisson", "closed-loop"};
+constexpr std::string_view kSessionModes[] = {"wait", "ignore"};
+constexpr Key kWorkloadKeys[] = {
+    text_key("trace", "Path of the trace, relative to the scenario."),
+    object_key("synthetic", ScenarioKeys::kSynthetic, "A generated workload in place of a trace."),
+    integer_key("block_tokens", 1, 65536, "Tokens of a block id in the trace.", "from the format"),
+    choice_key("arrival", kArrivals,
+               "trace: as recorded. poisson: random. closed-loop: when an answer ends.", "trace"),
+    number_key("speed", 1e-6, 1e6, "Factor on the arrival rate.", "1"),
+    number_key("rate_per_s", 1e-6, 1e6,
+               "Rate of Poisson arrivals: requests, or session starts where sessions wait."),
+    integer_key("concurrency", 1, 1 << 30,
+                "Most requests in flight: clients of a closed loop, or a limit at the client."),
+    choice_key("sessions", kSessionModes,
+               "wait: a turn follows the answers it waited for, after the recorded think time.",
+               "ignore"),
+    number_key("warmup_s", 0, kMostSeconds,
+               "Requests that arrive earlier run, but no figure counts them.", "0"),
+    number_key("horizon_s", 1e-9, kMostSeconds, "Requests due later are not sent."),
+    integer_key("limit", 1, kMostCount, "Only the first requests of the trace."),
+    list_of(object_key("classes", ScenarioKeys::kClass, "What the requests of a tenant ask for.")),
+    flag_key("lenient", "Whether to leave faulty rows out, up to 1% of the trace."),
+    text_key("reuse",
+             "What requests share in a trace without block ids: none, session-prefix, or "
+             "shared-prefix:N."),
+    number_key("session_interval_s", 0, kMostSessionIntervalS,
+               "Time between session starts in a trace without a clock."),
+    list_of(text_key("days",
+                     "Further recordings of the same service. Each is a replicate of the trace.")),
+    object_key("growth", ScenarioKeys::kGrowth, "Factors on the recorded workload."),
+    object_key("replication", ScenarioKeys::kReplication, "What a replicate of the workload is.")};
 
 // -------------------------------------------------------------------------
 
-std::vector<Names> synthetic_names() {
-  std::vector<Names> out;
-  for (const SyntheticKey& key : synthetic_keys()) out.push_back(key.name);
+/// The table of the generator as rows.
+std::vector<Key> synthetic_rows() {
+  const auto row = [](const SyntheticKey& key) -> Key {
+    const bool words = std::holds_alternative<std::string SyntheticConfig::*>(key.target);
+    if (words && key.choices.empty()) return text_key(key.name, key.help);
+    if (words) return choice_key(key.name, key.choices, key.help);
+    if (std::holds_alternative<std::uint32_t SyntheticConfig::*>(key.target)) {
+      return integer_key(key.name, static_cast<std::int64_t>(key.least),
+                         static_cast<std::int64_t>(key.most), key.help);
+    }
+    const Key number = number_key(key.name, key.least, key.most, key.help);
+    const bool list = std::holds_alternative<std::vector<double> SyntheticConfig::*>(key.target);
+    return list ? list_of(number) : number;
+  };
+  std::vector<Key> out;
+  for (const SyntheticKey& key : synthetic_keys()) out.push_back(row(key));
   return out;
 }
 
@@ -53,23 +79,17 @@ struct SyntheticReader {
   SyntheticConfig& config;
 
   void operator()(std::uint32_t SyntheticConfig::*member) const {
-    assign(config.*member, o.integer(key.name, static_cast<std::int64_t>(key.least),
-                                     static_cast<std::int64_t>(key.most)));
+    assign(config.*member, o.integer(key.name));
   }
   void operator()(double SyntheticConfig::*member) const {
-    config.*member = o.number(key.name, key.least, key.most).value_or(config.*member);
+    config.*member = o.number(key.name).value_or(config.*member);
   }
   void operator()(std::vector<double> SyntheticConfig::*member) const {
-    config.*member = o.numbers(key.name, key.least, key.most).value_or(config.*member);
+    config.*member = o.numbers(key.name).value_or(config.*member);
   }
   void operator()(std::string SyntheticConfig::*member) const {
     const auto text = o.text(key.name);
     if (!text) return;
-    const bool known =
-        std::find(key.choices.begin(), key.choices.end(), *text) != key.choices.end();
-    if (!key.choices.empty() && !known) {
-      o.fail(key.name, unknown_name(key.name, *text, key.choices));
-    }
     config.*member =
         key.choices.empty() ? path_beside(folder_of(scenario), o.where(key.name), *text) : *text;
   }
@@ -86,19 +106,14 @@ SyntheticConfig read_synthetic(const Scenario& s, const ObjectReader& o) {
 
 /// Who waits for whom, and which part of the run is measured.
 void read_measured(const ObjectReader& workload, WorkloadChoice& w) {
-  const std::string sessions = workload.text("sessions").value_or("ignore");
-  if (sessions != "wait" && sessions != "ignore") {
-    workload.fail("sessions", unknown_name("way to treat sessions", sessions,
-                                           std::array<Names, 2>{"wait", "ignore"}));
-  }
-  w.arrival.wait = sessions == "wait";
-  const auto seconds = [&](std::string_view key, double least) -> std::optional<Time> {
-    const auto value = workload.number(key, least, kMostSeconds);
+  w.arrival.wait = workload.text("sessions") == "wait";
+  const auto seconds = [&](std::string_view key) -> std::optional<Time> {
+    const auto value = workload.number(key);
     if (!value) return std::nullopt;
     return time_at(floor_scaled(decimal_of(*value), 9));
   };
-  w.warmup = seconds("warmup_s", 0).value_or(Time{});
-  w.arrival.horizon = seconds("horizon_s", 1e-9).value_or(Time::max());
+  w.warmup = seconds("warmup_s").value_or(Time{});
+  w.arrival.horizon = seconds("horizon_s").value_or(Time::max());
   if (w.arrival.horizon <= w.warmup) {
     workload.fail("horizon_s", "expected more than warmup_s: nothing would be measured");
   }
@@ -107,8 +122,8 @@ void read_measured(const ObjectReader& workload, WorkloadChoice& w) {
 }  // namespace
 
 const KeyTable ScenarioKeys::kWorkload = kWorkloadKeys;
-const std::vector<Names> kSyntheticNames = synthetic_names();
-const KeyTable ScenarioKeys::kSynthetic = kSyntheticNames;
+const std::vector<Key> kSyntheticKeys = synthetic_rows();
+const KeyTable ScenarioKeys::kSynthetic = kSyntheticKeys;
 
 void read_workload(const ObjectReader& top, Scenario& s) {
   const auto workload = top.object("workload", ScenarioKeys::kWorkload);
@@ -123,15 +138,15 @@ void read_workload(const ObjectReader& top, Scenario& s) {
     workload->fail("", "expected either trace or synthetic, not both or neither");
   }
   if (trace) w.trace = path_beside(folder_of(s), workload->where("trace"), *trace);
-  assign(w.reader.block_tokens, workload->integer("block_tokens", 1, 65536));
-  w.reader.session_interval_s = workload->number("session_interval_s", 0, kMostSessionIntervalS);
+  assign(w.reader.block_tokens, workload->integer("block_tokens"));
+  w.reader.session_interval_s = workload->number("session_interval_s");
   w.lenient = workload->boolean("lenient").value_or(false);
   if (const auto reuse = workload->text("reuse")) {
     w.reader.reuse = parse_reuse_model(*reuse, workload->where("reuse"));
   }
-  assign(w.limit, workload->integer("limit", 1));
+  assign(w.limit, workload->integer("limit"));
   w.arrival.seed = s.seed;
-  const double speed = workload->number("speed", 1e-6, 1e6).value_or(1);
+  const double speed = workload->number("speed").value_or(1);
   w.arrival.speed = decimal_of(speed);
   const std::string arrival = workload->text("arrival").value_or("trace");
   if (w.synthetic)
@@ -147,16 +162,16 @@ void read_workload(const ObjectReader& top, Scenario& s) {
     w.arrival.kind = ArrivalConfig::Kind::kTrace;
   } else if (arrival == "poisson") {
     w.arrival.kind = ArrivalConfig::Kind::kPoisson;
-    w.arrival.rate_per_s = workload->require_number("rate_per_s", 1e-6, 1e6);
+    w.arrival.rate_per_s = workload->require_number("rate_per_s");
   } else if (arrival == "closed-loop") {
     w.arrival.kind = ArrivalConfig::Kind::kClosedLoop;
-    workload->require_integer("concurrency", 1, 1 << 30);
+    workload->require_integer("concurrency");
   } else {
     workload->fail(
         "arrival",
         unknown_name("arrival", arrival, std::array<Names, 3>{"trace", "poisson", "closed-loop"}));
   }
-  assign(w.arrival.concurrency, workload->integer("concurrency", 1, 1 << 30));
+  assign(w.arrival.concurrency, workload->integer("concurrency"));
   read_measured(*workload, w);
   read_classes(*workload, s);
   read_replication(*workload, s);

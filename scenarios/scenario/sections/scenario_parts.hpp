@@ -5,6 +5,13 @@
 
 namespace spillway {
 
+// Limits that keys of several sections have.
+inline constexpr std::int64_t kMostRanks = 256;
+inline constexpr std::int64_t kMostEngines = 256;
+inline constexpr std::int64_t kMostBlocksPerChunk = 4096;
+inline constexpr std::int64_t kMostThreshold = 1'000'000;
+inline constexpr std::int64_t kMostTracked = 1 << 28;
+inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
 inline constexpr double kMostSeconds = 3e8;  // ten years
 
 /// The keys `model` and `gpu`: by name, or as the scenario describes them itself.

@@ -13,9 +13,9 @@ namespace {
 SensitivityRow factor(const char* name, const char* says) {
   SensitivityRow row;
   row.factor = name;
-  row.low = 0.8;
-  row.high = 1.2;
-  row.met_low = row.met_high = true;
+  row.low.factor = 0.8;
+  row.high.factor = 1.2;
+  row.low.met = row.high.met = true;
   row.says = says;
   return row;
 }
@@ -37,7 +37,7 @@ PlanResult limited_plan() {
   reuse.changes_below = 1;
   reuse.missed_below = 0.95;
   SensitivityRow length = factor("length", "The recommendation changes with length at 1.2 times");
-  length.met_high = false;
+  length.high.met = false;
   plan.sensitivity->rows = {rate, factor("link bandwidth", "Holds"), reuse, length};
   return plan;
 }

@@ -24,7 +24,7 @@ json indexed_plan() {
   plan.regret->demands = {"now", "later"};
   for (std::uint32_t i = 0; i < 4; ++i) {
     plan.cost->cells.push_back({i, 100, std::nullopt, 1, true, false});
-    plan.regret->rows.push_back({i, {0.5, std::nullopt}, 0.5, 1});
+    plan.regret->rows.push_back({i, {{"now", 0.5}, {"later", std::nullopt}}, 0.5, 1});
   }
   return to_json(plan);
 }

@@ -162,17 +162,17 @@ TEST_CASE("errors are of the simulation, in percent of what was measured", "[sce
   measured[0].ended_us = 100;
   measured[1].ended_us = 1125;
   measured[2].ended_us = 2080;
-  const nlohmann::json r = compare_replay(simulated, measured);
-  CHECK(r["service"]["median_error_percent"].get<double>() == Approx(20));
-  CHECK(r["service"]["worst_error_percent"].get<double>() == Approx(25));
-  CHECK(r["service"]["p95_error_percent"].get<double>() == Approx(24.5));  // 20 + 0.9 x 5
-  CHECK(r["service"]["median_bias_percent"].get<double>() == Approx(0).margin(1e-9));
-  CHECK(r["worst"][0]["measured_us"].get<double>() == Approx(80));
+  const ReplayComparison r = compare_replay(simulated, measured);
+  CHECK(r.service.median == Approx(20));
+  CHECK(r.service.worst == Approx(25));
+  CHECK(r.service.p95 == Approx(24.5));  // 20 + 0.9 x 5
+  CHECK(r.service.median_bias == Approx(0).margin(1e-9));
+  CHECK(r.worst[0].measured_us == Approx(80));
   // The window: 2,100 us simulated, 2,080 us measured.
-  CHECK(r["window"]["error_percent"].get<double>() == Approx(100 * 20.0 / 2080));
+  CHECK(r.window.error_percent == Approx(100 * 20.0 / 2080));
   // Busy: 300 us against 305.
-  CHECK(r["directions"][1]["error_percent"].get<double>() == Approx(-100 * 5.0 / 305));
-  CHECK(r["directions"][0]["transfers"] == 0);
+  CHECK(r.directions[1].error_percent == Approx(-100 * 5.0 / 305));
+  CHECK(r.directions[0].transfers == 0);
 }
 
 TEST_CASE("a link that is as simulated replays without error", "[scenarios]") {
@@ -180,10 +180,10 @@ TEST_CASE("a link that is as simulated replays without error", "[scenarios]") {
   const FakeGpu fake("");
   const GpuReplay replay =
       replay_on_gpu(options_of(scratch.file("t.csv", std::string(kHeader) + rows(20, 100))));
-  CHECK(replay.results["service"]["worst_error_percent"].get<double>() < 0.01);
-  CHECK(replay.results["window"]["transfers"] == 40);
-  CHECK(std::abs(replay.results["window"]["error_percent"].get<double>()) < 0.01);
-  CHECK(replay.results["gpu"]["name"] == "Simulated GPU");
+  CHECK(replay.results.service.worst < 0.01);
+  CHECK(replay.results.window.transfers == 40);
+  CHECK(std::abs(replay.results.window.error_percent) < 0.01);
+  CHECK(replay.results.gpu_name == "Simulated GPU");
   REQUIRE_FALSE(replay.warnings.empty());
   CHECK(replay.warnings[0] == "simulated harness: not a measurement");
 }
@@ -194,12 +194,11 @@ TEST_CASE("a slower link shows by how much", "[scenarios]") {
   const FakeGpu fake("replay_gbs=20");
   const std::string path = scratch.file("t.csv", std::string(kHeader) + rows(20, 100));
   const GpuReplay replay = replay_on_gpu(options_of(path));
-  CHECK(replay.results["service"]["median_bias_percent"].get<double>() ==
-        Approx(-100.0 / 6).epsilon(1e-4));
+  CHECK(replay.results.service.median_bias == Approx(-100.0 / 6).epsilon(1e-4));
   // Submitted every 55 us, a transfer of 60 us makes the next one wait: 5 us more each time.
   const std::string busy = scratch.file("busy.csv", std::string(kHeader) + rows(21, 55));
-  const nlohmann::json queued = replay_on_gpu(options_of(busy)).results["with_queueing"];
-  CHECK(queued["worst_error_percent"].get<double>() == Approx(100 * 110.0 / 160).epsilon(1e-4));
+  const TransferErrors queued = replay_on_gpu(options_of(busy)).results.with_queueing;
+  CHECK(queued.worst == Approx(100 * 110.0 / 160).epsilon(1e-4));
 }
 
 TEST_CASE("a replay that cannot be played says what is missing", "[scenarios]") {

@@ -2,6 +2,8 @@
 #include "scenarios/machine/verify.hpp"
 
 #include "models/calibration/fit.hpp"
+#include "reports/fields/write.hpp"
+#include "scenarios/machine/calibration_fields.hpp"
 #include "scenarios/scenario/profiles/profile_json.hpp"
 #include "tests/models/calibration/synthetic_machine.hpp"
 #include "tests/support/catch.hpp"
@@ -119,7 +121,7 @@ TEST_CASE("a link that lost a third of its rate does not hold", "[scenarios][pro
   CHECK_FALSE(result.stored.holds);
   CHECK_FALSE(result.fresh.holds);
   CHECK(result.stored.median == Approx(50).margin(5));
-  const json out = verify_results(result);
+  const json out = to_document(result);
   CHECK(out["holds"] == false);
   CHECK(out["cells"].size() == result.cells.size());
   CHECK(out["stored"]["p95_error"] == result.stored.p95);

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "reports/plan/flags_json.hpp"
+#include "reports/plan/flag_words.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 

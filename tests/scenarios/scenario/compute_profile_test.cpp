@@ -1,6 +1,5 @@
 // Compute profiles as documents, and scenarios that use them.
 #include <filesystem>
-#include <set>
 
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/config/field_json.hpp"
@@ -162,43 +161,6 @@ TEST_CASE("what a newer version wrote is left out with a warning", "[scenarios][
   REQUIRE(warnings.size() == 2);
   CHECK_THAT(warnings[0], Contains("left out: attention[].colour"));
   CHECK_THAT(warnings[1], Contains("do not match their digest"));
-}
-
-struct Names {
-  std::set<std::string> all;
-  std::set<std::string> required;
-  template <class T>
-  void operator()(std::string_view name, const T&, const FieldRule& rule) {
-    all.insert(std::string(name));
-    if (rule.required) required.insert(std::string(name));
-  }
-};
-
-template <class Row>
-void same_as_schema(const json& schema, const char* part) {
-  INFO(part);
-  const json& found = schema["$defs"][part];
-  std::set<std::string> properties;
-  for (const auto& item : found["properties"].items()) properties.insert(item.key());
-  std::set<std::string> required;
-  if (found.contains("required")) required = found["required"].get<std::set<std::string>>();
-  Names names;
-  const Row row{};
-  Fields<Row>::visit(row, names);
-  CHECK(names.all == properties);
-  CHECK(names.required == required);
-}
-
-TEST_CASE("the published schema has the members of a compute profile", "[scenarios][compute]") {
-  const json schema =
-      json::parse(read_file(source_path("scenarios/schema/compute-profile.schema.json")));
-  same_as_schema<RatioGrid>(schema, "grid");
-  same_as_schema<ProductCurve>(schema, "curve");
-  same_as_schema<ProductKernels>(schema, "products");
-  same_as_schema<AttentionKernels>(schema, "attention");
-  same_as_schema<FittedParameter>(schema, "parameter");
-  same_as_schema<FitScore>(schema, "score");
-  same_as_schema<ComputeProfile>(schema, "results");
 }
 
 // ---- scenarios

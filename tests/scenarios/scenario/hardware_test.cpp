@@ -4,8 +4,9 @@
 #include <filesystem>
 
 #include "models/calibration/fit.hpp"
+#include "reports/fields/write.hpp"
 #include "scenarios/run/simulation.hpp"
-#include "scenarios/scenario/profiles/profile_json.hpp"
+#include "scenarios/scenario/profiles/profile_fields.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "tests/models/calibration/synthetic_machine.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
@@ -136,7 +137,7 @@ TEST_CASE("results say which profile stands behind them", "[scenarios][profile]"
   const json& hardware = inputs["hardware"];
   CHECK(hardware["name"] == "synthetic");
   CHECK(hardware["created"] == "2026-11-21T12:00:00Z");
-  CHECK(hardware["content_hash"] == digest_of(profile_results(profile)));
+  CHECK(hardware["content_hash"] == digest_of(to_document(profile)));
   CHECK(hardware["machine_hash"] == machine_hash(profile.machine));
   CHECK(hardware["machine"]["gpus"] == json::array({"NVIDIA H100 80GB HBM3"}));
   CHECK(inputs["configuration"]["links"][1]["kind"] == "table");

@@ -26,7 +26,7 @@ Workload even(Input input, Block block) {
 
 const DriftTest& test_of(const Stationarity& s, std::string_view quantity) {
   for (const DriftTest& test : s.tests) {
-    if (test.quantity == quantity) return test;
+    if (name_of(test.quantity) == quantity) return test;
   }
   FAIL("no test of " << quantity);
   return s.tests.front();

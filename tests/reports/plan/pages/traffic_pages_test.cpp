@@ -91,7 +91,8 @@ TEST_CASE("what grows is said, and which cell survives where that was tried", "[
                  ContainsSubstring("which is the same requests, sent faster"));
   PlanRegret regret;
   regret.demands = {"as it is", "peak x2"};
-  regret.rows = {{1, {0.0, std::nullopt}, 0, 1}, {2, {5.0, 0.0}, 5, 0}};
+  regret.rows = {{1, {{"as it is", 0.0}, {"peak x2", std::nullopt}}, 0, 1},
+                 {2, {{"as it is", 5.0}, {"peak x2", 0.0}}, 5, 0}};
   plan.regret = regret;
   CHECK_THAT(text_of(scenarios_page(plan)), ContainsSubstring("peak x2: the SLO is met by inf.") &&
                                                 !ContainsSubstring("was not tried"));

@@ -1,9 +1,7 @@
 // Prices files and what a cell costs by them, with sums small enough to do by hand.
 #include "scenarios/planner/consequences/prices.hpp"
 
-#include <set>
 
-#include "scenarios/scenario/schema.hpp"
 #include "sim/catalogue.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 #include "tests/support/files.hpp"
@@ -161,20 +159,6 @@ TEST_CASE("bytes to remote storage cost by the GB, those of a local drive nothin
   };
   CHECK(traffic("fs") == Approx(52.56));
   CHECK(traffic("nvme") == 0);
-}
-
-TEST_CASE("the published schema knows the same keys", "[scenarios][planner]") {
-  const SchemaEntry& entry = find_row(schemas(), "schema", "prices", {});
-  const nlohmann::json schema = nlohmann::json::parse(entry.text);
-  const auto same = [](const nlohmann::json& properties, KeyTable keys) {
-    std::set<std::string> published;
-    for (const auto& item : properties.items()) published.insert(item.key());
-    CHECK(published == std::set<std::string>(keys.begin(), keys.end()));
-  };
-  same(schema["properties"], PriceKeys::kTop);
-  same(schema["properties"]["storage_gib_month"]["properties"], PriceKeys::kStorage);
-  same(schema["properties"]["network"]["oneOf"][1]["properties"], PriceKeys::kNetwork);
-  same(schema["$defs"]["price"]["oneOf"][1]["properties"], PriceKeys::kAmortised);
 }
 
 TEST_CASE("the shipped prices can be read and say where they are from", "[scenarios][planner]") {

@@ -52,14 +52,14 @@ TEST_CASE("the least worst regret is not the cheapest cell", "[scenarios][planne
   CHECK(regret.demands == std::vector<std::string>{"as it is", "peak"});
   REQUIRE(regret.rows.size() == 3);
   CHECK(regret.rows[0].point == 1);
-  CHECK(*regret.rows[0].by_demand[0] == Approx(3));
-  CHECK(*regret.rows[0].by_demand[1] == Approx(0));
+  CHECK(*regret.rows[0].by_demand[0].regret == Approx(3));
+  CHECK(*regret.rows[0].by_demand[1].regret == Approx(0));
   CHECK(regret.rows[0].worst == Approx(3));
   CHECK(regret.rows[1].point == 2);
   CHECK(regret.rows[1].worst == Approx(9));
   CHECK(regret.rows[2].point == 0);
   CHECK(regret.rows[2].missed == 1);
-  CHECK_FALSE(regret.rows[2].by_demand[1]);
+  CHECK_FALSE(regret.rows[2].by_demand[1].met());
   CHECK(
       regret.says ==
       "Over all demands 384blocks regrets least (at worst 3.00 USD a month behind the best); the "
@@ -124,7 +124,7 @@ TEST_CASE("what the plan does not back as it is is not advised above what it doe
   REQUIRE(regret.rows.size() == 3);
   CHECK(regret.rows[0].point == 0);
   CHECK(regret.rows[0].missed == 1);
-  CHECK_FALSE(regret.rows[1].by_demand[0]);
+  CHECK_FALSE(regret.rows[1].by_demand[0].met());
   CHECK_THAT(regret.says, ContainsSubstring("the recommended 192blocks regrets least too: misses "
                                             "the SLO under \"peak\""));
   CHECK_THAT(regret.says, ContainsSubstring("384blocks misses fewer of the others, and the plan "

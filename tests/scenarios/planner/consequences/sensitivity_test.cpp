@@ -44,9 +44,9 @@ TEST_CASE("compute speed: the margin and where it is used up", "[scenarios][plan
   const Sensitivity sensitivity = sensitivity_of(planned, workload);
   CHECK(sensitivity.margin == Approx((20 - 12.24256) / 20));
   const SensitivityRow& speed = row(sensitivity, "compute speed");
-  CHECK(speed.margin_low == Approx((20 - 12.24256 / 0.8) / 20));
-  CHECK(speed.margin_high == Approx((20 - 12.24256 / 1.2) / 20));
-  CHECK(speed.met_low);
+  CHECK(speed.low.margin == Approx((20 - 12.24256 / 0.8) / 20));
+  CHECK(speed.high.margin == Approx((20 - 12.24256 / 1.2) / 20));
+  CHECK(speed.low.met);
   REQUIRE(speed.changes_below);
   // Known to hold there, and missed three halvings of 0.15 further down.
   CHECK(*speed.changes_below >= 0.6121);
@@ -89,7 +89,7 @@ TEST_CASE("what was asked before is found where it was kept", "[scenarios][plann
   CHECK(runs == 1);
   REQUIRE(second.rows.size() == first.rows.size());
   for (std::size_t i = 0; i < first.rows.size(); ++i) {
-    CHECK(second.rows[i].margin_low == first.rows[i].margin_low);
+    CHECK(second.rows[i].low.margin == first.rows[i].low.margin);
     CHECK(second.rows[i].says == first.rows[i].says);
   }
 }
@@ -99,14 +99,14 @@ TEST_CASE("a factor that has no part in it changes nothing", "[scenarios][planne
   const PlannedCells planned = planned_cells({"0blocks"}, {median_ttft_at_most(20)}, workload);
   const Sensitivity sensitivity = sensitivity_of(planned, workload);
   const SensitivityRow& link = row(sensitivity, "link bandwidth");
-  CHECK(link.margin_low == sensitivity.margin);
-  CHECK(link.margin_high == sensitivity.margin);
+  CHECK(link.low.margin == sensitivity.margin);
+  CHECK(link.high.margin == sensitivity.margin);
   CHECK(link.says == "Holds from 0.5 to 2.00 times");
   // Requests a second apart do not meet at twice the rate either.
-  CHECK(row(sensitivity, "arrival rate").margin_high == Approx(sensitivity.margin));
+  CHECK(row(sensitivity, "arrival rate").high.margin == Approx(sensitivity.margin));
   // The rows come by swing: nothing moves more than lengths or speed do.
-  CHECK(std::abs(sensitivity.rows.front().margin_high - sensitivity.rows.front().margin_low) >=
-        std::abs(link.margin_high - link.margin_low));
+  CHECK(std::abs(sensitivity.rows.front().high.margin - sensitivity.rows.front().low.margin) >=
+        std::abs(link.high.margin - link.low.margin));
 }
 
 TEST_CASE("link bandwidth: a load that takes longer than the target allows",
@@ -120,7 +120,7 @@ TEST_CASE("link bandwidth: a load that takes longer than the target allows",
   const Sensitivity sensitivity = sensitivity_of(planned, workload);
   CHECK(sensitivity.margin == Approx((6 - 2.68435 - 0.01 - 2.02256) / 6).margin(1e-4));
   const SensitivityRow& link = row(sensitivity, "link bandwidth");
-  CHECK(link.margin_low == Approx((6 - 2.68435 / 0.8 - 0.01 - 2.02256) / 6).margin(1e-4));
+  CHECK(link.low.margin == Approx((6 - 2.68435 / 0.8 - 0.01 - 2.02256) / 6).margin(1e-4));
   REQUIRE(link.changes_below);
   CHECK(*link.changes_below >= 0.6766);
   CHECK(*link.changes_below <= 0.6766 + 0.15 / 8);
@@ -135,14 +135,14 @@ TEST_CASE("the size that would be needed is one of the plan's", "[scenarios][pla
   const Sensitivity sensitivity = sensitivity_of(planned, workload);
   CHECK(sensitivity.needed == "192blocks");
   const SensitivityRow& share = row(sensitivity, "share of dram that is there");
-  CHECK_FALSE(share.met_low);
-  CHECK(share.needed_low == "384blocks");
-  CHECK(share.needed_high == "192blocks");
+  CHECK_FALSE(share.low.met);
+  CHECK(share.low.needed == "384blocks");
+  CHECK(share.high.needed == "192blocks");
   REQUIRE(share.changes_below);
   CHECK(*share.changes_below > 0.8);
   // At half the speed, or less, a tier is needed all the more; at twice it no target needs one.
-  CHECK(row(sensitivity, "compute speed").needed_low == "192blocks");
-  CHECK(row(sensitivity, "block size").low == 0.5);
+  CHECK(row(sensitivity, "compute speed").low.needed == "192blocks");
+  CHECK(row(sensitivity, "block size").low.factor == 0.5);
 }
 
 TEST_CASE("a budget of runs is kept, and what it left out is told", "[scenarios][planner]") {
@@ -190,7 +190,7 @@ TEST_CASE("sensitivity is the same on one thread and on many", "[scenarios][plan
   CHECK(one.runs == many.runs);
   for (std::size_t i = 0; i < one.rows.size(); ++i) {
     CHECK(one.rows[i].says == many.rows[i].says);
-    CHECK(one.rows[i].margin_low == many.rows[i].margin_low);
+    CHECK(one.rows[i].low.margin == many.rows[i].low.margin);
   }
 }
 

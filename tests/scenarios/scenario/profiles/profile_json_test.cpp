@@ -1,6 +1,5 @@
 // Profiles to JSON and back: nothing is lost, and what is wrong is said with its line.
-#include <set>
-
+#include "reports/fields/write.hpp"
 #include "tests/scenarios/scenario/profiles/profile_setup.hpp"
 #include "tests/sim/input_error.hpp"
 #include "tests/support/catch.hpp"
@@ -39,7 +38,7 @@ TEST_CASE("a profile comes back as it was written", "[scenarios][profile]") {
   CHECK(warnings.empty());
   CHECK(back.warnings == profile.warnings);
   CHECK(back.machine_hash.size() == 16);
-  CHECK(profile_results(back) == profile_results(profile));
+  CHECK(to_document(back) == to_document(profile));
   CHECK(render_document(profile_document(back)) == text);
 
   // Written values are the members', not only equal on both sides.
@@ -121,13 +120,13 @@ TEST_CASE("a faulty row is named with its line and field", "[scenarios][profile]
 TEST_CASE("rows join their section one by one", "[scenarios][profile]") {
   const HardwareProfile full = full_profile();
   HardwareProfile p;
-  CHECK(add_row(p, "copy", to_row(full.copy[0]), "row 1").empty());
-  CHECK(add_row(p, "gemm", to_row(full.gemm[1]), "row 2").empty());
-  json odd = to_row(full.storage[0]);
+  CHECK(add_row(p, "copy", to_document(full.copy[0]), "row 1").empty());
+  CHECK(add_row(p, "gemm", to_document(full.gemm[1]), "row 2").empty());
+  json odd = to_document(full.storage[0]);
   odd["shade"] = 1;
   CHECK(add_row(p, "storage", odd, "row 3") == std::vector<std::string>{"shade"});
-  CHECK(to_row(p.copy.at(0)) == to_row(full.copy[0]));
-  CHECK(to_row(p.gemm.at(0)) == to_row(full.gemm[1]));
+  CHECK(to_document(p.copy.at(0)) == to_document(full.copy[0]));
+  CHECK(to_document(p.gemm.at(0)) == to_document(full.gemm[1]));
   odd.erase("op");
   CHECK_THAT(error_of([&] { add_row(p, "storage", odd, "row 4"); }).what(),
              Contains("row 4") && Contains("op: missing; expected one of read, write"));
@@ -149,61 +148,6 @@ TEST_CASE("a machine is known by what does not change from day to day", "[scenar
   other = machine;
   other.driver = "another";
   CHECK(machine_hash(other) != hash);
-}
-
-// The schema's properties, row by row.
-class Names {
- public:
-  template <class T>
-  void operator()(std::string_view name, const T&, const FieldRule& rule) {
-    all.insert(std::string(name));
-    if (rule.required) required.insert(std::string(name));
-  }
-  std::set<std::string> all;
-  std::set<std::string> required;
-};
-
-template <class Row>
-void same_as_schema(const json& schema, const std::string& name) {
-  INFO(name);
-  const json& part = schema["$defs"][name];
-  std::set<std::string> properties;
-  for (const auto& item : part["properties"].items()) properties.insert(item.key());
-  std::set<std::string> required;
-  if (part.contains("required")) required = part["required"].get<std::set<std::string>>();
-  Names names;
-  const Row row{};
-  Fields<Row>::visit(row, names);
-  CHECK(names.all == properties);
-  CHECK(names.required == required);
-}
-
-TEST_CASE("the published schema has the members of the rows", "[scenarios][profile]") {
-  const json schema = json::parse(read_file(source_path("scenarios/schema/profile.schema.json")));
-  same_as_schema<Spread>(schema, "spread");
-  same_as_schema<CellState>(schema, "state");
-  same_as_schema<CopyCell>(schema, "copy");
-  same_as_schema<ContentionActor>(schema, "actor");
-  same_as_schema<ContentionCell>(schema, "contention");
-  same_as_schema<InterferenceCell>(schema, "interference");
-  same_as_schema<HbmCell>(schema, "hbm");
-  same_as_schema<GemmCell>(schema, "gemm");
-  same_as_schema<AttentionCell>(schema, "attention");
-  same_as_schema<DramCell>(schema, "dram");
-  same_as_schema<RegistrationCell>(schema, "registration");
-  same_as_schema<StorageCell>(schema, "storage");
-  same_as_schema<FitTable>(schema, "table");
-  same_as_schema<FitRecord>(schema, "fit");
-  same_as_schema<GpuFacts>(schema, "gpu");
-  same_as_schema<NumaFacts>(schema, "numa");
-  same_as_schema<MachineFacts>(schema, "machine");
-  std::set<std::string> results;
-  for (const auto& item : schema["$defs"]["results"]["properties"].items())
-    results.insert(item.key());
-  const json document = profile_results(full_profile());
-  std::set<std::string> written;
-  for (const auto& item : document.items()) written.insert(item.key());
-  CHECK(results == written);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+#include "reports/plan/flag_words.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "reports/format.hpp"
+
+namespace spillway {
+
+std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail) {
+  std::vector<std::string> out;
+  out.push_back(
+      fmt::format("Set in vLLM ({}): {}", flags.release, fmt::join(flags.arguments, " ")));
+  if (!flags.environment.empty()) {
+    out.push_back(fmt::format("In its environment: {}", fmt::join(flags.environment, " ")));
+  }
+  if (!flags.comments.empty() && detail == Detail::kFull) {
+    out.push_back(fmt::format("Sizes: {}", fmt::join(flags.comments, "; ")));
+  }
+  if (flags.not_covered.empty()) return out;
+  std::vector<std::string> left = flags.not_covered;
+  // "What: why".
+  for (std::string& what : left) {
+    if (detail == Detail::kBrief) what.resize(std::min(what.size(), what.find(": ")));
+  }
+  out.push_back(fmt::format("Those flags do not cover {}", fmt::join(left, "; ")));
+  return out;
+}
+
+std::string shell_fragment(const EngineFlags& flags) {
+  std::string out;
+  for (const std::string& variable : flags.environment) out += variable + " \\\n";
+  out += "vllm serve \"$MODEL\"";
+  for (const std::string& argument : flags.arguments) out += " \\\n  " + argument;
+  out += '\n';
+  // Names from the scenario stand in some of them: no line break may end a comment.
+  for (const std::string& comment : flags.comments) out += "# " + printable(comment) + "\n";
+  for (const std::string& what : flags.not_covered) {
+    out += "# not covered: " + printable(what) + "\n";
+  }
+  return out;
+}
+
+}  // namespace spillway
