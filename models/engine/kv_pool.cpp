@@ -22,14 +22,10 @@ KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionCho
   context.capacity = usable_;
   context.contents = &contents_;
   policy_ = eviction.make(context);
-  reserve_lists();
-}
-
-/// No list is longer than there are slots.
-void KvPool::reserve_lists() {
-  unhashed_.reserve(slots_.size());
-  scratch_.reserve(slots_.size());
-  watched_.reserve(slots_.size());
+  // Of few pools longer: a request's blocks, or those that have no name.
+  unhashed_.reserve(made);
+  scratch_.reserve(made);
+  watched_.reserve(made);
 }
 
 void KvPool::grow() {
@@ -38,7 +34,6 @@ void KvPool::grow() {
   slots_.grow(slots, {});
   contents_.resize(static_cast<std::uint32_t>(slots));
   policy_->grow(static_cast<std::uint32_t>(slots), blocks_);
-  reserve_lists();
 }
 
 SlotId KvPool::take(const Access& access) {

@@ -93,7 +93,6 @@ class KvPool {
   void evict(std::uint32_t slot);
   /// Slots are made as they are first handed out.
   void grow();
-  void reserve_lists();
   void give(Slot& slot) {
     slot.given = step_;
     guarded_given_ = guarded_given_ || slot.guards > 0;

@@ -103,9 +103,8 @@ void compare_with_ref(const char* what, const Workload& workload, std::uint64_t 
 }
 
 TEST_CASE("replaying policies beside a plain LRU", "[policies]") {
-  const auto packed = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!packed) return;
-  const Workload one = open_trace(*packed, {});
+  const auto packed = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
+  const Workload one = open_trace(packed.path, {});
   compare_with_ref("conversation", one, 20'000, 15);
   const Workload many = interleaved(one, 40);
   compare_with_ref("40 conversations interleaved", many, 800'000, 5);

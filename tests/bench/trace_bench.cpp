@@ -27,10 +27,9 @@ std::uint64_t read_rows(const std::string& path) {
 }
 
 TEST_CASE("reading the Mooncake conversation trace", "[traces]") {
-  const auto packed = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!packed) return;
+  const auto packed = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
   const test::Scratch scratch;
-  const Workload workload = open_trace(*packed, {});
+  const Workload workload = open_trace(packed.path, {});
   const std::string plain = scratch.path("t.jsonl");
   const std::string binary = scratch.path("t.bin");
   write_trace(workload, plain);
@@ -43,7 +42,7 @@ TEST_CASE("reading the Mooncake conversation trace", "[traces]") {
   say("plain JSON lines to rows", median_s(15, [&] { used += read_rows(plain); }));
   say("plain JSON lines to a workload",
       median_s(15, [&] { used += open_trace(plain, {}).size(); }));
-  say("gzip to a workload", median_s(15, [&] { used += open_trace(*packed, {}).size(); }));
+  say("gzip to a workload", median_s(15, [&] { used += open_trace(packed.path, {}).size(); }));
   say("binary, mapped, hashed and checked",
       median_s(15, [&] { used += open_binary_trace(binary).size(); }));
   say("streamed through one LRU cache", median_s(15, [&] {

@@ -428,10 +428,9 @@ std::vector<Expected> oracle_rows(const json& rows) {
 }
 
 TEST_CASE("replay equals the reference counts on Mooncake's conversation trace", "[cli]") {
-  const auto trace = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  const auto oracle = test::shared_path("oracle/mooncake_fast25_conversation.json");
-  if (!trace || !oracle) return;
-  const json reference = json::parse(test::read_file(*oracle));
+  const auto files = test::materials(
+      {"traces/mooncake_fast25_conversation.jsonl.gz", "oracle/mooncake_fast25_conversation.json"});
+  const json reference = json::parse(test::read_file(files[1].path));
   std::size_t compared = 0;
   const auto compare = [&](const char* key, const char* atomic) {
     const auto expected = oracle_rows(reference[key]);
@@ -446,7 +445,7 @@ TEST_CASE("replay equals the reference counts on Mooncake's conversation trace",
     for (const std::string& order : orders) {
       for (const char* semantics : {"block", "prefix"}) {
         const auto rows =
-            replay_rows(*trace, policies, capacities,
+            replay_rows(files[0].path, policies, capacities,
                         {"--atomic", atomic, "--touch-order", order, "--semantics", semantics});
         for (const Expected& e : expected) {
           const char* hits = semantics == std::string("block") ? "set_hits" : "prefix_hits";
@@ -469,12 +468,11 @@ TEST_CASE("replay equals the reference counts on Mooncake's conversation trace",
 
 TEST_CASE("replay's prefix hits by reference are a part of its block hits", "[cli]") {
   // The oracle has no prefix counts for this model; what must hold is the bound.
-  const auto trace = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!trace) return;
+  const auto trace = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
   const Args call = {"--atomic", "reference", "--touch-order", "fwd", "--semantics"};
   const std::set<std::string> capacities = {"1000", "30000", "inf"};
-  const auto block = replay_rows(*trace, {"lru", "fifo"}, capacities, call + Args{"block"});
-  const auto prefix = replay_rows(*trace, {"lru", "fifo"}, capacities, call + Args{"prefix"});
+  const auto block = replay_rows(trace.path, {"lru", "fifo"}, capacities, call + Args{"block"});
+  const auto prefix = replay_rows(trace.path, {"lru", "fifo"}, capacities, call + Args{"prefix"});
   for (const auto& [key, row] : block) {
     CHECK(prefix.at(key)["hits"] <= row["hits"]);
     CHECK(prefix.at(key)["evictions"] == row["evictions"]);

@@ -180,12 +180,11 @@ TEST_CASE("a cache that never fills counts as one without a bound", "[models]") 
 }
 
 TEST_CASE("hit counts equal the shared oracle", "[models]") {
-  const auto trace = shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  const auto oracle = shared_path("oracle/mooncake_fast25_conversation.json");
-  const auto access_order = shared_path("oracle/reference_access_order.json");
-  if (!trace || !oracle || !access_order) return;
-  const Workload workload = open_trace(*trace, {});
-  const auto expected = nlohmann::json::parse(std::ifstream(*oracle));
+  const auto files =
+      materials({"traces/mooncake_fast25_conversation.jsonl.gz",
+                 "oracle/mooncake_fast25_conversation.json", "oracle/reference_access_order.json"});
+  const Workload workload = open_trace(files[0].path, {});
+  const auto expected = nlohmann::json::parse(std::ifstream(files[1].path));
   const auto capacity = [](const nlohmann::json& row) {
     const auto& c = row["capacity_blocks"];
     return c.is_string() ? ~std::uint64_t{0} : c.get<std::uint64_t>();
@@ -210,7 +209,7 @@ TEST_CASE("hit counts equal the shared oracle", "[models]") {
         count(row["policy"], row, TouchOrder::kForward, Atomicity::kReference);
     CHECK(counts.block_hits == row["set_hits"].get<std::uint64_t>());
   }
-  const auto reference = nlohmann::json::parse(std::ifstream(*access_order));
+  const auto reference = nlohmann::json::parse(std::ifstream(files[2].path));
   for (const auto& [name, rows] : reference["policies"].items()) {
     for (const auto& row : rows) {
       const ReplayCounts counts = count(name, row, TouchOrder::kForward, Atomicity::kReference);

@@ -51,11 +51,13 @@ std::string source_path(std::string_view relative) {
 
 namespace {
 
-/// Names of the cases that went without.
-std::set<std::string>& skipped() {
+/// Names of the cases that took stand-ins.
+std::set<std::string>& substituted() {
   static std::set<std::string> cases;
   return cases;
 }
+
+const std::string kStandIns = "tests/stand_ins/";
 
 #if __has_include(<catch2/catch_all.hpp>)
 using ListenerBase = Catch::EventListenerBase;
@@ -63,25 +65,47 @@ using ListenerBase = Catch::EventListenerBase;
 using ListenerBase = Catch::TestEventListenerBase;
 #endif
 
-class SkippedCases final : public ListenerBase {
+class SubstitutedCases final : public ListenerBase {
  public:
   using ListenerBase::ListenerBase;
   void testRunEnded(const Catch::TestRunStats&) override {
-    if (skipped().empty()) return;
-    fmt::print("{} cases were skipped in whole or in part: no folder `shared` beside the project\n",
-               skipped().size());
+    if (substituted().empty()) return;
+    fmt::print("in {} cases stand-ins took the place of published material\n",
+               substituted().size());
   }
 };
-CATCH_REGISTER_LISTENER(SkippedCases)
+CATCH_REGISTER_LISTENER(SubstitutedCases)
 
 }  // namespace
 
-std::optional<std::string> shared_path(std::string_view relative) {
+std::optional<std::string> published(std::string_view relative) {
   const auto path = std::filesystem::path(SPILLWAY_SOURCE_DIR).parent_path() / "shared" / relative;
-  if (std::filesystem::exists(path)) return path.string();
-  skipped().insert(Catch::getResultCapture().getCurrentTestName());
-  WARN("skipped: no " << relative << " in a folder `shared` beside the project");
-  return std::nullopt;
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  return path.string();
+}
+
+Material material(std::string_view relative) {
+  return materials({std::string(relative)}).front();
+}
+
+std::vector<Material> materials(const std::vector<std::string>& relative) {
+  std::vector<Material> out;
+  for (const std::string& name : relative) {
+    const auto path = published(name);
+    if (!path) break;
+    out.push_back({*path, true});
+  }
+  if (out.size() == relative.size()) return out;
+  substituted().insert(Catch::getResultCapture().getCurrentTestName());
+  out.clear();
+  for (const std::string& name : relative) out.push_back({source_path(kStandIns + name), false});
+  return out;
+}
+
+Figures::Figures(const Material& of, std::string_view section) : published_(of.published) {
+  if (published_) return;
+  const std::string facts = read_file(source_path(kStandIns + "facts.json"));
+  facts_ = nlohmann::json::parse(facts).at(section);
 }
 
 }  // namespace spillway::test

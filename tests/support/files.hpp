@@ -1,10 +1,12 @@
-// Files for tests: a scratch directory that cleans up, and the shared material where it exists.
+// Files for tests: a scratch directory that cleans up, and material of others or its stand-ins.
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spillway::test {
 
@@ -31,8 +33,33 @@ std::string read_file(const std::string& path);
 /// A file of the project.
 std::string source_path(std::string_view relative);
 
-/// A file of the shared material beside the project (real traces, oracles), or nothing, after
-/// saying that the test is skipped.
-std::optional<std::string> shared_path(std::string_view relative);
+/// A file of others in a folder `shared` beside the project, or nothing where it is not there.
+std::optional<std::string> published(std::string_view relative);
+
+/// Such a file (a real trace, a measured profile, reference counts), or the generated stand-in that
+/// tests/stand_ins has for it.
+struct Material {
+  std::string path;
+  bool published = false;
+};
+Material material(std::string_view relative);
+/// Files that belong together, all from the same place: stand-ins where one is not published here.
+std::vector<Material> materials(const std::vector<std::string>& relative);
+
+/// Chooses what to expect of a material: the published figure, or the stand-in's own, which
+/// tests/stand_ins/facts.json has in `section`.
+class Figures {
+ public:
+  Figures(const Material& of, std::string_view section);
+
+  template <class Value>
+  Value operator()(const Value& published, const std::string& name) const {
+    return published_ ? published : facts_.at(name).get<Value>();
+  }
+
+ private:
+  bool published_;
+  nlohmann::json facts_;
+};
 
 }  // namespace spillway::test

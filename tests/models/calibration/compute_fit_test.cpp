@@ -117,9 +117,9 @@ TEST_CASE("attention gives back its wave and read rates", "[models][fit]") {
 }
 
 TEST_CASE("the published H100 products give the published fit", "[models][fit]") {
-  const auto path = shared_path("profiles/aic_h100_sxm_gemm.csv.gz");
-  if (!path) return;
-  LineReader lines(*path, open_bytes(*path));
+  // A stand-in has these efficiencies, with 1% of scatter: the fit has to find them.
+  const Material products = material("profiles/aic_h100_sxm_gemm.csv.gz");
+  LineReader lines(products.path, open_bytes(products.path));
   std::string_view text;
   REQUIRE(lines.next(text));
   CHECK(text == "dtype,m,n,k,latency_ms");
@@ -136,7 +136,7 @@ TEST_CASE("the published H100 products give the published fit", "[models][fit]")
     cell.time.med_us = ms * 1000;
     cells.push_back(cell);
   }
-  CHECK(cells.size() > 2000);
+  CHECK(cells.size() > (products.published ? 2000u : 160u));
   std::vector<std::string> warnings;
   const FitRecord fit = fit_gemm(cells, kH100, warnings);
   // Published for this table: t 3.5 us, eF 0.81, eM 0.87, p 3.2, and 5.8% on widths not fitted.

@@ -223,9 +223,8 @@ TEST_CASE("Belady: no policy of the catalogue hits more", "[policies]") {
 }
 
 TEST_CASE("Belady: on a trace of prefix chains its hits are all leading ones", "[policies]") {
-  const auto trace = shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!trace) return;
-  const Workload workload = open_trace(*trace, {});
+  const Material trace = material("traces/mooncake_fast25_conversation.jsonl.gz");
+  const Workload workload = open_trace(trace.path, {});
   for (const std::uint64_t capacity : {500u, 2'000u, 10'000u, 50'000u}) {
     const ReplayCounts best =
         replay(workload, "belady", capacity, TouchOrder::kReverse, Atomicity::kRequest);

@@ -11,7 +11,9 @@ using Slots = std::vector<std::uint32_t>;
 /// Request i belongs to session i; blocks of 16 tokens.
 EvictionContext some_context() {
   static const RequestFacts facts = test::facts_of_sessions({0, 1, 2, 3});
+  static const SlotContents nothing_yet;
   EvictionContext context;
+  context.contents = &nothing_yet;
   context.requests = &facts;
   context.block_tokens = 16;
   return context;

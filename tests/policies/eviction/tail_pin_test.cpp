@@ -180,7 +180,9 @@ TEST_CASE("tail-pin: LRU evicts the tail that decode reads at every step, tail-p
 }
 
 TEST_CASE("tail-pin: a tail larger than the tier is refused with its figures", "[policies]") {
+  const SlotContents nothing_yet;
   EvictionContext context;
+  context.contents = &nothing_yet;
   context.requests = &two_sessions();
   context.capacity = 10;
   context.block_tokens = 16;

@@ -1,4 +1,4 @@
-// The shared cases: per-request results of an independent implementation, to the nanosecond.
+// Cases with per-request results of an independent implementation, to the nanosecond.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -46,11 +46,9 @@ struct CaseRun {
   nlohmann::json totals;
 };
 
-/// Runs a shared case; nothing where it is absent.
-std::optional<CaseRun> run_case(const std::string& name) {
-  const auto directory = shared_path("oracle/cases/" + name);
-  if (!directory) return std::nullopt;
-  const Scenario scenario = load_scenario(JsonSource::from_file(*directory + "/scenario.json"));
+CaseRun run_case(const std::string& name) {
+  const std::string directory = material("oracle/cases/" + name).path;
+  const Scenario scenario = load_scenario(JsonSource::from_file(directory + "/scenario.json"));
   const Workload workload = open_workload(scenario, {});
   RequestLog log(workload.size());
   SimulationOptions options;
@@ -60,8 +58,8 @@ std::optional<CaseRun> run_case(const std::string& name) {
   const Scratch scratch;
   log.write(scratch.path("requests.csv"), out.result.tiers);
   out.rows = read_rows(scratch.path("requests.csv"));
-  out.expected = read_rows(*directory + "/expected.csv");
-  out.totals = nlohmann::json::parse(std::ifstream(*directory + "/expected.json"));
+  out.expected = read_rows(directory + "/expected.csv");
+  out.totals = nlohmann::json::parse(std::ifstream(directory + "/expected.json"));
   return out;
 }
 
@@ -105,36 +103,35 @@ void check_totals(const CaseRun& run) {
 }
 
 TEST_CASE("the case with a DRAM tier equals the oracle row by row", "[scenarios]") {
-  if (const auto run = run_case("dram")) check_rows(*run);
+  check_rows(run_case("dram"));
 }
 
 TEST_CASE("the case of shared prefixes equals the oracle row by row", "[scenarios]") {
-  if (const auto run = run_case("shared")) check_rows(*run);
+  check_rows(run_case("shared"));
 }
 
 TEST_CASE("totals of the case of shared prefixes equal the oracle's", "[scenarios]") {
-  if (const auto run = run_case("shared")) check_totals(*run);
+  check_totals(run_case("shared"));
 }
 
 TEST_CASE("totals of the case with a DRAM tier equal the oracle's", "[scenarios]") {
-  const auto run = run_case("dram");
-  if (!run) return;
-  check_totals(*run);
-  const auto total = [&](const char* key) { return run->totals[key].get<std::uint64_t>(); };
-  const TierResult& dram = run->result.tiers.at(1);
+  const CaseRun run = run_case("dram");
+  check_totals(run);
+  const auto total = [&](const char* key) { return run.totals[key].get<std::uint64_t>(); };
+  const TierResult& dram = run.result.tiers.at(1);
   CHECK(16 * dram.hits == total("dram_hit_tokens"));
   CHECK(16 * dram.hits_resumed == total("dram_hit_tokens_resumed"));
   CHECK(dram.capacity_blocks == total("dram_slots"));
   CHECK(dram.stores == total("dram_stored_blocks"));
   CHECK(dram.evictions == total("dram_evictions"));
   CHECK(dram.store_failures == total("dram_store_failures"));
-  CHECK(dram.peak_bytes == run->totals["dram_peak_blocks"].get<std::int64_t>() * 16 * 131072);
-  CHECK(run->result.deferrals == total("deferrals"));
-  CHECK(run->result.flushes == total("flushes"));
-  CHECK(run->result.links[0].transfers == total("store_jobs"));
-  CHECK(run->result.links[1].transfers == total("load_jobs"));
-  CHECK(run->result.links[0].bytes == run->totals["d2h_bytes"].get<std::int64_t>());
-  CHECK(run->result.links[1].bytes == run->totals["h2d_bytes"].get<std::int64_t>());
+  CHECK(dram.peak_bytes == run.totals["dram_peak_blocks"].get<std::int64_t>() * 16 * 131072);
+  CHECK(run.result.deferrals == total("deferrals"));
+  CHECK(run.result.flushes == total("flushes"));
+  CHECK(run.result.links[0].transfers == total("store_jobs"));
+  CHECK(run.result.links[1].transfers == total("load_jobs"));
+  CHECK(run.result.links[0].bytes == run.totals["d2h_bytes"].get<std::int64_t>());
+  CHECK(run.result.links[1].bytes == run.totals["h2d_bytes"].get<std::int64_t>());
 }
 
 }  // namespace

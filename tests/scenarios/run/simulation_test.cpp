@@ -37,23 +37,21 @@ Scenario conversation(const std::string& trace, const std::string& capacity) {
 constexpr const char* kConversation = "traces/mooncake_fast25_conversation.jsonl.gz";
 
 TEST_CASE("a CPU tier as large as HBM adds under 0.5% on the conversation trace", "[scenarios]") {
-  const auto trace = shared_path(kConversation);
-  if (!trace) return;
-  Scenario scenario = conversation(*trace, "64GiB");
+  const Material trace = material(kConversation);
+  const Figures figure(trace, "conversation");
+  Scenario scenario = conversation(trace.path, "64GiB");
   const std::uint32_t blocks = scenario.engine.num_gpu_blocks - 1;
   scenario.tier->capacity = {Capacity::Kind::kBlocks, blocks};
   const Workload workload = open_workload(scenario, {});
   const RunResult run = run_of(scenario, workload);
-  REQUIRE(run.completed == 12'031);
+  REQUIRE(run.completed == figure(12'031u, "requests"));
   REQUIRE(run.tiers[0].capacity_blocks == run.tiers[1].capacity_blocks);
   const auto added = static_cast<double>(tokens_from(run, "dram"));
   CHECK(added < 0.005 * static_cast<double>(run.input_tokens));
 }
 
 TEST_CASE("the conversation run is the same twice", "[scenarios]") {
-  const auto trace = shared_path(kConversation);
-  if (!trace) return;
-  const Scenario scenario = conversation(*trace, "64GiB");
+  const Scenario scenario = conversation(material(kConversation).path, "64GiB");
   const Workload workload = open_workload(scenario, {});
   CHECK(digest_of_run(scenario, workload) == digest_of_run(scenario, workload));
 }

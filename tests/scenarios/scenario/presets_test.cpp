@@ -170,9 +170,7 @@ TEST_CASE("the reference scenario of the contract is read as written", "[scenari
 }
 
 TEST_CASE("the contract's example page holds the scenario that is tested here", "[scenarios]") {
-  const auto page = shared_path("cli.md");
-  if (!page) return;
-  const std::string text = read_file(*page);
+  const std::string text = read_file(material("cli.md").path);
   const std::size_t heading = text.find("## The reference scenario");
   REQUIRE(heading != std::string::npos);
   const std::size_t begin = text.find("```json\n", heading) + 8;

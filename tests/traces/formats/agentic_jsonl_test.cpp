@@ -51,19 +51,19 @@ double seconds(std::int64_t ns) {
 }
 
 TEST_CASE("the published agent sessions have their published facts", "[traces]") {
-  const auto path = test::shared_path("traces/kvcache_tester_agentic_0001-0080.jsonl.gz");
-  if (!path) return;
-  const Workload w = open_trace(*path, {});
+  const auto trace = test::material("traces/kvcache_tester_agentic_0001-0080.jsonl.gz");
+  const test::Figures figure(trace, "agents");
+  const Workload w = open_trace(trace.path, {});
   const TraceStats s = trace_stats(w);
   CHECK(w.source().format == "agentic");
-  CHECK(s.sessions == 77);
-  CHECK(s.requests == 4'955);
+  CHECK(s.sessions == figure(77u, "sessions"));
+  CHECK(s.requests == figure(4'955u, "requests"));
   CHECK(s.block_tokens == 64);
-  CHECK(s.input_tokens.total == 630'138'251);
-  CHECK(s.references == 9'843'462);
-  CHECK(s.unique_blocks == 480'063);
+  CHECK(s.input_tokens.total == figure(630'138'251u, "input_tokens"));
+  CHECK(s.references == figure(9'843'462u, "references"));
+  CHECK(s.unique_blocks == figure(480'063u, "unique_blocks"));
   CHECK(s.infinite_hits == s.references - s.unique_blocks);  // no id twice in a request
-  CHECK(s.infinite_hit_ratio == Approx(0.951).margin(0.0005));
+  CHECK(s.infinite_hit_ratio == Approx(figure(0.951, "hit_ratio")).margin(0.0005));
 
   std::uint64_t floors = 0;
   std::uint64_t links = 0;
@@ -80,17 +80,16 @@ TEST_CASE("the published agent sessions have their published facts", "[traces]")
   // Each of 77 sessions starts with a request that waits for none. 11 sub-agents begin behind nine
   // requests; two stand at the end, so seven requests wait for several: the request before and one
   // sub-agent, or three of them, or one.
-  CHECK(several == 7);
-  CHECK(links == 4'955 - 77 + 9);
+  CHECK(several == figure(7u, "several"));
+  CHECK(links == figure(4'955u - 77 + 9, "links"));
   // Every later request records its pause but 13, behind sub-agents or first in one, where the end
   // of the answer before is not recorded either.
-  CHECK(pauses == 4'955 - 77 - 13);
+  CHECK(pauses == figure(4'955u - 77 - 13, "pauses"));
 }
 
 TEST_CASE("published agent blocks name prefixes, and belong to one session", "[traces]") {
-  const auto path = test::shared_path("traces/kvcache_tester_agentic_0001-0080.jsonl.gz");
-  if (!path) return;
-  const Workload w = open_trace(*path, {});
+  const auto trace = test::material("traces/kvcache_tester_agentic_0001-0080.jsonl.gz");
+  const Workload w = open_trace(trace.path, {});
   constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::vector<std::uint32_t> owner(w.unique_blocks(), kNone);
   std::vector<std::uint32_t> parent(w.unique_blocks(), kNone);

@@ -19,26 +19,26 @@ using Ids = std::vector<std::uint32_t>;
 constexpr const char* kHeader = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
 
 TEST_CASE("Azure's conversation trace of 2023 has its published facts", "[traces]") {
-  const auto path = test::shared_path("traces/azure_llm_2023_conv.csv.gz");
-  if (!path) return;
-  const Workload w = open_trace(*path, {});
+  const auto trace = test::material("traces/azure_llm_2023_conv.csv.gz");
+  const test::Figures figure(trace, "azure");
+  const Workload w = open_trace(trace.path, {});
   const TraceStats s = trace_stats(w);
-  CHECK(s.requests == 19'366);
-  CHECK(s.span_s == Approx(3'502).margin(0.5));
+  CHECK(s.requests == figure(19'366u, "requests"));
+  CHECK(s.span_s == Approx(figure(3'502.0, "span_s")).margin(0.5));
   CHECK(s.sessions == 0);
   CHECK(s.infinite_hits == 0);  // no prefix identity, so none invented
   CHECK(s.references == s.unique_blocks);
   CHECK(w.source().format == "azure");
-  CHECK(w.source().rows.read() == 19'366);
+  CHECK(w.source().rows.read() == figure(19'366u, "requests"));
   CHECK(w.source().rows.dropped == 0);
   REQUIRE(w.source().notes.size() == 1);
   CHECK_THAT(w.source().notes[0], ContainsSubstring("no hits are invented"));
   // Its first rows, as its documentation shows them:
   // 18:15:46.6805900, 50.9951690 (4.314579 s later) and 51.2224670 (4.541877 s later).
   CHECK(values(w.columns().arrival_ns.first(3)) ==
-        std::vector<std::int64_t>{0, 4'314'579'000, 4'541'877'000});
-  CHECK(values(w.columns().input_tokens.first(3)) == Ids{374, 396, 879});
-  CHECK(values(w.columns().output_tokens.first(3)) == Ids{44, 109, 55});
+        figure(std::vector<std::int64_t>{0, 4'314'579'000, 4'541'877'000}, "first_arrivals_ns"));
+  CHECK(values(w.columns().input_tokens.first(3)) == figure(Ids{374, 396, 879}, "first_inputs"));
+  CHECK(values(w.columns().output_tokens.first(3)) == figure(Ids{44, 109, 55}, "first_outputs"));
 }
 
 TEST_CASE("Azure rows are what their cells say, in both years' spelling", "[traces]") {

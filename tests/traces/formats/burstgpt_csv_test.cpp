@@ -22,26 +22,28 @@ const std::string kThird =
     "Type\n";
 
 TEST_CASE("the head of BurstGPT_1 has its published facts", "[traces]") {
-  const auto path = test::shared_path("traces/burstgpt_1_head400.csv.gz");
-  if (!path) return;
-  const Workload w = open_trace(*path, {});
+  const auto trace = test::material("traces/burstgpt_1_head400.csv.gz");
+  const test::Figures figure(trace, "burst");
+  const Workload w = open_trace(trace.path, {});
   const TraceStats s = trace_stats(w);
   CHECK(w.source().format == "burstgpt");
-  CHECK(w.source().rows.read() == 400);
-  CHECK(w.source().rows.dropped == 17);
-  CHECK(s.requests == 383);
-  CHECK(s.span_s == Approx(37'269).margin(1e-9));
+  CHECK(w.source().rows.read() == figure(400u, "rows"));
+  CHECK(w.source().rows.dropped == figure(17u, "failures"));
+  CHECK(s.requests == figure(383u, "requests"));
+  CHECK(s.span_s == Approx(figure(37'269, "span_s")).margin(1e-9));
   CHECK(s.sessions == 0);
   CHECK(s.infinite_hits == 0);
   REQUIRE(w.source().notes.size() == 2);
-  CHECK_THAT(w.source().notes[0], ContainsSubstring("17 rows of"));
+  CHECK_THAT(w.source().notes[0],
+             ContainsSubstring(fmt::format("{} rows of", figure(17, "failures"))));
   CHECK_THAT(w.source().notes[0], ContainsSubstring("are recorded failures"));
   CHECK_THAT(w.source().notes[1], ContainsSubstring("no hits are invented"));
   // Its first rows, as its documentation shows them; seconds from midnight of day one.
   CHECK(values(w.columns().arrival_ns.first(3)) ==
-        std::vector<std::int64_t>{5'000'000'000, 45'000'000'000, 118'000'000'000});
-  CHECK(values(w.columns().input_tokens.first(3)) == Ids{472, 1087, 417});
-  CHECK(values(w.columns().output_tokens.first(3)) == Ids{18, 230, 276});
+        figure(std::vector<std::int64_t>{5'000'000'000, 45'000'000'000, 118'000'000'000},
+               "first_arrivals_ns"));
+  CHECK(values(w.columns().input_tokens.first(3)) == figure(Ids{472, 1087, 417}, "first_inputs"));
+  CHECK(values(w.columns().output_tokens.first(3)) == figure(Ids{18, 230, 276}, "first_outputs"));
 }
 
 TEST_CASE("the third part of BurstGPT names sessions, except for the API's rows", "[traces]") {

@@ -19,27 +19,28 @@ using test::values;
 using Ids = std::vector<std::uint32_t>;
 
 TEST_CASE("the FAST'25 conversation trace has its published facts", "[traces]") {
-  const auto path = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!path) return;
-  const Workload w = open_trace(*path, {});
+  const auto trace = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
+  const test::Figures figure(trace, "conversation");
+  const Workload w = open_trace(trace.path, {});
   const TraceStats s = trace_stats(w);
-  CHECK(s.requests == 12'031);
-  CHECK(s.input_tokens.total == 144'793'823);
-  CHECK(s.output_tokens.total == 4'122'048);
-  CHECK(s.references == 288'500);
-  CHECK(s.unique_blocks == 182'790);
-  CHECK(s.infinite_hits == 105'710);
-  CHECK(s.infinite_hit_ratio == Approx(0.3664).margin(0.00005));
-  CHECK(s.distinct_arrival_times == 1'180);
-  CHECK(s.span_s == Approx(3537).margin(0.5));
+  CHECK(s.requests == figure(12'031u, "requests"));
+  CHECK(s.input_tokens.total == figure(144'793'823u, "input_tokens"));
+  CHECK(s.output_tokens.total == figure(4'122'048u, "output_tokens"));
+  CHECK(s.references == figure(288'500u, "references"));
+  CHECK(s.unique_blocks == figure(182'790u, "unique_blocks"));
+  CHECK(s.infinite_hits == figure(105'710u, "infinite_hits"));
+  CHECK(s.infinite_hit_ratio == Approx(figure(0.3664, "hit_ratio")).margin(0.00005));
+  CHECK(s.distinct_arrival_times == figure(1'180u, "distinct_arrival_times"));
+  CHECK(s.span_s == Approx(figure(3537.0, "span_s")).margin(0.5));
   CHECK(s.sessions == 0);
   CHECK(w.source().format == "mooncake");
   CHECK(w.source().notes.empty());
 
   // Its first rows, as its documentation shows them; its ids are dense by first use already.
-  CHECK(w.input_tokens(RequestId{0}) == 6758);
-  CHECK(w.output_tokens(RequestId{1}) == 490);
-  CHECK(chain_of(w, 1) == Ids{0, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27});
+  CHECK(w.input_tokens(RequestId{0}) == figure(6758u, "first_input"));
+  CHECK(w.output_tokens(RequestId{1}) == figure(490u, "second_output"));
+  CHECK(chain_of(w, 1) ==
+        figure(Ids{0, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27}, "second_chain"));
 
   // An id always has the same parent, no id repeats inside a request, block 0 is everywhere.
   constexpr std::uint32_t kNone = ~std::uint32_t{0};

@@ -179,9 +179,7 @@ TEST_CASE("real traces pass through JSON lines unchanged", "[traces]") {
   some.limit = 300;
   for (const char* name : {"mooncake_fast25_conversation.jsonl.gz", "ragpulse_days1-4.jsonl.gz",
                            "kvcache_tester_agentic_0001-0080.jsonl.gz"}) {
-    const auto path = test::shared_path(std::string("traces/") + name);
-    if (!path) continue;
-    const Workload w = open_trace(*path, some);
+    const Workload w = open_trace(test::material(std::string("traces/") + name).path, some);
     CHECK(write_trace(w, scratch.path("t.jsonl")).empty());
     INFO(name);
     CHECK(open_trace(scratch.path("t.jsonl"), {}).content_hash() == w.content_hash());

@@ -243,9 +243,8 @@ TEST_CASE("traces of one request or of equal requests can be continued", "[trace
 }
 
 TEST_CASE("the conversation trace comes out within 5% at every statistic", "[traces]") {
-  const auto path = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!path) return;
-  const Workload original = open_trace(*path, {});
+  const auto trace = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
+  const Workload original = open_trace(trace.path, {});
   const TraceFit fit = fit_trace(original);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const Likeness likeness = compare_traces(original, generate_like(fit, original.size(), seed));

@@ -294,13 +294,13 @@ TEST_CASE("replicates of generated chat keep counts, lengths and reuse", "[trace
 }
 
 TEST_CASE("replicates of recorded conversations keep counts, lengths and reuse", "[traces]") {
-  const auto path = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (path) check_likeness(open_trace(*path, {}), 0.03, 0.15);
+  const auto trace = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
+  check_likeness(open_trace(trace.path, {}), 0.03, 0.15);
 }
 
 TEST_CASE("replicates of recorded retrieval keep counts, lengths and reuse", "[traces]") {
-  const auto path = test::shared_path("traces/ragpulse_days1-4.jsonl.gz");
-  if (path) check_likeness(open_trace(*path, {}), 0.05, 0.05);
+  const auto trace = test::material("traces/ragpulse_days1-4.jsonl.gz");
+  check_likeness(open_trace(trace.path, {}), 0.05, 0.05);
 }
 
 }  // namespace

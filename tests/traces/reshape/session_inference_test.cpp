@@ -223,14 +223,15 @@ TEST_CASE("generated sessions are found again", "[traces]") {
 }
 
 TEST_CASE("about half of the conversation trace lies in sessions of several turns", "[traces]") {
-  const auto path = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!path) return;
-  const Workload w = infer_sessions(open_trace(*path, {}), {});
+  const auto trace = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
+  const test::Figures figure(trace, "conversation");
+  const Workload w = infer_sessions(open_trace(trace.path, {}), {});
   REQUIRE(w.source().inferred_sessions);
   // Counted independently in Python by the rule of session_inference.hpp.
-  CHECK(w.source().inferred_sessions->sessions == 8'218);
-  CHECK(w.source().inferred_sessions->placed == 5'806);
-  CHECK(w.columns().after.size() == 12'031 - 8'218);
+  const std::size_t sessions = figure(8'218u, "inferred_sessions");
+  CHECK(w.source().inferred_sessions->sessions == sessions);
+  CHECK(w.source().inferred_sessions->placed == figure(5'806u, "placed_in_sessions"));
+  CHECK(w.columns().after.size() == figure(12'031u, "requests") - sessions);
 }
 
 }  // namespace

@@ -106,16 +106,16 @@ TEST_CASE("the series of a long trace stays short", "[traces]") {
 }
 
 TEST_CASE("arrivals of the conversation trace are binned", "[traces]") {
-  const auto path = test::shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  if (!path) return;
+  const auto trace = test::material("traces/mooncake_fast25_conversation.jsonl.gz");
+  const test::Figures figure(trace, "conversation");
   // "1,180 distinct timestamps about 3 s apart, many requests share one".
-  const ArrivalStats s = arrival_stats(open_trace(*path, {}));
+  const ArrivalStats s = arrival_stats(open_trace(trace.path, {}));
   CHECK(s.binned);
   CHECK(s.tick_s == Approx(3).epsilon(0.01));
   CHECK(s.dispersion.size() == 4);
   std::uint64_t sum = 0;
   for (const std::uint64_t count : s.series) sum += count;
-  CHECK(sum == 12031);
+  CHECK(sum == figure(12'031u, "requests"));
 }
 
 }  // namespace

@@ -61,10 +61,9 @@ TEST_CASE("published traces are told apart", "[traces]") {
       {"mooncake_fast25_conversation.jsonl.gz", BlockIdentity::kNamed},
       {"ragpulse_days1-4.jsonl.gz", BlockIdentity::kNamed}};
   for (const auto& [name, identity] : expected) {
-    const auto path = shared_path(std::string("traces/") + name);
-    if (!path) continue;
     INFO(name);
-    CHECK(block_identity(open_trace(*path, {})) == identity);
+    const Material trace = material(std::string("traces/") + name);
+    CHECK(block_identity(open_trace(trace.path, {})) == identity);
   }
 }
 

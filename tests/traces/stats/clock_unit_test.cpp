@@ -63,9 +63,8 @@ TEST_CASE("what is no trace of milliseconds is not doubted", "[traces]") {
 
 TEST_CASE("no sample and no published trace is doubted", "[traces]") {
   namespace fs = std::filesystem;
-  for (const auto& folder : {std::optional(source_path("traces/samples")), shared_path("traces")}) {
-    if (!folder) continue;
-    for (const auto& file : fs::directory_iterator(*folder)) {
+  for (const auto& folder : {source_path("traces/samples"), material("traces").path}) {
+    for (const auto& file : fs::directory_iterator(folder)) {
       const std::string name = file.path().filename();
       if (name.ends_with(".md") || name.find("rates") != std::string::npos) continue;
       INFO(name);

@@ -150,11 +150,10 @@ TEST_CASE("a trace without blocks has an empty curve", "[traces]") {
 }
 
 TEST_CASE("the reuse curve equals the shared oracle", "[traces]") {
-  const auto trace = shared_path("traces/mooncake_fast25_conversation.jsonl.gz");
-  const auto oracle = shared_path("oracle/mooncake_fast25_conversation.json");
-  if (!trace || !oracle) return;
-  const Workload workload = open_trace(*trace, {});
-  const auto expected = nlohmann::json::parse(std::ifstream(*oracle));
+  const auto files = materials(
+      {"traces/mooncake_fast25_conversation.jsonl.gz", "oracle/mooncake_fast25_conversation.json"});
+  const Workload workload = open_trace(files[0].path, {});
+  const auto expected = nlohmann::json::parse(std::ifstream(files[1].path));
   int checked = 0;
   const auto check = [&](const char* group, const char* order, Mode mode) {
     const ReuseCurve curve = reuse_curve(workload, mode.order, mode.atomicity);

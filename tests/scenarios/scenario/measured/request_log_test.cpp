@@ -82,14 +82,14 @@ TEST_CASE("a list of objects is a request log too, with lines", "[scenarios]") {
 }
 
 TEST_CASE("the measured RTX 4090 run reads whole", "[scenarios]") {
-  const auto log = test::shared_path("profiles/llmss_e2e_RTX4090_Llama-3.1-8B_requests.csv.gz");
-  const auto ticks = test::shared_path("profiles/llmss_e2e_RTX4090_Llama-3.1-8B_timeseries.csv.gz");
-  const auto meta = test::shared_path("profiles/llmss_e2e_RTX4090_Llama-3.1-8B_meta.json");
-  if (!log || !ticks || !meta) return;
-  const MeasuredRun run = load_measured({*log, *ticks, *meta});
-  CHECK(run.requests.size() == 300);
-  CHECK(run.counters.size() == 184);
-  CHECK(run.counters[4].kv_usage == 1);
+  const std::string name = "profiles/llmss_e2e_RTX4090_Llama-3.1-8B_";
+  const auto files =
+      test::materials({name + "requests.csv.gz", name + "timeseries.csv.gz", name + "meta.json"});
+  const test::Figures figure(files[0], "run");
+  const MeasuredRun run = load_measured({files[0].path, files[1].path, files[2].path});
+  CHECK(run.requests.size() == figure(300u, "requests"));
+  REQUIRE(run.counters.size() == figure(184u, "counters"));
+  CHECK(run.counters[4].kv_usage == figure(1.0, "fifth_kv_usage"));
   CHECK(run.facts.version == "0.19.0");
   CHECK(run.facts.max_num_seqs == 256U);
 }
