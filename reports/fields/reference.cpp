@@ -57,9 +57,9 @@ class Page {
     for (const auto& [name, member] : schema.at("properties").items()) {
       const bool always = std::find(needed.begin(), needed.end(), name) != needed.end();
       const std::string key = prefix + name;
-      text_ += fmt::format("| `{}` | {}{} | {} | {} |\n", key, value_of(member),
-                           always ? "" : ", not always", unit_of(name),
-                           member.value("description", ""));
+      text_ +=
+          fmt::format("| `{}` | {}{} | {} | {} |\n", key, value_of(member),
+                      always ? "" : ", not always", unit_of(name), member.value("description", ""));
       if (member.contains("properties")) members(member, key + ".");
       if (member.contains("items") && member["items"].contains("properties")) {
         members(member["items"], key + "[].");

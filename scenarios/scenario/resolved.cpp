@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "models/engine/presets.hpp"
 #include "reports/document.hpp"
 #include "scenarios/scenario/measured/measured_document.hpp"
-#include "models/engine/presets.hpp"
 #include "sim/digest.hpp"
 
 namespace spillway {

@@ -1,5 +1,7 @@
 // Includes follow the dependency direction, and never reach past what CMake links:
 //   sim <- traces    sim <- policies <- models    sim <- reports    all <- scenarios
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <sstream>
@@ -91,6 +93,35 @@ std::vector<std::string> wrong_direction(const SourceFile& file) {
   return out;
 }
 
+/// Rooms of scenarios/, lowest first: each includes only those before it (scenarios/README.md).
+constexpr std::array<std::string_view, 9> kRooms = {"scenario", "machine",    "run",
+                                                    "fidelity", "experiment", "replay",
+                                                    "planner",  "sweep",      "commands"};
+
+/// "run" of "scenarios/run/simulation.hpp"; empty elsewhere and for main.cpp.
+std::string room_of(const std::string& path) {
+  constexpr std::string_view kFolder = "scenarios/";
+  if (!path.starts_with(kFolder)) return "";
+  const std::size_t end = path.find('/', kFolder.size());
+  return end == std::string::npos ? "" : path.substr(kFolder.size(), end - kFolder.size());
+}
+
+std::vector<std::string> against_the_floors(const SourceFile& file) {
+  std::vector<std::string> out;
+  const std::string room = room_of(file.path);
+  if (!file.is_code() || room.empty()) return out;
+  const auto floor = [](const std::string& name) {
+    return std::find(kRooms.begin(), kRooms.end(), name) - kRooms.begin();
+  };
+  for (const Include& include : includes_of(file)) {
+    const std::string target = room_of(include.name);
+    if (target.empty() || target == room || floor(target) < floor(room)) continue;
+    out.push_back(file.path + ":" + std::to_string(include.line) + ": " + room +
+                  " must not include " + include.name);
+  }
+  return out;
+}
+
 std::vector<std::string> not_linked(const SourceFile& file,
                                     const std::map<std::string, Library>& libraries) {
   std::vector<std::string> out;
@@ -114,6 +145,30 @@ std::vector<std::string> not_linked(const SourceFile& file,
 
 TEST_CASE("folders include only what the design lets them", "[tidy]") {
   CHECK(listed(complaints_about_project(wrong_direction)) == "");
+}
+
+TEST_CASE("rooms of scenarios include only rooms below them", "[tidy]") {
+  CHECK(listed(complaints_about_project(against_the_floors)) == "");
+  std::set<std::string> arrows;
+  for (const SourceFile& file : project_files()) {
+    const std::string room = room_of(file.path);
+    if (!file.is_code() || room.empty()) continue;
+    CHECK(std::find(kRooms.begin(), kRooms.end(), room) != kRooms.end());
+    for (const Include& include : includes_of(file)) {
+      const std::string target = room_of(include.name);
+      if (!target.empty() && target != room) arrows.insert(room + " -> " + target);
+    }
+  }
+  CHECK(arrows.size() <= 30);  // 26
+}
+
+TEST_CASE("canary: an include against the floors is found", "[tidy]") {
+  const SourceFile file("scenarios/run/a.cpp",
+                        "#include \"scenarios/planner/planner.hpp\"\n"
+                        "#include \"scenarios/scenario/scenario.hpp\"\n"
+                        "#include \"scenarios/run/binding.hpp\"\n");
+  CHECK(listed(against_the_floors(file)) ==
+        "scenarios/run/a.cpp:1: run must not include scenarios/planner/planner.hpp\n");
 }
 
 TEST_CASE("folders include only what their library links", "[tidy]") {

@@ -5,14 +5,14 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/model_spec.hpp"
+#include "models/engine/presets.hpp"
 #include "policies/catalogue.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/schemas.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
-#include "models/engine/presets.hpp"
-#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "scenarios/scenario/config/key_schema.hpp"
+#include "scenarios/scenario/profiles/profile_json.hpp"
 #include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
@@ -54,7 +54,7 @@ constexpr char kMetrics[] =
     "p90_tpot_ms p95_tpot_ms p99_tpot_ms mean_e2el_ms p99_e2el_ms request_throughput "
     "output_throughput goodput cached_share preemptions rejected_share";
 
-/// "engine.max_num_seqs=", and what may stand there where that is known: "engine.residency=streaming".
+/// "engine.max_num_seqs=", and where its values are known "engine.residency=streaming".
 Words scenario_keys() {
   Words out;
   for (const DottedKey& key : dotted_keys(ScenarioKeys::kTop)) {

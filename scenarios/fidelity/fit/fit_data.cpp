@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/engine/presets.hpp"
 #include "scenarios/fidelity/fit/fit_tables.hpp"
 #include "scenarios/fidelity/fit/log_fit.hpp"
 #include "scenarios/fidelity/fit/named_in_paths.hpp"
 #include "scenarios/fidelity/fit/serving_points.hpp"
 #include "scenarios/fidelity/fit/step_times.hpp"
 #include "scenarios/fidelity/fit/unknown_data.hpp"
-#include "models/engine/presets.hpp"
 #include "sim/error.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "scenarios/scenario/flags/engine_policies.hpp"
 #include "models/engine/presets.hpp"
+#include "scenarios/scenario/flags/engine_policies.hpp"
 
 namespace spillway {
 

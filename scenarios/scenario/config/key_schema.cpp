@@ -166,8 +166,7 @@ void add_section(KeyTable keys, const std::string& name, std::string_view title,
 
 }  // namespace
 
-Json key_schema(KeyTable keys, std::string_view id, std::string_view title,
-                std::string_view help) {
+Json key_schema(KeyTable keys, std::string_view id, std::string_view title, std::string_view help) {
   Json out = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
               {"$id", fmt::format("https://spillway.dev/schema/{}", id)},
               {"title", title},

@@ -9,10 +9,10 @@
 #include "models/catalogue/gpu_device.hpp"
 #include "models/catalogue/lookup.hpp"
 #include "models/engine/kv_groups.hpp"
+#include "models/engine/presets.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
 #include "scenarios/scenario/intake/model_name.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
-#include "models/engine/presets.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 
@@ -521,7 +521,8 @@ class IntakeMaker {
         draft_.remark(Standing::kUsed, call.gpu, fmt::format("gpu {}", name));
       } else {
         draft_.remark(Standing::kAssumed, call.gpu,
-                      "no GPU of the catalogue: see \"gpu\" as an object in scenarios/guide/models-and-gpus.md");
+                      "no GPU of the catalogue: see \"gpu\" as an object in "
+                      "scenarios/guide/models-and-gpus.md");
       }
     } else if (!name.empty()) {
       find_gpu(name, {"--gpu", 0, ""});

@@ -2,8 +2,8 @@
 // that arrive within 29 s and keep the GPU saturated, with preemptions, for three minutes
 // (casys-kaist/LLMServingSim, bench/examples/RTX4090; MIT). The stand-in is the log of an engine of
 // the documented law, run by the independent implementation in tests/oracle.
-#include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/measured/measured_run.hpp"
+#include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"

@@ -1,7 +1,6 @@
 // Prices files and what a cell costs by them, with sums small enough to do by hand.
 #include "scenarios/planner/consequences/prices.hpp"
 
-
 #include "sim/catalogue.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 #include "tests/support/files.hpp"

@@ -6,7 +6,10 @@
 namespace spillway::test {
 namespace {
 
-constexpr std::string_view kKnown[] = {"alpha", "beta", "gamma"};
+constexpr std::string_view kColours[] = {"blue", "red"};
+constexpr Key kKnown[] = {integer_key("alpha", 2, 10, "A count."),
+                          number_key("beta", 0, 1, "A share."),
+                          choice_key("gamma", kColours, "A colour.")};
 
 /// {"alpha": VALUE} with alpha on line 2.
 JsonSource alpha(std::string_view value) {
@@ -87,6 +90,20 @@ TEST_CASE("whole numbers up to 2^63 - 1 are read, larger ones are not wrapped", 
   CHECK(ObjectReader(most, "", "t", kKnown).integer("alpha", 0, kMost) == kMost);
   const JsonSource more = alpha("9223372036854775808");
   CHECK_THROWS_AS(ObjectReader(more, "", "t", kKnown).integer("alpha", 0, kMost), InputError);
+}
+
+TEST_CASE("limits and choices are those of the key's row", "[scenarios]") {
+  finds([](const ObjectReader& top) { top.integer("alpha"); }, "11",
+        "a whole number from 2 to 10, found 11");
+  const auto at = [](std::string_view text, auto read) {
+    const JsonSource source = JsonSource::from_text("s.json", text);
+    return std::string(
+        error_of([&] { read(ObjectReader(source, "", "the test", kKnown)); }).what());
+  };
+  CHECK(at("{\"beta\": 2}", [](const ObjectReader& top) { top.number("beta"); }) ==
+        "s.json:1: beta: expected a number from 0 to 1, found 2");
+  CHECK(at("{\"gamma\": \"rot\"}", [](const ObjectReader& top) { top.text("gamma"); }) ==
+        "s.json:1: gamma: unknown gamma \"rot\"; did you mean \"red\"? known: blue, red");
 }
 
 TEST_CASE("numbers out of range or of another type", "[scenarios]") {
