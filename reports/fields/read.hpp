@@ -80,7 +80,10 @@ class FieldParser {
   }
   template <class Visit>
   void operator()(std::string_view name, const Group<Visit>& v, const FieldRule& rule) {
-    if (const nlohmann::json* found = find(name, rule)) v.visit(FieldParser(*found));
+    const nlohmann::json* found = find(name, rule);
+    if (found == nullptr) return;
+    if (!found->is_object()) document_fault(fmt::format("{}: expected an object", name));
+    v.visit(FieldParser(*found));
   }
   template <class R, class K, class V>
   void operator()(std::string_view name, const ByName<R, K, V>& v, const FieldRule& rule) {

@@ -247,7 +247,7 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
 
 // ---- schema
 
-TEST_CASE("schema prints what the tool's tables say, and copies of it lie in the tree", "[cli]") {
+TEST_CASE("schema prints what the tables say; copies lie in the tree", "[cli]") {
   // SPILLWAY_UPDATE_GOLDEN=1 writes the copies.
   for (const SchemaEntry& entry : schemas()) {
     INFO(entry.copy);

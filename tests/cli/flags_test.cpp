@@ -270,7 +270,7 @@ const std::vector<Covered>& own_flags() {
       {"kvsize", "--max-num-batched-tokens", "kvsize takes the engine's sizes for the GPU's share"},
       {"list", "CATALOGUE", "list shows every catalogue, as text and as a document"},
       {"list", "--engine", "list metrics shows what one release exports"},
-      {"schema", "KIND", "schema prints a JSON Schema of the tool's documents"},
+      {"schema", "KIND", "schema prints what the tables say; copies lie in the tree"},
       {"completion", "SHELL", "completion is a script that its shell can read"},
       {"man", "VERB", "every page of the manual is sound roff"},
       {"report", "RESULT", "what is no result document is exit 2"},

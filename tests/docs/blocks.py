@@ -18,7 +18,7 @@ class Block:
 
 def documents(source):
     """Every document of the project, the top README first."""
-    skipped = {"build", "out", ".git", "node_modules"}
+    skipped = {"build", "out", ".git", "node_modules", "stand_ins"}
     found = [p for p in pathlib.Path(source).rglob("*.md")
              if not skipped.intersection(part.split("-")[0] for part in p.relative_to(source).parts)]
     return sorted(found, key=lambda p: (len(p.relative_to(source).parts) > 1, str(p)))

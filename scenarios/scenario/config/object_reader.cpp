@@ -49,6 +49,8 @@ ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::s
 }
 
 const Key& ObjectReader::row(std::string_view key) const {
+  static constexpr Key kCount = integer_key("", 0, kMostCount, "");
+  if (known_.empty()) return kCount;
   const auto at = std::ranges::find(known_, key, &Key::name);
   KV_ASSERT(at != known_.end(), "no row for the key {}", key);
   return *at;

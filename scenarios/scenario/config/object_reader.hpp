@@ -37,7 +37,7 @@ class ObjectReader {
   /// it has some.
   std::optional<std::string> text(std::string_view key, std::string_view what = kString) const;
   std::optional<bool> boolean(std::string_view key) const;
-  /// Within the limits of the key's row.
+  /// Within the limits of the key's row; in an object without rows a count.
   std::optional<std::int64_t> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<std::vector<double>> numbers(std::string_view key) const;

@@ -99,12 +99,10 @@ void read_scope(const ObjectReader& tier, TierChoice& t) {
   const std::string scope = tier.text("scope").value_or("instance");
   t.per_rank = scope == "rank";
   if (scope == "instance" || scope == "rank") return;
-  const bool wide = scope == "node" || scope == "cluster";
-  const bool shared = t.storage && t.storage->spec.kind != StorageKind::kNvme;
-  if (wide && shared) return;
-  tier.fail("scope",
-            fmt::format("expected {} (one engine, or each for itself), found \"{}\"",
-                        shared ? "rank, instance, node or cluster" : "instance or rank", scope));
+  if (t.storage && t.storage->spec.kind != StorageKind::kNvme) return;
+  tier.fail("scope", fmt::format("expected instance or rank (one engine, or each for itself), "
+                                 "found \"{}\"",
+                                 scope));
 }
 
 }  // namespace

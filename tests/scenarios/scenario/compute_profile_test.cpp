@@ -303,7 +303,7 @@ TEST_CASE("malformed compute of kind profile", "[scenarios][compute]") {
            {kComputeLine, compute(R"("components", "profile": "box")"),
             "compute.profile: expected only with kind profile"},
            {kModelLine, R"("model": {"name": "Llama-3.1-8B", "weight_dtype": "int3"},)",
-            "model.weight_dtype: unknown weight type \"int3\"; did you mean"},
+            "model.weight_dtype: unknown weight_dtype \"int3\"; did you mean"},
            {kEngineLine, R"("engine": {"preset": "vllm", "enforce_eager": 1},)",
             "engine.enforce_eager: expected true or false"}});
   refused(reference_lines(),

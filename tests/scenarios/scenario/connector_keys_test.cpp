@@ -95,9 +95,10 @@ TEST_CASE("two names of one switch must agree", "[scenarios]") {
 }
 
 TEST_CASE("switches of the other connector are refused", "[scenarios]") {
-  CHECK(says(refusal({"engine.offload_connector=simpel"}),
-             "engine.offload_connector: unknown connector \"simpel\"; did you mean \"simple\"? "
-             "known: native, simple"));
+  CHECK(says(
+      refusal({"engine.offload_connector=simpel"}),
+      "engine.offload_connector: unknown offload_connector \"simpel\"; did you mean \"simple\"? "
+      "known: native, simple"));
   CHECK(says(refusal({"engine.lazy_offload=true"}),
              "engine.lazy_offload: expected only with \"offload_connector\": \"simple\""));
   for (const char* key : {"blocks_per_chunk=2", "offload_block_tokens=32", "store_threshold=2"}) {

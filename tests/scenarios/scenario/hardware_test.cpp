@@ -105,8 +105,9 @@ TEST_CASE("links of kind profile choose method, memory and pattern", "[scenarios
     text.replace(text.find(part), part.size(), with);
     return error_with(scratch, "box", text);
   };
-  CHECK_THAT(broken("\"kernel\"", "\"kernal\""),
-             Contains("s.json:8: links.0.method: expected batch, dma or kernel, found \"kernal\""));
+  CHECK_THAT(
+      broken("\"kernel\"", "\"kernal\""),
+      Contains("s.json:8: links.0.method: unknown method \"kernal\"; did you mean \"kernel\"?"));
   CHECK_THAT(broken("\"random\"", "\"sideways\""), Contains("unknown pattern \"sideways\""));
   CHECK_THAT(broken("\"method\": \"kernel\"", "\"method\": \"batch\""),
              Contains("holds no h2d copies by batch with pageable memory, random; it holds: "

@@ -62,7 +62,7 @@ TEST_CASE("contradictory scheduling is refused where it is written", "[scenarios
   refused(
       reference_lines(),
       {{kEngineLine, engine(R"("scheduling_policy": "prioritty")"),
-        R"(engine.scheduling_policy: unknown scheduling policy "prioritty"; did you mean )"
+        R"(engine.scheduling_policy: unknown scheduling_policy "prioritty"; did you mean )"
         R"("priority"?)"},
        {kEngineLine, engine(R"("max_num_batched_tokens": 100, "max_num_scheduled_tokens": 101)"),
         "engine.max_num_scheduled_tokens: expected at most max_num_batched_tokens (100), found "

@@ -90,7 +90,7 @@ TEST_CASE("malformed devices", "[scenarios]") {
        {kTierLine, tier(R"("name": "far", "kind": "nvme", "scope": "cluster")"),
         "tiers.0.scope: expected instance or rank"},
        {kTierLine, tier(R"("name": "far", "kind": "fs", "scope": "rack")"),
-        "tiers.0.scope: expected rank, instance, node or cluster"}});
+        "tiers.0.scope: unknown scope \"rack\"; did you mean \"rank\"?"}});
   const std::string linked =
       with_line(reference_lines(), kTierLine, tier(R"("name": "dram", "kind": "kv")"));
   CHECK_THAT(error_of([&] { scenario_of(linked); }).what(),

@@ -179,7 +179,7 @@ TEST_CASE("malformed media and sharing are refused", "[scenarios]") {
   CHECK_THAT(message(with_links(std::string(kAffine) + R"(, "through": ["root", "root"])", root)),
              ContainsSubstring("expected each medium once"));
   CHECK_THAT(message(with_links(std::string(kAffine) + R"(, "method": "dna")")),
-             ContainsSubstring("expected batch, dma or kernel, found \"dna\""));
+             ContainsSubstring("unknown method \"dna\"; did you mean \"dma\"?"));
   CHECK_THAT(message(with_links(std::string(kAffine) + R"(, "shared_by": 0)")),
              ContainsSubstring("shared_by"));
   CHECK_THAT(message(with_links(R"("kind": "default")")),
@@ -188,7 +188,7 @@ TEST_CASE("malformed media and sharing are refused", "[scenarios]") {
              ContainsSubstring("bandwidth"));
   CHECK_THAT(message(with_links(kAffine, R"("media": [{"name": "a", "bandwidth": "1GB/s",)"
                                          R"( "discipline": "lifo"}],)")),
-             ContainsSubstring("expected fair or fifo, found \"lifo\""));
+             ContainsSubstring("unknown discipline \"lifo\"; did you mean \"fifo\"?"));
   CHECK_THAT(message(with_links(kAffine, R"("media": [{"name": "a", "bandwidth": "1GB/s"},)"
                                          R"( {"name": "a", "bandwidth": "1GB/s"}],)")),
              ContainsSubstring("two media are called \"a\""));

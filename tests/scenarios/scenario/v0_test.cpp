@@ -125,21 +125,22 @@ TEST_CASE("what v0 does not have is refused by name", "[scenarios]") {
     }
     return out;
   };
-  refused(v0_lines(""),
-          cases({{R"("enable_prefix_caching": true)", "engine.enable_prefix_caching: true is not"},
-                 {R"("async_scheduling": true)", "engine.async_scheduling: true is not modelled"},
-                 {R"("convoy": true)", "engine.convoy:"},
-                 {R"("eviction": "lru")", "engine.eviction:"},
-                 {R"("residency": "streaming")", "engine.residency:"},
-                 {R"("long_prefill_token_threshold": 64)", "engine.long_prefill_token_threshold:"},
-                 {R"("preemption_mode": "swop")",
-                  "engine.preemption_mode: expected recompute or swap, found \"swop\""},
-                 {R"("max_model_len": 100, "max_num_batched_tokens": 64)",
-                  "engine.max_num_batched_tokens: expected at least max_model_len (100) without"},
-                 {R"("max_num_batched_tokens": 64)",
-                  "engine.max_num_batched_tokens: expected at least max_num_seqs (256), found 64"},
-                 {R"("preemption_mode": "swap", "swap_space": "1KiB")",
-                  "engine.swap_space: swap_space of 1024B holds no block of 2097152 bytes"}}));
+  refused(
+      v0_lines(""),
+      cases({{R"("enable_prefix_caching": true)", "engine.enable_prefix_caching: true is not"},
+             {R"("async_scheduling": true)", "engine.async_scheduling: true is not modelled"},
+             {R"("convoy": true)", "engine.convoy:"},
+             {R"("eviction": "lru")", "engine.eviction:"},
+             {R"("residency": "streaming")", "engine.residency:"},
+             {R"("long_prefill_token_threshold": 64)", "engine.long_prefill_token_threshold:"},
+             {R"("preemption_mode": "swop")",
+              "engine.preemption_mode: unknown preemption_mode \"swop\"; did you mean \"swap\"?"},
+             {R"("max_model_len": 100, "max_num_batched_tokens": 64)",
+              "engine.max_num_batched_tokens: expected at least max_model_len (100) without"},
+             {R"("max_num_batched_tokens": 64)",
+              "engine.max_num_batched_tokens: expected at least max_num_seqs (256), found 64"},
+             {R"("preemption_mode": "swap", "swap_space": "1KiB")",
+              "engine.swap_space: swap_space of 1024B holds no block of 2097152 bytes"}}));
   refused(v0_lines(""),
           {{kTierLine, R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB"}],)",
             "tiers: vllm@0.6 is the v0 engine, which has no tiers below HBM; expected "
