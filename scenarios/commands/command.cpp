@@ -22,6 +22,17 @@ unsigned CommonOptions::thread_count() const {
   return threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
 }
 
+namespace {
+
+[[noreturn]] void refuse_set(const CLI::App& app) {
+  throw InputError(Fault::kUsage, {"--set", 0, ""},
+                   fmt::format("{} reads no scenario, so that --set would change nothing; expected "
+                               "it with run, plan, compare, flags, fit, validate or sweep plan",
+                               app.get_name()));
+}
+
+}  // namespace
+
 CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string& name,
                       const std::string& summary, const std::string& examples,
                       const std::shared_ptr<CommonOptions>& common, std::function<int()> run) {
@@ -46,7 +57,10 @@ CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string
                   "Mark the text with colours (default: auto, on a terminal without NO_COLOR)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group("Common");
-  commands.push_back({app, std::move(run)});
+  commands.push_back({app, [app, common, run = std::move(run)] {
+                        if (!common->set.empty() && !common->takes_set) refuse_set(*app);
+                        return run();
+                      }});
   return app;
 }
 

@@ -18,6 +18,7 @@ namespace spillway {
 /// Options that every verb takes.
 struct CommonOptions {
   std::vector<std::string> set;
+  bool takes_set = false;  ///< the verb reads a scenario, or says itself why --set means nothing
   std::string seed;
   unsigned threads = 0;  ///< 0: all cores
   std::string json;      ///< path, or "-" for standard output

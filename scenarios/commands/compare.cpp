@@ -91,6 +91,7 @@ int run(const CompareVerbOptions& options) {
 
 void add_compare(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<CompareVerbOptions>();
+  options->common->takes_set = true;
   CLI::App* command = add_command(
       app, commands, "compare", "Compare variants of a scenario on the same workloads",
       "  spillway compare s.json --vary tiers.0.eviction=lru,fifo\n"

@@ -88,6 +88,7 @@ int run(const std::shared_ptr<CommonOptions>& common) {
 
 void add_demo(CLI::App& app, CommandList& commands) {
   auto common = std::make_shared<CommonOptions>();
+  common->takes_set = true;
   CLI::App* command = add_command(
       app, commands, "demo", "A first answer in seconds: writes a trace, a scenario and the report",
       "  spillway demo --out first\n  spillway demo\n", common, [common] { return run(common); });

@@ -167,6 +167,7 @@ int run(const FitOptions& options) {
 
 void add_fit(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<FitOptions>();
+  options->common->takes_set = true;
   CLI::App* command = add_command(
       app, commands, "fit", "Make a compute profile from what was measured",
       "  spillway fit h100_gemm.csv.gz h100_attn_*.csv.gz --gpu H100 --out h100.json\n"

@@ -101,6 +101,7 @@ int run(const FlagsOptions& options) {
 
 void add_flags(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<FlagsOptions>();
+  options->common->takes_set = true;
   CLI::App* command =
       add_command(app, commands, "flags", "Engine flags of a scenario, with units and scope",
                   "  spillway flags scenarios/library/quickstart.json --engine vllm@0.25\n"

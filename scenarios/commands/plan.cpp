@@ -177,6 +177,7 @@ int plan_scenario(const std::string& scenario, const std::shared_ptr<CommonOptio
 
 void add_plan(CLI::App& app, CommandList& commands) {
   auto verb = std::make_shared<PlanVerb>();
+  verb->common->takes_set = true;
   CLI::App* command = add_command(
       app, commands, "plan", "Find the sizes that meet the SLO, and how sure that is",
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"

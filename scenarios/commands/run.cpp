@@ -159,6 +159,7 @@ int run(const RunVerbOptions& options) {
 
 void add_run(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<RunVerbOptions>();
+  options->common->takes_set = true;
   CLI::App* command =
       add_command(app, commands, "run", "Simulate one scenario with the clock",
                   "  spillway run scenarios/library/quickstart.json\n"

@@ -201,6 +201,7 @@ int run(ValidateOptions options) {
 
 void add_validate(CLI::App& app, CommandList& commands) {
   auto options = std::make_shared<ValidateOptions>();
+  options->common->takes_set = true;
   CLI::App* command =
       add_command(app, commands, "validate", "Set measured runs beside their simulations",
                   "  spillway validate scenarios/validation --data profiles\n"

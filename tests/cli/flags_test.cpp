@@ -21,8 +21,8 @@ struct Covered {
 const std::vector<Covered>& own_flags() {
   static const std::vector<Covered> rows = {
       {"*", "--help", "help lists every verb, and every verb has examples and exit codes"},
-      {"*", "--set", "--seed and --set are taken by every verb"},
-      {"*", "--seed", "--seed and --set are taken by every verb"},
+      {"*", "--set", "--seed is taken by every verb, --set by those that read a scenario"},
+      {"*", "--seed", "--seed is taken by every verb, --set by those that read a scenario"},
       {"*", "--threads", "the digest is the same on every run and at every number of threads"},
       {"*", "--json", "--json - leaves exactly one document on stdout"},
       {"*", "--out", "--out DIR takes the document, and makes the directory"},

@@ -104,6 +104,7 @@ int emit(const SweepEmitOptions& options, const CLI::App& app) {
 
 void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
   auto s = std::make_shared<SweepEmitOptions>();
+  s->common->takes_set = true;
   CLI::App* command = add_command(
       sweep, commands, "emit", "Write a campaign as a file for another scheduler",
       "  spillway sweep emit camp --engine k8s --image registry/spillway:1 --claim data -o "

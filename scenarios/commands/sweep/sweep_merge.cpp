@@ -156,6 +156,7 @@ int run(const SweepMergeOptions& options) {
 
 void add_sweep_merge(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<SweepMergeOptions>();
+  o->common->takes_set = true;
   CLI::App* command = add_command(
       sweep, commands, "merge", "Gather a campaign's runs in a SQLite database or CSV",
       "  spillway sweep merge camp/ -o results.sqlite\n"

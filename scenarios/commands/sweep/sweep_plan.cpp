@@ -145,6 +145,7 @@ int run(const SweepPlanOptions& options) {
 
 void add_sweep_plan(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<SweepPlanOptions>();
+  o->common->takes_set = true;
   CLI::App* command =
       add_command(sweep, commands, "plan", "Divide an experiment into runs, and say what they cost",
                   "  spillway sweep plan exp.json --dry-run\n"

@@ -125,6 +125,7 @@ int run(const SweepRunOptions& options, const CLI::App& app) {
 
 void add_sweep_run(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<SweepRunOptions>();
+  o->common->takes_set = true;
   CLI::App* command = add_command(sweep, commands, "run", "Make the runs that a campaign lacks",
                                   "  spillway sweep run camp/\n"
                                   "  spillway sweep run camp/ -j 2\n"

@@ -99,6 +99,7 @@ int run(const SweepStatusOptions& options) {
 
 void add_sweep_status(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<SweepStatusOptions>();
+  o->common->takes_set = true;
   CLI::App* command = add_command(sweep, commands, "status", "What of a campaign is done",
                                   "  spillway sweep status camp/\n"
                                   "  spillway sweep status camp/ --watch\n"

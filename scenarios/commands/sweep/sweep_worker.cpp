@@ -70,6 +70,7 @@ int run(const SweepWorkerOptions& options) {
 
 void add_sweep_worker(CLI::App& sweep, CommandList& commands) {
   auto o = std::make_shared<SweepWorkerOptions>();
+  o->common->takes_set = true;
   CLI::App* command =
       add_command(sweep, commands, "worker", "Make the runs of one shard of a campaign",
                   "  spillway sweep worker camp/ --shard 1/2\n"
