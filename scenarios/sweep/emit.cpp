@@ -107,7 +107,7 @@ std::string kubernetes_job(const EmitOptions& options) {
                                 ? ""
                                 : fmt::format("          subPath: {}\n", yaml(options.claim_path));
   return fmt::format(
-      R"yaml(# Written by `spillway sweep emit --engine k8s`: {shards} shards as an Indexed Job.
+      R"yaml(# Written by `spillway sweep emit --scheduler k8s`: {shards} shards as an Indexed Job.
 #
 #   kubectl apply -f FILE
 #   kubectl wait --for=condition=complete --timeout=24h job/{name}
@@ -181,7 +181,7 @@ std::string parallel_script(const EmitOptions& options) {
   const std::string folder = shell_quoted(one_line("CAMPAIGN", options.folder));
   std::string out =
       fmt::format(R"sh(#!/bin/sh
-# Written by `spillway sweep emit --engine parallel`: {} shards for GNU parallel.
+# Written by `spillway sweep emit --scheduler parallel`: {} shards for GNU parallel.
 #
 #   sh FILE                        here, one shard for each core at a time
 #   sh FILE --sshloginfile hosts   there, where the campaign lies under the same path

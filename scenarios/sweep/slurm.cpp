@@ -64,7 +64,7 @@ std::string answer(const std::vector<std::string>& arguments) {
   if (end.code == 0) return end.out;
   throw InputError(
       Fault::kIo, {arguments.front(), 0, ""},
-      fmt::format("Slurm does not answer: {}; --engine local and sweep emit do without it",
+      fmt::format("Slurm does not answer: {}; --runner local and sweep emit do without it",
                   words_of(end)));
 }
 
@@ -106,9 +106,9 @@ bool SlurmTask::ended() const {
 Slurm::Slurm() {
   for (const char* command : {"sbatch", "squeue", "scontrol", "scancel"}) {
     if (!find_program(command).empty()) continue;
-    throw InputError(Fault::kUsage, {"--engine", 0, ""},
+    throw InputError(Fault::kUsage, {"--runner", 0, ""},
                      fmt::format("{} is not in PATH: expected a machine that submits to Slurm; "
-                                 "--engine local runs here, sweep emit --engine slurm writes a "
+                                 "--runner local runs here, sweep emit --scheduler slurm writes a "
                                  "script to submit elsewhere",
                                  command));
   }
@@ -125,7 +125,7 @@ std::uint32_t Slurm::max_array_size() const {
       return size;
     }
   }
-  throw InputError(Fault::kUsage, {"--engine", 0, ""},
+  throw InputError(Fault::kUsage, {"--runner", 0, ""},
                    "this Slurm has no job arrays: scontrol show config tells no MaxArraySize "
                    "above 1");
 }

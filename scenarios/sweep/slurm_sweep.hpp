@@ -1,4 +1,4 @@
-// A campaign run as job arrays of Slurm, as `spillway sweep run --engine slurm` does.
+// A campaign run as job arrays of Slurm, as `spillway sweep run --runner slurm` does.
 //
 // What counts is which runs lie in the campaign, never what Slurm says: an array is submitted for
 // the shards that lack some, watched until its tasks have ended, and submitted again for what is

@@ -76,7 +76,7 @@ TEST_CASE("bash completes verbs, options and values", "[cli]") {
   CHECK(has(completed(scene, "spillway kvsize --model meta-llama/Meta-Llama-3.1-8"),
             "meta-llama/Meta-Llama-3.1-8B"));
   CHECK(has(completed(scene, "spillway report r.json --format "), "html"));
-  CHECK(completed(scene, "spillway sweep run camp --engine s") == Lines{"slurm"});
+  CHECK(completed(scene, "spillway sweep run camp --runner s") == Lines{"slurm"});
   CHECK(completed(scene, "spillway report r.json --format alerts,graf") == Lines{"alerts,grafana"});
   CHECK(completed(scene, "spillway run s.json --output kind=req") == Lines{"requests,path="});
   CHECK(completed(scene, "spillway run --quiet --colo") == Lines{"--color"});

@@ -175,7 +175,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"sweep status", {"sweep", "status", campaign}},
       {"sweep merge", {"sweep", "merge", campaign}},
       {"sweep emit",
-       {"sweep", "emit", campaign, "--engine", "parallel", "-o", scene.path("shards.sh")}},
+       {"sweep", "emit", campaign, "--scheduler", "parallel", "-o", scene.path("shards.sh")}},
       {"trace stats", {"trace", "stats", scene.trace}},
       {"trace check", {"trace", "check", scene.trace}},
       {"trace convert", {"trace", "convert", scene.trace, scene.path("converted.bin")}},

@@ -13,7 +13,7 @@ using test::json;
 using test::refused;
 using test::Scene;
 
-TEST_CASE("sweep run --engine slurm submits what is missing, in the words of its options",
+TEST_CASE("sweep run --runner slurm submits what is missing, in the words of its options",
           "[cli]") {
   const Scene scene;
   const FakeSlurm slurm;
@@ -24,13 +24,13 @@ TEST_CASE("sweep run --engine slurm submits what is missing, in the words of its
                           "\"tiers.0.capacity\": [\"0GiB\", \"1GiB\", \"4GiB\"]}}"})
               .code == 0);
   const auto first =
-      test::spillway({"sweep", "run", camp, "--engine", "slurm", "--shards", "2", "--max-running",
+      test::spillway({"sweep", "run", camp, "--runner", "slurm", "--shards", "2", "--max-running",
                       "1", "--partition", "cpu", "--mem", "4G", "--time", "00:30:00",
                       "--sbatch=--account=team", "--arrays", "3", "--quiet"});
   // The stand-in's tasks have ended and brought nothing, so no second array is worth it.
   CHECK(first.code == 6);
   CHECK_THAT(first.out, ContainsSubstring("2 of 6 runs are done; Slurm job 17"));
-  CHECK_THAT(first.out, ContainsSubstring("--engine slurm"));
+  CHECK_THAT(first.out, ContainsSubstring("--runner slurm"));
   for (const char* word : {"<--array=1-2%1>", "<--partition=cpu>", "<--mem=4G>",
                            "<--time=00:30:00>", "<--account=team>"}) {
     CHECK_THAT(slurm.call(0), ContainsSubstring(word));
@@ -39,31 +39,31 @@ TEST_CASE("sweep run --engine slurm submits what is missing, in the words of its
   // The second shard's runs are made, as a task would: the first is what is left to submit.
   REQUIRE(test::spillway({"sweep", "worker", camp, "--shard", "2/2", "--quiet"}).code == 0);
   const json submitted =
-      document_of({"sweep", "run", camp, "--engine", "slurm", "--shards", "2", "--submit-only"});
+      document_of({"sweep", "run", camp, "--runner", "slurm", "--shards", "2", "--submit-only"});
   CHECK(submitted["results"]["sim"]["slurm_jobs"] == json::array({"18"}));
   CHECK(submitted["results"]["missing"] >= 1);
   CHECK_THAT(slurm.call(1), ContainsSubstring("<--array=1>"));
   // Complete, it asks for nothing.
   REQUIRE(test::spillway({"sweep", "run", camp, "--quiet"}).code == 0);
-  CHECK(test::spillway({"sweep", "run", camp, "--engine", "slurm"}).code == 0);
+  CHECK(test::spillway({"sweep", "run", camp, "--runner", "slurm"}).code == 0);
   CHECK(slurm.call(2).empty());
 }
 
 TEST_CASE("an engine of a sweep refuses what only another one takes", "[cli]") {
   const Scene scene;
   const std::string camp = scene.campaign();
-  refused({"sweep", "run", camp, "--engine", "slrum"}, 2, "slurm");
-  refused({"sweep", "run", camp, "--partition", "cpu"}, 2, "expected only with --engine slurm");
-  refused({"sweep", "run", camp, "--engine", "slurm", "--jobs", "2"}, 2,
-          "expected only with --engine local");
-  refused({"sweep", "run", camp, "--engine", "slurm", "--sbatch", "job.sh"}, 2,
+  refused({"sweep", "run", camp, "--runner", "slrum"}, 2, "slurm");
+  refused({"sweep", "run", camp, "--partition", "cpu"}, 2, "expected only with --runner slurm");
+  refused({"sweep", "run", camp, "--runner", "slurm", "--jobs", "2"}, 2,
+          "expected only with --runner local");
+  refused({"sweep", "run", camp, "--runner", "slurm", "--sbatch", "job.sh"}, 2,
           "expected an option of sbatch");
-  refused({"sweep", "emit", camp, "--engine", "parallel", "--image", "x"}, 2,
-          "expected only with --engine k8s");
-  refused({"sweep", "emit", camp, "--engine", "slurm", "--sbatch", "job.sh"}, 2,
+  refused({"sweep", "emit", camp, "--scheduler", "parallel", "--image", "x"}, 2,
+          "expected only with --scheduler k8s");
+  refused({"sweep", "emit", camp, "--scheduler", "slurm", "--sbatch", "job.sh"}, 2,
           "expected an option of sbatch");
-  refused({"sweep", "emit", camp, "--engine", "k8"}, 2, "k8s");
-  refused({"sweep", "emit", camp, "--engine", "parallel", "--json", "-"}, 2,
+  refused({"sweep", "emit", camp, "--scheduler", "k8"}, 2, "k8s");
+  refused({"sweep", "emit", camp, "--scheduler", "parallel", "--json", "-"}, 2,
           "expected -o with a file");
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("sweep emit writes a campaign for another scheduler", "[cli]") {
   const json document = document_of({"sweep",
                                      "emit",
                                      camp,
-                                     "--engine",
+                                     "--scheduler",
                                      "k8s",
                                      "--shards",
                                      "2",
@@ -99,7 +99,7 @@ TEST_CASE("sweep emit writes a campaign for another scheduler", "[cli]") {
                            "subPath: \"sweeps/a\"\n", "claimName: \"data\"\n"}) {
     CHECK_THAT(text, ContainsSubstring(line));
   }
-  const auto script = test::spillway({"sweep", "emit", camp, "--engine", "slurm", "--partition",
+  const auto script = test::spillway({"sweep", "emit", camp, "--scheduler", "slurm", "--partition",
                                       "cpu", "--time", "01:00:00", "--sbatch=--account=team"});
   CHECK(script.code == 0);
   CHECK_THAT(script.out, StartsWith("#!/bin/sh\n#SBATCH --job-name=spillway-"));

@@ -78,7 +78,7 @@ INSTEAD = [
     (r"nvcc .* (\S+\.cu)", HARDWARE + ": nvcc", source_is_there),
     (r"python3 tests/(oracle|answers)/.*", "is a test of its own in ctest", script_is_there),
     (r"tests/browser/.*", "is a test of its own in ctest", script_is_there),
-    (r".*--engine slurm .*", "needs Slurm; tests/slurm runs it", options_exist),
+    (r".*--runner slurm .*", "needs Slurm; tests/slurm runs it", options_exist),
     (r".*man -l -", "needs man-db", "{before}"),
     (r".*&& sh shards.sh", "needs GNU parallel", "{before}"),
     (r"spillway demo --out .*", "is run with its own folder", options_exist),

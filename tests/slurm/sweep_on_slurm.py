@@ -108,7 +108,7 @@ class Bench:
 
     def start(self, campaign, *options):
         return subprocess.Popen(
-            [self.program, "sweep", "run", campaign, "--engine", "slurm", "--partition", "cpu",
+            [self.program, "sweep", "run", campaign, "--runner", "slurm", "--partition", "cpu",
              *options], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env(),
             stdin=subprocess.DEVNULL)
 
@@ -149,7 +149,7 @@ def emitted_files(bench):
     """What `sweep emit` writes is YAML with a shard for each index, and a script for sbatch."""
     camp = bench.campaign("emitted")
     job = camp + ".yaml"
-    bench.must(["sweep", "emit", camp, "--engine", "k8s", "--shards", "5", "--mem", "2G",
+    bench.must(["sweep", "emit", camp, "--scheduler", "k8s", "--shards", "5", "--mem", "2G",
                 "--image", "example.org/spillway:1", "--claim", "campaigns", "-o", job])
     try:
         import yaml
@@ -186,7 +186,7 @@ def rejected_jobs(bench):
     for options, words in ((["--partition", "nope"], "invalid partition"),
                            (["--partition", "cpu", "--time", "soon"], "Invalid --time"),
                            (["--partition", "cpu", "--mem", "9T"], "can not be satisfied")):
-        done = bench.ask("sweep", "run", camp, "--engine", "slurm", *options)
+        done = bench.ask("sweep", "run", camp, "--runner", "slurm", *options)
         expect(done.returncode == 2 and words in done.stderr,
                f"{options}: exit {done.returncode}: {done.stderr}")
     after = sorted(str(one) for one in pathlib.Path(camp).rglob("*"))
@@ -237,10 +237,10 @@ def double_submit(bench):
 
 
 def emitted_array(bench):
-    """The script of `sweep emit --engine slurm`, submitted by hand."""
+    """The script of `sweep emit --scheduler slurm`, submitted by hand."""
     camp = bench.campaign("by hand")
     script = str(bench.scratch / "job.sh")
-    bench.must(["sweep", "emit", camp, "--engine", "slurm", "--shards", "3", "--partition", "cpu",
+    bench.must(["sweep", "emit", camp, "--scheduler", "slurm", "--shards", "3", "--partition", "cpu",
                 "--sbatch=--comment=two words", "-o", script])
     done = bench.cluster.ask("sbatch", "--parsable", "--chdir", str(bench.scratch), script)
     expect(done.returncode == 0, done.stderr)

@@ -244,7 +244,7 @@ def check_documents(tool, validator, profile, source, folder):
          'sweep={"vary": {"engine.max_num_seqs": [64, 256]}}'],
         ["sweep", "run", campaign], ["sweep", "worker", campaign, "--shard", "1/2"],
         ["sweep", "status", campaign], ["sweep", "merge", campaign],
-        ["sweep", "emit", campaign, "--engine", "k8s", "-o", campaign + ".yaml"],
+        ["sweep", "emit", campaign, "--scheduler", "k8s", "-o", campaign + ".yaml"],
         replay, replay + ["--semantics", "prefix"], replay + ["--bounds", "never"],
         replay[:-2] + ["--tiers", "hbm=10blocks,dram=50blocks/fifo,far=inf", "--inclusion",
                        "exclusive", "--kv-bytes-per-block", "1MiB"],

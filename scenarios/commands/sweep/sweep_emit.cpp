@@ -20,7 +20,7 @@ namespace {
 
 struct SweepEmitOptions {
   std::string campaign;
-  std::string engine;
+  std::string scheduler;
   std::string file = "-";
   std::string program;
   std::string image = "spillway:latest";
@@ -33,7 +33,7 @@ struct SweepEmitOptions {
 /// Where a pod finds the program: in its image. Elsewhere it is this one.
 std::string program_of(const SweepEmitOptions& options) {
   if (!options.program.empty()) return options.program;
-  return options.engine == "k8s" ? "spillway" : own_program();
+  return options.scheduler == "k8s" ? "spillway" : own_program();
 }
 
 /// SweepEmitOptions that say nothing to this engine are refused, not ignored.
@@ -49,7 +49,7 @@ void refuse_strangers(const CLI::App& app, const std::string& engine) {
     if (app.get_option(only.option)->count() == 0) continue;
     if (std::find(only.engines.begin(), only.engines.end(), engine) != only.engines.end()) continue;
     throw InputError(Fault::kUsage, {only.option, 0, ""},
-                     fmt::format("expected only with --engine {}, found --engine {}",
+                     fmt::format("expected only with --scheduler {}, found --scheduler {}",
                                  only.engines.front(), engine));
   }
 }
@@ -61,11 +61,13 @@ std::string text_of(const EmitOptions& options, const std::string& engine) {
 
 int emit(const SweepEmitOptions& options, const CLI::App& app) {
   const CommonOptions& common = *options.common;
-  if (std::ranges::find(kEmitEngines, options.engine) == kEmitEngines.end()) {
-    throw InputError(Fault::kUsage, {"--engine", 0, ""},
-                     unknown_name("engine", options.engine, kEmitEngines));
+  if (options.scheduler.empty())
+    throw InputError(Fault::kUsage, {"", 0, ""}, "--scheduler is required");
+  if (std::ranges::find(kSchedulers, options.scheduler) == kSchedulers.end()) {
+    throw InputError(Fault::kUsage, {"--scheduler", 0, ""},
+                     unknown_name("scheduler", options.scheduler, kSchedulers));
   }
-  refuse_strangers(app, options.engine);
+  refuse_strangers(app, options.scheduler);
   if (options.file == "-" && common.json_only()) {
     throw InputError(Fault::kUsage, {"--json", 0, ""},
                      "the file goes to standard output; expected -o with a file");
@@ -82,7 +84,7 @@ int emit(const SweepEmitOptions& options, const CLI::App& app) {
   out.image = options.image;
   out.claim = options.claim;
   out.claim_path = options.claim_path;
-  const std::string text = text_of(out, options.engine);
+  const std::string text = text_of(out, options.scheduler);
   refuse_own_inputs(common, {out.folder + "/campaign.json"}, {options.file});
   check_writable(common, {options.file});
   write_file(options.file, text);
@@ -90,12 +92,12 @@ int emit(const SweepEmitOptions& options, const CLI::App& app) {
   Document document;
   document.kind = "sweep-emit";
   document.inputs = campaign_inputs(campaign);
-  document.results = to_document(SweepEmitResults{options.engine, options.file, out.shards});
+  document.results = to_document(SweepEmitResults{options.scheduler, options.file, out.shards});
   note_settings(common, document.warnings);
   write_document(document, common, "sweep-emit");
   if (options.file != "-" && !common.json_only()) {
-    print(
-        fmt::format("{}: {} shards for {}\n", printable(options.file), out.shards, options.engine));
+    print(fmt::format("{}: {} shards for {}\n", printable(options.file), out.shards,
+                      options.scheduler));
   }
   return 0;
 }
@@ -107,16 +109,17 @@ void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
   s->common->takes_set = true;
   CLI::App* command = add_command(
       sweep, commands, "emit", "Write a campaign as a file for another scheduler",
-      "  spillway sweep emit camp --engine k8s --image registry/spillway:1 --claim data -o "
+      "  spillway sweep emit camp --scheduler k8s --image registry/spillway:1 --claim data -o "
       "job.yaml\n"
-      "  spillway sweep emit camp --engine parallel -o shards.sh && sh shards.sh\n"
-      "  spillway sweep emit camp --engine slurm --partition cpu --time 01:00:00 -o job.sh\n"
+      "  spillway sweep emit camp --scheduler parallel -o shards.sh && sh shards.sh\n"
+      "  spillway sweep emit camp --scheduler slurm --partition cpu --time 01:00:00 -o job.sh\n"
       "Text only: nothing is started. The campaign has to lie on a folder that every node sees.\n",
       s->common, nullptr);
   commands.back().run = [s, command] { return emit(*s, *command); };
   add_campaign_argument(*command, s->campaign);
-  command->add_option("--engine", s->engine, "For which scheduler: k8s, parallel or slurm")
-      ->required();
+  command->add_option("--scheduler", s->scheduler,
+                      "For which scheduler: k8s, parallel or slurm (required)");
+  command->add_option("--engine", s->scheduler)->group("");  // its name in earlier releases
   command->add_option("-o,--file", s->file, "File to write (default: standard output)");
   command->add_option("--program", s->program,
                       "spillway, where the shards run (default: this one; in a pod, from PATH)");

@@ -79,7 +79,7 @@ struct SweepEmitResults {
   std::uint32_t shards = 1;
 };
 
-inline constexpr std::array<std::string_view, 3> kEmitEngines = {"k8s", "parallel", "slurm"};
+inline constexpr std::array<std::string_view, 3> kSchedulers = {"k8s", "parallel", "slurm"};
 inline constexpr std::string_view kRunKeyForm = "^[0-9a-f]{64}$";
 inline constexpr FieldRule kReplications = says("Replicates of each configuration.", 1);
 inline constexpr FieldRule kReplicates =
@@ -261,7 +261,7 @@ struct Fields<SweepEmitResults> {
   static constexpr std::string_view kName = "sweep_emit";
   template <class R, class F>
   static void visit(R& r, F&& f) {
-    f("engine", r.engine, one_of(kEmitEngines, "Scheduler that the file is for."));
+    f("engine", r.engine, one_of(kSchedulers, "Scheduler that the file is for."));
     f("path", r.path, says("The file; - is standard output."));
     f("shards", r.shards, says("Parts of the campaign.", 1));
   }

@@ -20,7 +20,7 @@ namespace {
 struct SweepRunOptions {
   std::string folder;
   unsigned jobs = 0;
-  std::string engine = "local";
+  std::string runner = "local";
   SlurmFlags slurm;
   std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
 };
@@ -32,7 +32,7 @@ int exit_code(const CampaignSurvey& survey, int worst, int signal) {
   return survey.done() == survey.total() && survey.failed() == 0 ? 0 : kPartial;
 }
 
-/// What an engine has to tell beside the runs that are there now.
+/// What a runner has to say beside the runs that are there now.
 struct EngineOutcome {
   int code = 0;                    ///< worst exit code of a worker that gave up
   std::vector<std::string> notes;  ///< what went wrong
@@ -60,18 +60,18 @@ EngineOutcome run_there(const Campaign& campaign, CampaignSurvey& survey,
   return {0, std::move(end.remarks), std::move(end.jobs)};
 }
 
-/// The engine that --engine names; throws where options of another one were typed.
+/// The runner that --runner names; throws where options of another one were typed.
 bool on_slurm(const SweepRunOptions& options, const CLI::App& app) {
-  constexpr std::array<std::string_view, 2> kEngines = {"local", "slurm"};
-  if (options.engine == "slurm") {
+  constexpr std::array<std::string_view, 2> kRunners = {"local", "slurm"};
+  if (options.runner == "slurm") {
     if (app.get_option("--jobs")->count() == 0) return true;
     throw InputError(Fault::kUsage, {"--jobs", 0, ""},
-                     "expected only with --engine local; --max-running limits what runs at a "
+                     "expected only with --runner local; --max-running limits what runs at a "
                      "time on Slurm");
   }
-  if (options.engine != "local") {
-    throw InputError(Fault::kUsage, {"--engine", 0, ""},
-                     unknown_name("engine", options.engine, kEngines));
+  if (options.runner != "local") {
+    throw InputError(Fault::kUsage, {"--runner", 0, ""},
+                     unknown_name("runner", options.runner, kRunners));
   }
   refuse_slurm_options(app);
   return false;
@@ -84,7 +84,7 @@ std::string what_next(const SweepRunOptions& options, bool complete) {
     return fmt::format("Submitted. To watch: spillway sweep status {} --watch", folder);
   }
   return fmt::format("What is done is kept. To go on: spillway sweep run {}{}", folder,
-                     options.engine == "slurm" ? " --engine slurm" : "");
+                     options.runner == "slurm" ? " --runner slurm" : "");
 }
 
 int run(const SweepRunOptions& options, const CLI::App& app) {
@@ -129,7 +129,7 @@ void add_sweep_run(CLI::App& sweep, CommandList& commands) {
   CLI::App* command = add_command(sweep, commands, "run", "Make the runs that a campaign lacks",
                                   "  spillway sweep run camp/\n"
                                   "  spillway sweep run camp/ -j 2\n"
-                                  "  spillway sweep run camp/ --engine slurm --shards 200 "
+                                  "  spillway sweep run camp/ --runner slurm --shards 200 "
                                   "--max-running 50 --partition cpu \\\n"
                                   "    --mem 4G --time 00:30:00\n"
                                   "With Slurm, the campaign and this program lie in folders that "
@@ -139,7 +139,8 @@ void add_sweep_run(CLI::App& sweep, CommandList& commands) {
   add_campaign_argument(*command, o->folder);
   command->add_option("-j,--jobs", o->jobs, "Worker processes here (default: --threads)")
       ->check(CLI::Range(1U, 4096U));
-  command->add_option("--engine", o->engine, "Where the runs are made: local (default) or slurm");
+  command->add_option("--runner", o->runner, "Where the runs are made: local (default) or slurm");
+  command->add_option("--engine", o->runner)->group("");  // its name in earlier releases
   add_slurm_options(*command, o->slurm);
 }
 

@@ -78,7 +78,7 @@ void refuse_slurm_options(const CLI::App& app) {
   for (const char* name : {"--shards", "--max-running", "--partition", "--mem", "--time",
                            "--sbatch", "--submit-only", "--arrays"}) {
     if (app.get_option(name)->count() == 0) continue;
-    throw InputError(Fault::kUsage, {name, 0, ""}, "expected only with --engine slurm");
+    throw InputError(Fault::kUsage, {name, 0, ""}, "expected only with --runner slurm");
   }
 }
 

@@ -1,4 +1,4 @@
-// `spillway sweep run --engine slurm`: its options, and what it says.
+// `spillway sweep run --runner slurm`: its options, and what it says.
 #pragma once
 
 #include <cstdint>

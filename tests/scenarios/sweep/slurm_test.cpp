@@ -124,7 +124,7 @@ TEST_CASE("a machine without Slurm is told so", "[scenarios]") {
   const std::string message = message_of(story, {}, Fault::kUsage);
   setenv("PATH", path.c_str(), 1);
   CHECK_THAT(message, ContainsSubstring("sbatch is not in PATH"));
-  CHECK_THAT(message, ContainsSubstring("--engine local"));
+  CHECK_THAT(message, ContainsSubstring("--runner local"));
 }
 
 TEST_CASE("a campaign whose array still runs is not submitted a second time", "[scenarios]") {
