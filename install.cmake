@@ -35,24 +35,27 @@ endif()
 
 # The simulator as a library: find_package(Spillway), Spillway::sim, ::traces, ::policies, ::models,
 # ::reports and ::scenarios. Headers keep their folders under include/spillway.
-set(libraries flags sim traces policies models reports scenarios)
-foreach(library IN LISTS libraries)
-  set_target_properties(spillway_${library} PROPERTIES EXPORT_NAME ${library})
-endforeach()
-list(TRANSFORM libraries PREPEND spillway_)
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Spillway)
-install(TARGETS ${libraries} EXPORT Spillway ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        COMPONENT embedding)
-install(DIRECTORY sim traces policies models reports scenarios
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spillway COMPONENT embedding
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "pch.hpp" EXCLUDE)
-install(EXPORT Spillway NAMESPACE Spillway:: FILE SpillwayTargets.cmake DESTINATION ${package}
-        COMPONENT embedding)
-include(CMakePackageConfigHelpers)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/SpillwayConfigVersion.cmake
-                                 COMPATIBILITY SameMinorVersion)
-install(FILES SpillwayConfig.cmake ${PROJECT_BINARY_DIR}/SpillwayConfigVersion.cmake
-        DESTINATION ${package} COMPONENT embedding)
+# Not of a static build, whose libraries are its own.
+if(NOT SPILLWAY_STATIC)
+  set(libraries flags sim traces policies models reports scenarios)
+  foreach(library IN LISTS libraries)
+    set_target_properties(spillway_${library} PROPERTIES EXPORT_NAME ${library})
+  endforeach()
+  list(TRANSFORM libraries PREPEND spillway_)
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Spillway)
+  install(TARGETS ${libraries} EXPORT Spillway ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          COMPONENT embedding)
+  install(DIRECTORY sim traces policies models reports scenarios
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spillway COMPONENT embedding
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "pch.hpp" EXCLUDE)
+  install(EXPORT Spillway NAMESPACE Spillway:: FILE SpillwayTargets.cmake DESTINATION ${package}
+          COMPONENT embedding)
+  include(CMakePackageConfigHelpers)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/SpillwayConfigVersion.cmake
+                                   COMPATIBILITY SameMinorVersion)
+  install(FILES SpillwayConfig.cmake ${PROJECT_BINARY_DIR}/SpillwayConfigVersion.cmake
+          DESTINATION ${package} COMPONENT embedding)
+endif()
 
 # cpack --config build/CPackConfig.cmake: one package for Debian, of the program alone.
 set(CPACK_GENERATOR DEB)

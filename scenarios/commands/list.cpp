@@ -132,8 +132,9 @@ Table scenarios() {
   constexpr std::string_view kLibrary = "scenarios/library";
   const std::filesystem::path library = bundled_files(kLibrary);
   if (!std::filesystem::is_directory(library)) return t;
-  // Short names hold in the source tree only.
-  const bool installed = library != std::filesystem::path(SPILLWAY_SOURCE_DIR) / kLibrary;
+  // Short names hold where the folder is the one below the current folder.
+  std::error_code elsewhere;
+  const bool here = std::filesystem::equivalent(library, kLibrary, elsewhere);
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(library)) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
@@ -142,7 +143,7 @@ Table scenarios() {
   for (const auto& file : files) {
     const JsonSource source = JsonSource::from_file(file.string());
     t.rows.push_back(
-        {installed ? file.string() : fmt::format("{}/{}", kLibrary, file.filename().string()),
+        {here ? fmt::format("{}/{}", kLibrary, file.filename().string()) : file.string(),
          source.root().value("description", "")});
   }
   return t;

@@ -4,13 +4,13 @@ namespace spillway {
 
 std::filesystem::path bundled_files(std::string_view folder) {
   namespace fs = std::filesystem;
-  const fs::path built = fs::path(SPILLWAY_SOURCE_DIR) / folder;
   std::error_code none;
-  if (fs::is_directory(built, none)) return built;
   const fs::path program = fs::read_symlink("/proc/self/exe", none);
-  const fs::path around = program.parent_path().parent_path();
-  if (fs::is_directory(around / folder, none)) return around / folder;
-  return (program.empty() ? "/usr" : around) / "share/spillway" / folder;
+  const fs::path at = program.parent_path();
+  // A build has a link to the source tree where `cmake --install` puts the files.
+  const fs::path built = fs::canonical(at / "share/spillway" / folder, none);
+  if (!built.empty()) return built;
+  return (program.empty() ? "/usr" : at.parent_path()) / "share/spillway" / folder;
 }
 
 }  // namespace spillway

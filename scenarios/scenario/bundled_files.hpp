@@ -6,8 +6,8 @@
 
 namespace spillway {
 
-/// `folder` of the source tree, e.g. "scenarios/hardware": in the tree that this program was built
-/// in, in the one that it lies in now, or else where `cmake --install` puts it, be it there or not.
+/// `folder` of the source tree, e.g. "scenarios/hardware": in the tree of a build that this program
+/// lies in, or else where `cmake --install` puts it beside the program, be it there or not.
 std::filesystem::path bundled_files(std::string_view folder);
 
 }  // namespace spillway
