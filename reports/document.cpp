@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "reports/notes/note_fields.hpp"
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
 
@@ -94,7 +95,9 @@ std::string render_document(const Document& document) {
   out["tool"] = tool_info();
   out["inputs"] = document.inputs;
   out["results"] = document.results;
-  out["warnings"] = document.warnings;
+  out["warnings"] = json::array();
+  for (const Note& note : document.warnings) out["warnings"].push_back(note.text);
+  if (document.profile_version == 0) out["notes"] = json(document.warnings);
   out["digest"] = digest_of(document.results);
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -15,7 +16,7 @@ struct Document {
   std::string kind;  ///< "run", "plan", "replay", ...
   nlohmann::json inputs = nlohmann::json::object();
   nlohmann::json results;
-  std::vector<std::string> warnings;
+  Notes warnings;  ///< written twice: as sentences in `warnings`, with codes and figures in `notes`
   int profile_version = 0;  ///< of kind hardware-profile; 0: the document is no profile
 };
 

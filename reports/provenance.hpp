@@ -3,14 +3,15 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
+
+#include "sim/note.hpp"
 
 namespace spillway {
 
 struct Provenance {
   std::string scenario;
   nlohmann::json inputs;  ///< the document's
-  std::vector<std::string> warnings;
+  Notes warnings;
   std::string digest;
   std::string tool;
 };

@@ -1,9 +1,11 @@
 #include "reports/sections.hpp"
+#include "reports/notes/notes.hpp"
 
 #include <fmt/format.h>
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 
 namespace spillway {
 
@@ -39,7 +41,7 @@ namespace {
 
 /// Which requests the counts, latencies and throughputs are about.
 std::string measured(const nlohmann::json& workload) {
-  const bool warmup = workload.contains("warmup_s");
+  const bool warmup = workload.value("warmup_s", 0.0) > 0;
   const bool horizon = workload.contains("horizon_s");
   if (!warmup && !horizon) return "all requests";
   std::string out = "requests";
@@ -62,7 +64,7 @@ Section setup_section(const Provenance& p) {
   Table table;
   table.header = {"what", "value"};
   const auto inputs = p.inputs.is_object() ? p.inputs : nlohmann::json::object();
-  const auto configuration = inputs.value("configuration", nlohmann::json::object());
+  const auto configuration = object_at(inputs, "configuration");
   const auto part = [&](const char* key) {
     return configuration.value(key, nlohmann::json::object());
   };
@@ -86,10 +88,14 @@ Section setup_section(const Provenance& p) {
         {"KV pool in HBM", fmt::format("{} blocks of {} tokens, {}", format_count(blocks),
                                        engine.value("block_tokens", 0), format_bytes(bytes))});
   }
-  add(engine, "tensor_parallel_size", "tensor_parallel_size (the pool is that of one rank)");
-  add(engine, "pipeline_parallel_size", "pipeline_parallel_size (the pool is that of one rank)");
-  add(engine, "data_parallel_size", "data_parallel_size (engines like this one)");
-  add(part("fleet"), "replicas", "replicas (instances of all this, sessions split over them)");
+  const auto add_many = [&](const nlohmann::json& from, const char* key, const char* label) {
+    if (from.value(key, 1) > 1) add(from, key, label);
+  };
+  add_many(engine, "tensor_parallel_size", "tensor_parallel_size (the pool is that of one rank)");
+  add_many(engine, "pipeline_parallel_size",
+           "pipeline_parallel_size (the pool is that of one rank)");
+  add_many(engine, "data_parallel_size", "data_parallel_size (engines like this one)");
+  add_many(part("fleet"), "replicas", "replicas (instances of all this, sessions split over them)");
   add(engine, "max_num_seqs", "max_num_seqs");
   add(engine, "max_num_batched_tokens", "max_num_batched_tokens");
   add(engine, "max_model_len", "max_model_len");
@@ -112,7 +118,7 @@ Section setup_section(const Provenance& p) {
 Section provenance_section(const Provenance& p) {
   Section section;
   section.heading = "Assumptions and provenance";
-  for (const std::string& warning : p.warnings) section.paragraphs.push_back(warning);
+  for (const Note& note : by_grade(p.warnings)) section.paragraphs.push_back(note.text);
   Table table;
   table.header = {"what", "value"};
   table.rows = {{"tool", p.tool}, {"result digest", p.digest}};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/fields.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -19,27 +20,18 @@ namespace spillway {
 struct HeadroomPart {
   std::string name;
   double share = 0;
-  std::string reason;
+  Note reason;
 };
 
-/// A row of the field's decision table that applies, with the figures that decide it.
+/// A row of the field's decision table that applies, with the figures that decide it. Its code
+/// says which (reports/plan/advice.hpp).
 struct DecisionRow {
-  std::string situation;
-  std::string prefer;
-  std::string avoid;
-  std::string measured;
+  Note measured;
 };
 
-/// A verdict that a reader must not miss: `code` is stable ("offload-hurts"), `text` for people.
-struct NamedVerdict {
-  std::string code;
-  std::string text;
-};
-
-/// A rule of thumb of the field beside what was found here.
+/// A rule of thumb of the field beside this plan's figures (reports/plan/advice.hpp).
 struct RuleOfThumb {
-  std::string rule;
-  std::string here;  ///< figures, and behind the last "; " what they come to
+  Note here;
   bool agrees = false;
 };
 
@@ -58,7 +50,7 @@ struct Counterfactuals {
   std::string target;               ///< the one that is missed most as it is
   Counterfactual base;              ///< nothing changed
   std::vector<Counterfactual> all;  ///< in the order asked
-  std::vector<std::string> notes;   ///< what could not be asked, with why
+  Notes notes;   ///< what could not be asked, with why
 };
 
 /// A key of the scenario that a change sets.
@@ -119,6 +111,7 @@ struct TriedChange {
 /// The latencies that no load and no size of a tier explains: one request at a time, and tiers
 /// without bound.
 struct PlanFloor {
+  std::string gpu;                   ///< empty: step times are given
   std::vector<TriedTarget> targets;  ///< latencies that have an upper limit
   bool met = true;                   ///< all of these
   std::vector<TriedTarget> compute;  ///< the same with copies that take no time; of a floor missed
@@ -177,10 +170,20 @@ struct EnumNames<AnswerVerdict> {
   static constexpr std::array<std::string_view, 3> kNames = {"met", "missed", "undecided"};
 };
 
+/// Where the requests of a workload come from.
+enum class LoadKind : std::uint8_t { kRecorded, kGenerated, kDrawn, kClients };
+template <>
+struct EnumNames<LoadKind> {
+  static constexpr std::array<std::string_view, 4> kNames = {"recorded", "generated", "drawn",
+                                                             "clients"};
+};
+
 /// The first line of a plan, in codes and figures.
 struct PlanAnswer {
   AnswerVerdict verdict = AnswerVerdict::kUndecided;
   AnswerCause cause = AnswerCause::kClose;
+  int at = -1;           ///< the cell that it is about: recommended, else the nearest
+  int next_better = -1;  ///< of its size, what the objective would like next; -1: none was tried
   std::optional<TriedChange> remedy;  ///< the cheapest that meets the SLO, of a plan that does not
   std::optional<TriedChange>
       cheaper;                     ///< settings with which a smaller size does, of one that does
@@ -189,7 +192,10 @@ struct PlanAnswer {
   double arrive_per_s = 0;        ///< 0: arrivals follow from the answers
   double leave_per_s = 0;         ///< at the configuration that the plan speaks of
   double not_admitted_share = 0;  ///< of the requests, which no server of this sort takes
-  bool no_identity = false;       ///< the trace names no blocks
+  bool limited_by_pool = false;   ///< these are longer than HBM holds
+  std::uint32_t max_model_len = 0;
+  LoadKind load_kind = LoadKind::kRecorded;
+  bool no_identity = false;  ///< the trace names no blocks
 
   /// The answer would be a value that does not act: there is none.
   bool rests_on_idle_axis() const {
@@ -242,12 +248,13 @@ struct PolicyBound {
 };
 
 struct PlanJudgement {
+  bool binding_hbm = false;  ///< what lacks is capacity of HBM
   std::string binding_kind;  ///< capacity, policy, bandwidth, compute, admission, none
   std::optional<Counterfactuals> counterfactuals;  ///< of a plan that recommends nothing
   std::optional<PolicyBound> policy_bound;         ///< none: could not be replayed
   std::vector<HeadroomPart> headroom;
   std::vector<DecisionRow> decision_table;
-  std::vector<NamedVerdict> verdicts;
+  Notes verdicts;
   std::vector<RuleOfThumb> rules_of_thumb;
 };
 
@@ -302,7 +309,7 @@ struct PlanCost {
   std::vector<CellCost> cells;  ///< those with a price
   std::optional<BreakEven> break_even;
   std::vector<DriveWear> wear;
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 /// By how much a cell falls behind the best one under one demand.
@@ -327,7 +334,7 @@ struct PlanRegret {
   std::vector<std::string> demands;
   std::vector<RegretRow> rows;  ///< by demands missed, then by worst regret
   std::string says;             ///< which cell regrets least, and how the recommended one does
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 /// One factor, moved to one side.
@@ -358,7 +365,7 @@ struct Sensitivity {
   std::uint32_t replicates = 0;
   std::uint64_t runs = 0;
   std::vector<SensitivityRow> rows;  ///< by swing, the largest first
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 /// What the traffic is like that a plan's cells ran on, before any replicate is drawn from it.
@@ -414,7 +421,7 @@ struct PlanStress {
   bool growth_assumed = false;  ///< the scenario does not say
   std::vector<StressRow> rows;  ///< as it is, then in the order asked
   std::optional<ColdRestart> restart;
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 }  // namespace spillway

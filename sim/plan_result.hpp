@@ -77,6 +77,9 @@ struct Standstills {
 struct PlanPoint {
   std::string name;  ///< its size and searched values, joined
   std::vector<std::pair<std::string, std::string>> values;  ///< of the searched keys
+  std::string combination{};  ///< its searched values in words, "eviction=arc"
+  std::uint32_t gpus = 1;     ///< of all replicas
+  std::uint32_t replicas = 1;
   std::int64_t capacity_bytes = 0;
   bool unbounded = false;  ///< capacity "inf"
   std::string capacity;    ///< as written, e.g. "64GiB"
@@ -125,13 +128,13 @@ struct PlanResult {
   int provisional = -1;        ///< of such a plan: what is known so far speaks for this cell
   std::string would_decide{};  ///< of such a plan
   int runner_up = -1;
-  std::string runner_up_reason{};  ///< why it lost
+  Note runner_up_reason{};  ///< why it lost
   int feasible_min = -1;           ///< smallest size that meets the SLO, at the recommended values
   int infeasible_max = -1;         ///< largest size below that which misses it
   std::string first_breach{};      ///< the target it misses first, with its figure
   int knee = -1;                   ///< beyond it a larger tier gains little; -1: no knee
   std::string verdict;             ///< one sentence
-  std::string binding;  ///< capacity, policy, bandwidth, compute, admission or none, with why
+  Notes binding;  ///< why the limiting resource is judgement.binding_kind
   double headroom = 0;  ///< least relative distance to a target at the recommendation
   std::optional<PlanConfidence> confidence;  ///< none: judged by the workload itself
   PlanAnswer answer;
@@ -145,7 +148,7 @@ struct PlanResult {
   std::optional<Sensitivity> sensitivity;
   std::optional<PlanStress> stress;      ///< of the recommended cell, else the nearest
   std::optional<PlanWorkload> workload;  ///< none: not known
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 }  // namespace spillway

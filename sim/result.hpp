@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/histogram.hpp"
+#include "sim/note.hpp"
 #include "sim/ttft_stages.hpp"
 
 namespace spillway {
@@ -119,7 +120,7 @@ struct EngineShare {
 /// What most limits a run, and the figure that says so.
 struct BindingResource {
   std::string resource;  ///< hbm, compute, a tier, a link, or none
-  std::string why;
+  Note why;
 };
 
 struct SloResult {

@@ -44,8 +44,4 @@ struct Standstill {
 
 std::string_view name_of(Standstill::Kind kind);
 
-/// One sentence or two for people: who stands at the head, what it needs, what is free, who holds
-/// the rest, and where upstream tells of it.
-std::string explain(const Standstill& standstill);
-
 }  // namespace spillway

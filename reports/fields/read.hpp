@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "reports/document_fault.hpp"
+#include "reports/notes/note_fields.hpp"
 #include "sim/fields.hpp"
 
 namespace spillway {

@@ -1,6 +1,7 @@
 #include "reports/fields/reference.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -71,11 +72,7 @@ class Page {
   std::string value_of(const Json& member) {
     if (member.contains("$ref")) return linked(member["$ref"].get<std::string>());
     if (member.contains("enum")) {
-      std::string out;
-      for (const Json& choice : member["enum"]) {
-        out += fmt::format("{}`{}`", out.empty() ? "" : ", ", choice.get<std::string>());
-      }
-      return out;
+      return fmt::format("`{}`", fmt::join(member["enum"].get<std::vector<std::string>>(), "`, `"));
     }
     if (member.contains("const")) return fmt::format("`{}`", member["const"].get<std::string>());
     if (member.contains("oneOf")) {
@@ -84,6 +81,9 @@ class Page {
         out += (out.empty() ? "" : " or ") + value_of(one);
       }
       return out;
+    }
+    if (member.contains("type") && member["type"].is_array()) {
+      return fmt::format("{}", fmt::join(member["type"].get<std::vector<std::string>>(), " or "));
     }
     const auto type = member.value("type", "any");
     if (type == "array") return "list of " + value_of(member["items"]);

@@ -12,7 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "reports/notes/note_fields.hpp"
 #include "sim/fields.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -130,13 +132,14 @@ class SchemaBuilder {
     if (!rule.help.empty()) schema["description"] = rule.help;
     return schema;
   }
-
- private:
+  /// Of what a member is made of: the member itself is described and may be left out.
   static FieldRule bare(FieldRule rule) {
     rule.help = {};
     rule.sparse = false;
     return rule;
   }
+
+ private:
   void add(std::string_view name, const FieldRule& rule, Json schema) {
     properties_[std::string(name)] = std::move(schema);
     if (rule.required) required_.push_back(name);
@@ -164,18 +167,20 @@ nlohmann::ordered_json object_of(SchemaDefinitions& definitions) {
   return out;
 }
 
-template <class T>
-void limit(nlohmann::ordered_json& out, const FieldRule& rule) {
-  const double least = rule.sparse && std::integral<T> && rule.least < 1 ? 1 : rule.least;
+/// Limits of a number, of which kNoLimit is none.
+inline void limit(nlohmann::ordered_json& out, double least, double most) {
   const auto put = [&](const char* key, double value) {
-    if (value == static_cast<double>(static_cast<std::int64_t>(value))) {
-      out[key] = static_cast<std::int64_t>(value);
-    } else {
-      out[key] = value;
-    }
+    const auto whole = static_cast<std::int64_t>(value);
+    out[key] = value == static_cast<double>(whole) ? nlohmann::ordered_json(whole)
+                                                   : nlohmann::ordered_json(value);
   };
   if (least > -kNoLimit) put("minimum", least);
-  if (rule.most < kNoLimit) put("maximum", rule.most);
+  if (most < kNoLimit) put("maximum", most);
+}
+
+template <class T>
+void limit(nlohmann::ordered_json& out, const FieldRule& rule) {
+  limit(out, rule.sparse && std::integral<T> && rule.least < 1 ? 1 : rule.least, rule.most);
 }
 
 /// The types of a value that is one of several.
@@ -208,6 +213,9 @@ nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& defin
     }
   } else if constexpr (HasNames<T>) {
     out["enum"] = EnumNames<T>::kNames;
+  } else if constexpr (std::is_same_v<T, Note>) {
+    definitions["note"] = note_schema();
+    out["$ref"] = "#/$defs/note";
   } else if constexpr (std::is_same_v<T, nlohmann::json>) {
     out = Json::object();  // anything
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -225,16 +233,12 @@ nlohmann::ordered_json schema_of(const FieldRule& rule, SchemaDefinitions& defin
   } else if constexpr (requires { std::variant_size<T>::value; }) {
     out["type"] = schema_parts::types_of(std::type_identity<T>{});
   } else if constexpr (requires { typename T::mapped_type; }) {
-    FieldRule item = rule;
-    item.help = {};
     out["type"] = "object";
-    out["additionalProperties"] = schema_of<typename T::mapped_type>(item, definitions);
+    out["additionalProperties"] =
+        schema_of<typename T::mapped_type>(SchemaBuilder::bare(rule), definitions);
   } else {
-    FieldRule item = rule;
-    item.help = {};
-    item.sparse = false;
     out["type"] = "array";
-    out["items"] = schema_of<typename T::value_type>(item, definitions);
+    out["items"] = schema_of<typename T::value_type>(SchemaBuilder::bare(rule), definitions);
   }
   return SchemaBuilder::described(std::move(out), rule);
 }

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "reports/notes/note_fields.hpp"
 #include "sim/fields.hpp"
 
 namespace spillway {
@@ -130,7 +131,7 @@ nlohmann::json to_document(const T& value) {
     Fields<T>::visit(value, FieldWriter(out));
     return out;
   } else if constexpr (HasNames<T>) {
-    return EnumNames<T>::kNames[static_cast<std::size_t>(value)];
+    return name_of(value);
   } else if constexpr (std::is_same_v<T, nlohmann::json>) {
     return value;
   } else if constexpr (requires { std::variant_size<T>::value; }) {

@@ -88,6 +88,9 @@ struct Fields<PlanAnswer> {
   static void visit(R& r, F&& f) {
     f("verdict", r.verdict, says("Whether a configuration meets the SLO."));
     f("cause", r.cause, says("What decides the verdict."));
+    f("at", r.at, newer(says("Index in points that the answer is about.", -1)));
+    f("next_better", r.next_better,
+      newer(says("Index in points that the objective would like next; -1: none.", -1)));
     f("remedy", r.remedy,
       says("The cheapest change that meets the SLO, where the plan misses it."));
     f("cheaper", r.cheaper, says("Settings with which a smaller size meets the SLO."));
@@ -98,6 +101,9 @@ struct Fields<PlanAnswer> {
     f("leave_per_s", r.leave_per_s, says("Requests that the configuration completes."));
     f("not_admitted_share", r.not_admitted_share,
       says("Share of requests that no such server admits.", 0, 1));
+    f("limited_by_pool", r.limited_by_pool, if_any("HBM holds no longer request."));
+    f("max_model_len", r.max_model_len, if_any("Longest context that is admitted, in tokens."));
+    f("load_kind", r.load_kind, newer("Where requests come from."));
     f("no_identity", r.no_identity, says("The trace names no blocks."));
   }
 };
@@ -108,6 +114,7 @@ struct Fields<PlanFloor> {
       "Latencies of one request at a time, with tiers without bound.";
   template <class R, class F>
   static void visit(R& r, F&& f) {
+    f("gpu", r.gpu, if_any("The GPU; empty: step times are given."));
     f("met", r.met, says("These latencies meet their targets."));
     f("targets", r.targets, says("Each latency with an upper limit."));
     f("compute", only_if(!r.met, r.compute),

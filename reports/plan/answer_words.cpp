@@ -301,6 +301,10 @@ Table tried_table(const PlanResult& plan) {
   return table;
 }
 
+std::string limiting_name(const PlanResult& plan) {
+  return plan.judgement.binding_kind + (plan.judgement.binding_hbm ? " of HBM" : "");
+}
+
 std::string kind_of_tier(const PlanResult& plan) {
   for (const PlanPoint& point : plan.points) {
     if (point.run.swap) return "swap space";

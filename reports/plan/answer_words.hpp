@@ -61,6 +61,9 @@ std::string runs_words(const TriedChange& tried);
 /// where none was.
 Table tried_table(const PlanResult& plan);
 
+/// "capacity of HBM", "compute", "none".
+std::string limiting_name(const PlanResult& plan);
+
 /// "DRAM", "NVMe", "swap space": of the planned tier, as the cells that ran have it.
 std::string kind_of_tier(const PlanResult& plan);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -29,6 +30,21 @@ std::pair<int, double> nearness(const PlanPoint& point) {
 }
 
 }  // namespace
+
+bool is_load_key(std::string_view key) {
+  constexpr std::array<std::string_view, 5> kLoadKeys = {
+      "workload.speed", "workload.rate_per_s", "workload.concurrency", "workload.growth.rate",
+      "workload.synthetic.rate_per_s"};
+  return std::find(kLoadKeys.begin(), kLoadKeys.end(), key) != kLoadKeys.end();
+}
+
+const TargetEstimate* broken_by(const PlanPoint& point, double never_served) {
+  const auto found =
+      std::find_if(point.targets.begin(), point.targets.end(), [&](const TargetEstimate& t) {
+        return t.share && !t.at_least && t.tenant.empty() && never_served > t.limit;
+      });
+  return found == point.targets.end() ? nullptr : &*found;
+}
 
 const CellCost* cost_of(const PlanResult& plan, int cell) {
   if (!plan.cost) return nullptr;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/plan_result.hpp"
@@ -14,6 +15,12 @@ namespace spillway {
 const PlanPoint& cell_at(const PlanResult& plan, int index);
 
 const std::string& name_of_cell(const PlanPoint& point);
+
+/// The target that so many requests that are never served break by themselves; null: none.
+const TargetEstimate* broken_by(const PlanPoint& point, double never_served);
+
+/// Whether a dotted key changes how much is asked of the system.
+bool is_load_key(std::string_view key);
 
 /// What a cell costs; null where it has no price.
 const CellCost* cost_of(const PlanResult& plan, int cell);

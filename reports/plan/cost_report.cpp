@@ -113,7 +113,7 @@ Section cost_section(const PlanResult& plan) {
   }
   if (!cost.source.empty()) section.paragraphs.push_back("Prices: " + cost.source);
   if (cost.break_even) section.paragraphs.push_back(cost.break_even->says);
-  for (const std::string& note : cost.notes) section.paragraphs.push_back(note);
+  for (const Note& note : cost.notes) section.paragraphs.push_back(note.text);
   if (cost.cells.size() > 1) section.charts.push_back(front_chart(plan));
   if (!cost.items.empty()) section.tables.push_back(items_table(cost));
   if (!cost.cells.empty()) section.tables.push_back(cells_table(plan));
@@ -126,7 +126,7 @@ Section regret_section(const PlanResult& plan) {
   Section section;
   section.heading = "Demand scenarios";
   section.paragraphs.push_back(regret.says);
-  for (const std::string& note : regret.notes) section.paragraphs.push_back(note);
+  for (const Note& note : regret.notes) section.paragraphs.push_back(note.text);
   Table table;
   table.title = fmt::format("Regret in {}", regret.measure);
   table.header = {"configuration"};

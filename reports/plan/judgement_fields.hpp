@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <string>
 
+#include "reports/plan/advice.hpp"
 #include "sim/fields.hpp"
 #include "sim/plan_parts.hpp"
 
@@ -25,21 +27,13 @@ struct Fields<HeadroomPart> {
 };
 
 template <>
-struct Fields<NamedVerdict> {
-  template <class R, class F>
-  static void visit(R& r, F&& f) {
-    f("code", r.code, says("A stable code, e.g. offload-hurts."));
-    f("text", r.text, says("The finding in words."));
-  }
-};
-
-template <>
 struct Fields<DecisionRow> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
-    f("situation", r.situation, says("The situation that this row is for."));
-    f("prefer", r.prefer, says("What to prefer there."));
-    f("avoid", r.avoid, says("What to avoid there."));
+    f("situation", derived(std::string(advice_for(r).situation)),
+      says("The situation that this row is for."));
+    f("prefer", derived(std::string(advice_for(r).prefer)), says("What to prefer there."));
+    f("avoid", derived(std::string(advice_for(r).avoid)), says("What to avoid there."));
     f("measured", r.measured, says("The figures that show the situation here."));
   }
 };
@@ -48,7 +42,7 @@ template <>
 struct Fields<RuleOfThumb> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
-    f("rule", r.rule, says("A rule of thumb of the field."));
+    f("rule", derived(std::string(rule_for(r))), says("A rule of thumb of the field."));
     f("here", r.here, says("The figures of this plan."));
     f("agrees", r.agrees, says("Whether these figures agree with the rule."));
   }
@@ -106,6 +100,7 @@ struct Fields<PlanJudgement> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
     f("binding_kind", r.binding_kind, one_of(kBindingKinds, "The limiting resource, in a word."));
+    f("binding_hbm", r.binding_hbm, if_any("What lacks is capacity of HBM, not of the tier."));
     f("headroom_parts", r.headroom, says("Each part of the headroom."));
     f("verdicts", r.verdicts, says("Findings that a reader must not miss."));
     f("decision_table", r.decision_table, says("Rows of the decision table that apply."));

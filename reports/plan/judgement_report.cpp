@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
+#include "reports/plan/advice.hpp"
 #include "reports/plan/flag_words.hpp"
 #include "reports/plan/limits.hpp"
 
@@ -13,15 +14,15 @@ std::vector<std::string> judgement_sentences(const PlanResult& plan, Detail deta
   std::vector<std::string> out;
   for (const DecisionRow& row : plan.judgement.decision_table) {
     if (brief) break;
-    out.push_back(fmt::format("Decision table, \"{}\": prefer {}, avoid {} ({})", row.situation,
-                              row.prefer, row.avoid, row.measured));
+    const Advice advice = advice_for(row);
+    out.push_back(fmt::format("{}: prefer {}, avoid {}. {}",
+                              capitalised(std::string(advice.situation)), advice.prefer,
+                              advice.avoid, row.measured.text));
   }
   for (const RuleOfThumb& rule : plan.judgement.rules_of_thumb) {
     if (rule.agrees) continue;
-    // Behind the last semicolon stands what the arithmetic comes to.
-    const std::size_t end = brief ? rule.here.rfind("; ") : std::string::npos;
-    out.push_back(fmt::format("Not as the rule of thumb \"{}\": {}", rule.rule,
-                              end == std::string::npos ? rule.here : rule.here.substr(end + 2)));
+    out.push_back(
+        fmt::format("Unlike the rule of thumb \"{}\": {}", rule_for(rule), rule.here.text));
   }
   if (!plan.flags) return out;
   for (std::string& sentence : flag_sentences(*plan.flags, detail)) {
@@ -49,7 +50,7 @@ Table headroom_table(const PlanJudgement& judgement) {
   table.title = "Headroom";
   table.header = {"part", "share", "reason"};
   for (const HeadroomPart& part : judgement.headroom) {
-    table.rows.push_back({part.name, format_percent(part.share), part.reason});
+    table.rows.push_back({part.name, format_percent(part.share), part.reason.text});
   }
   return table;
 }
@@ -59,7 +60,9 @@ Table decision_rows_table(const PlanJudgement& judgement) {
   table.title = "Rows of the decision table that apply";
   table.header = {"situation", "prefer", "avoid", "measured here"};
   for (const DecisionRow& row : judgement.decision_table) {
-    table.rows.push_back({row.situation, row.prefer, row.avoid, row.measured});
+    const Advice advice = advice_for(row);
+    table.rows.push_back({std::string(advice.situation), std::string(advice.prefer),
+                          std::string(advice.avoid), row.measured.text});
   }
   return table;
 }
@@ -69,7 +72,8 @@ Table rules_table(const PlanJudgement& judgement) {
   table.title = "Rules of thumb";
   table.header = {"rule", "here", "agrees"};
   for (const RuleOfThumb& rule : judgement.rules_of_thumb) {
-    table.rows.push_back({rule.rule, rule.here, rule.agrees ? "yes" : "no"});
+    table.rows.push_back(
+        {std::string(rule_for(rule)), rule.here.text, rule.agrees ? "yes" : "no"});
   }
   return table;
 }

@@ -63,7 +63,7 @@ struct Fields<PlanResult> {
     f("first_breach", r.first_breach,
       if_any("The target that infeasible_max misses first, with its figure."));
     f("verdict", r.verdict, says("The answer in one sentence."));
-    f("binding", r.binding, says("The limiting resource, with the figures that show it."));
+    f("binding", r.binding, says("Why the limiting resource is binding_kind."));
     f("headroom", r.headroom,
       signed_figure("Smallest relative distance to a target at the recommendation."));
     f("answer", r.answer, newer("The answer in codes."));

@@ -1,4 +1,5 @@
 #include "reports/plan/plan_glance.hpp"
+#include "reports/notes/plan_notes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -88,53 +89,11 @@ std::string confidence_line(const PlanResult& plan) {
                      plan.undecided ? "the others are uncertain" : "none is shown to meet it");
 }
 
-/// A figure's key in a sentence becomes its name: "p99_ttft_ms" to "p99 TTFT".
-std::string without_keys(const std::string& text) {
-  std::vector<std::string> words;
-  std::size_t from = 0;
-  while (from <= text.size()) {
-    const std::size_t end = std::min(text.find(' ', from), text.size());
-    std::string word = text.substr(from, end - from);
-    if (word.ends_with("_ms")) word = metric_words(word);
-    words.push_back(std::move(word));
-    from = end + 1;
-  }
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  const std::size_t at = text.find(what);
-  if (at != std::string::npos) text.replace(at, what.size(), with);
-  return text;
-}
-
-/// With the change that shows it, where changes were tried.
 std::string limiting_line(const PlanResult& plan) {
   if (plan.binding.empty() || plan.verdict.find("Limiting resource") != std::string::npos) {
     return {};
   }
-  const std::size_t colon = plan.binding.find(": ");
-  if (colon == std::string::npos) return "Limiting resource: " + plan.binding;
-  std::string name = plan.binding.substr(0, colon);
-  std::string why = plan.binding.substr(colon + 2);
-  if (why.starts_with("of HBM: ")) {
-    name += " of HBM";
-    why = why.substr(8);
-  }
-  if (const auto& tried = plan.judgement.counterfactuals) {
-    for (const Counterfactual& row : tried->all) {
-      if (!why.starts_with(fmt::format("with {} ", row.change))) continue;
-      return fmt::format("Limiting resource: {}. With {}, {} is {} instead of {} at {} (one run).",
-                         name, row.change, metric_words(tried->target),
-                         figure_words(tried->target, row.value),
-                         figure_words(tried->target, tried->base.value), spaced(tried->cell));
-    }
-  }
-  why = why.substr(0, why.find("; "));
-  why = replaced(std::move(why), "caches supply", "caches serve");
-  why = replaced(std::move(why), ", and hardly more than that is repeated at all",
-                 ", nearly everything that repeats");
-  return fmt::format("Limiting resource: {}. {}.", name, capitalised(without_keys(why)));
+  return fmt::format("Limiting resource: {}. {}", limiting_name(plan), plan.binding.front().text);
 }
 
 /// Events that fail, beyond those in the answer.
@@ -263,19 +222,18 @@ Glance plan_glance(const PlanResult& plan, const Provenance& provenance, const G
   return {glance_of(plan, lines, 0, kGlanceLeastRows, room), std::min<std::size_t>(most, 1)};
 }
 
-std::vector<std::string> plan_notes(const PlanResult& plan) {
-  std::vector<std::string> out;
-  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
+Notes plan_notes(const PlanResult& plan) {
+  Notes out;
+  for (const Note& verdict : plan.judgement.verdicts) {
     // Of sizes that nobody would buy after this answer.
-    if (plan.recommended >= 0 && verdict.code == "tier-adds-nothing") continue;
-    out.push_back(without_keys(verdict.text.substr(0, verdict.text.find(": "))));
+    if (plan.recommended < 0 || verdict.code != "tier-adds-nothing") out.push_back(verdict);
   }
   if (plan.flags && plan.recommended >= 0 && !plan.flags->not_covered.empty()) {
     std::vector<std::string> left = plan.flags->not_covered;
     for (std::string& what : left) what.resize(std::min(what.size(), what.find(": ")));
-    out.push_back(fmt::format("no flag sets {}", fmt::join(left, "; ")));
+    out.push_back(plan_note("no-flag", {{"what", and_list(left)}}));
   }
-  for (const std::string& note : plan.notes) out.push_back(without_keys(note));
+  out.insert(out.end(), plan.notes.begin(), plan.notes.end());
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "reports/provenance.hpp"
 #include "reports/report.hpp"
+#include "sim/note.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
@@ -29,6 +30,6 @@ struct Glance {
 Glance plan_glance(const PlanResult& plan, const Provenance& provenance, const GlanceRoom& room);
 
 /// What of the plan itself a reader must not miss, the gravest first, as notes.
-std::vector<std::string> plan_notes(const PlanResult& plan);
+Notes plan_notes(const PlanResult& plan);
 
 }  // namespace spillway

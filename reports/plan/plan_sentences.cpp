@@ -109,16 +109,18 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
                               change_words(*free), runs_words(*free), targets_words(*free)));
   }
   for (std::string& part : parts_of_remedy(plan)) out.push_back(std::move(part));
-  for (const NamedVerdict& verdict : plan.judgement.verdicts) {
-    out.push_back(fmt::format("{}: {}", verdict.code, verdict.text));
+  for (const Note& verdict : plan.judgement.verdicts) {
+    out.push_back(verdict.text);
   }
   const bool brief = detail == Detail::kBrief;
   // The verdict of a plan without an answer names it.
-  const bool bound = brief && plan.verdict.find(plan.binding) != std::string::npos;
-  if (!plan.binding.empty() && !bound) {
-    const bool none = plan.binding.starts_with("none: ");
-    out.push_back("What binds: " +
-                  (none ? "nothing found" + plan.binding.substr(4) : plan.binding));
+  const bool told_above = brief && plan.verdict.find("Limiting resource") != std::string::npos;
+  for (const Note& note : plan.binding) {
+    if (told_above) break;
+    const bool first = &note == &plan.binding.front();
+    if (brief && !first) break;
+    out.push_back(first ? fmt::format("Limiting resource: {}. {}", limiting_name(plan), note.text)
+                        : note.text);
   }
   const bool tier = plan.recommended < 0 || at(plan, plan.recommended).run.tiers.size() > 1;
   if (plan.knee >= 0 && tier) {
@@ -127,12 +129,13 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
   }
   if (plan.runner_up >= 0) {
     out.push_back(fmt::format("Runner-up: {}{}{}", at(plan, plan.runner_up).name,
-                              plan.runner_up_reason.empty() ? "" : ": ", plan.runner_up_reason));
+                              plan.runner_up_reason.empty() ? "" : ": ",
+                              plan.runner_up_reason.text));
   }
   // Often the runner-up: then it was told what is wrong with it.
   const bool told = brief && plan.infeasible_max == plan.runner_up;
   if (plan.infeasible_max >= 0 && !told) out.push_back(next_below(plan));
-  out.insert(out.end(), plan.notes.begin(), plan.notes.end());
+  for (const Note& note : plan.notes) out.push_back(note.text);
   for (std::string& sentence : judgement_sentences(plan, detail)) {
     out.push_back(std::move(sentence));
   }

@@ -84,6 +84,9 @@ struct Fields<PlanPoint> {
   static void visit(R& r, F&& f) {
     f("name", r.name, says("Size and searched values, joined."));
     f("values", as_pairs(r.values, "key", "value"), if_any("Its value of each searched key."));
+    f("combination", r.combination, if_any("These values in words, e.g. eviction=arc."));
+    f("gpus", r.gpus, if_any("GPUs of all replicas.", 2));
+    f("replicas", r.replicas, if_any("Replicas of the fleet.", 2));
     f("capacity", r.capacity, says("Capacity of the tier, as written."));
     f("capacity_bytes", or_inf(r.unbounded, r.capacity_bytes), says("Capacity of the tier."));
     f("feasible", r.feasible, says("Whether it meets the SLO, with the plan's confidence."));

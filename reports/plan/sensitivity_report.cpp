@@ -83,7 +83,7 @@ Section sensitivity_section(const PlanResult& plan) {
         "also need more room in caches",
         row.factor, meaning));
   }
-  for (const std::string& note : sensitivity.notes) details.paragraphs.push_back(note);
+  for (const Note& note : sensitivity.notes) details.paragraphs.push_back(note.text);
   if (!details.paragraphs.empty()) section.parts.push_back(std::move(details));
   Table table;
   table.title = fmt::format(

@@ -23,7 +23,7 @@ std::string percent_text(double percent) {
 Section machine_section(const json& r, const Provenance& p) {
   Section section;
   section.heading = "Warnings and machine";
-  for (const std::string& warning : p.warnings) section.paragraphs.push_back(warning);
+  for (const Note& warning : p.warnings) section.paragraphs.push_back(warning.text);
   if (p.warnings.empty()) section.paragraphs.emplace_back("No warnings.");
   const json& m = r.at("machine");
   Table table;

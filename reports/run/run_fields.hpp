@@ -155,7 +155,8 @@ struct Fields<BindingResource> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
     f("resource", r.resource, says("hbm, compute, a tier, a link, or none."));
-    f("why", r.why, says("The figure that says so."));
+    f("why", derived(r.why.text), says("The figure that says so, in a sentence."));
+    f("note", r.why, newer("The same, with a code and figures."));
   }
 };
 

@@ -236,7 +236,7 @@ Section answer_page(const RunResult& run) {
       {"Goodput", fmt::format("{} requests/s", format_real(run.goodput)),
        fmt::format("within SLO, of {} requests/s completed", format_real(run.request_throughput))});
   if (run.binding)
-    page.facts.push_back({"Where time goes", run.binding->resource, run.binding->why});
+    page.facts.push_back({"Limiting resource", run.binding->resource, run.binding->why.text});
   const std::string missing = incomplete_text(run);
   if (!missing.empty()) page.paragraphs.push_back(missing);
   if (!run.slo.empty()) page.tables.push_back(slo_table(run.slo));
@@ -325,7 +325,7 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
   if (!missing.empty()) summary.paragraphs.push_back(missing);
   if (run.binding) {
     summary.paragraphs.push_back(
-        fmt::format("Where time goes: {}. {}", run.binding->resource, run.binding->why));
+        fmt::format("Limiting resource: {}. {}", run.binding->resource, run.binding->why.text));
   }
   if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
   summary.tables.push_back(latency_table(run));
@@ -345,9 +345,8 @@ Report run_glance(const RunResult& run, const std::string& scenario) {
     section.paragraphs.push_back(std::move(missing));
   }
   if (run.binding) {
-    const std::string& why = run.binding->why;
-    section.paragraphs.push_back(fmt::format("Where time goes: {}. {}.", run.binding->resource,
-                                             capitalised(why.substr(0, why.find("; ")))));
+    section.paragraphs.push_back(
+        fmt::format("Limiting resource: {}. {}", run.binding->resource, run.binding->why.text));
   }
   std::string sources;
   for (const std::vector<std::string>& row : source_table(run).rows) {

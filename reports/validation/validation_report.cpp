@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/format.hpp"
+#include "reports/notes/note_fields.hpp"
 #include "reports/validation/validation_tables.hpp"
 
 namespace spillway {
@@ -95,7 +96,7 @@ Section case_section(const json& c) {
   section.tables = validation::case_tables(c, false);
   if (Chart chart = error_chart(c); !chart.bars.empty()) section.charts.push_back(std::move(chart));
   for (const auto& note : c.at("notes")) {
-    section.paragraphs.push_back("Note: " + note.get<std::string>());
+    section.paragraphs.push_back("Note: " + note.get<Note>().text);
   }
   return section;
 }

@@ -1,28 +1,16 @@
-// The verbs, in the order in which the help lists them.
+// The verbs, in the order in which the help lists them: one file each, and a name here.
 #include "scenarios/commands/command.hpp"
 
 namespace spillway {
 
-void add_all_commands(CLI::App& app, CommandList& commands) {
-  add_demo(app, commands);
-  add_init(app, commands);
-  add_plan(app, commands);
-  add_run(app, commands);
-  add_compare(app, commands);
-  add_replay(app, commands);
-  add_mrc(app, commands);
-  add_sweep(app, commands);
-  add_trace(app, commands);
-  add_report(app, commands);
-  add_flags(app, commands);
-  add_kvsize(app, commands);
-  add_calibrate(app, commands);
-  add_fit(app, commands);
-  add_validate(app, commands);
-  add_list(app, commands);
-  add_schema(app, commands);
-  add_completion(app, commands);
-  add_man(app, commands);
+AddVerb add_demo, add_init, add_plan, add_run, add_compare, add_replay, add_mrc, add_sweep,
+    add_trace, add_report, add_flags, add_kvsize, add_calibrate, add_fit, add_validate, add_list,
+    add_schema, add_completion, add_man;
+
+void add_all_commands(Verb& program) {
+  program.add_all({add_demo, add_init, add_plan, add_run, add_compare, add_replay, add_mrc,
+                   add_sweep, add_trace, add_report, add_flags, add_kvsize, add_calibrate, add_fit,
+                   add_validate, add_list, add_schema, add_completion, add_man});
 }
 
 }  // namespace spillway

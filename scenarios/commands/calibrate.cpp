@@ -23,6 +23,12 @@ namespace spillway {
 
 namespace {
 
+std::vector<std::string> section_names() {
+  const auto sections = profile_sections();
+  return {sections.begin(), sections.end()};
+}
+constexpr ValueKind kSection{"SECTION", "", Offer::kWords, section_names};
+
 constexpr const char* kProfileFile = "hardware-profile.json";
 
 struct CalibrateOptions {
@@ -38,7 +44,7 @@ struct CalibrateOptions {
   std::string replay;
   std::string window = "30s";
   std::string api = "memcpy_async";
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// Where the profile goes: --out names a .json file or a folder, else --json its file, else it is
@@ -66,12 +72,12 @@ std::string command_text(const CalibrateOptions& options) {
   if (!options.memory.empty()) out += " --memory " + options.memory;
   if (options.host_only) out += " --host-only";
   if (!options.only.empty()) out += fmt::format(" --only {}", fmt::join(options.only, ","));
-  if (!options.common->seed.empty()) out += " --seed " + options.common->seed;
+  if (!options.common.seed.empty()) out += " --seed " + options.common.seed;
   return out;
 }
 
 CalibrationOptions choices_of(const CalibrateOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   CalibrationOptions out;
   out.budget_s = parse_seconds(options.budget, {"--budget", 0, ""});
   if (!options.memory.empty()) {
@@ -133,7 +139,7 @@ int plan(const CalibrationOptions& choices, const CommonOptions& common) {
   document.kind = "calibration-plan";
   document.inputs = inputs_json(choices, calibration);
   document.results = to_document(plan_of(calibration, choices));
-  document.warnings = calibration.warnings();
+  document.warnings = plain_notes(calibration.warnings());
   if (!common.json.empty()) write_file(common.json, render_document(document));
   print_report(plan_summary(calibration, choices), common);
   print_notes(document.warnings, common);
@@ -161,7 +167,7 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
   if (!common.json.empty() && common.json != choices.profile) write_file(common.json, text);
   calibration.finish();
   print_report(profile_summary(profile, choices.profile, calibration), common);
-  print_notes(profile.warnings, common);
+  print_notes(plain_notes(profile.warnings), common);
   return code;
 }
 
@@ -178,12 +184,12 @@ int replay(const CalibrateOptions& options) {
   if (!options.memory.empty()) {
     out.memory_bytes = parse_bytes(options.memory, {"--memory", 0, ""}).count();
   }
-  return run_calibrate_replay(out, *options.common);
+  return run_calibrate_replay(out, options.common);
 }
 
 int run(const CalibrateOptions& options) {
   if (!options.replay.empty() && options.verify.empty()) return replay(options);
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   CalibrationOptions choices = choices_of(options);
   if (!options.verify.empty()) {
     check_writable(common);
@@ -210,42 +216,44 @@ int run(const CalibrateOptions& options) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<CalibrateOptions>();
-  CLI::App* command = add_command(
-      app, commands, "calibrate", "Measure this machine: memory, storage, GPU copies and kernels",
+void add_calibrate(Verb& program) {
+  auto [command, options] = add_command<CalibrateOptions>(
+      program, "calibrate", "Measure this machine: memory, storage, GPU copies and kernels",
       "  spillway calibrate --dry-run\n"
       "  spillway calibrate --budget 10min --scratch /data/tmp --out machine.json\n"
       "  spillway calibrate --budget 10min --out machine.json --resume\n"
       "  spillway calibrate --verify machine.json\n"
       "  spillway calibrate --replay result.json --window 10s\n",
-      options->common, [options] { return run(*options); });
-  command->get_option("--out")->description(
-      "File (.json) or folder for the profile (default: hardware-profile.json here)");
-  command->add_option("--budget", options->budget,
-                      "Time to take: 60s, 10min; cells that do not fit are left out");
-  command->add_option("--memory", options->memory,
-                      "Most host memory to use at once (default: a quarter of what is available)");
-  command->add_option("--scratch", options->scratch,
-                      "Folder on the storage to measure (default: the profile's); nothing stays");
+      run);
+  command.option("--out").describe(
+      kinds::kFile, "File (.json) or folder for the profile (default: hardware-profile.json here)");
+  command.add("--budget", options.budget, kinds::kDuration,
+              "Time to take: 60s, 10min; cells that do not fit are left out");
+  command.add("--memory", options.memory, kinds::kSize,
+              "Most host memory to use at once (default: a quarter of what is available)");
+  command.add("--scratch", options.scratch, kinds::kFolder,
+              "Folder on the storage to measure (default: the profile's); nothing stays");
   command
-      ->add_option("--only", options->only, "Sections to measure, e.g. dram,storage (default: all)")
-      ->delimiter(',');
-  command->add_flag("--host-only", options->host_only, "Leave GPUs alone");
-  command->add_option("--harness", options->harness,
-                      "Program that measures GPUs (default: spillway-gpu-harness beside this one)");
-  command->add_option(
-      "--replay", options->replay,
+      .add("--only", options.only, kSection,
+           "Sections to measure, e.g. dram,storage (default: all)")
+      .commas();
+  command.add_flag("--host-only", options.host_only, "Leave GPUs alone");
+  command.add("--harness", options.harness, kinds::kFile,
+              "Program that measures GPUs (default: spillway-gpu-harness beside this one)");
+  command.add(
+      "--replay", options.replay, kinds::kFile,
       "Play the transfers of a run on the GPU and compare: its result, or its transfers' CSV");
-  command->add_option("--window", options->window,
-                      "Part to replay: 30s (where most bytes move) or 120s+30s (from 120 s on)");
-  command->add_option("--api", options->api, "How to copy in a replay: memcpy_async, memcpy_batch")
-      ->check(CLI::IsMember(std::vector<std::string>(kCopyApis.begin(), kCopyApis.end())));
-  command->add_flag("--dry-run", options->dry_run, "Show the plan; measure and write nothing");
-  command->add_flag("--resume", options->resume,
-                    "Go on with a calibration that was cut short, from what it left beside --out");
-  command->add_option(
-      "--verify", options->verify,
+  command.add("--window", options.window, kinds::kWindow,
+              "Part to replay: 30s (where most bytes move) or 120s+30s (from 120 s on)");
+  command
+      .add("--api", options.api, kinds::kChoice,
+           "How to copy in a replay: memcpy_async, memcpy_batch")
+      .one_of(std::vector<std::string>(kCopyApis.begin(), kCopyApis.end()));
+  command.add_flag("--dry-run", options.dry_run, "Show the plan; measure and write nothing");
+  command.add_flag("--resume", options.resume,
+                   "Go on with a calibration that was cut short, from what it left beside --out");
+  command.add(
+      "--verify", options.verify, kinds::kFile,
       "Measure a tenth of PROFILE's cells and other sizes again; exit 99 where it does not hold");
 }
 

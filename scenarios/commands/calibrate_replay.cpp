@@ -15,7 +15,7 @@ int run_calibrate_replay(const GpuReplayOptions& options, const CommonOptions& c
   document.kind = "calibration-replay";
   document.inputs = std::move(replay.inputs);
   document.results = to_document(replay.results);
-  document.warnings = std::move(replay.warnings);
+  document.warnings = plain_notes(replay.warnings);
   const Report report = replay_comparison_report(replay.results);
   write_results(document, report, report, {}, common);
   return 0;

@@ -44,7 +44,7 @@ int run_calibrate_verify(const std::string& path, CalibrationOptions choices,
                        {"machine_hash", profile.machine_hash}}},
                      {"seed", choices.seed}};
   document.results = to_document(result);
-  document.warnings = notes;
+  document.warnings = plain_notes(notes);
   document.warnings.insert(document.warnings.end(), result.notes.begin(), result.notes.end());
   write_document(document, common, "verify");
   print_report(verify_summary(result, options, path), common);

@@ -1,6 +1,7 @@
 #include "scenarios/commands/command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +12,9 @@
 #include <thread>
 
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/renderers/renderer.hpp"
+#include "reports/renderers/wrap.hpp"
 #include "scenarios/commands/terminal.hpp"
 #include "scenarios/scenario/intake/intake.hpp"
 #include "sim/output_file.hpp"
@@ -24,44 +27,39 @@ unsigned CommonOptions::thread_count() const {
 
 namespace {
 
-[[noreturn]] void refuse_set(const CLI::App& app) {
+[[noreturn]] void refuse_set(const Verb& verb) {
   throw InputError(Fault::kUsage, {"--set", 0, ""},
                    fmt::format("{} reads no scenario, so that --set would change nothing; expected "
                                "it with run, plan, compare, flags, fit, validate or sweep plan",
-                               app.get_name()));
+                               verb.name));
 }
 
 }  // namespace
 
-CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string& name,
-                      const std::string& summary, const std::string& examples,
-                      const std::shared_ptr<CommonOptions>& common, std::function<int()> run) {
-  CLI::App* app = parent.add_subcommand(name, summary);
-  app->footer(examples);
-  app->add_option("--set", common->set, "Change a scenario value: key.path=value (repeatable)")
-      ->group("Common");
-  app->add_option("--seed", common->seed,
-                  "Seed of every random draw, 0 or more (default: the scenario's, or 1)")
-      ->group("Common");
-  app->add_option("--threads", common->threads, "Threads (default: all cores)")
-      ->check(CLI::Range(1, 4096))
-      ->group("Common");
-  app->add_option("--json", common->json,
-                  "Write the result document to FILE, or - for standard output")
-      ->group("Common");
-  app->add_option("--out", common->out, "Directory for the result document and the report")
-      ->group("Common");
-  app->add_flag("--quiet", common->quiet, "No progress and no notes on standard error")
-      ->group("Common");
-  app->add_option("--color", common->color,
-                  "Mark the text with colours (default: auto, on a terminal without NO_COLOR)")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->group("Common");
-  commands.push_back({app, [app, common, run = std::move(run)] {
-                        if (!common->set.empty() && !common->takes_set) refuse_set(*app);
-                        return run();
-                      }});
-  return app;
+Verb& add_command(Verb& parent, const std::string& name, const std::string& summary,
+                  const std::string& examples, CommonOptions& common, std::function<int()> run) {
+  Verb& verb = parent.add_verb(name, summary, examples);
+  const std::size_t first = verb.options.size();
+  verb.add("--set", common.set, kinds::kAssignment,
+           "Change a scenario value: key.path=value (repeatable)");
+  verb.add("--seed", common.seed, kinds::kCount,
+           "Seed of every random draw, 0 or more (default: the scenario's, or 1)");
+  verb.add("--threads", common.threads, kinds::kCount, "Threads (default: all cores)")
+      .range(1, 4096);
+  verb.add("--json", common.json, kinds::kFile,
+           "Write the result document to FILE, or - for standard output");
+  verb.add("--out", common.out, kinds::kFolder, "Directory for the result document and the report");
+  verb.add_flag("--quiet", common.quiet, "No progress and no notes on standard error");
+  verb.add_flag("--notes", common.notes, "Print every note in full, assumptions too");
+  verb.add("--color", common.color, kinds::kChoice,
+           "Mark the text with colours (default: auto, on a terminal without NO_COLOR)")
+      .one_of({"auto", "always", "never"});
+  for (std::size_t i = first; i < verb.options.size(); ++i) verb.options[i].group = "Common";
+  verb.run = [&verb, &common, run = std::move(run)] {
+    if (!common.set.empty() && !common.takes_set) refuse_set(verb);
+    return run();
+  };
+  return verb;
 }
 
 std::optional<std::uint64_t> seed_of(const CommonOptions& common) {
@@ -100,29 +98,31 @@ JsonSource open_scenario_source(const std::string& path, const CommonOptions& co
   }
 }
 
-void add_scenario_input(CLI::App& command, ScenarioInput& input, const std::string& what) {
-  CLI::Option* file = command.add_option("SCENARIO", input.scenario, what);
-  CLI::Option* vllm =
-      command.add_option("--vllm", input.vllm,
-                         "In place of SCENARIO: the engine's command line, 'vllm serve ...' "
-                         "(`spillway init` makes a file of it)");
-  file->excludes(vllm);
+void add_scenario_input(Verb& command, ScenarioInput& input, const std::string& what) {
+  Option& file = command.add("SCENARIO", input.scenario, kinds::kScenario, what);
+  Option& vllm = command.add("--vllm", input.vllm, kinds::kCommandLine,
+                             "In place of SCENARIO: the engine's command line, 'vllm serve ...' "
+                             "(`spillway init` makes a file of it)");
+  file.excludes(vllm);
   command
-      .add_option("--gpu", input.gpu, "With --vllm: the GPU (default: one that holds the model)")
-      ->needs(vllm);
-  command.add_option("--trace", input.trace, "With --vllm: the traffic (default: made-up chat)")
-      ->needs(vllm);
+      .add("--gpu", input.gpu, kinds::kGpu,
+           "With --vllm: the GPU (default: one that holds the model)")
+      .needs(vllm);
   command
-      .add_option("--config", input.config,
-                  "With --vllm: config.json of a model outside the "
-                  "catalogue")
-      ->needs(vllm);
-  command.add_option("--release", input.release, "With --vllm: vLLM's release, e.g. 0.9.1")
-      ->needs(vllm);
+      .add("--trace", input.trace, kinds::kFile, "With --vllm: the traffic (default: made-up chat)")
+      .needs(vllm);
+  command
+      .add("--config", input.config, kinds::kFile,
+           "With --vllm: config.json of a model outside the "
+           "catalogue")
+      .needs(vllm);
+  command
+      .add("--release", input.release, kinds::kRelease, "With --vllm: vLLM's release, e.g. 0.9.1")
+      .needs(vllm);
 }
 
 JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
-                                std::vector<std::string>& assumed) {
+                                Notes& assumed) {
   if (input.vllm.empty() && input.scenario.empty()) {
     throw InputError(Fault::kUsage, {"", 0, ""},
                      "SCENARIO is required, or --vllm 'vllm serve ...'");
@@ -137,13 +137,11 @@ JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions&
   for (const Remark& remark : intake.draft.remarks()) {
     if (remark.standing != Standing::kAssumed && remark.standing != Standing::kNotModelled)
       continue;
-    assumed.push_back(fmt::format("{}: {}", remark.what, remark.why));
-  }
-  if (intake.model_assumed) {
-    const auto model = std::find_if(assumed.begin(), assumed.end(), [](const std::string& text) {
-      return text.starts_with("model");
-    });
-    throw InputError(Fault::kUsage, {"--vllm", 0, ""}, model == assumed.end() ? "" : *model);
+    if (intake.model_assumed && remark.what.starts_with("model")) {
+      throw InputError(Fault::kUsage, {"--vllm", 0, ""},
+                       fmt::format("{}: {}", remark.what, remark.why));
+    }
+    assumed.push_back(study_note("setting-assumed", {{"what", remark.what}, {"why", remark.why}}));
   }
   return with_options(JsonSource::from_text("--vllm", intake.draft.text()), common);
 }
@@ -155,17 +153,6 @@ void make_directory(const std::string& path) {
     throw InputError(Fault::kIo, {path, 0, ""},
                      fmt::format("cannot create the directory: {}", error.message()));
   }
-}
-
-CLI::Validator real_in(double least, double most) {
-  const std::string range = fmt::format("{} to {}", least, most);
-  return CLI::Validator(
-      [=](std::string& text) {
-        double value = 0;
-        const bool in = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-        return in ? std::string() : fmt::format("Value {} not in range {}", text, range);
-      },
-      "FLOAT in [" + range + "]", "real");
 }
 
 void check_writable(const CommonOptions& common, const std::vector<std::string>& outputs) {
@@ -237,9 +224,18 @@ void print_report(const Report& report, const CommonOptions& common) {
   if (!common.json_only()) write_report(report, "text", "-", common);
 }
 
-void print_notes(const std::vector<std::string>& notes, const CommonOptions& common) {
+void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room) {
   if (common.quiet) return;
-  for (const std::string& note : notes) say(fmt::format("note: {}\n", printable(note)));
+  std::vector<std::string> lines;
+  if (common.notes) {
+    for (const Note& note : by_grade(notes)) lines.push_back(note.text);
+  } else {
+    lines = shown_notes(notes, room);
+  }
+  const std::size_t width = terminal_width(STDERR_FILENO);  // elsewhere a note is a line
+  for (const std::string& line : lines) {
+    say(fmt::format("{}\n", fmt::join(wrapped("note: " + printable(line), width, 6), "\n")));
+  }
 }
 
 }  // namespace spillway

@@ -1,16 +1,18 @@
 // What every verb of the command line shares: common options, streams, progress, documents.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/document.hpp"
+#include "reports/notes/notes.hpp"
 #include "reports/report.hpp"
+#include "scenarios/commands/tree/verb.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 
 namespace spillway {
@@ -24,6 +26,7 @@ struct CommonOptions {
   std::string json;      ///< path, or "-" for standard output
   std::string out;       ///< directory
   bool quiet = false;
+  bool notes = false;  ///< all of them, with details
   std::string color = "auto";
 
   unsigned thread_count() const;
@@ -31,21 +34,19 @@ struct CommonOptions {
   bool json_only() const { return json == "-"; }
 };
 
-/// A number in [least, most], which is not what CLI::Range says of NaN.
-CLI::Validator real_in(double least, double most);
-
-/// A verb: adds itself to the application; `run` is called after parsing and returns the exit code.
-struct Command {
-  CLI::App* app = nullptr;
-  std::function<int()> run;
-};
-using CommandList = std::vector<Command>;
-
-/// A subcommand with the common options, examples in its help, and its action. `examples` are lines
-/// that begin with two blanks; what begins without is a note on them.
-CLI::App* add_command(CLI::App& parent, CommandList& commands, const std::string& name,
-                      const std::string& summary, const std::string& examples,
-                      const std::shared_ptr<CommonOptions>& common, std::function<int()> run);
+/// A verb with the common options and its action; `examples` as Verb has them.
+Verb& add_command(Verb& parent, const std::string& name, const std::string& summary,
+                  const std::string& examples, CommonOptions& common, std::function<int()> run);
+/// The same with options of its own, of which `common` is a member.
+template <class Options>
+std::pair<Verb&, Options&> add_command(Verb& parent, const std::string& name,
+                                       const std::string& summary, const std::string& examples,
+                                       int (*run)(const Options&)) {
+  const auto options = std::make_shared<Options>();
+  return {add_command(parent, name, summary, examples, options->common,
+                      [options, run] { return run(*options); }),
+          *options};
+}
 
 /// What a verb simulates: a scenario file, or the engine's own command line.
 struct ScenarioInput {
@@ -60,36 +61,13 @@ struct ScenarioInput {
   const std::string& path() const { return scenario; }
 };
 /// SCENARIO, --vllm and what goes with it; `what` describes the file.
-void add_scenario_input(CLI::App& command, ScenarioInput& input, const std::string& what);
-
-void add_init(CLI::App& app, CommandList& commands);
-void add_run(CLI::App& app, CommandList& commands);
-void add_replay(CLI::App& app, CommandList& commands);
-void add_mrc(CLI::App& app, CommandList& commands);
-void add_plan(CLI::App& app, CommandList& commands);
-void add_compare(CLI::App& app, CommandList& commands);
-void add_trace(CLI::App& app, CommandList& commands);
-void add_calibrate(CLI::App& app, CommandList& commands);
-void add_fit(CLI::App& app, CommandList& commands);
-void add_kvsize(CLI::App& app, CommandList& commands);
-void add_flags(CLI::App& app, CommandList& commands);
-void add_list(CLI::App& app, CommandList& commands);
-void add_schema(CLI::App& app, CommandList& commands);
-void add_report(CLI::App& app, CommandList& commands);
-void add_validate(CLI::App& app, CommandList& commands);
-void add_sweep(CLI::App& app, CommandList& commands);
-void add_demo(CLI::App& app, CommandList& commands);
-void add_completion(CLI::App& app, CommandList& commands);
-void add_man(CLI::App& app, CommandList& commands);
+void add_scenario_input(Verb& command, ScenarioInput& input, const std::string& what);
 
 /// Every verb, in the order of the help.
-void add_all_commands(CLI::App& app, CommandList& commands);
-
-/// What `spillway list` lists.
-std::vector<std::string> catalogue_names();
+void add_all_commands(Verb& program);
 
 /// `spillway plan SCENARIO`, with no other options than these.
-int plan_scenario(const std::string& scenario, const std::shared_ptr<CommonOptions>& common);
+int plan_scenario(const std::string& scenario, const CommonOptions& common);
 
 /// --seed, or nothing where it is not given; throws InputError where it is no whole number.
 std::optional<std::uint64_t> seed_of(const CommonOptions& common);
@@ -99,7 +77,7 @@ JsonSource open_scenario_source(const std::string& path, const CommonOptions& co
 /// The same of a command line; what was assumed is told on standard error and goes to `assumed`.
 /// Throws InputError (exit 2) where the model is not known.
 JsonSource open_scenario_source(const ScenarioInput& input, const CommonOptions& common,
-                                std::vector<std::string>& assumed);
+                                Notes& assumed);
 
 /// Throws InputError (exit 7) where --json, --out or one of `outputs` cannot be written, so that
 /// this is known before the work and not after it. Leaves nothing behind.
@@ -120,7 +98,7 @@ void write_report(const Report& report, const std::string& format, const std::st
 void print(const std::string& text);
 /// Prints a report as text on standard output, unless that belongs to the JSON document.
 void print_report(const Report& report, const CommonOptions& common);
-/// Notes go to standard error, unless --quiet.
-void print_notes(const std::vector<std::string>& notes, const CommonOptions& common);
+/// To standard error, unless --quiet; with --notes all of them, in full.
+void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room = {});
 
 }  // namespace spillway

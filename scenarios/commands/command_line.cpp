@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <new>
-#include <sstream>
 
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/terminal.hpp"
+#include "scenarios/commands/tree/complete.hpp"
 #include "scenarios/commands/tree/help.hpp"
 #include "scenarios/commands/tree/suggest.hpp"
 #include "sim/error.hpp"
@@ -38,42 +37,45 @@ void tell_memory(const std::vector<std::string>& words) {
   say(fmt::format("note: this takes about {} of memory\n", memory_words(estimate)));
 }
 
-/// --help, --version.
-int print_asked(const CLI::App& app, const CLI::ParseError& error) {
-  std::ostringstream text;
-  app.exit(error, text, text);
+int print_asked(const std::string& text) {
   try {
-    write_file("-", text.str());
+    write_file("-", text);
   } catch (const InputError& unwritten) {
     return fail(unwritten.fault(), unwritten.what());
   }
   return 0;
 }
 
-int run_command(int argc, const char* const* argv, const std::vector<std::string>& words) {
-  CLI::App app{"Spillway sizes tiered KV caches for LLM serving from a traffic trace."};
-  app.set_version_flag("--version", std::string("spillway ") + SPILLWAY_VERSION);
-  app.require_subcommand(1);
-  use_help(app, terminal_width(STDOUT_FILENO));
-  app.footer(
-      "  spillway demo\n"
-      "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
-      "  spillway plan --help\n");
-  CommandList commands;
-  add_all_commands(app, commands);
+/// A shell that asks while somebody types wants no message.
+int print_quietly(const std::string& text) {
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return print_asked(app, error);
-    return fail(Fault::kUsage, parse_message(app, error, words));
+    write_file("-", text);
+  } catch (const InputError&) {
   }
-  if (const std::string taken = option_for_value(app, words); !taken.empty()) {
+  return 0;
+}
+
+int run_command(int argc, const char* const* argv, const std::vector<std::string>& words) {
+  Verb program("Spillway sizes tiered KV caches for LLM serving from a traffic trace.",
+               "  spillway demo\n"
+               "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
+               "  spillway plan --help\n");
+  bool version = false;
+  program.add_flag("--version", version, "Display program version information and exit");
+  add_all_commands(program);
+  if (!words.empty() && words.front() == "__complete") {
+    return print_quietly(completions(program, {words.begin() + 1, words.end()}));
+  }
+  const Reading reading = program.read(argc, argv);
+  if (reading.help) return print_asked(help_of(program.reached(), terminal_width(STDOUT_FILENO)));
+  if (version) return print_asked(std::string("spillway ") + SPILLWAY_VERSION + "\n");
+  if (reading.fault) return fail(Fault::kUsage, parse_message(program, *reading.fault, words));
+  const Verb& verb = program.reached();
+  if (const std::string taken = option_for_value(verb, words); !taken.empty()) {
     return fail(Fault::kUsage, taken);
   }
   try {
-    for (const Command& command : commands) {
-      if (command.app->parsed()) return command.run();
-    }
+    return verb.run();
   } catch (const RowError& error) {
     return fail(error.fault(),
                 fmt::format("{}; spillway trace check lists every problem", error.what()));

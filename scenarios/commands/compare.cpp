@@ -10,10 +10,16 @@
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/experiment/compare/comparison.hpp"
 #include "sim/digest.hpp"
+#include "sim/run_metrics.hpp"
 
 namespace spillway {
 
 namespace {
+
+constexpr ValueKind kVariants{"KEY=A,B",
+                              "a key of the scenario by its path, and the values to put there",
+                              Offer::kKeys, scenario_keys};
+constexpr ValueKind kMetric{"METRIC", "", Offer::kWords, names_in<run_metrics>};
 
 struct CompareVerbOptions {
   std::string scenario;
@@ -23,7 +29,7 @@ struct CompareVerbOptions {
   CompareOptions compare;
   bool strict = false;
   bool details = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 nlohmann::json inputs_json(const CompareOutcome& outcome, const std::vector<Varied>& varied) {
@@ -47,7 +53,7 @@ nlohmann::json inputs_json(const CompareOutcome& outcome, const std::vector<Vari
 }
 
 int run(const CompareVerbOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "compare", {}, common);
   const std::vector<Varied> varied = parse_varied(options.vary);
   check_metric(options.compare.metric);
@@ -78,10 +84,10 @@ int run(const CompareVerbOptions& options) {
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
   const std::string& scenario = set.variants[set.baseline].scenario.name;
-  const Told told = options.details
-                        ? Told{compare_summary(outcome.result, scenario), document.warnings}
-                        : Told{compare_glance(outcome.result, scenario),
-                               first_notes(document.warnings, kMostNotes, answer_room().columns)};
+  const Told told =
+      options.details
+          ? Told{compare_summary(outcome.result, scenario), document.warnings}
+          : Told{compare_glance(outcome.result, scenario), document.warnings, glance_room()};
   write_results(document, compare_report(outcome.result, provenance_of(document, scenario)), told,
                 outputs, common);
   return 0;
@@ -89,31 +95,31 @@ int run(const CompareVerbOptions& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<CompareVerbOptions>();
-  options->common->takes_set = true;
-  CLI::App* command = add_command(
-      app, commands, "compare", "Compare variants of a scenario on the same workloads",
+void add_compare(Verb& program) {
+  auto [command, options] = add_command<CompareVerbOptions>(
+      program, "compare", "Compare variants of a scenario on the same workloads",
       "  spillway compare s.json --vary tiers.0.eviction=lru,fifo\n"
       "  spillway compare s.json --vary tiers.0.capacity=16GiB,64GiB --metric p99_tpot_ms\n"
       "  spillway compare s.json --vary engine.eviction=lru,fifo --replications 20 --out cmp\n",
-      options->common, [options] { return run(*options); });
-  command->add_option("SCENARIO", options->scenario, "Scenario file")->required();
-  command->add_option("--vary", options->vary, "key.path=a,b[,c]: values to compare (repeatable)")
-      ->required()
-      ->allow_extra_args(false);
+      run);
+  options.common.takes_set = true;
+  command.add("SCENARIO", options.scenario, kinds::kScenario, "Scenario file").require();
+  command.add("--vary", options.vary, kVariants, "key.path=a,b[,c]: values to compare (repeatable)")
+      .require()
+      .one_each();
   command
-      ->add_option("--baseline", options->baseline, "VALUE or key.path=VALUE (default: the first)")
-      ->allow_extra_args(false);
+      .add("--baseline", options.baseline, kinds::kName,
+           "VALUE or key.path=VALUE (default: the first)")
+      .one_each();
   command
-      ->add_option("--replications", options->compare.replications,
-                   "Workloads that each variant runs on (default: 10)")
-      ->check(CLI::Range(1U, kMostReplications));
-  command->add_option("--metric", options->compare.metric,
-                      "Metric to rank by (default: p99_ttft_ms)");
-  command->add_option("--output", options->outputs, output_help("compare"));
-  add_details(*command, options->details);
-  add_strict(*command, options->strict);
+      .add("--replications", options.compare.replications, kinds::kCount,
+           "Workloads that each variant runs on (default: 10)")
+      .range(1U, kMostReplications);
+  command.add("--metric", options.compare.metric, kMetric,
+              "Metric to rank by (default: p99_ttft_ms)");
+  add_output(command, options.outputs, "compare");
+  add_details(command, options.details);
+  add_strict(command, options.strict);
 }
 
 }  // namespace spillway

@@ -53,13 +53,18 @@ void check_untouched(const std::string& path, const std::string& folder) {
                                shell_word(path), shell_word(folder), shell_word(folder + "-2")));
 }
 
-int run(const std::shared_ptr<CommonOptions>& common) {
-  if (common->out.empty()) common->out = kFolder;
-  const std::filesystem::path folder = common->out;
+struct DemoOptions {
+  CommonOptions common;
+};
+
+int run(const DemoOptions& options) {
+  CommonOptions common = options.common;
+  if (common.out.empty()) common.out = kFolder;
+  const std::filesystem::path folder = common.out;
   const std::string scenario = (folder / "scenario.json").string();
-  check_writable(*common);
-  check_untouched(scenario, common->out);
-  make_directory(common->out);
+  check_writable(common);
+  check_untouched(scenario, common.out);
+  make_directory(common.out);
   SyntheticConfig config;
   config.requests = kRequests;
   config.sessions_per_s = 0.06;
@@ -72,8 +77,8 @@ int run(const std::shared_ptr<CommonOptions>& common) {
   write_file(scenario, kScenario);
   write_file((folder / file_name(schema)).string(), schema.text());
   const int code = plan_scenario(scenario, common);
-  if (common->json_only()) return code;
-  const std::string quoted = printable(common->out);
+  if (common.json_only()) return code;
+  const std::string quoted = printable(common.out);
   print(fmt::format(
       "\nIn {0}: trace.jsonl.gz (the traffic), scenario.json (the question; its schema lets an\n"
       "editor complete the keys), plan.json and report.html (the answer: open it in a browser).\n"
@@ -86,14 +91,13 @@ int run(const std::shared_ptr<CommonOptions>& common) {
 
 }  // namespace
 
-void add_demo(CLI::App& app, CommandList& commands) {
-  auto common = std::make_shared<CommonOptions>();
-  common->takes_set = true;
-  CLI::App* command = add_command(
-      app, commands, "demo", "A first answer in seconds: writes a trace, a scenario and the report",
-      "  spillway demo --out first\n  spillway demo\n", common, [common] { return run(common); });
-  command->get_option("--out")->description(
-      "Folder for trace, scenario, document and report (default: spillway-demo)");
+void add_demo(Verb& program) {
+  auto [command, options] = add_command<DemoOptions>(
+      program, "demo", "A first answer in seconds: writes a trace, a scenario and the report",
+      "  spillway demo --out first\n  spillway demo\n", run);
+  options.common.takes_set = true;
+  command.option("--out").describe(
+      kinds::kFolder, "Folder for trace, scenario, document and report (default: spillway-demo)");
 }
 
 }  // namespace spillway

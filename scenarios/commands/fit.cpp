@@ -29,7 +29,7 @@ struct FitOptions {
   std::string name;
   std::string source;
   bool explain = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// Of the file's content once unpacked.
@@ -106,11 +106,11 @@ FitResult fit_all(const FitOptions& options) {
   request.tensor_parallel = options.tensor_parallel;
   request.weights = options.weights;
   request.first = options.first;
-  request.threads = options.common->thread_count();
+  request.threads = options.common.thread_count();
   if (!options.scenario.empty()) {
-    request.scenario = open_scenario_source(options.scenario, *options.common);
+    request.scenario = open_scenario_source(options.scenario, options.common);
   } else {
-    request.set = options.common->set;
+    request.set = options.common.set;
   }
   FitResult out = fit_data(request);
   for (std::string& warning : out.profile.warnings) warning = without_folders(warning, options);
@@ -126,7 +126,7 @@ std::string name_of(const FitOptions& options, const std::string& path,
 }
 
 int run(const FitOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const std::string path = fitted_path(common);
   const std::vector<std::string> outputs =
       path.empty() ? std::vector<std::string>() : std::vector{path};
@@ -155,7 +155,7 @@ int run(const FitOptions& options) {
   document.kind = "fit";
   document.inputs = inputs;
   document.results = to_document(summary_of(fit, digest_of(profile.results), options.explain));
-  document.warnings = fit.profile.warnings;
+  document.warnings = plain_notes(fit.profile.warnings);
   if (!path.empty()) write_file(path, render_compute_profile(profile));
   write_document(document, without_folder, "fit");
   print_report(fit_report(fit, path, options.explain), common);
@@ -165,42 +165,40 @@ int run(const FitOptions& options) {
 
 }  // namespace
 
-void add_fit(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<FitOptions>();
-  options->common->takes_set = true;
-  CLI::App* command = add_command(
-      app, commands, "fit", "Make a compute profile from what was measured",
+void add_fit(Verb& program) {
+  auto [command, options] = add_command<FitOptions>(
+      program, "fit", "Make a compute profile from what was measured",
       "  spillway fit h100_gemm.csv.gz h100_attn_*.csv.gz --gpu H100 --out h100.json\n"
       "  spillway fit RTX4090_tp1_*.csv.gz --gpu RTX4090 --model Llama-3.1-8B --out 4090.json\n"
       "  spillway fit requests.csv --scenario engine.json --first 100 --out machine.json\n",
-      options->common, [options] { return run(*options); });
-  command->get_option("--out")->description("File for the profile (default: none is written)");
+      run);
+  options.common.takes_set = true;
+  command.option("--out").describe(kinds::kFile, "File for the profile (default: none is written)");
   command
-      ->add_option("DATA", options->data,
-                   "Kernel tables, a request log, step times, or serving points")
-      ->required();
-  command->add_option(
-      "--gpu", options->gpu,
-      "GPU that the data is of (default: the scenario's, else by the tables' names)");
-  command->add_option("--model", options->model,
-                      "Model that whole-layer tables or requests are of (default: as for --gpu)");
+      .add("DATA", options.data, kinds::kFile,
+           "Kernel tables, a request log, step times, or serving points")
+      .require();
+  command.add("--gpu", options.gpu, kinds::kGpu,
+              "GPU that the data is of (default: the scenario's, else by the tables' names)");
+  command.add("--model", options.model, kinds::kModel,
+              "Model that whole-layer tables or requests are of (default: as for --gpu)");
   command
-      ->add_option("--tp", options->tensor_parallel,
-                   "Ranks that whole-layer tables were measured on (default: by name, else 1)")
-      ->check(CLI::Range(1U, 64U));
+      .add("--tp", options.tensor_parallel, kinds::kCount,
+           "Ranks that whole-layer tables were measured on (default: by name, else 1)")
+      .range(1U, 64U);
   command
-      ->add_option("--weights", options->weights,
-                   "Types of weights whose products to fit: bf16,fp8 (default: all in the tables)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"bf16", "fp8"}));
-  command->add_option("--scenario", options->scenario,
-                      "Scenario whose engine wrote the log (default: by --model and --gpu)");
-  command->add_option("--first", options->first,
-                      "Use only the earliest so many requests of a log (default: all)");
-  command->add_option("--name", options->name, "Name of the profile (default: of its file)");
-  command->add_option("--source", options->source,
-                      "Where the data comes from, for the profile (default: the files' names)");
-  command->add_flag("--explain", options->explain, "Show the points furthest off, and why");
+      .add("--weights", options.weights, kinds::kChoice,
+           "Types of weights whose products to fit: bf16,fp8 (default: all in the tables)")
+      .commas()
+      .one_of({"bf16", "fp8"});
+  command.add("--scenario", options.scenario, kinds::kScenario,
+              "Scenario whose engine wrote the log (default: by --model and --gpu)");
+  command.add("--first", options.first, kinds::kCount,
+              "Use only the earliest so many requests of a log (default: all)");
+  command.add("--name", options.name, kinds::kName, "Name of the profile (default: of its file)");
+  command.add("--source", options.source, kinds::kText,
+              "Where the data comes from, for the profile (default: the files' names)");
+  command.add_flag("--explain", options.explain, "Show the points furthest off, and why");
 }
 
 }  // namespace spillway

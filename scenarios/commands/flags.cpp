@@ -3,6 +3,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/plan/flag_words.hpp"
 #include "reports/plan/flags_fields.hpp"
 #include "scenarios/commands/command.hpp"
@@ -18,7 +19,7 @@ struct FlagsOptions {
   std::string scenario;
   std::string engine;
   std::string tier_size;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// The scenario's own, unless --tier-size says otherwise.
@@ -57,15 +58,13 @@ std::string text_of(const Capacity& capacity) {
 }
 
 /// Without --tier-size: what is set is what the scenario has, and no plan's answer.
-std::string size_note(const Scenario& scenario, const Capacity& capacity) {
-  return fmt::format(
-      "{} is set as the scenario has it, {}; --tier-size SIZE sets another one, such as what a "
-      "plan recommends",
-      scenario.tier->name, text_of(capacity));
+Note size_note(const Scenario& scenario, const Capacity& capacity) {
+  return study_note("size-of-scenario",
+                    {{"tier", scenario.tier->name}, {"size", text_of(capacity)}});
 }
 
 int run(const FlagsOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   check_writable(common);
   const JsonSource source = open_scenario_source(options.scenario, common);
   const Scenario scenario = load_scenario(source);
@@ -78,11 +77,7 @@ int run(const FlagsOptions& options) {
 
   Document document;
   document.kind = "flags";
-  const nlohmann::json configuration = resolved_configuration(scenario);
-  document.inputs = {{"scenario", {{"name", scenario.name}, {"path", scenario.path}}},
-                     {"configuration", configuration},
-                     {"configuration_hash", digest_of(configuration)},
-                     {"seed", scenario.seed}};
+  document.inputs = scenario_inputs(scenario);
   if (scenario.tier && options.tier_size.empty()) {
     document.warnings.push_back(size_note(scenario, capacity));
   }
@@ -99,20 +94,19 @@ int run(const FlagsOptions& options) {
 
 }  // namespace
 
-void add_flags(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<FlagsOptions>();
-  options->common->takes_set = true;
-  CLI::App* command =
-      add_command(app, commands, "flags", "Engine flags of a scenario, with units and scope",
-                  "  spillway flags scenarios/library/quickstart.json --engine vllm@0.25\n"
-                  "  spillway flags s.json --engine vllm@0.12 --tier-size 96GiB\n",
-                  options->common, [options] { return run(*options); });
-  command->add_option("SCENARIO", options->scenario, "Scenario file")->required();
-  command->add_option("--engine", options->engine,
-                      "Engine and release, e.g. vllm@0.25 (default: the scenario's preset; see "
-                      "`spillway list engines`)");
-  command->add_option("--tier-size", options->tier_size,
-                      "Size of the tier below HBM, e.g. 64GiB (default: the scenario's)");
+void add_flags(Verb& program) {
+  auto [command, options] = add_command<FlagsOptions>(
+      program, "flags", "Engine flags of a scenario, with units and scope",
+      "  spillway flags scenarios/library/quickstart.json --engine vllm@0.25\n"
+      "  spillway flags s.json --engine vllm@0.12 --tier-size 96GiB\n",
+      run);
+  options.common.takes_set = true;
+  command.add("SCENARIO", options.scenario, kinds::kScenario, "Scenario file").require();
+  command.add("--engine", options.engine, kinds::kEngine,
+              "Engine and release, e.g. vllm@0.25 (default: the scenario's preset; see "
+              "`spillway list engines`)");
+  command.add("--tier-size", options.tier_size, kinds::kSize,
+              "Size of the tier below HBM, e.g. 64GiB (default: the scenario's)");
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/init_fields.hpp"
@@ -22,7 +23,7 @@ struct InitOptions {
   std::string vllm;
   IntakeOptions intake;
   bool force = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 struct StandingHeading {
@@ -93,8 +94,9 @@ InitResults results_of(const Intake& intake) {
   return out;
 }
 
-int run(InitOptions options) {
-  const CommonOptions& common = *options.common;
+int run(const InitOptions& typed) {
+  InitOptions options = typed;
+  const CommonOptions& common = options.common;
   const std::string out = common.out;
   const std::vector<IntakeText> inputs = read_inputs(options);
   if (!out.empty()) {
@@ -129,7 +131,8 @@ int run(InitOptions options) {
     print(text);
     for (const Remark& remark : intake.draft.remarks()) {
       if (remark.standing == Standing::kUsed || remark.standing == Standing::kNoEffect) continue;
-      print_notes({fmt::format("{}: {}", remark.what, remark.why)}, common);
+      print_notes({study_note("setting-assumed", {{"what", remark.what}, {"why", remark.why}})},
+                  common);
     }
   } else {
     print_report(summary_of(intake, out), common);
@@ -139,34 +142,35 @@ int run(InitOptions options) {
 
 }  // namespace
 
-void add_init(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<InitOptions>();
-  CLI::App* command = add_command(
-      app, commands, "init", "A scenario from a vllm command, a manifest, a log or a config.json",
+void add_init(Verb& program) {
+  auto [command, options] = add_command<InitOptions>(
+      program, "init", "A scenario from a vllm command, a manifest, a log or a config.json",
       "  spillway init --vllm 'vllm serve Qwen/Qwen3-14B --max-num-seqs 128' --gpu H100 --out "
       "chat.json\n"
       "  spillway init deployment.yaml --trace mine.jsonl.gz --out deployed.json\n"
       "  spillway init server.log --config config.json\n",
-      options->common, [options] { return run(*options); });
-  command->add_option("FILE", options->files,
-                      "Command (a script, or - for standard input), Kubernetes manifest or Helm "
-                      "values, server log, config.json");
-  command->add_option("--vllm", options->vllm, "The engine's command line: 'vllm serve ...'");
-  command->add_option("--gpu", options->intake.gpu,
-                      "GPU; H100:3g.40gb is a MIG slice (default: what the input names, else the "
-                      "smallest of H100, H200, B200 that holds the model)");
-  command->add_option("--model", options->intake.model, "Model, in place of the input's");
-  command->add_option("--config", options->intake.config,
-                      "config.json of a model outside the catalogue");
-  command->add_option(
-      "--release", options->intake.release,
-      "vLLM's release, e.g. 0.9.1 (default: what the input names, else the newest)");
-  command->add_option("--trace", options->intake.trace, "Traffic (default: made-up chat sessions)");
-  command->add_option(
-      "--pick", options->intake.pick,
+      run);
+  command.add("FILE", options.files, kinds::kFile,
+              "Command (a script, or - for standard input), Kubernetes manifest or Helm "
+              "values, server log, config.json");
+  command.add("--vllm", options.vllm, kinds::kCommandLine,
+              "The engine's command line: 'vllm serve ...'");
+  command.add("--gpu", options.intake.gpu, kinds::kGpu,
+              "GPU; H100:3g.40gb is a MIG slice (default: what the input names, else the "
+              "smallest of H100, H200, B200 that holds the model)");
+  command.add("--model", options.intake.model, kinds::kModel, "Model, in place of the input's");
+  command.add("--config", options.intake.config, kinds::kFile,
+              "config.json of a model outside the catalogue");
+  command.add("--release", options.intake.release, kinds::kRelease,
+              "vLLM's release, e.g. 0.9.1 (default: what the input names, else the newest)");
+  command.add("--trace", options.intake.trace, kinds::kFile,
+              "Traffic (default: made-up chat sessions)");
+  command.add(
+      "--pick", options.intake.pick, kinds::kText,
       "Which of several starts of vLLM: its number, or the name of its container or workload");
-  command->add_flag("--force", options->force, "Write over a scenario that is there");
-  command->get_option("--out")->description("Scenario file to write (default: standard output)");
+  command.add_flag("--force", options.force, "Write over a scenario that is there");
+  command.option("--out").describe(kinds::kFile,
+                                   "Scenario file to write (default: standard output)");
 }
 
 }  // namespace spillway

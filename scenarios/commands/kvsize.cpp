@@ -1,8 +1,6 @@
 // `spillway kvsize`: KV bytes of a model, with the formula filled in, and what fits a GPU.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "models/engine/kv_groups.hpp"
 #include "models/engine/presets.hpp"
 #include "models/kv_geometry.hpp"
@@ -15,6 +13,9 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kDtype{"DTYPE", "", Offer::kWords,
+                           [] { return key_choices("model.kv_dtype"); }};
+
 struct KvSizeOptions {
   std::string model;
   std::int64_t tokens = 1;
@@ -24,7 +25,7 @@ struct KvSizeOptions {
   double gpu_memory_utilization = 0;
   std::int64_t max_num_seqs = 0;
   std::int64_t max_num_batched_tokens = 0;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 std::string gib(Bytes bytes) {
@@ -106,12 +107,8 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
 }
 
 int run(const KvSizeOptions& o) {
-  const CommonOptions& common = *o.common;
+  const CommonOptions& common = o.common;
   check_writable(common);
-  if (std::isnan(o.gpu_memory_utilization)) {  // CLI::Range lets it through
-    throw InputError(Fault::kUsage, {"--gpu-memory-utilization", 0, ""},
-                     "expected a number from 0.01 to 1, found nan");
-  }
   const ModelSpec& model = find_model(o.model, {"--model", 0, ""});
   const KvDtype dtype = parse_kv_dtype(o.kv_dtype, {"--kv-dtype", 0, ""});
   const Bytes per_token = kv_bytes_per_token(model, dtype);
@@ -143,7 +140,7 @@ int run(const KvSizeOptions& o) {
   }
   add_groups(o, model, dtype, results, section);
   if (!model.note.empty()) {
-    document.warnings.emplace_back(model.note);
+    document.warnings.emplace_back(std::string(model.note));
     section.paragraphs.push_back(fmt::format("Note: {}.", model.note));
   }
   if (!o.gpu.empty()) add_capacity(o, model, dtype, results, section);
@@ -157,34 +154,35 @@ int run(const KvSizeOptions& o) {
 
 }  // namespace
 
-void add_kvsize(CLI::App& app, CommandList& commands) {
-  auto o = std::make_shared<KvSizeOptions>();
-  CLI::App* command =
-      add_command(app, commands, "kvsize", "KV bytes of a model, with the formula filled in",
-                  "  spillway kvsize --model Llama-3.1-70B --tokens 8192\n"
-                  "  spillway kvsize --model Llama-3.1-8B --tokens 4096 --gpu H100\n"
-                  "  spillway kvsize --model Qwen3-14B --kv-dtype fp8 --gpu RTX4090\n",
-                  o->common, [o] { return run(*o); });
-  command->add_option("--model", o->model, "Model (see `spillway list models`)")->required();
-  command->add_option("--tokens", o->tokens, "Number of tokens (default: 1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option(
-      "--kv-dtype", o->kv_dtype,
-      "Type of the cached values: auto, bf16, fp16, fp8, int8 or fp4 (default: auto, "
-      "the model's)");
-  command->add_option("--gpu", o->gpu, "Also show what fits this GPU (see `spillway list gpus`)");
-  command->add_option("--preset", o->preset,
-                      "Engine release for its defaults (default: vllm, the newest)");
+void add_kvsize(Verb& program) {
+  auto [command, o] = add_command<KvSizeOptions>(
+      program, "kvsize", "KV bytes of a model, with the formula filled in",
+      "  spillway kvsize --model Llama-3.1-70B --tokens 8192\n"
+      "  spillway kvsize --model Llama-3.1-8B --tokens 4096 --gpu H100\n"
+      "  spillway kvsize --model Qwen3-14B --kv-dtype fp8 --gpu RTX4090\n",
+      run);
+  command.add("--model", o.model, kinds::kModel, "Model (see `spillway list models`)").require();
+  command.add("--tokens", o.tokens, kinds::kTokens, "Number of tokens (default: 1)")
+      .range(std::int64_t{1}, std::int64_t{1} << 40);
+  command.add("--kv-dtype", o.kv_dtype, kDtype,
+              "Type of the cached values: auto, bf16, fp16, fp8, int8 or fp4 (default: auto, "
+              "the model's)");
+  command.add("--gpu", o.gpu, kinds::kGpu,
+              "Also show what fits this GPU (see `spillway list gpus`)");
+  command.add("--preset", o.preset, kinds::kEngine,
+              "Engine release for its defaults (default: vllm, the newest)");
   command
-      ->add_option("--gpu-memory-utilization", o->gpu_memory_utilization,
-                   "Share of GPU memory the engine may use (default: the preset's)")
-      ->check(real_in(0.01, 1));
-  command->add_option("--max-num-seqs", o->max_num_seqs, "As the engine's flag (default: its own)")
-      ->check(CLI::Range(1, 1 << 20));
+      .add("--gpu-memory-utilization", o.gpu_memory_utilization, kinds::kShare,
+           "Share of GPU memory the engine may use (default: the preset's)")
+      .range<double>(0.01, 1);
   command
-      ->add_option("--max-num-batched-tokens", o->max_num_batched_tokens,
-                   "As the engine's flag (default: its own)")
-      ->check(CLI::Range(1, 1 << 24));
+      .add("--max-num-seqs", o.max_num_seqs, kinds::kCount,
+           "As the engine's flag (default: its own)")
+      .range(1, 1 << 20);
+  command
+      .add("--max-num-batched-tokens", o.max_num_batched_tokens, kinds::kTokens,
+           "As the engine's flag (default: its own)")
+      .range(1, 1 << 24);
 }
 
 }  // namespace spillway

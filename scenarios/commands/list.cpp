@@ -207,11 +207,11 @@ constexpr Catalogue kCatalogues[] = {{"policies", policies}, {"parameters", para
 struct ListOptions {
   std::string what;
   std::string engine;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 int run(const ListOptions& options) {
-  check_writable(*options.common);
+  check_writable(options.common);
   const Catalogue& catalogue =
       find_row(std::span<const Catalogue>(kCatalogues), "catalogue", options.what, {"list", 0, ""});
   if (!options.engine.empty() && catalogue.name != "metrics") {
@@ -233,34 +233,34 @@ int run(const ListOptions& options) {
     for (std::size_t i = 0; i < cells.size(); ++i) rows[at][table.header[i]] = cells[i];
   }
   document.results = to_document(rows);
-  write_document(document, *options.common, "list");
-  print_report(report, *options.common);
+  write_document(document, options.common, "list");
+  print_report(report, options.common);
   return 0;
 }
-
-}  // namespace
 
 std::vector<std::string> catalogue_names() {
   std::vector<std::string> out;
   for (const Catalogue& catalogue : kCatalogues) out.emplace_back(catalogue.name);
   return out;
 }
+constexpr ValueKind kCatalogue{"CATALOGUE", "", Offer::kWords, catalogue_names};
 
-void add_list(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<ListOptions>();
-  CLI::App* command = add_command(app, commands, "list", "Show what the catalogues hold",
-                                  "  spillway list models\n  spillway list parameters\n"
-                                  "  spillway list policies --json -\n"
-                                  "  spillway list metrics --engine vllm@0.25\n",
-                                  options->common, [options] { return run(*options); });
+}  // namespace
+
+void add_list(Verb& program) {
+  auto [command, options] =
+      add_command<ListOptions>(program, "list", "Show what the catalogues hold",
+                               "  spillway list models\n  spillway list parameters\n"
+                               "  spillway list policies --json -\n"
+                               "  spillway list metrics --engine vllm@0.25\n",
+                               run);
   command
-      ->add_option(
-          "CATALOGUE", options->what,
-          "policies, parameters (of policies), engines, models, gpus, formats (of traces), "
-          "links, scenarios, metrics (of engines) or reports (formats of results)")
-      ->required();
-  command->add_option("--engine", options->engine,
-                      "NAME[@VERSION]: metrics that this release exports (default: all known)");
+      .add("CATALOGUE", options.what, kCatalogue,
+           "policies, parameters (of policies), engines, models, gpus, formats (of traces), "
+           "links, scenarios, metrics (of engines) or reports (formats of results)")
+      .require();
+  command.add("--engine", options.engine, kinds::kEngine,
+              "NAME[@VERSION]: metrics that this release exports (default: all known)");
 }
 
 }  // namespace spillway

@@ -14,7 +14,8 @@ namespace {
 
 struct ManOptions {
   std::vector<std::string> verb;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  const Verb* program = nullptr;
+  CommonOptions common;
 };
 
 const CommandPage& page_called(const std::vector<CommandPage>& pages, const std::string& path) {
@@ -26,10 +27,10 @@ const CommandPage& page_called(const std::vector<CommandPage>& pages, const std:
   throw InputError(Fault::kUsage, {"man", 0, ""}, unknown_name("verb", path, known));
 }
 
-int run(const CLI::App& root, const ManOptions& options) {
-  CommonOptions common = *options.common;
+int run(const ManOptions& options) {
+  CommonOptions common = options.common;
   const std::string folder = std::exchange(common.out, "");  // here --out takes the pages
-  const std::vector<CommandPage> pages = all_pages(root);
+  const std::vector<CommandPage> pages = all_pages(*options.program);
   const std::string path = fmt::format("{}", fmt::join(options.verb, " "));
   std::vector<const CommandPage*> wanted;
   if (folder.empty() || !path.empty()) {
@@ -37,7 +38,7 @@ int run(const CLI::App& root, const ManOptions& options) {
   } else {
     for (const CommandPage& page : pages) wanted.push_back(&page);
   }
-  check_writable(*options.common);
+  check_writable(options.common);
   Document document;
   document.kind = "man";
   document.inputs = {{"verb", path}};
@@ -63,17 +64,19 @@ int run(const CLI::App& root, const ManOptions& options) {
 
 }  // namespace
 
-void add_man(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<ManOptions>();
-  CLI::App* command = add_command(app, commands, "man", "Manual pages of the program and its verbs",
-                                  "  spillway man plan | man -l -\n"
-                                  "  spillway man trace stats > spillway-trace-stats.1\n"
-                                  "  spillway man --out ~/.local/share/man/man1\n",
-                                  options->common, [&app, options] { return run(app, *options); });
-  command->get_option("--out")->description(
+void add_man(Verb& program) {
+  auto [command, options] =
+      add_command<ManOptions>(program, "man", "Manual pages of the program and its verbs",
+                              "  spillway man plan | man -l -\n"
+                              "  spillway man trace stats > spillway-trace-stats.1\n"
+                              "  spillway man --out ~/.local/share/man/man1\n",
+                              run);
+  options.program = &program;
+  command.option("--out").describe(
+      kinds::kFolder,
       "Folder for the pages, of all verbs where none is named: spillway.1, spillway-plan.1, ...");
-  command->add_option("VERB", options->verb,
-                      "A verb, e.g. plan, or trace stats (default: the program)");
+  command.add("VERB", options.verb, kinds::kName,
+              "A verb, e.g. plan, or trace stats (default: the program)");
 }
 
 }  // namespace spillway

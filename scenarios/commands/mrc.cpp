@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "reports/fields/write.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/mrc_fields.hpp"
@@ -33,13 +34,13 @@ struct MrcOptions {
   std::uint32_t points = 1000;
   double sample = 0;  ///< 0: all blocks
   std::vector<std::string> outputs;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// What a pass over the trace leaves, exact or sampled.
 struct Measured {
   nlohmann::json trace;
-  std::vector<std::string> notes;
+  Notes notes;
   std::uint64_t references = 0;
   std::uint64_t unique_blocks = 0;
   std::vector<CurvePoint> changes;  ///< at every capacity where the hits change
@@ -106,7 +107,7 @@ bool streams(const TraceFile& trace, const MrcOptions& options) {
 }
 
 Measured measure(const MrcOptions& options) {
-  Progress reading("reading", "MB", !options.common->quiet);
+  Progress reading("reading", "MB", !options.common.quiet);
   TraceFile trace = open_trace_file(options.trace, reading);
   const ReplayChoice& choice = options.choice;
   const auto counter = [&](std::uint64_t references) {
@@ -125,7 +126,7 @@ Measured measure(const MrcOptions& options) {
     const StreamedTrace all =
         stream_requests(trace, [&](const RequestBatch& batch) { counted.add(batch); });
     out.trace = trace_inputs(all.source, all.block_tokens, all.requests_hash);
-    out.notes = all.source.notes;
+    out.notes = plain_notes(all.source.notes);
     finish(std::move(counted));
     return out;
   }
@@ -133,7 +134,7 @@ Measured measure(const MrcOptions& options) {
   ReuseCounter counted = counter(workload.references());
   counted.add(workload.all());
   out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
-  out.notes = workload.source().notes;
+  out.notes = plain_notes(workload.source().notes);
   finish(std::move(counted));
   return out;
 }
@@ -155,17 +156,17 @@ SampledCounter sample_names(TraceFile& trace, SampledCounter counter, Measured& 
   out.trace = trace_inputs(source, block_tokens, 0);
   out.trace.erase("content_hash");  // numbers blocks by first appearance, which is not known here
   out.trace["names_hash"] = digest.hex();
-  out.notes = source.notes;
+  out.notes = plain_notes(source.notes);
   return counter;
 }
 
 Measured measure_sample(const MrcOptions& options) {
-  Progress reading("reading", "MB", !options.common->quiet);
+  Progress reading("reading", "MB", !options.common.quiet);
   TraceInput input = options.trace;
   std::vector<std::uint64_t> names;
   input.block_names = &names;
   TraceFile trace = open_trace_file(input, reading);
-  SampledCounter counter(options.sample, seed_of(*options.common).value_or(1),
+  SampledCounter counter(options.sample, seed_of(options.common).value_or(1),
                          options.choice.order(), options.choice.atomicity());
   Measured out;
   if (streams(trace, options)) {
@@ -176,7 +177,7 @@ Measured measure_sample(const MrcOptions& options) {
       counter.add(workload.chain(RequestId{i}), names);
     }
     out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
-    out.notes = workload.source().notes;
+    out.notes = plain_notes(workload.source().notes);
   }
   out.sampled = std::move(counter).curve();
   out.references = out.sampled->references;
@@ -301,16 +302,15 @@ MrcResults results_of(const Measured& measured, const MrcOptions& options,
 
 void add_notes(Measured& measured) {
   if (measured.references == 0) {
-    measured.notes.push_back("the trace names no blocks: nothing can be said about hits");
+    measured.notes.push_back(study_note("no-block-ids"));
   } else if (measured.sampled && measured.sampled->error >= 1) {
-    measured.notes.push_back(fmt::format(
-        "the sample has {} blocks, too few to say how wrong it is; take a larger --sample",
-        measured.sampled->sampled_blocks));
+    measured.notes.push_back(
+        study_note("sample-too-small", {{"blocks", measured.sampled->sampled_blocks}}));
   }
 }
 
 int run(const MrcOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "mrc", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
@@ -340,28 +340,29 @@ int run(const MrcOptions& options) {
 
 }  // namespace
 
-void add_mrc(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<MrcOptions>();
-  CLI::App* command = add_command(
-      app, commands, "mrc", "Hits of an LRU cache at every capacity, in one pass over a trace",
+void add_mrc(Verb& program) {
+  auto [command, options] = add_command<MrcOptions>(
+      program, "mrc", "Hits of an LRU cache at every capacity, in one pass over a trace",
       "  spillway mrc --trace traces/samples/chat.jsonl.gz\n"
       "  spillway mrc --trace t.jsonl.gz --semantics prefix --at 5000,20000 --json -\n"
       "  spillway mrc --trace huge.jsonl.zst --sample 0.01\n",
-      options->common, [options] { return run(*options); });
-  command->add_option("--trace", options->trace.path, "Trace file (see `spillway list formats`)")
-      ->required();
-  add_replay_options(*command, options->choice);
-  command->add_option("--at", options->at, "Capacities to list in any case, e.g. 1000,5000blocks")
-      ->delimiter(',');
-  command->add_option(
-      "--points", options->points,
-      "About how many points of the curve to list (default: 1000; 0: every change)");
+      run);
   command
-      ->add_option("--sample", options->sample,
-                   "Estimate from this share of the blocks, 0.001 to 1 (SHARDS)")
-      ->check(real_in(0.001, 1));
-  command->add_option("--output", options->outputs, output_help("mrc"));
-  add_trace_options(*command, options->trace);
+      .add("--trace", options.trace.path, kinds::kFile, "Trace file (see `spillway list formats`)")
+      .require();
+  add_replay_options(command, options.choice);
+  command
+      .add("--at", options.at, kinds::kBlocks,
+           "Capacities to list in any case, e.g. 1000,5000blocks")
+      .commas();
+  command.add("--points", options.points, kinds::kCount,
+              "About how many points of the curve to list (default: 1000; 0: every change)");
+  command
+      .add("--sample", options.sample, kinds::kShare,
+           "Estimate from this share of the blocks, 0.001 to 1 (SHARDS)")
+      .range<double>(0.001, 1);
+  add_output(command, options.outputs, "mrc");
+  add_trace_options(command, options.trace);
 }
 
 }  // namespace spillway

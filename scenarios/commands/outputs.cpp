@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "reports/brief_notes.hpp"
 #include "reports/ops/ops_formats.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/terminal.hpp"
@@ -83,8 +82,15 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts, std::st
   return out;
 }
 
-std::string output_help(std::string_view kind, const std::vector<std::string_view>& own) {
-  return fmt::format("kind={},path=FILE (repeatable)", fmt::join(kinds_of(kind, own), "|"));
+void add_output(Verb& command, std::vector<std::string>& texts, std::string_view kind,
+                const std::vector<std::string_view>& own) {
+  static constexpr ValueKind kOutput{"kind=KIND,path=FILE", "", Offer::kWords};
+  const std::vector<std::string_view> kinds = kinds_of(kind, own);
+  Option& option =
+      command.add("--output", texts, kOutput,
+                  fmt::format("kind={},path=FILE (repeatable)", fmt::join(kinds, "|")));
+  for (const std::string_view name : kinds)
+    option.words.push_back(fmt::format("kind={},path=", name));
 }
 
 std::vector<std::string> paths_of(const std::vector<Output>& outputs) {
@@ -116,20 +122,14 @@ AnswerRoom answer_room() {
   return {std::min(width, out.columns), terminal_unicode()};
 }
 
-void add_details(CLI::App& command, bool& details) {
+void add_details(Verb& command, bool& details) {
   command.add_flag("--details", details,
-                   "Print everything that was found, with all notes, instead of one screen");
+                   "Print everything that was found, not one screen; --notes adds all notes");
 }
 
-std::vector<std::string> first_notes(const std::vector<std::string>& notes, std::size_t most,
-                                     std::size_t columns) {
+NoteRoom glance_room() {
   constexpr std::size_t kLabel = 6;  // "note: "
-  std::vector<std::string> out = brief_notes(notes, std::max<std::size_t>(columns, 40) - kLabel);
-  if (out.size() > most) out.resize(most);
-  if (notes.size() > out.size()) {
-    out.push_back(fmt::format("{} more: --details", notes.size() - out.size()));
-  }
-  return out;
+  return {kMostNotes, std::max<std::size_t>(answer_room().columns, 40) - kLabel};
 }
 
 void write_results(const Document& document, const Report& full, const Report& summary,
@@ -172,7 +172,7 @@ void write_results(const Document& document, const Report& full, const Told& tol
   const bool stdout_taken = std::any_of(outputs.begin(), outputs.end(),
                                         [](const Output& output) { return output.path == "-"; });
   if (!stdout_taken) print_report(told.report, common);
-  print_notes(told.notes, common);
+  print_notes(told.notes, common, told.room);
 }
 
 }  // namespace spillway

@@ -9,6 +9,7 @@
 #include "reports/provenance.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -23,8 +24,9 @@ std::vector<Output> parse_outputs(const std::vector<std::string>& texts, std::st
                                   const std::vector<std::string_view>& own,
                                   const CommonOptions& common);
 
-/// The help of --output.
-std::string output_help(std::string_view kind, const std::vector<std::string_view>& own = {});
+/// --output, with the kinds that parse_outputs() takes.
+void add_output(Verb& command, std::vector<std::string>& texts, std::string_view kind,
+                const std::vector<std::string_view>& own = {});
 
 std::vector<std::string> paths_of(const std::vector<Output>& outputs);
 
@@ -34,7 +36,8 @@ Provenance provenance_of(const Document& document, const std::string& scenario);
 /// What the terminal gets of a result.
 struct Told {
   Report report;
-  std::vector<std::string> notes;
+  Notes notes;
+  NoteRoom room{};
 };
 
 /// The room of an answer on standard output: never wider than people read.
@@ -45,11 +48,9 @@ struct AnswerRoom {
 AnswerRoom answer_room();
 
 /// --details: all that is known instead of an answer of one screen.
-void add_details(CLI::App& command, bool& details);
-inline constexpr std::size_t kMostNotes = 3;  ///< below an answer of one screen
-/// The first `most` of them in a line each, then how many more --details shows.
-std::vector<std::string> first_notes(const std::vector<std::string>& notes, std::size_t most,
-                                     std::size_t columns);
+void add_details(Verb& command, bool& details);
+/// Notes below an answer of one screen: a line each.
+NoteRoom glance_room();
 
 /// The end of a verb: `full` as each output's kind and, with --out, as report.html; the document;
 /// then, on the terminal where nothing else stands there, `summary`, and the document's warnings.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/plan/plan_glance.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
@@ -21,6 +22,10 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kRecipe{"RECIPE", "", Offer::kWords, names_in<plan_recipes>};
+constexpr ValueKind kObjective{"OBJECTIVE", "", Offer::kWords,
+                               [] { return key_choices("plan.objective"); }};
+
 struct PlanVerb {
   ScenarioInput input;
   std::string recipe;
@@ -34,11 +39,11 @@ struct PlanVerb {
   std::vector<std::string> outputs;
   bool strict = false;
   bool details = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// What options say of the plan, as if the scenario said it.
-std::vector<std::string> apply_options(JsonSource& source, const PlanVerb& verb) {
+Notes apply_options(JsonSource& source, const PlanVerb& verb) {
   const bool assumed = default_plan(source);
   const auto set = [&](const char* key, const std::string& value, const char* option) {
     if (!value.empty()) source.set(fmt::format("plan.{}={}", key, value), option);
@@ -50,10 +55,8 @@ std::vector<std::string> apply_options(JsonSource& source, const PlanVerb& verb)
   if (!verb.recipe.empty()) return apply_recipe(source, verb.recipe);
   if (!assumed) return {};
   const PlanChoice plan = *load_scenario(source).plan;
-  return {
-      fmt::format("the scenario has no plan: its objective is {}, and sizes of {} are chosen "
-                  "from the workload",
-                  name_of(plan.objective), plan.tier)};
+  return {study_note("plan-by-default",
+                     {{"objective", name_of(plan.objective)}, {"tier", plan.tier}})};
 }
 
 int exit_code(const PlanResult& plan) {
@@ -64,7 +67,7 @@ int exit_code(const PlanResult& plan) {
 /// Where runs are kept, so that the next plan goes on from them.
 std::string cache_of(const PlanVerb& verb) {
   if (!verb.cache.empty()) return verb.cache;
-  return verb.common->out.empty() ? "" : verb.common->out + "/runs";
+  return verb.common.out.empty() ? "" : verb.common.out + "/runs";
 }
 
 /// For whoever ends it early. A run that is finished is kept at once.
@@ -79,12 +82,12 @@ std::string words_if_ended(const PlanVerb& verb) {
 
 /// One screen of the answer, unless all of it is asked for. `early`: notes that stand above it.
 Told told_of(const PlanVerb& verb, const PlanResult& plan, const Provenance& provenance,
-             const std::vector<std::string>& early) {
-  const CommonOptions& common = *verb.common;
+             const Notes& early) {
+  const CommonOptions& common = verb.common;
   if (verb.details)
     return {plan_summary(plan, provenance.scenario, provenance), provenance.warnings};
-  std::vector<std::string> notes = plan_notes(plan);
-  for (const std::string& warning : provenance.warnings) {
+  Notes notes = plan_notes(plan);
+  for (const Note& warning : provenance.warnings) {
     const bool told = std::find(early.begin(), early.end(), warning) != early.end();
     if (!told) notes.push_back(warning);
   }
@@ -95,16 +98,18 @@ Told told_of(const PlanVerb& verb, const PlanResult& plan, const Provenance& pro
   room.notes = common.quiet ? 0 : notes.size();
   room.below = early.size() + (common.out.empty() ? 0 : 1);
   Glance glance = plan_glance(plan, provenance, room);
-  return {std::move(glance.report), first_notes(notes, glance.notes, answer.columns)};
+  NoteRoom below = glance_room();
+  below.most = glance.notes;
+  return {std::move(glance.report), std::move(notes), below};
 }
 
 int run(const PlanVerb& verb) {
-  const CommonOptions& common = *verb.common;
+  const CommonOptions& common = verb.common;
   const std::vector<Output> outputs = parse_outputs(verb.outputs, "plan", {}, common);
   check_writable(common, paths_of(outputs));
-  std::vector<std::string> said;
+  Notes said;
   JsonSource source = open_scenario_source(verb.input, common, said);
-  const std::vector<std::string> applied = apply_options(source, verb);
+  const Notes applied = apply_options(source, verb);
   said.insert(said.end(), applied.begin(), applied.end());
   const Scenario scenario = load_scenario(source);
   refuse_own_inputs(common, {verb.input.path(), scenario.workload.trace}, paths_of(outputs));
@@ -120,8 +125,8 @@ int run(const PlanVerb& verb) {
   if (!verb.budget.empty()) options.budget_s = parse_seconds(verb.budget, {"--budget", 0, ""});
   options.check = [&](Scenario& s) { check_hardware_here(s, verb.strict); };
   options.reading = reading.reader();
-  std::vector<std::string> early;
-  options.doubts = [&](const std::vector<std::string>& doubts) {
+  Notes early;
+  options.doubts = [&](const Notes& doubts) {
     early = doubts;
     reading.finish();
     print_notes(doubts, common);
@@ -168,49 +173,46 @@ std::string recipe_help() {
 
 }  // namespace
 
-int plan_scenario(const std::string& scenario, const std::shared_ptr<CommonOptions>& common) {
+int plan_scenario(const std::string& scenario, const CommonOptions& common) {
   PlanVerb verb;
   verb.input.scenario = scenario;
   verb.common = common;
   return run(verb);
 }
 
-void add_plan(CLI::App& app, CommandList& commands) {
-  auto verb = std::make_shared<PlanVerb>();
-  verb->common->takes_set = true;
-  CLI::App* command = add_command(
-      app, commands, "plan", "Find the sizes that meet the SLO, and how sure that is",
+void add_plan(Verb& program) {
+  auto [command, verb] = add_command<PlanVerb>(
+      program, "plan", "Find the sizes that meet the SLO, and how sure that is",
       "  spillway plan scenarios/library/quickstart.json --out out/quickstart\n"
       "  spillway plan s.json --recipe compare-policies\n"
       "  spillway plan s.json --set 'plan.sizes=[\"0GiB\",\"64GiB\",\"256GiB\"]' --json -\n"
       "  spillway plan s.json --replications 1    # the workload itself, once: no interval\n",
-      verb->common, [verb] { return run(*verb); });
-  add_scenario_input(*command, verb->input,
+      run);
+  verb.common.takes_set = true;
+  add_scenario_input(command, verb.input,
                      "Scenario file with slo, and plan where defaults do not do");
-  command->add_option("--recipe", verb->recipe, recipe_help());
-  command->add_option(
-      "--objective", verb->objective,
+  command.add("--recipe", verb.recipe, kRecipe, recipe_help());
+  command.add(
+      "--objective", verb.objective, kObjective,
       "least-dram, least-gpus, least-cost, most-load or most-goodput-per-cost (default: the "
       "scenario's, else least-dram)");
-  command->add_option(
-      "--replications", verb->replications,
-      "Most replicates of the workload for one cell, 5 or more (default: 40; 1: none)");
-  command->add_option("--max-runs", verb->max_runs,
-                      "End undecided (exit 5) rather than make more runs (default: no limit)");
-  command->add_option(
-      "--budget", verb->budget,
-      "End undecided (exit 5) rather than take longer, e.g. 30s, 5min (default: no limit)");
-  command->add_option("--cache", verb->cache,
-                      "Folder that keeps finished runs for later plans (default: OUT/runs with "
-                      "--out, else none)");
-  command->add_flag("--other-recordings", verb->other_recordings,
-                    "Ask for confidence about other recordings of the service too, of which a "
-                    "trace is one sample; without it confidence is about traffic like the trace's");
-  add_details(*command, verb->details);
-  command->add_flag("--no-sensitivity", verb->no_sensitivity,
-                    "Leave out what would change the recommendation, and forecasts and losses");
-  command->add_option("--output", verb->outputs, output_help("plan"));
-  add_strict(*command, verb->strict);
+  command.add("--replications", verb.replications, kinds::kCount,
+              "Most replicates of the workload for one cell, 5 or more (default: 40; 1: none)");
+  command.add("--max-runs", verb.max_runs, kinds::kCount,
+              "End undecided (exit 5) rather than make more runs (default: no limit)");
+  command.add("--budget", verb.budget, kinds::kDuration,
+              "End undecided (exit 5) rather than take longer, e.g. 30s, 5min (default: no limit)");
+  command.add("--cache", verb.cache, kinds::kFolder,
+              "Folder that keeps finished runs for later plans (default: OUT/runs with "
+              "--out, else none)");
+  command.add_flag("--other-recordings", verb.other_recordings,
+                   "Ask for confidence about other recordings of the service too, of which a "
+                   "trace is one sample; without it confidence is about traffic like the trace's");
+  add_details(command, verb.details);
+  command.add_flag("--no-sensitivity", verb.no_sensitivity,
+                   "Leave out what would change the recommendation, and forecasts and losses");
+  add_output(command, verb.outputs, "plan");
+  add_strict(command, verb.strict);
 }
 
 }  // namespace spillway

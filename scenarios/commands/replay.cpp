@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reports/fields/write.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
@@ -22,6 +23,8 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kTiers{"TIER=BLOCKS", "a tier's name and its size in blocks: dram=10000blocks"};
+
 /// Bounds need the whole trace in memory and one replay or two more at each capacity. Up to so many
 /// references (and requests) that is a matter of milliseconds, and comes without being asked for.
 constexpr std::size_t kBoundedReferences = std::size_t{1} << 21;
@@ -39,7 +42,7 @@ struct ReplayOptions {
   ReplayChoice choice;
   std::string bounds = "auto";
   std::vector<std::string> outputs;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// What the options say, understood.
@@ -56,7 +59,7 @@ struct Replaying {
 /// What is left of a trace when it has been replayed.
 struct Replayed {
   nlohmann::json trace;
-  std::vector<std::string> notes;
+  Notes notes;
   ReplayRowFacts facts;
   std::vector<ReplayCell> cells;
   std::vector<std::optional<ReplayBounds>> bounds;  ///< by cell
@@ -160,7 +163,7 @@ std::vector<ReplayCell*> pointers(std::vector<ReplayCell>& cells) {
 /// already where a stream turned out to be short.
 void replay_whole(const Workload& workload, const ReplayOptions& options,
                   const Replaying& replaying, Replayed& out) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const bool bounded =
       options.bounds != "never" &&
       (options.bounds == "always" || workload.references() + workload.size() < kBoundedReferences);
@@ -191,43 +194,31 @@ void replay_whole(const Workload& workload, const ReplayOptions& options,
 }
 
 /// What the policies would have liked to know.
-void note_missing_sessions(const Workload& workload, const Replaying& replaying,
-                           std::vector<std::string>& notes) {
+void note_missing_sessions(const Workload& workload, const Replaying& replaying, Notes& notes) {
   if (!replaying.needs.requests || workload.has_sessions()) return;
-  notes.push_back(
-      "the trace names no sessions, so that each request counts as a session of its own; "
-      "--infer-sessions finds the turns of chats by their prefixes");
+  notes.push_back(study_note("sessions-unknown"));
 }
 
 /// What a bound does not know of.
-void note_bounds(const Replaying& replaying, const Replayed& replayed,
-                 std::vector<std::string>& notes) {
+void note_bounds(const Replaying& replaying, const Replayed& replayed, Notes& notes) {
   if (!replayed.bounds.front()) return;
   if (!replaying.stacks.empty() && replaying.inclusion == Inclusion::kInclusive) {
-    notes.push_back(
-        "inclusive tiers keep copies; the bounds are those of one cache of all tiers' capacity, so "
-        "that what the copies cost counts as lost to policy");
+    notes.push_back(study_note("bounds-of-one-cache"));
   }
   if (replaying.atomicity == Atomicity::kReference) {
-    notes.push_back(
-        "optimum, prefixes is that of whole requests, any block of which may stay out; optimum, "
-        "blocks takes every block in, so that it may be the smaller one");
+    notes.push_back(study_note("bounds-by-request"));
   }
 }
 
-void note_missing_bounds(const ReplayOptions& options, const Replayed& replayed,
-                         std::vector<std::string>& notes) {
+void note_missing_bounds(const ReplayOptions& options, const Replayed& replayed, Notes& notes) {
   if (options.bounds != "auto" || replayed.bounds.front()) return;
-  notes.push_back(fmt::format(
-      "no bounds beside the rows of a trace of more than {} references and requests; --bounds "
-      "always keeps it in memory for them",
-      kBoundedReferences));
+  notes.push_back(study_note("bounds-left-out", {{"most_references", kBoundedReferences}}));
 }
 
 /// A trace in order of time passes by in pieces, unless it is short; any other is gathered first,
 /// and so is one whose unique blocks have to be counted before there are capacities.
 Replayed replay(const ReplayOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   Replayed out;
   const Replaying replaying = understood(options, out.facts);
   Progress reading("reading", "MB", !common.quiet);
@@ -252,14 +243,14 @@ Replayed replay(const ReplayOptions& options) {
     }
     out.trace = trace_inputs(all.source, all.block_tokens, all.requests_hash);
     out.facts.unique_blocks = all.unique_blocks;
-    out.notes = all.source.notes;
+    out.notes = plain_notes(all.source.notes);
   } else {
     const Workload workload = gather(trace, options.trace);
     reading.finish();
     replay_whole(workload, options, replaying, out);
     out.trace = trace_inputs(workload.source(), workload.block_tokens(), workload.requests_hash());
     out.facts.unique_blocks = workload.unique_blocks();
-    out.notes = workload.source().notes;
+    out.notes = plain_notes(workload.source().notes);
     note_missing_sessions(workload, replaying, out.notes);
   }
   note_missing_bounds(options, out, out.notes);
@@ -268,7 +259,7 @@ Replayed replay(const ReplayOptions& options) {
 }
 
 int run(const ReplayOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "replay", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
@@ -294,53 +285,51 @@ int run(const ReplayOptions& options) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<ReplayOptions>();
-  CLI::App* command = add_command(
-      app, commands, "replay", "Count cache hits per policy and capacity, without a clock",
+void add_replay(Verb& program) {
+  auto [command, options] = add_command<ReplayOptions>(
+      program, "replay", "Count cache hits per policy and capacity, without a clock",
       "  spillway replay --trace traces/samples/chat.jsonl.gz --policy lru,fifo\n"
       "  spillway replay --trace t.jsonl.gz --capacity 1000blocks,30000blocks,inf --semantics "
       "prefix\n"
       "  spillway replay --trace t.jsonl.gz --tiers hbm=1000blocks,dram=10000blocks --inclusion "
       "exclusive\n"
       "  spillway replay --trace t.jsonl.gz --policy lru,arc --output kind=html,path=replay.html\n",
-      options->common, [options] { return run(*options); });
-  command->add_option("--trace", options->trace.path, "Trace file (see `spillway list formats`)")
-      ->required();
+      run);
   command
-      ->add_option("--policy", options->policies,
-                   "Eviction policies, NAME or NAME:KEY=VALUE:... (see `spillway list policies`, "
-                   "`list parameters`; default: lru)")
-      ->delimiter(',');
-  CLI::Option* capacity =
+      .add("--trace", options.trace.path, kinds::kFile, "Trace file (see `spillway list formats`)")
+      .require();
+  command
+      .add("--policy", options.policies, kinds::kPolicy,
+           "Eviction policies, NAME or NAME:KEY=VALUE:... (see `spillway list policies`, "
+           "`list parameters`; default: lru)")
+      .commas();
+  Option& capacity =
       command
-          ->add_option("--capacity", options->capacities,
-                       "Capacities, e.g. 1000blocks,inf (default: shares of the unique blocks)")
-          ->delimiter(',');
-  CLI::Option* tiers =
-      command
-          ->add_option("--tiers", options->tiers,
-                       "Tiers instead, near to far: hbm=1000blocks,dram=10000blocks[/POLICY]")
-          ->delimiter(',')
-          ->excludes(capacity);
+          .add("--capacity", options.capacities, kinds::kBlocks,
+               "Capacities, e.g. 1000blocks,inf (default: shares of the unique blocks)")
+          .commas();
+  Option& tiers = command
+                      .add("--tiers", options.tiers, kTiers,
+                           "Tiers instead, near to far: hbm=1000blocks,dram=10000blocks[/POLICY]")
+                      .commas()
+                      .excludes(capacity);
   command
-      ->add_option("--inclusion", options->inclusion,
-                   "inclusive: stored in all tiers at once; exclusive: in one, victims move down")
-      ->check(CLI::IsMember({"inclusive", "exclusive"}))
-      ->needs(tiers);
+      .add("--inclusion", options.inclusion, kinds::kChoice,
+           "inclusive: stored in all tiers at once; exclusive: in one, victims move down")
+      .one_of({"inclusive", "exclusive"})
+      .needs(tiers);
   command
-      ->add_option(
-          "--kv-bytes-per-block", options->kv_bytes_per_block,
-          "KV bytes of a trace block, e.g. 64MiB: adds the bytes of blocks that came into a "
-          "tier and left it, dropped ones included")
-      ->needs(tiers);
-  add_replay_options(*command, options->choice);
+      .add("--kv-bytes-per-block", options.kv_bytes_per_block, kinds::kSize,
+           "KV bytes of a trace block, e.g. 64MiB: adds the bytes of blocks that came into a "
+           "tier and left it, dropped ones included")
+      .needs(tiers);
+  add_replay_options(command, options.choice);
   command
-      ->add_option("--bounds", options->bounds,
-                   "Offline optimum beside each row: auto (up to 2^21 references), always, never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  command->add_option("--output", options->outputs, output_help("replay"));
-  add_trace_options(*command, options->trace);
+      .add("--bounds", options.bounds, kinds::kChoice,
+           "Offline optimum beside each row: auto (up to 2^21 references), always, never")
+      .one_of({"auto", "always", "never"});
+  add_output(command, options.outputs, "replay");
+  add_trace_options(command, options.trace);
 }
 
 }  // namespace spillway

@@ -22,22 +22,22 @@ struct ReplayChoice {
   }
 };
 
-inline void add_replay_options(CLI::App& command, ReplayChoice& choice) {
+inline void add_replay_options(Verb& command, ReplayChoice& choice) {
   command
-      .add_option("--semantics", choice.semantics,
-                  "block: every resident block is a hit; prefix: only the leading run "
-                  "(default: block)")
-      ->check(CLI::IsMember({"block", "prefix"}));
+      .add("--semantics", choice.semantics, kinds::kChoice,
+           "block: every resident block is a hit; prefix: only the leading run "
+           "(default: block)")
+      .one_of({"block", "prefix"});
   command
-      .add_option("--touch-order", choice.touch_order,
-                  "rev: a chain's last block first, as vLLM frees them; fwd: first block first "
-                  "(default: rev)")
-      ->check(CLI::IsMember({"rev", "fwd"}));
+      .add("--touch-order", choice.touch_order, kinds::kChoice,
+           "rev: a chain's last block first, as vLLM frees them; fwd: first block first "
+           "(default: rev)")
+      .one_of({"rev", "fwd"});
   command
-      .add_option("--atomic", choice.atomic,
-                  "request: look up a whole request, then insert it; reference: block by block "
-                  "(default: request)")
-      ->check(CLI::IsMember({"request", "reference"}));
+      .add("--atomic", choice.atomic, kinds::kChoice,
+           "request: look up a whole request, then insert it; reference: block by block "
+           "(default: request)")
+      .one_of({"request", "reference"});
 }
 
 }  // namespace spillway

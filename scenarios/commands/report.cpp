@@ -8,6 +8,8 @@
 #include "reports/compare/compare_report.hpp"
 #include "reports/document_fault.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/note_fields.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "reports/ops/figures.hpp"
 #include "reports/ops/ops_formats.hpp"
 #include "reports/ops/promql.hpp"
@@ -29,13 +31,15 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kFormat{"FORMAT", "", Offer::kWords, names_in<formats>};
+
 struct ReportOptions {
   std::string result;
   std::vector<std::string> formats = {"html"};
   std::vector<std::string> sections;
   std::string engines;
   AlertOptions alerts;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// A document that was read: its report, and its figures where it is of a run or a plan.
@@ -58,11 +62,12 @@ Provenance provenance_from(const JsonSource& source) {
   Provenance p;
   if (inputs.contains("scenario")) p.scenario = inputs["scenario"].value("name", "");
   p.inputs = inputs;
-  p.warnings = root.at("warnings").get<std::vector<std::string>>();
+  p.warnings = root.at("warnings").get<Notes>();  // of documents without notes
+  if (root.contains("notes")) p.warnings = root["notes"].get<Notes>();
   p.digest = root.at("digest");
   p.tool = tool_name(root.at("tool"));
   if (p.digest != digest_of(root.at("results"))) {
-    p.warnings.insert(p.warnings.begin(), "the results do not match their digest: edited by hand?");
+    p.warnings.insert(p.warnings.begin(), study_note("digest-differs"));
   }
   return p;
 }
@@ -118,10 +123,10 @@ Result read_result(const JsonSource& source) {
 /// Paths of the files that --out is to hold, in the order of the formats.
 std::vector<std::string> files_of(const ReportOptions& options) {
   std::vector<std::string> out;
-  if (options.common->out.empty()) return out;
+  if (options.common.out.empty()) return out;
   for (const std::string& name : options.formats) {
     const Format& format = known_format(name, "--format");
-    out.push_back(fmt::format("{}/{}", options.common->out, format.file));
+    out.push_back(fmt::format("{}/{}", options.common.out, format.file));
   }
   return out;
 }
@@ -158,7 +163,7 @@ int run(const ReportOptions& options) {
   const AlertOptions alerts = alert_options(options);
   OpsFigures unused;
   use_engines(options.engines, "--engine", unused);  // a wrong name before anything is written
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   if (common.out.empty() && options.formats.size() > 1) {
     throw InputError(Fault::kUsage, {"--format", 0, ""},
                      "several formats need --out DIR to be written to");
@@ -222,35 +227,33 @@ std::string format_help() {
 
 }  // namespace
 
-void add_report(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = add_command(
-      app, commands, "report", "A result document as a report, metrics, alerts or a dashboard",
+void add_report(Verb& program) {
+  auto [command, options] = add_command<ReportOptions>(
+      program, "report", "A result document as a report, metrics, alerts or a dashboard",
       "  spillway report out/quickstart/plan.json > report.html\n"
       "  spillway report result.json --format html,csv --out out\n"
       "  spillway report plan.json --format alerts,grafana,prometheus --out ops\n"
       "  spillway report plan.json --format alerts --engine vllm@0.24,lmcache > alerts.yml\n"
       "  spillway report plan.json --format alerts --matcher 'model_name=\"llama\"' > llama.yml\n"
       "  spillway report plan.json --format md --sections decision,knee\n",
-      options->common, [options] { return run(*options); });
+      run);
   command
-      ->add_option("RESULT", options->result,
-                   "JSON document of a run, a plan, a comparison, trace stats or a profile")
-      ->required();
-  command->add_option("--format", options->formats, format_help())->delimiter(',');
-  command->add_option(
-      "--engine", options->engines,
-      "NAME[@VERSION][,CACHE]: whose metrics alerts and dashboard use (default: the "
-      "result's engine), as in spillway list metrics");
-  command->add_option("--matcher", options->alerts.matcher,
-                      "Label matchers of the engines that alerts watch, e.g. "
-                      "'model_name=\"llama\",namespace=\"prod\"' (default: all that are scraped)");
-  command->add_option("--runbook-url", options->alerts.runbook_url,
-                      "URL that every alert names as its runbook_url (default: none)");
+      .add("RESULT", options.result, kinds::kFile,
+           "JSON document of a run, a plan, a comparison, trace stats or a profile")
+      .require();
+  command.add("--format", options.formats, kFormat, format_help()).commas();
+  command.add("--engine", options.engines, kinds::kEngine,
+              "NAME[@VERSION][,CACHE]: whose metrics alerts and dashboard use (default: the "
+              "result's engine), as in spillway list metrics");
+  command.add("--matcher", options.alerts.matcher, kinds::kText,
+              "Label matchers of the engines that alerts watch, e.g. "
+              "'model_name=\"llama\",namespace=\"prod\"' (default: all that are scraped)");
+  command.add("--runbook-url", options.alerts.runbook_url, kinds::kText,
+              "URL that every alert names as its runbook_url (default: none)");
   command
-      ->add_option("--sections", options->sections,
-                   "Only these pages, by name: decision, knee, ... (an unknown one lists them)")
-      ->delimiter(',');
+      .add("--sections", options.sections, kinds::kName,
+           "Only these pages, by name: decision, knee, ... (an unknown one lists them)")
+      .commas();
 }
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/notes/run_notes.hpp"
 #include "reports/renderers/csv.hpp"
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"
@@ -32,7 +33,7 @@ struct RunVerbOptions {
   bool gate = false;
   bool strict = false;
   bool details = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 constexpr const char* kTraceWindow = "60s";
@@ -65,19 +66,19 @@ TraceLimits trace_limits(const RunVerbOptions& options, bool asked) {
 
 /// One screen of the result, unless all of it is asked for.
 Told told_of(const RunVerbOptions& options, const RunResult& run, const std::string& scenario,
-             const std::vector<std::string>& warnings) {
+             const Notes& warnings) {
   if (options.details) return {run_summary(run, scenario), warnings};
-  return {run_glance(run, scenario), first_notes(warnings, kMostNotes, answer_room().columns)};
+  return {run_glance(run, scenario), warnings, glance_room()};
 }
 
 int run(const RunVerbOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "run", own_outputs(), common);
   const bool log_trace = std::any_of(outputs.begin(), outputs.end(),
                                      [](const Output& o) { return o.kind == "perfetto"; });
   const TraceLimits limits = trace_limits(options, log_trace);
   check_writable(common, paths_of(outputs));
-  std::vector<std::string> assumed;
+  Notes assumed;
   const JsonSource source = open_scenario_source(options.input, common, assumed);
   Scenario scenario = load_scenario(source);
   check_hardware_here(scenario, options.strict);
@@ -117,16 +118,13 @@ int run(const RunVerbOptions& options) {
   if (log_transfers) document.inputs["transfers"] = output_of("transfers")->path;
   document.results = to_json(outcome.result);
   document.warnings = std::move(assumed);
-  for (InputDoubt& doubt : input_doubts(scenario, workload)) {
+  for (Note& doubt : input_doubts(scenario, workload)) {
     // A run claims nothing about a percentile; a plan does.
-    if (doubt.code == DoubtCode::kFewForPercentile) continue;
-    document.warnings.push_back(std::move(doubt.text));
+    if (doubt.code != kFewForPercentile) document.warnings.push_back(std::move(doubt));
   }
   document.warnings.insert(document.warnings.end(), outcome.warnings.begin(),
                            outcome.warnings.end());
-  if (std::string note = concurrency_note(scenario); !note.empty()) {
-    document.warnings.push_back(std::move(note));
-  }
+  if (auto note = concurrency_note(scenario)) document.warnings.push_back(*std::move(note));
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, run_report(outcome.result, provenance),
                 told_of(options, outcome.result, scenario.name, document.warnings), outputs, common,
@@ -136,7 +134,7 @@ int run(const RunVerbOptions& options) {
                     transfers.write(output.path, outcome.result.links);
                   }
                   if (output.kind == "perfetto") {
-                    print_notes(trace.write(output.path, outcome.result), common);
+                    print_notes(plain_notes(trace.write(output.path, outcome.result)), common);
                   }
                   return output.kind == "requests" || output.kind == "transfers" ||
                          output.kind == "perfetto";
@@ -148,8 +146,8 @@ int run(const RunVerbOptions& options) {
   const std::uint64_t incomplete = outcome.result.requests - outcome.result.completed;
   if (!options.gate || (!missed && incomplete == 0)) return 0;
   if (incomplete > 0) {
-    print_notes({fmt::format("gate: {} of {} requests did not complete", incomplete,
-                             outcome.result.requests)},
+    print_notes({run_note("gate-incomplete", {{"requests", incomplete},
+                                              {"requests_in_all", outcome.result.requests}})},
                 common);
   }
   return kGateFailed;
@@ -157,28 +155,27 @@ int run(const RunVerbOptions& options) {
 
 }  // namespace
 
-void add_run(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<RunVerbOptions>();
-  options->common->takes_set = true;
-  CLI::App* command =
-      add_command(app, commands, "run", "Simulate one scenario with the clock",
-                  "  spillway run scenarios/library/quickstart.json\n"
-                  "  spillway run s.json --set tiers.0.capacity=256GiB --out results\n"
-                  "  spillway run s.json --json - --output kind=requests,path=rows.csv\n"
-                  "  spillway run s.json --output kind=perfetto,path=trace.json --trace-window "
-                  "120s+60s\n",
-                  options->common, [options] { return run(*options); });
-  add_scenario_input(*command, options->input, "Scenario file (JSON, // comments allowed)");
-  command->add_option("--output", options->outputs, output_help("run", own_outputs()));
-  command->add_option("--trace-window", options->trace_window,
-                      "Simulated time in a Perfetto trace: LENGTH, or START+LENGTH as in 120s+60s "
-                      "(default: 60s)");
-  command->add_option("--trace-cap", options->trace_cap,
-                      "Most bytes of a Perfetto trace, e.g. 50MB (default: 200MB)");
-  add_details(*command, options->details);
-  add_strict(*command, options->strict);
-  command->add_flag("--gate", options->gate,
-                    "Exit with 99 when an SLO is missed or a request does not complete");
+void add_run(Verb& program) {
+  auto [command, options] = add_command<RunVerbOptions>(
+      program, "run", "Simulate one scenario with the clock",
+      "  spillway run scenarios/library/quickstart.json\n"
+      "  spillway run s.json --set tiers.0.capacity=256GiB --out results\n"
+      "  spillway run s.json --json - --output kind=requests,path=rows.csv\n"
+      "  spillway run s.json --output kind=perfetto,path=trace.json --trace-window "
+      "120s+60s\n",
+      run);
+  options.common.takes_set = true;
+  add_scenario_input(command, options.input, "Scenario file (JSON, // comments allowed)");
+  add_output(command, options.outputs, "run", own_outputs());
+  command.add("--trace-window", options.trace_window, kinds::kWindow,
+              "Simulated time in a Perfetto trace: LENGTH, or START+LENGTH as in 120s+60s "
+              "(default: 60s)");
+  command.add("--trace-cap", options.trace_cap, kinds::kSize,
+              "Most bytes of a Perfetto trace, e.g. 50MB (default: 200MB)");
+  add_details(command, options.details);
+  add_strict(command, options.strict);
+  command.add_flag("--gate", options.gate,
+                   "Exit with 99 when an SLO is missed or a request does not complete");
 }
 
 }  // namespace spillway

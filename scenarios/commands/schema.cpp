@@ -11,14 +11,16 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kSchema{"KIND", "", Offer::kWords, names_in<schemas>};
+
 struct SchemaOptions {
   std::string what;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 int run(const SchemaOptions& options) {
   const SchemaEntry& entry = find_row(schemas(), "schema", options.what, {"schema", 0, ""});
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   check_writable(common);
   const std::string text = entry.text();
   if (!common.out.empty()) {
@@ -33,14 +35,13 @@ int run(const SchemaOptions& options) {
 
 }  // namespace
 
-void add_schema(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<SchemaOptions>();
-  CLI::App* command = add_command(app, commands, "schema", "Print a JSON Schema or reference page",
-                                  "  spillway schema scenario\n  spillway schema keys\n",
-                                  options->common, [options] { return run(*options); });
+void add_schema(Verb& program) {
+  auto [command, options] =
+      add_command<SchemaOptions>(program, "schema", "Print a JSON Schema or reference page",
+                                 "  spillway schema scenario\n  spillway schema keys\n", run);
   std::vector<std::string_view> names;
   for (const SchemaEntry& entry : schemas()) names.push_back(entry.name);
-  command->add_option("KIND", options->what, fmt::format("{}", fmt::join(names, ", ")))->required();
+  command.add("KIND", options.what, kSchema, fmt::format("{}", fmt::join(names, ", "))).require();
 }
 
 }  // namespace spillway

@@ -129,7 +129,9 @@ Json envelope(std::string_view id, std::string_view title, std::string_view help
           {"properties", {{"name", {{"const", "spillway"}}}, {"version", text}, {"build", text}}}}},
         {"inputs", {{"type", "object"}}},
         {"results", true},
-        {"warnings", {{"type", "array"}, {"items", text}}},
+        {"warnings",
+         {{"type", "array"}, {"items", text}, {"description", "The sentences of notes."}}},
+        {"notes", {{"type", "array"}, {"items", note_schema()}}},
         {"digest", {{"type", "string"}, {"pattern", "^[0-9a-f]{16}$"}}}}}};
 }
 

@@ -6,7 +6,7 @@
 
 namespace spillway {
 
-void add_strict(CLI::App& command, bool& strict) {
+void add_strict(Verb& command, bool& strict) {
   command.add_flag("--strict", strict,
                    "Refuse a hardware profile of another machine instead of noting it");
 }

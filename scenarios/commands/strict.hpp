@@ -1,13 +1,12 @@
 // --strict: what a verb does about a hardware profile that was measured elsewhere.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "scenarios/commands/tree/verb.hpp"
 #include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 
-void add_strict(CLI::App& command, bool& strict);
+void add_strict(Verb& command, bool& strict);
 
 /// check_hardware() with this machine, where the scenario has a profile.
 void check_hardware_here(Scenario& scenario, bool strict);

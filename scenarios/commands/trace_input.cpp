@@ -8,39 +8,45 @@
 
 namespace spillway {
 
-void add_trace_options(CLI::App& command, TraceInput& input) {
+namespace {
+
+constexpr std::string_view kReuseModels[] = {"none", "session-prefix", "shared-prefix:"};
+constexpr ValueKind kReuse{"REUSE", "", Offer::kWords, listed<kReuseModels>};
+
+}  // namespace
+
+void add_trace_options(Verb& command, TraceInput& input) {
   command
-      .add_option("--block-tokens", input.reader.block_tokens,
-                  "Tokens in a trace block, where the file does not say (default: the format's)")
-      ->check(CLI::Range(1, 65536));
+      .add("--block-tokens", input.reader.block_tokens, kinds::kTokens,
+           "Tokens in a trace block, where the file does not say (default: the format's)")
+      .range(1, 65536);
   command
-      .add_option_function<std::string>(
-          "--reuse",
-          [&input](const std::string& name) {
-            try {
-              input.reader.reuse = parse_reuse_model(name, {"--reuse", 0, ""});
-            } catch (const InputError& error) {
-              throw CLI::ValidationError(error.what());
-            }
-          },
-          "What requests share in a trace that does not say: none (default), session-prefix or "
-          "shared-prefix:TOKENS")
-      ->type_name("NAME");
+      .add("--reuse", input.reuse, kReuse,
+           "What requests share in a trace that does not say: none (default), session-prefix or "
+           "shared-prefix:TOKENS")
+      .check([&input](const std::string& name) -> std::string {
+        try {
+          input.reader.reuse = parse_reuse_model(name, {"", 0, ""});
+        } catch (const InputError& error) {
+          return error.what();
+        }
+        return "";
+      });
   command
-      .add_option("--session-interval", input.reader.session_interval_s,
-                  "Seconds between session starts, in a trace without a clock (default: 60)")
-      ->check(real_in(0, kMostSessionIntervalS));
-  command.add_option("--limit", input.limit, "Only the first N requests");
+      .add("--session-interval", input.reader.session_interval_s, kinds::kSeconds,
+           "Seconds between session starts, in a trace without a clock (default: 60)")
+      .range<double>(0, kMostSessionIntervalS);
+  command.add("--limit", input.limit, kinds::kCount, "Only the first N requests");
   command.add_flag("--lenient", input.lenient,
                    "Leave faulty rows out and count them; more than 1% still refuses the trace");
-  CLI::Option* infer = command.add_flag("--infer-sessions", input.infer_sessions,
-                                        "Find the turns of chats by their prefixes, in a trace "
-                                        "that names no sessions");
+  Option& infer = command.add_flag("--infer-sessions", input.infer_sessions,
+                                   "Find the turns of chats by their prefixes, in a trace "
+                                   "that names no sessions");
   command
-      .add_option("--session-window", input.session_window_s,
-                  "Longest seconds from a turn to the next (default: 1800)")
-      ->needs(infer)
-      ->check(real_in(1e-9, 1e8));
+      .add("--session-window", input.session_window_s, kinds::kSeconds,
+           "Longest seconds from a turn to the next (default: 1800)")
+      .range<double>(1e-9, 1e8)
+      .needs(infer);
 }
 
 OpenOptions open_options(const TraceInput& input, Progress& reading) {

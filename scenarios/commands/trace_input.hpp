@@ -14,6 +14,7 @@ namespace spillway {
 struct TraceInput {
   std::string path;
   ReaderOptions reader;
+  std::string reuse;  ///< as typed; the reader has what it means
   bool lenient = false;
   std::uint32_t limit = 0;
   bool infer_sessions = false;
@@ -22,7 +23,7 @@ struct TraceInput {
 };
 
 /// The options that every verb reading a trace takes beside its path.
-void add_trace_options(CLI::App& command, TraceInput& input);
+void add_trace_options(Verb& command, TraceInput& input);
 
 /// What the user has said, for open_trace(), with progress on `reading`.
 OpenOptions open_options(const TraceInput& input, Progress& reading);

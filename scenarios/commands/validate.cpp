@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "reports/notes/study_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/validation/validation_report.hpp"
 #include "scenarios/commands/command.hpp"
@@ -27,7 +29,7 @@ struct ValidateOptions {
   std::string profiles;
   ValidationOptions validation;
   bool gate = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// JSON files of a folder, by name.
@@ -106,43 +108,41 @@ ValidationOutcome carry_out(const ValidateOptions& options, Progress& progress) 
 }
 
 nlohmann::json inputs_json(const ValidateOptions& options, const ValidationOutcome& outcome) {
-  nlohmann::json out = {{"cases", nlohmann::json::array()}, {"set", options.common->set}};
+  nlohmann::json out = {{"cases", nlohmann::json::array()}, {"set", options.common.set}};
   for (const CaseResult& c : outcome.cases) {
     out["cases"].push_back({{"name", c.input.name}, {"path", c.input.path}});
   }
   return out;
 }
 
-std::vector<std::string> warnings_of(const ValidationOutcome& outcome) {
-  std::vector<std::string> out;
+Notes warnings_of(const ValidationOutcome& outcome) {
+  Notes out;
   for (const SkippedCase& skipped : outcome.skipped) {
-    out.push_back(fmt::format("{}: skipped: {} is neither beside the case nor under --data",
-                              skipped.name, skipped.file));
+    out.push_back(study_note("case-skipped", {{"case", skipped.name}, {"file", skipped.file}}));
   }
-  if (outcome.cases.empty()) out.push_back("no case was checked");
+  if (outcome.cases.empty()) out.push_back(study_note("no-case-checked"));
   for (const CaseResult& c : outcome.cases) {
     if (!c.unexplained.empty()) {
       constexpr std::size_t kNamed = 3;
       const std::size_t named = std::min(kNamed, c.unexplained.size());
       const std::vector<std::string> first(
           c.unexplained.begin(), c.unexplained.begin() + static_cast<std::ptrdiff_t>(named));
-      out.push_back(fmt::format(
-          "{}: parameters: no entry says where a user would get {}{} from", c.input.name,
-          fmt::join(first, ", "),
-          named < c.unexplained.size()
-              ? fmt::format(" and {} more (NOT SAID in the report)", c.unexplained.size() - named)
-              : ""));
+      NoteFigures figures = {{"case", c.input.name},
+                             {"parameters", fmt::format("{}", fmt::join(first, ", "))}};
+      if (named < c.unexplained.size()) {
+        figures.emplace_back("more", c.unexplained.size() - named);
+      }
+      out.push_back(study_note("parameters-unexplained", std::move(figures)));
     }
     for (const std::string& key : c.idle_tolerances()) {
-      out.push_back(fmt::format(
-          "{}: tolerance.{} bounds nothing: the run has no such figure, or metrics leaves it out",
-          c.input.name, key));
+      out.push_back(study_note("tolerance-idle", {{"case", c.input.name}, {"key", key}}));
     }
     for (const CheckedFigure& figure : c.checked()) {
       if (!figure.exceeds(figure.tolerance)) continue;
-      out.push_back(fmt::format("{}: {} is off by {:+.1f}%, more than its tolerance of {:g}%",
-                                c.input.name, figure.name, figure.error_percent,
-                                *figure.tolerance));
+      out.push_back(study_note("beyond-tolerance", {{"case", c.input.name},
+                                                    {"figure", metric_words(figure.name)},
+                                                    {"error_share", figure.error_percent / 100},
+                                                    {"tolerance_share", *figure.tolerance / 100}}));
     }
   }
   return out;
@@ -153,8 +153,9 @@ std::string format_of(const std::string& path) {
   return path.ends_with(".html") ? "html" : "md";
 }
 
-int run(ValidateOptions options) {
-  const CommonOptions& common = *options.common;
+int run(const ValidateOptions& typed) {
+  ValidateOptions options = typed;
+  const CommonOptions& common = options.common;
   CommonOptions documents = common;  // --out is a file here
   documents.out.clear();
   std::vector<std::string> outputs;
@@ -199,21 +200,21 @@ int run(ValidateOptions options) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, CommandList& commands) {
-  auto options = std::make_shared<ValidateOptions>();
-  options->common->takes_set = true;
-  CLI::App* command =
-      add_command(app, commands, "validate", "Set measured runs beside their simulations",
-                  "  spillway validate scenarios/validation --data profiles\n"
-                  "  spillway validate case.json --out RESULTS.md --gate\n",
-                  options->common, [options] { return run(*options); });
-  command->add_option("CASE", options->target, "Validation case, or a folder of them")->required();
-  command->add_option("--data", options->validation.data,
-                      "Folder of measured files that do not lie beside their case");
-  command->add_option("--profiles", options->profiles,
-                      "Also report the held-out scores of this folder's compute profiles");
-  command->add_flag("--gate", options->gate, "Exit with 99 when an error exceeds its tolerance");
-  command->get_option("--out")->description("File for the report: Markdown, or HTML (*.html)");
+void add_validate(Verb& program) {
+  auto [command, options] = add_command<ValidateOptions>(
+      program, "validate", "Set measured runs beside their simulations",
+      "  spillway validate scenarios/validation --data profiles\n"
+      "  spillway validate case.json --out RESULTS.md --gate\n",
+      run);
+  options.common.takes_set = true;
+  command.add("CASE", options.target, kinds::kFile, "Validation case, or a folder of them")
+      .require();
+  command.add("--data", options.validation.data, kinds::kFolder,
+              "Folder of measured files that do not lie beside their case");
+  command.add("--profiles", options.profiles, kinds::kFolder,
+              "Also report the held-out scores of this folder's compute profiles");
+  command.add_flag("--gate", options.gate, "Exit with 99 when an error exceeds its tolerance");
+  command.option("--out").describe(kinds::kFile, "File for the report: Markdown, or HTML (*.html)");
 }
 
 }  // namespace spillway

@@ -59,8 +59,7 @@ std::uint64_t requests_needed(const std::vector<SloTarget>& slo) {
 
 std::string workload_identity(const Scenario& s) {
   const nlohmann::json described = resolved_configuration(s)["workload"];
-  nlohmann::json key = {{"trace", s.workload.trace},
-                        {"days", s.workload.days},
+  nlohmann::json key = {{"files", s.workload.files()},
                         {"seed", s.seed},
                         {"limit", s.workload.limit},
                         {"requests", s.workload.replication.requests}};

@@ -138,8 +138,9 @@ void RunJudge::judge_shares(Time from, RunVerdict& out) const {
     out.targets.push_back(sample);
     if (!target.percentile() || !target.of_requests()) continue;
     out.targets.back().ladder = miss_ladder(counts[t].steps, target.target().target);
-    const std::string note = worst_hour_note(target.target().name, target.limit(), counts[t].hours);
-    if (!note.empty()) out.notes.push_back(note);
+    if (auto note = worst_hour_note(target.target().name, target.limit(), counts[t].hours)) {
+      out.notes.push_back(*std::move(note));
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "scenarios/experiment/target_meaning.hpp"
 #include "scenarios/experiment/trial.hpp"
+#include "sim/note.hpp"
 #include "sim/observer.hpp"
 #include "sim/request_targets.hpp"
 #include "sim/result.hpp"
@@ -17,7 +18,7 @@ struct RunVerdict {
   std::vector<TargetSample> targets;  ///< in the order of the scenario's slo
   double attainment = 0;
   bool met = false;                ///< every target by its figure, and every request done
-  std::vector<std::string> notes;  ///< targets that are missed in their worst hour only
+  Notes notes;  ///< targets that are missed in their worst hour only
 };
 
 class RunJudge final : public Observer {

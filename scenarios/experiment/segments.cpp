@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "reports/notes/study_notes.hpp"
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
 #include "sim/input_file.hpp"
@@ -86,16 +87,10 @@ void read_one(const std::string& path, const EachEntry& each, SegmentCursor::At&
   report.torn += torn ? 1 : 0;
   report.corrupt += corrupt;
   if (torn) {
-    report.notes.push_back(fmt::format(
-        "{}: the last line was cut off and is left out; its run is made again unless it is found "
-        "elsewhere",
-        path));
+    report.notes.push_back(study_note("segment-cut-off", {{"file", path}}));
   }
   if (corrupt > 0) {
-    report.notes.push_back(
-        fmt::format("{}: {} damaged line{} left out; their runs are made again unless they are "
-                    "found elsewhere",
-                    path, corrupt, corrupt == 1 ? " is" : "s are"));
+    report.notes.push_back(study_note("segment-damaged", {{"file", path}, {"lines", corrupt}}));
   }
 }
 

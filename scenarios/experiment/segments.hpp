@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/note.hpp"
+
 namespace spillway {
 
 /// A finished run. Texts are canonical JSON.
@@ -38,7 +40,7 @@ struct SegmentReport {
   std::uint64_t entries = 0;
   std::uint64_t torn = 0;          ///< last lines that were cut off
   std::uint64_t corrupt = 0;       ///< other lines that fail their checksum
-  std::vector<std::string> notes;  ///< one for each file with such lines, for the user
+  Notes notes;  ///< one for each file with such lines, for the user
 };
 
 /// How far segments were read before.

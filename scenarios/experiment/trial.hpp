@@ -19,6 +19,7 @@
 #include "scenarios/experiment/miss_ladder.hpp"
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 #include "sim/result.hpp"
 #include "sim/workload.hpp"
 
@@ -49,7 +50,7 @@ struct Trial {
   bool cold_limited = false;  ///< tiers never filled and the warm-up did not end
   std::string digest;         ///< of `run`
   std::string warm_up;        ///< how its end was found; empty where none was looked for
-  std::vector<std::string> warnings;
+  Notes warnings;
 };
 
 struct TrialOptions {

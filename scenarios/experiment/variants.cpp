@@ -100,7 +100,7 @@ std::string name_of(std::span<const std::string> keys, std::span<const Varied> v
 
 /// Everything that a run depends on: two variants that agree in it would be one.
 std::string identity_of(const Scenario& s) {
-  return resolved_configuration(s).dump() + s.workload.trace + fmt::format(" {}", s.seed);
+  return configuration_identity(s).dump() + s.workload.files() + fmt::format(" {}", s.seed);
 }
 
 }  // namespace

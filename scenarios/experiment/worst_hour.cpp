@@ -1,7 +1,7 @@
 #include "scenarios/experiment/worst_hour.hpp"
 
-#include <fmt/format.h>
-
+#include "reports/notes/study_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -49,15 +49,18 @@ std::optional<HourOfMisses> HourlyMisses::worst(double allowed) const {
   return out;
 }
 
-std::string worst_hour_note(std::string_view metric, double allowed, const HourlyMisses& misses) {
+std::optional<Note> worst_hour_note(std::string_view metric, double allowed,
+                                    const HourlyMisses& misses) {
   const auto worst = misses.worst(allowed);
   const HourOfMisses all = misses.all();
-  if (!worst || all.share() > allowed || worst->share() <= allowed) return "";
-  return fmt::format(
-      "{} is met over {} hours ({:.3g}% of requests miss, {:.3g}% may) and missed in the worst of "
-      "them: {:.3g}% of {} requests in hour {}",
-      metric, misses.hours().size(), 100 * all.share(), 100 * allowed, 100 * worst->share(),
-      worst->judged, worst->hour + 1);
+  if (!worst || all.share() > allowed || worst->share() <= allowed) return std::nullopt;
+  return study_note("missed-in-worst-hour", {{"metric", metric_words(metric)},
+                                             {"hours", misses.hours().size()},
+                                             {"missed_share", all.share()},
+                                             {"allowed_share", allowed},
+                                             {"worst_share", worst->share()},
+                                             {"requests", worst->judged},
+                                             {"hour", worst->hour + 1}});
 }
 
 }  // namespace spillway

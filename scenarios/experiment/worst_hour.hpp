@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/note.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -41,8 +42,8 @@ class HourlyMisses {
   std::vector<HourOfMisses> hours_;
 };
 
-/// What to tell of a target that is met over the whole and missed in its worst hour; empty where
-/// there is nothing to tell.
-std::string worst_hour_note(std::string_view metric, double allowed, const HourlyMisses& misses);
+/// Of a target that is met over the whole and missed in its worst hour.
+std::optional<Note> worst_hour_note(std::string_view metric, double allowed,
+                                    const HourlyMisses& misses);
 
 }  // namespace spillway

@@ -1,9 +1,9 @@
 #include "scenarios/planner/beyond_engine.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 
 namespace spillway {
@@ -18,40 +18,39 @@ int least_met(const PlanResult& plan, const std::vector<std::uint32_t>& line) {
   return -1;
 }
 
-std::string would_need(const PlanResult& plan, const SearchSpace& space,
-                       const std::vector<std::uint32_t>& line) {
+Note would_need(const PlanResult& plan, const SearchSpace& space,
+                const std::vector<std::uint32_t>& line) {
   const PlanCell& first = space.cells[line.front()];
   const std::string& name = space.variants[first.variant].name;
-  const std::string what = name.empty() ? first.engine_lacks : name;
+  NoteFigures figures = {{"what", name.empty() ? first.engine_lacks : name},
+                         {"engine", engine_name(first.scenario)},
+                         {"policy", first.engine_lacks}};
   const int met = least_met(plan, line);
-  if (met < 0) return what + " would miss the SLO at every size as well";
+  if (met < 0) return plan_note("other-policy-misses", std::move(figures));
   const PlanPoint& point = plan.points[static_cast<std::size_t>(met)];
-  std::string out = fmt::format("{} would need {} (one run)", what, point.capacity);
-  if (plan.recommended < 0) return out;
+  figures.emplace_back("size", spaced(point.capacity));
+  if (plan.recommended < 0) return plan_note("other-policy-meets", std::move(figures));
   const PlanPoint& best = plan.points[static_cast<std::size_t>(plan.recommended)];
-  if (point.unbounded == best.unbounded && point.capacity_bytes == best.capacity_bytes) {
-    out += ", no less than the recommended size";
-  }
-  return out;
+  const bool as_much =
+      point.unbounded == best.unbounded && point.capacity_bytes == best.capacity_bytes;
+  return as_much ? plan_note("other-policy-saves-nothing", std::move(figures))
+                 : plan_note("other-policy-meets", std::move(figures));
 }
 
 }  // namespace
 
-std::vector<std::string> beyond_engine(const PlanResult& plan, const SearchSpace& space) {
-  std::vector<std::string> out;
+Notes beyond_engine(const PlanResult& plan, const SearchSpace& space) {
+  Notes out;
   for (const std::vector<std::uint32_t>& line : space.lines) {
     const PlanCell& first = space.cells[line.front()];
     if (first.engine_lacks.empty()) continue;
-    const std::string engine = engine_name(first.scenario);
     if (!first.candidate) {
-      out.push_back(fmt::format("{}. {} cannot run {}", would_need(plan, space, line), engine,
-                                first.engine_lacks));
+      out.push_back(would_need(plan, space, line));
       continue;
     }
     // Every combination lacks one: asked for as such, so it is answered, and said.
-    std::string text =
-        fmt::format("{} cannot run {}: read this plan as a bound", engine, first.engine_lacks);
-    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+    add_once(out, plan_note("plan-is-bound", {{"engine", engine_name(first.scenario)},
+                                              {"policy", first.engine_lacks}}));
   }
   return out;
 }

@@ -12,6 +12,6 @@ namespace spillway {
 /// One sentence for each combination that is no candidate: the least of its sizes that met the SLO
 /// in the run of the workload itself, beside the recommended one, and which engine cannot run it.
 /// One sentence where all combinations are such, and the plan chose among them all the same.
-std::vector<std::string> beyond_engine(const PlanResult& plan, const SearchSpace& space);
+Notes beyond_engine(const PlanResult& plan, const SearchSpace& space);
 
 }  // namespace spillway

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/folded_notes.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/experiment/doubts/input_doubts.hpp"
 #include "scenarios/experiment/doubts/slo_doubts.hpp"
@@ -100,7 +100,7 @@ class Planner {
     judge(result, space_, runner_.workload(first()), trials_, replication());
     result.workload = plan_workload(first(), runner_.workload(first()));
     if (says_how_selection_ended()) result.verdict = undecided_verdict();
-    for (std::string& note : runner_.notes()) out_.warnings.push_back(std::move(note));
+    for (Note& note : runner_.notes()) out_.warnings.push_back(std::move(note));
     return std::move(out_);
   }
 
@@ -165,10 +165,10 @@ class Planner {
     PlanResult& result = out_.result;
     for (const GridEnd& end : space_.ends) {
       if (end.met == (result.recommended >= 0) && !result.undecided) {
-        result.notes.push_back(end.text);
+        result.notes.push_back(end.note);
       }
     }
-    for (std::string& note : beyond_engine(result, space_)) result.notes.push_back(std::move(note));
+    for (Note& note : beyond_engine(result, space_)) result.notes.push_back(std::move(note));
   }
 
   void check_budget() const {
@@ -191,12 +191,12 @@ class Planner {
     for (auto& [cell, trial] : known_) {  // by cell, so that each finds its place
       trials.insert(trials.begin() + cell, std::move(trial));
     }
-    std::vector<std::vector<std::string>> warnings;
+    std::vector<Notes> warnings;
     for (std::size_t i = 0; i < trials.size(); ++i) {
       warnings.push_back(trials[i].warnings);
       out_.result.points.push_back(point_of(space_.cells[i], trials[i]));
     }
-    out_.warnings = folded_notes(warnings);  // most are the same in every cell but for figures
+    out_.warnings = folded(warnings);  // most are the same in every cell but for figures
   }
 
   /// What the run of the workload itself says of a cell, without an interval.
@@ -204,6 +204,9 @@ class Planner {
     PlanPoint out;
     out.name = cell.name;
     out.values = space_.variants[cell.variant].values;
+    out.combination = space_.variants[cell.variant].name;
+    out.gpus = total_gpus(cell.scenario);
+    out.replicas = cell.scenario.fleet.replicas;
     out.capacity = cell.capacity;
     out.capacity_bytes = cell.capacity_bytes;
     out.unbounded = cell.unbounded;
@@ -397,10 +400,7 @@ class Planner {
     result.would_decide =
         selection.undecided && selection.out_of_time ? time_needed() : selection.would_decide;
     if (selection.cut_short) {
-      out_.warnings.push_back(
-          fmt::format("the budget ended first: {}; a larger one may find a "
-                      "better cell",
-                      selection.stop_reason));
+      out_.warnings.push_back(plan_note("budget-ended", {{"so_far", selection.stop_reason}}));
     }
     if (selection.undecided) {
       const bool ended = selection.out_of_time || selection.out_of_runs;
@@ -456,8 +456,10 @@ class Planner {
     if (over == 0) return;
     result.recommended_bytes += step - over;
     result.recommended_size = bytes_text(result.recommended_bytes);
-    result.notes.push_back(fmt::format("{} rounded up to whole {} is {}", point.capacity,
-                                       choice_.round_to, result.recommended_size));
+    result.notes.push_back(
+        plan_note("size-rounded", {{"size", spaced(point.capacity)},
+                                   {"step", spaced(choice_.round_to)},
+                                   {"rounded", spaced(result.recommended_size)}}));
   }
 
   /// An undecided plan says what it knows, and that nothing backs it.
@@ -511,20 +513,20 @@ TrialRunnerOptions runner_options(const Scenario& scenario, const PlanOptions& o
 
 /// What is probably not meant, told before anything runs. Throws InputError for an SLO that is
 /// about no request.
-std::vector<std::string> told_doubts(const Scenario& asked, const SearchSpace& space,
-                                     TrialRunner& runner, const PlanOptions& options) {
+Notes told_doubts(const Scenario& asked, const SearchSpace& space, TrialRunner& runner,
+                  const PlanOptions& options) {
   for (const Variant& variant : space.variants) {
     check_slo_applies(variant.scenario, runner.workload(variant.scenario));
   }
   const Scenario& first = space.variants.front().scenario;
-  std::vector<std::string> out;
-  std::vector<std::string> units;  // worth ending the plan for
-  for (InputDoubt& doubt : input_doubts(first, runner.workload(first))) {
-    if (doubt.code != DoubtCode::kFewForPercentile) units.push_back(doubt.text);
-    out.push_back(std::move(doubt.text));
+  Notes out;
+  Notes units;  // worth ending the plan for
+  for (Note& doubt : input_doubts(first, runner.workload(first))) {
+    if (doubt.code != kFewForPercentile) units.push_back(doubt);
+    out.push_back(std::move(doubt));
   }
   if (options.doubts && !units.empty()) options.doubts(units);
-  if (std::string note = concurrency_note(asked); !note.empty()) out.push_back(std::move(note));
+  if (auto note = concurrency_note(asked)) out.push_back(*std::move(note));
   return out;
 }
 
@@ -540,7 +542,7 @@ PlanOutcome make_plan(const JsonSource& source, const PlanOptions& options) {
   SearchSpace space =
       make_search_space(std::move(variants),
                         [&](const Scenario& s) -> const Workload& { return runner.workload(s); });
-  const std::vector<std::string> doubts = told_doubts(asked, space, runner, options);
+  const Notes doubts = told_doubts(asked, space, runner, options);
   check_prices(space);
   BracketedGrid grid = bracket_grid(source, std::move(space), runner, options.check);
   const Scenario base = load_scenario(grid.source);

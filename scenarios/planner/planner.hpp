@@ -15,6 +15,7 @@
 
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 
@@ -32,7 +33,7 @@ struct PlanOptions {
   ReadProgress reading{};  ///< of traces
   /// Told before anything runs which units are probably not meant
   /// (experiment/doubts/input_doubts.hpp).
-  std::function<void(const std::vector<std::string>&)> doubts{};
+  std::function<void(const Notes&)> doubts{};
   /// Told (runs done, runs expected in all), from any thread.
   std::function<void(std::uint64_t, std::uint64_t)> progress{};
   /// Told what the runs to come are for, where that is not the decision itself.
@@ -42,7 +43,7 @@ struct PlanOptions {
 struct PlanOutcome {
   PlanResult result;
   nlohmann::json inputs;  ///< of the document
-  std::vector<std::string> warnings;
+  Notes warnings;
   std::uint64_t work = 0;  ///< of the runs on replicates that decided (Trial::work)
 };
 

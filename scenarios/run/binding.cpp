@@ -1,10 +1,8 @@
 #include "scenarios/run/binding.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "reports/format.hpp"
+#include "reports/notes/run_notes.hpp"
 
 namespace spillway {
 
@@ -51,52 +49,47 @@ BindingResource BindingWatch::find(const RunResult& run) const {
   for (const LinkResult& link : run.links) {
     if (link.busy_fraction < kBusyLink) continue;
     return {link.name,
-            fmt::format("it is busy {} of the time", format_percent(link.busy_fraction))};
+            run_note("link-limits", {{"link", link.name}, {"busy_share", link.busy_fraction}})};
   }
   const auto busiest = std::max_element(
       run.links.begin(), run.links.end(),
       [](const LinkResult& a, const LinkResult& b) { return a.busy_fraction < b.busy_fraction; });
   if (const double stalled = ratio(stalled_, computing_); stalled >= kMuchStalled) {
-    return {
-        busiest == run.links.end() ? "transfers" : busiest->name,
-        fmt::format("steps stand still for transfers {} of their time", format_percent(stalled))};
+    return {busiest == run.links.end() ? "transfers" : busiest->name,
+            run_note("transfers-limit", {{"stalled_share", stalled}})};
   }
   const double queued = share(queued_);
   const double busy = share(computing_);
   if (queued >= kMuchQueued) {
-    const std::string waits = fmt::format("requests wait {} of the time", format_percent(queued));
     const double starved = ratio(starved_, queued_);
     const double crowded = ratio(crowded_, queued_);
     const double loading = ratio(loading_, queued_);
     if (starved >= kMostly && starved >= crowded) {
-      return {"hbm", fmt::format("{}, {} of that because its blocks run out", waits,
-                                 format_percent(starved))};
+      return {"hbm",
+              run_note("hbm-limits", {{"queued_share", queued}, {"starved_share", starved}})};
     }
     if (crowded >= kMostly) {
-      return {"max_num_seqs", fmt::format("{}, and {} of that every place in the batch is taken",
-                                          waits, format_percent(crowded))};
+      return {"max_num_seqs",
+              run_note("batch-limits", {{"queued_share", queued}, {"full_share", crowded}})};
     }
     if (loading >= kMostly && !run.swap && busiest != run.links.end()) {
-      return {
-          busiest->name,
-          fmt::format("{}, {} of that for look-ups and loads, with room in HBM, batch and step; "
-                      "this link, the busiest, is busy {}",
-                      waits, format_percent(loading), format_percent(busiest->busy_fraction))};
+      return {busiest->name, run_note("loads-limit", {{"queued_share", queued},
+                                                      {"loading_share", loading},
+                                                      {"link", busiest->name},
+                                                      {"busy_share", busiest->busy_fraction}})};
     }
     if (busy >= kBusyGpu) {
-      return {"compute", fmt::format("{}, and steps run {} of it, with room in HBM", waits,
-                                     format_percent(busy))};
+      return {"compute",
+              run_note("compute-limits", {{"queued_share", queued}, {"busy_share", busy}})};
     }
   }
   for (std::size_t i = 1; i < run.tiers.size(); ++i) {
-    if (run.tiers[i].store_failures == 0) continue;
-    return {run.tiers[i].name,
-            fmt::format("it refused {} batches of blocks for want of room that is not pinned",
-                        format_count(run.tiers[i].store_failures))};
+    const TierResult& tier = run.tiers[i];
+    if (tier.store_failures == 0) continue;
+    return {tier.name,
+            run_note("pins-limit", {{"tier", tier.name}, {"stores", tier.store_failures}})};
   }
-  return {"none", fmt::format("requests wait {} of the time; steps run {} of it, which they do "
-                              "for few requests as for many",
-                              format_percent(queued), format_percent(busy))};
+  return {"none", run_note("nothing-limits", {{"queued_share", queued}, {"busy_share", busy}})};
 }
 
 }  // namespace spillway

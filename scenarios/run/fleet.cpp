@@ -1,9 +1,9 @@
 #include "scenarios/run/fleet.hpp"
 
-#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "reports/notes/run_notes.hpp"
 #include "traces/reshape/session_inference.hpp"
 
 namespace spillway {
@@ -14,20 +14,17 @@ bool has_storage(const Scenario& s) {
   return !s.behind.empty() || (s.tier && s.tier->storage);
 }
 
-std::string note_of(const Scenario& s, const SessionSplit& split, const std::string& who) {
+Notes notes_of(const Scenario& s, const SessionSplit& split, bool named) {
   const auto [least, most] =
       std::minmax_element(split.members.begin(), split.members.end(),
                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  std::string out = fmt::format(
-      "fleet: {} instances that serve {} to {} requests each; {} goes to the instance that a hash "
-      "of seed and session names. Routing by load or by prefix is not modelled",
-      split.members.size(), least->size(), most->size(), who);
-  if (has_storage(s)) {
-    out +=
-        ", nor is storage that instances share: each has devices of its own (device.clients stands "
-        "for neighbours)";
-  }
-  if (!s.media.empty()) out += ", nor media that instances share: each has its own";
+  const NoteFigures figures = {{"instances", split.members.size()},
+                               {"least_requests", least->size()},
+                               {"most_requests", most->size()}};
+  Notes out = {named ? run_note("fleet-by-session", figures)
+                     : run_note("fleet-by-inferred-session", figures)};
+  if (has_storage(s)) out.push_back(run_note("fleet-own-storage"));
+  if (!s.media.empty()) out.push_back(run_note("fleet-own-media"));
   return out;
 }
 
@@ -42,14 +39,13 @@ std::optional<FleetSplit> split_fleet(const Scenario& s, const Workload& workloa
   const bool named = workload.has_sessions() || !workload.columns().after_begin.empty();
   if (named) {
     out.sessions = split(workload.columns().session);
-    out.note = note_of(s, out.sessions, "a session");
+    out.notes = notes_of(s, out.sessions, true);
     return out;
   }
   const Workload inferred =
       infer_sessions(Workload(nullptr, workload.columns(), WorkloadSource{workload.source()}), {});
   out.sessions = split(inferred.columns().session);
-  out.note = note_of(s, out.sessions,
-                     "a session (inferred from shared prefixes: the workload names none)");
+  out.notes = notes_of(s, out.sessions, false);
   return out;
 }
 

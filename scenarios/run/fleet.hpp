@@ -11,7 +11,7 @@ namespace spillway {
 
 struct FleetSplit {
   SessionSplit sessions;
-  std::string note;  ///< how requests were split, and what that leaves out
+  Notes notes;  ///< how requests were split, and what that leaves out
 };
 
 /// Nothing where one instance serves all. Sessions are the workload's; where it names none, those

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/link/defaults.hpp"
-#include "reports/format.hpp"
+#include "reports/notes/run_notes.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 
 namespace spillway {
@@ -32,45 +32,38 @@ MeanLengths mean_lengths(const Workload& workload) {
   return {out.input / count, out.output / count};
 }
 
-/// "the pool holds 1,952 fewer tokens, about 1.2 requests of the workload's mean length (1,510
-/// tokens) fewer at once".
-std::string pool_consequence(const Scenario& s, double blocks, const MeanLengths& mean) {
-  const double tokens = std::abs(blocks) * s.engine.block_tokens;
+/// Of a pool with `used` blocks, where another count was expected.
+Note pool_note(const Scenario& s, const char* used_how, double other, const std::string& other_how,
+               const MeanLengths& mean) {
+  const double used = s.engine.num_gpu_blocks;
+  const double tokens = std::round(std::abs(used - other) * s.engine.block_tokens);
   const double length = mean.input + mean.output;
-  const char* change = blocks < 0 ? "fewer" : "more";
-  std::string out =
-      fmt::format("the pool holds {} {} tokens",
-                  format_count(static_cast<std::uint64_t>(std::llround(tokens))), change);
+  NoteFigures figures = {{"used_blocks", s.engine.num_gpu_blocks},
+                         {"used_how", used_how},
+                         {"other_blocks", std::llround(other)},
+                         {"other_how", other_how},
+                         {"off_share", off_by(used, other)},
+                         {"tokens", std::llround(tokens)},
+                         {"fewer", used < other ? "fewer" : "more"}};
   if (length > 0) {
-    out += fmt::format(
-        ", about {:.1f} requests of the workload's mean length ({} tokens) {} at once",
-        tokens / length, format_count(static_cast<std::uint64_t>(std::llround(length))), change);
+    figures.emplace_back("requests", tokens / length);
+    figures.emplace_back("mean_tokens", std::llround(length));
   }
-  return out;
+  return run_note("pool-differs", std::move(figures));
 }
 
-void warn_of_pool(const Scenario& s, const MeanLengths& mean, std::vector<std::string>& out) {
+void warn_of_pool(const Scenario& s, const MeanLengths& mean, Notes& out) {
   const auto measured = measured_blocks(s);
   const double used = s.engine.num_gpu_blocks;
-  if (measured && s.pool_given) {
-    const double off = off_by(used, *measured);
-    if (std::abs(off) > kTolerance) {
-      out.push_back(fmt::format(
-          "num_gpu_blocks {} given, {} measured in {} ({:+.1f}%): {}; the given count is used",
-          s.engine.num_gpu_blocks, *measured, s.measured->source, 100 * off,
-          pool_consequence(s, used - *measured, mean)));
-    }
+  if (measured && s.pool_given && std::abs(off_by(used, *measured)) > kTolerance) {
+    out.push_back(pool_note(s, "given", *measured, "measured in " + s.measured->source, mean));
   }
   if (!s.budget) return;
   const std::int64_t estimate = s.budget->kv / s.engine.block_bytes;
   if (estimate <= 0 || (!measured && !s.pool_given)) return;
-  const double off = off_by(used, static_cast<double>(estimate));
-  if (std::abs(off) <= kTolerance) return;
-  const char* how = s.pool_given ? "given" : "measured";
-  out.push_back(fmt::format(
-      "num_gpu_blocks {} {}, {} estimated from model and GPU ({:+.1f}%): {}; the {} count is used",
-      s.engine.num_gpu_blocks, how, estimate, 100 * off,
-      pool_consequence(s, used - static_cast<double>(estimate), mean), how));
+  if (std::abs(off_by(used, static_cast<double>(estimate))) <= kTolerance) return;
+  out.push_back(pool_note(s, s.pool_given ? "given" : "measured", static_cast<double>(estimate),
+                          "estimated from model and GPU", mean));
 }
 
 /// A decode step of one request in the middle of its answer.
@@ -81,32 +74,31 @@ double decode_us(const Scenario& s, const MeanLengths& mean) {
   return static_cast<double>(s.make_cost()->step_time(shape).count()) / 1e3;
 }
 
-void warn_of_host(const Scenario& s, const MeanLengths& mean, std::vector<std::string>& out) {
+void warn_of_host(const Scenario& s, const MeanLengths& mean, Notes& out) {
   if (s.compute.kind == ComputeChoice::Kind::kLinear) return;
   const double used = s.compute.host_overhead_us;
   const auto& fact = s.measured ? s.measured->host_overhead_us : std::nullopt;
   const bool from_fact = fact && std::abs(off_by(used, *fact)) <= kTolerance;
   const bool profile = s.compute.kind == ComputeChoice::Kind::kProfile;
   const char* what = from_fact ? "measured" : profile ? "of the profile or given" : "given";
-  const char* winner = from_fact ? "measured value"
-                       : profile ? "value of the profile or given"
-                                 : "given value";
   const auto say = [&](double other, const std::string& which) {
     if (std::abs(off_by(used, other)) <= kTolerance) return;
     const double step = decode_us(s, mean);
     const double without = step - used + other;  // the step with the other value
-    out.push_back(fmt::format(
-        "host_overhead_us {:.0f} {}, {:.0f} {} ({:+.1f}%): each step is {:.0f} us {}, which is "
-        "{:+.1f}% of TPOT at batch 1 ({:.2f} ms); the {} is used",
-        used, what, other, which, 100 * off_by(used, other), std::abs(used - other),
-        used > other ? "longer" : "shorter", 100 * (step - without) / without, step / 1e3, winner));
+    out.push_back(run_note("host-overhead-differs", {{"used_us", used},
+                                                     {"used_how", what},
+                                                     {"other_us", other},
+                                                     {"other_how", which},
+                                                     {"off_share", off_by(used, other)},
+                                                     {"tpot_share", (step - without) / without},
+                                                     {"step_ms", step / 1e3}}));
   };
   if (fact) say(*fact, fmt::format("measured in {}", s.measured->source));
   say(kDefaultHostOverheadUs, "by default");
 }
 
 /// How long a prefix of 10,000 tokens takes over a link, against the rate of the run.
-void warn_of_copies(const Scenario& s, std::vector<std::string>& out) {
+void warn_of_copies(const Scenario& s, Notes& out) {
   if (!s.measured) return;
   constexpr std::uint32_t kPrefix = 10'000;
   const std::int64_t blocks = ceil_div(kPrefix, s.engine.block_tokens);
@@ -126,11 +118,16 @@ void warn_of_copies(const Scenario& s, std::vector<std::string>& out) {
     }
     const double off = off_by(*gbs, model);
     if (std::abs(off) <= kTolerance) return;
-    out.push_back(fmt::format(
-        "copies {} to {}: {:.1f} GB/s measured, {:.1f} GB/s by the link's model ({:+.1f}%): to {} "
-        "a prefix of 10,000 tokens ({}) takes {:.1f} ms instead of {:.1f}; the {} rate is used",
-        lane->from, lane->to, *gbs, model, 100 * off, verb, format_bytes(bytes), bytes / *gbs / 1e6,
-        bytes / model / 1e6, scaled ? "measured" : "link's own"));
+    out.push_back(run_note("copy-rate-differs", {{"from", lane->from},
+                                                 {"to", lane->to},
+                                                 {"measured_bytes_per_s", *gbs * 1e9},
+                                                 {"model_bytes_per_s", model * 1e9},
+                                                 {"off_share", off},
+                                                 {"verb", verb},
+                                                 {"prefix_bytes", bytes},
+                                                 {"measured_ms", bytes / *gbs / 1e6},
+                                                 {"model_ms", bytes / model / 1e6},
+                                                 {"used", scaled ? "measured" : "link's own"}}));
   };
   say(s.down, s.measured->d2h_gbs, "store");
   say(s.up, s.measured->h2d_gbs, "load");
@@ -146,40 +143,40 @@ const ModelSpec* known_model(const std::string& name) {
 }
 
 /// Settings under which the measured engine was another one.
-void warn_of_settings(const Scenario& s, std::vector<std::string>& out) {
+void warn_of_settings(const Scenario& s, Notes& out) {
   if (!s.measured) return;
   const MeasuredFacts& f = *s.measured;
   const auto differ = [&](const char* key, std::uint32_t used,
                           const std::optional<std::uint32_t>& fact, const char* consequence) {
     if (!fact || *fact == 0 || *fact == used) return;
-    out.push_back(fmt::format("{} {} in this scenario, {} in the measured run ({}): {}", key, used,
-                              *fact, f.source, consequence));
+    out.push_back(run_note("setting-differs", {{"key", key},
+                                               {"used", used},
+                                               {"measured", *fact},
+                                               {"source", f.source},
+                                               {"consequence", consequence}}));
   };
   differ("max_num_seqs", s.engine.max_num_seqs, f.max_num_seqs,
-         "another number of requests runs at once, so queueing is not the measured one");
+         "Queueing differs: another number of requests runs at once.");
   differ("max_num_batched_tokens", s.engine.max_num_batched_tokens, f.max_num_batched_tokens,
-         "prompts are cut into other steps, and the measured block count left other room");
+         "Prompts are cut into other steps, and the measured block count left other room.");
   differ("tensor_parallel_size", s.engine.tensor_parallel, f.tensor_parallel_size,
-         "steps and the pool are of another number of GPUs than was measured");
+         "Steps and pool are of another number of GPUs.");
   if (f.model && s.model.spec != nullptr) {
     const ModelSpec* ran = known_model(*f.model);
+    const NoteFigures figures = {
+        {"source", f.source}, {"measured", *f.model}, {"model", s.model.spec->name}};
     if (ran == nullptr) {
-      out.push_back(fmt::format(
-          "the measured run ({}) was of {}, which the catalogue does not have: if that is not {}, "
-          "its facts are those of another model",
-          f.source, *f.model, s.model.spec->name));
+      out.push_back(run_note("measured-model-unknown", figures));
     } else if (ran != s.model.spec) {
-      out.push_back(fmt::format(
-          "the measured run ({}) was of {}, not of {}: its facts are those of another model",
-          f.source, *f.model, s.model.spec->name));
+      out.push_back(run_note("measured-model-differs", figures));
     }
   }
 }
 
 }  // namespace
 
-std::vector<std::string> measured_warnings(const Scenario& scenario, const Workload& workload) {
-  std::vector<std::string> out;
+Notes measured_warnings(const Scenario& scenario, const Workload& workload) {
+  Notes out;
   const MeanLengths mean = mean_lengths(workload);
   warn_of_pool(scenario, mean, out);
   warn_of_host(scenario, mean, out);

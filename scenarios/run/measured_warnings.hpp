@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
 /// More than 2% apart: the pool's blocks, the host's part of a step, copy rates, and engine
 /// settings that differ from those of the measured run.
-std::vector<std::string> measured_warnings(const Scenario& scenario, const Workload& workload);
+Notes measured_warnings(const Scenario& scenario, const Workload& workload);
 
 }  // namespace spillway

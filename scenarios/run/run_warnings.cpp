@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "reports/format.hpp"
+#include "reports/notes/run_notes.hpp"
+#include "scenarios/run/standstill_note.hpp"
 #include "scenarios/run/tiering_warnings.hpp"
 #include "sim/reasons.hpp"
 
@@ -15,61 +16,55 @@ std::uint64_t exceeding(const RunResult& r) {
   return count_of(r.rejected_reasons, Reason::kExceedsPool);
 }
 
+/// The server serves nobody any more, for this reason.
+void tell_standstill(std::string_view kind, std::uint32_t stuck, const Note& why,
+                     SimulationOutcome& out) {
+  out.standstill = why.text;
+  out.warnings.push_back(
+      run_note("standstill", {{"kind", kind}, {"requests", stuck}, {"why", why.text}}));
+}
+
 /// v0 that ran out of CPU blocks ends there, as upstream's does; one too large request that was
 /// swapped out blocks everybody.
 void warn_of_swapping(std::uint32_t stuck, SimulationOutcome& out) {
   const RunResult& r = out.result;
-  std::vector<std::string>& warnings = out.warnings;
   if (!r.swap) return;
   if (!r.swap->fatal.empty()) {
-    warnings.push_back(
-        fmt::format("the engine died: {}. {} requests failed with it. More engine.swap_space, or "
-                    "\"preemption_mode\": \"recompute\", avoids that",
-                    r.swap->fatal, count_of(r.failed_reasons, Reason::kEngineDead)));
+    out.warnings.push_back(
+        run_note("engine-died", {{"cause", r.swap->fatal},
+                                 {"requests", count_of(r.failed_reasons, Reason::kEngineDead)}}));
   }
   if (const std::uint64_t cut = count_of(r.failed_reasons, Reason::kExceedsPool); cut > 0) {
-    warnings.push_back(fmt::format(
-        "{} requests outgrew the pool in the middle of their answer; v0 ends them there", cut));
+    out.warnings.push_back(run_note("outgrew-pool", {{"requests", cut}}));
   }
-  if (stuck > 0) {
-    out.standstill =
-        "the request that v0 would resume next does not fit even an empty pool and its watermark, "
-        "and nothing starts before it";
-    warnings.push_back(
-        fmt::format("deadlock: {} requests are stuck, as {}", stuck, out.standstill));
-  }
+  if (stuck > 0) tell_standstill("swap", stuck, run_note("swapped-too-large"), out);
 }
 
 /// Transfers that no measurement stands behind.
 void warn_of_reach(SimulationOutcome& out) {
-  const auto range = [](const ReachCount& reach) {
-    const auto least = format_bytes(static_cast<double>(reach.least_piece));
-    const auto most = format_bytes(static_cast<double>(reach.most_piece));
-    return fmt::format("{} copies of {} each",
-                       reach.least_copies == reach.most_copies
-                           ? format_count(reach.least_copies)
-                           : fmt::format("{} to {}", format_count(reach.least_copies),
-                                         format_count(reach.most_copies)),
-                       least == most ? least : fmt::format("{} to {}", least, most));
+  const auto range = [](const char* name, double least, double most) {
+    NoteFigure figure(name, least);
+    if (most > least) figure.most = most;
+    return figure;
+  };
+  const auto figures = [&](const LinkResult& link, const ReachCount& reach) {
+    return NoteFigures{
+        {"link", link.name},
+        {"transfers", reach.transfers},
+        {"transfers_in_all", link.transfers},
+        range("copies", static_cast<double>(reach.least_copies),
+              static_cast<double>(reach.most_copies)),
+        range("piece_bytes", static_cast<double>(reach.least_piece),
+              static_cast<double>(reach.most_piece)),
+        {"source", link.model}};
   };
   for (const LinkResult& link : out.result.links) {
-    if (link.extrapolated.transfers + link.across_step.transfers == 0) continue;
-    std::string text = fmt::format("link {}:", link.name);
     if (link.extrapolated.transfers > 0) {
-      text += fmt::format(
-          " {} of {} transfers ({}) lie outside the sizes and counts it was measured at: the "
-          "rate of the nearest measured point was taken, and how far it is off is not known",
-          format_count(link.extrapolated.transfers), format_count(link.transfers),
-          range(link.extrapolated));
+      out.warnings.push_back(run_note("beyond-calibration", figures(link, link.extrapolated)));
     }
     if (link.across_step.transfers > 0) {
-      text += fmt::format(
-          "{} {} of {} transfers ({}) lie between measured rates that differ by more than 2x: "
-          "their times may be off by as much",
-          link.extrapolated.transfers > 0 ? ";" : "", format_count(link.across_step.transfers),
-          format_count(link.transfers), range(link.across_step));
+      out.warnings.push_back(run_note("between-rates", figures(link, link.across_step)));
     }
-    out.warnings.push_back(text + " (source: " + link.model + ")");
   }
 }
 
@@ -80,11 +75,7 @@ void warn_of_tiers(const Scenario& s, const Cluster& cluster, SimulationOutcome&
     std::swap(one.result, out.result);
     warn_of_tiering(s, cluster[i], one);
     std::swap(one.result, out.result);
-    for (std::string& warning : one.warnings) {
-      if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end()) {
-        out.warnings.push_back(std::move(warning));
-      }
-    }
+    for (Note& note : one.warnings) add_once(out.warnings, std::move(note));
   }
 }
 
@@ -100,57 +91,40 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
     std::uint32_t at = 0;
     while (!cluster[at].standstill()) ++at;
     const Standstill& why = *cluster[at].standstill();
-    const bool loop = why.kind == Standstill::Kind::kPreemptionLoop;
-    out.warnings.push_back(fmt::format("{} ({}): {} requests are stuck. {}{}",
-                                       loop ? "livelock" : "deadlock", name_of(why.kind), stuck,
-                                       loop ? "" : "Nothing runs: ", explain(why)));
-    out.standstill = (loop ? "" : "nothing runs: ") + explain(why);
+    tell_standstill(name_of(why.kind), stuck, standstill_note(why), out);
   }
   if (r.preemptions > 0 && s.engine.defer_block_free && r.tiers.size() > 1) {
-    out.warnings.push_back(fmt::format(
-        "{} preemptions: with asynchronous scheduling beside a tier this release keeps the "
-        "blocks "
-        "of preempted requests until the step in flight has ended, so that one shortage preempts "
-        "several (vLLM 45357, 49674); most of their blocks are still cached when they return. "
-        "engine.defer_block_free=false shows the run without",
-        format_count(r.preemptions)));
+    out.warnings.push_back(run_note("deferred-free", {{"preemptions", r.preemptions}}));
   }
-  if (r.requests == 0) {
-    out.warnings.push_back(
-        "no request was measured: all arrived before warmup_s or were due after horizon_s");
-  }
+  if (r.requests == 0) out.warnings.push_back(run_note("nothing-measured"));
   const std::uint64_t too_large = exceeding(r);
   const std::uint64_t too_long = count_of(r.failed_reasons, Reason::kTooLong);
   if (too_long + too_large > 0) {
-    out.warnings.push_back(
-        fmt::format("{} of {} requests did not enter: {} too long for "
-                    "max_model_len ({} tokens; engine.max_model_len sets it), {} larger than "
-                    "the whole pool. Latencies are of the others",
-                    too_long + too_large, r.requests, too_long, s.engine.max_model_len, too_large));
+    NoteFigures figures = {{"requests", too_long + too_large}, {"requests_in_all", r.requests}};
+    if (too_long > 0) {
+      figures.emplace_back("too_long", too_long);
+      figures.emplace_back("max_model_len", s.engine.max_model_len);
+    }
+    if (too_large > 0) figures.emplace_back("too_large", too_large);
+    out.warnings.push_back(run_note("not-admitted", std::move(figures)));
   }
   if (r.rejected > too_large) {
-    out.warnings.push_back(fmt::format(
-        "admission ({}) rejected {} of {} requests; latencies are of those that completed",
-        s.admission.text(), r.rejected - too_large, r.requests));
+    out.warnings.push_back(run_note("rejected", {{"policy", s.admission.text()},
+                                                 {"requests", r.rejected - too_large},
+                                                 {"requests_in_all", r.requests}}));
   }
   if (r.client_queue_time.max_ms > 0) {
-    out.warnings.push_back(fmt::format(
-        "clients held requests back for {:.0f} ms on average (concurrency): latencies count from "
-        "arrival at the server and leave that out",
-        r.client_queue_time.mean_ms));
+    out.warnings.push_back(
+        run_note("clients-waited", {{"mean_wait_ms", r.client_queue_time.mean_ms}}));
   }
-  out.warnings.push_back(
-      "reuse inside differing trace blocks is invisible to a trace of block ids: hits are a lower "
-      "bound");
+  out.warnings.push_back(run_note("reuse-lower-bound"));
   std::uint32_t joined = 0;  // engines of one instance share its workload
   for (std::uint32_t i = 0; i < cluster.size(); i += cluster.engines_of_instance()) {
     joined += cluster[i].chains().joined();
   }
   if (joined > 0) {
-    out.warnings.push_back(fmt::format(
-        "where the session's next prompt begins with a request's prompt and has room for its "
-        "answer, it is taken to contain that answer ({} of {} requests)",
-        joined, workload.size()));
+    out.warnings.push_back(run_note("answers-in-prompts", {{"requests", joined},
+                                                           {"requests_in_all", workload.size()}}));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "models/engine/stage_watch.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 #include "sim/observer.hpp"
 #include "sim/result.hpp"
 #include "sim/workload.hpp"
@@ -32,7 +33,7 @@ std::function<bool()> asked_seldom(std::function<bool()> stop);
 
 struct SimulationOutcome {
   RunResult result;
-  std::vector<std::string> warnings;
+  Notes warnings;
   bool stopped = false;  ///< by SimulationOptions::stop: `result` is of what had happened by then
   std::string standstill{};  ///< how the server ceased to serve for ever; empty: it did not
 };

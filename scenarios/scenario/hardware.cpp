@@ -93,8 +93,7 @@ void check_tables(const HardwareChoice& choice, const JsonSource& source) {
 }
 
 /// Figures that nobody should trust come with a word about it.
-void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
-                  std::vector<std::string>& notes) {
+void note_quality(const HardwareProfile& profile, const HardwareChoice& choice, Notes& notes) {
   std::size_t cells = 0;
   std::size_t unstable = 0;
   const auto count = [&](const auto& rows) {
@@ -108,8 +107,9 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
   count(profile.dram);
   count(profile.storage);
   if (unstable > 0) {
-    notes.push_back(fmt::format("hardware {}: {} of {} cells did not settle while it was measured",
-                                choice.name, unstable, cells));
+    notes.push_back(
+        scenario_note("profile-unstable",
+                      {{"hardware", choice.name}, {"cells", unstable}, {"cells_in_all", cells}}));
   }
   constexpr double kPoor = 25;
   std::vector<std::string> poor;
@@ -121,10 +121,11 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice,
   constexpr std::size_t kNamed = 3;
   const std::size_t more = poor.size() > kNamed ? poor.size() - kNamed : 0;
   poor.resize(poor.size() - more);
-  notes.push_back(fmt::format(
-      "hardware {}: one in twenty sizes that were held out is off by more than {}% in {}{}",
-      choice.name, kPoor, fmt::join(poor, ", "),
-      more > 0 ? fmt::format(" and {} more", more) : ""));
+  NoteFigures figures = {{"hardware", choice.name},
+                         {"limit_share", kPoor / 100},
+                         {"fits", fmt::format("{}", fmt::join(poor, ", "))}};
+  if (more > 0) figures.emplace_back("more", more);
+  notes.push_back(scenario_note("profile-fits-poorly", std::move(figures)));
 }
 
 }  // namespace
@@ -159,10 +160,11 @@ std::string find_hardware(const std::string& named, const std::string& folder,
                   unknown_name(what, named, known), shipped.string(), advice));
 }
 
-HardwareChoice load_hardware(const std::string& path, const SourceRef& where,
-                             std::vector<std::string>& notes) {
+HardwareChoice load_hardware(const std::string& path, const SourceRef& where, Notes& notes) {
   const JsonSource source = JsonSource::from_file(path);
-  const HardwareProfile profile = read_profile(source, notes);
+  std::vector<std::string> found;
+  const HardwareProfile profile = read_profile(source, found);
+  notes.insert(notes.end(), found.begin(), found.end());
   refuse_impossible(profile, source);
   HardwareChoice out;
   out.path = path;
@@ -181,16 +183,10 @@ HardwareChoice load_hardware(const std::string& path, const SourceRef& where,
   check_tables(out, source);
   note_quality(profile, out, notes);
   if (source.root().contains("digest") && source.root()["digest"] != out.digest) {
-    notes.push_back(
-        fmt::format("hardware {}: the file was edited after it was measured (its digest "
-                    "no longer holds)",
-                    out.name));
+    notes.push_back(scenario_note("profile-edited", {{"hardware", out.name}}));
   }
   if (!profile.complete) {
-    notes.push_back(
-        fmt::format("hardware {}: the calibration ended early; what it did not reach is "
-                    "missing",
-                    out.name));
+    notes.push_back(scenario_note("profile-incomplete", {{"hardware", out.name}}));
   }
   return out;
 }

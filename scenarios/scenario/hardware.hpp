@@ -9,6 +9,7 @@
 #include "models/link/link_model.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "sim/error.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -34,8 +35,7 @@ std::string find_hardware(
 
 /// Reads and checks. Throws InputError: exit 7 where the file cannot be read, 2 where it is no
 /// profile, or holds cells that no machine can have measured. What deserves a word goes to `notes`.
-HardwareChoice load_hardware(const std::string& path, const SourceRef& where,
-                             std::vector<std::string>& notes);
+HardwareChoice load_hardware(const std::string& path, const SourceRef& where, Notes& notes);
 
 /// Which way to copy, as links[] with kind "profile" say.
 struct ProfileCopy {

@@ -14,17 +14,17 @@ namespace spillway {
 namespace {
 
 constexpr Key kTopKeys[] = {
-    text_key("$schema", "Where this schema lies, for editors. No command reads it."),
-    text_key("name", "Name of the scenario, for reports.", "the file name"),
-    text_key("description", "One sentence for reports."),
-    list_of(text_key("assumed",
-                     "Values that nobody gave, as init writes them. Every result repeats them.")),
-    required(or_form(object_key("model", ScenarioKeys::kModel,
-                                "Model: a name from spillway list models, or an object."),
-                     KeyForm::kText)),
-    or_form(
+    aside(text_key("$schema", "Where this schema lies, for editors. No command reads it.")),
+    aside(text_key("name", "Name of the scenario, for reports.", "the file name")),
+    aside(text_key("description", "One sentence for reports.")),
+    aside(list_of(text_key(
+        "assumed", "Values that nobody gave, as init writes them. Every result repeats them."))),
+    aside(required(or_form(object_key("model", ScenarioKeys::kModel,
+                                      "Model: a name from spillway list models, or an object."),
+                           KeyForm::kText))),
+    aside(or_form(
         object_key("gpu", ScenarioKeys::kGpu, "GPU: a name from spillway list gpus, or an object."),
-        KeyForm::kText),
+        KeyForm::kText)),
     required(object_key("engine", ScenarioKeys::kEngine, "Serving engine and its settings.")),
     object_key("compute", ScenarioKeys::kCompute, "How long steps take.",
                "kind components, of the named model and gpu"),
@@ -36,10 +36,12 @@ constexpr Key kTopKeys[] = {
     list_of(object_key("media", ScenarioKeys::kMedium,
                        "Paths that several links share, such as a root port or a NIC.")),
     object_key("host", ScenarioKeys::kHost, "The machine that runs the engine."),
-    text_key("hardware",
-             "Hardware profile of spillway calibrate: a name in scenarios/hardware, or a path."),
-    text_key("measured",
-             "A run of this very system: a document of trace import, engine arguments, or a log."),
+    aside(text_key(
+        "hardware",
+        "Hardware profile of spillway calibrate: a name in scenarios/hardware, or a path.")),
+    aside(text_key(
+        "measured",
+        "A run of this very system: a document of trace import, engine arguments, or a log.")),
     required(object_key("workload", ScenarioKeys::kWorkload, "Requests and when they arrive.")),
     list_of(object_key("slo", ScenarioKeys::kSlo, "Service level objectives.")),
     object_key("plan", ScenarioKeys::kPlan, "What spillway plan searches."),
@@ -132,6 +134,28 @@ Bytes Scenario::tier_slot() const {
   return Bytes(ceil_div(chunk.count(), page) * page);
 }
 
+namespace {
+
+/// Once, where figures of a data sheet or of another machine decide.
+void note_published(Scenario& s) {
+  const auto has = [&](auto... codes) {
+    return std::any_of(s.notes.begin(), s.notes.end(),
+                       [&](const Note& note) { return ((note.code == codes) || ...); });
+  };
+  const bool links = has("link-default");
+  const bool steps =
+      has("host-overhead-default", "kernel-efficiencies", "kernel-efficiencies-of-another");
+  if (links && steps) {
+    s.notes.push_back(scenario_note("published-figures"));
+  } else if (links) {
+    s.notes.push_back(scenario_note("published-links"));
+  } else if (steps) {
+    s.notes.push_back(scenario_note("published-step-times"));
+  }
+}
+
+}  // namespace
+
 Scenario load_scenario(const JsonSource& source) {
   const ObjectReader top(source, "", "the scenario", ScenarioKeys::kTop);
   top.text("$schema");  // for editors; here only its type matters
@@ -140,7 +164,9 @@ Scenario load_scenario(const JsonSource& source) {
   s.name = top.text("name").value_or(std::filesystem::path(s.path).stem().string());
   s.description = top.text("description").value_or("");
   // Told first, by every result: the answer is no better than these.
-  if (const auto assumed = top.texts("assumed")) s.notes = *assumed;
+  if (const auto assumed = top.texts("assumed")) {
+    s.notes.assign(assumed->begin(), assumed->end());
+  }
   s.seed = static_cast<std::uint64_t>(top.integer("seed").value_or(1));
   read_gpu(top, s);
   read_hardware(top, s);
@@ -167,6 +193,8 @@ Scenario load_scenario(const JsonSource& source) {
   read_sweep(top, s);
   read_host(top, s);
   check_v0(top, s);
+  s.settings = settings_of(source, ScenarioKeys::kTop);
+  note_published(s);
   return s;
 }
 

@@ -25,8 +25,10 @@
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/hardware.hpp"
 #include "scenarios/scenario/measured/measured_facts.hpp"
+#include "sim/note.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -177,6 +179,13 @@ struct WorkloadChoice {
   GrowthChoice growth;
   ReplicationChoice replication;
   SourceRef where;
+
+  /// Every file that it is read from: what differs in these is not the same workload.
+  std::string files() const {
+    std::string out = trace + '\n' + (synthetic ? synthetic->rates : "");
+    for (const std::string& day : days) out += '\n' + day;
+    return out;
+  }
 };
 
 /// host: the machine under the engine.
@@ -282,14 +291,15 @@ struct Scenario {
   std::vector<MediumChoice> media;     ///< that links go through
   std::optional<HardwareChoice> hardware;
   std::optional<MeasuredFacts> measured;     ///< of a run of this system, which override estimates
-  std::vector<std::string> hardware_doubts;  ///< why it may not fit; --strict refuses them
+  Notes hardware_doubts;  ///< why it may not fit; --strict refuses them
   WorkloadChoice workload;
   std::vector<SloTarget> slo;
   std::optional<PlanChoice> plan;
   std::optional<SweepChoice> sweep;
   FleetChoice fleet;
   std::uint64_t seed = 1;
-  std::vector<std::string> notes;
+  Notes notes;
+  Settings settings;  ///< as read; what follows from them is in the members above
 
   ModelShards shards() const { return {engine.tensor_parallel, engine.pipeline_parallel}; }
   /// Ranks of one engine: GPUs that hold a part of every block each.

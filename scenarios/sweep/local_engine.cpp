@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "reports/notes/study_notes.hpp"
 #include "reports/shell_word.hpp"
 #include "sim/error.hpp"
 
@@ -156,14 +157,11 @@ class LocalRun {
     Slot& slot = slots_[at];
     slot.deaths = survey_.done() > slot.done ? 1 : slot.deaths + 1;
     if (slot.deaths >= kMostDeaths) {
-      out_.notes.push_back(
-          fmt::format("a worker ended by {} {} times without a run in between, "
-                      "and is not started again",
-                      how_it_ended(status), slot.deaths));
+      out_.notes.push_back(study_note(
+          "worker-given-up", {{"end", how_it_ended(status)}, {"deaths", slot.deaths}}));
       return;
     }
-    out_.notes.push_back(
-        fmt::format("a worker ended by {}, and was started again", how_it_ended(status)));
+    out_.notes.push_back(study_note("worker-restarted", {{"end", how_it_ended(status)}}));
     start(at);
   }
 

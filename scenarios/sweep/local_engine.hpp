@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scenarios/sweep/survey.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -23,7 +24,7 @@ struct LocalOptions {
 struct LocalOutcome {
   bool stopped = false;
   int code = 0;                    ///< worst exit code of a worker that gave up; 0: none did
-  std::vector<std::string> notes;  ///< workers that died, and how
+  Notes notes;  ///< workers that died, and how
 };
 
 /// Looks at the survey as it goes; afterwards that knows what is done. Throws InputError (exit 7).

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/experiment/segments.hpp"
 #include "scenarios/sweep/run_maker.hpp"
 #include "sim/digest.hpp"
@@ -44,10 +45,7 @@ Merged merge_runs(const Campaign& campaign) {
       });
   out.notes = report.notes;
   if (foreign > 0) {
-    out.notes.push_back(fmt::format(
-        "{} run{} in the segments belong{} to no cell of this campaign "
-        "and {} left out",
-        foreign, foreign == 1 ? "" : "s", foreign == 1 ? "s" : "", foreign == 1 ? "is" : "are"));
+    out.notes.push_back(study_note("foreign-runs", {{"runs", foreign}}));
   }
   Digest digest;
   for (const auto& [key, index] : runs) {  // in the order of their keys

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/sweep/campaign.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -20,7 +21,7 @@ struct Merged {
   std::uint64_t failed = 0;    ///< of these
   std::uint64_t repeated = 0;  ///< lines that said again what was known
   std::string digest;          ///< over the keys and payloads of all that is done, sorted
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 /// Gathers the segments; of equal runs the first valid one counts. Throws InternalError where two

@@ -151,8 +151,8 @@ class Planner {
   std::uint32_t group_of(const Scenario& scenario, const std::vector<std::uint32_t>& traces) {
     json described = resolved_configuration(scenario)["workload"];
     // What is done with a workload leaves it as it is.
-    for (const char* use :
-         {"speed", "arrival", "rate_per_s", "concurrency", "warmup_s", "horizon_s", "classes"}) {
+    for (const char* use : {"speed", "arrival", "rate_per_s", "concurrency", "warmup_s",
+                            "horizon_s", "classes", "trace"}) {
       described.erase(use);
     }
     described["traces"] = traces;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/sweep/run_maker.hpp"
 #include "scenarios/sweep/survey.hpp"
 
@@ -100,9 +101,10 @@ class Worker {
     } catch (const InternalError& error) {
       ++out_.broken;
       const SweepRun& which = campaign_.runs[run];
-      out_.notes.push_back(fmt::format("{}, {}: internal error: {}; please report this",
-                                       campaign_.cells[which.cell].name, replicate_name(which),
-                                       error.what()));
+      out_.notes.push_back(
+          study_note("run-broken", {{"configuration", campaign_.cells[which.cell].name},
+                                    {"replicate", replicate_name(which)},
+                                    {"error", error.what()}}));
       return true;
     }
     out_.stopped = !entry;

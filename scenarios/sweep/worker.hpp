@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/sweep/campaign.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -25,7 +26,7 @@ struct WorkerOutcome {
   std::uint64_t found = 0;   ///< runs of its shard that were done before
   bool stopped = false;      ///< as options.stop asked
   bool taken = false;        ///< another worker has the shard: nothing was done
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 /// Throws InputError: exit 2 where a file of the experiment has changed since it was planned, 7

@@ -189,7 +189,7 @@ TEST_CASE("calibrate goes on after a kill, and keeps what it has when interrupte
   const std::string before = test::read_file(place.journal);
   const auto kept = std::count(before.begin(), before.end(), '\n') - 1;
 
-  Child resumed(call + Args{"--resume"});
+  Child resumed(call + Args{"--resume", "--notes"});
   resumed.wait_for_lines(place.journal, kept + 3);
   const CliResult result = resumed.wait_after(SIGINT);
   INFO(result.err);
@@ -223,15 +223,15 @@ TEST_CASE("calibrate --resume knows its machine, and needs a place", "[cli]") {
   refused(place.call({"--resume"}), 2, "was measured on another machine (0; this one is ");
   refused({"calibrate", "--json", "-", "--resume"}, 2, "--resume: expected --out or --json");
   std::filesystem::remove(place.journal);
-  const CliResult anew =
-      test::spillway(place.call({"--resume", "--budget", "100ms", "--only", "registration"}));
+  const CliResult anew = test::spillway(
+      place.call({"--resume", "--budget", "100ms", "--only", "registration", "--notes"}));
   CHECK(anew.code == 0);
   CHECK_THAT(anew.err, ContainsSubstring("there was nothing to resume"));
 }
 
 TEST_CASE("calibrate says which memlock limit it would need, and goes on", "[cli]") {
   const Place place;
-  Child child(place.call({"--budget", "300ms", "--only", "dram,registration"}), [] {
+  Child child(place.call({"--budget", "300ms", "--only", "dram,registration", "--notes"}), [] {
     const rlimit limit{64 << 10, 64 << 10};
     setrlimit(RLIMIT_MEMLOCK, &limit);
     prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);  // root would be exempt
@@ -266,7 +266,7 @@ TEST_CASE("calibrate --budget and --memory are quantities that the machine can m
 }
 
 TEST_CASE("calibrate without --host-only says what its GPU part lacks", "[cli]") {
-  const Args dry = {"calibrate", "--dry-run", "--memory", "8MiB"};
+  const Args dry = {"calibrate", "--dry-run", "--memory", "8MiB", "--notes"};
   CHECK_THAT(test::spillway(dry).err, ContainsSubstring("note: not measured: GPU"));
   CHECK_THAT(test::spillway(dry + Args{"--host-only"}).err, !ContainsSubstring("GPU"));
   CHECK_THAT(test::spillway(dry + Args{"--only", "dram"}).err, !ContainsSubstring("GPU"));

@@ -1,4 +1,4 @@
-// Completion scripts: sound in their shells, and offering what there is.
+// Completion: what `spillway __complete` offers, and that each shell's script asks it.
 #include <algorithm>
 #include <sstream>
 
@@ -26,7 +26,8 @@ std::vector<std::string> lines_from(const Scene& scene, const std::string& shell
   const std::string file = scene.file("program", program);
   const std::string out = scene.path("printed");
   const std::string call =
-      fmt::format("cd '{}' && {} '{}' >'{}' 2>&1 </dev/null", scene.path(""), shell, file, out);
+      fmt::format("cd '{}' && PATH='{}':$PATH {} '{}' >'{}' 2>&1 </dev/null", scene.path(""),
+                  std::filesystem::path(SPILLWAY_BINARY).parent_path().string(), shell, file, out);
   CHECK(std::system(call.c_str()) == 0);
   std::vector<std::string> lines;
   std::istringstream text(test::read_file(out));
@@ -49,6 +50,54 @@ bool has(const Lines& lines, const std::string& wanted) {
   return std::find(lines.begin(), lines.end(), wanted) != lines.end();
 }
 
+/// What `spillway __complete` says of these words: its rule and what stands before, then the words.
+Lines offered(test::Args words) {
+  words.insert(words.begin(), "__complete");
+  const auto result = test::spillway(words);
+  CHECK(result.code == 0);
+  CHECK(result.err.empty());
+  Lines lines;
+  std::istringstream text(result.out);
+  for (std::string line; std::getline(text, line);) {
+    const std::size_t tab = line.find('\t');
+    REQUIRE(tab != std::string::npos);
+    lines.push_back(lines.empty() ? line : line.substr(0, tab));
+  }
+  return lines;
+}
+
+TEST_CASE("what fits is offered in the order of the help, whatever of it is typed", "[cli]") {
+  CHECK(offered({"trace", "st"}) ==
+        Lines{":words\t", "stats", "check", "convert", "generate", "sample", "merge", "import"});
+  CHECK(offered({"sweep", "run", "camp", "--runner", ""}) == Lines{":words\t", "local", "slurm"});
+  CHECK(offered({"replay", "--semantics="}) ==
+        Lines{":words\t--semantics=", "--semantics=block", "--semantics=prefix"});
+  CHECK(offered({"list"}) == offered({"sw"}));  // the last word is what is being typed
+  CHECK(offered({}) == offered({""}));
+}
+
+TEST_CASE("a word of a list and an option that was given are not offered again", "[cli]") {
+  CHECK(offered({"fit", "--weights", "bf16,"}) == Lines{":list\tbf16,", "bf16,fp8"});
+  CHECK(has(offered({"run", "--"}), "--quiet"));
+  CHECK_FALSE(has(offered({"run", "--quiet", "--"}), "--quiet"));
+  CHECK(has(offered({"run", "--set", "seed=1", "--"}), "--set"));
+  CHECK_FALSE(has(offered({"sweep", "run", "camp", "--"}), "--engine"));  // of earlier releases
+}
+
+TEST_CASE("paths are left to the shell", "[cli]") {
+  CHECK(offered({"run", "s.json", "--json=r"}) == Lines{":files\t--json="});
+  CHECK(offered({"run", "--out", ""}) == Lines{":folders\t"});
+  CHECK(offered({"fit", "a.csv", "b.csv", ""}) == Lines{":files\t"});
+  CHECK(offered({"plan", "s.json", ""}).front() == ":words\t");  // options: there is no second one
+}
+
+TEST_CASE("completion says nothing of what it does not know", "[cli]") {
+  CHECK(offered({"run", "--no-such="}).empty());
+  CHECK(offered({"run", "--quiet="}).empty());
+  CHECK(offered({"calibrate", "--budget", ""}) == Lines{":words\t"});
+  CHECK(test::code_on_full_disk({"__complete", ""}) == 0);
+}
+
 TEST_CASE("completion is a script that its shell can read", "[cli]") {
   const Scene scene;
   CHECK(std::system(("bash -n '" + script(scene, "bash") + "'").c_str()) == 0);
@@ -61,7 +110,7 @@ TEST_CASE("completion is a script that its shell can read", "[cli]") {
 TEST_CASE("bash completes verbs, options and values", "[cli]") {
   const Scene scene;
   CHECK(completed(scene, "spillway pl") == Lines{"plan"});
-  CHECK(completed(scene, "build/spillway comp") == Lines{"compare", "completion"});
+  CHECK(completed(scene, SPILLWAY_BINARY " comp") == Lines{"compare", "completion"});
   CHECK(completed(scene, "spillway trace st") == Lines{"stats"});
   CHECK(completed(scene, "spillway plan --obj") == Lines{"--objective"});
   CHECK(completed(scene, "spillway plan --objective least-c") == Lines{"least-cost"});

@@ -56,8 +56,8 @@ TEST_CASE("flags --tier-size changes the size and nothing else", "[cli]") {
   // Which size it is stands in the script, and how to give another where none was given.
   const auto own = test::spillway({"flags", scene.scenario});
   CHECK_THAT(own.out, ContainsSubstring(", dram: 4.00 GiB\n"));
-  CHECK_THAT(own.err, ContainsSubstring("dram is set as the scenario has it, 4.00 GiB; "
-                                        "--tier-size SIZE sets another one"));
+  CHECK_THAT(own.err, ContainsSubstring("dram has the scenario's size, 4.00 GiB. Set what a plan "
+                                        "recommends with --tier-size."));
   const auto given = test::spillway({"flags", scene.scenario, "--tier-size", "96GiB"});
   CHECK_THAT(given.out, ContainsSubstring(", dram: 96.00 GiB\n"));
   CHECK(given.err.find("--tier-size") == std::string::npos);

@@ -160,7 +160,8 @@ TEST_CASE("fit says which engine it assumed, and refuses to be contradicted", "[
   CHECK(same.code == 0);
   CHECK_THAT(same.err, !ContainsSubstring("no --scenario"));
   const std::string table = scene.file("gemm.csv", test::kernel_table());
-  const auto tables = test::spillway({"fit", table, "--gpu", "H100", "--set", "engine.foo=1"});
+  const auto tables =
+      test::spillway({"fit", table, "--gpu", "H100", "--set", "engine.foo=1", "--notes"});
   CHECK(tables.code == 0);
   CHECK_THAT(tables.err, ContainsSubstring("--set changes nothing"));
 }

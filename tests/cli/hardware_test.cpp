@@ -58,7 +58,7 @@ TEST_CASE("what is measured here, a scenario uses in the same breath", "[cli]") 
   CHECK(run["inputs"]["hardware"]["content_hash"] == document["digest"]);
   CHECK(run["inputs"]["hardware"]["machine_hash"] == document["results"]["machine_hash"]);
   const std::string warnings = run["warnings"].dump();
-  CHECK_THAT(warnings, Contains("read_bandwidth") && Contains("(hardware profile here)"));
+  CHECK_THAT(warnings, Contains("read_bandwidth") && Contains("from hardware profile here"));
   CHECK_THAT(warnings, !Contains("another machine"));
 
   const json without = run_of({scene.file("without.json", scenario_on(drive))});
@@ -74,7 +74,7 @@ TEST_CASE("links come from a profile, and the run says so", "[cli]") {
   const json& links = run["inputs"]["configuration"]["links"];
   CHECK_THAT(links[1]["source"].get<std::string>(),
              Contains("copy/h2d/memcpy_async/host_alloc/contiguous"));
-  CHECK_THAT(run["warnings"].dump(), Contains("was measured on another machine; cpu: profile a "
+  CHECK_THAT(run["warnings"].dump(), Contains("was measured on another machine (cpu: profile a "
                                               "processor, here "));
   CHECK(run["digest"] == run_of({path})["digest"]);
 }
@@ -83,7 +83,8 @@ TEST_CASE("--strict refuses a profile of another machine", "[cli]") {
   const Scene scene;
   scene.file("box.json", synthetic_document());
   const std::string path = scene.file("with.json", scenario_on(R"("hardware": "box")"));
-  const std::string says = "hardware: hardware synthetic was measured on another machine; cpu: ";
+  const std::string says =
+      "hardware: Hardware profile synthetic was measured on another machine (cpu: ";
   refused({"run", path, "--strict"}, 2, says);
   refused({"plan", path, "--strict"}, 2, says);
   refused({"compare", path, "--vary", "tiers.0.eviction=lru,fifo", "--strict"}, 2, says);
@@ -131,7 +132,7 @@ TEST_CASE("report renders a profile, warnings first", "[cli]") {
   edited["results"]["copy"][0]["bytes"] = 1;
   CHECK_THAT(
       test::spillway({"report", scene.file("edited.json", edited.dump()), "--format", "md"}).out,
-      Contains("edited by hand?"));
+      Contains("do not match their digest"));
   edited["results"]["copy"][0].erase("time");
   refused({"report", scene.file("edited.json", edited.dump())}, 2,
           "results.copy.0.time: missing; expected an object");

@@ -189,7 +189,7 @@ TEST_CASE("mrc of a trace without blocks, and of a sample without any", "[cli]")
   CHECK(results_of({"--trace", bare, "--at", "5"})["curve"][0]["hits"] == 0);
   const json document = test::document_of({"mrc", "--trace", scene.trace, "--sample", "0.001"});
   CHECK(document["results"]["sampled"]["error"] == 1);
-  CHECK_THAT(document["warnings"].back().get<std::string>(), ContainsSubstring("too few to say"));
+  CHECK(document["notes"].back()["code"] == "sample-too-small");
 }
 
 TEST_CASE("mrc draws the curve and lists round capacities", "[cli]") {

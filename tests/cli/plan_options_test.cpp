@@ -47,14 +47,15 @@ TEST_CASE("recipes of load and of GPUs pin the size and answer in their words", 
   const Args one = with(steady(scene), {"--set", "plan.sizes=[\"1GiB\"]", "--replications", "1"});
   const json gpus = test::document_of(with(one, {"--recipe", "how-many-gpus"}))["results"];
   CHECK(gpus["points"].size() == 8);
-  CHECK_THAT(gpus["verdict"].get<std::string>(),
-             ContainsSubstring("Use 1 GPU (fleet.replicas=1) at 1GiB of dram. It meets the SLO: "));
+  CHECK_THAT(
+      gpus["verdict"].get<std::string>(),
+      ContainsSubstring("Use 1 GPU (replicas=1) at 1 GiB of DRAM. It meets the SLO: "));
   // 64 requests in 6.3 s are 10.16 a second; 64 times as many meet the SLO too, and no more are
   // tried: what ran on the way, and the recorded rate.
   const json load = test::document_of(with(one, {"--recipe", "max-rate-under-slo"}))["results"];
   CHECK(load["points"].size() == 8);
   CHECK_THAT(load["verdict"].get<std::string>(),
-             ContainsSubstring("The most load that meets the SLO at 1GiB of dram is 64x of the "
+             ContainsSubstring("The most load that meets the SLO at 1 GiB of DRAM is 64x of the "
                                "recorded rate = 650 requests/s (the most tried). "));
   CHECK_THAT(load["notes"].dump(),
              ContainsSubstring("Tried up to 64 times the rate, which meets the SLO as well"));
@@ -177,7 +178,7 @@ TEST_CASE("what is hardly meant is told before a plan runs, and heads its warnin
       "slo.0.max: max 0.05 of median_ttft_ms is 0.05 ms, and an idle server takes 2.02 ms. If 0.05 "
       "s are meant, write 50";
   CHECK_THAT(result.err, ContainsSubstring(doubt));
-  CHECK_THAT(result.err, ContainsSubstring("workload.concurrency caps the requests in flight"));
+  CHECK_THAT(result.err, ContainsSubstring("workload.concurrency caps requests in flight"));
   // A target about no request is refused: answers of one token have no time per token.
   std::string ones = test::small_trace();
   for (std::size_t at = ones.find("\"output_length\": 5"); at != std::string::npos;

@@ -84,10 +84,10 @@ TEST_CASE("--details prints all that is known, and every note", "[cli]") {
   const Scene scene;
   const Args call = busy(scene);
   const CliResult brief = test::spillway(call);
-  const CliResult whole = test::spillway(call + Args{"--details"});
+  const CliResult whole = test::spillway(call + Args{"--details", "--notes"});
   CHECK(whole.code == 0);
   CHECK(whole.out.substr(0, whole.out.find('\n')) == brief.out.substr(0, brief.out.find('\n')));
-  CHECK_THAT(whole.out, ContainsSubstring("What binds: "));
+  CHECK_THAT(whole.out, ContainsSubstring("Limiting resource: "));
   CHECK_THAT(whole.out, ContainsSubstring("from dram"));
   const json warnings = test::document_of(call)["warnings"];
   const auto notes = [](const std::string& text) {
@@ -154,9 +154,8 @@ TEST_CASE("a scenario without a plan is planned with defaults, and says which", 
       test::document_of({"plan", scene.scenario, "--set", "plan=null", "--replications", "1"});
   CHECK(document["results"]["objective"] == "least-dram");
   CHECK(document["results"]["points"].size() > 2);
-  CHECK(document["warnings"][0] ==
-        "the scenario has no plan: its objective is least-dram, and sizes of dram are chosen from "
-        "the workload");
+  CHECK(document["notes"][0]["code"] == "plan-by-default");
+  CHECK(document["notes"][0]["figures"]["objective"] == "least-dram");
 }
 
 TEST_CASE("a scenario without slo or tiers is refused by plan and taken by run", "[cli]") {

@@ -311,10 +311,12 @@ TEST_CASE("--set takes text, JSON, array places and keys the file does not have"
       test::document_of({"run", scene.scenario, "--set", "tiers.0.capacity=64MiB", "--set",
                          "workload.speed=2", "--set", "name=\"other\"", "--set",
                          "engine={\"preset\": \"vllm@0.19\", \"num_gpu_blocks\": 99}"})["inputs"];
+  CHECK(c["settings"]["tiers"][0]["capacity"] == "64MiB");
   CHECK(c["configuration"]["tiers"][0]["capacity"] == "67108864B");
   CHECK(c["configuration"]["workload"]["speed"] == 2.0);
   CHECK(c["scenario"]["name"] == "other");
   CHECK(c["configuration"]["engine"]["preset"] == "vllm@0.19");
+  CHECK(c["origins"]["tiers.0.capacity"] == "--set");
 }
 
 TEST_CASE("a bad --set says what it found", "[cli]") {

@@ -1,5 +1,7 @@
 // Campaigns of many runs: planned, run and looked at. sweep_merge_test.cpp has what is made of
 // them, sweep_kill_test.cpp what becomes of them where something goes wrong.
+#include <set>
+
 #include "scenarios/sweep/merge.hpp"
 #include "tests/cli/sweep_scene.hpp"
 
@@ -39,7 +41,7 @@ TEST_CASE("sweep plan shows cells and cost, and makes the campaign at once or no
   // The estimate ran 0GiB and 4GiB; that is kept.
   CHECK(done_of(folder) == 2);
   const json again = document_of(plan + Args{"--campaign", folder});
-  CHECK(again["warnings"][0] == "the folder held this very campaign already");
+  CHECK(again["notes"][0]["code"] == "campaign-known");
   CHECK(done_of(folder) == 2);
 }
 
@@ -143,7 +145,7 @@ TEST_CASE("a shard has one worker at a time", "[cli]") {
   REQUIRE(first.running());
   const CliResult second = test::spillway({"sweep", "worker", folder, "--shard", "1/1"});
   CHECK(second.code == 6);
-  CHECK_THAT(second.err, ContainsSubstring("another worker has shard 1/1"));
+  CHECK_THAT(second.err, ContainsSubstring("Another worker has shard 1/1"));
   CHECK(first.wait() == 0);
   const json all = merged(folder);
   CHECK(all["done"] == 30);

@@ -12,13 +12,14 @@ using test::Scene;
 TEST_CASE("trace import writes a run's requests as a trace", "[cli]") {
   const Scene scene;
   const std::string log = scene.file("log.csv", test::small_log());
-  const auto result = test::spillway({"trace", "import", log, "--out", scene.path("t.jsonl")});
+  const auto result =
+      test::spillway({"trace", "import", log, "--out", scene.path("t.jsonl"), "--notes"});
   REQUIRE(result.code == 0);
   // TTFT 50, 60 and 70 ms; TPOT 20 ms each.
   CHECK(result.out ==
         "log.csv: 3 requests, mean_ttft_ms 60.0, mean_tpot_ms 20.0, mean_e2el_ms "
         "106.7\n");
-  CHECK_THAT(result.err, ContainsSubstring("a request log names no blocks"));
+  CHECK_THAT(result.err, ContainsSubstring("A request log names no blocks"));
   const json run = test::document_of({"run", scene.scenario});
   CHECK(run["results"]["completed"] == 3);
 }

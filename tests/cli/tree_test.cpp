@@ -1,24 +1,21 @@
-// What holds for the help of every verb, however deep in the tree.
-#include <CLI/CLI.hpp>
+// What holds for every verb and option, however deep in the tree.
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/tree/help.hpp"
 #include "scenarios/commands/tree/pages.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/cli/scene.hpp"
 
 namespace spillway {
 namespace {
 
 /// The tree as main() builds it.
 struct Tree {
-  CLI::App app{"Spillway"};
-  CommandList commands;
-  Tree() {
-    app.footer("  spillway demo\n  spillway --help\n");
-    add_all_commands(app, commands);
-  }
-  std::vector<CommandPage> pages() const { return all_pages(app); }
+  Verb program{"Spillway", "  spillway demo\n  spillway --help\n"};
+  Tree() { add_all_commands(program); }
+  std::vector<CommandPage> pages() const { return all_pages(program); }
 };
 
 TEST_CASE("every verb has two or more examples, each of itself", "[cli]") {
@@ -33,13 +30,80 @@ TEST_CASE("every verb has two or more examples, each of itself", "[cli]") {
   }
 }
 
-TEST_CASE("every value of an option has a name that says what it is", "[cli]") {
+TEST_CASE("every verb has a call that the tests of all verbs make, and its help", "[cli]") {
+  const test::Scene scene;
+  std::set<std::string> called;
+  for (const test::Verb& verb : verbs(scene)) called.insert(verb.name);
+  std::set<std::string> leaves;
   for (const CommandPage& page : Tree().pages()) {
-    for (const OptionPage& option : page.options) {
-      INFO("spillway " << page.path << " " << option.name
-                       << ": give it a row in scenarios/commands/tree/value_kinds.cpp");
-      CHECK((option.kind != &unknown_value() || !option.choices.empty()));
+    if (page.verbs.empty()) leaves.insert(page.path);
+    test::Args words;
+    std::istringstream path(page.path);
+    for (std::string word; path >> word;) words.push_back(word);
+    const auto help = test::spillway(words + test::Args{"--help"});
+    CHECK(help.code == 0);
+    for (const auto& [name, summary] : page.verbs)
+      CHECK_THAT(help.out, ContainsSubstring("\n  " + name + " "));
+  }
+  CHECK(called == leaves);
+}
+
+TEST_CASE("every option has one help line", "[cli]") {
+  for (const CommandPage& page : Tree().pages()) {
+    for (const Option& option : page.options) {
+      INFO("spillway " << page.path << " " << option.name);
+      CHECK(option.help.size() > 5);
+      CHECK(option.help.find('\n') == std::string::npos);
     }
+  }
+}
+
+/// A file of tests/cli: all of it, and the bodies of its test cases.
+struct TestFile {
+  std::string text;
+  std::vector<std::string> bodies;
+};
+
+std::vector<TestFile> test_files() {
+  std::vector<TestFile> out;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("tests/cli"))) {
+    if (!entry.path().string().ends_with("_test.cpp")) continue;
+    TestFile file{test::read_file(entry.path().string()), {}};
+    const std::string start = "\nTEST_CASE(\"";
+    for (std::size_t at = file.text.find(start); at != std::string::npos;) {
+      const std::size_t end = file.text.find("\n}\n", at);
+      file.bodies.push_back(file.text.substr(at, end - at));
+      at = file.text.find(start, end);
+    }
+    out.push_back(std::move(file));
+  }
+  return out;
+}
+
+TEST_CASE("a test uses each option, in a file that calls its verb", "[cli]") {
+  // What several verbs say in the same words was added by the same function.
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> owners;
+  for (const CommandPage& page : Tree().pages()) {
+    for (const Option& option : page.options) {
+      if (!option.positional())
+        owners[{option.name, option.help}].insert(page.path.substr(page.path.rfind(' ') + 1));
+    }
+  }
+  const auto files = test_files();
+  REQUIRE(files.size() > 30);
+  for (const auto& [option, verbs] : owners) {
+    INFO(option.first << " of " << *verbs.begin());
+    const auto uses = [&](const TestFile& file) {
+      const auto names = [](const std::string& text, const std::string& word) {
+        return text.find("\"" + word + "\"") != std::string::npos;
+      };
+      return std::ranges::any_of(file.bodies,
+                                 [&](const auto& body) { return names(body, option.first); }) &&
+             std::ranges::any_of(verbs, [&](const std::string& verb) {
+               return verb.empty() || names(file.text, verb);
+             });
+    };
+    CHECK(std::ranges::any_of(files, uses));
   }
 }
 
@@ -50,8 +114,8 @@ TEST_CASE("quantities say their unit, and what happens without the option", "[cl
   for (const CommandPage& page : Tree().pages()) {
     std::set<const ValueKind*> meant;
     for (const ValueKind* kind : page.meanings()) meant.insert(kind);
-    for (const OptionPage& option : page.options) {
-      if (option.kind == nullptr || option.positional) continue;
+    for (const Option& option : page.options) {
+      if (option.kind == nullptr || option.positional()) continue;
       INFO("spillway " << page.path << " " << option.name << ": " << option.help);
       static const std::set<std::string_view> kQuantities = {"SIZE",   "BLOCKS", "TIME", "SECONDS",
                                                              "TOKENS", "SHARE",  "RATE"};
@@ -65,12 +129,11 @@ TEST_CASE("quantities say their unit, and what happens without the option", "[cl
 }
 
 TEST_CASE("help opens with examples and ends with exit codes", "[cli]") {
-  Tree tree;
-  const HelpFormatter formatter(0);
-  for (const CLI::App* app : tree.app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::string text = formatter.make_help(app, "", CLI::AppFormatMode::Normal);
+  const Tree tree;
+  for (const Verb& verb : tree.program.verbs) {
+    const std::string text = help_of(verb, 0);
     INFO(text);
-    const std::size_t usage = text.find("\nUsage: spillway " + app->get_name());
+    const std::size_t usage = text.find("\nUsage: spillway " + verb.name);
     const std::size_t examples = text.find("\nExamples:\n");
     const std::size_t codes = text.find("\nExit codes: 0 done; 2 ");
     REQUIRE(codes != std::string::npos);
@@ -82,11 +145,10 @@ TEST_CASE("help opens with examples and ends with exit codes", "[cli]") {
 }
 
 TEST_CASE("help fits the terminal, but for what is there to be copied", "[cli]") {
-  Tree tree;
+  const Tree tree;
   for (const std::size_t width : {40, 60, 80, 120}) {
-    const HelpFormatter formatter(width);
-    for (const CLI::App* app : tree.app.get_subcommands([](const CLI::App*) { return true; })) {
-      std::istringstream text(formatter.make_help(app, "", CLI::AppFormatMode::Normal));
+    for (const Verb& verb : tree.program.verbs) {
+      std::istringstream text(help_of(verb, width));
       for (std::string line; std::getline(text, line);) {
         INFO(width << ": " << line);
         const bool one_word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;

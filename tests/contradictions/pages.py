@@ -70,8 +70,6 @@ def what_binds(case):
                 match = re.match(r"(What binds|Limiting resource|Bottleneck): (\w+)", text)
                 if match and not match.group(2).lower().startswith("nothing" if kind == "none" else kind) and not (kind == "none" and match.group(2) == "none"):
                     yield f"{form}, {page.name}", text[:120], f"binding_kind {kind}"
-    if not case.results["binding"].lower().startswith(kind):
-        yield "binding", case.results["binding"][:80], f"binding_kind {kind}"
 
 
 @check

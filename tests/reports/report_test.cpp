@@ -33,15 +33,15 @@ TEST_CASE("a plan's report opens with the verdict and names what binds", "[repor
   CHECK(report.subtitle == sample_plan().verdict);
   const Section& first = report.sections.at(0);
   CHECK(first.facts.at(0).label == "Buy");
-  CHECK(first.tables.at(0).rows.at(0).at(1) == "The trace is too short for 64GiB.");
+  CHECK(first.tables.at(0).rows.at(0).at(1) == "The trace is too short for 64 GiB.");
   std::vector<std::string> said;
   for (const Section& part : first.parts) {
     if (part.heading == "In full") said = part.paragraphs;
   }
   REQUIRE(said.size() == 5);
   CHECK_THAT(said[0], ContainsSubstring("Confidence: none. "));
-  CHECK(said[1] == "cold-limited: The trace is too short for 64GiB.");
-  CHECK(said[2] == "What binds: capacity: a smaller tier misses p99_ttft_ms");
+  CHECK(said[1] == "The trace is too short for 64 GiB.");
+  CHECK(said[2] == "Limiting resource: capacity. A smaller tier misses the p99 TTFT limit.");
   CHECK(said[3] == "Knee: beyond 16GiB a larger dram gains little");
   CHECK(said[4] == "Sizes between those listed were not tried.");
 }
@@ -78,7 +78,7 @@ const Table& every_size(const Section& page) {
 TEST_CASE("a plan without an answer has no knee and no highlight", "[reports]") {
   PlanResult plan = sample_plan();
   plan.recommended = plan.knee = -1;
-  plan.binding = "";
+  plan.binding.clear();
   const Section page = plan_report(plan, sample_provenance()).sections.at(0);
   CHECK(every_size(page).highlight == -1);
   for (const Fact& fact : page.facts) CHECK(fact.label != "Limiting resource");

@@ -7,6 +7,7 @@
 #include "reports/provenance.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "sim/plan_result.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 
@@ -113,10 +114,10 @@ inline PlanResult sample_plan() {
   plan.recommended = 1;
   plan.knee = 1;
   plan.verdict = "16GiB of dram is the smallest size that meets the targets.";
-  plan.binding = "capacity: a smaller tier misses p99_ttft_ms";
+  plan.binding = {"A smaller tier misses the p99 TTFT limit."};
   plan.headroom = 0.31;
   plan.judgement.binding_kind = "capacity";
-  plan.judgement.verdicts = {{"cold-limited", "The trace is too short for 64GiB."}};
+  plan.judgement.verdicts = {coded("cold-limited", "The trace is too short for 64 GiB.")};
   plan.notes = {"Sizes between those listed were not tried."};
   return plan;
 }

@@ -69,7 +69,9 @@ Section decision_page(const PlanResult& plan, const Provenance& provenance) {
   if (plan.judgement.counterfactuals) {
     Section help = part("What would help");
     help.tables.push_back(counterfactuals_table(*plan.judgement.counterfactuals));
-    help.paragraphs = plan.judgement.counterfactuals->notes;
+    for (const Note& note : plan.judgement.counterfactuals->notes) {
+      help.paragraphs.push_back(note.text);
+    }
     page.parts.push_back(std::move(help));
   }
   if (!plan.points.empty()) {

@@ -353,9 +353,10 @@ class DecisionFacts {
 
   void bind() {
     if (plan_.binding.empty()) return;
-    auto [kind, why] = split_at(plan_.binding, ": ");
-    add_below("Limiting resource", kind == "none" ? "None" : capitalised(std::move(kind)),
-              capitalised(std::move(why)));
+    std::vector<std::string> why;
+    for (const Note& note : plan_.binding) why.push_back(note.text);
+    add_below("Limiting resource", capitalised(limiting_name(plan_)),
+              fmt::format("{}", fmt::join(why, " ")));
   }
 
   void rivals() {
@@ -364,7 +365,7 @@ class DecisionFacts {
       const bool uncertain = standing_status(plan_, second) == Status::kUncertain;
       add_below("Runner-up", spaced(name_of_cell(second)),
                 uncertain ? fmt::format("Uncertain: {}", miss_words(second))
-                          : capitalised(plan_.runner_up_reason));
+                          : plan_.runner_up_reason.text);
     }
     if (plan_.infeasible_max < 0 || plan_.infeasible_max == plan_.runner_up) return;
     const PlanPoint& below = cell_at(plan_, plan_.infeasible_max);

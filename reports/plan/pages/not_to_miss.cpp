@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/notes/notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
@@ -47,11 +48,11 @@ bool names(std::string_view text, const std::string& size) {
 }
 
 /// A verdict on sizes that nobody would buy after this answer: it stands with the others in full.
-bool beside_the_answer(const PlanResult& plan, const NamedVerdict& verdict) {
+bool beside_the_answer(const PlanResult& plan, const Note& verdict) {
   if (plan.recommended < 0 || verdict.code != "tier-adds-nothing") return false;
   const PlanPoint& answer = cell_at(plan, plan.recommended);
-  const std::string_view sizes = std::string_view(verdict.text).substr(0, verdict.text.find(':'));
-  return answer.run.tiers.size() > 1 && !names(sizes, answer.capacity);
+  return answer.run.tiers.size() > 1 &&
+         !names(text_figure(verdict, "sizes"), spaced(answer.capacity));
 }
 
 class Rows {
@@ -67,8 +68,11 @@ class Rows {
     for (const StressRow* row : bad_events(plan_)) {
       if (!is_growth(*row)) event(*row);
     }
-    for (const NamedVerdict& verdict : plan_.judgement.verdicts) {
-      if (!beside_the_answer(plan_, verdict)) add(verdict.code, verdict.text);
+    for (const Note& verdict : plan_.judgement.verdicts) {
+      if (beside_the_answer(plan_, verdict)) continue;
+      std::string name = verdict.code;
+      std::replace(name.begin(), name.end(), '-', ' ');
+      add(capitalised(std::move(name)), verdict.text);
     }
     return std::move(out_);
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "reports/format.hpp"
+#include "reports/inputs_at.hpp"
 #include "reports/shell_word.hpp"
 
 namespace spillway {
@@ -43,7 +44,7 @@ std::optional<double> bytes_of(const json& capacity) {
 }  // namespace
 
 Installed installed_of(const Provenance& provenance, const std::string& tier) {
-  const json& configuration = at(provenance.inputs, {"configuration"});
+  const json configuration = object_at(provenance.inputs, "configuration");
   Installed out;
   const json& tiers = at(configuration, {"tiers"});
   for (const json& one : tiers.is_array() ? tiers : json::array()) {

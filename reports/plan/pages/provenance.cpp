@@ -209,7 +209,7 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   Table targets = cell_targets_table(plan);
   if (!targets.rows.empty()) cells.tables.push_back(std::move(targets));
   cells.tables.push_back(tiers_table(plan));
-  for (const std::string& note : plan.notes) cells.paragraphs.push_back(note);
+  for (const Note& note : plan.notes) cells.paragraphs.push_back(note.text);
   page.parts.push_back(std::move(cells));
   const json configuration = object_at(provenance.inputs, "configuration");
   if (!configuration.empty()) {

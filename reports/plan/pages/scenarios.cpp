@@ -214,7 +214,7 @@ void add_stress(const PlanResult& plan, Section& page) {
   for (std::string text : {in_short(stress), what_survives(plan), what_grows(plan)}) {
     if (!text.empty()) details.paragraphs.push_back(std::move(text));
   }
-  for (const std::string& note : stress.notes) details.paragraphs.push_back(note + ".");
+  for (const Note& note : stress.notes) details.paragraphs.push_back(note.text);
   if (Chart chart = margins(stress); !chart.bars.empty()) page.charts.push_back(std::move(chart));
   if (stress.restart && stress.restart->at_s.size() > 1) {
     page.charts.push_back(restart_chart(*stress.restart));

@@ -1,6 +1,7 @@
 // Page 6: what would change the answer.
 #include <fmt/format.h>
 
+#include "reports/notes/notes.hpp"
 #include "reports/plan/pages/page_facts.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/sensitivity_report.hpp"
@@ -15,8 +16,8 @@ std::string why_none(const PlanResult& plan) {
     return "Nothing is recommended, so there is no recommendation that could change. What would "
            "bring one about stands on the first page.";
   }
-  for (const std::string& note : plan.notes) {
-    if (note.starts_with("Sensitivity is ")) return note + ".";
+  for (const Note& note : plan.notes) {
+    if (text_figure(note, "what") == "Sensitivity") return note.text;
   }
   return "The plan was made without sensitivity: it does not know how far the recommendation "
          "holds. Without --no-sensitivity (plan.sensitivity in the scenario) it does:";

@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/notes/notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/falsifiers.hpp"
@@ -180,24 +181,14 @@ Section confidence_part(const PlanResult& plan) {
   return part;
 }
 
-/// "compute", "link", ... before a colon or as the first word; else "other".
-std::string about(const std::string& warning) {
-  constexpr std::string_view kTopics[] = {"compute",  "link", "hardware", "host", "fleet",
-                                          "workload", "tier", "reuse",    "swap"};
-  for (const std::string_view topic : kTopics) {
-    if (warning.starts_with(topic)) return std::string(topic);
-  }
-  return "other";
-}
-
 Table warnings_table(const Provenance& p) {
   Table table;
   table.title = "Assumptions and warnings";
   table.header = {"about", "what"};
-  std::map<std::string, std::vector<std::string>> groups;
-  for (const std::string& warning : p.warnings) groups[about(warning)].push_back(warning);
+  std::map<std::string_view, std::vector<std::string>> groups;
+  for (const Note& note : p.warnings) groups[about_of(note)].push_back(note.text);
   for (const auto& [topic, all] : groups) {
-    for (const std::string& one : all) table.rows.push_back({topic, one});
+    for (const std::string& one : all) table.rows.push_back({std::string(topic), one});
   }
   return table;
 }

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
 #include "sim/digest.hpp"
 
 namespace spillway {
 
-void add_campaign_argument(CLI::App& command, std::string& folder) {
-  command.add_option("CAMPAIGN", folder, "Folder made by spillway sweep plan")->required();
+void add_campaign_argument(Verb& command, std::string& folder) {
+  command.add("CAMPAIGN", folder, kinds::kFolder, "Folder made by spillway sweep plan").require();
 }
 
 nlohmann::json campaign_inputs(const Campaign& campaign) {
@@ -56,33 +57,25 @@ std::string replicates_text(const Campaign& campaign) {
   return out + ".";
 }
 
-void note_settings(const CommonOptions& common, std::vector<std::string>& warnings) {
+void note_settings(const CommonOptions& common, Notes& warnings) {
   if (common.set.empty() && common.seed.empty()) return;
-  warnings.emplace_back(
-      "--set and --seed change nothing here: the campaign has those of spillway sweep plan");
+  warnings.push_back(study_note("options-of-plan"));
 }
 
-std::string failures_note(std::uint64_t failed) {
-  return fmt::format(
-      "{} run{} ended in an error, which is kept as {} result: status and failure "
-      "in spillway sweep merge say why",
-      failed, failed == 1 ? "" : "s", failed == 1 ? "its" : "their");
+Note failures_note(std::uint64_t failed) {
+  return study_note("failed-runs", {{"runs", failed}});
 }
 
-void add_sweep(CLI::App& app, CommandList& commands) {
-  CLI::App* sweep =
-      app.add_subcommand("sweep", "Plan, run, watch, merge and emit campaigns of many runs");
-  sweep->require_subcommand(1);
-  sweep->footer(
-      "  spillway sweep plan exp.json -o camp\n"
-      "  spillway sweep run camp -j 2\n"
-      "  spillway sweep merge camp --csv results.csv\n");
-  add_sweep_plan(*sweep, commands);
-  add_sweep_run(*sweep, commands);
-  add_sweep_worker(*sweep, commands);
-  add_sweep_status(*sweep, commands);
-  add_sweep_merge(*sweep, commands);
-  add_sweep_emit(*sweep, commands);
+AddVerb add_sweep_plan, add_sweep_run, add_sweep_worker, add_sweep_status, add_sweep_merge,
+    add_sweep_emit;
+
+void add_sweep(Verb& program) {
+  Verb& sweep = program.add_verb("sweep", "Plan, run, watch, merge and emit campaigns of many runs",
+                                 "  spillway sweep plan exp.json -o camp\n"
+                                 "  spillway sweep run camp -j 2\n"
+                                 "  spillway sweep merge camp --csv results.csv\n");
+  sweep.add_all({add_sweep_plan, add_sweep_run, add_sweep_worker, add_sweep_status, add_sweep_merge,
+                 add_sweep_emit});
 }
 
 }  // namespace spillway

@@ -18,6 +18,8 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kScheduler{"SCHEDULER", "", Offer::kWords, listed<kSchedulers>};
+
 struct SweepEmitOptions {
   std::string campaign;
   std::string scheduler;
@@ -27,7 +29,8 @@ struct SweepEmitOptions {
   std::string claim = "spillway";
   std::string claim_path;
   SlurmFlags array;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  const Verb* command = nullptr;
+  CommonOptions common;
 };
 
 /// Where a pod finds the program: in its image. Elsewhere it is this one.
@@ -37,7 +40,7 @@ std::string program_of(const SweepEmitOptions& options) {
 }
 
 /// SweepEmitOptions that say nothing to this engine are refused, not ignored.
-void refuse_strangers(const CLI::App& app, const std::string& engine) {
+void refuse_strangers(const Verb& command, const std::string& engine) {
   struct Only {
     const char* option;
     std::vector<std::string_view> engines;
@@ -46,7 +49,7 @@ void refuse_strangers(const CLI::App& app, const std::string& engine) {
        {Only{"--image", {"k8s"}}, Only{"--claim", {"k8s"}}, Only{"--claim-path", {"k8s"}},
         Only{"--mem", {"k8s", "slurm"}}, Only{"--partition", {"slurm"}}, Only{"--time", {"slurm"}},
         Only{"--sbatch", {"slurm"}}}) {
-    if (app.get_option(only.option)->count() == 0) continue;
+    if (!command.given(only.option)) continue;
     if (std::find(only.engines.begin(), only.engines.end(), engine) != only.engines.end()) continue;
     throw InputError(Fault::kUsage, {only.option, 0, ""},
                      fmt::format("expected only with --scheduler {}, found --scheduler {}",
@@ -59,15 +62,15 @@ std::string text_of(const EmitOptions& options, const std::string& engine) {
   return engine == "parallel" ? parallel_script(options) : slurm_script(options);
 }
 
-int emit(const SweepEmitOptions& options, const CLI::App& app) {
-  const CommonOptions& common = *options.common;
+int emit(const SweepEmitOptions& options) {
+  const CommonOptions& common = options.common;
   if (options.scheduler.empty())
     throw InputError(Fault::kUsage, {"", 0, ""}, "--scheduler is required");
   if (std::ranges::find(kSchedulers, options.scheduler) == kSchedulers.end()) {
     throw InputError(Fault::kUsage, {"--scheduler", 0, ""},
                      unknown_name("scheduler", options.scheduler, kSchedulers));
   }
-  refuse_strangers(app, options.scheduler);
+  refuse_strangers(*options.command, options.scheduler);
   if (options.file == "-" && common.json_only()) {
     throw InputError(Fault::kUsage, {"--json", 0, ""},
                      "the file goes to standard output; expected -o with a file");
@@ -104,32 +107,31 @@ int emit(const SweepEmitOptions& options, const CLI::App& app) {
 
 }  // namespace
 
-void add_sweep_emit(CLI::App& sweep, CommandList& commands) {
-  auto s = std::make_shared<SweepEmitOptions>();
-  s->common->takes_set = true;
-  CLI::App* command = add_command(
-      sweep, commands, "emit", "Write a campaign as a file for another scheduler",
+void add_sweep_emit(Verb& sweep) {
+  auto [command, s] = add_command<SweepEmitOptions>(
+      sweep, "emit", "Write a campaign as a file for another scheduler",
       "  spillway sweep emit camp --scheduler k8s --image registry/spillway:1 --claim data -o "
       "job.yaml\n"
       "  spillway sweep emit camp --scheduler parallel -o shards.sh && sh shards.sh\n"
       "  spillway sweep emit camp --scheduler slurm --partition cpu --time 01:00:00 -o job.sh\n"
       "Text only: nothing is started. The campaign has to lie on a folder that every node sees.\n",
-      s->common, nullptr);
-  commands.back().run = [s, command] { return emit(*s, *command); };
-  add_campaign_argument(*command, s->campaign);
-  command->add_option("--scheduler", s->scheduler,
-                      "For which scheduler: k8s, parallel or slurm (required)");
-  command->add_option("--engine", s->scheduler)->group("");  // its name in earlier releases
-  command->add_option("-o,--file", s->file, "File to write (default: standard output)");
-  command->add_option("--program", s->program,
-                      "spillway, where the shards run (default: this one; in a pod, from PATH)");
-  command->add_option("--image", s->image,
-                      "Image of Kubernetes' container (default: spillway:latest)");
-  command->add_option("--claim", s->claim,
-                      "PersistentVolumeClaim that holds the campaign (default: spillway)");
-  command->add_option("--claim-path", s->claim_path,
-                      "The campaign's folder below the claim's root (default: the root itself)");
-  add_array_options(*command, s->array);
+      emit);
+  s.common.takes_set = true;
+  s.command = &command;
+  add_campaign_argument(command, s.campaign);
+  command.add("--scheduler", s.scheduler, kScheduler,
+              "For which scheduler: k8s, parallel or slurm (required)");
+  command.add("--engine", s.scheduler, kScheduler, "").hide();  // its name in earlier releases
+  command.add("-o,--file", s.file, kinds::kFile, "File to write (default: standard output)");
+  command.add("--program", s.program, kinds::kFile,
+              "spillway, where the shards run (default: this one; in a pod, from PATH)");
+  command.add("--image", s.image, kinds::kName,
+              "Image of Kubernetes' container (default: spillway:latest)");
+  command.add("--claim", s.claim, kinds::kName,
+              "PersistentVolumeClaim that holds the campaign (default: spillway)");
+  command.add("--claim-path", s.claim_path, kinds::kText,
+              "The campaign's folder below the claim's root (default: the root itself)");
+  add_array_options(command, s.array);
 }
 
 }  // namespace spillway

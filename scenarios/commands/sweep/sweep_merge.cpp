@@ -17,7 +17,7 @@ struct SweepMergeOptions {
   std::string folder;
   std::string database;
   std::string csv;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 std::string figure_text(const CellFigure& figure, double value) {
@@ -104,7 +104,7 @@ std::vector<std::string> method_texts(const Campaign& campaign,
 }
 
 int run(const SweepMergeOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   check_writable(common, options.csv.empty() ? std::vector<std::string>()
                                              : std::vector<std::string>{options.csv});
   const Campaign campaign = open_campaign(options.folder);
@@ -128,7 +128,7 @@ int run(const SweepMergeOptions& options) {
                                     merged.digest,
                                     merged.repeated});
   note_settings(common, document.warnings);
-  for (const std::string& note : merged.notes) document.warnings.push_back(note);
+  for (const Note& note : merged.notes) document.warnings.push_back(note);
   if (merged.failed > 0) document.warnings.push_back(failures_note(merged.failed));
   Report report;
   report.title = fmt::format("{}: {}; campaign digest {}", campaign.name,
@@ -154,19 +154,18 @@ int run(const SweepMergeOptions& options) {
 
 }  // namespace
 
-void add_sweep_merge(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<SweepMergeOptions>();
-  o->common->takes_set = true;
-  CLI::App* command = add_command(
-      sweep, commands, "merge", "Gather a campaign's runs in a SQLite database or CSV",
+void add_sweep_merge(Verb& sweep) {
+  auto [command, o] = add_command<SweepMergeOptions>(
+      sweep, "merge", "Gather a campaign's runs in a SQLite database or CSV",
       "  spillway sweep merge camp/ -o results.sqlite\n"
       "  spillway sweep merge camp/ --csv results.csv\n"
       "  sqlite3 results.sqlite 'SELECT \"tiers.0.capacity\", avg(p99_ttft_ms) FROM runs GROUP BY "
       "cell'\n",
-      o->common, [o] { return run(*o); });
-  add_campaign_argument(*command, o->folder);
-  command->add_option("-o,--database", o->database, "SQLite database to write");
-  command->add_option("--csv", o->csv, "CSV file to write, or - for standard output");
+      run);
+  o.common.takes_set = true;
+  add_campaign_argument(command, o.folder);
+  command.add("-o,--database", o.database, kinds::kFile, "SQLite database to write");
+  command.add("--csv", o.csv, kinds::kFile, "CSV file to write, or - for standard output");
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
@@ -21,7 +22,7 @@ struct SweepPlanOptions {
   std::string experiment;
   std::string folder;
   bool dry_run = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// A folder for a plan that is only tried.
@@ -106,7 +107,7 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
 }
 
 int run(const SweepPlanOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   if (options.folder.empty() && !options.dry_run) {
     throw InputError(Fault::kUsage, {"-o", 0, ""},
                      "is missing; expected a folder for the campaign, or --dry-run");
@@ -132,8 +133,8 @@ int run(const SweepPlanOptions& options) {
   document.kind = "sweep-plan";
   document.inputs = campaign_inputs(campaign);
   document.results = to_document(results_of(campaign, survey, cost));
-  if (!fresh) document.warnings.push_back("the folder held this very campaign already");
-  for (const std::string& note : survey.report().notes) document.warnings.push_back(note);
+  if (!fresh) document.warnings.push_back(study_note("campaign-known"));
+  for (const Note& note : survey.report().notes) document.warnings.push_back(note);
   write_document(document, common, document.kind);
   print_report(report_of(campaign, survey, options), common);
   print_notes(document.warnings, common);
@@ -143,19 +144,20 @@ int run(const SweepPlanOptions& options) {
 
 }  // namespace
 
-void add_sweep_plan(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<SweepPlanOptions>();
-  o->common->takes_set = true;
-  CLI::App* command =
-      add_command(sweep, commands, "plan", "Divide an experiment into runs, and say what they cost",
-                  "  spillway sweep plan exp.json --dry-run\n"
-                  "  spillway sweep plan exp.json -o camp/\n"
-                  "  spillway sweep plan exp.json -o camp/ --set sweep.replications=5\n",
-                  o->common, [o] { return run(*o); });
-  command->add_option("EXPERIMENT", o->experiment, "Scenario file with sweep {vary, replications}")
-      ->required();
-  command->add_option("-o,--campaign", o->folder, "Folder to make: the campaign");
-  command->add_flag("--dry-run", o->dry_run, "Show cells and cost; write nothing");
+void add_sweep_plan(Verb& sweep) {
+  auto [command, o] = add_command<SweepPlanOptions>(
+      sweep, "plan", "Divide an experiment into runs, and say what they cost",
+      "  spillway sweep plan exp.json --dry-run\n"
+      "  spillway sweep plan exp.json -o camp/\n"
+      "  spillway sweep plan exp.json -o camp/ --set sweep.replications=5\n",
+      run);
+  o.common.takes_set = true;
+  command
+      .add("EXPERIMENT", o.experiment, kinds::kScenario,
+           "Scenario file with sweep {vary, replications}")
+      .require();
+  command.add("-o,--campaign", o.folder, kinds::kFolder, "Folder to make: the campaign");
+  command.add_flag("--dry-run", o.dry_run, "Show cells and cost; write nothing");
 }
 
 }  // namespace spillway

@@ -22,7 +22,8 @@ struct SweepRunOptions {
   unsigned jobs = 0;
   std::string runner = "local";
   SlurmFlags slurm;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  const Verb* command = nullptr;
+  CommonOptions common;
 };
 
 /// What the whole came to.
@@ -34,14 +35,14 @@ int exit_code(const CampaignSurvey& survey, int worst, int signal) {
 
 /// What a runner has to say beside the runs that are there now.
 struct EngineOutcome {
-  int code = 0;                    ///< worst exit code of a worker that gave up
-  std::vector<std::string> notes;  ///< what went wrong
-  std::vector<std::string> jobs;   ///< of Slurm
+  int code = 0;                   ///< worst exit code of a worker that gave up
+  Notes notes;                    ///< what went wrong
+  std::vector<std::string> jobs;  ///< of Slurm
 };
 
 EngineOutcome run_here(const Campaign& campaign, CampaignSurvey& survey,
                        const SweepRunOptions& options, Interrupt& interrupt) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   Progress progress("sweep", "runs", !common.quiet);
   LocalOptions local;
   local.processes = options.jobs > 0 ? options.jobs : common.thread_count();
@@ -55,16 +56,18 @@ EngineOutcome run_here(const Campaign& campaign, CampaignSurvey& survey,
 
 EngineOutcome run_there(const Campaign& campaign, CampaignSurvey& survey,
                         const SweepRunOptions& options, Interrupt& interrupt) {
-  SlurmEnd end = sweep_on_slurm(campaign, survey, options.slurm, options.common->quiet,
+  SlurmEnd end = sweep_on_slurm(campaign, survey, options.slurm, options.common.quiet,
                                 [&] { return interrupt.raised(); });
-  return {0, std::move(end.remarks), std::move(end.jobs)};
+  return {0, plain_notes(end.remarks), std::move(end.jobs)};
 }
 
 /// The runner that --runner names; throws where options of another one were typed.
-bool on_slurm(const SweepRunOptions& options, const CLI::App& app) {
-  constexpr std::array<std::string_view, 2> kRunners = {"local", "slurm"};
+constexpr std::array<std::string_view, 2> kRunners = {"local", "slurm"};
+constexpr ValueKind kRunner{"WHERE", "", Offer::kWords, listed<kRunners>};
+
+bool on_slurm(const SweepRunOptions& options) {
   if (options.runner == "slurm") {
-    if (app.get_option("--jobs")->count() == 0) return true;
+    if (!options.command->given("--jobs")) return true;
     throw InputError(Fault::kUsage, {"--jobs", 0, ""},
                      "expected only with --runner local; --max-running limits what runs at a "
                      "time on Slurm");
@@ -73,7 +76,7 @@ bool on_slurm(const SweepRunOptions& options, const CLI::App& app) {
     throw InputError(Fault::kUsage, {"--runner", 0, ""},
                      unknown_name("runner", options.runner, kRunners));
   }
-  refuse_slurm_options(app);
+  refuse_slurm_options(*options.command);
   return false;
 }
 
@@ -87,9 +90,9 @@ std::string what_next(const SweepRunOptions& options, bool complete) {
                      options.runner == "slurm" ? " --runner slurm" : "");
 }
 
-int run(const SweepRunOptions& options, const CLI::App& app) {
-  const CommonOptions& common = *options.common;
-  const bool slurm = on_slurm(options, app);
+int run(const SweepRunOptions& options) {
+  const CommonOptions& common = options.common;
+  const bool slurm = on_slurm(options);
   check_writable(common);
   const Campaign campaign = open_campaign(options.folder);
   CampaignSurvey survey(campaign);
@@ -102,8 +105,8 @@ int run(const SweepRunOptions& options, const CLI::App& app) {
   document.inputs = campaign_inputs(campaign);
   document.results = to_document(SweepRunResults{counts_of(survey), slurm, outcome.jobs});
   note_settings(common, document.warnings);
-  for (const std::string& note : outcome.notes) document.warnings.push_back(note);
-  for (const std::string& note : survey.report().notes) document.warnings.push_back(note);
+  for (const Note& note : outcome.notes) document.warnings.push_back(note);
+  for (const Note& note : survey.report().notes) document.warnings.push_back(note);
   if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));
   Report report;
   report.title = fmt::format("{}: {}", campaign.name, counts_text(survey.done(), survey.total()));
@@ -123,25 +126,25 @@ int run(const SweepRunOptions& options, const CLI::App& app) {
 
 }  // namespace
 
-void add_sweep_run(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<SweepRunOptions>();
-  o->common->takes_set = true;
-  CLI::App* command = add_command(sweep, commands, "run", "Make the runs that a campaign lacks",
-                                  "  spillway sweep run camp/\n"
-                                  "  spillway sweep run camp/ -j 2\n"
-                                  "  spillway sweep run camp/ --runner slurm --shards 200 "
-                                  "--max-running 50 --partition cpu \\\n"
-                                  "    --mem 4G --time 00:30:00\n"
-                                  "With Slurm, the campaign and this program lie in folders that "
-                                  "every node sees under the same path.\n",
-                                  o->common, nullptr);
-  commands.back().run = [o, command] { return run(*o, *command); };
-  add_campaign_argument(*command, o->folder);
-  command->add_option("-j,--jobs", o->jobs, "Worker processes here (default: --threads)")
-      ->check(CLI::Range(1U, 4096U));
-  command->add_option("--runner", o->runner, "Where the runs are made: local (default) or slurm");
-  command->add_option("--engine", o->runner)->group("");  // its name in earlier releases
-  add_slurm_options(*command, o->slurm);
+void add_sweep_run(Verb& sweep) {
+  auto [command, o] =
+      add_command<SweepRunOptions>(sweep, "run", "Make the runs that a campaign lacks",
+                                   "  spillway sweep run camp/\n"
+                                   "  spillway sweep run camp/ -j 2\n"
+                                   "  spillway sweep run camp/ --runner slurm --shards 200 "
+                                   "--max-running 50 --partition cpu \\\n"
+                                   "    --mem 4G --time 00:30:00\n"
+                                   "With Slurm, the campaign and this program lie in folders that "
+                                   "every node sees under the same path.\n",
+                                   run);
+  o.common.takes_set = true;
+  o.command = &command;
+  add_campaign_argument(command, o.folder);
+  command.add("-j,--jobs", o.jobs, kinds::kCount, "Worker processes here (default: --threads)")
+      .range(1U, 4096U);
+  command.add("--runner", o.runner, kRunner, "Where the runs are made: local (default) or slurm");
+  command.add("--engine", o.runner, kRunner, "").hide();  // its name in earlier releases
+  add_slurm_options(command, o.slurm);
 }
 
 }  // namespace spillway

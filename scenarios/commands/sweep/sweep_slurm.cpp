@@ -19,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMostShards = 100'000;
 constexpr std::uint32_t kUsualShards = 200;
+constexpr ValueKind kMemory{"MEMORY", "as Slurm writes it: 4G is 4 GiB"};
+constexpr ValueKind kWallTime{"HH:MM:SS", "as Slurm writes it: 00:30:00 is half an hour"};
+constexpr ValueKind kOption{"OPTION"};
 constexpr auto kBetweenLines = std::chrono::seconds(10);
 
 /// What an option of sbatch may be: anything that cannot be taken for its script.
@@ -50,34 +53,40 @@ class ArrayLines {
 
 }  // namespace
 
-void add_array_options(CLI::App& app, SlurmFlags& flags) {
-  app.add_option("--shards", flags.shards,
-                 "Parts that the runs are divided into (default: one for each run, at most 200)")
-      ->check(CLI::Range(1U, kMostShards));
-  app.add_option("--max-running", flags.max_running, "Shards that run at a time (default: all)")
-      ->check(CLI::Range(1U, kMostShards));
-  app.add_option("--partition", flags.partition, "Slurm's partition (default: Slurm's)");
-  app.add_option("--mem", flags.memory, "Memory of a shard, as Slurm writes it, e.g. 4G");
-  app.add_option("--time", flags.time, "Most time of a shard, as Slurm writes it, e.g. 00:30:00");
-  app.add_option("--sbatch", flags.sbatch,
-                 "A further option of sbatch, e.g. --sbatch=--account=team (repeatable)")
-      ->check(CLI::Validator(not_an_option, "OPTION"));
+void add_array_options(Verb& command, SlurmFlags& flags) {
+  command
+      .add("--shards", flags.shards, kinds::kCount,
+           "Parts that the runs are divided into (default: one for each run, at most 200)")
+      .range(1U, kMostShards);
+  command
+      .add("--max-running", flags.max_running, kinds::kCount,
+           "Shards that run at a time (default: all)")
+      .range(1U, kMostShards);
+  command.add("--partition", flags.partition, kinds::kName, "Slurm's partition (default: Slurm's)");
+  command.add("--mem", flags.memory, kMemory, "Memory of a shard, as Slurm writes it, e.g. 4G");
+  command.add("--time", flags.time, kWallTime,
+              "Most time of a shard, as Slurm writes it, e.g. 00:30:00");
+  command
+      .add("--sbatch", flags.sbatch, kOption,
+           "A further option of sbatch, e.g. --sbatch=--account=team (repeatable)")
+      .check(not_an_option);
 }
 
-void add_slurm_options(CLI::App& app, SlurmFlags& flags) {
-  add_array_options(app, flags);
-  app.add_flag("--submit-only", flags.submit_only,
-               "Submit the array to Slurm and do not wait for it");
-  app.add_option("--arrays", flags.arrays,
-                 "Arrays submitted at most, each for what the one before did not bring (default "
-                 "5)")
-      ->check(CLI::Range(1U, 100U));
+void add_slurm_options(Verb& command, SlurmFlags& flags) {
+  add_array_options(command, flags);
+  command.add_flag("--submit-only", flags.submit_only,
+                   "Submit the array to Slurm and do not wait for it");
+  command
+      .add("--arrays", flags.arrays, kinds::kCount,
+           "Arrays submitted at most, each for what the one before did not bring (default "
+           "5)")
+      .range(1U, 100U);
 }
 
-void refuse_slurm_options(const CLI::App& app) {
+void refuse_slurm_options(const Verb& command) {
   for (const char* name : {"--shards", "--max-running", "--partition", "--mem", "--time",
                            "--sbatch", "--submit-only", "--arrays"}) {
-    if (app.get_option(name)->count() == 0) continue;
+    if (!command.given(name)) continue;
     throw InputError(Fault::kUsage, {name, 0, ""}, "expected only with --runner slurm");
   }
 }

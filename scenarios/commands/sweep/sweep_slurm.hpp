@@ -28,11 +28,11 @@ struct SlurmFlags {
 };
 
 /// --shards, --max-running, --partition, --mem, --time, --sbatch: also what sweep emit takes.
-void add_array_options(CLI::App& app, SlurmFlags& flags);
+void add_array_options(Verb& command, SlurmFlags& flags);
 /// Those, --submit-only and --arrays.
-void add_slurm_options(CLI::App& app, SlurmFlags& flags);
+void add_slurm_options(Verb& command, SlurmFlags& flags);
 /// Throws InputError (exit 2) where one of these options was typed for another engine.
-void refuse_slurm_options(const CLI::App& app);
+void refuse_slurm_options(const Verb& command);
 
 /// Shards that a campaign of so many runs is divided into where --shards does not say.
 std::uint32_t default_shards(std::uint64_t runs);

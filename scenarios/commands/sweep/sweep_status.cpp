@@ -6,6 +6,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
@@ -19,7 +20,7 @@ constexpr auto kLook = std::chrono::milliseconds(500);
 struct SweepStatusOptions {
   std::string folder;
   bool watch = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 std::vector<std::uint64_t> done_by_cell(const Campaign& campaign, const CampaignSurvey& survey) {
@@ -53,12 +54,12 @@ Report report_of(const Campaign& campaign, const CampaignSurvey& survey,
 }
 
 int run(const SweepStatusOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   check_writable(common);
   const Campaign campaign = open_campaign(options.folder);
   CampaignSurvey survey(campaign);
   survey.look();
-  std::vector<std::string> damaged = survey.report().notes;
+  Notes damaged = survey.report().notes;
   if (options.watch) {
     Interrupt interrupt;
     Progress progress("sweep", "runs", true);
@@ -80,7 +81,7 @@ int run(const SweepStatusOptions& options) {
   }
   document.results = to_document(results);
   note_settings(common, document.warnings);
-  for (std::string& note : damaged) document.warnings.push_back(std::move(note));
+  for (Note& note : damaged) document.warnings.push_back(std::move(note));
   if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));
   write_document(document, common, document.kind);
   print_report(report_of(campaign, survey, done), common);
@@ -88,8 +89,9 @@ int run(const SweepStatusOptions& options) {
   const std::uint64_t missing = survey.total() - survey.done();
   if (missing > 0 && survey.done() > 0) {
     const double core_s = survey.run_s() * static_cast<double>(missing);
-    print_notes({fmt::format("the rest takes about {}, {:.3g} s a run", core_time_text(core_s),
-                             survey.run_s())},
+    print_notes({study_note("campaign-rest", {{"core_time", core_time_text(core_s)},
+                                              {"core_s", core_s},
+                                              {"run_s", survey.run_s()}})},
                 common);
   }
   return 0;
@@ -97,16 +99,15 @@ int run(const SweepStatusOptions& options) {
 
 }  // namespace
 
-void add_sweep_status(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<SweepStatusOptions>();
-  o->common->takes_set = true;
-  CLI::App* command = add_command(sweep, commands, "status", "What of a campaign is done",
-                                  "  spillway sweep status camp/\n"
-                                  "  spillway sweep status camp/ --watch\n"
-                                  "  spillway sweep status camp/ --json -\n",
-                                  o->common, [o] { return run(*o); });
-  add_campaign_argument(*command, o->folder);
-  command->add_flag("--watch", o->watch, "Stay until all runs are done");
+void add_sweep_status(Verb& sweep) {
+  auto [command, o] = add_command<SweepStatusOptions>(sweep, "status", "What of a campaign is done",
+                                                      "  spillway sweep status camp/\n"
+                                                      "  spillway sweep status camp/ --watch\n"
+                                                      "  spillway sweep status camp/ --json -\n",
+                                                      run);
+  o.common.takes_set = true;
+  add_campaign_argument(command, o.folder);
+  command.add_flag("--watch", o.watch, "Stay until all runs are done");
 }
 
 }  // namespace spillway

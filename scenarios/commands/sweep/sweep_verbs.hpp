@@ -17,15 +17,8 @@ inline constexpr int kPartial = 6;
 /// Cells of a table on the terminal.
 inline constexpr std::size_t kMostCellsShown = 40;
 
-void add_sweep_plan(CLI::App& sweep, CommandList& commands);
-void add_sweep_run(CLI::App& sweep, CommandList& commands);
-void add_sweep_worker(CLI::App& sweep, CommandList& commands);
-void add_sweep_status(CLI::App& sweep, CommandList& commands);
-void add_sweep_merge(CLI::App& sweep, CommandList& commands);
-void add_sweep_emit(CLI::App& sweep, CommandList& commands);
-
 /// Takes the campaign, the folder that `sweep plan` made.
-void add_campaign_argument(CLI::App& command, std::string& folder);
+void add_campaign_argument(Verb& command, std::string& folder);
 /// "inputs" of every verb about a campaign.
 nlohmann::json campaign_inputs(const Campaign& campaign);
 SweepCounts counts_of(const CampaignSurvey& survey);
@@ -41,8 +34,8 @@ std::vector<std::string> replicate_methods(const Campaign& campaign);
 std::string replicates_text(const Campaign& campaign);
 
 /// A campaign was planned with its own settings: what --set and --seed say now is not taken.
-void note_settings(const CommonOptions& common, std::vector<std::string>& warnings);
+void note_settings(const CommonOptions& common, Notes& warnings);
 /// What of `campaign` ended in an error, by example.
-std::string failures_note(std::uint64_t failed);
+Note failures_note(std::uint64_t failed);
 
 }  // namespace spillway

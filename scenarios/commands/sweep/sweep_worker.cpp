@@ -5,6 +5,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
@@ -14,15 +15,17 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kShard{"I/N", "the I-th of N parts: 17/200"};
+
 struct SweepWorkerOptions {
   std::string folder;
   std::string shard;
   bool steal = false;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 int run(const SweepWorkerOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   check_writable(common);
   // A file that may not grow is then an error of the write, and no death.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -51,10 +54,9 @@ int run(const SweepWorkerOptions& options) {
   document.results =
       to_document(SweepWorkerResults{options.shard, runs, done, outcome.made, outcome.failed});
   note_settings(common, document.warnings);
-  for (const std::string& note : outcome.notes) document.warnings.push_back(note);
+  for (const Note& note : outcome.notes) document.warnings.push_back(note);
   if (outcome.taken) {
-    document.warnings.push_back(
-        fmt::format("another worker has shard {}: nothing was done here", options.shard));
+    document.warnings.push_back(study_note("shard-taken", {{"shard", options.shard}}));
   }
   Report report;
   report.title = fmt::format("shard {}: {}", options.shard, counts_text(done, runs));
@@ -68,17 +70,16 @@ int run(const SweepWorkerOptions& options) {
 
 }  // namespace
 
-void add_sweep_worker(CLI::App& sweep, CommandList& commands) {
-  auto o = std::make_shared<SweepWorkerOptions>();
-  o->common->takes_set = true;
-  CLI::App* command =
-      add_command(sweep, commands, "worker", "Make the runs of one shard of a campaign",
-                  "  spillway sweep worker camp/ --shard 1/2\n"
-                  "  spillway sweep worker camp/ --shard 2/2 --steal\n",
-                  o->common, [o] { return run(*o); });
-  add_campaign_argument(*command, o->folder);
-  command->add_option("--shard", o->shard, "Which part of how many, e.g. 17/200")->required();
-  command->add_flag("--steal", o->steal, "When its shard is done, take others that no worker has");
+void add_sweep_worker(Verb& sweep) {
+  auto [command, o] =
+      add_command<SweepWorkerOptions>(sweep, "worker", "Make the runs of one shard of a campaign",
+                                      "  spillway sweep worker camp/ --shard 1/2\n"
+                                      "  spillway sweep worker camp/ --shard 2/2 --steal\n",
+                                      run);
+  o.common.takes_set = true;
+  add_campaign_argument(command, o.folder);
+  command.add("--shard", o.shard, kShard, "Which part of how many, e.g. 17/200").require();
+  command.add_flag("--steal", o.steal, "When its shard is done, take others that no worker has");
 }
 
 }  // namespace spillway

@@ -15,7 +15,7 @@ namespace {
 struct CheckOptions {
   TraceInput trace;
   std::size_t problems = 20;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 Document check_document(const TraceCheck& check, const CheckOptions& options) {
@@ -105,31 +105,31 @@ Report check_report(const TraceCheck& check, const CheckOptions& options) {
 }
 
 int check(const CheckOptions& options) {
-  check_writable(*options.common);
-  refuse_own_inputs(*options.common, {options.trace.path});
-  Progress reading("checking", "MB", !options.common->quiet);
+  check_writable(options.common);
+  refuse_own_inputs(options.common, {options.trace.path});
+  Progress reading("checking", "MB", !options.common.quiet);
   const TraceCheck found = check_trace(options.trace.path, open_options(options.trace, reading));
   reading.finish();
   const Document document = check_document(found, options);
-  write_document(document, *options.common, "trace-check");
-  print_report(check_report(found, options), *options.common);
+  write_document(document, options.common, "trace-check");
+  print_report(check_report(found, options), options.common);
   const bool good = found.problems.count == 0 || (options.trace.lenient && found.tolerable());
   return good ? 0 : static_cast<int>(Fault::kTrace);
 }
 
 }  // namespace
 
-void add_trace_check(CLI::App& trace, CommandList& commands) {
-  auto c = std::make_shared<CheckOptions>();
-  CLI::App* command = add_command(
-      trace, commands, "check", "Every problem of a trace, and what it can and cannot say",
+void add_trace_check(Verb& trace) {
+  auto [command, c] = add_command<CheckOptions>(
+      trace, "check", "Every problem of a trace, and what it can and cannot say",
       "  spillway trace check requests.jsonl.gz\n"
       "  spillway trace check requests.jsonl.gz --lenient --json problems.json\n",
-      c->common, [c] { return check(*c); });
-  command->add_option("TRACE", c->trace.path, "Trace file")->required();
-  command->add_option("--problems", c->problems, "Problems shown on the terminal (default: 20)")
-      ->check(CLI::Range(std::size_t{0}, RowProblems::kMost));
-  add_trace_options(*command, c->trace);
+      check);
+  command.add("TRACE", c.trace.path, kinds::kFile, "Trace file").require();
+  command
+      .add("--problems", c.problems, kinds::kCount, "Problems shown on the terminal (default: 20)")
+      .range(std::size_t{0}, RowProblems::kMost);
+  add_trace_options(command, c.trace);
 }
 
 }  // namespace spillway

@@ -18,7 +18,7 @@ struct ConvertOptions {
   std::string output;
   std::string to;
   double speed = 1;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 struct FormName {
@@ -39,7 +39,7 @@ Workload at_speed(Workload workload, double speed) {
 }
 
 int convert(const ConvertOptions& options) {
-  check_trace_output(*options.common, {options.trace.path}, options.output);
+  check_trace_output(options.common, {options.trace.path}, options.output);
   std::optional<TextForm> form;
   if (!options.to.empty()) {
     for (const FormName& f : kForms) {
@@ -50,42 +50,39 @@ int convert(const ConvertOptions& options) {
                        "--to names a form of JSON lines; expected a file .jsonl");
     }
   }
-  const Workload workload = at_speed(read_trace(options.trace, *options.common), options.speed);
+  const Workload workload = at_speed(read_trace(options.trace, options.common), options.speed);
   const std::vector<std::string> losses = write_trace(workload, options.output, form);
-  say_written(workload, options.output, "trace-convert", *options.common, losses);
+  say_written(workload, options.output, "trace-convert", options.common, losses);
   return 0;
 }
 
 }  // namespace
 
-void add_trace_convert(CLI::App& trace, CommandList& commands) {
-  auto c = std::make_shared<ConvertOptions>();
-  CLI::App* command =
-      add_command(trace, commands, "convert", "Write a trace in another form",
-                  "  spillway trace convert t.jsonl.gz t.bin\n"
-                  "  spillway trace convert t.bin t.jsonl.zst\n"
-                  "  spillway trace convert agents.jsonl.gz t.jsonl --to mooncake\n"
-                  "  spillway trace convert t.jsonl.gz replay.jsonl --to aiperf --speed 0.7\n",
-                  c->common, [c] { return convert(*c); });
-  command->add_option("IN", c->trace.path, "Trace file")->required();
+void add_trace_convert(Verb& trace) {
+  auto [command, c] = add_command<ConvertOptions>(
+      trace, "convert", "Write a trace in another form",
+      "  spillway trace convert t.jsonl.gz t.bin\n"
+      "  spillway trace convert t.bin t.jsonl.zst\n"
+      "  spillway trace convert agents.jsonl.gz t.jsonl --to mooncake\n"
+      "  spillway trace convert t.jsonl.gz replay.jsonl --to aiperf --speed 0.7\n",
+      convert);
+  command.add("IN", c.trace.path, kinds::kFile, "Trace file").require();
   command
-      ->add_option(
-          "OUT", c->output,
-          ".bin, .jsonl or .csv, the latter two also with .gz or .zst; - for JSON lines on "
-          "stdout")
-      ->required();
+      .add("OUT", c.output, kinds::kFile,
+           ".bin, .jsonl or .csv, the latter two also with .gz or .zst; - for JSON lines on "
+           "stdout")
+      .require();
   command
-      ->add_option(
-          "--to", c->to,
-          "mooncake (plain rows, whatever they lose), aiperf (the same without sessions, for "
-          "AIPerf's fixed schedule) or native (default: what is lossless)")
-      ->check(CLI::IsMember({"mooncake", "native", "aiperf"}).description(""));
+      .add("--to", c.to, kinds::kChoice,
+           "mooncake (plain rows, whatever they lose), aiperf (the same without sessions, for "
+           "AIPerf's fixed schedule) or native (default: what is lossless)")
+      .one_of({"mooncake", "native", "aiperf"});
   command
-      ->add_option("--speed", c->speed,
-                   "Divide recorded times by this, as workload.speed does; pauses stay "
-                   "(default: 1)")
-      ->check(real_in(1e-6, 1e6));
-  add_trace_options(*command, c->trace);
+      .add("--speed", c.speed, kinds::kFactor,
+           "Divide recorded times by this, as workload.speed does; pauses stay "
+           "(default: 1)")
+      .range<double>(1e-6, 1e6);
+  add_trace_options(command, c.trace);
 }
 
 }  // namespace spillway

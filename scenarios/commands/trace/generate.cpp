@@ -17,8 +17,8 @@ namespace {
 struct GenerateOptions {
   SyntheticConfig config;
   LikeOptions like;
-  const CLI::App* command = nullptr;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  const Verb* command = nullptr;
+  CommonOptions common;
 };
 
 /// "--max-context" for max_context.
@@ -28,43 +28,61 @@ std::string flag_of(std::string_view key) {
   return out;
 }
 
+constexpr ValueKind kHour{"HOUR", "hours after midnight, 0 to 24"};
+constexpr ValueKind kRate{"RATE", "a number per second"};
+
+/// By the unit that a parameter's name ends with.
+const ValueKind& kind_of(const SyntheticKey& key) {
+  constexpr std::pair<std::string_view, const ValueKind*> kEnds[] = {
+      {"_tokens", &kinds::kTokens},  {"_quantiles", &kinds::kTokens},
+      {"_context", &kinds::kTokens}, {"_per_s", &kRate},
+      {"_s", &kinds::kSeconds},      {"_hour", &kHour},
+      {"_amplitude", &kinds::kShare}};
+  for (const auto& [end, kind] : kEnds) {
+    if (key.name.ends_with(end)) return *kind;
+  }
+  if (!key.choices.empty()) return kinds::kChoice;
+  if (std::holds_alternative<std::string SyntheticConfig::*>(key.target)) return kinds::kFile;
+  if (std::holds_alternative<std::uint32_t SyntheticConfig::*>(key.target)) return kinds::kCount;
+  return key.name == "turns" ? kinds::kCount : kinds::kFactor;
+}
+
 /// The option of one parameter.
 struct AddOption {
-  CLI::App& command;
+  Verb& command;
   const SyntheticKey& key;
   SyntheticConfig& config;
 
   template <class T>
-  CLI::Option* add(T& target) const {
+  Option& add(T& target) const {
     // Lists have no default: they replace another parameter.
     std::string help(key.help);
     if constexpr (!std::is_same_v<T, std::vector<double>>) {
       const std::string text = fmt::format("{}", target);
       if (!text.empty()) help += fmt::format(" (default: {})", text);
     }
-    return command.add_option(flag_of(key.name), target, help);
+    return command.add(flag_of(key.name), target, kind_of(key), help);
   }
   void operator()(std::uint32_t SyntheticConfig::*member) const {
-    const auto whole = [](double limit) { return static_cast<std::int64_t>(limit); };
-    add(config.*member)->check(CLI::Range(whole(key.least), whole(key.most)));
+    add(config.*member)
+        .range(static_cast<std::int64_t>(key.least), static_cast<std::int64_t>(key.most));
   }
   void operator()(double SyntheticConfig::*member) const {
-    add(config.*member)->check(real_in(key.least, key.most));
+    add(config.*member).range(key.least, key.most);
   }
   void operator()(std::vector<double> SyntheticConfig::*member) const {
-    add(config.*member)->delimiter(',')->check(real_in(key.least, key.most));
+    add(config.*member).commas().range(key.least, key.most);
   }
   void operator()(std::string SyntheticConfig::*member) const {
-    const std::vector<std::string> choices(key.choices.begin(), key.choices.end());
-    CLI::Option* option = add(config.*member);
-    if (!choices.empty()) option->check(CLI::IsMember(choices));
+    Option& option = add(config.*member);
+    if (!key.choices.empty()) option.one_of({key.choices.begin(), key.choices.end()});
   }
 };
 
-void refuse_beside_like(const CLI::App& command) {
+void refuse_beside_like(const Verb& command) {
   for (const SyntheticKey& key : synthetic_keys()) {
     const bool of_both = key.name == "requests" || key.name == "block_tokens";
-    if (of_both || command.count(flag_of(key.name)) == 0) continue;
+    if (of_both || !command.given(flag_of(key.name))) continue;
     throw InputError(Fault::kUsage, {"", 0, flag_of(key.name)},
                      "is fitted to the trace with --like; expected one or the other");
   }
@@ -91,45 +109,44 @@ int stream(const SyntheticConfig& config, std::uint64_t seed, const CommonOption
 }
 
 int generate(const GenerateOptions& options) {
-  const std::uint64_t seed = seed_of(*options.common).value_or(1);
-  CommonOptions quiet_out = *options.common;
+  const std::uint64_t seed = seed_of(options.common).value_or(1);
+  CommonOptions quiet_out = options.common;
   quiet_out.out.clear();  // here --out names the trace
-  check_trace_output(quiet_out, {options.like.trace, options.config.rates}, options.common->out);
+  check_trace_output(quiet_out, {options.like.trace, options.config.rates}, options.common.out);
   if (!options.like.trace.empty()) {
     LikeOptions like = options.like;
     refuse_beside_like(*options.command);
-    if (options.command->count("--requests") > 0) like.requests = options.config.requests;
-    if (options.command->count("--block-tokens") > 0)
-      like.block_tokens = options.config.block_tokens;
-    return generate_like(like, options.common->out, seed, quiet_out);
+    if (options.command->given("--requests")) like.requests = options.config.requests;
+    if (options.command->given("--block-tokens")) like.block_tokens = options.config.block_tokens;
+    return generate_like(like, options.common.out, seed, quiet_out);
   }
   if (const auto fault = fault_of(options.config)) {
     throw InputError(Fault::kUsage, {"", 0, flag_of(fault->key)}, fault->message);
   }
-  if (options.common->out == "-") return stream(options.config, seed, quiet_out);
+  if (options.common.out == "-") return stream(options.config, seed, quiet_out);
   const Workload workload = generate_workload(options.config, seed);
-  write_trace(workload, options.common->out);
-  say_written(workload, options.common->out, "trace-generate", quiet_out);
+  write_trace(workload, options.common.out);
+  say_written(workload, options.common.out, "trace-generate", quiet_out);
   return 0;
 }
 
 }  // namespace
 
-void add_trace_generate(CLI::App& trace, CommandList& commands) {
-  auto g = std::make_shared<GenerateOptions>();
-  CLI::App* command =
-      add_command(trace, commands, "generate", "Make a synthetic trace of chat sessions",
-                  "  spillway trace generate --out chat.jsonl.gz --seed 1 --requests 2000\n"
-                  "  spillway trace generate --out more.bin --like t.jsonl.gz --seed 2\n",
-                  g->common, [g] { return generate(*g); });
-  g->command = command;
-  command->get_option("--out")->required()->description(
+void add_trace_generate(Verb& trace) {
+  auto [command, g] = add_command<GenerateOptions>(
+      trace, "generate", "Make a synthetic trace of chat sessions",
+      "  spillway trace generate --out chat.jsonl.gz --seed 1 --requests 2000\n"
+      "  spillway trace generate --out more.bin --like t.jsonl.gz --seed 2\n",
+      generate);
+  g.command = &command;
+  command.option("--out").require().describe(
+      kinds::kFile,
       "Trace file to write (.jsonl.gz, .bin, ...); - streams rows to standard output");
-  command->add_option("--like", g->like.trace,
-                      "Fit to this trace, and say how well that went; takes --requests and "
-                      "--block-tokens");
+  command.add("--like", g.like.trace, kinds::kFile,
+              "Fit to this trace, and say how well that went; takes --requests and "
+              "--block-tokens");
   for (const SyntheticKey& key : synthetic_keys()) {
-    std::visit(AddOption{*command, key, g->config}, key.target);
+    std::visit(AddOption{command, key, g.config}, key.target);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
@@ -36,22 +37,22 @@ Report report_of(const Likeness& likeness, const std::string& path, const Worklo
   return report;
 }
 
-std::vector<std::string> warnings_of(const Likeness& likeness, const Workload& original,
-                                     const Workload& generated) {
-  std::vector<std::string> out = original.source().notes;
+Notes warnings_of(const Likeness& likeness, const Workload& original, const Workload& generated) {
+  Notes out = plain_notes(original.source().notes);
   if (generated.size() < original.size()) {
-    out.push_back(fmt::format("compared with the first {} of the original's {} requests",
-                              likeness.requests, original.size()));
+    out.push_back(study_note("fewer-generated", {{"requests", likeness.requests},
+                                                 {"original_requests", original.size()}}));
   } else if (generated.size() > original.size()) {
-    out.push_back("the generated trace is longer: it repeats the original's course");
+    out.push_back(study_note("more-generated"));
   }
   if (original.references() == 0) {
-    out.push_back("the original says nothing about shared prefixes: nor does the generated trace");
+    out.push_back(study_note("prefixes-not-generated"));
   }
   for (const LikenessRow& row : likeness.rows) {
     if (std::abs(row.error) <= kLikenessTolerance) continue;
-    out.push_back(fmt::format("{} is off by {:+.1f}%, more than {:.0f}%", row.statistic,
-                              100 * row.error, 100 * kLikenessTolerance));
+    out.push_back(study_note("unlike", {{"statistic", row.statistic},
+                                        {"error_share", row.error},
+                                        {"limit_share", kLikenessTolerance}}));
   }
   return out;
 }

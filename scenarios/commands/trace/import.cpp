@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/scenario/measured/measured_document.hpp"
 #include "traces/formats/trace_writer.hpp"
@@ -15,17 +16,13 @@ constexpr std::uint32_t kBlockTokens = 512;  // of rows that share nothing: any 
 struct ImportOptions {
   std::vector<std::string> files;
   MeasuredOptions measured;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// What a trace cannot hold of a run, and a log not of its requests.
-std::vector<std::string> losses_of(const MeasuredRun& run) {
-  std::vector<std::string> out = run.notes;
-  if (!run.requests.empty()) {
-    out.push_back(
-        "a request log names no blocks: whether prompts shared a prefix is not visible, so each "
-        "request has blocks of its own and a simulated cache finds nothing among them");
-  }
+Notes losses_of(const MeasuredRun& run) {
+  Notes out = plain_notes(run.notes);
+  if (!run.requests.empty()) out.push_back(study_note("log-without-blocks"));
   return out;
 }
 
@@ -51,7 +48,7 @@ std::string summary_of(const MeasuredRun& run) {
 }
 
 int import(const ImportOptions& options) {
-  CommonOptions common = *options.common;
+  CommonOptions common = options.common;
   std::string trace;
   std::swap(trace, common.out);  // here --out names a file
   const std::string document = trace.ends_with(".json") ? trace : "";
@@ -80,24 +77,24 @@ int import(const ImportOptions& options) {
 
 }  // namespace
 
-void add_trace_import(CLI::App& trace, CommandList& commands) {
-  auto i = std::make_shared<ImportOptions>();
-  CLI::App* command =
-      add_command(trace, commands, "import", "The requests of a measured run as a trace",
-                  "  spillway trace import requests.csv.gz timeseries.csv meta.json --out t.jsonl\n"
-                  "  spillway trace import bench.json server.log --out run.json\n",
-                  i->common, [i] { return import(*i); });
-  command->get_option("--out")->required()->description(
+void add_trace_import(Verb& trace) {
+  auto [command, i] = add_command<ImportOptions>(
+      trace, "import", "The requests of a measured run as a trace",
+      "  spillway trace import requests.csv.gz timeseries.csv meta.json --out t.jsonl\n"
+      "  spillway trace import bench.json server.log --out run.json\n",
+      import);
+  command.option("--out").require().describe(
+      kinds::kFile,
       "Trace to write (.jsonl.gz, .bin, ...; - for rows on stdout), or the run itself (.json)");
   command
-      ->add_option("MEASURED", i->files,
-                   "Request log, counters, engine arguments, result of vllm bench serve, server "
-                   "log; each is known by its content")
-      ->required();
-  command->add_flag("--skip-warmup", i->measured.skip_warmup,
-                    "Leave out requests at the front that warmed the engine up");
-  command->add_flag("--allow-missing", i->measured.allow_missing,
-                    "Note requests that the log lacks instead of refusing it");
+      .add("MEASURED", i.files, kinds::kFile,
+           "Request log, counters, engine arguments, result of vllm bench serve, server "
+           "log; each is known by its content")
+      .require();
+  command.add_flag("--skip-warmup", i.measured.skip_warmup,
+                   "Leave out requests at the front that warmed the engine up");
+  command.add_flag("--allow-missing", i.measured.allow_missing,
+                   "Note requests that the log lacks instead of refusing it");
 }
 
 }  // namespace spillway

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -14,6 +15,9 @@ namespace spillway {
 
 namespace {
 
+constexpr ValueKind kTenant{"NAME=FILE"};
+constexpr ValueKind kOffset{"NAME=SECONDS"};
+
 struct MergeOptions {
   std::vector<std::string> files;
   std::vector<std::string> tenants;  ///< NAME=FILE
@@ -21,7 +25,7 @@ struct MergeOptions {
   std::string align = "origin";
   bool shared_blocks = false;
   TraceInput trace;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 /// "name=value"; a value may contain further signs.
@@ -57,7 +61,9 @@ std::map<std::string, std::int64_t> offsets_ns(const MergeOptions& options) {
   for (const std::string& text : options.offsets) {
     const auto [name, value] = split("--offset", text);
     double seconds = 0;
-    if (!CLI::detail::lexical_cast(value, seconds) || !(seconds >= 0 && seconds <= kMostSeconds)) {
+    const char* end = value.data() + value.size();
+    const auto [at, status] = std::from_chars(value.data(), end, seconds);
+    if (status != std::errc() || at != end || !(seconds >= 0 && seconds <= kMostSeconds)) {
       throw InputError(
           Fault::kUsage, {"--offset", 0, ""},
           fmt::format("expected NAME=SECONDS from 0 to {}, found \"{}\"", kMostSeconds, text));
@@ -73,7 +79,7 @@ MergePart open_part(const MergeOptions& options, const std::string& tenant,
   input.path = file;
   std::vector<std::uint64_t> names;
   if (options.shared_blocks) input.block_names = &names;
-  Workload workload = read_trace(input, *options.common);
+  Workload workload = read_trace(input, options.common);
   if (options.shared_blocks && names.empty() && workload.references() > 0) {
     throw InputError(Fault::kUsage, {file, 0, ""},
                      "--shared-blocks: a binary trace has numbered its blocks anew; expected the "
@@ -87,8 +93,8 @@ MergePart open_part(const MergeOptions& options, const std::string& tenant,
 int merge(const MergeOptions& options) {
   const auto files = named_files(options);
   std::map<std::string, std::int64_t> offsets = offsets_ns(options);
-  const std::string& output = options.common->out;
-  CommonOptions common = *options.common;
+  const std::string& output = options.common.out;
+  CommonOptions common = options.common;
   common.out.clear();  // here --out names the trace
   std::vector<std::string> inputs;
   for (const auto& [tenant, file] : files) inputs.push_back(file);
@@ -113,31 +119,27 @@ int merge(const MergeOptions& options) {
 
 }  // namespace
 
-void add_trace_merge(CLI::App& trace, CommandList& commands) {
-  auto m = std::make_shared<MergeOptions>();
-  CLI::App* command = add_command(
-      trace, commands, "merge", "Write several traces as one, each a tenant of it",
+void add_trace_merge(Verb& trace) {
+  auto [command, m] = add_command<MergeOptions>(
+      trace, "merge", "Write several traces as one, each a tenant of it",
       "  spillway trace merge chat.jsonl.gz agents.jsonl.gz --out both.bin\n"
       "  spillway trace merge --tenant a=t.jsonl --tenant b=t.jsonl --offset b=60 --out two.bin\n",
-      m->common, [m] { return merge(*m); });
-  command->get_option("--out")->required()->description(
-      "Trace file to write (.jsonl.gz, .bin, ...)");
-  command->add_option("TRACES", m->files, "Trace files, each a tenant named like its file");
-  command->add_option("--tenant", m->tenants, "NAME=FILE: a trace whose tenant has this name")
-      ->take_all()
-      ->allow_extra_args(false);
+      merge);
+  command.option("--out").require().describe(kinds::kFile,
+                                             "Trace file to write (.jsonl.gz, .bin, ...)");
+  command.add("TRACES", m.files, kinds::kFile, "Trace files, each a tenant named like its file");
+  command.add("--tenant", m.tenants, kTenant, "NAME=FILE: a trace whose tenant has this name")
+      .one_each();
   command
-      ->add_option("--offset", m->offsets, "NAME=SECONDS: a tenant's requests arrive later by this")
-      ->take_all()
-      ->allow_extra_args(false);
+      .add("--offset", m.offsets, kOffset, "NAME=SECONDS: a tenant's requests arrive later by this")
+      .one_each();
   command
-      ->add_option("--align", m->align,
-                   "origin: each trace keeps its own time 0; first: its first request arrives at 0")
-      ->type_name("AT")
-      ->check(CLI::IsMember({"origin", "first"}));
-  command->add_flag("--shared-blocks", m->shared_blocks,
-                    "Equal block ids of different files are the same block");
-  add_trace_options(*command, m->trace);
+      .add("--align", m.align, kinds::kChoice,
+           "origin: each trace keeps its own time 0; first: its first request arrives at 0")
+      .one_of({"origin", "first"});
+  command.add_flag("--shared-blocks", m.shared_blocks,
+                   "Equal block ids of different files are the same block");
+  add_trace_options(command, m.trace);
 }
 
 }  // namespace spillway

@@ -5,6 +5,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
@@ -19,7 +20,7 @@ namespace {
 struct TraceSampleOptions {
   TraceInput trace;
   SampleOptions sample;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 double sessions_of(const Workload& workload) {
@@ -48,7 +49,7 @@ SampledTrace results_of(const Workload& original, const TraceSample& sample,
                         const TraceSampleOptions& options, bool written) {
   SampledTrace out;
   out.written = written;
-  if (written) out.path = options.common->out;
+  if (written) out.path = options.common.out;
   out.options = options.sample;
   out.largest_difference = sample.largest_difference;
   out.units = sample.units;
@@ -87,44 +88,39 @@ Report sample_report(const SampledTrace& sample, const std::string& trace) {
 }
 
 /// What the user should know about this sample, beside its figures.
-std::vector<std::string> notes_of(const Workload& original, const TraceSample& sample,
-                                  const SampleOptions& options, bool written) {
-  std::vector<std::string> out = original.source().notes;
+Notes notes_of(const Workload& original, const TraceSample& sample, const SampleOptions& options,
+               bool written) {
+  Notes out = plain_notes(original.source().notes);
   const auto [least, most] =
       std::minmax_element(sample.kept_by_time.begin(), sample.kept_by_time.end());
   const bool any = most != sample.kept_by_time.end();  // of references
   if (any && (*most > 2 * options.share || *least < options.share / 2)) {
-    out.push_back(fmt::format(
-        "the sample is uneven over time: it keeps {:.1f}% to {:.1f}% of the references in an "
-        "eighth of the span",
-        100 * *least, 100 * *most));
+    NoteFigure kept("kept_share", *least);
+    kept.most = *most;
+    out.push_back(study_note("sample-uneven", {kept}));
   }
   if (written) return out;
-  out.push_back(fmt::format(
-      "declined, nothing is written: hit ratios differ by up to {:.2f} points, expected at most "
-      "{:.4g}; a larger --share differs less, --max-difference allows more",
-      100 * sample.largest_difference, 100 * options.max_difference));
+  out.push_back(study_note("sample-declined", {{"difference_share", sample.largest_difference},
+                                               {"limit_share", options.max_difference}}));
   const double request = static_cast<double>(original.references()) / original.size();
   const std::uint64_t smallest = sample.ratios.front().sample_blocks;
   if (static_cast<double>(smallest) < request) {
-    out.push_back(
-        fmt::format("a request has {:.0f} blocks on average, the smallest scaled cache {}: whole "
-                    "requests cannot be scaled down that far",
-                    request, smallest));
+    out.push_back(study_note("sample-below-request", {{"mean_blocks", std::llround(request)},
+                                                      {"blocks", smallest}}));
   }
   return out;
 }
 
 int sample(const TraceSampleOptions& options) {
-  CommonOptions common = *options.common;
+  CommonOptions common = options.common;
   common.out.clear();  // here --out names the trace
   SampleOptions choice = options.sample;
   choice.seed = seed_of(common).value_or(choice.seed);
-  check_trace_output(common, {options.trace.path}, options.common->out);
+  check_trace_output(common, {options.trace.path}, options.common.out);
   const Workload workload = read_trace(options.trace, common);
   const TraceSample sample = sample_trace(workload, choice);
   const bool written = sample.largest_difference <= choice.max_difference;
-  if (written) write_trace(sample.workload, options.common->out);
+  if (written) write_trace(sample.workload, options.common.out);
 
   Document document;
   document.kind = "trace-sample";
@@ -133,32 +129,31 @@ int sample(const TraceSampleOptions& options) {
   document.results = to_document(results);
   document.warnings = notes_of(workload, sample, choice, written);
   write_document(document, common, "trace-sample");
-  print_beside(sample_report(results, options.trace.path), options.common->out, common);
+  print_beside(sample_report(results, options.trace.path), options.common.out, common);
   print_notes(document.warnings, common);
   return written ? 0 : static_cast<int>(Fault::kInconclusive);
 }
 
 }  // namespace
 
-void add_trace_sample(CLI::App& trace, CommandList& commands) {
-  auto s = std::make_shared<TraceSampleOptions>();
-  CLI::App* command = add_command(
-      trace, commands, "sample", "Write a share of a trace's sessions with the same hit ratios",
+void add_trace_sample(Verb& trace) {
+  auto [command, s] = add_command<TraceSampleOptions>(
+      trace, "sample", "Write a share of a trace's sessions with the same hit ratios",
       "  spillway trace sample t.jsonl.gz --share 0.1 --out tenth.jsonl.gz\n"
       "  spillway trace sample t.jsonl.gz --share 0.5 --max-difference 0.05 --out half.bin\n"
       "Hit ratios of the sample are compared with the trace's, at capacities scaled by the share;\n"
       "where they differ by more than --max-difference, nothing is written (exit 5).\n",
-      s->common, [s] { return sample(*s); });
-  command->get_option("--out")->required()->description(
-      "Trace file to write (.jsonl.gz, .bin, ...)");
-  command->add_option("TRACE", s->trace.path, "Trace file")->required();
-  command->add_option("--share", s->sample.share, "Share of the trace to keep (default: 0.1)")
-      ->check(real_in(1e-6, 1));
+      sample);
+  command.option("--out").require().describe(kinds::kFile,
+                                             "Trace file to write (.jsonl.gz, .bin, ...)");
+  command.add("TRACE", s.trace.path, kinds::kFile, "Trace file").require();
+  command.add("--share", s.sample.share, kinds::kShare, "Share of the trace to keep (default: 0.1)")
+      .range<double>(1e-6, 1);
   command
-      ->add_option("--max-difference", s->sample.max_difference,
-                   "Largest difference of hit ratios (default: 0.02)")
-      ->check(real_in(0, 1));
-  add_trace_options(*command, s->trace);
+      .add("--max-difference", s.sample.max_difference, kinds::kShare,
+           "Largest difference of hit ratios (default: 0.02)")
+      .range<double>(0, 1);
+  add_trace_options(command, s.trace);
 }
 
 }  // namespace spillway

@@ -18,11 +18,11 @@ namespace {
 struct StatsOptions {
   TraceInput trace;
   std::vector<std::string> outputs;
-  std::shared_ptr<CommonOptions> common = std::make_shared<CommonOptions>();
+  CommonOptions common;
 };
 
 int stats(const StatsOptions& options) {
-  const CommonOptions& common = *options.common;
+  const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "trace-stats", {}, common);
   check_writable(common, paths_of(outputs));
   refuse_own_inputs(common, {options.trace.path}, paths_of(outputs));
@@ -40,7 +40,7 @@ int stats(const StatsOptions& options) {
   TraceStats found = trace_stats(workload);
   found.content_hash = document.inputs["trace"]["content_hash"];
   document.results = to_document(found);
-  document.warnings = workload.source().notes;
+  document.warnings = plain_notes(workload.source().notes);
 
   const Provenance provenance = provenance_of(document, "");
   write_results(document, trace_report(document.results, provenance),
@@ -50,16 +50,15 @@ int stats(const StatsOptions& options) {
 
 }  // namespace
 
-void add_trace_stats(CLI::App& trace, CommandList& commands) {
-  auto s = std::make_shared<StatsOptions>();
-  CLI::App* command =
-      add_command(trace, commands, "stats", "Lengths, arrivals, reuse and drift of a trace",
-                  "  spillway trace stats traces/samples/chat.jsonl.gz\n"
-                  "  spillway trace stats t.jsonl --output kind=html,path=stats.html\n",
-                  s->common, [s] { return stats(*s); });
-  command->add_option("TRACE", s->trace.path, "Trace file")->required();
-  command->add_option("--output", s->outputs, output_help("trace-stats"));
-  add_trace_options(*command, s->trace);
+void add_trace_stats(Verb& trace) {
+  auto [command, s] = add_command<StatsOptions>(
+      trace, "stats", "Lengths, arrivals, reuse and drift of a trace",
+      "  spillway trace stats traces/samples/chat.jsonl.gz\n"
+      "  spillway trace stats t.jsonl --output kind=html,path=stats.html\n",
+      stats);
+  command.add("TRACE", s.trace.path, kinds::kFile, "Trace file").require();
+  add_output(command, s.outputs, "trace-stats");
+  add_trace_options(command, s.trace);
 }
 
 }  // namespace spillway

@@ -3,6 +3,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/scenario/resolved.hpp"
@@ -40,10 +41,10 @@ Document written_document(const Workload& workload, const WrittenTrace& written,
   document.kind = kind;
   document.inputs = {{"trace", trace_inputs(workload)}};
   document.results = to_document(written);
-  document.warnings = workload.source().notes;
+  document.warnings = plain_notes(workload.source().notes);
   document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
   if (!losses.empty()) {
-    document.warnings.push_back(written.path + ": the content hash is that of what was read");
+    document.warnings.push_back(study_note("hash-of-source", {{"file", written.path}}));
   }
   return document;
 }
@@ -60,21 +61,17 @@ void say_written(const Workload& workload, const std::string& path, const std::s
   print_notes(document.warnings, common);
 }
 
-void add_trace(CLI::App& app, CommandList& commands) {
-  CLI::App* trace = app.add_subcommand(
-      "trace", "Look at, check, convert, generate, sample, merge and import traces");
-  trace->require_subcommand(1);
-  trace->footer(
+AddVerb add_trace_stats, add_trace_check, add_trace_convert, add_trace_generate, add_trace_sample,
+    add_trace_merge, add_trace_import;
+
+void add_trace(Verb& program) {
+  Verb& trace = program.add_verb(
+      "trace", "Look at, check, convert, generate, sample, merge and import traces",
       "  spillway trace check traces/samples/chat.jsonl.gz\n"
       "  spillway trace stats traces/samples/chat.jsonl.gz\n"
       "  spillway trace generate --out chat.jsonl.gz --requests 2000\n");
-  add_trace_stats(*trace, commands);
-  add_trace_check(*trace, commands);
-  add_trace_convert(*trace, commands);
-  add_trace_generate(*trace, commands);
-  add_trace_sample(*trace, commands);
-  add_trace_merge(*trace, commands);
-  add_trace_import(*trace, commands);
+  trace.add_all({add_trace_stats, add_trace_check, add_trace_convert, add_trace_generate,
+                 add_trace_sample, add_trace_merge, add_trace_import});
 }
 
 }  // namespace spillway

@@ -12,14 +12,6 @@ namespace spillway {
 
 struct WrittenTrace;
 
-void add_trace_stats(CLI::App& trace, CommandList& commands);
-void add_trace_check(CLI::App& trace, CommandList& commands);
-void add_trace_convert(CLI::App& trace, CommandList& commands);
-void add_trace_generate(CLI::App& trace, CommandList& commands);
-void add_trace_sample(CLI::App& trace, CommandList& commands);
-void add_trace_merge(CLI::App& trace, CommandList& commands);
-void add_trace_import(CLI::App& trace, CommandList& commands);
-
 /// Before anything is read: the trace goes to `output`, which is none of `inputs`, can be written,
 /// and does not share standard output with a document. Throws InputError.
 void check_trace_output(const CommonOptions& common, const std::vector<std::string>& inputs,

@@ -32,7 +32,7 @@ std::vector<std::string> with_values_broken(std::vector<std::string> lines, std:
 
 class Page {
  public:
-  Page(const CommandPage& page, std::size_t width) : page_(page), width_(width) {}
+  Page(CommandPage page, std::size_t width) : page_(std::move(page)), width_(width) {}
 
   std::string text() {
     paragraph(page_.summary);
@@ -85,17 +85,17 @@ class Page {
     for (const std::string& line : page_.examples) out_ += "  " + line + "\n";
     for (const std::string& note : page_.notes) paragraph(note);
   }
-  static std::string head(const OptionPage& option) {
+  static std::string head(const Option& option) {
     std::string out = option.short_name.empty() ? "" : option.short_name + ",";
     out += option.name;
-    if (option.positional) return out + (option.many ? "..." : "");
-    return option.value.empty() ? out : out + " " + option.value;
+    if (option.positional()) return out + (option.many ? "..." : "");
+    return option.value().empty() ? out : out + " " + option.value();
   }
   void options() {
     const auto print = [&](bool positional, const std::string& group) {
       bool first = true;
-      for (const OptionPage& option : page_.options) {
-        if (option.positional != positional || (!positional && option.group != group)) continue;
+      for (const Option& option : page_.options) {
+        if (option.positional() != positional || (!positional && option.group != group)) continue;
         if (first) heading(positional ? "Arguments" : group);
         first = false;
         entry(head(option), option.help);
@@ -121,19 +121,15 @@ class Page {
       out_ += line + "\n";
   }
 
-  const CommandPage& page_;
+  CommandPage page_;
   std::size_t width_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const {
-  return Page(page_of(*app), width_).text();
-}
-
-void use_help(CLI::App& root, std::size_t width) {
-  root.formatter(std::make_shared<HelpFormatter>(width));
+std::string help_of(const Verb& verb, std::size_t width) {
+  return Page(page_of(verb), width).text();
 }
 
 }  // namespace spillway

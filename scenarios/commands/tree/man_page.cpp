@@ -54,12 +54,12 @@ std::string entry(const std::string& head, std::string_view text) {
   return fmt::format(".TP\n{}\n{}\n", head, escaped(text));
 }
 
-std::string option_entry(const OptionPage& option) {
+std::string option_entry(const Option& option) {
   std::string head;
   if (!option.short_name.empty()) head += fmt::format("\\fB{}\\fR, ", escaped(option.short_name));
   head += fmt::format("\\fB{}\\fR", escaped(option.name));
-  if (!option.positional && !option.value.empty())
-    head += fmt::format(" \\fI{}\\fR", escaped(option.value));
+  if (!option.positional() && !option.value().empty())
+    head += fmt::format(" \\fI{}\\fR", escaped(option.value()));
   return entry(head, option.help);
 }
 
@@ -67,8 +67,8 @@ std::string options_of(const CommandPage& page) {
   std::string out;
   const auto add = [&](bool positional, const std::string& group) {
     bool first = true;
-    for (const OptionPage& option : page.options) {
-      if (option.positional != positional || (!positional && option.group != group)) continue;
+    for (const Option& option : page.options) {
+      if (option.positional() != positional || (!positional && option.group != group)) continue;
       if (first) out += fmt::format(".SS {}\n", positional ? "Arguments" : escaped(group));
       first = false;
       out += option_entry(option);

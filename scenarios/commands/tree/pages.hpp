@@ -1,30 +1,13 @@
-// The command tree as plain data: what --help, the manual and the shells' completions are written
-// from. Nothing is said twice: verbs, options and help lines come from CLI11's tree, the words for
-// values and their meaning from value_kinds.hpp.
+// What --help and the manual say of a verb, in their order.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "scenarios/commands/tree/value_kinds.hpp"
+#include "scenarios/commands/tree/verb.hpp"
 
 namespace spillway {
-
-struct OptionPage {
-  std::string name;                  ///< "--jobs", or a positional's "SCENARIO"
-  std::string short_name;            ///< "-j"; mostly empty
-  std::string value;                 ///< "N", "auto|always|never"; empty: a flag
-  std::string help;                  ///< one line: what it does, its range and its default
-  std::string group;                 ///< "Options", "Common"
-  std::vector<std::string> choices;  ///< all that it may be; empty: not a choice
-  const ValueKind* kind = nullptr;   ///< of flags none
-  bool positional = false;
-  bool required = false;
-  bool many = false;   ///< may be given more than once
-  bool comma = false;  ///< takes values with commas between them
-};
 
 struct CommandPage {
   std::string path;  ///< "trace stats"; empty: the program itself
@@ -32,7 +15,7 @@ struct CommandPage {
   std::string usage;                  ///< "spillway trace stats [OPTIONS] TRACE"
   std::vector<std::string> examples;  ///< commands; a backslash at the end goes on below
   std::vector<std::string> notes;     ///< sentences behind the examples
-  std::vector<OptionPage> options;    ///< positionals first
+  std::vector<Option> options;        ///< positionals first
   std::vector<std::pair<std::string, std::string>> verbs;  ///< names and summaries
 
   /// The groups of the options, in order, positionals left out.
@@ -41,9 +24,9 @@ struct CommandPage {
   std::vector<const ValueKind*> meanings() const;
 };
 
-CommandPage page_of(const CLI::App& app);
+CommandPage page_of(const Verb& verb);
 /// Of the program and every verb, parents first.
-std::vector<CommandPage> all_pages(const CLI::App& root);
+std::vector<CommandPage> all_pages(const Verb& root);
 
 struct ExitCode {
   int code;

@@ -1,11 +1,11 @@
 #include "scenarios/commands/tree/suggest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "scenarios/commands/tree/pages.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -21,34 +21,42 @@ std::string nearest(const std::string& word, const std::vector<std::string>& nam
   return std::string(nearest_name(word, known));
 }
 
-std::vector<std::string> names_on(const CommandPage& page) {
+/// "trace stats ".
+std::string before_help(const Verb& verb) {
+  return verb.parent == nullptr ? "" : verb.path() + " ";
+}
+
+std::vector<std::string> names_on(const Verb& verb) {
   std::vector<std::string> out;
-  for (const auto& verb : page.verbs) out.push_back(verb.first);
-  for (const OptionPage& option : page.options) {
-    if (!option.positional) out.push_back(option.name);
+  for (const Verb& below : verb.verbs) out.push_back(below.name);
+  for (const Option& option : verb.options) {
+    if (!option.positional() && !option.hidden) out.push_back(option.name);
   }
   return out;
 }
 
+void add_names(const Verb& verb, std::vector<std::string>& out) {
+  for (std::string& name : names_on(verb)) out.push_back(std::move(name));
+  for (const Verb& below : verb.verbs) add_names(below, out);
+}
+
+void add_owners(const Verb& verb, const std::string& option, std::vector<std::string>& out) {
+  if (verb.parent != nullptr && std::ranges::count(names_on(verb), option) > 0)
+    out.push_back(verb.path());
+  for (const Verb& below : verb.verbs) add_owners(below, option, out);
+}
+
 /// "; did you mean --gate?", or which other verb has such an option.
-std::string option_hint(const CLI::App& root, const CLI::App& at, const std::string& word) {
-  const std::string here = nearest(word, names_on(page_of(at)));
+std::string option_hint(const Verb& root, const Verb& at, const std::string& word) {
+  const std::string here = nearest(word, names_on(at));
   if (!here.empty()) return fmt::format("; did you mean {}?", here);
   if (!word.starts_with("--")) return "";
   std::vector<std::string> all;
-  const std::vector<CommandPage> pages = all_pages(root);
-  for (const CommandPage& page : pages) {
-    for (std::string& name : names_on(page)) all.push_back(std::move(name));
-  }
+  add_names(root, all);
   const std::string there = nearest(word, all);
-  if (there.empty()) return "";
   std::vector<std::string> verbs;
-  for (const CommandPage& page : pages) {
-    const bool has =
-        std::ranges::any_of(page.options, [&](const OptionPage& o) { return o.name == there; });
-    if (has && !page.path.empty()) verbs.push_back(page.path);
-  }
-  if (verbs.empty()) return "";
+  add_owners(root, there, verbs);
+  if (there.empty() || verbs.empty()) return "";
   return fmt::format("; {} is an option of spillway {}", there, fmt::join(verbs, ", "));
 }
 
@@ -71,62 +79,48 @@ std::string choice_hint(const std::string& message) {
 
 }  // namespace
 
-std::string option_for_value(const CLI::App& root, const std::vector<std::string>& words) {
-  const CLI::App* at = &root;
-  std::string path;
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    path += at->get_name() + " ";
-  }
-  const CommandPage page = page_of(*at);
-  const auto option_at = [&](std::size_t i) -> const OptionPage* {
+std::string option_for_value(const Verb& at, const std::vector<std::string>& words) {
+  const auto option_at = [&](std::size_t i) -> const Option* {
     if (i >= words.size() || !words[i].starts_with("--")) return nullptr;
-    const auto found = std::ranges::find_if(
-        page.options, [&](const OptionPage& option) { return option.name == words[i]; });
-    return found == page.options.end() ? nullptr : &*found;
+    const auto found = std::ranges::find(at.options, words[i], &Option::name);
+    return found == at.options.end() || found->hidden ? nullptr : &*found;
   };
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const OptionPage* option = option_at(i);
-    if (option == nullptr || option->value.empty() || option_at(i + 1) == nullptr) continue;
-    if (option->value == "OPTION") continue;  // of another program
+    const Option* option = option_at(i);
+    if (option == nullptr || option->kind == nullptr || option_at(i + 1) == nullptr) continue;
+    if (option->value() == "OPTION") continue;  // of another program
     return fmt::format(
         "{} needs a value ({}), and here the option {} follows it (see spillway {}"
         "--help)",
-        option->name, option->value, words[i + 1], path);
+        option->name, option->value(), words[i + 1], before_help(at));
   }
   return "";
 }
 
-std::string parse_message(const CLI::App& root, const CLI::ParseError& error,
+std::string parse_message(const Verb& root, const Misread& error,
                           const std::vector<std::string>& words) {
-  if (std::string taken = option_for_value(root, words); !taken.empty()) return taken;
-  std::string message = error.what();
-  const CLI::App* at = &root;
-  std::string path;  // of verbs, as typed
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    path += at->get_name() + " ";
+  const Verb& at = root.reached();
+  if (std::string taken = option_for_value(at, words); !taken.empty()) return taken;
+  std::string message = error.message;
+  if (!error.unknown.empty()) {
+    message = fmt::format("unknown {} {}", error.unknown.starts_with("-") ? "option" : "verb",
+                          error.unknown);
   }
-  const std::vector<std::string> names = names_on(page_of(*at));
-  // CLI11 misses a verb without naming the word that stands in its place.
-  const std::vector<std::string> rest = at->remaining(true);
-  const bool verb = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !rest.empty() &&
-                    !at->get_subcommands([](const CLI::App*) { return true; }).empty();
-  if (verb) {
-    message = fmt::format("unknown {} {}", rest.front().starts_with("-") ? "option" : "verb",
-                          rest.front());
-  }
+  const std::vector<std::string> names = names_on(at);
   std::string hint;
   for (const std::string& whole : words) {
     const std::string word = whole.substr(0, whole.find('='));
     if (std::find(names.begin(), names.end(), word) != names.end()) continue;
-    if (verb ? word != rest.front() : !word.starts_with("-") || !mentions(message, word)) continue;
-    hint = option_hint(root, *at, word);
+    if (error.unknown.empty() ? !word.starts_with("-") || !mentions(message, word)
+                              : word != error.unknown) {
+      continue;
+    }
+    hint = option_hint(root, at, word);
     break;
   }
   if (hint.empty()) hint = choice_hint(message);
   if (words.empty()) hint = "; spillway demo is a start";
-  return fmt::format("{}{} (see spillway {}--help)", message, hint, path);
+  return fmt::format("{}{} (see spillway {}--help)", message, hint, before_help(at));
 }
 
 std::string nearest_file(const std::string& message, const std::vector<std::string>& words) {

@@ -1,20 +1,21 @@
 // What a mistyped command line most likely meant.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "scenarios/commands/tree/verb.hpp"
+
 namespace spillway {
 
-/// CLI11's message of `error` in one line, with the nearest verb, option or value where one is
-/// near, and the page that helps. `words` are those behind the program's name.
-std::string parse_message(const CLI::App& root, const CLI::ParseError& error,
+/// The message of `error` in one line, with the nearest verb, option or value where one is near,
+/// and the page that helps. `words` are those behind the program's name.
+std::string parse_message(const Verb& root, const Misread& error,
                           const std::vector<std::string>& words);
 
-/// "--bounds needs a value, ...": where an option stands in place of another one's value, which
-/// CLI11 takes for the value; else empty.
-std::string option_for_value(const CLI::App& root, const std::vector<std::string>& words);
+/// "--bounds needs a value, ...": where an option of `at` stands in place of another one's value,
+/// which the parser takes for the value; else empty.
+std::string option_for_value(const Verb& at, const std::vector<std::string>& words);
 
 /// "; did you mean x.json?" where `message` is of a file among `words` that is not there and its
 /// folder has one of nearly that name; else empty.

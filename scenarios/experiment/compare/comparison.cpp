@@ -10,6 +10,8 @@
 
 #include "reports/document.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/run/run_json.hpp"
 #include "scenarios/experiment/compare/account.hpp"
 #include "scenarios/experiment/replicates.hpp"
@@ -36,7 +38,7 @@ struct RunOutcome {
   std::vector<RunQuantity> account;
   std::string digest;
   std::uint64_t completed = 0;
-  std::vector<std::string> warnings;
+  Notes warnings;
 };
 
 class Comparison {
@@ -272,31 +274,31 @@ class Comparison {
   }
 
   void note() {
-    std::vector<std::string>& notes = out_.warnings;
-    notes.push_back("replicates: " + out_.result.replicates);
+    Notes& notes = out_.warnings;
+    notes.push_back(study_note("replicates-made", {{"method", out_.result.replicates}}));
     for (std::size_t v = 0; v < variants(); ++v) {
       if (serves(v)) continue;
-      notes.push_back(fmt::format("{} completes no request on some replicate, and ranks last",
-                                  out_.result.variants[v].name));
+      notes.push_back(study_note("serves-nobody", {{"variant", out_.result.variants[v].name}}));
     }
     for (std::size_t v = 0; v < variants(); ++v) {
       if (runs_in_engine(v) || !runs_in_engine(out_.result.ranking.front())) continue;
-      notes.push_back(fmt::format(
-          "{} ranks behind the others as a bound: {} cannot run {}", out_.result.variants[v].name,
-          engine_name(set_.variants[v].scenario), out_.result.variants[v].engine_lacks));
+      notes.push_back(
+          study_note("engine-cannot-run", {{"variant", out_.result.variants[v].name},
+                                           {"engine", engine_name(set_.variants[v].scenario)},
+                                           {"lacks", out_.result.variants[v].engine_lacks}}));
     }
     const ComparedMetric& base = ranked(set_.baseline);
     if (base.recorded && std::fabs(base.mean - *base.recorded) > kShift * *base.recorded) {
-      notes.push_back(fmt::format(
-          "{} of the baseline is {} on the recording itself and {} on its resamples on average: "
-          "compare differences, not levels (as load varies around the recorded one, queues grow "
-          "by more than they shrink)",
-          base.name, format_real(*base.recorded), format_real(base.mean)));
+      // As load varies around the recorded one, queues grow by more than they shrink.
+      notes.push_back(
+          study_note("levels-differ", {{"metric", metric_words(base.name)},
+                                       {"recorded", figure_words(base.name, *base.recorded)},
+                                       {"mean", figure_words(base.name, base.mean)},
+                                       {"recorded_value", *base.recorded},
+                                       {"mean_value", base.mean}}));
     }
     if (out_.workloads.size() > 1) {
-      notes.push_back(
-          "variants differ in their workloads: replicates are paired by their random draws, not "
-          "request by request");
+      notes.push_back(study_note("workloads-differ"));
     }
     const std::map<std::string, double> tails = {{"p90", 0.1}, {"p95", 0.05}, {"p99", 0.01}};
     const auto tail = tails.find(options_.metric.substr(0, 3));
@@ -307,25 +309,27 @@ class Comparison {
       most = std::max(most, one.completed);
     }
     if (tail != tails.end() && static_cast<double>(least) * tail->second < kBeyondQuantile) {
-      notes.push_back(fmt::format(
-          "{} of {} completed requests rests on fewer than {} of them; expected {} or more",
-          options_.metric, least, kBeyondQuantile, std::ceil(kBeyondQuantile / tail->second)));
+      notes.push_back(
+          study_note("few-beyond-percentile",
+                     {{"metric", metric_words(options_.metric)},
+                      {"requests", least},
+                      {"least", std::llround(kBeyondQuantile)},
+                      {"needed", std::llround(std::ceil(kBeyondQuantile / tail->second))}}));
     }
     for (std::uint32_t r = 0; r < options_.replications; ++r) {
       for (std::size_t v = 0; v < variants(); ++v) {
         if (run(v, r).completed == run(set_.baseline, r).completed) continue;
-        notes.push_back(fmt::format(
-            "{} completes {} requests of replicate {} and the baseline {}: latencies are of those "
-            "that complete",
-            set_.variants[v].name, run(v, r).completed, r, run(set_.baseline, r).completed));
+        notes.push_back(
+            study_note("completions-differ", {{"variant", set_.variants[v].name},
+                                              {"requests", run(v, r).completed},
+                                              {"replicate", r},
+                                              {"base_requests", run(set_.baseline, r).completed}}));
         r = options_.replications - 1;  // once is enough
         break;
       }
     }
     for (const RunOutcome& one : runs_) {  // of the first replicate
-      for (const std::string& warning : one.warnings) {
-        if (std::ranges::find(notes, warning) == notes.end()) notes.push_back(warning);
-      }
+      for (const Note& warning : one.warnings) add_once(notes, warning);
     }
   }
 

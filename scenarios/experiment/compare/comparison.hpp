@@ -11,6 +11,7 @@
 
 #include "scenarios/experiment/variants.hpp"
 #include "sim/compare_result.hpp"
+#include "sim/note.hpp"
 #include "traces/byte_source.hpp"
 
 namespace spillway {
@@ -36,7 +37,7 @@ struct CompareOutcome {
   CompareResult result;
   std::vector<SharedWorkload> workloads;
   nlohmann::json inputs;  ///< of the baseline on the original workload, as of a run
-  std::vector<std::string> warnings;
+  Notes warnings;
 };
 
 /// Throws InputError (exit 2) unless `metric` is a run's (run_metrics()).

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/notes/run_notes.hpp"
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
 #include "sim/plan_result.hpp"
@@ -111,7 +112,7 @@ double IdleTimes::ttft_ms(double share) const {
   return prefill_ms(s_, *cost, prompts_[at].fresh, prompts_[at].cached);
 }
 
-std::optional<std::string> slo_in_seconds(const SloTarget& target, const IdleTimes& idle) {
+std::optional<Note> slo_in_seconds(const SloTarget& target, const IdleTimes& idle) {
   if (target.at_least || target.target <= 0) return std::nullopt;
   double fastest = 0;
   double most_s = 0;
@@ -129,19 +130,19 @@ std::optional<std::string> slo_in_seconds(const SloTarget& target, const IdleTim
   const bool out_of_reach = target.target < kOutOfReach * fastest;
   const bool meant_in_seconds = target.target <= most_s && 1e3 * target.target >= fastest;
   if (!out_of_reach || !meant_in_seconds) return std::nullopt;
-  return fmt::format(
-      "{}max {} of {} is {}, and an idle server takes {}. If {} s are meant, write {}",
-      place(target, "max").prefix(), plain(target.target), target.name,
-      plain(target.target) + " ms", format_ms(fastest), plain(target.target),
-      plain(1e3 * target.target));
+  return run_note("slo-unit", {{"where", place(target, "max").prefix()},
+                               {"metric", target.name},
+                               {"limit", plain(target.target)},
+                               {"idle_ms", fastest},
+                               {"meant", plain(1e3 * target.target)}});
 }
 
-std::vector<std::string> slo_in_seconds(const Scenario& scenario, const Workload& workload) {
-  std::vector<std::string> out;
+Notes slo_in_seconds(const Scenario& scenario, const Workload& workload) {
+  Notes out;
   if (workload.empty() || scenario.slo.empty()) return out;
   const IdleTimes idle(scenario, workload);
   for (const SloTarget& target : scenario.slo) {
-    if (auto text = slo_in_seconds(target, idle)) out.push_back(*std::move(text));
+    if (auto note = slo_in_seconds(target, idle)) out.push_back(*std::move(note));
   }
   return out;
 }
@@ -171,7 +172,7 @@ void check_slo_applies(const Scenario& scenario, const Workload& workload) {
   }
 }
 
-std::string few_for_percentile(const Scenario& scenario, const Workload& workload) {
+std::optional<Note> few_for_percentile(const Scenario& scenario, const Workload& workload) {
   const SloTarget* worst = nullptr;
   std::uint64_t fewest = 0;
   double above = 0;
@@ -188,7 +189,7 @@ std::string few_for_percentile(const Scenario& scenario, const Workload& workloa
     fewest = count;
     above = over;
   }
-  if (worst == nullptr) return "";
+  if (worst == nullptr) return std::nullopt;
   const std::uint64_t needed = requests_needed({*worst});
   std::string longer = fmt::format("Record {} requests or more", format_count(needed));
   if (replicated(scenario) && fewest == scenario.workload.replication.requests) {
@@ -196,8 +197,10 @@ std::string few_for_percentile(const Scenario& scenario, const Workload& workloa
   } else if (scenario.workload.synthetic) {
     longer = fmt::format("Set workload.synthetic.requests to {} or more", needed);
   }
-  return fmt::format("{} rests on {} requests: not one lies above it. {}, or ask for the median",
-                     target_label(worst->name, worst->tenant), format_count(fewest), longer);
+  return run_note("few-for-percentile", {{"metric", target_label(worst->name, worst->tenant)},
+                                         {"requests", fewest},
+                                         {"needed", needed},
+                                         {"longer", longer}});
 }
 
 }  // namespace spillway

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
@@ -36,9 +37,9 @@ class IdleTimes {
 
 /// Of a target that is a small fraction of what an idle server takes, and reasonable as seconds:
 /// what it says, what the server takes and what to write. Nothing where it may be meant.
-std::optional<std::string> slo_in_seconds(const SloTarget& target, const IdleTimes& idle);
+std::optional<Note> slo_in_seconds(const SloTarget& target, const IdleTimes& idle);
 /// Of each target of the scenario.
-std::vector<std::string> slo_in_seconds(const Scenario& scenario, const Workload& workload);
+Notes slo_in_seconds(const Scenario& scenario, const Workload& workload);
 
 /// Throws InputError (exit 2) for a target that is about no request of the workload: it would be
 /// met by nothing. The SLO of one tenant that sends none, the time between tokens where every
@@ -47,6 +48,6 @@ void check_slo_applies(const Scenario& scenario, const Workload& workload);
 
 /// Of percentiles above which not one request of the workload lies: how many it has, how many the
 /// percentile needs, and what to give. Empty: none.
-std::string few_for_percentile(const Scenario& scenario, const Workload& workload);
+std::optional<Note> few_for_percentile(const Scenario& scenario, const Workload& workload);
 
 }  // namespace spillway

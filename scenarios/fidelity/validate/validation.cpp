@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/fidelity/validate/observed_run.hpp"
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -29,7 +30,7 @@ std::vector<std::string> paths_of(const ValidationCase& c, const std::vector<std
 
 /// What the reader of a run has to say, its files called as the case calls them: a report is not of
 /// one machine.
-std::vector<std::string> notes_of(const MeasuredRun& run, const ValidationCase& c) {
+Notes notes_of(const MeasuredRun& run, const ValidationCase& c) {
   std::vector<std::string> out = run.notes;
   for (std::string& note : out) {
     for (std::size_t i = 0; i < run.files.size(); ++i) {
@@ -37,16 +38,16 @@ std::vector<std::string> notes_of(const MeasuredRun& run, const ValidationCase& 
       if (at != std::string::npos) note.replace(at, run.files[i].size(), c.measured[i]);
     }
   }
-  return out;
+  return plain_notes(out);
 }
 
 /// Only the requests that the engine completed: the others have no times to compare.
-void keep_completed(MeasuredRun& run, std::vector<std::string>& notes) {
+void keep_completed(MeasuredRun& run, Notes& notes) {
   const std::size_t before = run.requests.size();
   std::erase_if(run.requests, [](const MeasuredRequest& r) { return !r.completed; });
   if (run.requests.size() < before) {
-    notes.push_back(fmt::format("{} measured requests did not complete and are left out",
-                                before - run.requests.size()));
+    notes.push_back(
+        study_note("measured-incomplete", {{"requests", before - run.requests.size()}}));
   }
 }
 
@@ -119,7 +120,7 @@ std::vector<CaseParameter> parameters_of(const Scenario& s, const nlohmann::json
 struct Simulated {
   MeasuredRun run;
   RunResult result;
-  std::vector<std::string> warnings;
+  Notes warnings;
 };
 
 Simulated simulate_measured(const Scenario& scenario, const Workload& workload,
@@ -193,7 +194,7 @@ CaseResult validate_points(const ValidationCase& c, const ValidationOptions& opt
   explain(result.parameters, c.parameters);
   result.unexplained = unexplained(result.parameters, c.parameters);
   result.requests = result.scored = static_cast<std::uint32_t>(result.serving->points.size());
-  result.notes = result.serving->profile.warnings;
+  result.notes = plain_notes(result.serving->profile.warnings);
   return result;
 }
 
@@ -306,10 +307,8 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
     const std::size_t before = measured_part.requests.size();
     keep_completed_in_both(measured_part, simulated.run);
     if (measured_part.requests.size() < before) {
-      result.notes.push_back(
-          fmt::format("{} requests did not complete in the simulation and are "
-                      "left out of every figure",
-                      before - measured_part.requests.size()));
+      result.notes.push_back(study_note(
+          "simulated-incomplete", {{"requests", before - measured_part.requests.size()}}));
     }
     compare_requests(measured_part, simulated.run, result);
   }

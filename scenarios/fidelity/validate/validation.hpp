@@ -11,6 +11,7 @@
 #include "scenarios/fidelity/validate/run_errors.hpp"
 #include "scenarios/fidelity/validate/serving_case.hpp"
 #include "scenarios/fidelity/validate/validation_case.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -67,7 +68,7 @@ struct CaseResult {
   std::uint64_t preemptions = 0;  ///< simulated
   std::uint64_t recomputed_tokens = 0;
   std::uint64_t prompt_tokens = 0;
-  std::vector<std::string> notes;
+  Notes notes;
 
   /// Everything that a limit of the case bounds.
   std::vector<CheckedFigure> checked() const;

@@ -66,6 +66,7 @@ std::optional<PlanFloor> find_floor(Configurations& configurations, const Scenar
   const std::vector<TriedChange> first = configurations.run(cell, std::span(&idle, 1));
   if (!first.front().refused.empty()) return std::nullopt;
   PlanFloor out;
+  if (scenario.gpu != nullptr) out.gpu = scenario.gpu->name;
   out.targets = first.front().targets;
   out.met = first.front().met;
   if (out.met || !lowering) return out;

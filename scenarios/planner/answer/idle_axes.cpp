@@ -1,6 +1,7 @@
 #include "scenarios/planner/answer/idle_axes.hpp"
 
 #include <algorithm>
+#include "reports/plan/cells.hpp"
 
 namespace spillway {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
@@ -109,15 +111,11 @@ AutoSizes auto_sizes(const Scenario& s, const Workload& workload) {
   out.sizes.emplace_back("0GiB");
   std::for_each(sizes.rbegin(), sizes.rend(),
                 [&](std::int64_t bytes) { out.sizes.push_back(bytes_text(bytes)); });
-  out.method = fmt::format("Sizes were chosen from the trace's reuse: LRU gains nothing beyond {}",
-                           format_bytes(static_cast<double>(out.useful_bytes)));
-  if (top.bounded) {
-    out.method += s.host ? fmt::format("; the host's memory ends the grid at {}", out.sizes.back())
-                         : fmt::format(
-                               "; the grid ends at {}, as hardly a host has room for more "
-                               "(host.memory or plan.sizes asks for it)",
-                               out.sizes.back());
-  }
+  NoteFigures figures = {{"useful_bytes", out.useful_bytes}};
+  if (top.bounded) figures.emplace_back("largest", spaced(out.sizes.back()));
+  out.method = !top.bounded ? plan_note("sizes-from-reuse", std::move(figures))
+               : s.host     ? plan_note("sizes-end-at-host", std::move(figures))
+                            : plan_note("sizes-end-at-usual-host", std::move(figures));
   return out;
 }
 

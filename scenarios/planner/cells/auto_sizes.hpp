@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
@@ -13,7 +14,7 @@ namespace spillway {
 struct AutoSizes {
   std::vector<std::string> sizes;  ///< ascending, the first is none at all
   std::int64_t useful_bytes = 0;   ///< beyond it nothing more is hit
-  std::string method;              ///< one sentence
+  Note method;                     ///< how they came about
   bool bounded = false;            ///< they end at the host's memory, before that
 };
 

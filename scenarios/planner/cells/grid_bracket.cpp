@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 
@@ -170,10 +171,10 @@ class GridBracket {
     }
   }
 
-  void end(const char* code, bool met, std::string text) {
+  void end(const char* code, bool met, Note note) {
     const double last = met || more_helps() ? values_.back() : values_.front();
     out_.space.ends.push_back(
-        {code, std::string(key()), short_number(last).dump(), std::move(text), met});
+        {code, std::string(key()), short_number(last).dump(), std::move(note), met});
   }
 
   std::string amount(double value) const {
@@ -190,14 +191,11 @@ class GridBracket {
       const double next = std::min(2 * last, most);
       if (next <= last) {
         set_values(coarse(last));
-        return end("largest", false,
-                   fmt::format("Tried up to {}, the most that is tried", amount(last)));
+        return end("largest", false, plan_note("grid-at-most", {{"last", amount(last)}}));
       }
       if (runner_.out_of_time()) return;  // the plan says so
       if (!fits(next)) {
-        return end(
-            "host", false,
-            fmt::format("Tried up to {}: the host has no more memory (host.memory)", amount(last)));
+        return end("host", false, plan_note("grid-at-host", {{"last", amount(last)}}));
       }
       const Trial& trial = try_value(next);
       if (trial.met) {
@@ -215,17 +213,17 @@ class GridBracket {
       if (now.times == 0) {  // within every limit, and yet not met
         set_values(coarse(last));
         return end("no-longer-helps", false,
-                   fmt::format("Tried up to {}: more do not help requests that no server takes",
-                               amount(last)));
+                   plan_note("grid-not-admitted", {{"last", amount(last)}}));
       }
       if (now.times > (1 - kWorthDoubling) * before.times) {
         const SloTarget target = slo()[now.target];  // set_values() makes another space
         const double value = trial.targets[now.target].value;
         set_values(coarse(last));
         return end("no-longer-helps", false,
-                   fmt::format("Tried up to {}: more no longer help: {}", amount(last),
-                               against_limit({target.name, target.tenant, value, target.target,
-                                              target.at_least})));
+                   plan_note("grid-no-longer-helps",
+                             {{"last", amount(last)},
+                              {"target", against_limit({target.name, target.tenant, value,
+                                                        target.target, target.at_least})}}));
       }
     }
   }
@@ -252,8 +250,7 @@ class GridBracket {
       if (next >= last) {
         set_values(tried());
         return end("smallest", false,
-                   fmt::format("Tried down to {} {}, which misses the SLO as well", text_of(last),
-                               unit()));
+                   plan_note("grid-lowest-misses", {{"last", text_of(last)}, {"unit", unit()}}));
       }
       if (runner_.out_of_time()) return;
       try_value(next);
@@ -269,10 +266,8 @@ class GridBracket {
       const double next = rounded(std::min(2 * last, most));
       if (next <= last) {
         set_values(tried());
-        return end(
-            "largest", true,
-            fmt::format("Tried up to {} {}, which meets the SLO as well: the limit is higher",
-                        text_of(last), unit()));
+        return end("largest", true,
+                   plan_note("grid-highest-meets", {{"last", text_of(last)}, {"unit", unit()}}));
       }
       if (runner_.out_of_time()) return;
       const std::string before = trials_.at(last).digest;
@@ -281,9 +276,8 @@ class GridBracket {
       last = next;
       if (trial.digest == before) {
         set_values(tried());
-        return end(
-            "never-acts", true,
-            fmt::format("Tried up to {} {}: more no longer change the run", text_of(last), unit()));
+        return end("never-acts", true,
+                   plan_note("grid-never-acts", {{"last", text_of(last)}, {"unit", unit()}}));
       }
     }
   }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "reports/notes/study_notes.hpp"
+#include "reports/plan/cells.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "sim/catalogue.hpp"
 
@@ -184,10 +186,10 @@ std::span<const PlanRecipe> plan_recipes() {
   return kRecipes;
 }
 
-std::vector<std::string> apply_recipe(JsonSource& source, const std::string& name) {
+Notes apply_recipe(JsonSource& source, const std::string& name) {
   const PlanRecipe& recipe = find_recipe(name);
   const json root = source.root();
-  std::vector<std::string> out;
+  Notes out;
   const json values = json::parse(recipe.plan);
   for (const auto& [key, value] : values.items()) {
     const json filled = value_of(key, value, root, recipe);
@@ -197,11 +199,10 @@ std::vector<std::string> apply_recipe(JsonSource& source, const std::string& nam
       continue;
     }
     source.set(fmt::format("plan.{}={}", key, filled.dump()), kRecipeOption);
-    out.push_back(fmt::format("recipe {}: plan.{} = {}", recipe.name, key, filled.dump()));
+    out.push_back(study_note(
+        "recipe-sets", {{"recipe", recipe.name}, {"key", key}, {"value", filled.dump()}}));
   }
-  if (out.empty()) {
-    out.push_back(fmt::format("recipe {}: the scenario's plan says all of it", recipe.name));
-  }
+  if (out.empty()) out.push_back(study_note("recipe-idle", {{"recipe", recipe.name}}));
   return out;
 }
 

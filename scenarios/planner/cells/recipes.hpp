@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/scenario/config/json_source.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -28,7 +29,7 @@ std::span<const PlanRecipe> plan_recipes();
 /// Sets what `name` gives and `source` does not, and says so, one line a key. Throws InputError
 /// (exit 2) for an unknown name, for a scenario that the recipe has nothing to ask of, and for one
 /// whose plan asks something else.
-std::vector<std::string> apply_recipe(JsonSource& source, const std::string& name);
+Notes apply_recipe(JsonSource& source, const std::string& name);
 
 /// As people write it: four digits, no ".0".
 nlohmann::json short_number(double value);

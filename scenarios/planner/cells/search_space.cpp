@@ -9,7 +9,9 @@
 #include <map>
 #include <numeric>
 
+#include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
+#include "reports/plan/cells.hpp"
 #include "scenarios/planner/cells/auto_sizes.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/resolved.hpp"
@@ -20,9 +22,6 @@ namespace spillway {
 namespace {
 
 /// Keys that change how much is asked of the system, all of them numbers.
-constexpr std::string_view kLoadKeys[] = {"workload.speed", "workload.rate_per_s",
-                                          "workload.concurrency", "workload.growth.rate",
-                                          "workload.synthetic.rate_per_s"};
 
 /// What asks the question is no part of the answer.
 constexpr std::string_view kNotSearched[] = {"plan", "sweep", "slo", "seed", "name", "description"};
@@ -113,10 +112,10 @@ void check_different(const SearchSpace& space) {
   std::map<std::string, const PlanCell*> seen;
   for (const PlanCell& cell : space.cells) {
     const Scenario& s = cell.scenario;
-    nlohmann::json configuration = resolved_configuration(s);
-    configuration.erase("plan");
+    nlohmann::json configuration = configuration_identity(s);
+    for (nlohmann::json& part : configuration) part.erase("plan");
     const std::string identity =
-        configuration.dump() + s.workload.trace + fmt::format(" {}", s.fleet.replicas);
+        configuration.dump() + s.workload.files() + fmt::format(" {}", s.fleet.replicas);
     const auto [twin, fresh] = seen.emplace(identity, &cell);
     if (fresh) continue;
     SourceRef where = s.plan->where;
@@ -144,15 +143,12 @@ void check_choice(const std::vector<Variant>& variants, const SourceRef& objecti
 
 /// Where sizes that were chosen end.
 GridEnd end_of(const AutoSizes& sizes, const Scenario& s) {
-  GridEnd out{"useful", "plan.sizes", sizes.sizes.back(), "", false};
-  out.text = fmt::format("Tried up to {} of {}", spaced(out.last), s.tier->name);
-  if (!sizes.bounded) {
-    out.text += ": the trace reuses nothing beyond that";
-    return out;
-  }
+  GridEnd out{"useful", "plan.sizes", sizes.sizes.back(), {}, false};
+  const NoteFigures figures = {{"last", fmt::format("{} of {}", spaced(out.last), s.tier->name)}};
+  out.note = plan_note("grid-reuse-ends", figures);
+  if (!sizes.bounded) return out;
   out.code = "host";
-  out.text += s.host ? ", all that the host has (host.memory)"
-                     : ". A host hardly has more; plan.sizes or host.memory tries more";
+  out.note = s.host ? plan_note("grid-at-host", figures) : plan_note("grid-at-usual-host", figures);
   return out;
 }
 
@@ -168,18 +164,12 @@ std::string value_label(const Variant& variant, std::size_t index) {
 
 }  // namespace
 
-std::string values_label(const Variant& variant, std::span<const std::string> keys,
-                         const std::function<bool(std::string_view)>& wanted) {
+std::string values_label(const Variant& variant, std::span<const std::string> keys) {
   std::vector<std::string> out;
   for (std::size_t k = 0; k < keys.size(); ++k) {
-    if (wanted && !wanted(variant.values[k].first)) continue;
     out.push_back(keys[k] + "=" + value_label(variant, k));
   }
   return fmt::format("{}", fmt::join(out, ", "));
-}
-
-bool is_load_key(std::string_view key) {
-  return std::find(std::begin(kLoadKeys), std::end(kLoadKeys), key) != std::end(kLoadKeys);
 }
 
 void check_plan(const Scenario& scenario, std::optional<SourceRef> objective) {
@@ -237,7 +227,7 @@ SearchSpace make_search_space(std::vector<Variant> variants,
       if (sizes.useful_bytes > most.useful_bytes || most.sizes.empty()) most = std::move(sizes);
     }
     for (Variant& variant : out.variants) set_sizes(variant.scenario, most.sizes);
-    out.notes.push_back(most.method);
+    out.notes.push_back(std::move(most.method));
     out.ends.push_back(end_of(most, out.variants.front().scenario));
   }
   for (std::uint32_t v = 0; v < out.variants.size(); ++v) {
@@ -259,9 +249,7 @@ SearchSpace make_search_space(std::vector<Variant> variants,
   const bool loads = std::any_of(plan.search.begin(), plan.search.end(),
                                  [](const SearchAxis& axis) { return is_load_key(axis.key); });
   if (loads && plan.objective == Objective::kLeastDram) {
-    out.notes.emplace_back(
-        "plan.search varies the load, and least-dram takes the load that needs least: "
-        "most-load, or one load, asks for more");
+    out.notes.push_back(plan_note("load-searched"));
   }
   return out;
 }

@@ -11,6 +11,7 @@
 
 #include "scenarios/experiment/variants.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
@@ -34,7 +35,7 @@ struct GridEnd {
   std::string code;  ///< no-longer-helps, never-acts, largest, smallest, useful, host
   std::string axis;  ///< "fleet.replicas", "workload.speed", "plan.sizes", ...
   std::string last;  ///< the last value tried, as written
-  std::string text;  ///< one or two sentences: what was tried, and why not further
+  Note note;         ///< what was tried, and why not further
   bool met = false;  ///< it meets the SLO there: the answer may lie beyond; else nothing does
 };
 
@@ -42,7 +43,7 @@ struct SearchSpace {
   std::vector<Variant> variants;                  ///< the first key of plan.search changes slowest
   std::vector<PlanCell> cells;                    ///< by variant, sizes ascending
   std::vector<std::vector<std::uint32_t>> lines;  ///< cells of each variant
-  std::vector<std::string> notes;                 ///< how sizes came about, where not given
+  Notes notes;                                    ///< how sizes came about, where not given
   std::vector<GridEnd> ends;                      ///< where the grid stops without an answer inside
 };
 
@@ -75,13 +76,9 @@ std::uint32_t total_gpus(const Scenario& scenario);
 /// wants beyond sizes (empty for least-dram). Then fewer bytes, fewer GPUs, the order written.
 std::vector<std::uint32_t> preference_of(const SearchSpace& space,
                                          const std::vector<double>& score);
-/// The searched values of a variant as people name them, `keys[k]` naming its `k`th: all, or those
-/// whose full keys are `wanted`.
-std::string values_label(const Variant& variant, std::span<const std::string> keys,
-                         const std::function<bool(std::string_view)>& wanted = {});
+/// The searched values of a variant as people name them, `keys[k]` naming its `k`th.
+std::string values_label(const Variant& variant, std::span<const std::string> keys);
 
-/// Whether a dotted key changes how much is asked of the system.
-bool is_load_key(std::string_view key);
 /// By cell: the load that it carries, of the axes that change load.
 std::vector<double> loads_of(const SearchSpace& space);
 /// By cell: how few GPUs it takes, more is fewer.

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/cells.hpp"
 #include "scenarios/planner/answer/configurations.hpp"
 #include "scenarios/planner/answer/floor.hpp"
 #include "scenarios/planner/answer/margin.hpp"
@@ -150,31 +152,34 @@ class Consequences {
   /// Whether `least` runs may be made; notes what is left out where they may not.
   bool allowed(const char* what, std::uint64_t least) {
     if (runner_.out_of_time()) {
-      plan_.notes.push_back(fmt::format("{} left out: the time budget is spent", what));
+      out_of_time(what);
       return false;
     }
     const std::optional<std::uint64_t> runs = left();
     if (!runs || *runs >= least) return true;
-    plan_.notes.push_back(
-        fmt::format("{} left out: {} of plan.max_runs, {}, are left, and it takes {} at least",
-                    what, *runs, choice_.max_runs, least));
+    plan_.notes.push_back(plan_note(
+        "left-out-by-runs",
+        {{"what", what}, {"left", *runs}, {"max_runs", choice_.max_runs}, {"needed", least}}));
     return false;
   }
 
+  void out_of_time(const char* what) {
+    plan_.notes.push_back(plan_note("left-out-by-time", {{"what", what}}));
+  }
+
   void add_regret() {
-    if (!allowed("Regret over plan.demand is", choice_.demand.size())) return;
+    if (!allowed("Regret over plan.demand", choice_.demand.size())) return;
     runner_.begin("demand scenarios");
     try {
       plan_.regret = find_regret({cells_of(plan_, space_), choice_.demand, choice_.objective,
                                   prices_, replicates_, run_, left().value_or(0)});
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back(
-          "Regret over plan.demand is left out: the time budget ended amid its runs");
+      out_of_time("Regret over plan.demand");
     }
   }
 
   void add_sensitivity(std::uint64_t budget) {
-    if (!allowed("Sensitivity is", 1)) return;
+    if (!allowed("Sensitivity", 1)) return;
     runner_.begin("sensitivity");
     runner_.expect(capped(budget + events_));
     plan_.sensitivity =
@@ -183,27 +188,24 @@ class Consequences {
     if (runner_.out_of_time()) {
       const bool any = !plan_.sensitivity->rows.empty();
       if (!any) plan_.sensitivity.reset();
-      plan_.notes.push_back(fmt::format("Sensitivity is {}: the time budget ended amid its runs",
-                                        any ? "cut short" : "left out"));
+      any ? plan_.notes.push_back(plan_note("sensitivity-cut-short")) : out_of_time("Sensitivity");
     } else if (const std::uint64_t most = capped(budget); most < budget) {
-      plan_.notes.push_back(fmt::format(
-          "Sensitivity had the {} runs that plan.max_runs left, in place of {}", most, budget));
+      plan_.notes.push_back(
+          plan_note("sensitivity-with-fewer-runs", {{"runs", most}, {"usual_runs", budget}}));
     }
   }
 
   void add_counterfactuals() {
     // A plan that a budget ended has said so.
     if (plan_.undecided && (runner_.out_of_time() || left().value_or(2) < 2)) return;
-    if (!allowed("What would bring the nearest cell to the SLO is", 2)) return;
+    if (!allowed("What would help", 2)) return;
     runner_.begin("what would help");
     runner_.expect(capped(kCounterfactualRuns + events_));
     try {
       plan_.judgement.counterfactuals =
           find_counterfactuals({cells_of(plan_, space_), run_, left().value_or(0)});
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back(
-          "What would bring the nearest cell to the SLO is left out: the time budget ended amid "
-          "its runs");
+      out_of_time("What would help");
     }
   }
 
@@ -243,7 +245,7 @@ class Consequences {
 
   void add_remedies() {
     if (source_ == nullptr || plan_.undecided || plan_.answer.rests_on_idle_axis()) return;
-    if (!allowed("What would meet the SLO is", kLeastRemedyRuns)) return;
+    if (!allowed("What would meet the SLO", kLeastRemedyRuns)) return;
     runner_.begin("what would meet the SLO");
     const int cell = plainest(judged_point(plan_));
     Configurations trials = configurations(cell);
@@ -254,8 +256,7 @@ class Consequences {
       plan_.answer.remedy = std::move(found.remedy);
       plan_.answer.alone = std::move(found.alone);
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back(
-          "What would meet the SLO was not searched to the end: the time budget ended");
+      out_of_time("What would meet the SLO");
     }
   }
 
@@ -290,7 +291,7 @@ class Consequences {
       }
       find_free_savings();
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back("What the next size survives is left out: the time budget ended");
+      out_of_time("What the next size survives");
       plan_.margin = find_margin(plan_, {}, stress_of);
     }
   }
@@ -307,7 +308,7 @@ class Consequences {
       const double rate = static_cast<double>(runner_.workload(s).size()) / span_s;
       plan_.ceiling = find_ceiling(trials, s, cell, rate);
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back("The highest load was not found: the time budget ended");
+      out_of_time("The highest load");
     }
   }
 
@@ -365,7 +366,7 @@ class Consequences {
       found->more = more_cost(trials, cell, *found);
       plan_.margin->growth = GrowthRemedy{forecast->name, question.sessions, std::move(*found)};
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back("What lasts through growth was not found: the time budget ended");
+      out_of_time("What lasts through growth");
     }
   }
 
@@ -398,7 +399,7 @@ class Consequences {
     // A plan that a budget ended has said so, and of a cell that cannot be judged nothing is known.
     if (plan_.undecided && (runner_.out_of_time() || left().value_or(2) < 2)) return;
     if (at < 0 || plan_.points[static_cast<std::size_t>(at)].cold_limited) return;
-    if (!allowed("What may happen to the service is", 2)) return;
+    if (!allowed("Stress (forecasts, peaks, losses)", 2)) return;
     runner_.begin("forecasts and losses");
     runner_.expect(capped(events_));
     const Scenario& scenario = space_.cells[static_cast<std::size_t>(at)].scenario;
@@ -407,8 +408,7 @@ class Consequences {
           find_stress({cells_of(plan_, space_), at, runs_on(runner_, scenario),
                        runner_.workload(scenario), choice_.growth_per_month, left().value_or(0)});
     } catch (const OutOfTime&) {
-      plan_.notes.emplace_back(
-          "What may happen to the service is left out: the time budget ended amid its runs");
+      out_of_time("Stress (forecasts, peaks, losses)");
     }
   }
 
@@ -505,7 +505,7 @@ void find_plan_floor(PlanResult& plan, const SearchSpace& space, TrialRunner& ru
       if (plan.floor && plan.floor->met) return;
     }
   } catch (const OutOfTime&) {
-    plan.notes.emplace_back("The floor was not found: the time budget ended amid its runs");
+    plan.notes.push_back(plan_note("left-out-by-time", {{"what", "The floor"}}));
   }
 }
 

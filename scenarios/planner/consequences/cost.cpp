@@ -7,6 +7,7 @@
 #include <set>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 
 namespace spillway {
@@ -90,7 +91,7 @@ class CostFinder {
       if (!price.undercut.empty()) undercut.insert(price.undercut);
       if (static_cast<int>(i) == plan_.recommended) {
         out_.items = price.items;
-        for (std::string& note : price.notes) out_.notes.push_back(std::move(note));
+        for (Note& note : price.notes) out_.notes.push_back(std::move(note));
       }
       if (!price.missing.empty()) continue;
       CellCost cost;
@@ -110,17 +111,14 @@ class CostFinder {
     }
     const auto noise = std::count(front.begin(), front.end(), FrontPlace::kWithinNoise);
     if (noise > 0) {
-      out_.notes.push_back(
-          fmt::format("{} cells attain more than a cheaper one by no more than the noise of the "
-                      "replicates that both ran, and are left off the front",
-                      noise));
+      out_.notes.push_back(plan_note("front-within-noise", {{"configurations", noise}}));
     }
     if (!missing.empty()) {
-      out_.notes.push_back(fmt::format("Prices missing: {}. Cells that need them have no cost",
-                                       fmt::join(missing, ", ")));
+      out_.notes.push_back(
+          plan_note("prices-missing", {{"prices", fmt::format("{}", fmt::join(missing, ", "))}}));
     }
     for (const std::string& why : undercut) {
-      out_.notes.push_back("Price not taken: " + why);
+      out_.notes.push_back(plan_note("price-not-taken", {{"why", why}}));
     }
   }
 
@@ -167,10 +165,7 @@ class CostFinder {
       if (device.endurance_share && *device.endurance_share > 0) {
         wear.life_years = span_s / *device.endurance_share / kSecondsPerDay / kDaysPerYear;
       } else if (!device.endurance_share) {
-        out_.notes.push_back(
-            fmt::format("What the drive of {} is rated for is not known (device.endurance_tbw), so "
-                        "neither is how long it lasts",
-                        tier.name));
+        out_.notes.push_back(plan_note("drive-rating-unknown", {{"tier", tier.name}}));
       }
       out_.wear.push_back(std::move(wear));
     }
@@ -178,12 +173,9 @@ class CostFinder {
 
   void say_assumptions() {
     if (out_.cells.empty()) return;
-    out_.notes.push_back(fmt::format(
-        "A month has {} hours, and the workload goes on through all of them as it was recorded; "
-        "tokens are read and written ones",
-        format_real(kHoursPerMonth)));
-    for (const std::string& note : q_.prices->notes) out_.notes.push_back(note);
-    if (out_.source.empty()) out_.notes.push_back("The prices file does not say its source");
+    out_.notes.push_back(plan_note("month-of-hours", {{"hours", kHoursPerMonth}}));
+    for (const Note& note : q_.prices->notes) out_.notes.push_back(note);
+    if (out_.source.empty()) out_.notes.push_back(plan_note("prices-without-source"));
   }
 
   const CostQuestion& q_;

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/judgement/plan_facts.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
@@ -84,8 +85,7 @@ std::optional<Counterfactuals> find_counterfactuals(const CounterfactualQuestion
   out.cell = cell_name(plan.points[at]);
   if (question.most_runs > 0 && changes.size() + 1 > question.most_runs) {
     changes.resize(question.most_runs - 1);
-    out.notes.push_back(
-        fmt::format("Only {} changes were tried: plan.max_runs ends there", changes.size()));
+    out.notes.push_back(plan_note("changes-by-runs", {{"changes", changes.size()}}));
   }
   std::vector<WhatIf> runs;
   runs.push_back({scenario, {}, 1, kWorkloadItself, false});
@@ -108,7 +108,7 @@ std::optional<Counterfactuals> find_counterfactuals(const CounterfactualQuestion
       out.all.push_back(row_of(changes[i].kind, changes[i].words, changed, base.tightest));
     } else {
       out.notes.push_back(
-          fmt::format("{} could not be tried: {}", changes[i].words, changed.refused));
+          plan_note("change-refused", {{"change", changes[i].words}, {"why", changed.refused}}));
     }
   }
   return out;

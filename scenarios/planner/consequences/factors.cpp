@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 
 namespace spillway {
 
@@ -120,8 +121,7 @@ class FactorFinder {
     Factor& reuse = out_.factors.back();
     reuse.high = 1;  // what a trace does not show cannot be added to it
     reuse.above.clear();
-    out_.notes.emplace_back(
-        "Reuse is only taken away: what the workload does not show cannot be added to it");
+    out_.notes.push_back(plan_note("reuse-only-falls"));
   }
 
   void add_paths() {
@@ -166,8 +166,8 @@ class FactorFinder {
     Factor& factor = out_.factors.back();
     factor.low = 1 - std::min(error.share, 0.5);
     factor.high = 1 + std::min(error.share, 1.0);
-    out_.notes.push_back(fmt::format("Calibration moves times by {} ({})",
-                                     format_percent(error.share), error.source));
+    out_.notes.push_back(
+        plan_note("calibration-moves", {{"error_share", error.share}, {"source", error.source}}));
   }
 
   const Scenario& s_;

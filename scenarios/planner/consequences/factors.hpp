@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/planner/consequences/what_if.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -23,7 +24,7 @@ struct Factor {
 struct FactorList {
   std::vector<Factor> factors;
   std::vector<std::string> left_out;  ///< those that the scenario has no use for, with why
-  std::vector<std::string> notes;     ///< what is assumed
+  Notes notes;                        ///< what is assumed
 };
 
 /// Those that apply to `scenario`, the ones that usually matter most first.

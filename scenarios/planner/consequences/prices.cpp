@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/scenario/sections/price_lists.hpp"
 
@@ -93,10 +94,12 @@ class PriceReader {
     const double purchase = bought->require_number("purchase");
     const double months = bought->require_number("months");
     const double monthly = bought->number("monthly").value_or(0);
-    out_.notes.push_back(
-        fmt::format("{}: {} {} written off over {} months{}", o.where(key).field,
-                    format_real(purchase), out_.currency, format_real(months),
-                    monthly > 0 ? fmt::format(", and {} a month", format_real(monthly)) : ""));
+    NoteFigures figures = {{"key", o.where(key).field},
+                           {"purchase", purchase},
+                           {"currency", out_.currency},
+                           {"months", months}};
+    if (monthly > 0) figures.emplace_back("monthly", monthly);
+    out_.notes.push_back(plan_note("written-off", std::move(figures)));
     return purchase / months + monthly;
   }
 
@@ -159,9 +162,8 @@ class Pricing {
       const TierResult* held = tier_of(run_, tier.name);
       const double bytes = held == nullptr ? 0 : static_cast<double>(held->peak_bytes);
       if (bytes > 0) {
-        out_.notes.push_back(fmt::format(
-            "{} takes no capacity: priced at the {} that the workload left there by its end",
-            tier.name, format_bytes(bytes)));
+        out_.notes.push_back(
+            plan_note("priced-at-end", {{"tier", tier.name}, {"held_bytes", bytes}}));
       }
       add_tier(tier, bytes);
     }
@@ -209,8 +211,7 @@ class Pricing {
     }
     if (&tier == &*s_.tier && tier.capacity.kind == Capacity::Kind::kUnbounded) {
       out_.notes.push_back(
-          fmt::format("{} is unbounded: priced at the {} that the workload itself held at most",
-                      tier.name, format_bytes(bytes)));
+          plan_note("priced-at-most-held", {{"tier", tier.name}, {"held_bytes", bytes}}));
     }
     add(tier.name, bytes / kGiB, "GiB", *price);
   }
@@ -245,9 +246,7 @@ class Pricing {
     const double gb = bytes / 1e9 / span_s * kSecondsPerMonth;
     if (!prices_.network_gb) {
       if (prices_.network_month <= 0) {
-        out_.notes.push_back(fmt::format(
-            "{} GB a month to and from storage behind a network have no price (network.per_gb)",
-            format_real(gb)));
+        out_.notes.push_back(plan_note("network-without-price", {{"month_gb", gb}}));
       }
       return;
     }

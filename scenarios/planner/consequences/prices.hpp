@@ -53,7 +53,7 @@ struct Prices {
   std::optional<double> network_gb;
   double network_month = 0;
   double host_month = 0;
-  std::vector<std::string> notes;  ///< what was written off over how long
+  Notes notes;  ///< what was written off over how long
 
   /// Of a GPU that the file does not name, the default, unless that is less than the price of a
   /// slower one: such a price would decide what to buy, and nobody gave it.
@@ -72,7 +72,7 @@ struct CellPrice {
   double per_month = 0;
   std::vector<std::string> missing;  ///< keys of the file that would be needed; the sum lacks them
   std::string undercut;  ///< why the file's default is no price for this GPU; empty: it has one
-  std::vector<std::string> notes;
+  Notes notes;
 };
 
 /// What `scenario` costs a month. `run` is that of the workload itself: it says what unbounded

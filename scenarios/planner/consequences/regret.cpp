@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/cost.hpp"
 #include "sim/error.hpp"
@@ -93,10 +94,8 @@ class RegretFinder {
     const std::uint64_t most = q_.most_runs / q_.demand.size();
     KV_ASSERT(most > 0, "{} runs for {} demands", q_.most_runs, q_.demand.size());
     if (cells_.size() <= most) return;
-    out_.notes.push_back(fmt::format(
-        "{} of {} cells were tried under every demand: the budget ends there, and the best for a "
-        "demand may be another one",
-        most, cells_.size()));
+    out_.notes.push_back(
+        plan_note("regret-of-some", {{"tried", most}, {"configurations", cells_.size()}}));
     cells_.resize(most);
   }
 
@@ -177,27 +176,19 @@ class RegretFinder {
                        if (backed != b.by_demand[0].met()) return backed;
                        return a.missed != b.missed ? a.missed < b.missed : a.worst < b.worst;
                      });
-    out_.notes.push_back(
-        fmt::format("\"{}\" a cell meets the SLO where the plan says so{}; under another demand, "
-                    "where {} meets "
-                    "every target, without a confidence bound",
-                    kAsItIs, plan_.confidence ? ", with its confidence" : "", rule()));
+    out_.notes.push_back(plan_note("regret-rule", {{"as_is", kAsItIs}, {"rule", rule()}}));
     for (std::size_t d = 0; d < values_.size(); ++d) {
       if (best(d)) continue;
-      out_.notes.push_back(
-          fmt::format("No cell {} the SLO under the demand \"{}\": it does not count",
-                      d == 0 ? "is known to meet" : "meets", out_.demands[d]));
+      out_.notes.push_back(plan_note("demand-met-by-none", {{"demand", out_.demands[d]}}));
     }
-    out_.notes.push_back(
-        fmt::format("Regret is by how much a cell falls behind the best that meets the SLO for a "
-                    "demand, in {}; cells that meet it as it is go first, then those that miss it "
-                    "under fewer demands",
-                    out_.measure));
+    out_.notes.push_back(plan_note("regret-measure", {{"measure", out_.measure}}));
     if (!missing_.empty()) {
-      out_.notes.push_back(fmt::format("Prices missing: {}; cells that need them count as failing",
-                                       fmt::join(missing_, ", ")));
+      out_.notes.push_back(plan_note("regret-prices-missing",
+                                     {{"prices", fmt::format("{}", fmt::join(missing_, ", "))}}));
     }
-    for (const std::string& why : refused_) out_.notes.push_back("Not run: " + why);
+    for (const std::string& why : refused_) {
+      out_.notes.push_back(plan_note("not-run", {{"why", why}}));
+    }
   }
 
   /// "a run of it", "the mean of 3 replicates of it"

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/consequences/sensitivity_asks.hpp"
 
 namespace spillway {
@@ -103,9 +104,7 @@ class Explorer {
 
   void start_searches() {
     if (!base_met_) {
-      list_.notes.emplace_back(
-          "On the replicates used here the recommended cell misses the SLO already, so no limits "
-          "are looked for");
+      list_.notes.push_back(plan_note("no-limits-searched"));
       return;
     }
     for (const std::size_t f : row_factors_) {
@@ -273,20 +272,14 @@ class Explorer {
     out_.replicates = static_cast<std::uint32_t>(asks_.replicates());
     out_.runs = asks_.runs();
     out_.notes = std::move(list_.notes);
-    for (const std::string& left : list_.left_out) out_.notes.push_back("Not moved: " + left);
-    out_.notes.push_back(
-        out_.replicates == 1
-            ? "Of one replicate, the same with every factor: no interval, a guide to where to look"
-            : fmt::format("Of {} replicates, the same with every factor, judged by their means: no "
-                          "interval, a guide to where to look",
-                          out_.replicates));
+    for (const std::string& left : list_.left_out) {
+      out_.notes.push_back(plan_note("factor-not-moved", {{"what", left}}));
+    }
+    out_.notes.push_back(plan_note("sensitivity-is-a-guide", {{"replicates", out_.replicates}}));
     if (asks_.out_of_time()) {
-      out_.notes.emplace_back(
-          "The time budget ended before every factor, limit and size was looked at");
+      out_.notes.push_back(plan_note("sensitivity-cut-short"));
     } else if (asks_.out_of_runs()) {
-      out_.notes.push_back(fmt::format(
-          "The budget of {} runs ended before every factor, limit and size was looked at",
-          format_count(q_.most_runs)));
+      out_.notes.push_back(plan_note("sensitivity-runs-ended", {{"runs", q_.most_runs}}));
     }
   }
 

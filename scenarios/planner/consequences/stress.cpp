@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/consequences/restart_watch.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
@@ -181,27 +182,14 @@ class StressFinder {
   }
 
   void add_notes() {
-    out_.notes.push_back(fmt::format(
-        "Forecasts assume that the rate of sessions grows by {} a month{}", format_percent(growth_),
-        out_.growth_assumed ? ": an assumption, set plan.growth_per_month to yours"
-                            : ", as plan.growth_per_month says"));
-    out_.notes.emplace_back(
-        "Each is one run of the workload itself, without an interval: beside the same run as it "
-        "is, it tells what matters, and no more");
-    if (s_.fleet.replicas > 1 && !s_.host) {
-      out_.notes.emplace_back(
-          "A host is taken to hold one instance; host.instances says how many it holds");
-    }
-    if (s_.fleet.replicas > 1) {
-      out_.notes.emplace_back(
-          "The loss of a host is the service with fewer instances from the start: what their "
-          "sessions had in its caches at that moment is not lost in that run");
-    }
-    const bool storage = (s_.tier && s_.tier->storage) || !s_.behind.empty();
-    if (storage) {
-      out_.notes.emplace_back(
-          "A cold restart empties storage too; a drive whose contents survive a restart does "
-          "better than this");
+    const NoteFigures growth = {{"growth_share", growth_}};
+    out_.notes.push_back(out_.growth_assumed ? plan_note("growth-assumed", growth)
+                                             : plan_note("growth-given", growth));
+    out_.notes.push_back(plan_note("stress-one-run"));
+    if (s_.fleet.replicas > 1 && !s_.host) out_.notes.push_back(plan_note("one-instance-a-host"));
+    if (s_.fleet.replicas > 1) out_.notes.push_back(plan_note("loss-from-the-start"));
+    if ((s_.tier && s_.tier->storage) || !s_.behind.empty()) {
+      out_.notes.push_back(plan_note("restart-empties-storage"));
     }
   }
 

@@ -2,6 +2,7 @@
 // can mend comes before what a size could.
 #include <algorithm>
 
+#include "models/engine/grouped_blocks.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "sim/reasons.hpp"
 #include "traces/stats/block_identity.hpp"
@@ -20,7 +21,7 @@ AnswerCause cause_of_binding(const PlanResult& plan, const PlanFacts& facts) {
   if (kind == "bandwidth") return AnswerCause::kLink;
   if (kind == "policy") return AnswerCause::kPolicy;
   if (kind == "admission") return AnswerCause::kAdmission;
-  const bool hbm = plan.binding.starts_with("capacity: of HBM");
+  const bool hbm = plan.judgement.binding_hbm;
   if (kind == "capacity" && hbm) return AnswerCause::kHbm;
   // A tier that brings nothing at any size is not what lacks.
   const int none = facts.without_tier();
@@ -74,12 +75,51 @@ AnswerCause find_cause(const PlanResult& plan, const PlanFacts& facts) {
   return cause_of_binding(plan, facts);
 }
 
+/// How well a cell stands, for the best of those that the objective likes equally.
+int rank_of(const PlanPoint& point) {
+  return point.feasible ? 3 : point.cold_limited ? 2 : point.verdict == CellVerdict::kLooksMet;
+}
+
+/// The next cell of the recommended size that the objective would like better; among equals the one
+/// that stands best. -1: none was tried.
+int next_better(const PlanResult& plan, const PlanFacts& facts) {
+  if (plan.recommended < 0) return -1;
+  const std::vector<double> scores = objective_scores(plan, facts);
+  const auto score = [&](int i) { return scores[static_cast<std::size_t>(i)]; };
+  int out = -1;
+  for (int i = 0; i < static_cast<int>(scores.size()); ++i) {
+    if (score(i) <= score(plan.recommended)) continue;
+    if (facts.point(i).capacity != facts.point(plan.recommended).capacity) continue;
+    const bool nearer = out < 0 || score(i) < score(out);
+    const bool stands =
+        out >= 0 && score(i) == score(out) && rank_of(facts.point(i)) > rank_of(facts.point(out));
+    if (nearer || stands) out = i;
+  }
+  return out;
+}
+
+LoadKind load_kind(const WorkloadChoice& workload) {
+  if (workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop) return LoadKind::kClients;
+  if (workload.arrival.kind == ArrivalConfig::Kind::kPoisson) return LoadKind::kDrawn;
+  return workload.synthetic ? LoadKind::kGenerated : LoadKind::kRecorded;
+}
+
 }  // namespace
 
 void find_answer(PlanResult& plan, const PlanFacts& facts) {
   PlanAnswer& answer = plan.answer;
   const RunResult& run = facts.run(facts.judged());
+  const Scenario& scenario = facts.scenario(facts.judged());
+  answer.at = facts.judged();
+  answer.next_better = next_better(plan, facts);
+  answer.load_kind = load_kind(scenario.workload);
   answer.not_admitted_share = not_admitted_share(run);
+  if (answer.not_admitted_share > 0) {
+    const EngineConfig& engine = scenario.engine;
+    answer.max_model_len = engine.max_model_len;
+    answer.limited_by_pool = startup_pages(engine, engine.max_model_len + 1) >
+                             static_cast<std::uint64_t>(engine.usable_blocks());
+  }
   const bool recorded = !facts.scenario(facts.judged()).workload.synthetic;
   answer.no_identity = recorded && block_identity(facts.workload()) == BlockIdentity::kNone;
   if (facts.demand().arrivals_s > 0) {

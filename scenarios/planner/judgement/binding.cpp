@@ -4,15 +4,16 @@
 // blocks of HBM; then what more capacity or a better policy would bring; then nothing, or compute
 // where the SLO is missed all the same.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
-#include "reports/compared.hpp"
-#include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
+#include "reports/plan/limits.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "sim/reasons.hpp"
 
@@ -22,18 +23,21 @@ namespace {
 
 constexpr double kManyTurnedAway = 0.01;  // of the requests
 
-/// "a replay with lru hits 0.0% of prompt blocks in a cache of this capacity and ..."
-std::string policy_words(const PolicyBound& bound) {
-  return fmt::format(
-      "a replay with {} hits {} of prompt blocks in a cache of this capacity and the "
-      "offline optimum {}",
-      bound.policy, format_percent(bound.share), format_percent(bound.optimum));
+void append(Notes& to, Notes more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+Note policy_note(const PolicyBound& bound, const PlanFacts& facts) {
+  return plan_note("better-policy", {{"policy", bound.policy},
+                                     {"policy_share", bound.share},
+                                     {"optimum_share", bound.optimum},
+                                     {"reuse_share", facts.demand().reusable}});
 }
 
 struct Found {
   const char* kind = "none";
   bool hbm = false;  ///< capacity of it, not of the tier
-  std::string why;
+  Notes why;
 };
 
 /// Requests that no server of this configuration takes, where these alone break a target: then no
@@ -45,13 +49,13 @@ std::optional<Found> never_served(const PlanFacts& facts, int index) {
   const double share = static_cast<double>(too_long) / static_cast<double>(run.requests);
   const TargetEstimate* t = broken_by(facts.point(index), share);
   if (t == nullptr) return std::nullopt;
-  const std::vector<std::string> figures = format_percents({share, t->limit});
-  return Found{"admission", false,
-               fmt::format("{} of the requests are longer than engine.max_model_len, {} tokens, "
-                           "and fail at every size; {} allows {} to miss. A longer one, or a "
-                           "trace without them, would tell",
-                           figures[0], format_count(facts.scenario(index).engine.max_model_len),
-                           t->label(), figures[1])};
+  return Found{
+      "admission",
+      false,
+      {plan_note("too-long", {{"late_share", share},
+                              {"max_model_len", facts.scenario(index).engine.max_model_len},
+                              {"metric", target_label(metric_words(t->name), t->tenant)},
+                              {"allowed_share", t->limit}})}};
 }
 
 /// What the figures of the judged cell's run say.
@@ -66,22 +70,22 @@ class Observed {
     return std::move(out_);
   }
 
-  /// What requests that come faster than they go say; empty: they do not.
-  std::string overload_words() const {
-    if (!facts_.overloaded(facts_.judged())) return {};
-    return fmt::format(
-        "overload, requests arrive at {}/s and leave at {}/s, and the queue grows "
-        "as long as they arrive; caches shift that, but no size tried keeps up{}",
-        format_real(static_cast<double>(run_.requests) / facts_.demand().arrivals_s),
-        format_real(run_.request_throughput),
-        run_.binding && run_.binding->resource != "none"
-            ? fmt::format(" ({}: {})", run_.binding->resource, run_.binding->why)
-            : std::string());
+  /// What requests that come faster than they go say; none: they do not.
+  std::optional<Note> overload_note() const {
+    if (!facts_.overloaded(facts_.judged())) return std::nullopt;
+    NoteFigures figures = {
+        {"arrive_per_s", static_cast<double>(run_.requests) / facts_.demand().arrivals_s},
+        {"leave_per_s", run_.request_throughput}};
+    if (run_.binding && run_.binding->resource != "none") {
+      figures.emplace_back("resource", run_.binding->resource);
+      figures.emplace_back("why", run_.binding->why.text);
+    }
+    return plan_note("queue-grows", std::move(figures));
   }
 
  private:
-  bool say(const char* kind, std::string why, bool hbm = false) {
-    out_ = {kind, hbm, std::move(why)};
+  bool say(const char* kind, Note why, bool hbm = false) {
+    out_ = {kind, hbm, {std::move(why)}};
     return true;
   }
 
@@ -93,13 +97,12 @@ class Observed {
     for (const ReasonCount& r : run_.rejected_reasons) {
       reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", r.reason, r.count);
     }
-    const std::string why =
-        fmt::format("{} of the requests are rejected ({})", format_percent(share), reasons);
+    Note why = plan_note("turned-away", {{"rejected_share", share}, {"reasons", reasons}});
     // Without a policy of its own the server turns away only what its pool never holds.
     if (facts_.scenario(facts_.judged()).admission.name() == "always") {
-      return say("capacity", why, true);
+      return say("capacity", std::move(why), true);
     }
-    return say("admission", why);
+    return say("admission", std::move(why));
   }
 
   bool is_link(const std::string& resource) const {
@@ -111,25 +114,25 @@ class Observed {
   bool busy_link() {
     const LinkResult* link = busiest_link(run_);
     if (link != nullptr && link->busy_fraction >= kBusyLink) {
-      return say("bandwidth", fmt::format("link {} is busy {} of the time", link->name,
-                                          format_percent(link->busy_fraction)));
+      return say("bandwidth", plan_note("link-busy", {{"link", link->name},
+                                                      {"busy_share", link->busy_fraction}}));
     }
     if (!run_.binding || !is_link(run_.binding->resource)) return false;
-    return say("bandwidth", fmt::format("link {}: {}", run_.binding->resource, run_.binding->why));
+    return say("bandwidth", run_.binding->why);
   }
 
   bool overload() {
-    std::string words = overload_words();
-    if (words.empty()) return false;
+    std::optional<Note> note = overload_note();
+    if (!note) return false;
     const bool starved = run_.binding && run_.binding->resource == "hbm";
-    return say(starved ? "capacity" : "compute", std::move(words), starved);
+    return say(starved ? "capacity" : "compute", *std::move(note), starved);
   }
 
   bool crowded() {
     if (!run_.binding) return false;
     const BindingResource& b = *run_.binding;
-    if (b.resource == "max_num_seqs") return say("admission", "max_num_seqs: " + b.why);
-    if (b.resource == "hbm") return say("capacity", b.why, true);
+    if (b.resource == "max_num_seqs") return say("admission", run_.binding->why);
+    if (b.resource == "hbm") return say("capacity", run_.binding->why, true);
     return false;
   }
 
@@ -138,12 +141,12 @@ class Observed {
     return plan_.recommended < 0 || facts_.point(point).looks_met();
   }
 
-  /// "the larger sizes tried, up to 1TiB, bring 0.0% of prompt tokens more"
-  std::string larger_words(double gain) const {
-    if (facts_.place() + 1 == facts_.line().size()) return "no larger size was tried";
-    if (!worth_having(facts_.line().back())) return "larger sizes miss the SLO";
-    return fmt::format("the larger sizes tried, up to {}, bring {} of prompt tokens more",
-                       facts_.point(facts_.line().back()).capacity, format_percent(gain));
+  Note larger_note(double gain) const {
+    if (facts_.place() + 1 == facts_.line().size()) return plan_note("no-larger-size");
+    if (!worth_having(facts_.line().back())) return plan_note("larger-sizes-miss");
+    return plan_note(
+        "larger-sizes-gain",
+        {{"size", spaced(facts_.point(facts_.line().back()).capacity)}, {"gain_share", gain}});
   }
 
   void by_caches() {
@@ -157,35 +160,27 @@ class Observed {
     const std::optional<PolicyBound>& bound = plan_.judgement.policy_bound;
     const double by_policy = bound ? bound->optimum - bound->share : 0;
     if (by_policy >= kWorthwhile && by_policy > larger - here) {
-      say("policy", fmt::format("{}; {}, and a cache without bound hits {} of prompt blocks",
-                                policy_words(*bound), larger_words(larger - here),
-                                format_percent(facts_.demand().reusable)));
+      say("policy", policy_note(*bound, facts_));
+      out_.why.push_back(larger_note(larger - here));
       return;
     }
     if (larger - here >= kWorthwhile) {
-      say("capacity",
-          fmt::format("caches supply {} of prompt tokens here and {} with more{}",
-                      format_percent(here), format_percent(larger),
-                      by_policy < kWorthwhile ? std::string()
-                                              : fmt::format("; the offline optimum would hit {} "
-                                                            "more at this capacity",
-                                                            format_percent(by_policy))));
+      NoteFigures figures = {{"here_share", here}, {"larger_share", larger}};
+      if (by_policy >= kWorthwhile) figures.emplace_back("optimum_gain_share", by_policy);
+      say("capacity", plan_note("capacity-pays", std::move(figures)));
       return;
     }
-    const std::string largest = facts_.point(facts_.line().back()).capacity;
-    if (facts_.demand().reusable - larger >= kWorthwhile &&
-        !facts_.point(facts_.line().back()).unbounded) {
-      say("capacity",
-          fmt::format("up to {}, the largest size tried, caches supply {} of prompt tokens, while "
-                      "about {} of prompt blocks are repeated",
-                      largest, format_percent(larger), format_percent(facts_.demand().reusable)));
+    const PlanPoint& largest = facts_.point(facts_.line().back());
+    if (facts_.demand().reusable - larger >= kWorthwhile && !largest.unbounded) {
+      say("capacity", plan_note("all-sizes-small", {{"size", spaced(largest.capacity)},
+                                                    {"larger_share", larger},
+                                                    {"reuse_share", facts_.demand().reusable}}));
       return;
     }
-    const std::string rest = fmt::format(
-        "caches supply {} of prompt tokens, and hardly more than that is repeated at all{}",
-        format_percent(here), run_.binding ? "; " + run_.binding->why : std::string());
     const bool busy = run_.binding && run_.binding->resource == "compute";
-    say(plan_.recommended >= 0 && !busy ? "none" : "compute", rest);
+    say(plan_.recommended >= 0 && !busy ? "none" : "compute",
+        plan_note("caches-serve-all", {{"here_share", here}}));
+    if (run_.binding) out_.why.push_back(run_.binding->why);
   }
 
   const PlanResult& plan_;
@@ -219,13 +214,12 @@ class Tried {
     const Counterfactual* best = this->best();
     if (best == nullptr) return std::nullopt;
     const bool hbm = best->kind == "hbm";
-    std::string why = words_of(*best);
+    Notes why = {words_of(*best)};
     if (best->kind == "capacity") {
       const double all = bound_ ? facts_.demand().reusable - bound_->share : 0;
       if (all >= kWorthwhile && bound_->optimum - bound_->share >= all / 2) {
-        return Found{"policy", false,
-                     fmt::format("{}, and one without bound {}; {}", policy_words(*bound_),
-                                 format_percent(facts_.demand().reusable), why)};
+        why.insert(why.begin(), policy_note(*bound_, facts_));
+        return Found{"policy", false, std::move(why)};
       }
     }
     const char* kind = hbm || best->kind == "capacity" ? "capacity"
@@ -236,12 +230,14 @@ class Tried {
   }
 
   /// Half the load, and what the others bring.
-  std::string rest() const {
-    std::string out;
-    if (load_ != nullptr) {
-      out += fmt::format("at {} it would be {}{}", load_->change, format_real(load_->value),
-                         load_->met ? ", which meets it" : "");
-    }
+  Notes rest() const {
+    Notes out;
+    const auto brings = [&](const Counterfactual& row) {
+      const NoteFigures figures = {{"change", row.change}, {"figure", figure(row)}};
+      out.push_back(row.met ? plan_note("change-meets-too", figures)
+                            : plan_note("change-helps-too", figures));
+    };
+    if (load_ != nullptr) brings(*load_);
     std::vector<std::string> little;
     const Counterfactual* const chosen = best();
     for (const Counterfactual& row : tried_.all) {
@@ -249,13 +245,11 @@ class Tried {
       if (gain(row) <= least_) {
         little.push_back(row.change);
       } else {
-        out += fmt::format("{}with {} {}{}", out.empty() ? "" : ", ", row.change,
-                           format_real(row.value), row.met ? ", which meets it" : "");
+        brings(row);
       }
     }
     if (!little.empty()) {
-      out += fmt::format("{}{} would bring it hardly nearer", out.empty() ? "" : "; ",
-                         fmt::join(little, ", "));
+      out.push_back(plan_note("changes-barely-help", {{"changes", and_list(little)}}));
     }
     return out;
   }
@@ -275,12 +269,17 @@ class Tried {
     return computes ? compute_ : nullptr;
   }
 
-  std::string words_of(const Counterfactual& row) const {
-    return fmt::format(
-        "with {} {} of {} would be {} in place of {} in a run of the workload "
-        "itself{}",
-        row.change, tried_.target, tried_.cell, format_real(row.value),
-        format_real(tried_.base.value), row.met ? ", which meets the SLO" : ", still a miss");
+  std::string figure(const Counterfactual& row) const {
+    return figure_words(tried_.target, row.value);
+  }
+
+  Note words_of(const Counterfactual& row) const {
+    const NoteFigures figures = {{"change", row.change},
+                                 {"metric", metric_words(tried_.target)},
+                                 {"size", spaced(tried_.cell)},
+                                 {"figure", figure(row)},
+                                 {"base", figure(tried_.base)}};
+    return row.met ? plan_note("change-meets", figures) : plan_note("change-helps", figures);
   }
 
   const Counterfactuals& tried_;
@@ -303,17 +302,22 @@ void find_binding(PlanResult& plan, const PlanFacts& facts) {
     const Tried tried(*plan.judgement.counterfactuals, plan.judgement.policy_bound, facts);
     if (std::optional<Found> shown = tried.find()) {
       const bool agree = std::string_view(shown->kind) == found.kind && shown->hbm == found.hbm;
-      const std::string also = agree ? found.why : observed.overload_words();
-      found = *std::move(shown);
-      for (const std::string& more : {tried.rest(), also}) {
-        if (!more.empty()) found.why += "; " + more;
+      Notes also;
+      if (agree) {
+        also = std::move(found.why);
+      } else if (auto overload = observed.overload_note()) {
+        also = {*std::move(overload)};
       }
-    } else if (const std::string rest = tried.rest(); !rest.empty()) {
-      found.why += "; " + rest;
+      found = *std::move(shown);
+      append(found.why, tried.rest());
+      append(found.why, std::move(also));
+    } else {
+      append(found.why, tried.rest());
     }
   }
   plan.judgement.binding_kind = found.kind;
-  plan.binding = fmt::format("{}: {}{}", found.kind, found.hbm ? "of HBM: " : "", found.why);
+  plan.judgement.binding_hbm = found.hbm;
+  plan.binding = std::move(found.why);
 }
 
 }  // namespace spillway

@@ -1,7 +1,6 @@
 // The decision table that operators use: rows that apply here, each with what decides it.
-#include <fmt/format.h>
-
-#include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
@@ -30,8 +29,10 @@ class DecisionTable {
   }
 
  private:
-  void add(const char* situation, const char* prefer, const char* avoid, std::string measured) {
-    plan_.judgement.decision_table.push_back({situation, prefer, avoid, std::move(measured)});
+  void add(PlanNote code, NoteFigures figures) {
+    figures.emplace_back("context_p95_tokens", facts_.demand().context_p95);
+    figures.emplace_back("tier", kind_of_tier(plan_));
+    plan_.judgement.decision_table.push_back({plan_note(code, std::move(figures))});
   }
 
   double hbm_held() const {
@@ -41,30 +42,19 @@ class DecisionTable {
                : static_cast<double>(hbm.peak_bytes) / static_cast<double>(hbm.capacity_bytes);
   }
 
-  std::string contexts() const {
-    return fmt::format("95% of contexts end within {} tokens",
-                       format_count(facts_.demand().context_p95));
-  }
-
   /// What a tier supplies at the judged size.
   double below() const { return cached_share(run_, 1); }
 
   void short_contexts() {
     const bool suffices = run_.preemptions == 0 && hbm_held() < kMuchHeld && below() < kWorthwhile;
     if (facts_.demand().context_p95 >= kLongContext || !suffices) return;
-    add("contexts under 8K and HBM suffices", "paging on the GPU alone",
-        "the complexity of host swap",
-        fmt::format("{}; requests hold at most {} of HBM, none is preempted, {} supplies {} of "
-                    "prompt tokens",
-                    contexts(), format_percent(hbm_held()), plan_.tier, format_percent(below())));
+    add("short-contexts", {{"held_share", hbm_held()}, {"tier_share", below()}});
   }
 
   void long_contexts() {
     if (facts_.demand().context_p95 < kLongContext || below() < kWorthwhile) return;
-    add("long contexts that must stay lossless, host DRAM free", "tiered offload with tail-pin",
-        "aggressive token eviction",
-        fmt::format("{}; {} of {} supplies {} of prompt tokens", contexts(),
-                    facts_.point(facts_.judged()).capacity, plan_.tier, format_percent(below())));
+    add("long-contexts",
+        {{"size", spaced(facts_.point(facts_.judged()).capacity)}, {"tier_share", below()}});
   }
 
   void short_chat() {
@@ -73,10 +63,9 @@ class DecisionTable {
       const bool decode = target.name.find("tpot") != std::string::npos ||
                           target.name.find("itl") != std::string::npos;
       if (!decode || target.at_least || target.target > kTightTpotMs) continue;
-      add("latency-critical short chat", "compression or a shorter window",
-          "host KV reads at every step",
-          fmt::format("{}; {}; decodes read {} cold blocks a token", contexts(), target.text(),
-                      format_real(run_.cold_blocks_per_token_mean)));
+      add("short-chat", {{"target", against_limit({target.name, target.tenant, target.value,
+                                                   target.target, target.at_least})},
+                         {"cold_blocks_per_token", run_.cold_blocks_per_token_mean}});
       return;
     }
   }
@@ -84,11 +73,7 @@ class DecisionTable {
   void common_prefixes() {
     const Demand& d = facts_.demand();
     if (d.common_share < kMuchCommon || d.common_tokens < kLongCommonPrefix) return;
-    add("long prefixes shared by tenants", "prefix cache on the GPU, offload the unique suffix",
-        "offloading hot shared blocks",
-        fmt::format("{} tokens of a prompt, {} of all, stand in blocks that at least 1% of the "
-                    "requests have in common",
-                    format_real(d.common_tokens), format_percent(d.common_share)));
+    add("common-prefixes", {{"common_tokens", d.common_tokens}, {"common_share", d.common_share}});
   }
 
   void link_bound_decode() {
@@ -101,13 +86,12 @@ class DecisionTable {
                                             run_.tpot.p99_ms <= 2 * run_.tpot.median_ms)) {
       return;
     }
-    add("decode P99 bound by the link", "more HBM, disaggregated pools, compression",
-        "a larger pool with the same policy",
-        fmt::format("link {} is busy {}; p99 TPOT is {} against a median of {}; steps waited {} s "
-                    "for loads, decodes read {} cold blocks a token",
-                    link->name, format_percent(link->busy_fraction), format_ms(run_.tpot.p99_ms),
-                    format_ms(run_.tpot.median_ms), format_real(stall),
-                    format_real(run_.cold_blocks_per_token_mean)));
+    add("link-bound-decode", {{"link", link->name},
+                              {"busy_share", link->busy_fraction},
+                              {"p99_tpot_ms", run_.tpot.p99_ms},
+                              {"median_tpot_ms", run_.tpot.median_ms},
+                              {"load_wait_s", stall},
+                              {"cold_blocks_per_token", run_.cold_blocks_per_token_mean}});
   }
 
   void several_gpus() {
@@ -115,15 +99,12 @@ class DecisionTable {
     const std::uint32_t ranks = s.engine.tensor_parallel;
     if (ranks < 2) return;
     const PlanPoint& p = facts_.point(facts_.judged());
-    add("tensor parallel over several GPUs", "pools coordinated per rank, NUMA watched",
-        "sizes chosen per rank independently",
-        fmt::format(
-            "{} ranks hold a part of every block each: {} of {} is {} a rank{}", ranks, p.capacity,
-            plan_.tier,
-            p.unbounded ? "inf" : format_bytes(static_cast<double>(p.capacity_bytes) / ranks),
-            s.host && s.host->numa_nodes > 1
-                ? fmt::format(", over {} NUMA nodes", s.host->numa_nodes)
-                : std::string()));
+    NoteFigures figures = {{"ranks", ranks}, {"size", spaced(p.capacity)}};
+    if (!p.unbounded) {
+      figures.emplace_back("rank_bytes", static_cast<double>(p.capacity_bytes) / ranks);
+    }
+    if (s.host && s.host->numa_nodes > 1) figures.emplace_back("numa_nodes", s.host->numa_nodes);
+    add("several-gpus", std::move(figures));
   }
 
   PlanResult& plan_;

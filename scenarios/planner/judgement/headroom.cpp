@@ -1,10 +1,9 @@
 // How far the recommendation is from failing, part by part, each with what it is for.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
-#include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
@@ -13,21 +12,23 @@ namespace spillway {
 
 namespace {
 
-void add(PlanResult& plan, const char* name, double share, std::string reason) {
+void add(PlanResult& plan, const char* name, double share, Note reason) {
   plan.judgement.headroom.push_back({name, share, std::move(reason)});
 }
 
 /// What is left of the share of requests that may miss, at the confidence bound.
 void add_confidence(PlanResult& plan, const PlanPoint& point) {
   std::optional<double> least;
-  std::string reason;
+  Note reason;
   for (const TargetEstimate& t : point.targets) {
     if (!t.bound || t.limit == 0) continue;
     const double share = (t.at_least ? *t.bound - t.limit : t.limit - *t.bound) / t.limit;
     if (least && share >= *least) continue;
     least = share;
-    reason = fmt::format("{}: the one-sided bound over {} replications is {:.4g} of {:.4g} allowed",
-                         t.name, point.replications, *t.bound, t.limit);
+    reason = plan_note("headroom-confidence", {{"metric", metric_words(t.name)},
+                                               {"replicates", point.replications},
+                                               {"bound", *t.bound},
+                                               {"allowed", t.limit}});
   }
   if (least) add(plan, "confidence", *least, reason);
 }
@@ -40,14 +41,14 @@ void add_size(PlanResult& plan, const PlanFacts& facts) {
   };
   if (plan.recommended_bytes > point.capacity_bytes) {
     add(plan, "rounding", share(plan.recommended_bytes - point.capacity_bytes),
-        fmt::format("{} rounded up to {}, which can be bought or set", point.capacity,
-                    plan.recommended_size));
+        plan_note("headroom-rounding",
+                  {{"size", spaced(point.capacity)}, {"rounded", spaced(plan.recommended_size)}}));
   }
   if (plan.infeasible_max < 0 || plan.infeasible_max > plan.recommended) return;
   const PlanPoint& below = facts.point(plan.infeasible_max);
   add(plan, "size", share(point.capacity_bytes - below.capacity_bytes),
-      fmt::format("{} {}: what the SLO needs lies between the two", below.capacity,
-                  shortfall(plan, below)));
+      plan_note("headroom-size",
+                {{"smaller", spaced(below.capacity)}, {"how", shortfall(plan, below)}}));
 }
 
 void add_host(PlanResult& plan, const PlanFacts& facts) {
@@ -60,25 +61,20 @@ void add_host(PlanResult& plan, const PlanFacts& facts) {
                              std::max(1U, s.engine.data_parallel) * s.host->instances;
   const std::int64_t left = s.host->memory.count() - s.host->reserved.count() - pools;
   add(plan, "host", static_cast<double>(left) / static_cast<double>(s.host->memory.count()),
-      fmt::format("{} of host memory beside pools and what is reserved, for the page cache, "
-                  "tokenizers and the staging of weights",
-                  format_bytes(static_cast<double>(left))));
+      plan_note("headroom-host", {{"left_bytes", left}}));
 }
 
 /// More requests than the recommended size stands, as the sensitivity found.
 void add_growth(PlanResult& plan) {
   if (!plan.sensitivity) return;
   const std::uint32_t n = plan.sensitivity->replicates;
-  const std::string guide = fmt::format("by {} replicate{}, no bound", n, n == 1 ? "" : "s");
   for (const SensitivityRow& row : plan.sensitivity->rows) {
     if (row.factor != "arrival rate" && row.factor != "clients") continue;
+    const NoteFigures figures = {{"factor", row.factor}, {"replicates", n}};
     if (row.changes_above) {
-      add(plan, "growth", *row.changes_above - 1,
-          fmt::format("{}; {}; {}", row.says, factor_meaning(row.factor), guide));
+      add(plan, "growth", *row.changes_above - 1, plan_note("headroom-growth", figures));
     } else if (row.high.met) {
-      add(plan, "growth", row.high.factor - 1,
-          fmt::format("at least: the most that was tried is carried; {}; {}",
-                      factor_meaning(row.factor), guide));
+      add(plan, "growth", row.high.factor - 1, plan_note("headroom-growth-at-least", figures));
     }
   }
 }
@@ -90,7 +86,10 @@ void find_headroom(PlanResult& plan, const PlanFacts& facts) {
   const PlanPoint& point = facts.point(plan.recommended);
   const TargetView target = tightest(point);
   plan.headroom = target.margin;
-  add(plan, "target", target.margin, "the tightest target: " + target.text());
+  add(plan, "target", target.margin,
+      plan_note("headroom-target",
+                {{"target", against_limit({target.name, target.tenant, target.value, target.target,
+                                           target.at_least})}}));
   add_confidence(plan, point);
   add_size(plan, facts);
   add_host(plan, facts);

@@ -1,5 +1,6 @@
 #include "scenarios/planner/judgement/judgement.hpp"
 
+#include "reports/plan/headline.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "sim/error.hpp"
@@ -58,7 +59,7 @@ void judge(PlanResult& plan, const SearchSpace& space, const Workload& workload,
   compare_rules_of_thumb(plan, facts);
   find_headroom(plan, facts);
   find_answer(plan, facts);
-  write_headline(plan, facts);
+  plan.verdict = plan_headline(plan);
   name_flags(plan, facts);
   compare_cells(plan, facts.judged(), trials, replication);
 }

@@ -1,9 +1,8 @@
 // Where a larger tier stops paying: the first size with nearly all that the whole grid gains.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
@@ -12,35 +11,23 @@ namespace {
 
 constexpr double kKneeShare = 0.95;  // of the gain that the whole grid offers
 
-/// What a cache without bound would find, by the reuse of prompts alone.
-std::string unbounded(const PlanFacts& facts, double most) {
-  if (facts.point(facts.line().back()).unbounded) return "";
-  const double reusable = facts.demand().reusable;
-  return reusable - most >= kWorthwhile
-             ? fmt::format("; without bound one would find about {} of prompt blocks",
-                           format_percent(reusable))
-             : fmt::format("; no more than about {} of prompt blocks are repeated at all",
-                           format_percent(reusable));
-}
-
 void note_no_gain(PlanResult& plan, const PlanFacts& facts, double least, double most) {
   const PlanPoint& first = facts.point(facts.line().front());
   const PlanPoint& last = facts.point(facts.line().back());
-  const std::string supply = fmt::format("caches supply {} to {} of prompt tokens",
-                                         format_percent(least), format_percent(most));
+  NoteFigures figures = {{"least_share", least},
+                         {"most_share", most},
+                         {"tier", kind_of_tier(plan)},
+                         {"size", spaced(last.capacity)}};
   const bool alike = std::all_of(facts.line().begin(), facts.line().end(),
                                  [&](int i) { return facts.point(i).feasible == first.feasible; });
-  if (!alike) {
-    plan.notes.push_back(fmt::format(
-        "Over the sizes tried {}: little more with size, yet enough to decide the SLO{}", supply,
-        unbounded(facts, most)));
-    return;
-  }
-  if (&first == &last) return;  // nothing to compare with
-  plan.notes.push_back(
-      fmt::format("Of the sizes tried, up to {}, {} adds hardly anything: {}{}", last.capacity,
-                  first.run.tiers.size() < 2 ? "the tier" : "more than " + first.capacity, supply,
-                  unbounded(facts, most)));
+  if (&first == &last && alike) return;  // nothing to compare with
+  plan.notes.push_back(!alike ? plan_note("little-gain-decides", std::move(figures))
+                              : plan_note("little-gain", std::move(figures)));
+  if (last.unbounded) return;
+  const double reusable = facts.demand().reusable;
+  plan.notes.push_back(reusable - most >= kWorthwhile
+                           ? plan_note("unbounded-finds-more", {{"reuse_share", reusable}})
+                           : plan_note("no-more-reuse", {{"reuse_share", reusable}}));
 }
 
 }  // namespace
@@ -58,9 +45,7 @@ void find_knee(PlanResult& plan, const PlanFacts& facts) {
     plan.knee = *knee;
     return;
   }
-  plan.notes.push_back(
-      fmt::format("No knee within the sizes tried: caches supply more and more up to {}",
-                  facts.point(line.back()).capacity));
+  plan.notes.push_back(plan_note("no-knee", {{"size", spaced(facts.point(line.back()).capacity)}}));
 }
 
 }  // namespace spillway

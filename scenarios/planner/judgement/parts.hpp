@@ -24,8 +24,6 @@ void compare_rules_of_thumb(PlanResult& plan, const PlanFacts& facts);
 void find_headroom(PlanResult& plan, const PlanFacts& facts);
 /// What decides the answer, in codes.
 void find_answer(PlanResult& plan, const PlanFacts& facts);
-/// The first line: the answer, what it rests on, and what to do.
-void write_headline(PlanResult& plan, const PlanFacts& facts);
 
 /// What the objective wants of each cell beyond its size, as preference_of() takes it.
 std::vector<double> objective_scores(const PlanResult& plan, const PlanFacts& facts);

@@ -153,14 +153,6 @@ bool is_overloaded(const RunResult& run, double arrivals_s) {
          static_cast<double>(too_slow) > kBehind * requests;
 }
 
-const TargetEstimate* broken_by(const PlanPoint& point, double never_served) {
-  const auto found =
-      std::find_if(point.targets.begin(), point.targets.end(), [&](const TargetEstimate& t) {
-        return t.share && !t.at_least && t.tenant.empty() && never_served > t.limit;
-      });
-  return found == point.targets.end() ? nullptr : &*found;
-}
-
 PlanFacts::PlanFacts(const PlanResult& plan, const SearchSpace& space, const Workload& workload,
                      const CellTrials& trials, Replication replication)
     : plan_(plan), space_(space), workload_(workload), trials_(trials), replication_(replication) {

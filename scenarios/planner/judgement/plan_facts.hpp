@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/plan/cells.hpp"
 #include "scenarios/planner/cell_trials.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "sim/busiest_link.hpp"
@@ -51,9 +52,6 @@ int judged_point(const PlanResult& plan);
 /// for that long once the last has come, while others waited; or a limit turns away a tenth of
 /// them.
 bool is_overloaded(const RunResult& run, double arrivals_s);
-
-/// The target that so many requests that are never served break by themselves; null: none.
-const TargetEstimate* broken_by(const PlanPoint& point, double never_served);
 
 /// Two cells on workloads that both ran: what the one does on many replicates and the other on few
 /// tells them apart by the replicates.

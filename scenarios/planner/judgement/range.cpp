@@ -1,13 +1,13 @@
 // Which sizes meet the SLO and which do not, and what came second.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 
-#include "reports/compared.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
@@ -29,12 +29,13 @@ void note_losses(PlanResult& plan, const PlanFacts& facts) {
                     [](const TargetEstimate& t) { return t.met; })) {
       continue;
     }
-    sizes[shortfall(plan, p)].push_back(facts.label(i));
+    sizes[shortfall(plan, p)].push_back(spaced(facts.label(i)));
   }
   for (const auto& [how, labels] : sizes) {
-    plan.notes.push_back(fmt::format("More is not always faster here: {} meets the SLO, {} {}{}",
-                                     facts.label(plan.feasible_min), fmt::join(labels, ", "),
-                                     labels.size() > 1 ? "each " : "", how));
+    plan.notes.push_back(
+        plan_note("larger-misses", {{"size", spaced(facts.label(plan.feasible_min))},
+                                    {"sizes", and_list(labels)},
+                                    {"how", how}}));
   }
 }
 
@@ -54,75 +55,48 @@ int second(const PlanResult& plan, const PlanFacts& facts) {
   return nearest;
 }
 
-/// What is seen of a target, what is not ruled out, and what may be.
-std::string share_against_limit(const TargetEstimate& t) {
-  const char* side = t.at_least ? "at least" : "at most";
-  const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
-  const std::vector<std::string> x = t.share ? format_percents(compared) : format_reals(compared);
-  std::string out = t.share ? fmt::format("{} of requests miss {}", x[0], t.label())
-                            : fmt::format("{} is {}", t.label(), x[0]);
-  if (t.bound) out += fmt::format(", {} {} with confidence", side, x[1]);
-  return out + (t.share ? fmt::format(", where {} may", x[2])
-                        : fmt::format(", target {} {}", side, x[2]));
-}
-
-/// The target that a cell breaks first; of one that meets all of them, the one that is not backed.
+/// The target that a cell breaks first; of one that meets all of them, the one that is uncertain.
 std::string breach(const PlanPoint& point) {
-  const TargetView tight = tightest(point);
-  for (const TargetEstimate& t : point.targets) {
-    // The share of requests decides: the figure over all replicates may lie within the target.
-    const bool within = t.at_least ? t.value >= t.target : t.value <= t.target;
-    if (!tight.met && within && t.name == tight.name && t.tenant == tight.tenant) {
-      return share_against_limit(t);
-    }
-  }
-  if (!tight.met) return tight.text();
-  if (point.run.completed < point.run.requests) {
+  const bool missed = std::any_of(point.targets.begin(), point.targets.end(),
+                                  [](const TargetEstimate& t) { return !t.met; });
+  if (!missed && point.run.completed < point.run.requests) {
     return fmt::format("{} of {} requests do not complete",
-                       point.run.requests - point.run.completed, point.run.requests);
+                       format_count(point.run.requests - point.run.completed),
+                       format_count(point.run.requests));
   }
-  for (const TargetEstimate& t : point.targets) {
-    if (!t.backed) return share_against_limit(t);
-  }
-  return tight.text();
+  return miss_words(point);
 }
 
 /// The tightest target of the other cell and of the recommended one.
 std::string beside(const TargetView& there, const TargetView& here) {
-  if (here.name != there.name || here.tenant != there.tenant) {
-    return fmt::format("{} is {} there and {} {} here", there.label(), format_real(there.value),
-                       here.label(), format_real(here.value));
-  }
-  if (here.value == there.value) {
-    return fmt::format("{} is {} at both", here.label(), format_real(here.value));
-  }
-  const std::vector<std::string> figures = format_reals({there.value, here.value});
-  return fmt::format("{} is {} there and {} here", here.label(), figures[0], figures[1]);
+  const auto words = [](const TargetView& t) {
+    return fmt::format("{} is {}", target_label(metric_words(t.name), t.tenant),
+                       figure_words(t.name, t.value));
+  };
+  return here.name == there.name && here.tenant == there.tenant
+             ? fmt::format("{}, and {} here", words(there), figure_words(here.name, here.value))
+             : fmt::format("{}; here {}", words(there), words(here));
 }
 
-std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
+Note why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
   const PlanPoint& other = facts.point(plan.runner_up);
   if (!other.looks_met()) {
+    NoteFigures figures = {{"how", shortfall(plan, other)}, {"what", breach(other)}};
     const LinkResult* link = busiest_link(other.run);
-    const std::string bottleneck =
-        link != nullptr && link->busy_fraction >= kBusyLink
-            ? fmt::format(" (link {} is busy {})", link->name, format_percent(link->busy_fraction))
-        : other.run.binding && other.run.binding->resource != "none"
-            ? fmt::format(" ({}: {})", other.run.binding->resource, other.run.binding->why)
-            : std::string();
-    return fmt::format("{}: {}{}", shortfall(plan, other), breach(other), bottleneck);
+    if (link != nullptr && link->busy_fraction >= kBusyLink) {
+      figures.emplace_back("resource", link->name);
+      figures.emplace_back("busy_share", link->busy_fraction);
+    } else if (other.run.binding && other.run.binding->resource != "none") {
+      figures.emplace_back("resource", other.run.binding->resource);
+    }
+    return plan_note("runner-up-short", std::move(figures));
   }
   if (plan.confidence && !other.feasible) {
-    if (not_needed(other)) {
-      return fmt::format(
-          "meets every target as far as it was run, {} replicates, and nobody "
-          "needed to know more: the recommended cell is preferred",
-          other.replications);
-    }
-    return fmt::format("may meet the SLO, and that {}: {}", shortfall(plan, other), breach(other));
+    return not_needed(other)
+               ? plan_note("runner-up-not-needed", {{"replicates", other.replications}})
+               : plan_note("runner-up-uncertain", {{"what", breach(other)}});
   }
   const Compared both = facts.compared(plan.recommended, plan.runner_up);
-  const std::string figures = beside(tightest(both.second), tightest(both.first));
   const auto cell = [&](int i) -> const PlanCell& {
     return facts.space().cells[static_cast<std::size_t>(i)];
   };
@@ -130,20 +104,19 @@ std::string why_it_lost(const PlanResult& plan, const PlanFacts& facts) {
       total_bytes(cell(plan.runner_up)) - total_bytes(cell(plan.recommended));
   const std::uint32_t gpus = total_gpus(cell(plan.runner_up).scenario);
   const std::uint32_t own_gpus = total_gpus(cell(plan.recommended).scenario);
-  if (other.unbounded) return "has no bound; " + figures;
+  NoteFigures figures = {{"figures", beside(tightest(both.second), tightest(both.first))},
+                         {"tier", kind_of_tier(plan)},
+                         {"more_bytes", bytes},
+                         {"more_gpus", static_cast<std::int64_t>(gpus) - own_gpus},
+                         {"objective", plan.objective}};
+  if (other.unbounded) return plan_note("runner-up-unbounded", std::move(figures));
   const bool by_gpus = plan.objective == name_of(Objective::kLeastGpus) && gpus > own_gpus;
-  if (bytes > 0 && !by_gpus) {
-    return fmt::format("takes {} more {} for the same SLO; {}",
-                       format_bytes(static_cast<double>(bytes)), plan.tier, figures);
-  }
-  if (gpus > own_gpus) {
-    return fmt::format("takes {} more GPUs for the same SLO; {}", gpus - own_gpus, figures);
-  }
+  if (bytes > 0 && !by_gpus) return plan_note("runner-up-larger", std::move(figures));
+  if (gpus > own_gpus) return plan_note("runner-up-more-gpus", std::move(figures));
   if (plan.objective == name_of(Objective::kLeastDram) && bytes == 0 && gpus == own_gpus) {
-    return fmt::format("takes as much {} and as many GPUs, and is listed later; {}", plan.tier,
-                       figures);
+    return plan_note("runner-up-equal", std::move(figures));
   }
-  return fmt::format("is preferred less by {}; {}", plan.objective, figures);
+  return plan_note("runner-up-less", std::move(figures));
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // The field's rules of thumb beside what was found: a rule that agrees is a comfort, one that does
 // not is what the plan is for.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
@@ -36,8 +35,8 @@ class Rules {
   }
 
  private:
-  void add(const char* rule, std::string here, bool agrees) {
-    plan_.judgement.rules_of_thumb.push_back({rule, std::move(here), agrees});
+  void add(Note here, bool agrees) {
+    plan_.judgement.rules_of_thumb.push_back({std::move(here), agrees});
   }
 
   /// Of all engines of one instance, as it would be set.
@@ -55,9 +54,8 @@ class Rules {
     const double memory = static_cast<double>(s.host->memory.count());
     const double pools = pool_bytes() * s.host->instances;
     const double share = pools / memory;
-    add("give 50-70% of host DRAM to the pool",
-        fmt::format("{} of pools / {} of host memory = {}", format_bytes(pools),
-                    format_bytes(memory), format_percent(share)),
+    add(plan_note("pool-of-host",
+                  {{"pools_bytes", pools}, {"host_bytes", memory}, {"pools_share", share}}),
         share >= kPoolLeast && share <= kPoolMost);
   }
 
@@ -66,9 +64,8 @@ class Rules {
     if (run_.tiers.size() < 2 || run_.tiers[1].queries == 0) return;
     const TierResult& tier = run_.tiers[1];
     const double rate = static_cast<double>(tier.hits) / static_cast<double>(tier.queries);
-    const std::string figures =
-        fmt::format("{} hits / {} look-ups of {} = {}", format_count(tier.hits),
-                    format_count(tier.queries), tier.name, format_percent(rate));
+    const NoteFigures figures = {
+        {"hits", tier.hits}, {"lookups", tier.queries}, {"tier", tier.name}, {"hit_share", rate}};
     if (rate < kLowHits) {
       const double here = cached_share(run_);
       double larger = here;
@@ -76,18 +73,16 @@ class Rules {
         larger = std::max(larger, cached_share(facts_.run(facts_.line()[i])));
       }
       const bool last = facts_.place() + 1 == facts_.line().size();
-      add("hit rate under 50%: enlarge the pool",
-          last ? fmt::format("{}; no larger size was tried", figures)
-               : fmt::format("{}; the largest size tried brings {} more of prompt tokens{}",
-                             figures, format_percent(larger - here),
-                             plan_.recommended >= 0 ? ", and the SLO is met with this one" : ""),
+      NoteFigures low = figures;
+      if (!last) low.emplace_back("gain_share", larger - here);
+      add(last ? plan_note("low-hit-rate-untried", low) : plan_note("low-hit-rate", low),
           !last && larger - here >= kWorthwhile && plan_.recommended < 0);
     } else if (rate > kHighHits) {
       pays_off(figures);
     }
   }
 
-  void pays_off(const std::string& figures) {
+  void pays_off(NoteFigures figures) {
     const int none = facts_.without_tier();
     if (none < 0) return;
     const Compared both = facts_.compared(none, index_);
@@ -95,10 +90,11 @@ class Rules {
     for (const TargetView& without : both.first) {
       if (without.name != with.name || without.tenant != with.tenant) continue;
       const bool better = with.at_least ? with.value > without.value : with.value < without.value;
-      add("hit rate above 70%: the pool pays off",
-          fmt::format("{}; {} is {} with it and {} without, {}", figures, with.label(),
-                      format_real(with.value), format_real(without.value), both.on),
-          better);
+      figures.emplace_back("metric", target_label(metric_words(with.name), with.tenant));
+      figures.emplace_back("with", figure_words(with.name, with.value));
+      figures.emplace_back("without", figure_words(with.name, without.value));
+      figures.emplace_back("over", both.on);
+      return add(plan_note("high-hit-rate", std::move(figures)), better);
     }
   }
 
@@ -106,19 +102,16 @@ class Rules {
   void dram_or_gpu() {
     const double dram = kDramDollars / (kDramBytes / kGb);
     const double gpu = kGpuDollars / (kGpuBytes / kGb);
-    const std::string prices =
-        fmt::format("$400 / 128 GB = ${:.2f} a GB, $30,000 / 80 GB = ${:.0f} a GB, {:.0f}x", dram,
-                    gpu, gpu / dram);
+    NoteFigures figures = {
+        {"dram_gb_dollars", dram},     {"gpu_gb_dollars", gpu},
+        {"times", gpu / dram},         {"size", spaced(facts_.point(index_).capacity)},
+        {"tier", kind_of_tier(plan_)}, {"kind", plan_.judgement.binding_kind}};
     const std::string& kind = plan_.judgement.binding_kind;
-    const bool of_tier = kind == "capacity" && plan_.binding.find("of HBM") == std::string::npos;
+    const bool of_tier = kind == "capacity" && !plan_.judgement.binding_hbm;
     const bool needed =
         plan_.recommended >= 0 && run_.tiers.size() > 1 && plan_.infeasible_max >= 0;
-    add("capacity by DRAM beats capacity by GPU",
-        needed ? fmt::format("{}; {} of {} meets the SLO, which a smaller size or none does not",
-                             prices, facts_.point(index_).capacity, plan_.tier)
-               : fmt::format(
-                     "{}; what binds here is {}{}", prices, kind,
-                     plan_.recommended >= 0 ? ", and the smallest size tried meets the SLO" : ""),
+    add(needed ? plan_note("dram-beats-gpu", std::move(figures))
+               : plan_note("dram-not-limiting", std::move(figures)),
         needed || (of_tier && plan_.recommended < 0));
   }
 
@@ -126,10 +119,9 @@ class Rules {
     if (!sized()) return;
     const Scenario& s = facts_.scenario(index_);
     const double per_gpu = pool_bytes() / (s.world() * std::max(1U, s.engine.data_parallel));
-    add("about 250 GB of host memory per GPU is typical",
-        fmt::format("{:.4g} GB of {} per GPU, {} of 250 GB, of which pools take {} at most",
-                    per_gpu / kGb, plan_.tier, format_percent(per_gpu / kTypicalHostBytes),
-                    format_percent(kPoolMost)),
+    add(plan_note("typical-host", {{"gpu_gb", per_gpu / kGb},
+                                   {"tier", kind_of_tier(plan_)},
+                                   {"typical_share", per_gpu / kTypicalHostBytes}}),
         per_gpu <= kPoolMost * kTypicalHostBytes);
   }
 

@@ -6,14 +6,17 @@
 #include <optional>
 
 #include "reports/format.hpp"
+#include "reports/notes/plan_notes.hpp"
+#include "reports/plan/answer_words.hpp"
+#include "reports/plan/limits.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 
 namespace spillway {
 
 namespace {
 
-void add(PlanResult& plan, const char* code, std::string text) {
-  plan.judgement.verdicts.push_back({code, std::move(text)});
+void add(PlanResult& plan, PlanNote code, NoteFigures figures) {
+  plan.judgement.verdicts.push_back(plan_note(code, std::move(figures)));
 }
 
 /// How much worse `at` is than `before`, as a share; negative where it is better.
@@ -50,52 +53,69 @@ std::optional<std::size_t> hurt_target(const Compared& both) {
   return std::nullopt;
 }
 
-/// "h2d is busy 12% at 16GiB, 97% at 64GiB"
+/// "12% at 16 GiB, 97% at 64 GiB"
 std::string utilisation(const PlanFacts& facts, const std::string& link) {
   std::vector<std::string> parts;
   for (const int i : facts.line()) {
     for (const LinkResult& l : facts.run(i).links) {
       if (l.name != link) continue;
-      parts.push_back(
-          fmt::format("{} at {}", format_percent(l.busy_fraction), facts.point(i).capacity));
+      parts.push_back(fmt::format("{} at {}", format_percent(l.busy_fraction),
+                                  spaced(facts.point(i).capacity)));
     }
   }
-  return fmt::format("link {} is busy {}", link, fmt::join(parts, ", "));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string sizes_of(const PlanFacts& facts, const std::vector<int>& cells) {
+  std::vector<std::string> out;
+  for (const int i : cells) out.push_back(spaced(facts.point(i).capacity));
+  return and_list(out);
+}
+
+/// Of one target at two cells.
+void add_pair(NoteFigures& figures, const TargetView& before, const TargetView& at,
+              const Compared& both) {
+  figures.emplace_back("metric", target_label(metric_words(at.name), at.tenant));
+  figures.emplace_back("before", figure_words(at.name, before.value));
+  figures.emplace_back("after", figure_words(at.name, at.value));
+  figures.emplace_back("over", both.on);
 }
 
 /// Sizes that are slower than no tier at all, on the same requests.
 void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   const int none = facts.without_tier();
   if (none < 0) return;
-  std::vector<std::string> sizes;
+  std::vector<int> sizes;
   int worst = -1;
   double most = 0;
-  std::string text;
+  NoteFigures figures;
   for (const int i : facts.line()) {
     if (i == none) continue;
     const Compared both = facts.compared(none, i);
     const std::optional<std::size_t> t = hurt_target(both);
     if (!t) continue;
-    sizes.push_back(facts.point(i).capacity);
+    sizes.push_back(i);
     const TargetView& before = both.first[*t];
     const TargetView& at = both.second[*t];
     if (worst >= 0 && loss(before, at) <= most) continue;
     worst = i;
     most = loss(before, at);
-    text = fmt::format("{} is {} with {} and {} without, {}", at.label(), format_real(at.value),
-                       facts.point(i).capacity, format_real(before.value), both.on);
+    figures = {{"size", spaced(facts.point(i).capacity)}};
+    add_pair(figures, before, at, both);
   }
   if (worst < 0) return;
-  text = fmt::format("offload will hurt at {}: {}", fmt::join(sizes, ", "), text);
+  figures.emplace_back("sizes", sizes_of(facts, sizes));
   const RunResult& run = facts.run(worst);
-  if (run.load_choice && run.load_choice->break_even_tokens == 0) {
-    text += "; no prefix comes sooner over the idle link than it is computed";
-  } else if (run.load_choice) {
-    text += fmt::format("; on an idle link loads win from {} tokens on",
-                        format_count(run.load_choice->break_even_tokens));
+  if (const LinkResult* link = busiest_link(run)) {
+    figures.emplace_back("link", link->name);
+    figures.emplace_back("busy", utilisation(facts, link->name));
   }
-  if (const LinkResult* link = busiest_link(run)) text += "; " + utilisation(facts, link->name);
-  add(plan, "offload-hurts", std::move(text));
+  const bool never = run.load_choice && run.load_choice->break_even_tokens == 0;
+  if (run.load_choice && !never) {
+    figures.emplace_back("break_even_tokens", run.load_choice->break_even_tokens);
+  }
+  add(plan, "offload-hurts", std::move(figures));
+  if (never) add(plan, "loads-never-win", {});
 }
 
 bool is_link(const RunResult& run, const std::string& name) {
@@ -113,9 +133,9 @@ bool link_decides(const RunResult& run) {
 
 /// Where a larger tier is slower and a link is why; or where a link binds the judged size.
 void say_link_bound(PlanResult& plan, const PlanFacts& facts) {
-  std::vector<std::string> slower;
+  std::vector<int> slower;
   std::string link;
-  std::string figures;
+  NoteFigures figures;
   for (std::size_t k = 1; k < facts.line().size(); ++k) {
     const int i = facts.line()[k];
     if (!link_decides(facts.run(i))) continue;
@@ -130,45 +150,41 @@ void say_link_bound(PlanResult& plan, const PlanFacts& facts) {
       const TargetView& at = both.second[*t];
       if (most && loss(before, at) <= *most) continue;
       most = loss(before, at);
-      figures = fmt::format("{} is {} at {} and {} at {}, {}", at.label(),
-                            format_real(before.value), facts.point(smaller).capacity,
-                            format_real(at.value), facts.point(i).capacity, both.on);
+      figures = {{"smaller", spaced(facts.point(smaller).capacity)},
+                 {"larger", spaced(facts.point(i).capacity)}};
+      add_pair(figures, before, at, both);
     }
     if (!most) continue;
-    slower.push_back(facts.point(i).capacity);
+    slower.push_back(i);
     link = busiest_link(facts.run(i))->name;
   }
   if (!slower.empty()) {
     if (plan.confidence && plan.confidence->boundary != "none") {
       plan.confidence->boundary = "non_monotone";
     }
-    add(plan, "link-bound",
-        fmt::format("more {} is slower at {}, where the link is the bottleneck: {}; {}. The "
-                    "boundary is non_monotone: every size was run, none was inferred from its "
-                    "neighbours",
-                    plan.tier, fmt::join(slower, ", "), figures, utilisation(facts, link)));
-    return;
+    figures.emplace_back("tier", kind_of_tier(plan));
+    figures.emplace_back("sizes", sizes_of(facts, slower));
+    figures.emplace_back("link", link);
+    figures.emplace_back("busy", utilisation(facts, link));
+    return add(plan, "link-bound", std::move(figures));
   }
   const RunResult& run = facts.run(facts.judged());
   if (!link_decides(run) || run.tiers.size() < 2) return;
   const LinkResult& busiest = *busiest_link(run);
-  add(plan, "link-bound",
-      fmt::format("link {} decides {}: {}. A larger {} adds to what it has to carry", busiest.name,
-                  facts.point(facts.judged()).capacity, utilisation(facts, busiest.name),
-                  plan.tier));
+  add(plan, "link-decides",
+      {{"link", busiest.name},
+       {"size", spaced(facts.point(facts.judged()).capacity)},
+       {"busy", utilisation(facts, busiest.name)},
+       {"tier", kind_of_tier(plan)}});
 }
 
 void say_cold_limited(PlanResult& plan, const PlanFacts& facts) {
-  std::vector<std::string> sizes;
+  std::vector<int> sizes;
   for (const int i : facts.line()) {
-    if (facts.point(i).cold_limited) sizes.push_back(facts.point(i).capacity);
+    if (facts.point(i).cold_limited) sizes.push_back(i);
   }
   if (sizes.empty()) return;
-  add(plan, "cold-limited",
-      fmt::format("the trace is too short for {}: it never fills {}, so that {} judged cold and "
-                  "left out",
-                  fmt::join(sizes, ", "), sizes.size() == 1 ? "it" : "them",
-                  sizes.size() == 1 ? "it is" : "they are"));
+  add(plan, "cold-limited", {{"sizes", sizes_of(facts, sizes)}, {"count", sizes.size()}});
 }
 
 /// Claim 11: with eager inclusive copies a tier no larger than HBM holds what HBM holds already.
@@ -176,7 +192,7 @@ void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
   const int none = facts.without_tier();
   if (none < 0 || facts.run(none).swap) return;
   const double without = cached_share(facts.run(none));
-  std::vector<std::string> sizes;
+  std::vector<int> sizes;
   bool all = true;
   bool within_hbm = true;
   const std::uint64_t hbm = facts.run(none).tiers.front().capacity_blocks;
@@ -194,35 +210,30 @@ void say_adds_nothing(PlanResult& plan, const PlanFacts& facts) {
       all = false;
       continue;
     }
-    sizes.push_back(facts.point(i).capacity);
+    sizes.push_back(i);
     most = std::max(most, here);
     within_hbm = within_hbm && run.tiers.size() > 1 && !run.tiers[1].unbounded &&
                  run.tiers[1].capacity_blocks <= hbm;
   }
   if (sizes.empty()) return;
-  std::string why;
+  const double reusable = facts.demand().reusable;
+  Note why = plan_note("returns-too-late");
   if (within_hbm) {
-    why = fmt::format(
-        "it is no larger than HBM ({} blocks), and eager inclusive copies put into it what HBM "
-        "holds already",
-        format_count(hbm));
-  } else if (all && facts.demand().reusable < kWorthwhile) {
-    why = fmt::format("prompts repeat {} of their blocks", format_percent(facts.demand().reusable));
-  } else if (all && facts.demand().reusable - most < kWorthwhile) {
-    why = fmt::format("HBM ({} blocks) supplies what is repeated", format_count(hbm));
+    why = plan_note("tier-within-hbm", {{"blocks", hbm}});
+  } else if (all && reusable < kWorthwhile) {
+    why = plan_note("little-reuse", {{"reuse_share", reusable}});
+  } else if (all && reusable - most < kWorthwhile) {
+    why = plan_note("hbm-suffices", {{"blocks", hbm}});
   } else if (all && !facts.point(facts.line().back()).unbounded) {
-    why = fmt::format(
-        "these are the sizes tried, and what returns has left them before; without bound caches "
-        "would find about {} of prompt blocks",
-        format_percent(facts.demand().reusable));
-  } else {
-    why = "what returns has left it before";
+    why = plan_note("larger-untried", {{"reuse_share", reusable}});
   }
   add(plan, "tier-adds-nothing",
-      fmt::format("the {} tier adds nothing at {}: caches supply {} of prompt tokens with it and "
-                  "{} without; {}",
-                  plan.tier, fmt::join(sizes, ", "), format_percent(most), format_percent(without),
-                  why));
+      {{"tier", kind_of_tier(plan)},
+       {"sizes", sizes_of(facts, sizes)},
+       {"with_share", most},
+       {"without_share", without},
+       {"because", why.code},
+       {"why", why.text}});
 }
 
 /// Sizes at which a server ceases to serve for ever, on some replicate.
@@ -236,8 +247,7 @@ void say_standstill(PlanResult& plan, const PlanFacts& facts) {
     if (why.empty()) why = s.why;
   }
   if (where.empty()) return;
-  add(plan, "standstill",
-      fmt::format("the server ceases to serve for ever in {}: {}", and_list(where), why));
+  add(plan, "standstill-in-replicates", {{"where", and_list(where)}, {"why", why}});
 }
 
 bool has_nvme(const Scenario& s) {
@@ -260,38 +270,32 @@ void say_nvme(PlanResult& plan, const PlanFacts& facts) {
   if (!tried[0] || !tried[1]) return;
   const auto size = [&](int i) {
     const PlanPoint& p = facts.point(i);
-    return fmt::format("{} of {}{}", p.capacity, plan.tier,
-                       p.feasible || !plan.confidence ? "" : " (not backed)");
+    return fmt::format("{} of {}{}", spaced(p.capacity), kind_of_tier(plan),
+                       p.feasible || !plan.confidence ? "" : " (uncertain)");
   };
-  // What decides has to be backed where anything is.
-  const char* yes = plan.confidence && with >= 0 && !facts.point(with).feasible ? "perhaps" : "yes";
-  std::string text;
-  if (with < 0 && without < 0) {
-    text = "not told: no size tried meets the SLO, with NVMe or without";
-  } else if (with < 0) {
-    text = fmt::format("no: {} meets the SLO without NVMe, and no size with it", size(without));
-  } else if (without < 0) {
-    text = fmt::format("{}: {} meets the SLO with NVMe behind it, and no size without", yes,
-                       size(with));
-  } else if (facts.point(with).capacity_bytes < facts.point(without).capacity_bytes) {
-    text = fmt::format("{}: {} meets the SLO with NVMe behind it, without it takes {}", yes,
-                       size(with), size(without));
-  } else {
-    text = fmt::format("no: without NVMe {} meets the SLO, with it no less does", size(without));
+  if (with < 0 && without < 0) return add(plan, "nvme-undecided", {});
+  if (with < 0) return add(plan, "nvme-harms", {{"without", size(without)}});
+  const bool sure = !plan.confidence || facts.point(with).feasible;
+  if (without < 0) {
+    return sure ? add(plan, "nvme-needed", {{"with", size(with)}})
+                : add(plan, "nvme-may-be-needed", {{"with", size(with)}});
   }
-  add(plan, "nvme-worth-it", std::move(text));
+  if (facts.point(with).capacity_bytes >= facts.point(without).capacity_bytes) {
+    return add(plan, "nvme-not-worth-it", {{"without", size(without)}});
+  }
+  const NoteFigures figures = {{"with", size(with)}, {"without", size(without)}};
+  return sure ? add(plan, "nvme-worth-it", figures) : add(plan, "nvme-may-be-worth-it", figures);
 }
 
 void say_overload(PlanResult& plan, const PlanFacts& facts) {
   if (!facts.overloaded(facts.judged())) return;
   const RunResult& run = facts.run(facts.judged());
   add(plan, "overload",
-      fmt::format("half of the requests wait longer than {} at {}: they arrive at {}/s for {} s "
-                  "and leave at {}/s. Sizes are compared under a queue that never ends",
-                  format_ms(run.queue_time.median_ms + run.client_queue_time.median_ms),
-                  facts.point(facts.judged()).capacity,
-                  format_real(static_cast<double>(run.requests) / facts.demand().arrivals_s),
-                  format_real(facts.demand().arrivals_s), format_real(run.request_throughput)));
+      {{"size", spaced(facts.point(facts.judged()).capacity)},
+       {"median_wait_ms", run.queue_time.median_ms + run.client_queue_time.median_ms},
+       {"arrive_per_s", static_cast<double>(run.requests) / facts.demand().arrivals_s},
+       {"leave_per_s", run.request_throughput},
+       {"span_s", facts.demand().arrivals_s}});
 }
 
 }  // namespace

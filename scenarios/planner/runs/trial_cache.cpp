@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/notes/note_fields.hpp"
 #include "reports/run/run_json.hpp"
 
 namespace spillway {
@@ -60,7 +61,7 @@ Trial trial_from(const json& j) {
   out.digest = j.at("digest");
   out.not_admitted = j.at("not_admitted");
   out.work = j.at("work");
-  out.warnings = j.at("warnings").get<std::vector<std::string>>();
+  out.warnings = j.at("warnings").get<Notes>();
   if (j.contains("run")) out.run = run_from_json(j["run"]);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "scenarios/experiment/run_key.hpp"
 #include "scenarios/experiment/run_store.hpp"
 #include "scenarios/experiment/trial.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -31,7 +32,7 @@ class TrialCache {
   /// From any thread.
   void keep(const Scenario& scenario, const Question& question, const Trial& trial);
   /// What was wrong with the folder's files, for the user.
-  const std::vector<std::string>& notes() const { return store_.report().notes; }
+  const Notes& notes() const { return store_.report().notes; }
 
  private:
   std::string folder_;

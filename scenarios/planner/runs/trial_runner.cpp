@@ -90,8 +90,8 @@ const Workload& TrialRunner::replicate(const Scenario& scenario, std::uint32_t i
   return group(scenario).replicate(index);
 }
 
-std::vector<std::string> TrialRunner::notes() const {
-  return cache_ ? cache_->notes() : std::vector<std::string>();
+Notes TrialRunner::notes() const {
+  return cache_ ? cache_->notes() : Notes();
 }
 
 double TrialRunner::seconds() const {

@@ -18,6 +18,7 @@
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/runs/trial_cache.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
 
@@ -88,7 +89,7 @@ class TrialRunner {
   std::uint64_t done() const { return done_; }
   /// Of these, taken from the cache.
   std::uint64_t reused() const { return reused_; }
-  std::vector<std::string> notes() const;
+  Notes notes() const;
   /// How replicates of this workload come about.
   const Replicates& replicates(const Scenario& scenario);
   /// One of them, or the workload itself. From any thread, once the workload is open.

@@ -37,8 +37,10 @@ struct Key {
   std::string_view name;
   KeyForm form = KeyForm::kText;
   std::string_view help{};
-  std::string_view otherwise{};  ///< what holds without it, in words; empty: nothing
-  double least = 0;              ///< of numbers
+  /// What holds without it: a value as it would be written, or words, which have spaces or are no
+  /// such value; empty: nothing.
+  std::string_view otherwise{};
+  double least = 0;  ///< of numbers
   double most = kNoLimit;
   std::span<const std::string_view> choices{};  ///< of a text; empty: any
   const KeyTable* object = nullptr;             ///< keys of the object, or of each in the list
@@ -46,6 +48,7 @@ struct Key {
   bool required = false;
   KeyForm also = form;   ///< another form that is taken in its place
   bool by_name = false;  ///< so is an object of names, each with one of these
+  bool aside = false;    ///< a label, or a name or path of what is compared by what it stands for
 };
 
 constexpr Key text_key(std::string_view name, std::string_view help,
@@ -113,6 +116,10 @@ constexpr Key list_of(Key key) {
 }
 constexpr Key required(Key key) {
   key.required = true;
+  return key;
+}
+constexpr Key aside(Key key) {
+  key.aside = true;
   return key;
 }
 constexpr Key or_form(Key key, KeyForm form) {

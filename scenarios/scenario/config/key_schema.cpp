@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/fields/schema.hpp"
+
 namespace spillway {
 
 namespace {
@@ -18,16 +20,6 @@ constexpr std::string_view kRatePattern = "[0-9]";
 
 Json object_schema(KeyTable keys);
 
-Json number_in(double value) {
-  const auto whole = static_cast<std::int64_t>(value);
-  return value == static_cast<double>(whole) ? Json(whole) : Json(value);
-}
-
-void limit(const Key& key, Json& out) {
-  if (key.least > -kNoLimit) out["minimum"] = number_in(key.least);
-  if (key.most < kNoLimit) out["maximum"] = number_in(key.most);
-}
-
 Json form_schema(const Key& key, KeyForm form) {
   Json out;
   switch (form) {
@@ -39,11 +31,11 @@ Json form_schema(const Key& key, KeyForm form) {
       return {{"type", "boolean"}};
     case KeyForm::kInteger:
       out["type"] = "integer";
-      limit(key, out);
+      schema_parts::limit(out, key.least, key.most);
       return out;
     case KeyForm::kNumber:
       out["type"] = "number";
-      limit(key, out);
+      schema_parts::limit(out, key.least, key.most);
       return out;
     case KeyForm::kSize:
       return {{"type", "string"}, {"pattern", kSizePattern}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/scenario/config/settings.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -23,6 +24,34 @@ std::int64_t whole(double limit) {
   return limit < static_cast<double>(kMost) ? static_cast<std::int64_t>(limit) : kMost;
 }
 
+/// Sections of a document that have a key of this name: "engine", "tiers[]".
+void find_sections(KeyTable keys, std::string_view name, const std::string& section,
+                   std::vector<std::string>& out) {
+  for (const Key& key : keys) {
+    const bool is_section = key.form == KeyForm::kObject && section.empty();
+    if (key.name == name && !is_section) out.push_back(section.empty() ? "the top level" : section);
+    if (key.object == nullptr) continue;
+    find_sections(*key.object, name,
+                  fmt::format("{}{}{}{}", section, section.empty() ? "" : ".", key.name,
+                              key.list ? "[]" : ""),
+                  out);
+  }
+}
+
+std::string unknown_key(KeyTable document, KeyTable known, std::string_view what,
+                        const std::string& name) {
+  constexpr std::size_t kFew = 2;  // what more sections have is no mistake of the section
+  std::vector<std::string> sections;
+  find_sections(document, name, "", sections);
+  if (!sections.empty() && sections.size() <= kFew) {
+    return fmt::format("unknown key of {} \"{}\"; it is a key of {}", what, name,
+                       fmt::join(sections, " and of "));
+  }
+  std::vector<std::string_view> names;
+  for (const Key& key : known) names.push_back(key.name);
+  return unknown_name(fmt::format("key of {}", what), name, names);
+}
+
 }  // namespace
 
 ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what)
@@ -36,15 +65,14 @@ ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::s
 }
 
 ObjectReader::ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
-                           KeyTable known)
+                           KeyTable known, KeyTable document)
     : ObjectReader(source, std::move(pointer), what) {
   known_ = known;
+  document_ = document.empty() ? known : document;
   for (const auto& item : node_->items()) {
     if (std::ranges::find(known, item.key(), &Key::name) != known.end()) continue;
-    std::vector<std::string_view> names;
-    for (const Key& key : known) names.push_back(key.name);
     throw InputError(source.fault(), source.where(pointer_ + "/" + escaped_key(item.key())),
-                     unknown_name(fmt::format("key of {}", what), item.key(), names));
+                     unknown_key(document_, known, what, item.key()));
   }
 }
 
@@ -72,8 +100,16 @@ const nlohmann::json* ObjectReader::find(std::string_view key) const {
 void ObjectReader::refuse(std::initializer_list<std::string_view> keys,
                           std::string_view why) const {
   for (const std::string_view key : keys) {
-    if (has(key)) fail(key, std::string(why));
+    if (told(key)) fail(key, std::string(why));
   }
+}
+
+bool ObjectReader::told(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr || known_.empty()) return value != nullptr;
+  const nlohmann::json otherwise = default_of(row(key));
+  return otherwise.is_null() || otherwise.type_name() != std::string_view(value->type_name()) ||
+         meaning_of(row(key), *value, where(key)) != meaning_of(row(key), otherwise, {});
 }
 
 void ObjectReader::fail(std::string_view key, const std::string& message) const {
@@ -96,10 +132,9 @@ std::optional<std::string> ObjectReader::text(std::string_view key, std::string_
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) expected(key, std::string(what), *value);
   auto text = value->get<std::string>();
-  const auto at = std::ranges::find(known_, key, &Key::name);
-  if (at == known_.end() || at->choices.empty()) return text;
-  if (std::ranges::find(at->choices, text) == at->choices.end()) {
-    fail(key, unknown_name(key, text, at->choices));
+  const auto choices = row(key).choices;
+  if (!choices.empty() && std::ranges::find(choices, text) == choices.end()) {
+    fail(key, unknown_name(key, text, choices));
   }
   return text;
 }
@@ -191,7 +226,7 @@ std::optional<std::vector<double>> ObjectReader::numbers(std::string_view key, d
 
 std::optional<ObjectReader> ObjectReader::object(std::string_view key, KeyTable known) const {
   if (find(key) == nullptr) return std::nullopt;
-  return ObjectReader(*source_, pointer_to(key), key, known);
+  return ObjectReader(*source_, pointer_to(key), key, known, document_);
 }
 
 std::vector<ObjectReader> ObjectReader::objects(std::string_view key, KeyTable known) const {
@@ -201,7 +236,7 @@ std::vector<ObjectReader> ObjectReader::objects(std::string_view key, KeyTable k
   if (!value->is_array()) expected(key, "an array of objects", *value);
   for (std::size_t i = 0; i < value->size(); ++i) {
     out.emplace_back(*source_, fmt::format("{}/{}", pointer_to(key), i), fmt::format("{}[]", key),
-                     known);
+                     known, document_);
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // Typed reading of a JSON object against its table of known keys. Every error names file, line and
-// field, what was expected and what was found; an unknown key names the nearest known one.
+// field, what was expected and what was found; an unknown key names the section that has it, or the
+// nearest known one.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,9 @@ class ObjectReader {
   static constexpr std::string_view kRate = "a rate with its unit, e.g. \"25GB/s\"";
 
   /// Throws InputError unless `pointer` leads to an object whose keys are all in `known`. `what`
-  /// names the object in errors ("engine").
-  ObjectReader(const JsonSource& source, std::string pointer, std::string_view what,
-               KeyTable known);
+  /// names the object in errors ("engine"). `document`: all keys, where these are a section of it.
+  ObjectReader(const JsonSource& source, std::string pointer, std::string_view what, KeyTable known,
+               KeyTable document = {});
   /// The same, whatever the keys: for documents that a newer version may have written.
   ObjectReader(const JsonSource& source, std::string pointer, std::string_view what);
 
@@ -64,7 +65,9 @@ class ObjectReader {
   std::int64_t require_integer(std::string_view key, std::int64_t least, std::int64_t most) const;
   double require_number(std::string_view key, double least, double most) const;
 
-  /// Throws InputError where one of `keys` is given; `why` says that it would be ignored.
+  /// Whether it is given and says more than the default in its row.
+  bool told(std::string_view key) const;
+  /// Throws InputError where one of `keys` is told; `why` says that it would be ignored.
   void refuse(std::initializer_list<std::string_view> keys, std::string_view why) const;
 
   [[noreturn]] void fail(std::string_view key, const std::string& message) const;
@@ -82,6 +85,7 @@ class ObjectReader {
   std::string pointer_;
   const nlohmann::json* node_;
   KeyTable known_;  ///< empty: whatever its keys
+  KeyTable document_;
 };
 
 }  // namespace spillway

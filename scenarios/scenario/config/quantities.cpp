@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -31,19 +32,42 @@ constexpr std::string_view kSizeHelp =
     "expected a size with a unit: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB, TB (powers "
     "of 1000)";
 
+constexpr std::pair<std::string_view, double> kTimes[] = {
+    {"ms", 0.001}, {"s", 1}, {"min", 60}, {"h", 3600}};
+
 /// A non-negative number and the unit behind it.
 struct Split {
   double value;
   std::string_view unit;
 };
 
+const Unit* find_unit(std::string_view name) {
+  const auto at = std::ranges::find(kUnits, name, &Unit::name);
+  return at == kUnits.end() ? nullptr : at;
+}
+
+bool is_rate(std::string_view unit) {
+  return unit.ends_with("/s") || unit.ends_with("bps");
+}
+
+/// `unit` is that of another kind, if any.
+[[noreturn]] void refuse(std::string_view text, std::string_view unit, const SourceRef& where,
+                         std::string_view help) {
+  std::string_view kind;
+  for (const auto& [name, seconds] : kTimes) {
+    if (unit == name) kind = ", a time";
+  }
+  if (find_unit(unit) != nullptr) kind = ", a size";
+  if (is_rate(unit)) kind = ", a rate";
+  if (unit == "blocks") kind = ", a number of blocks";
+  throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"{}", help, text, kind));
+}
+
 Split split(std::string_view text, const SourceRef& where, std::string_view help) {
   double value = 0;
   const auto [end, status] =
       std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (status != std::errc() || !std::isfinite(value) || value < 0) {
-    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", help, text));
-  }
+  if (status != std::errc() || !std::isfinite(value) || value < 0) refuse(text, "", where, help);
   std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   return {value, unit};
@@ -62,13 +86,6 @@ std::int64_t scaled(double value, std::int64_t factor, const SourceRef& where,
   return static_cast<std::int64_t>(product);
 }
 
-const Unit* find_unit(std::string_view name) {
-  for (const Unit& unit : kUnits) {
-    if (unit.name == name) return &unit;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Capacity parse_capacity(std::string_view text, const SourceRef& where) {
@@ -84,19 +101,21 @@ Capacity parse_capacity(std::string_view text, const SourceRef& where) {
     return {Capacity::Kind::kBlocks, static_cast<std::int64_t>(parts.value)};
   }
   const Unit* unit = find_unit(parts.unit);
-  if (unit == nullptr) {
-    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", help, text));
-  }
+  if (unit == nullptr) refuse(text, parts.unit, where, help);
   return {Capacity::Kind::kBytes, scaled(parts.value, unit->bytes, where, text)};
 }
 
 Bytes parse_bytes(std::string_view text, const SourceRef& where) {
   const Split parts = split(text, where, kSizeHelp);
   const Unit* unit = find_unit(parts.unit);
-  if (unit == nullptr) {
-    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kSizeHelp, text));
-  }
+  if (unit == nullptr) refuse(text, parts.unit, where, kSizeHelp);
   return Bytes(scaled(parts.value, unit->bytes, where, text));
+}
+
+std::string capacity_text(const Capacity& capacity) {
+  if (capacity.kind == Capacity::Kind::kUnbounded) return "inf";
+  return fmt::format("{}{}", capacity.count,
+                     capacity.kind == Capacity::Kind::kBlocks ? "blocks" : "B");
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -122,20 +141,17 @@ std::int64_t parse_bandwidth(std::string_view text, const SourceRef& where) {
     factor = 125'000;
   }
   const std::int64_t rate = factor == 0 ? 0 : scaled(parts.value, factor, where, text);
-  if (rate < 1)
-    throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kHelp, text));
+  if (rate < 1) refuse(text, is_rate(parts.unit) ? "" : parts.unit, where, kHelp);
   return rate;
 }
 
 double parse_seconds(std::string_view text, const SourceRef& where) {
   constexpr std::string_view kHelp = "expected a time above 0 with a unit: ms, s, min or h";
-  constexpr std::pair<std::string_view, double> kTimes[] = {
-      {"ms", 0.001}, {"s", 1}, {"min", 60}, {"h", 3600}};
   const Split parts = split(text, where, kHelp);
   for (const auto& [name, seconds] : kTimes) {
     if (parts.unit == name && parts.value > 0) return parts.value * seconds;
   }
-  throw InputError(Fault::kUsage, where, fmt::format("{}, found \"{}\"", kHelp, text));
+  refuse(text, parts.value > 0 ? parts.unit : "", where, kHelp);
 }
 
 Duration microseconds_up(double us) {

@@ -19,6 +19,8 @@ struct Capacity {
 
 /// All throw InputError (exit 2) at `where` with what was expected. Fractions are exact: "1.5GiB".
 Capacity parse_capacity(std::string_view text, const SourceRef& where);
+/// What parse_capacity() reads as this: "1000B", "7blocks", "inf".
+std::string capacity_text(const Capacity& capacity);
 Bytes parse_bytes(std::string_view text, const SourceRef& where);
 /// What parse_bytes() reads as these bytes: "64GiB", "512MiB", else "1000B".
 std::string bytes_text(std::int64_t bytes);

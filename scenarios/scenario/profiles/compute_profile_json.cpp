@@ -82,7 +82,7 @@ Document compute_profile_document(const ComputeProfile& profile, nlohmann::json 
   document.profile_version = kComputeProfileVersion;
   document.inputs = std::move(inputs);
   document.results = to_document(profile);
-  document.warnings = profile.warnings;
+  document.warnings = plain_notes(profile.warnings);
   return document;
 }
 

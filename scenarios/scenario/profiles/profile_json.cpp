@@ -80,7 +80,7 @@ Document profile_document(const HardwareProfile& profile, json inputs) {
   document.profile_version = kProfileVersion;
   document.inputs = std::move(inputs);
   document.results = to_document(profile);
-  document.warnings = profile.warnings;
+  document.warnings = plain_notes(profile.warnings);
   return document;
 }
 

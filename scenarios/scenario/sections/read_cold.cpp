@@ -100,9 +100,7 @@ void read_streaming(const ObjectReader& top, Scenario& s) {
   read_cold_decode(engine, c.cold);
   assign(c.token_budget, engine.integer("token_budget"));
   c.cold.copies_per_block = streamed_copies(s);
-  s.notes.push_back(
-      "residency streaming: one step at a time (no asynchronous scheduling), admission by the "
-      "blocks of all tiers, no preemption");
+  s.notes.push_back(scenario_note("streaming-rules"));
 }
 
 }  // namespace spillway

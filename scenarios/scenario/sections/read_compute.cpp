@@ -27,8 +27,8 @@ constexpr Key kComputeKeys[] = {
     required(
         choice_key("kind", kComputeKinds,
                    "linear: three coefficients. components: kernels of the gpu. profile: fitted.")),
-    text_key("profile",
-             "Compute profile of spillway fit: its name or path. Only with kind profile."),
+    aside(text_key("profile",
+                   "Compute profile of spillway fit: its name or path. Only with kind profile.")),
     number_key("step_us", 0, 1e9, "Fixed time of a step. Only with kind linear."),
     number_key("token_ns", 0, 1e9, "Time of a computed token. Only with kind linear."),
     number_key("kv_token_ns", 0, 1e9,
@@ -65,7 +65,7 @@ void note_collectives(const ObjectReader& top, bool profiled, Scenario& s) {
   }
   std::string source = all_reduce_of(*s.gpu, ranks).source;
   if (profiled && s.gpu->peer_gbs > 0) source += "; " + SmallReduce(*s.gpu, ranks).source();
-  s.notes.push_back(fmt::format("compute: {} ranks, {}", ranks, source));
+  s.notes.push_back(scenario_note("collectives", {{"ranks", ranks}, {"source", source}}));
 }
 
 /// Which batches replay a captured graph; a note where nothing depends on it.
@@ -81,8 +81,8 @@ void read_graphs(const ObjectReader& top, Scenario& s) {
   const bool matters =
       s.compute.kind == ComputeChoice::Kind::kProfile || s.compute.eager_overhead_us > 0;
   if (matters || (!limit && !eager)) return;
-  s.notes.push_back(fmt::format("engine.{} changes nothing: compute has no eager_overhead_us",
-                                eager ? "enforce_eager" : "max_cudagraph_capture_size"));
+  s.notes.push_back(scenario_note(
+      "graphs-without-effect", {{"key", eager ? "enforce_eager" : "max_cudagraph_capture_size"}}));
 }
 
 /// Held-out errors of the parts that this scenario uses.
@@ -116,63 +116,49 @@ double most_rows(const ProductKernels& kernels) {
 }
 
 /// Where the scenario is outside what the profile's kernels were measured on.
-std::vector<std::string> beyond_profile(const ComputeProfile& p, const Scenario& s, bool fp8,
-                                        const ProductKernels* products,
-                                        const AttentionKernels* attention) {
-  std::vector<std::string> out;
+Notes beyond_profile(const ComputeProfile& p, const Scenario& s, bool fp8,
+                     const ProductKernels* products, const AttentionKernels* attention) {
+  Notes out;
+  const auto say = [&](ScenarioNote which, NoteFigures figures = {}) {
+    figures.emplace_back("profile", p.name);
+    out.push_back(scenario_note(which, std::move(figures)));
+  };
   const ModelSpec& m = *s.model.spec;
   const std::string_view weights = fp8 ? "fp8" : "bf16";
   if (p.gpu != s.gpu->name) {
-    out.push_back(
-        fmt::format("it was measured on {}, the scenario's gpu is {}: shares of peak "
-                    "rates and ratios are carried over",
-                    p.gpu, s.gpu->name));
+    say("compute-profile-gpu", {{"measured_gpu", p.gpu}, {"gpu", s.gpu->name}});
   }
   if (!p.model.empty() && p.model != m.name) {
-    out.push_back(
-        fmt::format("only kernels of {} were measured; shapes of {} follow the forms and "
-                    "the nearest of its shapes",
-                    p.model, m.name));
+    say("compute-profile-model", {{"measured_model", p.model}, {"model", m.name}});
   }
   if (!p.model.empty() && p.tensor_parallel != s.engine.tensor_parallel) {
-    out.push_back(fmt::format("its table is of tensor_parallel_size {}, the engine has {}",
-                              p.tensor_parallel, s.engine.tensor_parallel));
+    say("compute-profile-ranks",
+        {{"measured_ranks", p.tensor_parallel}, {"ranks", s.engine.tensor_parallel}});
   }
   if (products == nullptr) {
-    out.push_back("it holds no products: efficiencies of the GPU's defaults are used");
+    say("no-measured-products");
   } else if (products->dtype != weights) {
-    out.push_back(
-        fmt::format("products with {} weights were not measured: efficiencies of {} are "
-                    "used at the rate of {}",
-                    weights, products->dtype, weights));
+    say("product-type-not-measured", {{"weights", weights}, {"measured_weights", products->dtype}});
   }
   if (products != nullptr && !products->curves.empty() &&
       most_rows(*products) < s.engine.max_num_batched_tokens) {
-    out.push_back(
-        fmt::format("products were measured up to {} rows, batches have up to {} tokens: "
-                    "the ratio of the largest is kept",
-                    most_rows(*products), s.engine.max_num_batched_tokens));
+    say("products-beyond-measured",
+        {{"rows", most_rows(*products)}, {"tokens", s.engine.max_num_batched_tokens}});
   }
   if (attention == nullptr) {
-    out.push_back("it holds no attention: efficiencies of the GPU's defaults are used");
+    say("no-measured-attention");
     return out;
   }
   const int kv_bits = bits_of(s.model.kv_dtype);
   if (kv_bits_of(attention->kv_dtype) != kv_bits) {
-    out.push_back(
-        fmt::format("attention over a KV cache of {} bits was not measured: that over "
-                    "{} is used",
-                    kv_bits, attention->kv_dtype));
+    say("attention-type-not-measured",
+        {{"kv_bits", kv_bits}, {"measured_type", attention->kv_dtype}});
   }
   if (m.head_dim > 0 && static_cast<std::uint32_t>(m.head_dim) != attention->head_dim) {
-    out.push_back(
-        fmt::format("attention of heads of width {} was not measured: that of {} is "
-                    "scaled",
-                    m.head_dim, attention->head_dim));
+    say("head-width-not-measured",
+        {{"head_dim", m.head_dim}, {"measured_head_dim", attention->head_dim}});
   }
-  if (!attention->mixed_measured) {
-    out.push_back("decodes beside a prefill were not measured: their slowdown is another GPU's");
-  }
+  if (!attention->mixed_measured) say("mixed-batches-not-measured");
   return out;
 }
 
@@ -184,7 +170,9 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
   c.path = find_hardware(named, folder, compute.where("profile"), "compute profile",
                          "Make one of kernel tables or logs with: spillway fit");
   const JsonSource source = JsonSource::from_file(c.path);
-  c.profile = read_compute_profile(source, s.notes);
+  std::vector<std::string> found;
+  c.profile = read_compute_profile(source, found);
+  s.notes.insert(s.notes.end(), found.begin(), found.end());
   c.digest = digest_of(source.root().at("results"));
   ComputeProfile& p = *c.profile;
   if (p.name.empty()) p.name = std::filesystem::path(c.path).stem().string();
@@ -199,35 +187,34 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
   const ProductKernels* products = choose_products(p, fp8);
   const AttentionKernels* attention =
       choose_attention(p, bits_of(s.model.kv_dtype), s.model.spec->head_dim);
-  s.notes.push_back(fmt::format(
-      "compute: profile {} of {}, fitted from {}; held-out error: {}", p.name, p.gpu,
-      p.source.empty() ? "data it does not name" : p.source, scores_text(p, products, attention)));
-  for (const std::string& note : beyond_profile(p, s, fp8, products, attention)) {
-    s.notes.push_back(fmt::format("compute: profile {}: {}", p.name, note));
+  s.notes.push_back(scenario_note(
+      "compute-profile", {{"profile", p.name},
+                          {"gpu", p.gpu},
+                          {"source", p.source.empty() ? "data it does not name" : p.source},
+                          {"errors", scores_text(p, products, attention)}}));
+  for (Note& note : beyond_profile(p, s, fp8, products, attention)) {
+    s.notes.push_back(std::move(note));
   }
   if (p.warnings.empty()) return;
-  s.notes.push_back(fmt::format("compute: profile {}: its fit came with {} warnings, first: {}",
-                                p.name, p.warnings.size(), p.warnings.front()));
+  s.notes.push_back(scenario_note(
+      "compute-profile-warnings",
+      {{"profile", p.name}, {"warnings", p.warnings.size()}, {"first", p.warnings.front()}}));
 }
 
 /// What is not checked against measurements, whatever the kernels.
 void note_unchecked(Scenario& s) {
   const ModelSpec& m = *s.model.spec;
   if (m.is_moe() || m.is_mla()) {
-    s.notes.push_back(fmt::format(
-        "compute: {} is {}; step times of such models are not checked against measurements yet",
-        m.name, m.is_mla() ? "MLA" : "a mixture of experts"));
+    s.notes.push_back(
+        scenario_note("step-times-unchecked",
+                      {{"model", m.name}, {"kind", m.is_mla() ? "MLA" : "a mixture of experts"}}));
   }
   if (s.engine.groups.hybrid()) {
-    s.notes.push_back(fmt::format(
-        "compute: attention of the {} sliding-window layers of {} is charged over the whole "
-        "context, which overstates step times of long contexts",
-        m.sliding_layers, m.name));
+    s.notes.push_back(scenario_note("sliding-attention-charged",
+                                    {{"layers", m.sliding_layers}, {"model", m.name}}));
   } else if (m.sliding_layers > 0) {
-    s.notes.push_back(fmt::format(
-        "{} has {} sliding-window layers; all layers are charged as full attention, which "
-        "overstates KV bytes of long contexts",
-        m.name, m.sliding_layers));
+    s.notes.push_back(
+        scenario_note("sliding-kv-charged", {{"layers", m.sliding_layers}, {"model", m.name}}));
   }
 }
 
@@ -266,16 +253,18 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   read_graphs(top, s);
   const bool fitted = s.compute.profile && s.compute.profile->overhead_fitted;
   if ((!compute || !compute->has("host_overhead_us")) && !fitted) {
-    const bool usual = s.compute.host_overhead_us == kDefaultHostOverheadUs;
-    s.notes.push_back(fmt::format(
-        "compute: host overhead {} us per step ({})", s.compute.host_overhead_us,
-        usual ? fmt::format("default; {}", host_overhead_source()) : "the profile's, not fitted"));
+    const double overhead_us = s.compute.host_overhead_us;
+    s.notes.push_back(
+        overhead_us == kDefaultHostOverheadUs
+            ? scenario_note("host-overhead-default",
+                            {{"overhead_us", overhead_us}, {"source", host_overhead_source()}})
+            : scenario_note("host-overhead-not-fitted", {{"overhead_us", overhead_us}}));
   }
   if (kind == "components") {
     const KernelSource kernels = kernel_coefficients(*s.gpu);
-    s.notes.push_back(fmt::format("compute: kernel efficiencies of {}: {}{}", s.gpu->name,
-                                  kernels.source,
-                                  kernels.measured ? "" : "; not measured on this GPU"));
+    const NoteFigures figures = {{"gpu", s.gpu->name}, {"source", kernels.source}};
+    s.notes.push_back(kernels.measured ? scenario_note("kernel-efficiencies", figures)
+                                       : scenario_note("kernel-efficiencies-of-another", figures));
   }
   note_unchecked(s);
 }

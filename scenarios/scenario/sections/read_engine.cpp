@@ -28,8 +28,9 @@ constexpr std::string_view kResidencies[] = {"full", "streaming"};
 constexpr std::string_view kPreemptionModes[] = {"recompute", "swap"};
 
 constexpr Key kEngineKeys[] = {
-    text_key("preset", "Release of the engine: vllm is the newest, vllm@0.23 a given one.", "vllm"),
-    integer_key("block_tokens", 1, 65536, "Tokens of a KV block.", "16"),
+    aside(text_key("preset", "Release of the engine: vllm is the newest, vllm@0.23 a given one.",
+                   "vllm")),
+    integer_key("block_tokens", 1, 65536, "Tokens of a KV block.", "16, or as measured"),
     integer_key("num_gpu_blocks", 2, kMostGpuBlocks,
                 "KV blocks in HBM, with the null block, as vLLM counts them.",
                 "sized from model and gpu"),
@@ -46,10 +47,12 @@ constexpr Key kEngineKeys[] = {
                 "Most tokens of a long prompt in a step. 0: no limit.", "0"),
     number_key("watermark", 0, 0.99, "Share of the blocks that admission keeps free.",
                "as the release does"),
-    text_key("eviction", "Eviction policy of HBM: spillway list policies.", "lru"),
+    aside(text_key("eviction", "Eviction policy of HBM: spillway list policies.", "lru")),
     choice_key("kv_layout", kKvLayouts,
-               "Whether a block is one piece of memory or one for each layer.", "contiguous"),
-    flag_key("enable_prefix_caching", "Whether prompts share the KV of common prefixes.", "true"),
+               "Whether a block is one piece of memory or one for each layer.",
+               "contiguous, or per_layer with hybrid_kv_cache"),
+    flag_key("enable_prefix_caching", "Whether prompts share the KV of common prefixes.",
+             "as the release does"),
     flag_key("enable_chunked_prefill", "Whether a long prompt is computed in several steps.",
              "as the release does"),
     flag_key("async_scheduling", "Whether the engine schedules a step while the one before runs.",
@@ -83,7 +86,8 @@ constexpr Key kEngineKeys[] = {
     flag_key("store_defer_next_step", "Whether stores begin with the next step.",
              "as the release does"),
     integer_key("blocks_per_chunk", 1, kMostBlocksPerChunk,
-                "HBM blocks that the tier below keeps and moves as one.", "1"),
+                "HBM blocks that the tier below keeps and moves as one.",
+                "1, or as offload_block_tokens says"),
     integer_key("offload_block_tokens", 1, kMostBlocksPerChunk * 65536,
                 "blocks_per_chunk in tokens: a multiple of block_tokens."),
     integer_key("store_threshold", 0, kMostThreshold,
@@ -107,7 +111,8 @@ constexpr Key kEngineKeys[] = {
                "full"),
     object_key("cold", ScenarioKeys::kCold, "streaming: how a step reads blocks from below HBM."),
     integer_key("token_budget", 1, 1 << 26, "streaming: tokens whose KV a sequence keeps."),
-    size_key("swap_space", "vllm@0.6: host memory for swapping, for each GPU.", "4GiB"),
+    size_key("swap_space", "vllm@0.6: host memory for swapping, for each GPU.",
+             "4GiB with vllm@0.6"),
     choice_key("preemption_mode", kPreemptionModes,
                "vllm@0.6: whether a preempted request is swapped out or computed again.",
                "recompute"),
@@ -184,8 +189,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   }
   s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
   if (s.gpu->memory_is_label) {
-    s.notes.push_back(fmt::format(
-        "the memory of {} is the label on the box, not a driver's reading", s.gpu->name));
+    s.notes.push_back(scenario_note("memory-as-sold", {{"gpu", s.gpu->name}}));
   }
 }
 
@@ -219,10 +223,8 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
                                               "token; expected at least {}",
                                               usable, pages(1)));
   }
-  s.notes.push_back(fmt::format(
-      "max_model_len lowered from the model's {} to the {} tokens that fit the pool; vLLM itself "
-      "would refuse to start without --max-model-len {}",
-      c.max_model_len, fitting, fitting));
+  s.notes.push_back(scenario_note("max-model-len-lowered",
+                                  {{"model_tokens", c.max_model_len}, {"tokens", fitting}}));
   c.max_model_len = fitting;
 }
 
@@ -306,9 +308,8 @@ void read_engine(const ObjectReader& top, Scenario& s) {
       nearest != nullptr ? *nearest : find_preset(preset_name, engine->where("preset"));
   s.preset = std::string(preset.name);
   if (nearest != nullptr && preset_name != s.preset) {
-    s.notes.push_back(fmt::format(
-        "{} is simulated as {}, the nearest release of its generation that is known here",
-        preset_name, s.preset));
+    s.notes.push_back(
+        scenario_note("nearest-release", {{"asked", preset_name}, {"preset", s.preset}}));
   }
   EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
   read_ranks(*engine, s);
@@ -325,8 +326,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   if (const auto watermark = engine->number("watermark")) {
     c.watermark = *watermark;
     if (c.watermark > 0 && !preset.has_watermark) {
-      s.notes.push_back(fmt::format(
-          "{} has no watermark yet (vLLM 4085ff7cb4 brought it); the given one is used", s.preset));
+      s.notes.push_back(scenario_note("no-watermark-yet", {{"preset", s.preset}}));
     }
   }
   for (const EngineSwitch& choice : engine_switches()) {

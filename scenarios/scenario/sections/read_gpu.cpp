@@ -22,7 +22,8 @@ constexpr Key kOwnGpuKeys[] = {
     size_key("memory", "Memory of the GPU."),
     rate_key("memory_bandwidth", "Memory bandwidth."),
     number_key("bf16_tflops", 0.1, kMostRate, "Dense BF16 rate."),
-    number_key("fp8_tflops", 0, kMostRate, "Dense FP8 rate. 0: the GPU has none.", "0"),
+    number_key("fp8_tflops", 0, kMostRate, "Dense FP8 rate. 0: the GPU has none.",
+               "0, or that of like"),
     integer_key("sm_count", 1, 4096, "Streaming multiprocessors."),
     choice_key("host_link", kHostLinkNames, "Link to the host."),
     rate_key("peer_bandwidth", "Bandwidth to other GPUs of the node, in each direction.",
@@ -168,10 +169,7 @@ void read_gpu(const ObjectReader& top, Scenario& s) {
                  "peer_bandwidth", "like"},
                 "expected only without mig: a slice has its share of the GPU that name says");
     cut(*gpu, find_gpu(gpu->require_text("name"), gpu->where("name")), *profile, *own);
-    s.notes.push_back(fmt::format(
-        "{}: a share of the whole GPU's figures; its host link is shared with the other slices, "
-        "and here it has all of it",
-        own->name));
+    s.notes.push_back(scenario_note("gpu-slice", {{"gpu", own->name}}));
   } else {
     read_sheet(*gpu, *own);
     own->name = gpu->require_text("name");

@@ -37,9 +37,10 @@ void read_hardware(const ObjectReader& top, Scenario& s) {
   for (const GpuFacts& gpu : s.hardware->machine.gpus) {
     if (gpu_of_device(gpu.name, gpu.memory_bytes) == s.gpu) return;
   }
-  s.hardware_doubts.push_back(
-      fmt::format("hardware {}: measured on \"{}\", but the scenario's gpu is {}", s.hardware->name,
-                  s.hardware->machine.gpus.front().name, s.gpu->name));
+  s.hardware_doubts.push_back(scenario_note(
+      "profile-of-another-gpu", {{"hardware", s.hardware->name},
+                                 {"measured_gpu", s.hardware->machine.gpus.front().name},
+                                 {"gpu", s.gpu->name}}));
 }
 
 void read_profile_link(const ObjectReader& link, const Scenario& s, LinkChoice& out) {
@@ -61,8 +62,7 @@ void read_profile_link(const ObjectReader& link, const Scenario& s, LinkChoice& 
 void fill_from_profile(Scenario& s) {
   if (!s.hardware || !s.tier || (s.down && s.up)) return;
   if (!has_copies(*s.hardware)) {
-    s.notes.push_back(
-        fmt::format("hardware {} holds no copies; its links are not from it", s.hardware->name));
+    s.notes.push_back(scenario_note("profile-without-copies", {{"hardware", s.hardware->name}}));
     return;
   }
   const bool v0 = s.engine.family == EngineFamily::kVllmV0;
@@ -85,14 +85,18 @@ void fill_from_profile(Scenario& s) {
 void check_hardware(Scenario& s, const MachineFacts& here, bool strict) {
   if (!s.hardware) return;
   const std::vector<std::string> differences = machine_differences(s.hardware->machine, here);
-  std::vector<std::string> doubts = s.hardware_doubts;
+  Notes doubts = s.hardware_doubts;
   if (!differences.empty()) {
-    doubts.push_back(fmt::format("hardware {} was measured on another machine; {}",
-                                 s.hardware->name, fmt::join(differences, "; ")));
+    doubts.push_back(
+        scenario_note("profile-of-another-machine",
+                      {{"hardware", s.hardware->name},
+                       {"differences", fmt::format("{}", fmt::join(differences, "; "))}}));
   }
   if (strict && !doubts.empty()) {
+    std::vector<std::string> texts;
+    for (const Note& doubt : doubts) texts.push_back(doubt.text);
     throw InputError(Fault::kUsage, s.hardware->where,
-                     fmt::format("{} (refused under --strict)", fmt::join(doubts, "; ")));
+                     fmt::format("{} (refused under --strict)", fmt::join(texts, " ")));
   }
   s.notes.insert(s.notes.end(), doubts.begin(), doubts.end());
 }

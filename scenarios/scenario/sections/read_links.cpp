@@ -31,25 +31,27 @@ constexpr Key kLinkKeys[] = {
     required(
         choice_key("kind", kLinkKinds,
                    "default: the published link of the gpu. profile: as hardware was measured.")),
-    number_key("latency_us", 0, 1e9, "Latency of a transfer.", "0"),
+    number_key("latency_us", 0, 1e9, "Latency of a transfer.", "0 with kind table"),
     rate_key("bandwidth", "Bandwidth. Only with kind affine or constant."),
-    number_key("per_copy_us", 0, 1e6, "Cost of each copy. Only with kind table.", "0"),
+    number_key("per_copy_us", 0, 1e6, "Cost of each copy. Only with kind table.",
+               "0 with kind table"),
     list_of(size_key("copy_bytes", "Copy sizes of the table, ascending.")),
     list_of(number_key("copies", 1, 1e12, "Numbers of copies of the table, ascending.")),
     list_of(
         number_key("gbs", 1e-6, 1e6, "Measured GB/s: a row of sizes for each number of copies.")),
     number_key("duplex_factor", 0.01, 1,
-               "Share of the rate that remains while the other direction is busy.", "1"),
+               "Share of the rate that remains while the other direction is busy.",
+               "1, or that of kind default or profile"),
     choice_key("method", kMethods, "How pieces are copied. It chooses the table of kind default.",
-               "batch"),
+               "batch, or as engine.small_page_kernel does"),
     number_key("submit_us", 0, 1e6, "Host time of each piece. One thread serves both directions.",
-               "0"),
+               "0, or that of kind default or profile"),
     number_key("numa_penalty", 0.01, 1, "Factor on the rate of a link that crosses sockets.", "1"),
     list_of(text_key("through", "Media that its transfers cross.")),
     integer_key("shared_by", 1, kMostClients,
                 "Clients that load its media, or the link itself, alike.", "1"),
     number_key("sm_share", 0, 0.95, "Share of the SMs that a copying kernel takes from prefills.",
-               "0"),
+               "0, or as engine.small_page_kernel does"),
     choice_key("mem", kMemories, "Host memory that was measured. Only with kind profile."),
     choice_key("pattern", kPatterns,
                "How pieces lie in memory on both sides. Only with kind profile."),
@@ -102,6 +104,11 @@ CopyMethod read_method(const ObjectReader& link, LinkChoice& out) {
   return *copy_method(*name);
 }
 
+void note_default(const LinkChoice& link, Scenario& s) {
+  s.notes.push_back(scenario_note("link-default",
+                                  {{"from", link.from}, {"to", link.to}, {"source", link.source}}));
+}
+
 /// The GPU's own link, for those who only want to say what it shares or how it is used.
 void read_default(const ObjectReader& link, Scenario& s, CopyMethod method, LinkChoice& out) {
   link.refuse({"latency_us", "bandwidth", "per_copy_us", "copy_bytes", "copies", "gbs"},
@@ -112,7 +119,7 @@ void read_default(const ObjectReader& link, Scenario& s, CopyMethod method, Link
   out.affine = false;
   out.table = down ? defaults.down : defaults.up;
   out.source = out.table.source;
-  s.notes.push_back(fmt::format("link {} to {}: default, {}", out.from, out.to, out.source));
+  note_default(out, s);
   if (!link.has("duplex_factor")) {
     out.duplex_factor = down ? defaults.down_duplex : defaults.up_duplex;
   }
@@ -146,11 +153,9 @@ void read_sharing(const ObjectReader& link, Scenario& s, LinkChoice& out) {
     s.media.push_back({out.name + " shared", rate, false});
     out.through.push_back(s.media.back().name);
   }
-  s.notes.push_back(
-      fmt::format("link {} is shared by {} clients (Model: each of the other {} repeats this "
-                  "engine's transfers, later by a delay of its own between 0 and 1 s; what they "
-                  "wait for does not slow them down)",
-                  out.name, out.shared_by, out.shared_by - 1));
+  // Model: each of the others repeats this engine's transfers, later by a delay of its own between
+  // 0 and 1 s; what they wait for does not slow them down.
+  s.notes.push_back(scenario_note("link-shared", {{"link", out.name}, {"clients", out.shared_by}}));
 }
 
 void read_media(const ObjectReader& top, Scenario& s) {
@@ -350,8 +355,7 @@ void read_links(const ObjectReader& top, Scenario& s) {
     choice.duplex_factor = duplex;
     choice.submit = defaults.submit;
     choice.source = table.source;
-    s.notes.push_back(
-        fmt::format("link {} to {}: default, {}", choice.from, choice.to, table.source));
+    note_default(choice, s);
     lane = std::move(choice);
   };
   const std::string host(s.tier->host_end());

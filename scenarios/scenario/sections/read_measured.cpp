@@ -22,9 +22,7 @@ void read_measured(const ObjectReader& top, Scenario& s) {
                    f.max_model_len || f.host_overhead_us || f.d2h_gbs || f.h2d_gbs ||
                    f.block_tokens || f.enforce_eager || f.tensor_parallel_size;
   if (!any) {
-    s.notes.push_back(fmt::format(
-        "measured: {} tells nothing about the engine's sizes or rates; nothing is taken from it",
-        f.source));
+    s.notes.push_back(scenario_note("measured-run-empty", {{"source", f.source}}));
   }
 }
 
@@ -44,11 +42,12 @@ void use_measured_overhead(const ObjectReader& top, Scenario& s) {
   const auto compute = top.open_object("compute");
   if (compute && compute->has("host_overhead_us")) return;
   s.compute.host_overhead_us = *s.measured->host_overhead_us;
-  // The note that it is a default.
-  std::erase_if(
-      s.notes, [](const std::string& note) { return note.starts_with("compute: host overhead "); });
-  s.notes.push_back(fmt::format("compute: host overhead {:.0f} us per step (measured in {})",
-                                s.compute.host_overhead_us, s.measured->source));
+  std::erase_if(s.notes, [](const Note& note) {
+    return note.code == "host-overhead-default" || note.code == "host-overhead-not-fitted";
+  });
+  s.notes.push_back(
+      scenario_note("host-overhead-measured",
+                    {{"overhead_us", s.compute.host_overhead_us}, {"source", s.measured->source}}));
 }
 
 std::optional<std::uint32_t> measured_blocks(const Scenario& s) {

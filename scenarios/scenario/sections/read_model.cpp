@@ -16,17 +16,18 @@ constexpr std::string_view kKvDtypes[] = {"auto", "bf16",     "bfloat16", "fp16"
 constexpr std::string_view kWeightDtypes[] = {"bf16", "fp8", "int8", "int4", "fp4"};
 constexpr std::int64_t kMostLayers = 1024;
 constexpr Key kModelKeys[] = {
-    text_key("name", "Name from spillway list models."),
-    or_form(Key{.name = "config",
-                .form = KeyForm::kObject,
-                .help = "config.json of a model outside the list: its path, or its content."},
-            KeyForm::kText),
+    aside(text_key("name", "Name from spillway list models.")),
+    aside(or_form(Key{.name = "config",
+                      .form = KeyForm::kObject,
+                      .help = "config.json of a model outside the list: its path, or its content."},
+                  KeyForm::kText)),
     integer_key("kv_bytes_per_token", 1, std::int64_t{1} << 40,
                 "KV bytes of a token over all layers.", "from the model"),
-    choice_key("kv_dtype", kKvDtypes, "Data type of the KV cache.", "auto: the type of the model"),
+    aside(choice_key("kv_dtype", kKvDtypes, "Data type of the KV cache.",
+                     "auto: the type of the model")),
     integer_key("layers", 1, kMostLayers, "Layers with KV. Only without a named model."),
-    choice_key("weight_dtype", kWeightDtypes, "Data type of the weights of the layers.",
-               "as published")};
+    aside(choice_key("weight_dtype", kWeightDtypes, "Data type of the weights of the layers.",
+                     "as published"))};
 
 struct WeightType {
   std::string_view name;
@@ -106,10 +107,9 @@ void read_model(const ObjectReader& top, Scenario& s) {
       out.weights = weights_in(weights, *out.spec, model->where("weight_dtype"));
     }
     if (out.weights && out.weights->bf16_products) {
-      s.notes.push_back(fmt::format(
-          "weight_dtype {}: weights take {:.2f} bytes each and products run in BF16; kernels that "
-          "widen them were not measured",
-          out.weights->dtype, out.weights->bytes));
+      s.notes.push_back(
+          scenario_note("weights-widened",
+                        {{"dtype", out.weights->dtype}, {"bytes_per_weight", out.weights->bytes}}));
     }
   } else {
     model->refuse({"weight_dtype"}, "expected only with a named model");

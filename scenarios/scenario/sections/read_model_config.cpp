@@ -249,9 +249,8 @@ class ConfigReader {
     if (m.sliding_layers == 0 || m.window == 0) m.sliding_layers = m.window = 0;
     if (m.kv_layers < m.layers) {
       notes_.push_back(
-          fmt::format("{}: {} of {} layers keep KV per token; the state of the others is not "
-                      "counted, and their steps are charged as attention-free",
-                      m.name, m.kv_layers, m.layers));
+          scenario_note("layers-without-kv",
+                        {{"model", m.name}, {"kv_layers", m.kv_layers}, {"layers", m.layers}}));
     }
   }
 
@@ -312,7 +311,7 @@ class ConfigReader {
   std::optional<ObjectReader> text_;
   std::shared_ptr<OwnModel> own_;
   std::string type_;
-  std::vector<std::string> notes_;
+  Notes notes_;
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ constexpr Key kPlanKeys[] = {
                 "Most replicates of a size. 1: the workload itself, without an interval.", "40"),
     integer_key("max_runs", 1, kMostCount, "Budget of runs."),
     capacity_key("round_to", "Sizes are multiples of this, as they can be bought or set."),
-    text_key("prices", "Price list: list-2025, or the path of a file."),
+    aside(text_key("prices", "Price list: list-2025, or the path of a file.")),
     list_of(object_key("demand", ScenarioKeys::kDemand,
                        "Further demands. Their regret ranks the sizes.")),
     flag_key("sensitivity", "Whether to move rates, lengths, times and sizes one at a time.",
@@ -57,7 +57,8 @@ constexpr Key kPlanKeys[] = {
     flag_key("stress",
              "Whether to try forecasts, peaks, a lost host, a cold restart and slow links.",
              "as sensitivity"),
-    number_key("growth_per_month", 0, 1, "Growth of the session rate in forecasts.", "0.05")};
+    number_key("growth_per_month", 0, 1, "Growth of the session rate in forecasts.",
+               "0.05, as assumed")};
 constexpr Key kDemandKeys[] = {
     required(text_key("name", "Name in the report.")),
     object_key("growth", ScenarioKeys::kGrowth, "Factors on the recorded workload.")};

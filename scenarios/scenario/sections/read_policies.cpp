@@ -6,10 +6,10 @@ namespace spillway {
 namespace {
 
 constexpr Key kPolicyKeys[] = {
-    text_key("admission",
-             "Which requests enter: always, queue-limit:max_queue=100:timeout_s=30, "
-             "all-tiers:share=0.9.",
-             "always"),
+    aside(text_key("admission",
+                   "Which requests enter: always, queue-limit:max_queue=100:timeout_s=30, "
+                   "all-tiers:share=0.9.",
+                   "always")),
     Key{.name = "routing", .help = "Reserved: this release routes sessions by hash."}};
 
 }  // namespace

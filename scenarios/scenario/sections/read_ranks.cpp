@@ -18,7 +18,8 @@ constexpr Key kHostKeys[] = {
     size_key("memory", "Memory of the machine. The pools of all instances must fit.",
              "from the hardware profile"),
     size_key("reserved", "Memory for everything but KV pools.", "0GiB"),
-    integer_key("instances", 1, kMostInstances, "Engines like this one on the machine.", "1"),
+    integer_key("instances", 1, kMostInstances, "Engines like this one on the machine.",
+                "fleet.replicas, all of them"),
     integer_key("numa_nodes", 1, 64, "NUMA nodes. Recorded only.", "1")};
 
 std::string size(Bytes bytes) {
@@ -63,20 +64,15 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
                   "scheduling ahead in a pipeline is not modelled; expected false, or "
                   "pipeline_parallel_size 1");
     }
-    s.notes.push_back(fmt::format(
-        "pipeline of {} stages (Model: as long as the fullest, handing over costs nothing, {} "
-        "batches in flight, no asynchronous scheduling)",
-        c.pipeline_parallel, c.pipeline_parallel));
+    s.notes.push_back(scenario_note("pipeline", {{"stages", c.pipeline_parallel}}));
   }
   if (s.model.spec != nullptr) {
     check_heads(engine, s);
     if (c.data_parallel > 1 && s.model.spec->is_moe()) {
-      s.notes.push_back(
-          "data_parallel_size: engines of a mixture of experts step in lockstep upstream, idle "
-          "ones with a dummy batch; here each steps by itself, which is optimistic");
+      s.notes.push_back(scenario_note("experts-in-lockstep"));
     }
   } else if (s.world() > 1) {
-    s.notes.push_back("ranks: KV bytes are taken to divide evenly (heads are not known)");
+    s.notes.push_back(scenario_note("heads-unknown"));
   }
 }
 
@@ -120,28 +116,28 @@ Bytes pinned_by_engine(const Scenario& s, const Capacity& capacity) {
   return Bytes(capacity.count) + swap;
 }
 
-/// The pools of all engines on the machine against its memory, with the sum written out. Returns
-/// what is wrong, if anything.
-std::optional<std::string> memory_fault(const Scenario& s, const HostChoice& h, Bytes pool,
-                                        std::vector<std::string>& notes) {
-  const std::int64_t engines = std::int64_t{h.instances} * s.engine.data_parallel;
-  const Bytes needed(static_cast<std::int64_t>(
+std::int64_t engines_on(const Scenario& s, const HostChoice& h) {
+  return std::int64_t{h.instances} * s.engine.data_parallel;
+}
+
+/// Of the pools of all engines on the machine.
+Bytes needed_on(const Scenario& s, const HostChoice& h, Bytes pool) {
+  const std::int64_t engines = engines_on(s, h);
+  return Bytes(static_cast<std::int64_t>(
       std::min(static_cast<double>(pool.count()) * static_cast<double>(engines) +
                    static_cast<double>(h.reserved.count()),
                0x1p62)));
+}
+
+/// What is wrong with these pools, if anything, with the sum written out.
+std::optional<std::string> memory_fault(const Scenario& s, const HostChoice& h, Bytes pool) {
+  const Bytes needed = needed_on(s, h, pool);
+  if (needed <= h.memory) return std::nullopt;
+  const std::int64_t engines = engines_on(s, h);
   const std::string sum =
       fmt::format("{} x {} {} + {} reserved = {}", size(pool), engines,
                   engines == 1 ? "engine" : "engines", size(h.reserved), size(needed));
-  if (needed > h.memory) {
-    return fmt::format("host pools need {}, but the host has {}", sum, size(h.memory));
-  }
-  if (needed.count() > h.memory.count() - h.memory.count() / 10) {
-    notes.push_back(fmt::format(
-        "host pools need {}, within 10% of the host's {}: page tables, page cache and shared "
-        "memory counted twice have brought such hosts down (vLLM 53042)",
-        sum, size(h.memory)));
-  }
-  return std::nullopt;
+  return fmt::format("host pools need {}, but the host has {}", sum, size(h.memory));
 }
 
 /// The size that a run asks for.
@@ -176,25 +172,34 @@ void read_host(const ObjectReader& top, Scenario& s) {
   const std::optional<Capacity> most = tier_in_memory(s);
   if (!most || out.memory <= Bytes(0)) return;
   if (most->kind == Capacity::Kind::kUnbounded) {
-    if (host) s.notes.push_back("host: a tier of size inf is not held against its memory");
+    if (host) s.notes.push_back(scenario_note("host-memory-unchecked"));
     return;
   }
-  const auto fault = memory_fault(s, out, pinned_by_engine(s, *most), s.notes);
+  const Bytes pool = pinned_by_engine(s, *most);
+  const std::int64_t needed = needed_on(s, out, pool).count();
+  const NoteFigures figures = {{"pool_bytes", pool.count()},
+                               {"engines", engines_on(s, out)},
+                               {"reserved_bytes", out.reserved.count()},
+                               {"needed_bytes", needed},
+                               {"host_bytes", out.memory.count()}};
+  if (needed > out.memory.count() - out.memory.count() / 10 && needed <= out.memory.count()) {
+    s.notes.push_back(scenario_note("host-memory-tight", figures));
+  }
+  const auto fault = memory_fault(s, out, pool);
   if (!fault) return;
   if (host) {
     host->fail("memory", *fault +
                              "; expected smaller tiers, fewer instances or more memory (a "
                              "pool is pinned whole at the start: vLLM 53042, LMCache 3767)");
   }
-  s.notes.push_back(*fault + " (of the hardware profile)");
+  s.notes.push_back(scenario_note("host-memory-short", figures));
 }
 
 void check_plan_on_host(const Scenario& s) {
   if (!s.host || !s.plan || (s.tier && s.tier->storage)) return;
   for (std::size_t i = 0; i < s.plan->capacities.size(); ++i) {
     if (s.plan->capacities[i].kind == Capacity::Kind::kUnbounded) continue;
-    std::vector<std::string> notes;
-    const auto fault = memory_fault(s, *s.host, pinned_by_engine(s, s.plan->capacities[i]), notes);
+    const auto fault = memory_fault(s, *s.host, pinned_by_engine(s, s.plan->capacities[i]));
     if (!fault) continue;
     throw InputError(
         Fault::kUsage, s.host->where,

@@ -39,9 +39,7 @@ void fit_unchunked(const ObjectReader& engine, Scenario& s) {
   if (c.chunked_prefill) return;
   if (!engine.has("max_num_batched_tokens") && c.max_model_len > c.max_num_batched_tokens) {
     c.max_num_batched_tokens = c.max_model_len;
-    s.notes.push_back(fmt::format(
-        "max_num_batched_tokens raised to max_model_len {}: prompts are not computed in chunks",
-        c.max_model_len));
+    s.notes.push_back(scenario_note("batch-raised", {{"tokens", c.max_model_len}}));
   }
   const bool capped = c.max_num_scheduled_tokens > 0;
   const std::string_view key = capped ? "max_num_scheduled_tokens" : "max_num_batched_tokens";
@@ -126,9 +124,7 @@ void read_classes(const ObjectReader& workload, Scenario& s) {
   const auto ranked = [](const ClassChoice& c) { return c.value.priority != 0; };
   const std::vector<ClassChoice>& all = s.workload.classes;
   if (!s.engine.priority_scheduling && std::any_of(all.begin(), all.end(), ranked)) {
-    s.notes.push_back(
-        "workload.classes: priorities count only with engine.scheduling_policy priority; first "
-        "come, first served");
+    s.notes.push_back(scenario_note("classes-without-effect"));
   }
 }
 

@@ -34,10 +34,11 @@ constexpr Key kDeviceKeys[] = {
     integer_key("threads", 1, kMostSlots, "fs: threads."),
     integer_key("connections", 1, kMostSlots, "object, kv: connections."),
     integer_key("n_read_threads", 1, kMostSlots,
-                "nvme or fs as a secondary tier: threads that take reads first.", "16"),
+                "nvme or fs as a secondary tier: threads that take reads first.", "16 there"),
     integer_key("n_write_threads", 1, kMostSlots,
-                "nvme or fs as a secondary tier: threads that take writes first.", "16"),
-    integer_key("io_threads", 1, kMostSlots, "object or kv as a secondary tier: threads.", "4"),
+                "nvme or fs as a secondary tier: threads that take writes first.", "16 there"),
+    integer_key("io_threads", 1, kMostSlots, "object or kv as a secondary tier: threads.",
+                "4 there"),
     number_key("lookup_us", 0, 1e9, "Secondary tier: time to find out whether one chunk is there.",
                "0"),
     number_key("read_preferring", 0, 1, "fs: share of the threads that take reads first."),
@@ -92,7 +93,7 @@ const KindKeys kOnly[] = {
 
 void refuse_other_kinds(const ObjectReader& device, StorageKind kind) {
   for (const KindKeys& row : kOnly) {
-    if (!device.has(row.key)) continue;
+    if (!device.told(row.key)) continue;
     if (std::find(row.kinds.begin(), row.kinds.end(), kind) != row.kinds.end()) continue;
     std::string kinds;
     for (const StorageKind k : row.kinds) {
@@ -126,10 +127,8 @@ class DeviceReader {
     if (kind == kNvme && s.hardware) {
       measured_ = use_storage(*s.hardware, out_.spec);
       if (measured_.empty()) {
-        s.notes.push_back(
-            fmt::format("hardware {} holds no storage; the drive of tier {} is not "
-                        "from it",
-                        s.hardware->name, name_));
+        s.notes.push_back(scenario_note("profile-without-storage",
+                                        {{"hardware", s.hardware->name}, {"tier", name_}}));
       }
     }
   }
@@ -160,10 +159,8 @@ class DeviceReader {
     }
     note_defaults();
     if (out_.clients > 0) {
-      s_.notes.push_back(fmt::format(
-          "tier {}: shared with {} other clients (Model: each always takes an equal part of what "
-          "all have together, as if all did the same at the same times)",
-          name_, out_.clients));
+      s_.notes.push_back(
+          scenario_note("device-shared", {{"tier", name_}, {"clients", out_.clients}}));
     }
     return out_;
   }
@@ -190,8 +187,7 @@ class DeviceReader {
     const auto threads = [&](Names key, std::uint32_t otherwise) {
       const auto given = device_ ? device_->integer(key) : std::nullopt;
       if (given) return static_cast<std::uint32_t>(*given);
-      s_.notes.push_back(fmt::format("tier {}: {} {} (default; vLLM {} tier)", name_, key,
-                                     otherwise, files ? "fs" : "obj"));
+      note_default(key, fmt::to_string(otherwise), files ? "vLLM fs tier" : "vLLM obj tier");
       return otherwise;
     };
     spec.whole_jobs = true;
@@ -303,8 +299,7 @@ class DeviceReader {
     if (const auto drain = device_->text("cache_drain_bandwidth", ObjectReader::kRate)) {
       w.drain_rate = parse_bandwidth(*drain, device_->where("cache_drain_bandwidth"));
     } else {
-      s_.notes.push_back(fmt::format(
-          "tier {}: cache_drain_bandwidth as sustained_write_bandwidth (default; assumed)", name_));
+      s_.notes.push_back(scenario_note("cache-drain-default", {{"tier", name_}}));
     }
     spec.write_cache = w;
   }
@@ -342,6 +337,16 @@ class DeviceReader {
     return fmt::to_string(spec.slots);  // queue_depth, threads, connections
   }
 
+  NoteFigures of_profile(Names key) const {
+    return {
+        {"tier", name_}, {"key", key}, {"value", value_of(key)}, {"hardware", s_.hardware->name}};
+  }
+
+  void note_default(Names key, const std::string& value, Names source) {
+    s_.notes.push_back(scenario_note(
+        "tier-default", {{"tier", name_}, {"key", key}, {"value", value}, {"source", source}}));
+  }
+
   void note_defaults() {
     for (const StorageSource& row : storage_sources(out_.spec.kind)) {
       if (behind_ && std::find(std::begin(kNotBehind), std::end(kNotBehind), row.key) !=
@@ -352,21 +357,15 @@ class DeviceReader {
           std::find(measured_.begin(), measured_.end(), row.key) != measured_.end();
       if (given(row.key)) {
         if (measured) {
-          s_.notes.push_back(
-              fmt::format("tier {}: {} {} is the scenario's; hardware profile {} has a figure of "
-                          "its own, which "
-                          "counts without this key (--set 'tiers.0.device={{}}' for all of them)",
-                          name_, row.key, value_of(row.key), s_.hardware->name));
+          s_.notes.push_back(scenario_note("tier-over-profile", of_profile(row.key)));
         }
         continue;
       }
       if (measured) {
-        s_.notes.push_back(fmt::format("tier {}: {} {} (hardware profile {})", name_, row.key,
-                                       value_of(row.key), s_.hardware->name));
+        s_.notes.push_back(scenario_note("tier-from-profile", of_profile(row.key)));
         continue;
       }
-      s_.notes.push_back(fmt::format("tier {}: {} {} (default; {})", name_, row.key,
-                                     value_of(row.key), row.source));
+      note_default(row.key, value_of(row.key), row.source);
     }
   }
 

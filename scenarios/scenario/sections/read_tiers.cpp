@@ -20,11 +20,11 @@ constexpr Key kTierKeys[] = {
     capacity_key("capacity", "Capacity. Secondary tiers take none."),
     choice_key("scope", kScopes, "Whether capacity is for the whole instance or for each rank.",
                "instance"),
-    text_key("eviction", "Eviction policy: spillway list policies.", "lru"),
-    text_key("write_admission",
-             "Which blocks are stored: always, second-hit, frequency:threshold=2:decay_s=600 and "
-             "others.",
-             "always"),
+    aside(text_key("eviction", "Eviction policy: spillway list policies.", "lru")),
+    aside(text_key("write_admission",
+                   "Which blocks are stored: always, second-hit, frequency:threshold=2:decay_s=600 "
+                   "and others.",
+                   "always")),
     object_key("device", ScenarioKeys::kDevice, "Storage of the tier.",
                "published figures of its kind, named in the warnings")};
 
@@ -204,10 +204,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   if (s.behind.empty()) return;
   check_behind(top, s);
   if (!find_preset(s.preset, {}).has_tiering) {
-    s.notes.push_back(fmt::format(
-        "{} has no tiers behind host memory yet (vLLM 11f6b545d4 brought them); they are simulated "
-        "as later releases have them",
-        s.preset));
+    s.notes.push_back(scenario_note("no-secondary-tiers-yet", {{"preset", s.preset}}));
   }
 }
 

@@ -56,9 +56,8 @@ void read_batch(const ObjectReader& engine, Scenario& s) {
   const auto chunked = engine.boolean("enable_chunked_prefill");
   c.chunked_prefill = chunked.value_or(long_context);
   if (!chunked && long_context) {
-    s.notes.push_back(fmt::format(
-        "enable_chunked_prefill: on, as v0 has it for models of more than {} tokens ({})",
-        kLongContext, c.max_model_len));
+    s.notes.push_back(scenario_note("chunks-by-default",
+                                    {{"limit_tokens", kLongContext}, {"tokens", c.max_model_len}}));
   }
   if (!engine.has("max_num_batched_tokens")) {
     c.max_num_batched_tokens =
@@ -99,12 +98,8 @@ void read_v0(const ObjectReader& engine, Scenario& s) {
   // Keys and values apart, layer by layer (csrc/cache_kernels.cu).
   c.copies_per_block = 2 * std::max(1U, s.model.layers);
   if (c.swap.swap) return;
-  s.notes.push_back(
-      engine.has("swap_space")
-          ? "swap_space is allocated and never used: preemption_mode is recompute, as it is for "
-            "requests of one sequence unless it is set to swap"
-          : "preemption_mode is recompute, as v0 has it for requests of one sequence; its "
-            "swap_space is allocated and never used");
+  s.notes.push_back(engine.has("swap_space") ? scenario_note("swap-space-unused")
+                                             : scenario_note("recompute-by-default"));
 }
 
 bool read_v0_tier(const ObjectReader& top, Scenario& s) {
@@ -147,7 +142,12 @@ void check_v0(const ObjectReader& top, Scenario& s) {
                      ObjectReader(top.source(), "/engine", "engine").where("swap_space"),
                      fmt::format("too large swap space: {}; v0 starts with at most 70%", text));
   }
-  if (share > kMuchHostShare) s.notes.push_back("possibly too large swap space: " + text);
+  if (share > kMuchHostShare) {
+    s.notes.push_back(scenario_note("swap-space-large", {{"swap_bytes", swap.count()},
+                                                         {"host_bytes", s.host->memory.count()},
+                                                         {"host_share", share},
+                                                         {"limit_share", kMostHostShare}}));
+  }
 }
 
 }  // namespace spillway

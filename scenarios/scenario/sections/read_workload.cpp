@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <filesystem>
 
 #include "traces/trace_reader.hpp"
@@ -17,7 +18,7 @@ using Names = std::string_view;
 constexpr std::string_view kArrivals[] = {"trace", "poisson", "closed-loop"};
 constexpr std::string_view kSessionModes[] = {"wait", "ignore"};
 constexpr Key kWorkloadKeys[] = {
-    text_key("trace", "Path of the trace, relative to the scenario."),
+    aside(text_key("trace", "Path of the trace, relative to the scenario.")),
     object_key("synthetic", ScenarioKeys::kSynthetic, "A generated workload in place of a trace."),
     integer_key("block_tokens", 1, 65536, "Tokens of a block id in the trace.", "from the format"),
     choice_key("arrival", kArrivals,
@@ -41,26 +42,36 @@ constexpr Key kWorkloadKeys[] = {
              "shared-prefix:N."),
     number_key("session_interval_s", 0, kMostSessionIntervalS,
                "Time between session starts in a trace without a clock."),
-    list_of(text_key("days",
-                     "Further recordings of the same service. Each is a replicate of the trace.")),
+    aside(list_of(text_key(
+        "days", "Further recordings of the same service. Each is a replicate of the trace."))),
     object_key("growth", ScenarioKeys::kGrowth, "Factors on the recorded workload."),
     object_key("replication", ScenarioKeys::kReplication, "What a replicate of the workload is.")};
 
 // -------------------------------------------------------------------------
 
-/// The table of the generator as rows.
+/// The table of the generator as rows, with the defaults of its configuration.
 std::vector<Key> synthetic_rows() {
+  static std::deque<std::string> defaults;  // which the rows point to
   const auto row = [](const SyntheticKey& key) -> Key {
-    const bool words = std::holds_alternative<std::string SyntheticConfig::*>(key.target);
-    if (words && key.choices.empty()) return text_key(key.name, key.help);
-    if (words) return choice_key(key.name, key.choices, key.help);
-    if (std::holds_alternative<std::uint32_t SyntheticConfig::*>(key.target)) {
-      return integer_key(key.name, static_cast<std::int64_t>(key.least),
-                         static_cast<std::int64_t>(key.most), key.help);
-    }
-    const Key number = number_key(key.name, key.least, key.most, key.help);
-    const bool list = std::holds_alternative<std::vector<double> SyntheticConfig::*>(key.target);
-    return list ? list_of(number) : number;
+    const auto least = static_cast<std::int64_t>(key.least);
+    const auto most = static_cast<std::int64_t>(key.most);
+    const auto as_row = [&](const auto& value) -> Key {
+      using Value = std::remove_cvref_t<decltype(value)>;
+      if constexpr (std::is_same_v<Value, std::vector<double>>) {
+        return list_of(number_key(key.name, key.least, key.most, key.help));
+      } else {
+        const std::string_view otherwise = defaults.emplace_back(fmt::format("{}", value));
+        if constexpr (std::is_same_v<Value, double>) {
+          return number_key(key.name, key.least, key.most, key.help, otherwise);
+        } else if constexpr (std::is_same_v<Value, std::uint32_t>) {
+          return integer_key(key.name, least, most, key.help, otherwise);
+        } else {
+          if (key.choices.empty()) return aside(text_key(key.name, key.help, otherwise));
+          return choice_key(key.name, key.choices, key.help, otherwise);
+        }
+      }
+    };
+    return std::visit([&](auto member) { return as_row(SyntheticConfig().*member); }, key.target);
   };
   std::vector<Key> out;
   for (const SyntheticKey& key : synthetic_keys()) out.push_back(row(key));

@@ -1,6 +1,7 @@
 // The parts of load_scenario(), one per group of keys; each reads its keys and fills in defaults.
 #pragma once
 
+#include "reports/notes/scenario_notes.hpp"
 #include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
@@ -23,7 +24,7 @@ void read_gpu(const ObjectReader& top, Scenario& s);
 struct ModelConfig {
   std::shared_ptr<const OwnModel> model;
   std::string weight_dtype;
-  std::vector<std::string> notes;
+  Notes notes;
 };
 /// Throws InputError naming the field that is missing, or what of the model is not modelled.
 ModelConfig read_model_config(const ObjectReader& config, const std::string& name);

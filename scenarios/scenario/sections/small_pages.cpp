@@ -55,11 +55,12 @@ void use_small_page_kernel(Scenario& s) {
     up.duplex_factor = kernel.up_duplex;
   }
   if (up.sm_share == 0) up.sm_share = kKernelSms / s.gpu->sm_count;
-  s.notes.push_back(fmt::format(
-      "link {} to {}: pages of {} bytes are loaded by a kernel, which takes {:.1f}% of the SMs "
-      "from the step beside it{} (engine.small_page_kernel)",
-      up.from, up.to, page_bytes(s.engine), 100 * up.sm_share,
-      is_default ? "; at " + up.kernel_table->source : "; at the link's own rates"));
+  NoteFigures figures = {{"from", up.from},
+                         {"to", up.to},
+                         {"page_bytes", page_bytes(s.engine)},
+                         {"sm_share", up.sm_share}};
+  if (is_default) figures.emplace_back("source", up.kernel_table->source);
+  s.notes.push_back(scenario_note("small-page-kernel", std::move(figures)));
 }
 
 }  // namespace spillway

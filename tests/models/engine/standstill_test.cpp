@@ -54,11 +54,6 @@ TEST_CASE("issues 45387, 45388: loaded requests hold what each other needs", "[m
   REQUIRE(why.others.size() == 1);
   CHECK(raw(why.others[0].request) == 4);
   CHECK(why.others[0].blocks == 8);
-  CHECK(explain(why) ==
-        "request 3 at the head of the queue needs 4 more blocks beside the 8 that it holds; 0 of "
-        "16 are free. The other 8 blocks in use are held by request 4 (8 blocks), whose prefixes "
-        "were loaded as well: each waits for the others (vLLM issues 45387, 45388; "
-        "engine.async_load_reservation, PR 44560, avoids it first come, first served)");
 }
 
 TEST_CASE("PR 44560: loads that leave room for those under way do not wedge", "[models]") {
@@ -214,11 +209,6 @@ TEST_CASE("each kind has a name", "[models]") {
   CHECK(name_of(Kind::kNeverFits) == "never_fits");
   CHECK(name_of(Kind::kOverBudget) == "over_budget");
   CHECK(name_of(Kind::kPreemptionLoop) == "preemption_loop");
-  Standstill many;
-  many.kind = Kind::kStrandedLoads;
-  for (std::uint32_t i = 1; i < 6; ++i) many.others.push_back({RequestId{i}, 10 * i});
-  CHECK(explain(many).find("150 blocks are held by requests 1 (10 blocks), 2 (20), 3 (30) and 2 "
-                           "more") != std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "reports/plan/pages/pages.hpp"
 #include "tests/reports/plan/plan_samples.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -32,7 +33,7 @@ TEST_CASE("a backed plan says what to buy, set and expect, and how sure that is"
         "High (95%) | 99.9% of requests within SLO, at least 99.5%, with 95% confidence; 20 "
         "replicates");
   CHECK_THAT(fact_of(page, "Headroom"), ContainsSubstring("over 20 replicates"));
-  CHECK(fact_of(page, "Limiting resource") == "None | Caches supply what is repeated");
+  CHECK(fact_of(page, "Limiting resource") == "None | Caches serve what is repeated.");
   CHECK(fact_of(page, "Too small") == "32 GiB | Misses the SLO: p99 TTFT 2.1 s (limit 2.0 s)");
   CHECK_THAT(fact_of(page, "Next 12 months"), StartsWith("Not tested"));
   CHECK(fact_of(page, "Cost").empty());
@@ -142,10 +143,10 @@ TEST_CASE("searched values are chosen, prices are told, uneven sizes lower the g
 
 TEST_CASE("named verdicts stand on the first page, every cell below", "[reports]") {
   PlanResult plan = backed_plan();
-  plan.judgement.verdicts = {{"offload-hurts", "slower with 16GiB"}};
+  plan.judgement.verdicts = {test::coded("offload-hurts", "slower with 16GiB")};
   const Section page = decision_page(plan, sample_provenance());
   REQUIRE(page.tables.size() == 1);
-  CHECK(page.tables[0].rows[0] == std::vector<std::string>{"offload-hurts", "slower with 16GiB"});
+  CHECK(page.tables[0].rows[0] == std::vector<std::string>{"Offload hurts", "slower with 16GiB"});
   const auto every = std::find_if(page.parts.begin(), page.parts.end(),
                                   [](const Section& s) { return s.heading == "Every size"; });
   REQUIRE(every != page.parts.end());

@@ -4,6 +4,7 @@
 #include "reports/plan/flag_words.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway {
 namespace {
@@ -11,11 +12,12 @@ namespace {
 PlanResult judged() {
   PlanResult plan;
   plan.judgement.binding_kind = "bandwidth";
-  plan.judgement.headroom = {{"target", 0.25, "p99_ttft_ms is 750, target at most 1,000"}};
-  plan.judgement.decision_table = {{"tensor parallel over several GPUs", "pools", "sizes", "TP 2"}};
-  plan.judgement.verdicts = {{"link-bound", "link h2d is busy 97.0%"}};
-  plan.judgement.rules_of_thumb = {{"250 GB a GPU", "80 GB", true},
-                                   {"50-70%", "12 / 100 GiB; a pool of 12.0%", false}};
+  plan.judgement.headroom = {{"target", 0.25, "The tightest target: p99 TTFT 750 ms."}};
+  plan.judgement.decision_table = {{test::coded("several-gpus", "2 ranks.")}};
+  plan.judgement.verdicts = {test::coded("link-bound", "Link h2d is busy 97.0%.")};
+  plan.judgement.rules_of_thumb = {
+      {test::coded("typical-host", "80 GB."), true},
+      {test::coded("pool-of-host", "12 GiB of pools in 100 GiB is 12.0%."), false}};
   plan.judgement.policy_bound = PolicyBound{"64GiB", "lru", 0.5, 0.625, 0.75};
   plan.judgement.counterfactuals =
       Counterfactuals{"64GiB",
@@ -44,18 +46,20 @@ TEST_CASE("a judgement comes back from its document as it was", "[reports]") {
 
 TEST_CASE("a terminal shows disagreeing rules and the flags to set, in short", "[reports]") {
   const std::vector<std::string> sentences = judgement_sentences(judged(), Detail::kBrief);
-  CHECK(sentences == std::vector<std::string>{
-                         "Not as the rule of thumb \"50-70%\": a pool of 12.0%",
-                         "Set in vLLM (vllm@0.25): --kv-offloading-size 64 --max-num-seqs 256",
-                         "In its environment: VLLM_USE_SIMPLE_KV_OFFLOAD=1",
-                         "Those flags do not cover classes"});
+  CHECK(sentences ==
+        std::vector<std::string>{
+            "Unlike the rule of thumb \"give 50-70% of host DRAM to the pool\": 12 GiB of pools in "
+            "100 GiB is 12.0%.",
+            "Set in vLLM (vllm@0.25): --kv-offloading-size 64 --max-num-seqs 256",
+            "In its environment: VLLM_USE_SIMPLE_KV_OFFLOAD=1",
+            "Those flags do not cover classes"});
 }
 
 TEST_CASE("a report has the arithmetic too", "[reports]") {
   const std::vector<std::string> sentences = judgement_sentences(judged(), Detail::kFull);
   REQUIRE(sentences.size() == 6);
-  CHECK_THAT(sentences[0], ContainsSubstring("Decision table, \"tensor parallel"));
-  CHECK(sentences[1] == "Not as the rule of thumb \"50-70%\": 12 / 100 GiB; a pool of 12.0%");
+  CHECK_THAT(sentences[0], ContainsSubstring("Tensor parallel over several GPUs: prefer "));
+  CHECK_THAT(sentences[1], ContainsSubstring("12 GiB of pools in 100 GiB is 12.0%."));
   CHECK(sentences[4] == "Sizes: 64 GiB");
   CHECK(sentences[5] == "Those flags do not cover classes: of \n tenants");
 }

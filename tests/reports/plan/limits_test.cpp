@@ -1,5 +1,6 @@
 // How far a plan holds, and what its first page warns of: whatever was tried, or nothing.
 #include "reports/plan/limits.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "reports/plan/pages/not_to_miss.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_report.hpp"
@@ -150,7 +151,7 @@ TEST_CASE("the first page names what ends the answer, and warns of it", "[report
   for (const auto& row : table->rows) what.push_back(row[0]);
   // Limits no further than a quarter, demand, failures, then what the planner named.
   CHECK(what == std::vector<std::string>{"5% less prefix reuse", "20% more length", "More traffic",
-                                         "One host lost", "cold-limited"});
+                                         "One host lost", "Cold limited"});
   CHECK(table->rows[2][1] ==
         "peak x2 (something) misses the SLO; in 3 months (something) still meets it (page "
         "Scenarios)");
@@ -173,9 +174,16 @@ TEST_CASE("nothing tried, nothing found and nothing recommended are told apart",
 TEST_CASE("a size that adds nothing is a warning only where it is the answer", "[reports]") {
   PlanResult plan = told_plan();
   plan.stress.reset();
-  plan.judgement.verdicts = {{"tier-adds-nothing", "the dram tier adds nothing at 6GiB: 16GiB"}};
+  const auto at = [](const char* sizes) {
+    return plan_note("tier-adds-nothing", {{"tier", "DRAM"},
+                                           {"sizes", sizes},
+                                           {"with_share", 0.5},
+                                           {"without_share", 0.5},
+                                           {"why", "It is small."}});
+  };
+  plan.judgement.verdicts = {at("6 GiB")};
   CHECK(not_to_miss_table(plan, HostBudget()).rows.empty());
-  plan.judgement.verdicts[0].text = "the dram tier adds nothing at 6GiB, 16GiB: all alike";
+  plan.judgement.verdicts = {at("6 GiB and 16 GiB")};
   CHECK(not_to_miss_table(plan, HostBudget()).rows.size() == 1);
 }
 

@@ -2,10 +2,12 @@
 // there is nothing to show.
 #include <cmath>
 
+#include "reports/notes/plan_notes.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "tests/reports/plan/plan_samples.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -120,10 +122,11 @@ TEST_CASE("without sensitivity the page says why, and how to ask for it", "[repo
   CHECK_THAT(sensitivity_page(infeasible_plan(), Provenance()).paragraphs.at(0),
              StartsWith("Nothing is recommended"));
   PlanResult cut = backed_plan();
-  cut.notes = {"Sensitivity is left out: the time budget is spent"};
+  cut.notes = {plan_note("left-out-by-time", {{"what", "Sensitivity"}})};
   const Section page = sensitivity_page(cut, Provenance());
   CHECK(page.code.empty());
-  CHECK(page.paragraphs.at(0) == "Sensitivity is left out: the time budget is spent.");
+  CHECK(page.paragraphs.at(0) ==
+        "Sensitivity is left out or cut short: the time budget ended. Raise --budget.");
 }
 
 TEST_CASE("without prices the page on cost says what to pass", "[reports]") {
@@ -187,8 +190,9 @@ TEST_CASE("hostile and endless names stay text on every page", "[reports]") {
   const std::string evil =
       "</script><img src=x onerror=alert(1)>\"'\xff\x01" + std::string(500, 'w');
   for (PlanResult plan : {searched_plan(), infeasible_plan(), undecided_plan()}) {
-    plan.tier = plan.verdict = plan.binding = plan.would_decide = plan.first_breach = evil;
-    plan.judgement.verdicts = {{evil, evil}};
+    plan.tier = plan.verdict = plan.first_breach = evil;
+    plan.binding = {evil};
+    plan.judgement.verdicts = {test::coded(evil, evil)};
     if (plan.judgement.policy_bound) plan.judgement.policy_bound->policy = evil;
     for (PlanPoint& point : plan.points) {
       point.name = point.capacity = evil;

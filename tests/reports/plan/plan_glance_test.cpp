@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "reports/brief_notes.hpp"
 #include "reports/charts/text_chart.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/glance_table.hpp"
@@ -68,7 +67,8 @@ TEST_CASE("a glance keeps to its lines, the answer first", "[reports]") {
   PlanResult plan = sized_plan();
   plan.verdict = "Use 64 GiB of DRAM. It meets the SLO.";
   plan.recommended = 3;
-  plan.binding = "compute: steps run all the time";
+  plan.judgement.binding_kind = "compute";
+  plan.binding = {"Steps run all the time."};
   for (const std::size_t width : {80, 100}) {
     for (const std::size_t lines : {24, 18, 14}) {
       const Glance glance = plan_glance(plan, {}, {width, lines, 1, 9, false});
@@ -92,25 +92,6 @@ TEST_CASE("rows are cut around the answer, not at the end", "[reports]") {
   const Table table = glance_table(plan, 2, 100, false);
   REQUIRE(table.rows.size() == 2);
   CHECK(table.rows[static_cast<std::size_t>(table.highlight)][0] == "64 GiB");
-}
-
-TEST_CASE("notes are a line each, and what is said often is said once", "[reports]") {
-  const std::vector<std::string> notes = {
-      "compute: host overhead 700 us per step (default; somewhere)",
-      "compute: kernel efficiencies of L40S: tables", "link h2d: default, PCIe 4 x16 as published",
-      "5 of 6 cells: 54 to 731 preemptions: with asynchronous scheduling beside a tier this "
-      "release "
-      "keeps the blocks of preempted requests until the step in flight has ended",
-      "short"};
-  const std::vector<std::string> brief = brief_notes(notes, 94);
-  REQUIRE(brief.size() == 3);
-  CHECK_THAT(brief[0], ContainsSubstring("spillway calibrate"));
-  CHECK(brief[1] == "5 of 6 cells: 54 to 731 preemptions");
-  CHECK(brief[2] == "short");
-  for (const std::string& note :
-       brief_notes({std::string(200, 'x'), "a " + std::string(300, 'y')}, 60)) {
-    CHECK(note.size() <= 60);
-  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/reports/samples.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 
@@ -33,7 +34,8 @@ inline PlanResult sized_plan() {
     plan.points.push_back(point);
   }
   plan.verdict = "The answer";
-  plan.binding = "none: caches supply what is repeated";
+  plan.judgement.binding_kind = "none";
+  plan.binding = {"Caches serve what is repeated."};
   return plan;
 }
 
@@ -87,7 +89,8 @@ inline PlanResult infeasible_plan() {
     point.targets[0].met = point.targets[0].backed = false;
   }
   plan.infeasible_max = 3;
-  plan.binding = "compute: with twice the compute speed it would meet the SLO";
+  plan.judgement.binding_kind = "compute";
+  plan.binding = {"With twice the compute speed it would meet the SLO."};
   Counterfactuals tried;
   tried.cell = "64GiB";
   tried.target = "p99_ttft_ms";
@@ -136,8 +139,8 @@ inline PlanResult searched_plan(int policies = 3) {
   plan.recommended_bytes = plan.recommended_total_bytes = std::int64_t{64} << 30;
   plan.points[7].difference.reset();
   plan.judgement.policy_bound = PolicyBound{"64GiB, eviction=arc", "vllm-arc", 0.55, 0.65, 0.7};
-  plan.judgement.decision_table = {{"long prefixes", "offload", "recompute", "35% shared"}};
-  plan.judgement.rules_of_thumb = {{"50-70%", "12 / 100; 12%", false}};
+  plan.judgement.decision_table = {{coded("common-prefixes", "35% shared.")}};
+  plan.judgement.rules_of_thumb = {{coded("pool-of-host", "12 of 100 is 12%."), false}};
   return plan;
 }
 

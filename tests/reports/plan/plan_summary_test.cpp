@@ -37,7 +37,7 @@ PlanResult wide_plan(int policies) {
   plan.points[31].attainment = 0.99951;
   plan.points[31].attainment_low = 0.9949;
   plan.runner_up = 20 + 10;
-  plan.runner_up_reason = "is not backed";
+  plan.runner_up_reason = "It is uncertain.";
   plan.feasible_min = 31;
   plan.infeasible_max = 20 + 10;
   plan.first_breach = "1.2% of requests miss p99_ttft_ms";
@@ -87,10 +87,11 @@ TEST_CASE("of many lines the best are shown, never more than fifteen rows", "[re
 
 TEST_CASE("what the verdict of a plan without an answer names is not said again", "[reports]") {
   PlanResult plan = wide_plan(2);
-  plan.binding = "compute: steps run all the time";
-  CHECK(says(plan_summary(plan, ""), "What binds: compute: steps run all the time"));
-  plan.verdict = "No size meets the SLO. First to break: " + plan.binding;
-  CHECK_FALSE(says(plan_summary(plan, ""), "What binds"));
+  plan.judgement.binding_kind = "compute";
+  plan.binding = {"Steps run all the time."};
+  CHECK(says(plan_summary(plan, ""), "Limiting resource: compute. Steps run all the time."));
+  plan.verdict = "No size meets the SLO. Limiting resource: compute.";
+  CHECK_FALSE(says(plan_summary(plan, ""), "Steps run all the time."));
 }
 
 TEST_CASE("a small plan is shown whole, with fewer columns than the report", "[reports]") {

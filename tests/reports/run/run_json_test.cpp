@@ -177,7 +177,9 @@ TEST_CASE("a document has its members in the order of the contract", "[reports]"
   std::vector<std::string> keys;
   for (const auto& item : parsed.items()) keys.push_back(item.key());
   CHECK(keys == std::vector<std::string>{"schema_version", "kind", "tool", "inputs", "results",
-                                         "warnings", "digest"});
+                                         "warnings", "notes", "digest"});
+  CHECK(parsed["warnings"][0] == "a warning");
+  CHECK(parsed["notes"][0]["text"] == "a warning");
   CHECK(parsed["digest"] == digest_of(document.results));
   CHECK(parsed["tool"]["name"] == "spillway");
   CHECK(text.ends_with("}\n"));

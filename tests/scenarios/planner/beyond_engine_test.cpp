@@ -4,6 +4,7 @@
 #include "scenarios/planner/planner.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -29,8 +30,7 @@ PlanResult planned(const std::string& policies, const std::vector<std::string>& 
 }
 
 bool noted(const PlanResult& plan, const std::string& text) {
-  return std::any_of(plan.notes.begin(), plan.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != note.npos; });
+  return says(plan.notes, text);
 }
 
 TEST_CASE("a policy that the engine lacks is marked, judged once and not recommended",
@@ -48,8 +48,8 @@ TEST_CASE("a policy that the engine lacks is marked, judged once and not recomme
     CHECK(plan.recommended == 2);
     CHECK((plan.runner_up < 0 || plan.runner_up > 1));  // nor beside it
     CHECK(noted(plan,
-                "eviction=s3fifo would need 0blocks (one run), no less than the "
-                "recommended size. vLLM 0.23 cannot run s3fifo"));
+                "eviction=s3fifo would need 0 blocks (one run), no less than the "
+                "recommended size. vLLM 0.23 cannot run s3fifo."));
   }
 }
 
@@ -57,8 +57,8 @@ TEST_CASE("a search among nothing else is answered, and said to be a bound",
           "[scenarios][planner]") {
   const PlanResult plan = planned(R"(["s3fifo", "lfu"])");
   CHECK(plan.recommended >= 0);
-  CHECK(noted(plan, "vLLM 0.23 cannot run s3fifo: read this plan as a bound"));
-  CHECK(noted(plan, "vLLM 0.23 cannot run lfu: read this plan as a bound"));
+  CHECK(noted(plan, "vLLM 0.23 cannot run s3fifo. Read this plan as a bound"));
+  CHECK(noted(plan, "vLLM 0.23 cannot run lfu. Read this plan as a bound"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "reports/plan/flag_words.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -56,9 +57,7 @@ TEST_CASE("the knee is the first size with nearly all of the gain", "[scenarios]
 TEST_CASE("the largest size tried is no knee", "[scenarios]") {
   const PlanResult plan = plan_of(planned(R"(["0blocks", "96blocks", "192blocks"])"), cycle());
   CHECK(plan.knee == -1);
-  CHECK(std::count(plan.notes.begin(), plan.notes.end(),
-                   "No knee within the sizes tried: caches supply more and more up to 192blocks") ==
-        1);
+  CHECK(says(plan.notes, "No sweet spot within the sizes tried: hits grow up to 192 blocks."));
 }
 
 TEST_CASE("capacity binds where more is repeated than the largest size tried supplies",
@@ -69,8 +68,8 @@ TEST_CASE("capacity binds where more is repeated than the largest size tried sup
       cycle());
   CHECK(plan.recommended == -1);
   CHECK(plan.judgement.binding_kind == "capacity");
-  CHECK_THAT(plan.binding, ContainsSubstring("; up to 96blocks, the largest size tried, "));
-  CHECK_THAT(plan.binding, ContainsSubstring("about 88.0% of prompt blocks are repeated"));
+  REQUIRE(find_note(plan.binding, "all-sizes-small"));
+  CHECK(figure(*find_note(plan.binding, "all-sizes-small"), "reuse_share") == Approx(0.88));
 }
 
 TEST_CASE("nothing binds where the SLO is met and hardly more is repeated than caches supply",
@@ -79,14 +78,16 @@ TEST_CASE("nothing binds where the SLO is met and hardly more is repeated than c
       planned(R"(["384blocks"])", {R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}), cycle());
   CHECK(plan.recommended == 0);
   CHECK_THAT(plan.verdict, ContainsSubstring("Use 384 blocks of DRAM. It meets the SLO: "));
-  CHECK_THAT(plan.binding, ContainsSubstring("none: caches supply 8"));
+  CHECK(plan.judgement.binding_kind == "none");
+  CHECK_THAT(plan.binding.front().text, StartsWith("Caches serve 8"));
 }
 
 TEST_CASE("requests that arrive faster than they leave are called overload", "[scenarios]") {
   // One every millisecond, each 12.24 ms of prefill: 50 arrive in 49 ms and take 0.6 s.
   const PlanResult plan = plan_of(planned(kGrid, {R"(slo=[{"metric": "p99_ttft_ms", "max": 1}])"}),
                                   repeating(50, 50, 1, 1));
-  CHECK_THAT(plan.binding, ContainsSubstring("overload, requests arrive at 1,020/s and leave at "));
+  REQUIRE(find_note(plan.binding, "queue-grows"));
+  CHECK(figure(*find_note(plan.binding, "queue-grows"), "arrive_per_s") == Approx(50 / 0.049));
 }
 
 TEST_CASE("overload is judged at the speed that arrivals have", "[scenarios]") {
@@ -99,8 +100,8 @@ TEST_CASE("overload is judged at the speed that arrivals have", "[scenarios]") {
                    repeating(50, 50, 1, 1))
         .binding;
   };
-  CHECK_THAT(binding("1"), !ContainsSubstring("overload"));
-  CHECK_THAT(binding("100"), ContainsSubstring("overload, requests arrive at 1,020/s"));
+  CHECK_FALSE(find_note(binding("1"), "queue-grows"));
+  CHECK(find_note(binding("100"), "queue-grows"));
 }
 
 TEST_CASE("clients that hold requests back are overload as well, those that wait are not",
@@ -113,10 +114,9 @@ TEST_CASE("clients that hold requests back are overload as well, those that wait
                    repeating(50, 50, 1, 1))
         .binding;
   };
-  CHECK_THAT(binding(R"("concurrency": 2)"), ContainsSubstring("overload"));
-  CHECK_THAT(binding(R"("concurrency": 2, "arrival": "closed-loop")"),
-             !ContainsSubstring("overload"));
-  CHECK_THAT(binding(R"("concurrency": 2, "sessions": "wait")"), !ContainsSubstring("overload"));
+  CHECK(find_note(binding(R"("concurrency": 2)"), "queue-grows"));
+  CHECK_FALSE(find_note(binding(R"("concurrency": 2, "arrival": "closed-loop")"), "queue-grows"));
+  CHECK_FALSE(find_note(binding(R"("concurrency": 2, "sessions": "wait")"), "queue-grows"));
 }
 
 TEST_CASE("headroom is the distance to the tightest target", "[scenarios]") {
@@ -204,9 +204,9 @@ TEST_CASE("where more is slower the smallest feasible size is named, and so is t
   for (const PlanPoint& p : plan.points) feasible.push_back(p.feasible);
   CHECK(feasible == std::vector<bool>{true, true, true, false, false, false});
   CHECK(plan.recommended == 0);
-  CHECK(std::count(plan.notes.begin(), plan.notes.end(),
-                   "More is not always faster here: 0blocks meets the SLO, 192blocks, 384blocks, "
-                   "inf each missed the SLO in its one run") == 1);
+  CHECK(says(plan.notes,
+             "More is not always faster: 0 blocks meets the SLO, and 192 blocks, 384 blocks and "
+             "inf missed the SLO in its one run."));
 }
 
 TEST_CASE("a grid that starts beyond the feasible sizes finds none of them", "[scenarios]") {
@@ -218,37 +218,37 @@ TEST_CASE("a busy link is named as what binds", "[scenarios]") {
   Scenario scenario = slow_link(R"(["192blocks"])");
   scenario.up->latency = std::chrono::milliseconds(990);
   const PlanResult plan = plan_of(scenario, cycle());
-  CHECK_THAT(plan.binding, StartsWith("bandwidth: with links twice as fast") &&
-                               ContainsSubstring("; link h2d is busy 8"));
+  CHECK(plan.judgement.binding_kind == "bandwidth");
+  CHECK_THAT(plan.binding.front().text, StartsWith("With links twice as fast, "));
+  CHECK(says(plan.binding, "Link h2d is busy 8"));
 }
 
 TEST_CASE("capacity binds where more would cache more", "[scenarios]") {
   const PlanResult plan = plan_of(planned(kGrid), cycle());  // recommended: no tier
-  CHECK_THAT(plan.binding, ContainsSubstring("capacity: caches supply 0"));
+  CHECK(plan.judgement.binding_kind == "capacity");
+  CHECK(plan.binding.front().code == "capacity-pays");
 }
 
 TEST_CASE("a tier that adds nothing is said to add nothing", "[scenarios]") {
   // Fifty documents, none twice.
   const Workload workload = repeating(50, 50, 1000, 1);
-  const auto says = [&](const char* grid, const std::string& text) {
+  const auto notes_of = [&](const char* grid) {
     const PlanResult plan = plan_of(planned(grid), workload);
     CHECK(plan.knee == -1);
-    REQUIRE(plan.notes.size() >= 1);
-    CHECK_THAT(plan.notes[0], ContainsSubstring(text));
+    return plan.notes;
   };
-  says(kGrid, "Of the sizes tried, up to inf, the tier adds hardly anything: caches supply 0");
+  CHECK(says(notes_of(kGrid), "More DRAM, up to inf, gains little: caches serve 0"));
   // Without a size of zero to compare with, only the rest of the grid is judged.
-  says(R"(["96blocks", "192blocks"])",
-       "Of the sizes tried, up to 192blocks, more than 96blocks adds hardly anything: caches "
-       "supply 0");
-  says(R"(["96blocks", "192blocks"])", "no more than about 0.0% of prompt blocks are repeated");
+  const Notes rest = notes_of(R"(["96blocks", "192blocks"])");
+  CHECK(says(rest, "More DRAM, up to 192 blocks, gains little: caches serve 0"));
+  CHECK(figure(*find_note(rest, "no-more-reuse"), "reuse_share") == 0);
 }
 
 TEST_CASE("sizes that add nothing are compared with what a cache without bound would find",
           "[scenarios]") {
   // Six documents in turn, and room for five at most: 44 of 50 are repeated, and none is found.
   const PlanResult plan = plan_of(planned(R"(["0blocks", "96blocks", "160blocks"])"), cycle());
-  CHECK_THAT(plan.notes.front(), ContainsSubstring("without bound one would find about 88.0%"));
+  CHECK(figure(*find_note(plan.notes, "unbounded-finds-more"), "reuse_share") == Approx(0.88));
 }
 
 TEST_CASE("the flags to set are those of the recommended size", "[scenarios]") {
@@ -286,7 +286,8 @@ TEST_CASE("progress is told once per size", "[scenarios]") {
 
 TEST_CASE("warnings of several sizes are told once", "[scenarios]") {
   const PlanOutcome outcome = plan_sizes(planned(kGrid), cycle(), 1, nullptr);
-  std::vector<std::string> sorted = outcome.warnings;
+  std::vector<std::string> sorted;
+  for (const Note& note : outcome.warnings) sorted.push_back(note.text);
   std::sort(sorted.begin(), sorted.end());
   CHECK(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end());
   CHECK_FALSE(sorted.empty());
@@ -297,11 +298,9 @@ TEST_CASE("a warning whose figures differ by size is told once, with their range
   // a queue of one turns away.
   const Scenario s = planned(kGrid, {R"(policies={"admission": "queue-limit:max_queue=1"})"});
   const PlanOutcome outcome = plan_sizes(s, repeating(50, 6, 8, 1), 1, nullptr);
-  std::vector<std::string> rejections;
-  for (const std::string& warning : outcome.warnings) {
-    if (warning.find("requests; latencies are of those") != std::string::npos) {
-      rejections.push_back(warning);
-    }
+  Notes rejections;
+  for (const Note& warning : outcome.warnings) {
+    if (warning.code == "rejected") rejections.push_back(warning);
   }
   REQUIRE(rejections.size() == 1);
   std::uint64_t least = 50;
@@ -312,7 +311,7 @@ TEST_CASE("a warning whose figures differ by size is told once, with their range
     most = std::max(most, point.run.rejected);
   }
   REQUIRE(least < most);
-  CHECK_THAT(rejections.front(),
+  CHECK_THAT(rejections.front().text,
              ContainsSubstring(fmt::format("rejected {} to {} of 50 requests", least, most)));
 }
 

@@ -7,6 +7,7 @@
 #include "sim/quantile.hpp"
 #include "sim/rng.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 #include "tests/support/session_rows.hpp"
 
 namespace spillway::test {
@@ -108,9 +109,7 @@ TEST_CASE("what a fleet has is the sum of what its instances have", "[scenarios]
   std::uint64_t served = 0;
   for (const EngineShare& engine : four.engines) served += engine.requests;
   CHECK(served == workload.size());
-  CHECK(std::any_of(out.warnings.begin(), out.warnings.end(), [](const std::string& text) {
-    return text.starts_with("fleet: 4 instances that serve ");
-  }));
+  CHECK(says(out.warnings, "4 instances serve "));
 }
 
 TEST_CASE("an instance that no session comes to idles", "[scenarios]") {
@@ -154,7 +153,7 @@ TEST_CASE("a trace without sessions is split by those that prefixes suggest", "[
   for (std::uint32_t i = 0; i < 40; ++i) {
     CHECK(split->sessions.instance[i] == split->sessions.instance[i + 40]);
   }
-  CHECK_THAT(split->note, ContainsSubstring("inferred from shared prefixes"));
+  CHECK(find_note(split->notes, "fleet-by-inferred-session"));
 }
 
 TEST_CASE("storage of a fleet is counted over all drives", "[scenarios]") {
@@ -174,9 +173,7 @@ TEST_CASE("storage of a fleet is counted over all drives", "[scenarios]") {
   }
   CHECK(r.tiers[1].device->bytes_written == written);
   CHECK(written > 0);
-  CHECK(std::any_of(out.warnings.begin(), out.warnings.end(), [](const std::string& text) {
-    return text.find("nor is storage that instances share") != std::string::npos;
-  }));
+  CHECK(find_note(out.warnings, "fleet-own-storage"));
 }
 
 TEST_CASE("a streaming fleet conserves its blocks", "[scenarios]") {
@@ -196,7 +193,7 @@ TEST_CASE("a host holds all instances unless it says fewer", "[scenarios]") {
 
 TEST_CASE("the resolved configuration names a fleet", "[scenarios]") {
   CHECK(resolved_configuration(fleet_of(3))["fleet"]["replicas"] == 3);
-  CHECK_FALSE(resolved_configuration(fleet_of(1)).contains("fleet"));
+  CHECK_FALSE(resolved_configuration(reference_with()).contains("fleet"));
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST_CASE("copies slow steps where a scenario says so", "[scenarios]") {
   }
   const json resolved = resolved_configuration(thrashing({hbm, "links.1.sm_share=0.1"}));
   CHECK(resolved["engine"]["interference"] ==
-        json({{"hbm_bytes_per_second", 2e11}, {"factor", 1.05}}));
+        json({{"hbm_bandwidth", "200GB/s"}, {"hbm_bytes_per_second", 2e11}, {"factor", 1.05}}));
   CHECK(resolved["links"][1]["sm_share"] == 0.1);
   CHECK_FALSE(resolved["links"][0].contains("sm_share"));
 }

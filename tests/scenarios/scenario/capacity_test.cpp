@@ -1,6 +1,7 @@
 // How many KV blocks a GPU has left: against block counts that vLLM printed on real machines.
 #include "scenarios/run/measured_warnings.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -11,11 +12,6 @@ Scenario sized(std::string_view gpu, std::string_view engine) {
   lines[kEngineLine - 1] = fmt::format("\"engine\": {{{}}},", engine);
   lines[kGpuLine - 1] = fmt::format(", \"gpu\": \"{}\"", gpu);
   return scenario_of(joined(lines));
-}
-
-bool has_note(const Scenario& s, std::string_view text) {
-  return std::any_of(s.notes.begin(), s.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
 }
 
 TEST_CASE("Llama-3.1-8B on an H100 has the measured tokens of KV within 2%", "[scenarios]") {
@@ -53,15 +49,12 @@ TEST_CASE("a given block count wins, with a warning when it is far from the esti
   CHECK(far.engine.num_gpu_blocks == 2 * estimate);
   const auto warnings = measured_warnings(far, workload);
   REQUIRE(warnings.size() == 1);
-  CHECK_THAT(warnings[0],
-             ContainsSubstring(fmt::format("num_gpu_blocks {} given, {} estimated from model and "
-                                           "GPU (+100.0%): the pool holds ",
-                                           2 * estimate, estimate)));
+  CHECK(warnings[0].code == "pool-differs");
+  CHECK(figure(warnings[0], "used_blocks") == 2 * estimate);
+  CHECK(figure(warnings[0], "other_blocks") == estimate);
+  CHECK(figure(warnings[0], "off_share") == 1);
   // The mean request has 900 + 100 tokens.
-  CHECK_THAT(warnings[0], ContainsSubstring(fmt::format("about {:.1f} requests of the workload's "
-                                                        "mean length (1,000 tokens) more at once; "
-                                                        "the given count is used",
-                                                        16.0 * estimate / 1000)));
+  CHECK(figure(warnings[0], "requests") == 16.0 * estimate / 1000);
 }
 
 TEST_CASE("a model that leaves no room for KV is refused with the sums", "[scenarios]") {
@@ -98,7 +91,10 @@ TEST_CASE("a block larger than 4 GiB is refused", "[scenarios]") {
 TEST_CASE("the model's own length is lowered to what fits the pool, with a note", "[scenarios]") {
   const Scenario s = sized("H100", R"("preset": "vllm", "num_gpu_blocks": 101)");
   CHECK(s.engine.max_model_len == 1600);  // 100 usable blocks of 16 tokens
-  CHECK(has_note(s, "max_model_len lowered from the model's 131072 to the 1600 tokens"));
+  const Note* note = find_note(s.notes, "max-model-len-lowered");
+  REQUIRE(note != nullptr);
+  CHECK(figure(*note, "model_tokens") == 131072);
+  CHECK(figure(*note, "tokens") == 1600);
 }
 
 TEST_CASE("a length that the scenario gives is never lowered", "[scenarios]") {

@@ -9,6 +9,7 @@
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -179,8 +180,7 @@ Scenario scenario_with(const Scratch& scratch, const std::string& compute,
 }
 
 bool noted(const Scenario& s, const std::string& text) {
-  return std::any_of(s.notes.begin(), s.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+  return says(s.notes, text);
 }
 
 constexpr const char* kProfile = R"("kind": "profile", "profile": "box")";
@@ -196,11 +196,11 @@ TEST_CASE("a scenario takes its profile's overheads unless it gives its own",
   CHECK(s.compute.eager_overhead_us == 900);
   CHECK(s.compute.sequence_us == 2);
   CHECK(s.compute.graph_tokens == 512);
-  CHECK(noted(s, "fitted from two tables, MIT; held-out error: products/bf16 3.2%"));
-  CHECK(noted(s, "its table is of tensor_parallel_size 2, the engine has 1"));
-  CHECK(noted(s, "products were measured up to 4096 rows, batches have up to 8192"));
-  CHECK(noted(s, "its fit came with 1 warnings, first: one thing"));
-  CHECK_FALSE(noted(s, "host overhead"));  // it was fitted
+  CHECK(noted(s, "was fitted from two tables, MIT. Held-out error: products/bf16 3.2%"));
+  CHECK(noted(s, "is of tensor_parallel_size 2. The engine has 1."));
+  CHECK(noted(s, "has products of up to 4,096 rows. Batches have up to 8,192 tokens"));
+  CHECK(noted(s, "came with 1 warning of its fit. The first: one thing."));
+  CHECK_FALSE(noted(s, "Host overhead"));  // it was fitted
 
   const Scenario given = scenario_with(
       scratch, std::string(kProfile) + R"(, "host_overhead_us": 5, "eager_overhead_us": 0)");
@@ -223,23 +223,23 @@ TEST_CASE("a scenario outside what was measured is told so", "[scenarios][comput
   scratch.file("box.json", text_of(full_profile()));
   const Scenario other = scenario_with(scratch, kProfile, "",
                                        R"({"name": "Llama-3.2-1B", "kv_dtype": "fp8"})", "A100");
-  CHECK(noted(other, "it was measured on H100-SXM5-80GB, the scenario's gpu is A100-SXM4-80GB"));
-  CHECK(noted(other, "only kernels of meta-llama/Meta-Llama-3.1-8B were measured"));
-  CHECK(noted(other, "attention over a KV cache of 8 bits was not measured: that over bf16"));
-  CHECK(noted(other, "attention of heads of width 64 was not measured: that of 128 is scaled"));
+  CHECK(noted(other, "was measured on H100-SXM5-80GB, not on A100-SXM4-80GB."));
+  CHECK(noted(other, "has kernels of meta-llama/Meta-Llama-3.1-8B only."));
+  CHECK(noted(other, "has no attention over a KV cache of 8 bits. That over bf16"));
+  CHECK(noted(other, "has no attention of heads of width 64. That of 128 is scaled."));
 
   ComputeProfile bare;
   bare.gpu = "H100-SXM5-80GB";
   scratch.file("bare.json", text_of(bare));
   const Scenario s = scenario_with(scratch, R"("kind": "profile", "profile": "bare")");
-  CHECK(noted(s, "fitted from data it does not name; held-out error: no scores"));
-  CHECK(noted(s, "it holds no products"));
-  CHECK(noted(s, "it holds no attention"));
-  CHECK(noted(s, "host overhead 700 us per step (default"));
+  CHECK(noted(s, "Held-out error: no scores."));
+  CHECK(noted(s, "has no matrix products"));
+  CHECK(noted(s, "has no attention. "));
+  CHECK(noted(s, "Host overhead is 700 us per step by default"));
   bare.host_overhead_us = 650;
   scratch.file("bare.json", text_of(bare));
   CHECK(noted(scenario_with(scratch, R"("kind": "profile", "profile": "bare")"),
-              "host overhead 650 us per step (the profile's, not fitted)"));
+              "Host overhead is 650 us per step, from the compute profile."));
   CHECK(s.make_cost() != nullptr);
 
   ComputeProfile narrow = full_profile();
@@ -247,9 +247,9 @@ TEST_CASE("a scenario outside what was measured is told so", "[scenarios][comput
   scratch.file("narrow.json", text_of(narrow));
   const Scenario fp8 = scenario_with(scratch, R"("kind": "profile", "profile": "narrow")", "",
                                      R"({"name": "Llama-3.1-8B", "weight_dtype": "fp8"})");
-  CHECK(noted(fp8, "products with fp8 weights were not measured: efficiencies of bf16"));
+  CHECK(noted(fp8, "has no products with fp8 weights. Efficiencies of bf16"));
   const Scenario moe = scenario_with(scratch, kProfile, "", R"("Qwen3-30B-A3B")");
-  CHECK(noted(moe, "is a mixture of experts; step times of such models are not checked"));
+  CHECK(noted(moe, "are not checked against measurements yet"));
 }
 
 TEST_CASE("FP8 weights leave room for KV", "[scenarios][compute]") {
@@ -268,7 +268,7 @@ TEST_CASE("FP8 weights leave room for KV", "[scenarios][compute]") {
   const Scenario same =
       scenario_with(scratch, components, "", R"({"name": "Llama-3.1-8B", "weight_dtype": "bf16"})");
   CHECK_FALSE(same.model.weights);
-  CHECK(resolved_configuration(same) == resolved_configuration(bf16));
+  CHECK(configuration_identity(same) == configuration_identity(bf16));
 }
 
 TEST_CASE("graphs follow the engine's keys", "[scenarios][compute]") {
@@ -285,7 +285,7 @@ TEST_CASE("graphs follow the engine's keys", "[scenarios][compute]") {
   CHECK(tokens(R"(, "enforce_eager": true, "max_cudagraph_capture_size": 64)") == 0);
   const Scenario idle =
       scenario_with(scratch, R"("kind": "components")", R"(, "enforce_eager": true)");
-  CHECK(noted(idle, "engine.enforce_eager changes nothing: compute has no eager_overhead_us"));
+  CHECK(find_note(idle.notes, "graphs-without-effect"));
   const json resolved = resolved_configuration(scenario_with(scratch, eager))["compute"];
   CHECK(resolved["eager_overhead_us"] == 300);
   CHECK_FALSE(resolved_configuration(idle)["compute"].contains("eager_overhead_us"));  // as before

@@ -6,6 +6,7 @@
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/sim/input_error.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -131,11 +132,10 @@ TEST_CASE("small pages are loaded by a kernel that takes SMs", "[scenarios]") {
   CHECK(up->service_time(Bytes(16 * 18432), 16).count() == 7'000 + 5'899);
   CHECK(up->service_time(Bytes(15 * 18432), 15).count() > 20'000);
   CHECK(s.down->make()->service_time(Bytes(16 * 18432), 16).count() > 20'000);
-  const bool told = std::any_of(s.notes.begin(), s.notes.end(), [](const std::string& note) {
-    return note.find("pages of 18432 bytes are loaded by a kernel, which takes 9.1% of the SMs") !=
-           std::string::npos;
-  });
-  CHECK(told);
+  const Note* told = find_note(s.notes, "small-page-kernel");
+  REQUIRE(told);
+  CHECK(figure(*told, "page_bytes") == 18432);
+  CHECK_THAT(told->text, Catch::Matchers::Contains("takes 9.1% of the SMs"));
   CHECK(resolved_configuration(s)["links"][1].contains("kernel"));
 }
 
@@ -178,9 +178,9 @@ TEST_CASE("the connector's switches are written out where they are not the defau
   const auto engine = [](const std::vector<std::string>& assignments) {
     return resolved_configuration(reference_with(assignments))["engine"];
   };
-  for (const char* key : {"blocks_per_chunk", "store_threshold", "offload_connector"}) {
-    CHECK_FALSE(engine({}).contains(key));
-  }
+  CHECK(engine({})["blocks_per_chunk"] == 1);
+  CHECK(engine({})["store_threshold"] == 0);
+  CHECK(engine({})["offload_connector"] == "native");
   CHECK(engine({"engine.blocks_per_chunk=2"})["blocks_per_chunk"] == 2);
   CHECK(engine({"engine.mla_single_copy=false"})["mla_single_copy"] == false);
   const auto threshold = engine({"engine.store_threshold=2"});

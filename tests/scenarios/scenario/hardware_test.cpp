@@ -11,6 +11,7 @@
 #include "tests/models/calibration/synthetic_machine.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -188,10 +189,9 @@ TEST_CASE("a profile without copies leaves links to others, with a note", "[scen
   CHECK_THAT(error_with(scratch, "box"), Contains("missing; expected a link hbm to dram"));
   const Scenario s = scenario_with(scratch, "box", "", ", \"gpu\": \"H100\"");
   CHECK_THAT(s.up->source, Contains("as published"));
-  std::string notes;
-  for (const std::string& note : s.notes) notes += note + "\n";
-  CHECK_THAT(notes, Contains("hardware synthetic holds no copies; its links are not from it") &&
-                        Contains("the calibration ended early"));
+  const std::string notes = joined_text(s.notes);
+  CHECK(find_note(s.notes, "profile-without-copies"));
+  CHECK(find_note(s.notes, "profile-incomplete"));
   CHECK(find_fit(s.hardware->fits, "storage/read") != nullptr);
 }
 
@@ -212,13 +212,12 @@ TEST_CASE("another machine's profile is a note, or refused under strict", "[scen
   Scenario other = scenario_with(scratch, "box", "", ", \"gpu\": \"A100\"");
   check_hardware(other, here, false);
   REQUIRE(other.notes.size() >= 2);
-  CHECK_THAT(other.notes.back(),
-             Contains("hardware synthetic was measured on another machine; cpu: profile a "
-                      "processor, here another processor; memory: profile 256.0 GiB, here 128.0 "
-                      "GiB; gpus: profile NVIDIA H100 80GB HBM3, here none"));
-  CHECK_THAT(other.notes[other.notes.size() - 2],
-             Contains("measured on \"NVIDIA H100 80GB HBM3\", but the scenario's gpu is "
-                      "A100-SXM4-80GB"));
+  const Note* elsewhere = find_note(other.notes, "profile-of-another-machine");
+  REQUIRE(elsewhere);
+  CHECK_THAT(elsewhere->text, Contains("cpu: profile a processor, here another processor") &&
+                                  Contains("memory: profile 256.0 GiB, here 128.0 GiB") &&
+                                  Contains("gpus: profile NVIDIA H100 80GB HBM3, here none"));
+  CHECK(find_note(other.notes, "profile-of-another-gpu"));
   const InputError error = error_of([&] { check_hardware(other, here, true); });
   CHECK(error.fault() == Fault::kUsage);
   CHECK_THAT(error.what(), Contains("s.json:15: hardware: ") && Contains("refused under --strict"));
@@ -250,11 +249,10 @@ TEST_CASE("a drive's figures come from the profile", "[scenarios][profile]") {
   CHECK(double(spec.write_cache->sustained_rate) == Approx(1.2e9).epsilon(0.01));
   CHECK(s.up->from == "host");
   CHECK_THAT(s.up->source, Contains("hardware profile synthetic"));
-  std::string notes;
-  for (const std::string& note : s.notes) notes += note + "\n";
-  CHECK_THAT(notes, Contains("tier disk: read_latency_us 7") &&
-                        Contains("(hardware profile synthetic)") &&
-                        Contains("tier disk: queue_depth 64 (default; "));
+  const std::string notes = joined_text(s.notes);
+  CHECK_THAT(notes, Contains("Tier disk: read_latency_us is 7") &&
+                        Contains("from hardware profile synthetic.") &&
+                        Contains("Tier disk: queue_depth is 64 by default"));
 
   // The scenario's own figures come first; without a profile published ones stand.
   const Scenario own = tier(R"(, "device": {"read_bandwidth": "3GB/s"})", box);

@@ -5,6 +5,7 @@
 #include "scenarios/planner/planner.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -82,9 +83,7 @@ TEST_CASE("rejected requests are counted by reason, and a note says who rejected
   CHECK(out.result.rejected == 4);
   CHECK(out.result.completed == 56);
   CHECK(count_of(out.result.rejected_reasons, "gpu_full") == 4);
-  const std::string note = "admission (gpu-only) rejected 4 of 60 requests";
-  CHECK(std::any_of(out.warnings.begin(), out.warnings.end(),
-                    [&](const std::string& w) { return w.rfind(note, 0) == 0; }));
+  CHECK(says(out.warnings, "Admission gpu-only rejected 4 of 60 requests."));
   CHECK(to_json(out.result)["reasons"]["rejected"] == json({{"gpu_full", 4}}));
 }
 

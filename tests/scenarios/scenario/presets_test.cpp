@@ -3,6 +3,7 @@
 
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -97,7 +98,7 @@ TEST_CASE("a watermark before vLLM had one is taken, with a note", "[scenarios]"
         .notes;
   };
   REQUIRE(notes_with("vllm@0.19").size() == 1);
-  CHECK_THAT(notes_with("vllm@0.19")[0], ContainsSubstring("vllm@0.19 has no watermark yet"));
+  CHECK_THAT(notes_with("vllm@0.19")[0].text, ContainsSubstring("vllm@0.19 has no watermark yet"));
   CHECK(notes_with("vllm@0.23").empty());
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -123,11 +124,7 @@ TEST_CASE("a 70B model needs four GPUs of 80 GB, and gets the pool of one rank",
   REQUIRE(four.budget);
   CHECK(four.budget->weights.count() == (four.model.spec->weight_bytes + 3) / 4);
   CHECK(four.engine.num_gpu_blocks == four.budget->kv / four.rank_block_bytes());
-  bool told = false;
-  for (const std::string& note : four.notes) {
-    told = told || note.find("4 ranks, NCCL all-reduce of 4 GPUs of a H100") != std::string::npos;
-  }
-  CHECK(told);
+  CHECK(says(four.notes, "Collectives of 4 ranks: NCCL all-reduce of 4 GPUs of a H100"));
 }
 
 TEST_CASE("steps on four ranks are shorter, and spend part of it in all-reduces", "[scenarios]") {
@@ -220,7 +217,7 @@ TEST_CASE("issue 53042: pools that exceed the host's memory are refused with the
   CHECK(reference_with(host("100GiB", "512GiB")).notes.empty());
   const Scenario tight = reference_with(host("110GiB", "512GiB"));
   REQUIRE(tight.notes.size() == 1);
-  CHECK(tight.notes[0].find("within 10% of the host's 512.00 GiB") != std::string::npos);
+  CHECK(tight.notes[0].code == "host-memory-tight");
 }
 
 TEST_CASE("what ranks cannot be combined with is refused", "[scenarios]") {

@@ -85,7 +85,7 @@ TEST_CASE("what is measured is part of the configuration", "[scenarios]") {
   CHECK(part["workload"]["warmup_s"] == 1.5);
   CHECK(part["workload"]["horizon_s"] == 60);
   const json all = resolved_with({"workload.limit=9"});
-  CHECK_FALSE(all["workload"].contains("warmup_s"));
+  CHECK(all["workload"]["warmup_s"] == 0);
   CHECK_FALSE(all["workload"].contains("horizon_s"));
 }
 
@@ -128,6 +128,59 @@ TEST_CASE("inputs name the trace by content and the seed", "[scenarios]") {
   CHECK(inputs["trace"]["block_tokens"] == 512);
   CHECK(inputs["trace"]["content_hash"] == trace_inputs(repeating(3, 2, 5, 1))["content_hash"]);
   CHECK(inputs["trace"]["content_hash"] != trace_inputs(repeating(3, 3, 5, 1))["content_hash"]);
+}
+
+TEST_CASE("every key that a scenario has is in its configuration", "[scenarios]") {
+  const json c =
+      scenario_inputs(reference_with({"engine.long_prefill_token_threshold=7"}))["settings"];
+  CHECK(c["engine"]["long_prefill_token_threshold"] == 7);
+  CHECK(c["tiers"][0]["capacity"] == "4GiB");        // as written
+  CHECK(c["engine"]["load"] == "async");             // its default
+  CHECK_FALSE(c["engine"].contains("convoy"));       // the release decides
+  CHECK_FALSE(c["engine"].contains("block_bytes"));  // follows from others
+  for (const Key& key : ScenarioKeys::kEngine) {
+    if (!default_of(key).is_null()) CHECK(c["engine"].contains(key.name));
+  }
+}
+
+TEST_CASE("a configuration may be pasted back as a scenario", "[scenarios]") {
+  const auto same = [](const Scenario& s) {
+    const std::string text = scenario_inputs(s)["settings"].dump();
+    INFO(text);
+    CHECK(configuration_identity(scenario_of(text)) == configuration_identity(s));
+  };
+  same(reference_with());
+  same(scenario_of(joined(gpu_lines())));
+  same(reference_with({R"(engine.offload_connector="simple")", "engine.lazy_offload=true"}));
+  same(reference_with({"engine.residency=streaming", R"(engine.cold={"overlap": "serial"})"}));
+  same(reference_with({"engine.interference={\"hbm_bandwidth\": \"2TB/s\"}", "host.memory=64GiB"}));
+  same(reference_with({R"(workload={"synthetic": {"turns": 5}, "arrival": "closed-loop",)"
+                       R"( "concurrency": 3})"}));
+  same(reference_with({R"(links.0={"name": "d2h", "from": "hbm", "to": "dram", "kind": "constant",)"
+                       R"( "bandwidth": "20GB/s"})"}));
+}
+
+TEST_CASE("origins say where a value comes from", "[scenarios]") {
+  const json inputs = scenario_inputs(reference_with({"tiers.0.capacity=5GiB"}));
+  const json& origins = inputs["origins"];
+  CHECK(origins["tiers.0.capacity"] == "--set");
+  CHECK(origins["engine.num_gpu_blocks"] == fmt::format("line {}", int{kEngineLine}));
+  CHECK(origins["engine.convoy"] == "vllm@0.23");
+  CHECK(origins["engine.blocks_per_chunk"] == "1, or as offload_block_tokens says");
+  CHECK_FALSE(origins.contains("engine.load"));  // its default
+}
+
+TEST_CASE("the hash does not depend on where a scenario lies or how it is written", "[scenarios]") {
+  const auto hash = [](const Scenario& s) { return scenario_inputs(s)["configuration_hash"]; };
+  const json same = hash(reference_with());
+  CHECK(hash(load_scenario(
+            JsonSource::from_text("/far/away.json", "\n\n" + joined(reference_lines())))) == same);
+  for (const char* change :
+       {"tiers.0.capacity=4096MiB", "links.0.bandwidth=25000MB/s", "links.0.latency_us=10.0",
+        "engine.load=async", "workload.trace=/far/away.jsonl", "description=other"}) {
+    INFO("change: " << change);
+    CHECK(hash(reference_with({change})) == same);
+  }
 }
 
 TEST_CASE("the hash of a configuration changes with any part of it", "[scenarios]") {

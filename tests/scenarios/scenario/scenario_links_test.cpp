@@ -3,6 +3,7 @@
 
 #include "models/link/defaults.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -151,10 +152,6 @@ TEST_CASE("malformed rate tables", "[scenarios]") {
             "links.0.bandwidth: expected only with kind affine"}});
 }
 
-bool notes_contain(const Scenario& s, const std::string& text) {
-  return fmt::format("{}", fmt::join(s.notes, "\n")).find(text) != std::string::npos;
-}
-
 /// gpu_lines() with one link, hbm to dram, given.
 std::vector<std::string> half_linked() {
   std::vector<std::string> lines = gpu_lines();
@@ -199,8 +196,8 @@ TEST_CASE("with a GPU each missing link takes its default, which is named", "[sc
   REQUIRE((s.down && s.up));
   CHECK(s.down->source == defaults.down.source);
   CHECK(s.up->source == defaults.up.source);
-  CHECK(notes_contain(s, "link hbm to dram: default, " + defaults.down.source));
-  CHECK(notes_contain(s, "link dram to hbm: default, " + defaults.up.source));
+  CHECK(says(s.notes, "Link hbm to dram is a default of the GPU (" + defaults.down.source));
+  CHECK(says(s.notes, "Link dram to hbm is a default of the GPU (" + defaults.up.source));
 }
 
 TEST_CASE("only the missing direction takes a default", "[scenarios]") {
@@ -210,8 +207,8 @@ TEST_CASE("only the missing direction takes a default", "[scenarios]") {
   CHECK(s.down->source == "scenario");
   CHECK(s.down->latency == Duration(1500));  // 1.5 us
   CHECK(s.down->bytes_per_second == 1'000'000'000);
-  CHECK_FALSE(notes_contain(s, "link hbm to dram"));
-  CHECK(notes_contain(s, "link dram to hbm: default"));
+  CHECK(std::ranges::count(s.notes, "link-default", &Note::code) == 1);
+  CHECK(says(s.notes, "Link dram to hbm is a default"));
 }
 
 TEST_CASE("a link's latency is rounded up to a nanosecond", "[scenarios]") {

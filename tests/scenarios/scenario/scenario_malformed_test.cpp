@@ -36,6 +36,24 @@ TEST_CASE("malformed top level", "[scenarios]") {
         "gpus: unknown key of the scenario \"gpus\"; did you mean \"gpu\"?"}});
 }
 
+TEST_CASE("a key of another section is told where it belongs", "[scenarios]") {
+  refused(reference_lines(),
+          {{kGpuLine, R"(, "max_num_seqs": 8)",
+            "max_num_seqs: unknown key of the scenario \"max_num_seqs\"; it is a key of engine"},
+           {kTierLine, R"("tiers": [{"name": "dram", "kind": "dram", "read_bandwidth": "1GB/s"}],)",
+            "tiers.0.read_bandwidth: unknown key of tiers[] \"read_bandwidth\"; it is a key of "
+            "tiers[].device"},
+           {kWorkloadLine, R"("workload": {"trace": "t.jsonl", "seed": 2},)",
+            "workload.seed: unknown key of workload \"seed\"; it is a key of the top level"},
+           {kWorkloadLine, R"("workload": {"trace": "t.jsonl", "turns": 2},)",
+            "workload.turns: unknown key of workload \"turns\"; it is a key of workload.synthetic"},
+           {kComputeLine, R"("compute": {"kind": "linear", "bandwidth": "1GB/s"},)",
+            "compute.bandwidth: unknown key of compute \"bandwidth\"; it is a key of links[] and "
+            "of media[]"},
+           {kEngineLine, R"("engine": {"preset": "vllm", "name": "a"},)",  // of many sections
+            "engine.name: unknown key of engine \"name\"; "}});
+}
+
 TEST_CASE("missing sections stand where the scenario starts", "[scenarios]") {
   const auto without = [](int line) {
     return std::string(

@@ -110,17 +110,18 @@ TEST_CASE("directly there is no host link to share", "[scenarios]") {
 TEST_CASE("what a device is taken to be is said, with its source", "[scenarios]") {
   const auto notes_of = [](const Scenario& s) {
     std::vector<std::string> out;
-    for (const std::string& note : s.notes) {
-      if (note.starts_with("tier far")) out.push_back(note);
+    for (const Note& note : s.notes) {
+      if (note.text.starts_with("Tier far")) out.push_back(note.text);
     }
     return out;
   };
   const std::vector<std::string> nvme = notes_of(on_storage("nvme", ""));
   REQUIRE(nvme.size() == 5);
   CHECK(nvme[0] ==
-        "tier far: read_bandwidth 7 GB/s (default; Mooncake ssd-offload-benchmark-results.md, "
-        "Gen4)");
-  CHECK(nvme[4] == "tier far: queue_depth 64 (default; Dynamo KVBM, 4 transfers of 16 blocks)");
+        "Tier far: read_bandwidth is 7 GB/s by default (Mooncake ssd-offload-benchmark-results.md, "
+        "Gen4).");
+  CHECK(nvme[4] ==
+        "Tier far: queue_depth is 64 by default (Dynamo KVBM, 4 transfers of 16 blocks).");
   const std::vector<std::string> given = notes_of(
       on_storage("nvme", R"("read_bandwidth": "7GB/s", "queue_depth": 8, "write_latency_us": 20,)"
                          R"( "write_bandwidth": "4GB/s", "read_tail": {"p50_us": 80})"));
@@ -128,12 +129,12 @@ TEST_CASE("what a device is taken to be is said, with its source", "[scenarios]"
   for (const char* kind : {"fs", "object", "kv"}) {
     const std::string all = fmt::format("{}", fmt::join(notes_of(on_storage(kind, "")), "\n"));
     INFO(all);
-    CHECK_THAT(all, ContainsSubstring("chunk_tokens 256"));
+    CHECK_THAT(all, ContainsSubstring("chunk_tokens is 256"));
     CHECK_THAT(all, ContainsSubstring("assumed"));
   }
   CHECK(notes_of(reference_with()).empty());
   const std::vector<std::string> shared = notes_of(on_storage("kv", R"("clients": 3)"));
-  CHECK_THAT(shared.back(), ContainsSubstring("shared with 3 other clients (Model:"));
+  CHECK_THAT(shared.back(), ContainsSubstring("is shared with 3 other clients."));
 }
 
 TEST_CASE("a device as read", "[scenarios]") {

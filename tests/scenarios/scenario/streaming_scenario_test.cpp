@@ -36,7 +36,7 @@ TEST_CASE("scenario: streaming and its defaults", "[scenarios]") {
   CHECK(s.engine.token_budget == 4096);
   const auto engine = resolved_configuration(s)["engine"];
   CHECK(engine["residency"] == "streaming");
-  CHECK(engine["cold"]["selected_ppm"] == 100'000);
+  CHECK(engine["cold"]["selected"] == 0.1);
   CHECK(engine["token_budget"] == 4096);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("scenario: streamed blocks come layer by layer", "[scenarios]") {
 
 TEST_CASE("scenario: nothing says streaming where it is not asked for", "[scenarios]") {
   const auto engine = resolved_configuration(reference_with())["engine"];
-  CHECK_FALSE(engine.contains("residency"));
+  CHECK(engine["residency"] == "full");
   CHECK_FALSE(engine.contains("cold"));
 }
 

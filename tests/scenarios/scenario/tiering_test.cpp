@@ -1,6 +1,7 @@
 // Tiers behind host memory (vLLM's TieringOffloadingSpec): what a look-up there costs, what a write
 // there pins, and what the result says about it.
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -36,10 +37,7 @@ struct Told {
     const RequestRecord& r = journal.requests[request];
     return (r.first_token - r.arrival).count();
   }
-  bool warns(const std::string& text) const {
-    return std::any_of(outcome.warnings.begin(), outcome.warnings.end(),
-                       [&](const std::string& w) { return w.find(text) != std::string::npos; });
-  }
+  bool warns(const std::string& text) const { return says(outcome.warnings, text); }
 };
 
 Told told(const Scenario& scenario, const Workload& workload) {
@@ -157,8 +155,8 @@ TEST_CASE("section 9 (8): slow tier pins CPU until stores fail", "[scenarios]") 
   CHECK(with.result().tiers[1].store_failures > 0);
   CHECK(with.result().tiers[1].stores == 2 * 32);
   CHECK(with.result().tiers[2].tiering->peak_pinned_share == 1);
-  CHECK(with.warns("batches of stores and 0 promotions were refused while blocks waited"));
-  CHECK(with.warns("writes to fs pinned up to 100% of dram, at 0.01 GB/s at most"));
+  CHECK(with.warns("batches of stores and 0 promotions. Its blocks waited to be written to fs"));
+  CHECK(with.warns("pinned up to 100.0% of dram at 0.01 GB/s"));
 }
 
 TEST_CASE("an fs tier at a tenth of the break-even rate does harm, and the result says so",
@@ -173,12 +171,12 @@ TEST_CASE("an fs tier at a tenth of the break-even rate does harm, and the resul
   CHECK(without.result().tiers[1].store_failures == 0);
   CHECK(with.result().tiers[1].store_failures > 0);
   CHECK(with.result().tiers[2].hits > 0);
-  CHECK(with.warns("fs: a first token that waits for it comes later than without it"));
-  CHECK(with.warns("it breaks even from "));
-  CHECK(with.warns("writes to fs pinned up to"));
+  CHECK(with.warns("fs delays first tokens: "));
+  CHECK(with.warns("It breaks even from "));
+  CHECK(with.warns("pinned up to"));
   // At ten times the break-even rate it is the other way round, and nothing is said.
   const Told fast = told(tiered(80, 128, fs_tier("70GB/s")), workload);
-  CHECK_FALSE(fast.warns("comes later than without it"));
+  CHECK_FALSE(fast.warns("delays first tokens"));
 }
 
 TEST_CASE("PRs 52784, 54327: fs grows without bound and writes each file once", "[scenarios]") {
@@ -190,7 +188,7 @@ TEST_CASE("PRs 52784, 54327: fs grows without bound and writes each file once", 
   CHECK(fs.evictions == 0);
   CHECK(fs.device->bytes_written == 10 * kDocument);
   CHECK(fs.peak_bytes == 10 * kDocument);
-  CHECK(run.warns("fs: nothing is ever deleted there (vLLM PRs 52784, 54327): 640.00 MiB written"));
+  CHECK(run.warns("fs: nothing is ever deleted there (vLLM PRs 52784, 54327). "));
 }
 
 TEST_CASE("what dram lost and HBM still has goes down again, but into no file twice",
@@ -226,7 +224,7 @@ TEST_CASE("issue 49829: a prefix that dram cannot hold at once is promoted for e
   CHECK(run.result().tiers[2].stores == 2 * 32);
   CHECK(run.result().completed == 2);
   CHECK(run.result().stuck == 1);
-  CHECK(run.warns("livelock: 1 requests wait for ever for a prefix that dram cannot hold at once"));
+  CHECK(run.warns("Livelock: 1 request wait"));
 }
 
 TEST_CASE("malformed tiers behind host memory", "[scenarios]") {
@@ -247,7 +245,7 @@ TEST_CASE("malformed tiers behind host memory", "[scenarios]") {
        {kTierLine, tiers(eight), "tiers.7: expected at most 7 tiers below hbm, found 8"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "capacity": "1TB")"),
         "tiers.1.capacity: expected inf (or nothing) behind the first tier"},
-       {kTierLine, behind(R"("name": "fs", "kind": "fs", "eviction": "lru")"),
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "eviction": "fifo")"),
         "tiers.1.eviction: expected only with the first tier"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "device": {"threads": 4})"),
         "tiers.1.device.threads: expected only with the tier next to HBM"},

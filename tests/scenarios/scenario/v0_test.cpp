@@ -7,6 +7,7 @@
 #include "scenarios/planner/planner.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -50,9 +51,7 @@ std::vector<std::string> v0_gpu_lines(const std::string& engine) {
 }
 
 bool noted(const Scenario& s, const std::string& words) {
-  return std::any_of(s.notes.begin(), s.notes.end(), [&](const std::string& note) {
-    return note.find(words) != std::string::npos;
-  });
+  return says(s.notes, words);
 }
 
 TEST_CASE("v0 comes with its own defaults", "[scenarios]") {
@@ -86,7 +85,7 @@ TEST_CASE("a step of v0 holds the longest prompt, or 2048 tokens in chunks", "[s
   CHECK(s.engine.max_num_seqs == 256);
   CHECK(s.gpu_memory_utilization == 0.90);
   CHECK(s.engine.copies_per_block == 64);  // 32 layers
-  CHECK(noted(s, "enable_chunked_prefill: on"));
+  CHECK(noted(s, "enable_chunked_prefill is on"));
 }
 
 TEST_CASE("swap space is blocks of the CPU pool", "[scenarios]") {
@@ -130,7 +129,7 @@ TEST_CASE("what v0 does not have is refused by name", "[scenarios]") {
       cases({{R"("enable_prefix_caching": true)", "engine.enable_prefix_caching: true is not"},
              {R"("async_scheduling": true)", "engine.async_scheduling: true is not modelled"},
              {R"("convoy": true)", "engine.convoy:"},
-             {R"("eviction": "lru")", "engine.eviction:"},
+             {R"("eviction": "fifo")", "engine.eviction:"},
              {R"("residency": "streaming")", "engine.residency:"},
              {R"("long_prefill_token_threshold": 64)", "engine.long_prefill_token_threshold:"},
              {R"("preemption_mode": "swop")",
@@ -169,7 +168,7 @@ TEST_CASE("swap space must leave the host room, as v0 checks when it starts", "[
     s.host = HostChoice{};
     s.host->memory = memory;
     check_v0(top, s);
-    return noted(s, "possibly too large swap space: 4.00 GiB of ");
+    return noted(s, "The swap space takes 4.00 GiB of ");
   };
   CHECK_FALSE(on_host(10_GiB));  // 40%
   CHECK(on_host(9_GiB));         // 44%
@@ -222,9 +221,7 @@ TEST_CASE("a dead engine is a result, with a warning", "[scenarios]") {
   CHECK(out.result.failed_reasons[0].reason == "engine_dead");
   CHECK(out.result.swap->fatal ==
         "lack of CPU swap space: to swap request 1 out takes 4 blocks, and 3 of 3 are free");
-  CHECK(std::any_of(out.warnings.begin(), out.warnings.end(), [](const std::string& w) {
-    return w.starts_with("the engine died: lack of CPU swap space");
-  }));
+  CHECK(says(out.warnings, "The engine died: lack of CPU swap space"));
   // No pool at all ends the same way; without swapping nothing of this happens.
   const Scenario none =
       scenario_of(joined(swap_lines(R"(, "watermark": 0.125, "swap_space": "0GiB")")));

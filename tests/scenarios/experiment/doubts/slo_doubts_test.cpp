@@ -11,7 +11,7 @@ Scenario with_slo(const std::string& slo) {
 }
 
 /// Doubts of one target; prompts of 512 tokens that nobody repeats take 12.24 ms, a decode step 2.
-std::vector<std::string> doubts(const std::string& metric, double max) {
+Notes doubts(const std::string& metric, double max) {
   const Scenario s = with_slo(fmt::format(R"({{"metric": "{}", "max": {}}})", metric, max));
   return slo_in_seconds(s, repeating(200, 200, 1000, 20));
 }
@@ -29,8 +29,9 @@ TEST_CASE("an idle server's times are those of prompts that no cache holds", "[s
 TEST_CASE("a limit in seconds is doubted where milliseconds are out of reach", "[scenarios]") {
   const auto said = doubts("p99_ttft_ms", 0.5);
   REQUIRE(said.size() == 1);
-  CHECK_THAT(said[0], ContainsSubstring("slo.0.max: max 0.5 of p99_ttft_ms is 0.5 ms, and an idle "
-                                        "server takes 12.2 ms. If 0.5 s are meant, write 500"));
+  CHECK_THAT(said[0].text,
+             ContainsSubstring("slo.0.max: max 0.5 of p99_ttft_ms is 0.5 ms, and an idle server "
+                               "takes 12.2 ms. If 0.5 s are meant, write 500."));
   CHECK(doubts("p99_tpot_ms", 0.05).size() == 1);
 }
 
@@ -71,15 +72,15 @@ TEST_CASE("a target that is about no request is refused", "[scenarios]") {
 TEST_CASE("a percentile that no request lies above is told", "[scenarios]") {
   const Scenario s =
       with_slo(R"({"metric": "p99_ttft_ms", "max": 500}, {"metric": "p90_ttft_ms", "max": 300})");
-  CHECK(few_for_percentile(s, repeating(50, 5, 100, 2)) ==
+  CHECK(few_for_percentile(s, repeating(50, 5, 100, 2))->text ==
         "p99_ttft_ms rests on 50 requests: not one lies above it. Record 2,000 requests or more, "
-        "or ask for the median");
-  CHECK(few_for_percentile(s, repeating(100, 5, 100, 2)).empty());
+        "or ask for the median.");
+  CHECK_FALSE(few_for_percentile(s, repeating(100, 5, 100, 2)));
   // Of a plan its replicates count, where the scenario cuts them short.
   const Scenario cut = reference_with({"plan.replications=5", "workload.replication.requests=60"});
-  CHECK(few_for_percentile(cut, repeating(5000, 5, 100, 2)) ==
+  CHECK(few_for_percentile(cut, repeating(5000, 5, 100, 2))->text ==
         "p99_ttft_ms rests on 60 requests: not one lies above it. Set "
-        "workload.replication.requests to 2000 or more, or ask for the median");
+        "workload.replication.requests to 2000 or more, or ask for the median.");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/planner.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -86,12 +87,13 @@ TEST_CASE("replicas that no longer help end the search, and the plan says so",
   CHECK(end.code == "no-longer-helps");
   CHECK(end.axis == "fleet.replicas");
   CHECK_FALSE(end.met);
-  CHECK_THAT(end.text,
-             ContainsSubstring("Tried up to " + end.last +
-                               " replicas: more no longer help: median TTFT 12 ms (limit 5.0 ms)"));
+  CHECK_THAT(
+      end.note.text,
+      ContainsSubstring("Tried up to " + end.last +
+                        " replicas: more no longer help (median TTFT 12 ms (limit 5.0 ms))."));
   const PlanResult plan = make_plan(source, {}).result;
   CHECK(plan.recommended < 0);
-  CHECK(std::find(plan.notes.begin(), plan.notes.end(), end.text) != plan.notes.end());
+  CHECK(find_note(plan.notes, end.note.code));
 }
 
 TEST_CASE("loads that all meet the SLO double, those that all miss are halved",
@@ -128,8 +130,8 @@ TEST_CASE("loads without an end say how far they went", "[scenarios][planner]") 
   CHECK(found.values == std::vector<std::string>{"0.25", "1", "3", "6", "12", "24", "48", "64"});
   CHECK(found.grid.space.ends[0].code == "largest");
   CHECK(found.grid.space.ends[0].met);
-  CHECK(found.grid.space.ends[0].text ==
-        "Tried up to 64 times the rate, which meets the SLO as well: the limit is higher");
+  CHECK(found.grid.space.ends[0].note.text ==
+        "Tried up to 64 times the rate, which meets the SLO as well: the limit is higher.");
 }
 
 TEST_CASE("values that a person wrote stay as they are", "[scenarios][planner]") {
@@ -165,7 +167,7 @@ TEST_CASE("sizes of a recipe double too", "[scenarios][planner]") {
   const BracketedGrid grid = bracket_grid(source, std::move(space), runner, {});
   REQUIRE(grid.space.ends.size() == 1);
   CHECK(grid.space.ends[0].axis == "plan.sizes");
-  CHECK_THAT(grid.space.ends[0].text,
+  CHECK_THAT(grid.space.ends[0].note.text,
              ContainsSubstring("Tried up to 128 GiB of cpu: more no longer help"));
   CHECK(grid.space.cells.back().capacity == "128GiB");
 }

@@ -123,9 +123,9 @@ TEST_CASE("swap-space-for-peak sizes the pool of a v0 engine, with peaks beside 
 
 TEST_CASE("what a scenario says stays, and what a recipe sets is told", "[scenarios][planner]") {
   JsonSource source = bare({R"(plan.sizes=["0GiB", "2GiB"])"});
-  const std::vector<std::string> said = apply_recipe(source, "size-dram-under-slo");
-  CHECK(said ==
-        std::vector<std::string>{"recipe size-dram-under-slo: plan.objective = \"least-dram\""});
+  const Notes said = apply_recipe(source, "size-dram-under-slo");
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].text == "Recipe size-dram-under-slo sets plan.objective to \"least-dram\".");
   CHECK(load_scenario(source).plan->sizes == std::vector<std::string>{"0GiB", "2GiB"});
 }
 

@@ -7,6 +7,7 @@
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -155,7 +156,7 @@ TEST_CASE("a budget of runs is kept, and what it left out is told", "[scenarios]
   CHECK(some.runs <= 20);
   CHECK(some.margin == all.margin);
   CHECK(some.rows.size() == all.rows.size());
-  CHECK_THAT(some.notes.back(), ContainsSubstring("The budget of 20 runs ended before"));
+  CHECK(figure(some.notes.back(), "runs") == 20);
   CHECK(sensitivity_budget(1000) == 350);
   CHECK(sensitivity_budget(10) == 80);
 }
@@ -177,7 +178,7 @@ TEST_CASE("time that ends amid the runs leaves what was found before", "[scenari
   CHECK(some.runs <= 20);
   CHECK(some.margin == all.margin);
   CHECK(some.rows.size() == all.rows.size());
-  CHECK_THAT(some.notes.back(), ContainsSubstring("The time budget ended before every factor"));
+  CHECK(some.notes.back().code == "sensitivity-cut-short");
 }
 
 TEST_CASE("sensitivity is the same on one thread and on many", "[scenarios][planner]") {
@@ -229,11 +230,7 @@ TEST_CASE("where the recommended cell misses the SLO already no limit is looked 
   const Sensitivity sensitivity =
       find_sensitivity({planned.cells(), {0}, made_up([](double) { return false; }), 0}).value();
   CHECK_FALSE(row(sensitivity, "compute speed").changes_below);
-  const bool told =
-      std::any_of(sensitivity.notes.begin(), sensitivity.notes.end(), [](const std::string& note) {
-        return note.find("misses the SLO already") != std::string::npos;
-      });
-  CHECK(told);
+  CHECK(find_note(sensitivity.notes, "no-limits-searched"));
 }
 
 TEST_CASE("no recommendation, no sensitivity", "[scenarios][planner]") {
@@ -283,7 +280,8 @@ TEST_CASE("what does not apply is left out with its reason", "[scenarios][planne
   CHECK_FALSE(has("share of dram that is there"));
   REQUIRE(list.left_out.size() == 1);
   CHECK_THAT(list.left_out[0], ContainsSubstring("share of the tier"));
-  CHECK_THAT(list.notes.back(), ContainsSubstring("Calibration moves times by 10.0% (assumed"));
+  CHECK_THAT(list.notes.back().text,
+             ContainsSubstring("Calibration moves times by 10.0% (assumed"));
 }
 
 }  // namespace

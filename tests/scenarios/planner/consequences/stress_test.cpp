@@ -5,6 +5,7 @@
 
 #include "scenarios/planner/consequences/restart_watch.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -61,7 +62,8 @@ TEST_CASE("forecasts compound the growth of a month, which is said to be assumed
   CHECK(assumed.growth_assumed);
   CHECK(row(assumed, "in 3 months").change == "1.16 times the sessions");  // 1.05 to the third
   CHECK(row(assumed, "in 12 months").change == "1.80 times the sessions");
-  CHECK_THAT(assumed.notes.front(), ContainsSubstring("5.0% a month: an assumption"));
+  CHECK(assumed.notes.front().code == "growth-assumed");
+  CHECK(figure(assumed.notes.front(), "growth_share") == 0.05);
   const PlanStress said = stress_of(planned, workload, 0, 0.1).value();
   CHECK_FALSE(said.growth_assumed);
   CHECK(row(said, "in 6 months").change == "1.77 times the sessions");

@@ -1,6 +1,7 @@
 // What binds where no size meets the SLO: each cause is planted, and has to be named.
 #include "scenarios/planner/planner.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -36,8 +37,8 @@ TEST_CASE("an overload is compute that is short, with what half the load would b
   CHECK(change(plan, "load").met);
   CHECK(change(plan, "load").value == Approx(12.24256));
   CHECK(change(plan, "compute").met);
-  CHECK_THAT(plan.binding, ContainsSubstring("compute: with twice the compute speed p99_ttft_ms"));
-  CHECK_THAT(plan.binding, ContainsSubstring("at half the load it would be 12.2, which meets it"));
+  CHECK_THAT(plan.binding.front().text, StartsWith("With twice the compute speed, p99 TTFT of "));
+  CHECK(says(plan.binding, "With half the load it would be 12 ms, which meets the SLO."));
   CHECK(plan.answer.cause == AnswerCause::kOverload);
   CHECK_THAT(plan.verdict,
              ContainsSubstring("Overloaded at every size tried: 102 requests/s arrive"));
@@ -49,7 +50,7 @@ TEST_CASE("a GPU too slow for one prompt is compute, whatever the load", "[scena
   CHECK(plan.judgement.binding_kind == "compute");
   CHECK(change(plan, "compute").value == Approx(12.24256 / 2).margin(1e-3));
   CHECK_FALSE(change(plan, "load").met);
-  CHECK_THAT(plan.binding, ContainsSubstring("would bring it hardly nearer"));
+  CHECK(find_note(plan.binding, "changes-barely-help"));
 }
 
 TEST_CASE("requests that no server takes bind alone, whatever else is tried",
@@ -63,10 +64,9 @@ TEST_CASE("requests that no server takes bind alone, whatever else is tried",
       plan_of({"engine.max_model_len=600", target("p99_ttft_ms", 1000)}, workload_of(rows, 512));
   REQUIRE(plan.recommended == -1);
   CHECK(plan.judgement.binding_kind == "admission");
-  CHECK_THAT(plan.binding,
-             ContainsSubstring("admission: 10.0% of the requests are longer than "
-                               "engine.max_model_len, 600 tokens, and fail at every size; "
-                               "p99_ttft_ms allows 1.0% to miss"));
+  CHECK_THAT(joined_text(plan.binding),
+             StartsWith("10.0% of requests are longer than engine.max_model_len (600 tokens) and "
+                        "fail at every size. p99 TTFT allows 1.0% to miss."));
 }
 
 TEST_CASE("what the policy loses does not bind where hardly a prompt returns in time",
@@ -88,7 +88,8 @@ TEST_CASE("a policy that loses what the optimum keeps binds", "[scenarios][plann
   const PlanResult plan = plan_of({"plan.sizes=[\"160blocks\"]", target("median_ttft_ms", 10)},
                                   repeating(50, 6, 1000, 1));
   CHECK(plan.judgement.binding_kind == "policy");
-  CHECK_THAT(plan.binding, ContainsSubstring("policy: a replay with lru hits 0"));
+  REQUIRE(find_note(plan.binding, "better-policy"));
+  CHECK(figure(*find_note(plan.binding, "better-policy"), "policy_share") == 0);
   CHECK(change(plan, "capacity").met);
 }
 
@@ -98,8 +99,8 @@ TEST_CASE("a tier too small for any policy is capacity", "[scenarios][planner]")
       plan_of({"plan.sizes=[\"0blocks\", \"96blocks\"]", target("median_ttft_ms", 10)},
               repeating(60, 12, 1000, 1));
   CHECK(plan.judgement.binding_kind == "capacity");
-  CHECK_THAT(plan.binding, ContainsSubstring("with a dram without bound median_ttft_ms"));
-  CHECK_THAT(plan.binding, !ContainsSubstring("of HBM"));
+  CHECK(says(plan.binding, "With a dram without bound, median TTFT"));
+  CHECK_FALSE(plan.judgement.binding_hbm);
   CHECK(change(plan, "capacity").met);
 }
 
@@ -110,7 +111,8 @@ TEST_CASE("HBM that holds one request at a time is capacity of HBM", "[scenarios
   const PlanResult plan = plan_of({"engine.num_gpu_blocks=49", target("p99_ttft_ms", 500)},
                                   repeating(50, 50, 200, 150));
   CHECK(plan.judgement.binding_kind == "capacity");
-  CHECK_THAT(plan.binding, ContainsSubstring("capacity: of HBM: with twice the blocks in HBM"));
+  CHECK(plan.judgement.binding_hbm);
+  CHECK(says(plan.binding, "With twice the blocks in HBM, "));
   CHECK(change(plan, "hbm").met);
   CHECK(change(plan, "compute").met);
 }
@@ -141,8 +143,7 @@ TEST_CASE("admission that turns away what the server could have done binds",
   CHECK(plan.judgement.binding_kind == "admission");
   CHECK(change(plan, "admission").met);
   CHECK(plan.judgement.counterfactuals->base.margin < 0);
-  CHECK_THAT(plan.binding, ContainsSubstring("with no queue-limit") &&
-                               ContainsSubstring("of the requests are rejected"));
+  CHECK(find_note(plan.binding, "turned-away"));
 }
 
 TEST_CASE("a plan with an answer is not asked what would bring one", "[scenarios][planner]") {
@@ -160,11 +161,14 @@ TEST_CASE("changes are tried as far as plan.max_runs goes", "[scenarios][planner
   const PlanResult three = with(4);
   REQUIRE(three.judgement.counterfactuals);
   CHECK(three.judgement.counterfactuals->all.size() == 2);
-  CHECK_THAT(three.judgement.counterfactuals->notes.front(),
-             ContainsSubstring("plan.max_runs ends there"));
+  const Notes& notes = three.judgement.counterfactuals->notes;
+  REQUIRE(find_note(notes, "changes-by-runs"));
+  CHECK(figure(notes.front(), "changes") == 2);
   const PlanResult none = with(2);
   CHECK_FALSE(none.judgement.counterfactuals);
-  CHECK_THAT(none.notes.back(), ContainsSubstring("left out: 1 of plan.max_runs, 2, are left"));
+  REQUIRE(none.notes.back().code == "left-out-by-runs");
+  CHECK(figure(none.notes.back(), "left") == 1);
+  CHECK(figure(none.notes.back(), "needed") == 2);
 }
 
 TEST_CASE("what binds is the same on one thread and on many", "[scenarios][planner]") {

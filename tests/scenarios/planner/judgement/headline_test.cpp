@@ -1,5 +1,6 @@
 // What a plan answers first: what its objective asks, and whether NVMe is worth it, in figures that
 // can be worked out.
+#include "reports/plan/headline.hpp"
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
@@ -34,11 +35,15 @@ PlanResult plan_told(const Told& told) {
   plan.tier = "dram";
   plan.objective = name_of(space.variants.front().scenario.plan->objective);
   plan.recommended = told.recommended;
-  plan.binding = "compute: too slow";
   for (std::size_t i = 0; i < space.cells.size(); ++i) {
     PlanPoint point;
     point.name = space.cells[i].name;
     point.capacity = space.cells[i].capacity;
+    const Variant& variant = space.variants[space.cells[i].variant];
+    point.values = variant.values;
+    point.combination = variant.name;
+    point.gpus = total_gpus(space.cells[i].scenario);
+    point.replicas = space.cells[i].scenario.fleet.replicas;
     point.capacity_bytes = space.cells[i].capacity_bytes;
     point.feasible = told.feasible[i];
     point.run = run_trial(space.cells[i].scenario, workload).run;
@@ -57,7 +62,8 @@ PlanResult plan_told(const Told& told) {
   const CellTrials none;
   const PlanFacts facts(plan, space, workload, none, Replication::kIndependent);
   name_verdicts(plan, facts);
-  write_headline(plan, facts);
+  find_answer(plan, facts);
+  plan.verdict = plan_headline(plan);
   return plan;
 }
 
@@ -84,10 +90,11 @@ TEST_CASE("least-gpus counts GPUs and says what fewer of them do", "[scenarios][
                                           R"(plan.search={"fleet.replicas": [1, 2, 3]})"};
   CHECK_THAT(
       headline({fleet, {false, false, true}, 2}),
-      ContainsSubstring("Use 3 GPUs (fleet.replicas=3) with 1GiB of dram each; 2 GPUs missed the "
+      ContainsSubstring("Use 3 GPUs (replicas=3) with 1 GiB of DRAM each; 2 GPUs missed the "
                         "SLO in its one run. It meets the SLO: p99 TTFT "));
-  CHECK_THAT(headline({fleet, {true, true, true}, 0}),
-             ContainsSubstring("Use 1 GPU (fleet.replicas=1) at 1GiB of dram. It meets the SLO: "));
+  CHECK_THAT(
+      headline({fleet, {true, true, true}, 0}),
+      ContainsSubstring("Use 1 GPU (replicas=1) at 1 GiB of DRAM. It meets the SLO: "));
   CHECK_THAT(headline({fleet, {false, false, false}, -1}),
              ContainsSubstring("No number of GPUs tried meets the SLO: "));
 }
@@ -98,7 +105,7 @@ TEST_CASE("most-load says the rate that the speed comes to, and the next load tr
   const std::vector<std::string> speeds = {kOneSize, "plan.objective=most-load",
                                            R"(plan.search={"workload.speed": [1, 2, 2.5]})"};
   CHECK_THAT(headline({speeds, {true, true, false}, 1}),
-             ContainsSubstring("The most load that meets the SLO at 1GiB of dram is 2x of the "
+             ContainsSubstring("The most load that meets the SLO at 1 GiB of DRAM is 2x of the "
                                "recorded rate = 2.04 requests/s (2.5x of the recorded rate missed "
                                "the SLO in its one run). It meets the SLO: p99 TTFT "));
   CHECK_THAT(headline({speeds, {true, true, true}, 2}),
@@ -114,7 +121,7 @@ TEST_CASE("most-load of a closed loop counts clients", "[scenarios][planner]") {
                 {true, false},
                 0});
   CHECK_THAT(text, ContainsSubstring(
-                       "at 1GiB of dram is 1 client (4 clients missed the SLO in its one run). "));
+                       "at 1 GiB of DRAM is 1 client (4 clients missed the SLO in its one run). "));
 }
 
 TEST_CASE("costs are told in money, with the cheaper cell that does not do",
@@ -128,7 +135,7 @@ TEST_CASE("costs are told in money, with the cheaper cell that does not do",
   };
   CHECK_THAT(
       headline({with("plan.objective=least-cost"), {false, true, true}, 1, {500, 1000, 2000}}),
-      ContainsSubstring("Use 1GiB, replicas=2, the cheapest that meets the SLO: USD 1,000 a "
+      ContainsSubstring("Use 1 GiB, replicas=2, the cheapest that meets the SLO: USD 1,000 a "
                         "month. It meets the SLO: "));
   // 1,000 requests within the SLO a month for 1,000 USD.
   CHECK_THAT(
@@ -136,7 +143,7 @@ TEST_CASE("costs are told in money, with the cheaper cell that does not do",
                 {false, true, true},
                 1,
                 {500, 1000, 2000}}),
-      ContainsSubstring("Use 1GiB, replicas=2: of all that meet the SLO it serves most requests "
+      ContainsSubstring("Use 1 GiB, replicas=2: of all that meet the SLO it serves most requests "
                         "for its price, 1.00 within the SLO per USD. "));
 }
 
@@ -145,21 +152,23 @@ TEST_CASE("whether NVMe lets the DRAM be smaller is answered", "[scenarios][plan
     // 1 and 2 GiB of DRAM, then the same with NVMe behind them.
     const PlanResult plan = plan_told(
         {{R"(plan={"sizes": ["1GiB", "2GiB"]})"}, feasible, recommended, {}, "nvme-worth-it"});
-    for (const NamedVerdict& v : plan.judgement.verdicts) {
-      if (v.code == "nvme-worth-it") return v.text;
+    for (const Note& v : plan.judgement.verdicts) {
+      if (v.code.starts_with("nvme-")) return v.text;
     }
     return std::string();
   };
   CHECK(answer({false, true, true, true}, 2) ==
-        "yes: 1GiB of dram meets the SLO with NVMe behind it, without it takes 2GiB of dram");
+        "NVMe is worth it: 1 GiB of DRAM meets the SLO above NVMe. Without NVMe it takes 2 GiB of "
+        "DRAM.");
   CHECK(answer({false, true, false, true}, 1) ==
-        "no: without NVMe 2GiB of dram meets the SLO, with it no less does");
+        "NVMe is not worth it: 2 GiB of DRAM meets the SLO without NVMe, and no smaller size with "
+        "it.");
   CHECK(answer({false, false, true, true}, 2) ==
-        "yes: 1GiB of dram meets the SLO with NVMe behind it, and no size without");
+        "NVMe is worth it: 1 GiB of DRAM meets the SLO above NVMe, and no size without it.");
   CHECK(answer({false, true, false, false}, 1) ==
-        "no: 2GiB of dram meets the SLO without NVMe, and no size with it");
+        "NVMe is not worth it: 2 GiB of DRAM meets the SLO without NVMe, and no size with it.");
   CHECK(answer({false, false, false, false}, -1) ==
-        "not told: no size tried meets the SLO, with NVMe or without");
+        "NVMe cannot be judged: no size tried meets the SLO, with or without it.");
 }
 
 }  // namespace

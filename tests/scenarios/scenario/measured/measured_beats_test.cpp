@@ -1,8 +1,10 @@
 // Measured beats assumed, given beats measured, and whoever loses by more than 2% is told what
 // follows.
+#include "reports/notes/notes.hpp"
 #include "scenarios/run/measured_warnings.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/notes.hpp"
 
 namespace spillway::test {
 namespace {
@@ -30,35 +32,27 @@ Workload thousand() {
   return workload_of({{0, 900, 100, {1, 2}}}, 512);
 }
 
-std::string all_of(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += text + "\n";
-  return out;
-}
-
 TEST_CASE("measured blocks replace the estimate, given ones the measured", "[scenarios]") {
   const Place place;
   const std::uint32_t estimate = scenario_of(joined(gpu_lines())).engine.num_gpu_blocks;
   const std::uint32_t measured = estimate - estimate / 10;
   const Scenario s = place.with_facts(fmt::format("\"num_gpu_blocks\": {}", measured));
   CHECK(s.engine.num_gpu_blocks == measured);
-  const std::string warned = all_of(measured_warnings(s, thousand()));
-  CHECK_THAT(warned, ContainsSubstring(fmt::format(
-                         "num_gpu_blocks {} measured, {} estimated from model and GPU (-10.0%): "
-                         "the pool holds ",
-                         measured, estimate)));
-  CHECK_THAT(warned, ContainsSubstring(fmt::format(
-                         "about {:.1f} requests of the workload's mean length (1,000 tokens) fewer "
-                         "at once; the measured count is used",
-                         16.0 * (estimate - measured) / 1000)));
+  const Note warned = measured_warnings(s, thousand()).at(0);
+  CHECK(warned.code == "pool-differs");
+  CHECK(figure(warned, "used_blocks") == measured);
+  CHECK(text_figure(warned, "used_how") == "measured");
+  CHECK(figure(warned, "other_blocks") == estimate);
+  CHECK(figure(warned, "off_share") == Approx(-0.1).epsilon(0.001));
+  CHECK(figure(warned, "requests") == 16.0 * (estimate - measured) / 1000);  // of 1,000 tokens
 
   const Scenario given = place.with_facts(fmt::format("\"num_gpu_blocks\": {}", measured),
                                           R"("preset": "vllm", "num_gpu_blocks": 4000)");
   CHECK(given.engine.num_gpu_blocks == 4000);
-  CHECK_THAT(
-      all_of(measured_warnings(given, thousand())),
-      ContainsSubstring(fmt::format("num_gpu_blocks 4000 given, {} measured in", measured)) &&
-          ContainsSubstring("the given count is used"));
+  const Note over = measured_warnings(given, thousand()).at(0);
+  CHECK(figure(over, "used_blocks") == 4000);
+  CHECK(text_figure(over, "used_how") == "given");
+  CHECK(figure(over, "other_blocks") == measured);
 }
 
 TEST_CASE("a pool measured in tokens is as many blocks", "[scenarios]") {
@@ -87,15 +81,17 @@ TEST_CASE("the measured engine's settings are those of the scenario that gives n
   CHECK(s.engine.max_model_len == 32768);
   const Scenario given = place.with_facts(facts, R"("preset": "vllm", "max_num_seqs": 256)");
   CHECK(given.engine.max_num_seqs == 256);
-  CHECK_THAT(all_of(measured_warnings(given, thousand())),
-             ContainsSubstring("max_num_seqs 256 in this scenario, 48 in the measured run"));
+  const Note differs = measured_warnings(given, thousand()).at(0);
+  CHECK(differs.code == "setting-differs");
+  CHECK_THAT(differs.text,
+             ContainsSubstring("max_num_seqs is 256 here and was 48 in the measured"));
 }
 
 TEST_CASE("a run of another model is noted, whether or not the catalogue has it",
           "[scenarios][measured]") {
   const Place place;
   const auto warned = [&](const std::string& model) {
-    return all_of(measured_warnings(
+    return joined_text(measured_warnings(
         place.with_facts(fmt::format("\"model\": \"{}\", \"max_num_seqs\": 256", model)),
         thousand()));
   };
@@ -118,18 +114,22 @@ TEST_CASE("a measured host overhead replaces the default, with its share of a st
   const Place place;
   const Scenario s = place.with_facts("\"host_overhead_us\": 2700");
   CHECK(s.compute.host_overhead_us == 2700);
-  const std::string warned = all_of(measured_warnings(s, thousand()));
-  CHECK_THAT(warned, ContainsSubstring(
-                         "host_overhead_us 2700 measured, 700 by default (+285.7%): each step "
-                         "is 2000 us longer, which is +") &&
-                         ContainsSubstring("% of TPOT at batch 1 (") &&
-                         ContainsSubstring("the measured value is used"));
+  const Note warned = measured_warnings(s, thousand()).at(0);
+  CHECK(warned.code == "host-overhead-differs");
+  CHECK(figure(warned, "used_us") == 2700);
+  CHECK(figure(warned, "other_us") == 700);  // by default
+  CHECK(figure(warned, "off_share") == Approx(2000.0 / 700));
+  // A step is 2 ms longer than without.
+  const double step_ms = figure(warned, "step_ms");
+  CHECK(figure(warned, "tpot_share") == Approx(2 / (step_ms - 2)));
   const Scenario given =
       place.with_facts("\"host_overhead_us\": 2700", R"("preset": "vllm")",
                        R"("compute": {"kind": "components", "host_overhead_us": 1000},)");
   CHECK(given.compute.host_overhead_us == 1000);
-  CHECK_THAT(all_of(measured_warnings(given, thousand())),
-             ContainsSubstring("host_overhead_us 1000 given, 2700 measured in"));
+  const Note over = measured_warnings(given, thousand()).at(0);
+  CHECK(figure(over, "used_us") == 1000);
+  CHECK(text_figure(over, "used_how") == "given");
+  CHECK(figure(over, "other_us") == 2700);
 }
 
 TEST_CASE("a measured copy rate replaces the GPU's default, with the time of a load",
@@ -142,18 +142,19 @@ TEST_CASE("a measured copy rate replaces the GPU's default, with the time of a l
   CHECK(s.down->make()->capacity().value() == without.down->make()->capacity().value());
   // 625 blocks of 16 tokens x 131,072 bytes.
   const double bytes = 625.0 * 16 * 131072;
-  CHECK_THAT(all_of(measured_warnings(s, thousand())),
-             ContainsSubstring(
-                 fmt::format("20.0 GB/s measured, {:.1f} GB/s by the link's model", model)) &&
-                 ContainsSubstring(fmt::format("takes {:.1f} ms instead of {:.1f}; the measured "
-                                               "rate is used",
-                                               bytes / 20e6, bytes / model / 1e6)));
+  const Note differs = measured_warnings(s, thousand()).at(0);
+  CHECK(differs.code == "copy-rate-differs");
+  CHECK(figure(differs, "measured_bytes_per_s") == 20e9);
+  CHECK(figure(differs, "model_bytes_per_s") == Approx(model * 1e9));
+  CHECK(figure(differs, "measured_ms") == Approx(bytes / 20e6));
+  CHECK(figure(differs, "model_ms") == Approx(bytes / model / 1e6));
+  CHECK(text_figure(differs, "used") == "measured");
 }
 
 TEST_CASE("facts of another model are named", "[scenarios]") {
   const Place place;
   CHECK_THAT(
-      all_of(measured_warnings(place.with_facts("\"model\": \"Qwen/Qwen3-32B\""), thousand())),
+      joined_text(measured_warnings(place.with_facts("\"model\": \"Qwen/Qwen3-32B\""), thousand())),
       ContainsSubstring("was of Qwen/Qwen3-32B, not of"));
   CHECK(measured_warnings(place.with_facts("\"model\": \"meta-llama/Llama-3.1-8B\""), thousand())
             .empty());

@@ -1,18 +1,17 @@
-// The first line of a plan, which can be pasted into a ticket as it is: the answer, the figures
-// that it rests on, what to do.
+#include "reports/plan/headline.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
-#include "models/engine/grouped_blocks.hpp"
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
-#include "scenarios/planner/judgement/parts.hpp"
 #include "sim/reasons.hpp"
 
 namespace spillway {
@@ -20,18 +19,14 @@ namespace spillway {
 namespace {
 
 constexpr double kFarMissed = 1.2;     // times a limit: more than chance and a cold start
-constexpr std::size_t kMostNamed = 3;  // changes that lower a floor
+constexpr std::size_t kMostLowered = 3;  // changes that lower a floor
 constexpr double kLower = 0.98;        // times the floor: less is noise
 constexpr double kFarBelow = 20;       // times: no limit that anybody means is so far below a floor
 
-/// How well a cell stands, for the best of those that the objective likes equally.
-int rank_of(const PlanPoint& point) {
-  return point.feasible ? 3 : point.cold_limited ? 2 : point.verdict == CellVerdict::kLooksMet;
-}
-
 class Headline {
  public:
-  Headline(const PlanResult& plan, const PlanFacts& facts) : plan_(plan), facts_(facts) {}
+  explicit Headline(const PlanResult& plan)
+      : plan_(plan), lines_(size_lines(plan)), line_(line_of(lines_, plan.answer.at)) {}
 
   std::string text() const {
     if (plan_.recommended >= 0) return met();
@@ -41,32 +36,41 @@ class Headline {
   }
 
  private:
-  bool asks(Objective objective) const { return plan_.objective == name_of(objective); }
-  const PlanPoint& chosen() const { return facts_.point(plan_.recommended); }
-  const Variant& variant(int cell) const {
-    return facts_.space().variants[facts_.space().cells[static_cast<std::size_t>(cell)].variant];
+  bool asks(std::string_view objective) const { return plan_.objective == objective; }
+  const PlanPoint& point(int cell) const { return cell_at(plan_, cell); }
+  const PlanPoint& chosen() const { return point(plan_.recommended); }
+  const PlanPoint& nearest_point() const { return point(plan_.answer.at); }
+  /// Its size, with the searched values where there are several combinations.
+  std::string label(int cell) const {
+    const PlanPoint& p = point(cell);
+    return spaced(lines_.size() > 1 && !p.name.empty() ? p.name : p.capacity);
+  }
+  /// Over which requests fall due; 0: that depends on the answers.
+  double arrivals_s() const {
+    const double rate = plan_.answer.arrive_per_s;
+    return rate > 0 ? static_cast<double>(nearest_point().run.requests) / rate : 0;
   }
 
   std::string said(int cell) const {
-    const PlanPoint& point = facts_.point(cell);
+    const PlanPoint& point = cell_at(plan_, cell);
     return point.feasible ? "meets it as well" : shortfall(plan_, point);
   }
 
   std::string choice() const {
-    if (asks(Objective::kMostLoad)) return most_load();
-    if (asks(Objective::kLeastGpus)) return fewest_gpus();
+    if (asks("most-load")) return most_load();
+    if (asks("least-gpus")) return fewest_gpus();
     if (const CellCost* cost = cost_of(plan_, plan_.recommended)) {
-      if (asks(Objective::kLeastCost)) return cheapest(*cost);
-      if (asks(Objective::kMostGoodputPerCost)) return best_value(*cost);
+      if (asks("least-cost")) return cheapest(*cost);
+      if (asks("most-goodput-per-cost")) return best_value(*cost);
     }
     return smallest();
   }
 
   std::string smallest() const {
-    const std::string values = variant(plan_.recommended).name;
+    const std::string& values = chosen().combination;
     const std::string with = values.empty() ? "" : " with " + values;
     if (chosen().run.tiers.size() < 2) return fmt::format("No {} is needed{}", tier(), with);
-    const bool none_smaller = facts_.place() == 0 && facts_.line().size() > 1;
+    const bool none_smaller = line_.front() == plan_.recommended && line_.size() > 1;
     const std::string& size =
         plan_.recommended_size.empty() ? chosen().capacity : plan_.recommended_size;
     return fmt::format("Use {} of {}{}{}", spaced(size), tier(), with,
@@ -74,60 +78,39 @@ class Headline {
   }
 
   std::string most_load() const {
-    const auto is_other = [](std::string_view key) { return !is_load_key(key); };
-    const std::string others =
-        values_label(variant(plan_.recommended), short_keys(keys_of(plan_.recommended)), is_other);
-    const int next = next_better(true);
+    const std::string others = values_words([](std::string_view key) { return !is_load_key(key); });
+    const int next = plan_.answer.next_better;
     return fmt::format("The most load that meets the SLO {}{} is {}{} ({})", at_size(),
                        others.empty() ? "" : " with " + others, load(plan_.recommended), rate(),
                        next < 0 ? "the most tried" : fmt::format("{} {}", load(next), said(next)));
   }
 
   std::string fewest_gpus() const {
-    const std::uint32_t gpus = total_gpus(facts_.scenario(plan_.recommended));
-    const int next = next_better(true);
-    std::string out = fmt::format(
-        "Use {} ({}) {}", count(gpus),
-        values_label(variant(plan_.recommended), keys_of(plan_.recommended)), at_size());
+    const std::uint32_t gpus = chosen().gpus;
+    const int next = plan_.answer.next_better;
+    std::string out = fmt::format("Use {} ({}) {}", count(gpus),
+                                  values_words([](std::string_view) { return true; }), at_size());
     if (next < 0) return out + (gpus == 1 ? "" : ", the fewest tried");
-    return out + fmt::format("; {} {}", count(total_gpus(facts_.scenario(next))), said(next));
+    return out + fmt::format("; {} {}", count(point(next).gpus), said(next));
   }
 
   std::string cheapest(const CellCost& cost) const {
     return fmt::format("Use {}, the cheapest that meets the SLO: {} {} a month",
-                       facts_.label(plan_.recommended), plan_.cost->currency,
-                       format_real(cost.per_month));
+                       label(plan_.recommended), plan_.cost->currency, format_real(cost.per_month));
   }
 
   std::string best_value(const CellCost& cost) const {
     return fmt::format(
         "Use {}: of all that meet the SLO it serves most requests for its price, {} within the SLO "
         "per {}",
-        facts_.label(plan_.recommended), format_real(cost.goodput_per_cost), plan_.cost->currency);
-  }
-
-  /// The next cell that the objective would like better, of the same size if asked; among equals
-  /// the one that stands best. -1: none was tried.
-  int next_better(bool same_size) const {
-    const std::vector<double> scores = objective_scores(plan_, facts_);
-    const auto score = [&](int i) { return scores[static_cast<std::size_t>(i)]; };
-    int out = -1;
-    for (int i = 0; i < static_cast<int>(scores.size()); ++i) {
-      if (score(i) <= score(plan_.recommended)) continue;
-      if (same_size && facts_.point(i).capacity != chosen().capacity) continue;
-      const bool nearer = out < 0 || score(i) < score(out);
-      const bool stands = out >= 0 && score(i) == score(out) &&
-                          rank_of(facts_.point(i)) > rank_of(facts_.point(out));
-      if (nearer || stands) out = i;
-    }
-    return out;
+        label(plan_.recommended), format_real(cost.goodput_per_cost), plan_.cost->currency);
   }
 
   /// Sizes are of one instance.
   std::string at_size() const {
-    if (chosen().run.tiers.size() < 2) return "without " + plan_.tier;
-    const bool fleet = facts_.scenario(plan_.recommended).fleet.replicas > 1;
-    return fmt::format("{} {} of {}{}", fleet ? "with" : "at", chosen().capacity, plan_.tier,
+    if (chosen().run.tiers.size() < 2) return "without " + tier();
+    const bool fleet = chosen().replicas > 1;
+    return fmt::format("{} {} of {}{}", fleet ? "with" : "at", spaced(chosen().capacity), tier(),
                        fleet ? " each" : "");
   }
 
@@ -135,24 +118,26 @@ class Headline {
     return fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s");
   }
 
-  std::vector<std::string> keys_of(int cell) const {
+  /// Searched values of the recommended cell, "eviction=arc, speed=2".
+  std::string values_words(bool (*wanted)(std::string_view key)) const {
     std::vector<std::string> out;
-    for (const auto& [key, value] : variant(cell).values) out.push_back(key);
-    return out;
+    for (const auto& [key, value] : chosen().values) {
+      if (wanted(key)) out.push_back(fmt::format("{}={}", key.substr(key.rfind('.') + 1), value));
+    }
+    return fmt::format("{}", fmt::join(out, ", "));
   }
 
   /// What a cell carries, in the words of the key that says so.
   std::string load(int cell) const {
-    const WorkloadChoice& workload = facts_.scenario(cell).workload;
+    const LoadKind kind = plan_.answer.load_kind;
     std::vector<std::string> out;
-    for (const auto& [key, value] : variant(cell).values) {
+    for (const auto& [key, value] : point(cell).values) {
       if (key == "workload.speed") {
-        const bool drawn = workload.arrival.kind == ArrivalConfig::Kind::kPoisson;
-        out.push_back(value + (drawn                ? "x of rate_per_s"
-                               : workload.synthetic ? "x of the generated rate"
-                                                    : "x of the recorded rate"));
+        out.push_back(value + (kind == LoadKind::kDrawn       ? "x of rate_per_s"
+                               : kind == LoadKind::kGenerated ? "x of the generated rate"
+                                                              : "x of the recorded rate"));
       } else if (key == "workload.concurrency") {
-        const bool closed = workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop;
+        const bool closed = kind == LoadKind::kClients;
         const char* what = closed ? "client" : "request";
         out.push_back(fmt::format("{} {}{}{}", value, what, value == "1" ? "" : "s",
                                   closed ? "" : " in flight"));
@@ -165,15 +150,13 @@ class Headline {
 
   /// Of the recommended cell, where arrivals follow from its speed alone.
   std::string rate() const {
-    const auto& searched = variant(plan_.recommended).values;
+    const auto& searched = chosen().values;
     const auto loads = std::count_if(searched.begin(), searched.end(),
                                      [](const auto& v) { return is_load_key(v.first); });
     const auto speeds = std::count_if(searched.begin(), searched.end(),
                                       [](const auto& v) { return v.first == "workload.speed"; });
-    const double span_s = facts_.demand().arrivals_s;
-    if (loads != 1 || speeds != 1 || span_s <= 0) return {};
-    return fmt::format(" = {} requests/s",
-                       format_real(static_cast<double>(chosen().run.requests) / span_s));
+    if (loads != 1 || speeds != 1 || plan_.answer.arrive_per_s <= 0) return {};
+    return fmt::format(" = {} requests/s", format_real(plan_.answer.arrive_per_s));
   }
 
   // ---- the SLO is met
@@ -181,7 +164,7 @@ class Headline {
   std::string met() const {
     if (plan_.answer.cause == AnswerCause::kNoIdentity) {
       return fmt::format("{} Without hits {} meets the SLO: {}.", no_identity(),
-                         spaced(facts_.label(plan_.recommended)), targets_words(chosen()));
+                         label(plan_.recommended), targets_words(chosen()));
     }
     if (const std::string cheaper = fewer_gpus(); !cheaper.empty()) return cheaper;
     std::string out =
@@ -215,8 +198,7 @@ class Headline {
     if (!r || r->free()) return {};
     std::string change = capitalised(change_words(*r));
     return fmt::format("{}. It meets the SLO in {}: {}. As configured it takes {}.", change,
-                       runs_words(*r), targets_words(*r),
-                       count(total_gpus(facts_.scenario(plan_.recommended))));
+                       runs_words(*r), targets_words(*r), count(chosen().gpus));
   }
 
   /// The workload as it was recorded may miss what its replicates meet.
@@ -234,10 +216,12 @@ class Headline {
   /// A smaller size that looks met and was never verified: the likeliest.
   std::string passed_over() const {
     const PlanPoint* found = nullptr;
-    for (std::size_t i = 0; i < facts_.place(); ++i) {
-      const PlanPoint& point = facts_.point(facts_.line()[i]);
-      const bool open = point.verdict == CellVerdict::kLooksMet && point.reason == "less-likely";
-      if (open && (found == nullptr || point.attainment > found->attainment)) found = &point;
+    for (const int i : line_) {
+      if (i == plan_.recommended) break;
+      const PlanPoint& smaller = point(i);
+      const bool open =
+          smaller.verdict == CellVerdict::kLooksMet && smaller.reason == "less-likely";
+      if (open && (found == nullptr || smaller.attainment > found->attainment)) found = &smaller;
     }
     if (found == nullptr) return {};
     return fmt::format("A smaller size may do: {} looks met and was not verified.",
@@ -254,12 +238,15 @@ class Headline {
     return {};
   }
 
+  /// How many values were searched.
   std::size_t axis_size(const std::string& key) const {
-    const auto& search = facts_.space().variants.front().scenario.plan->search;
-    for (const SearchAxis& axis : search) {
-      if (axis.key == key) return axis.values.size();
+    std::set<std::string_view> out;
+    for (const PlanPoint& p : plan_.points) {
+      for (const auto& [name, value] : p.values) {
+        if (name == key) out.insert(value);
+      }
     }
-    return 0;
+    return out.size();
   }
 
   // ---- it is not
@@ -272,7 +259,7 @@ class Headline {
         return standstill();
       case AnswerCause::kNoIdentity:
         return fmt::format("{} Without hits the SLO is missed: {}.", no_identity(),
-                           miss_words(facts_.point(facts_.judged())));
+                           miss_words(nearest_point()));
       case AnswerCause::kNotBinding:
         return not_binding();
       case AnswerCause::kFloor:
@@ -287,21 +274,21 @@ class Headline {
   }
 
   const char* what() const {
-    return asks(Objective::kMostLoad)           ? "load tried"
-           : asks(Objective::kLeastGpus)        ? "number of GPUs tried"
-           : facts_.space().variants.size() > 1 ? "configuration tried"
-                                                : "size";
+    return asks("most-load")    ? "load tried"
+           : asks("least-gpus") ? "number of GPUs tried"
+           : lines_.size() > 1  ? "configuration tried"
+                                : "size";
   }
 
   /// What the nearest cell misses.
   std::string nearest() const {
-    const PlanPoint& near = facts_.point(facts_.judged());
+    const PlanPoint& near = nearest_point();
     if (near.run.completed == 0) {
       return fmt::format("none of {} requests completes at {}.", format_count(near.run.requests),
-                         spaced(facts_.label(facts_.judged())));
+                         label(plan_.answer.at));
     }
-    std::string out = fmt::format("{} comes nearest with {}", spaced(facts_.label(facts_.judged())),
-                                  miss_words(near));
+    std::string out =
+        fmt::format("{} comes nearest with {}", label(plan_.answer.at), miss_words(near));
     if (near.run.completed < near.run.requests) {
       out += fmt::format(", and {} of {} requests do not complete",
                          format_count(near.run.requests - near.run.completed),
@@ -312,8 +299,8 @@ class Headline {
 
   /// A throughput that nobody asks for: all requests are served as they come.
   bool offers_too_little() const {
-    const PlanPoint& near = facts_.point(facts_.judged());
-    const double span_s = facts_.demand().arrivals_s;
+    const PlanPoint& near = nearest_point();
+    const double span_s = arrivals_s();
     const bool served =
         near.run.completed == near.run.requests && span_s > 0 && near.run.duration_s < 1.1 * span_s;
     return served && !near.targets.empty() &&
@@ -328,7 +315,7 @@ class Headline {
         return " Limiting resource: the link between HBM and " + tier() + ".";
       case AnswerCause::kTierAddsNothing:
         return fmt::format(" The {} tier adds nothing: caches serve {} of prompt tokens with it.",
-                           tier(), format_percent(cached_share(facts_.run(facts_.judged()))));
+                           tier(), format_percent(cached_share(nearest_point().run)));
       case AnswerCause::kCapacity:
         return " Limiting resource: the size of " + tier() + ".";
       case AnswerCause::kHbm:
@@ -344,7 +331,7 @@ class Headline {
 
   std::string not_admitted() const {
     const PlanAnswer& a = plan_.answer;
-    const PlanPoint& near = facts_.point(facts_.judged());
+    const PlanPoint& near = nearest_point();
     std::string allowed;
     if (const TargetEstimate* t = broken_by(near, a.not_admitted_share)) {
       const std::vector<std::string> shares = format_percents({a.not_admitted_share, t->limit});
@@ -354,21 +341,18 @@ class Headline {
       return fmt::format("{} of requests need more blocks than HBM has and fail at every size{}.",
                          format_percent(a.not_admitted_share), allowed);
     }
-    const EngineConfig& e = facts_.scenario(facts_.judged()).engine;
-    const bool by_pool =
-        startup_pages(e, e.max_model_len + 1) > static_cast<std::uint64_t>(e.usable_blocks());
     return fmt::format("{} of requests are longer than {} ({} tokens) and fail at every size{}.",
                        format_percent(a.not_admitted_share),
-                       by_pool ? "the KV blocks in HBM hold" : "--max-model-len allows",
-                       format_count(e.max_model_len), allowed);
+                       a.limited_by_pool ? "the KV blocks in HBM hold" : "--max-model-len allows",
+                       format_count(a.max_model_len), allowed);
   }
 
   std::string standstill() const {
-    const Standstills& s = facts_.point(facts_.judged()).standstill;
+    const Standstills& s = nearest_point().standstill;
     return fmt::format(
         "No {} meets the SLO: at {} the server stops serving in {} of {} replicates, and its "
         "requests wait for ever.",
-        what(), spaced(facts_.label(facts_.judged())), s.replicates, s.of);
+        what(), label(plan_.answer.at), s.replicates, s.of);
   }
 
   static std::string no_identity() {
@@ -395,9 +379,8 @@ class Headline {
   }
 
   std::string floor() const {
-    const Scenario& s = facts_.scenario(facts_.judged());
-    const std::string where =
-        s.gpu == nullptr ? std::string("with these step times") : fmt::format("on {}", s.gpu->name);
+    const std::string& gpu = plan_.floor->gpu;
+    const std::string where = gpu.empty() ? "with these step times" : "on " + gpu;
     std::vector<std::string> out;
     for (const TriedTarget& t : plan_.floor->targets) {
       if (t.met) continue;
@@ -424,7 +407,7 @@ class Headline {
   std::string lowered() const {
     std::vector<std::string> out;
     for (const TriedChange& tried : plan_.floor->lowered) {
-      if (!tried.refused.empty() || out.size() == kMostNamed) continue;
+      if (!tried.refused.empty() || out.size() == kMostLowered) continue;
       for (std::size_t t = 0; t < tried.targets.size(); ++t) {
         const TriedTarget& now = plan_.floor->targets[t];
         if (now.met || tried.targets[t].value > kLower * now.value) continue;
@@ -462,13 +445,14 @@ class Headline {
   std::string tier() const { return kind_of_tier(plan_); }
 
   const PlanResult& plan_;
-  const PlanFacts& facts_;
+  std::vector<std::vector<int>> lines_;
+  const std::vector<int>& line_;  ///< of the cell that the answer is about
 };
 
 }  // namespace
 
-void write_headline(PlanResult& plan, const PlanFacts& facts) {
-  plan.verdict = Headline(plan, facts).text();
+std::string plan_headline(const PlanResult& plan) {
+  return Headline(plan).text();
 }
 
 }  // namespace spillway
