@@ -121,7 +121,8 @@ inline constexpr NoteRow kRunNotes[] = {
     // ---- facts of a measured run
     {"pool-differs", "hardware", NoteGrade::kWarning,
      "num_gpu_blocks {used_blocks} ({used_how}) is {off_share:+} from {other_blocks}. "
-     "That count is {other_how}. The pool holds {tokens} {fewer} tokens[, about {requests} requests of mean "
+     "That count is {other_how}. The pool holds {tokens} {fewer} tokens[, about {requests} "
+     "requests of mean "
      "length ({mean_tokens} tokens)]. {used_blocks} is used."},
     {"host-overhead-differs", "compute", NoteGrade::kWarning,
      "host_overhead_us {used_us} ({used_how}) is {off_share:+} from {other_us} ({other_how}). That "
