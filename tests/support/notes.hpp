@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/note.hpp"
+#include "reports/notes/notes.hpp"
 
 namespace spillway::test {
 
