@@ -36,7 +36,7 @@ endif()
 # The simulator as a library: find_package(Spillway), Spillway::sim, ::traces, ::policies, ::models,
 # ::reports and ::scenarios. Headers keep their folders under include/spillway.
 # Not of a static build, whose libraries are its own.
-if(NOT SPILLWAY_STATIC)
+if(NOT SPILLWAY_STATIC AND NOT SPILLWAY_LIBCXX)
   set(libraries flags sim traces policies models reports scenarios)
   foreach(library IN LISTS libraries)
     set_target_properties(spillway_${library} PROPERTIES EXPORT_NAME ${library})

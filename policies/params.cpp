@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "sim/catalogue.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -19,11 +19,9 @@ std::string range_of(const ParamSpec& spec) {
 }
 
 double parse_number(const ParamSpec& spec, std::string_view text, const SourceRef& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const double value = parse_real(text).value_or(std::numeric_limits<double>::quiet_NaN());
   const bool whole = spec.kind != ParamSpec::Kind::kWhole || value == std::floor(value);
-  if (error != std::errc{} || end != text.data() + text.size() || !whole ||
-      !(value >= spec.least && value <= spec.most)) {
+  if (!whole || !(value >= spec.least && value <= spec.most)) {
     throw InputError(Fault::kUsage, where,
                      fmt::format("{}: expected {}, found \"{}\"", spec.name, range_of(spec), text));
   }

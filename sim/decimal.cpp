@@ -13,6 +13,7 @@
 
 #include "sim/error.hpp"
 #include "sim/histogram.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -50,11 +51,9 @@ Decimal decimal_of(double value) {
 }
 
 std::optional<Decimal> parse_decimal(std::string_view text) {
-  // from_chars decides what a number is; the rest only collects its digits.
-  double rounded = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, status] = std::from_chars(text.data(), last, rounded);
-  if (status != std::errc() || end != last || !std::isfinite(rounded)) return std::nullopt;
+  // parse_real decides what a number is; the rest only collects its digits.
+  const std::optional<double> rounded = parse_real(text);
+  if (!rounded || !std::isfinite(*rounded)) return std::nullopt;
   Decimal out;
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   bool fraction = false;
@@ -69,20 +68,15 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
   }
   if (text.front() == '-') out.digits = -out.digits;
   if (e < text.size()) {
-    int exponent = 0;
-    const char* first = text.data() + e + 1;
-    if (*first == '+') ++first;
-    std::from_chars(first, last, exponent);
-    out.exponent += exponent;
+    const std::string_view exponent = text.substr(e + (text[e + 1] == '+' ? 2 : 1));
+    out.exponent += parse_whole<int>(exponent).value_or(0);
   }
   return out;
 }
 
 double to_double(const Decimal& value) {
   const std::string text = fmt::format("{}e{}", value.digits, value.exponent);
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
+  return parse_real(text).value_or(0);
 }
 
 std::int64_t floor_scaled(const Decimal& value, int power) {

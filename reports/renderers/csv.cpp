@@ -4,9 +4,9 @@
 #include "reports/renderers/csv.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "reports/renderers/renderer.hpp"
+#include "sim/numbers.hpp"
 #include "sim/observer.hpp"
 
 namespace spillway {
@@ -25,9 +25,7 @@ bool is_number(std::string_view text) {
     if (text[i] != ',') digits += text[i];
     if (text[i] == ',' && !separates) return false;
   }
-  double value = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return status == std::errc() && end == digits.data() + digits.size();
+  return parse_real(digits).has_value();
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <sstream>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "reports/renderers/wrap.hpp"
 #include "scenarios/commands/terminal.hpp"
 #include "scenarios/scenario/intake/intake.hpp"
+#include "sim/numbers.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -64,10 +64,8 @@ Verb& add_command(Verb& parent, const std::string& name, const std::string& summ
 
 std::optional<std::uint64_t> seed_of(const CommonOptions& common) {
   if (common.seed.empty()) return std::nullopt;
-  std::int64_t seed = 0;
-  const char* end = common.seed.data() + common.seed.size();
-  const auto [at, status] = std::from_chars(common.seed.data(), end, seed);
-  if (status != std::errc() || at != end || seed < 0) {
+  const std::int64_t seed = parse_whole<std::int64_t>(common.seed).value_or(-1);
+  if (seed < 0) {
     throw InputError(Fault::kUsage, {"--seed", 0, ""},
                      fmt::format("expected a whole number, 0 or more, found \"{}\"", common.seed));
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
@@ -19,6 +18,7 @@
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "sim/digest.hpp"
+#include "sim/numbers.hpp"
 #include "traces/request_stream.hpp"
 #include "traces/row_sequence.hpp"
 #include "traces/stats/sampled_curve.hpp"
@@ -70,10 +70,8 @@ struct Measured {
 /// "5000" or "5000blocks".
 std::uint64_t parse_at(const std::string& text) {
   const SourceRef where{"--at", 0, ""};
-  const char* end = text.data() + text.size();
-  std::uint64_t plain = 0;
-  const auto [stop, status] = std::from_chars(text.data(), end, plain);
-  if (status != std::errc() || stop != end) {
+  auto plain = parse_whole<std::uint64_t>(text);
+  if (!plain) {
     const Capacity capacity = parse_capacity(text, where);
     if (capacity.kind != Capacity::Kind::kBlocks) {
       throw InputError(Fault::kUsage, where,
@@ -83,11 +81,11 @@ std::uint64_t parse_at(const std::string& text) {
     }
     plain = static_cast<std::uint64_t>(std::max<std::int64_t>(0, capacity.count));
   }
-  if (plain < 1) {
+  if (*plain < 1) {
     throw InputError(Fault::kUsage, where,
                      fmt::format("expected at least one block, found \"{}\"", text));
   }
-  return plain;
+  return *plain;
 }
 
 std::vector<CurvePoint> changes_of(const HitCurve& curve) {

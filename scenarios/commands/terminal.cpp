@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdlib>
+
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -25,10 +26,7 @@ std::string_view environment(const char* name) {
 
 std::size_t terminal_width(int descriptor) {
   if (isatty(descriptor) == 0) return 0;
-  const std::string_view text = environment("COLUMNS");
-  std::size_t width = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), width);
-  if (status != std::errc() || end != text.data() + text.size()) width = 0;
+  std::size_t width = parse_whole<std::size_t>(environment("COLUMNS")).value_or(0);
   winsize size{};
   if (width == 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   return width == 0 ? kUnknownWidth : std::max(width, kNarrowest);

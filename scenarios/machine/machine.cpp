@@ -17,6 +17,7 @@
 #include "reports/format.hpp"
 #include "scenarios/machine/host_memory.hpp"
 #include "scenarios/machine/system_files.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -218,9 +219,7 @@ std::string storage_text(const ScratchFacts& scratch, const std::string& root) {
 bool may_lock(const std::string& root) {
   constexpr unsigned kIpcLock = 14;  // CAP_IPC_LOCK
   const std::string text = field(slurp(root + "/proc/self/status"), "CapEff");
-  std::uint64_t effective = 0;
-  std::from_chars(text.data(), text.data() + text.size(), effective, 16);
-  return (effective >> kIpcLock & 1) != 0;
+  return (parse_whole<std::uint64_t>(text, 16).value_or(0) >> kIpcLock & 1) != 0;
 }
 
 }  // namespace
@@ -273,7 +272,7 @@ HostState read_host(const std::string& root, const std::string& scratch) {
   host.available_bytes = available_memory(root);
   host.llc_bytes = last_level_cache(root);
   const std::string load = first_line(root + "/proc/loadavg");
-  if (!load.empty()) std::from_chars(load.data(), load.data() + load.size(), host.load);
+  if (const LeadingReal read = leading_real(load); read.length > 0) host.load = read.value;
   host.governor = first_line(root + "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   const std::int64_t swap = kib_field(meminfo, "SwapTotal");
   if (swap > 0) host.swap_used_bytes = swap - kib_field(meminfo, "SwapFree");

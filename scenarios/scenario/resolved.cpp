@@ -31,6 +31,7 @@ json engine_json(const Scenario& s) {
   json out = to_document(s.engine);
   out["preset"] = s.preset;
   out["eviction"] = s.hbm_eviction.text();
+  if (s.gpu != nullptr) out["gpu_memory_utilization"] = s.gpu_memory_utilization;
   if (s.swap_space > Bytes(0)) out["swap_space"] = fmt::format("{}B", s.swap_space.count());
   if (s.interference) {
     out["interference"]["hbm_bytes_per_second"] = s.interference->hbm_bytes_per_s;

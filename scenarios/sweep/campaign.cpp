@@ -3,24 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "scenarios/experiment/run_key.hpp"
 #include "scenarios/sweep/campaign_file.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
 namespace {
 
 constexpr std::uint32_t kMostShards = 1'000'000;
-
-/// Digits from `text`, which must be all of it.
-bool read_count(std::string_view text, std::uint32_t& out) {
-  const char* end = text.data() + text.size();
-  const auto [at, status] = std::from_chars(text.data(), end, out);
-  return status == std::errc() && at == end;
-}
 
 }  // namespace
 
@@ -81,11 +74,11 @@ std::string Shard::name() const {
 
 Shard parse_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
+  const std::string_view all = text;
   Shard out;
-  const bool sound = slash != std::string::npos &&
-                     read_count(std::string_view(text).substr(0, slash), out.index) &&
-                     read_count(std::string_view(text).substr(slash + 1), out.of);
-  if (!sound || out.index < 1 || out.of < out.index || out.of > kMostShards) {
+  out.index = parse_whole<std::uint32_t>(all.substr(0, slash)).value_or(0);
+  out.of = slash == all.npos ? 0 : parse_whole<std::uint32_t>(all.substr(slash + 1)).value_or(0);
+  if (out.index < 1 || out.of < out.index || out.of > kMostShards) {
     throw InputError(
         Fault::kUsage, {"--shard", 0, ""},
         fmt::format("expected a shard and their number, e.g. 17/200, found \"{}\"", text));

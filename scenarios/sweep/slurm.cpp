@@ -1,10 +1,10 @@
 #include "scenarios/sweep/slurm.hpp"
 
 #include <array>
-#include <charconv>
 
 #include "scenarios/sweep/program.hpp"
 #include "sim/error.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -26,11 +26,6 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
   return text;
-}
-
-bool whole_number(std::string_view text, std::uint32_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 /// What a command of Slurm said, in one line and without its own name.
@@ -119,11 +114,9 @@ std::uint32_t Slurm::max_array_size() const {
   for (const std::string_view line : split(told, '\n')) {
     if (!line.starts_with("MaxArraySize")) continue;
     const std::size_t equals = line.find('=');
-    std::uint32_t size = 0;
-    if (equals != std::string_view::npos && whole_number(trimmed(line.substr(equals + 1)), size) &&
-        size > 1) {
-      return size;
-    }
+    if (equals == std::string_view::npos) continue;
+    const auto size = parse_whole<std::uint32_t>(trimmed(line.substr(equals + 1)));
+    if (size > 1) return *size;
   }
   throw InputError(Fault::kUsage, {"--runner", 0, ""},
                    "this Slurm has no job arrays: scontrol show config tells no MaxArraySize "
@@ -146,8 +139,7 @@ SlurmJobId Slurm::submit(const SlurmArray& array) const {
   const std::size_t semicolon = std::min(last.find(';'), last.size());
   SlurmJobId job{std::string(last.substr(0, semicolon)),
                  std::string(last.substr(std::min(semicolon + 1, last.size())))};
-  std::uint32_t number = 0;
-  if (!whole_number(job.number, number)) {
+  if (!parse_whole<std::uint32_t>(job.number)) {
     throw InputError(Fault::kIo, {"sbatch", 0, ""},
                      fmt::format("expected a job's number, found \"{}\"; squeue --name={} shows "
                                  "what was submitted",
@@ -169,8 +161,10 @@ std::optional<std::vector<SlurmTask>> Slurm::tasks(const SlurmJobId& job) const 
   }
   for (const std::string_view line : split(end.out, '\n')) {
     const std::vector<std::string_view> parts = split(line, '|');
+    const auto index = parse_whole<std::uint32_t>(trimmed(parts[0]));
+    if (parts.size() < 2 || !index) continue;
     SlurmTask task;
-    if (parts.size() < 2 || !whole_number(trimmed(parts[0]), task.index)) continue;
+    task.index = *index;
     task.state = trimmed(parts[1]);
     if (parts.size() > 2) task.reason = trimmed(parts[2]);
     out.push_back(std::move(task));

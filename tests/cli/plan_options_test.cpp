@@ -33,7 +33,7 @@ TEST_CASE("--recipe fills in a plan and says what it set", "[cli]") {
   std::string said;
   for (const json& warning : document["warnings"]) said += warning.get<std::string>() + "\n";
   CHECK_THAT(said,
-             ContainsSubstring("recipe compare-policies: plan.search = "
+             ContainsSubstring("Recipe compare-policies sets plan.search to "
                                "{\"tiers.0.eviction\":[\"lru\",\"arc\",\"s3fifo\",\"lfu\"]}"));
   CHECK_THAT(said, !ContainsSubstring("plan.sizes"));  // which the scenario gives
   REQUIRE(document["results"]["points"].size() == 8);

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "sim/numbers.hpp"
 #include "traces/formats/arrival_time.hpp"
 #include "traces/trace_reader.hpp"
 
@@ -108,12 +108,11 @@ std::string_view CsvTable::quoted(std::string_view& line) {
 }
 
 std::uint64_t CsvTable::number(std::size_t column, std::string_view text) const {
-  std::uint64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size()) {
+  const auto value = parse_whole<std::uint64_t>(text);
+  if (!value) {
     fail(column, fmt::format("expected a whole number, found \"{}\"", text.substr(0, kShown)));
   }
-  return value;
+  return *value;
 }
 
 std::int64_t CsvTable::whole(std::size_t column, std::uint64_t least, std::uint64_t most) const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -12,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/numbers.hpp"
 #include "sim/quantile.hpp"
 #include "traces/formats/csv_table.hpp"
 
@@ -29,15 +29,12 @@ constexpr std::int64_t kServeGenWindow = 600;
 /// A number from `least` (if `positive`, above it) to `most`.
 double real(const CsvTable& csv, Column column, double least, double most, bool positive = false) {
   const std::string_view text = csv.cell(column);
-  double value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, status] = std::from_chars(text.data(), last, value);
-  const bool number = status == std::errc() && end == last;
-  if (!number || !(value >= least && value <= most) || (positive && value == least)) {
+  const std::optional<double> value = parse_real(text);
+  if (!value || !(*value >= least && *value <= most) || (positive && *value == least)) {
     csv.fail(column, fmt::format("expected a number {} {} to {:g}, found \"{}\"",
                                  positive ? "above" : "from", least, most, text.substr(0, 40)));
   }
-  return value;
+  return *value;
 }
 
 RateDist dist_of(const CsvTable& csv) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
+#include "sim/numbers.hpp"
 #include "sim/rng.hpp"
 #include "sim/units.hpp"
 #include "traces/interner.hpp"
@@ -159,10 +159,8 @@ ReuseModel parse_reuse_model(std::string_view text, const SourceRef& where) {
   if (text == kSessionPrefix) return {ReuseModel::Kind::kSessionPrefix, 0};
   if (text.starts_with(kSharedPrefix)) {
     const std::string_view digits = text.substr(kSharedPrefix.size());
-    std::int64_t tokens = 0;
-    const char* const last = digits.data() + digits.size();
-    const auto [end, status] = std::from_chars(digits.data(), last, tokens);
-    if (status == std::errc() && end == last && tokens >= 1 && tokens <= kMaxTokens) {
+    const std::int64_t tokens = parse_whole<std::int64_t>(digits).value_or(0);
+    if (tokens >= 1 && tokens <= kMaxTokens) {
       return {ReuseModel::Kind::kSharedPrefix, tokens};
     }
     throw InputError(Fault::kUsage, where,

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/commands/trace_input.hpp"
+#include "sim/numbers.hpp"
 #include "traces/formats/trace_writer.hpp"
 #include "traces/reshape/trace_merge.hpp"
 
@@ -60,10 +60,8 @@ std::map<std::string, std::int64_t> offsets_ns(const MergeOptions& options) {
   std::map<std::string, std::int64_t> out;
   for (const std::string& text : options.offsets) {
     const auto [name, value] = split("--offset", text);
-    double seconds = 0;
-    const char* end = value.data() + value.size();
-    const auto [at, status] = std::from_chars(value.data(), end, seconds);
-    if (status != std::errc() || at != end || !(seconds >= 0 && seconds <= kMostSeconds)) {
+    const double seconds = parse_real(value).value_or(-1);
+    if (!(seconds >= 0 && seconds <= kMostSeconds)) {
       throw InputError(
           Fault::kUsage, {"--offset", 0, ""},
           fmt::format("expected NAME=SECONDS from 0 to {}, found \"{}\"", kMostSeconds, text));

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "sim/error.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -101,22 +101,18 @@ void RowGate::finish(std::vector<std::string>& notes) {
 
 double table_number(const CsvTable& table, std::size_t column, double least) {
   const std::string_view cell = table.cell(column);
-  double value = 0;
-  const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (status != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) ||
-      value < least || value > 1e15) {
+  const std::optional<double> value = parse_real(cell);
+  if (!value || !(*value >= least && *value <= 1e15)) {
     table.fail(column, fmt::format("expected a number of at least {}, found \"{}\"", least,
                                    cell.substr(0, kShown)));
   }
-  return value;
+  return *value;
 }
 
 double table_time(const CsvTable& table, std::size_t column, const TimeUnit& unit) {
   const std::string_view cell = table.cell(column);
-  double value = 0;
-  const auto [end, status] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (status != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) ||
-      value <= 0) {
+  const double value = parse_real(cell).value_or(0);
+  if (!std::isfinite(value) || value <= 0) {
     table.fail(column, fmt::format("expected a time above 0 in {}, found \"{}\"", unit.name,
                                    cell.substr(0, kShown)));
   }

@@ -1,9 +1,9 @@
 // Serving points from a CSV, columns by name.
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "scenarios/fidelity/fit/serving_points.hpp"
+#include "sim/numbers.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"
 #include "traces/trace_reader.hpp"
@@ -46,9 +46,8 @@ constexpr double kMostMs = 1e7;
 
 double milliseconds(const CsvTable& table, PointColumn column) {
   const std::string_view text = table.cell(column);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > kMostMs) {
+  const double value = parse_real(text).value_or(0);
+  if (!(value > 0) || value > kMostMs) {
     table.fail(column, fmt::format("expected milliseconds, more than 0, found \"{}\"", text));
   }
   return value;

@@ -1,9 +1,9 @@
 // Step times from a CSV, columns by name.
 #include <array>
-#include <charconv>
 
 #include "scenarios/fidelity/fit/step_times.hpp"
 #include "sim/error.hpp"
+#include "sim/numbers.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"
 #include "traces/trace_reader.hpp"
@@ -76,10 +76,8 @@ std::vector<PrefillChunk> chunks(const CsvTable& table) {
 double time_us(const CsvTable& table) {
   const StepColumn column = table.has(kMicroseconds) ? kMicroseconds : kMilliseconds;
   const std::string_view text = table.cell(column);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (column == kMilliseconds) value *= 1e3;
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > kMostUs) {
+  const double value = parse_real(text).value_or(0) * (column == kMilliseconds ? 1e3 : 1);
+  if (!(value > 0) || value > kMostUs) {
     table.fail(
         column,
         fmt::format("expected a time of more than 0 and at most 1000 s, found \"{}\"", text));

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 
 #include "sim/decimal.hpp"
 #include "sim/histogram.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -64,11 +64,9 @@ bool is_rate(std::string_view unit) {
 }
 
 Split split(std::string_view text, const SourceRef& where, std::string_view help) {
-  double value = 0;
-  const auto [end, status] =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (status != std::errc() || !std::isfinite(value) || value < 0) refuse(text, "", where, help);
-  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const auto [value, length] = leading_real(text, false);
+  if (length == 0 || !std::isfinite(value) || value < 0) refuse(text, "", where, help);
+  std::string_view unit = text.substr(length);
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   return {value, unit};
 }

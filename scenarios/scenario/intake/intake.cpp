@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "models/catalogue/gpu_device.hpp"
@@ -15,6 +14,7 @@
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -124,12 +124,8 @@ class IntakeMaker {
           "{} ({}{})", i + 1, one.place.empty() ? "line " : one.place + ", line ", one.where.line));
     }
     if (!options_.pick.empty()) {
-      std::size_t number = 0;
-      const char* end = options_.pick.data() + options_.pick.size();
-      const auto read = std::from_chars(options_.pick.data(), end, number);
-      if (read.ec == std::errc() && read.ptr == end && number >= 1 && number <= starts.size()) {
-        return number - 1;
-      }
+      const std::size_t number = parse_whole<std::size_t>(options_.pick).value_or(0);
+      if (number >= 1 && number <= starts.size()) return number - 1;
       for (std::size_t i = 0; i < starts.size(); ++i) {
         if ((starts[i].place + ",").find(" " + options_.pick + ",") != std::string::npos) return i;
       }
@@ -551,8 +547,8 @@ class IntakeMaker {
     if (gb == std::string::npos) return 0;
     std::size_t from = gb;
     while (from > 0 && device[from - 1] >= '0' && device[from - 1] <= '9') --from;
-    std::int64_t out = 0;
-    std::from_chars(device.data() + from, device.data() + gb, out);
+    const std::string_view digits = std::string_view(device).substr(from, gb - from);
+    const std::int64_t out = parse_whole<std::int64_t>(digits).value_or(0);
     return out < 10000 ? out * 1'000'000'000 : 0;
   }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/det_math.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -88,14 +88,12 @@ Size size_in(std::string_view name) {
       ++at;
       continue;
     }
-    double value = 0;
-    const auto [end, status] = std::from_chars(text.data() + at, text.data() + text.size(), value,
-                                               std::chars_format::fixed);
-    const auto next = static_cast<std::size_t>(end - text.data());
+    const auto [value, length] = leading_real(std::string_view(text).substr(at), false);
+    const std::size_t next = at + length;
     const char unit = next < text.size() ? text[next] : '\0';
     const bool ends =
         next + 1 >= text.size() || std::isalnum(static_cast<unsigned char>(text[next + 1])) == 0;
-    if (status == std::errc() && (unit == 'b' || unit == 'm') && ends && value > 0) {
+    if (length > 0 && (unit == 'b' || unit == 'm') && ends && value > 0) {
       const double billions = unit == 'b' ? value : value / 1000;
       const bool active = at > 0 && text[at - 1] == 'a';
       if (active) {

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/scenario/intake/engine_call.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -194,9 +194,8 @@ std::optional<std::int64_t> count_behind(std::string_view line, std::string_view
       break;
     }
   }
-  std::int64_t value = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return status == std::errc() && value > 0 ? std::optional(value) : std::nullopt;
+  const auto value = parse_whole<std::int64_t>(digits);
+  return value > 0 ? value : std::nullopt;
 }
 
 class LogReader {

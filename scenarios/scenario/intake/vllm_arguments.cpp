@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "sim/catalogue.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -62,11 +62,9 @@ std::optional<std::int64_t> human_integer(std::string text) {
     binary = large != std::string_view::npos;
     if (scale > 1) text.pop_back();
   }
-  double value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (binary && value != std::floor(value)) return std::nullopt;
-  const double out = value * scale;
+  const std::optional<double> value = parse_real(text);
+  if (!value || (binary && *value != std::floor(*value))) return std::nullopt;
+  const double out = *value * scale;
   if (!(std::abs(out) < 9e15) || out != std::floor(out)) return std::nullopt;
   return static_cast<std::int64_t>(out);
 }
@@ -233,11 +231,8 @@ class ArgumentReader {
 
   double gib(const Argument& argument) const {
     const std::string value = text(argument);
-    double out = 0;
-    const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), out);
-    if (status != std::errc() || end != value.data() + value.size() || !(out >= 0 && out < 1e6)) {
-      fail(argument, "a number of GiB");
-    }
+    const double out = parse_real(value).value_or(-1);
+    if (!(out >= 0 && out < 1e6)) fail(argument, "a number of GiB");
     return out;
   }
 
@@ -255,10 +250,9 @@ class ArgumentReader {
     const std::string value = text(argument);
     if (key == "engine.scheduling_policy") return put(argument, key, value);
     if (key == "engine.gpu_memory_utilization" || key == "engine.watermark") {
-      double number = 0;
-      const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (status != std::errc() || end != value.data() + value.size()) fail(argument, "a number");
-      return put(argument, key, number);
+      const std::optional<double> number = parse_real(value);
+      if (!number) fail(argument, "a number");
+      return put(argument, key, *number);
     }
     if (key == "engine.max_model_len" && (value == "auto" || value == "-1")) {
       return draft_.remark(Standing::kUsed, argument.written, "the largest that fits the pool");

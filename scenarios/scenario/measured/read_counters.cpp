@@ -1,9 +1,9 @@
 // An engine's counters over time: CSV with one row per tick, columns by name.
-#include <charconv>
 #include <cmath>
 
 #include "scenarios/scenario/measured/measured_parts.hpp"
 #include "sim/error.hpp"
+#include "sim/numbers.hpp"
 #include "traces/formats/csv_table.hpp"
 #include "traces/trace_reader.hpp"
 
@@ -22,9 +22,8 @@ constexpr CsvColumn kColumns[] = {{"t", true},
 
 double number(const CsvTable& table, std::size_t column, double most) {
   const std::string_view text = table.cell(column);
-  double value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= most)) {
+  const double value = parse_real(text).value_or(-1);
+  if (!(value >= 0 && value <= most)) {
     table.fail(column, fmt::format("expected a number from 0 to {}, found \"{}\"", most,
                                    text.substr(0, 40)));
   }

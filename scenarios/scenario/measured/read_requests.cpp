@@ -1,12 +1,12 @@
 // Request logs: CSV and JSON lines, columns by name.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/measured/measured_parts.hpp"
 #include "sim/error.hpp"
+#include "sim/numbers.hpp"
 #include "traces/formats/csv_table.hpp"
 #include "traces/trace_reader.hpp"
 
@@ -72,12 +72,11 @@ class RowFiller {
   }
 
   double number(RequestField field, std::string_view text) const {
-    double value = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    const std::optional<double> value = parse_real(text);
+    if (!value || !std::isfinite(*value)) {
       fail(field, fmt::format("expected a number, found \"{}\"", text.substr(0, kShown)));
     }
-    return value;
+    return *value;
   }
 
   std::uint32_t tokens(RequestField field, double value, double least) const {

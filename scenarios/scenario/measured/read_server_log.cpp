@@ -4,9 +4,9 @@
 //   INFO 05-19 10:13:31 [loggers.py:271] Engine 000: Avg prompt throughput: 12068.8 tokens/s, Avg
 //   generation throughput: 734.9 tokens/s, Running: 18 reqs, Waiting: 33 reqs, GPU KV cache usage:
 //   87.7%, Prefix cache hit rate: 0.0%
-#include <charconv>
 
 #include "scenarios/scenario/measured/measured_parts.hpp"
+#include "sim/numbers.hpp"
 
 namespace spillway {
 
@@ -25,10 +25,7 @@ std::optional<double> number_behind(std::string_view line, std::string_view labe
     }
   }
   if (digits.ends_with('.')) digits.pop_back();  // the end of a sentence
-  double value = 0;
-  const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (status != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return parse_real(digits);
 }
 
 std::string text_between(std::string_view line, std::string_view before, char after) {
@@ -90,11 +87,8 @@ void read_facts(std::string_view line, MeasuredFacts& facts) {
 /// The number behind `label`, as Python prints one: 1.5e-05 too.
 double float_behind(std::string_view line, std::string_view label) {
   const std::size_t found = line.find(label);
-  double value = 0;
-  if (found == std::string_view::npos) return value;
-  const char* begin = line.data() + found + label.size();
-  std::from_chars(begin, line.data() + line.size(), value);
-  return value;
+  if (found == std::string_view::npos) return 0;
+  return leading_real(line.substr(found + label.size())).value;
 }
 
 /// What OffloadingConnector copied one way, by its "KV Transfer metrics" lines.
