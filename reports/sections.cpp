@@ -1,11 +1,12 @@
 #include "reports/sections.hpp"
-#include "reports/notes/notes.hpp"
 
 #include <fmt/format.h>
 
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/metric_words.hpp"
+#include "reports/notes/notes.hpp"
 
 namespace spillway {
 
@@ -29,10 +30,11 @@ Table slo_table(const std::vector<SloResult>& slo) {
   table.title = "Service level objectives";
   table.header = {"objective", "target", "value", "verdict"};
   for (const SloResult& s : slo) {
-    const std::vector<std::string> figures = format_reals({s.target, s.value});
-    table.rows.push_back({s.tenant.empty() ? s.name : fmt::format("{} of {}", s.name, s.tenant),
-                          fmt::format("{} {}", s.at_least ? "at least" : "at most", figures[0]),
-                          figures[1], s.passed ? "met" : "missed"});
+    const auto [target, value] = told_apart(s.name, s.target, s.value);
+    const std::string metric = metric_words(s.name);
+    table.rows.push_back({s.tenant.empty() ? metric : fmt::format("{} of {}", metric, s.tenant),
+                          fmt::format("{} {}", s.at_least ? "at least" : "at most", target), value,
+                          s.passed ? "met" : "missed"});
   }
   return table;
 }

@@ -63,8 +63,8 @@ LeadingReal leading_real(std::string_view text, bool exponent) {
   // The program never leaves the locale "C".
   const double value = std::strtod(number.c_str(), nullptr);
   const bool word = number.find_first_of("nN") != std::string::npos;
-  const bool zero = number.substr(0, number.find_first_of("eE")).find_first_of("123456789") ==
-                    std::string::npos;
+  const bool zero =
+      number.substr(0, number.find_first_of("eE")).find_first_of("123456789") == std::string::npos;
   const bool held = word || (std::isfinite(value) && (value != 0 || zero));
   return held ? LeadingReal{value, number.size()} : LeadingReal{};
 }

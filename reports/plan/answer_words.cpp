@@ -18,23 +18,6 @@ namespace spillway {
 
 namespace {
 
-/// Parts of a metric's name that are abbreviations of the field.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kAbbreviations = {
-    {{"ttft", "TTFT"},
-     {"tpot", "TPOT"},
-     {"itl", "ITL"},
-     {"e2el", "end-to-end latency"},
-     {"ms", ""}}};
-
-/// "786 ms", "4.2 ms", "2.0 s", "1,234 s": as people say them.
-std::string duration_words(double ms) {
-  if (ms < 0.95) return format_real(ms) + " ms";
-  if (ms < 9.95) return fmt::format("{:.1f} ms", ms);
-  if (ms < 999.5) return fmt::format("{:.0f} ms", ms);
-  if (ms < 9950) return fmt::format("{:.1f} s", ms / 1000);
-  return format_count(static_cast<std::uint64_t>(std::llround(ms / 1000))) + " s";
-}
-
 /// Keys whose flag of vLLM is not the key's own name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFlagNames = {
     {{"model.kv_dtype", "--kv-cache-dtype"},
@@ -110,49 +93,6 @@ std::string event_words(const BreakingEvent& event) {
     return fmt::format("with {}{}", event.name, once);
   }
   return fmt::format("if {}{}", event.name, once);
-}
-
-std::string metric_words(std::string_view metric) {
-  std::vector<std::string> out;
-  while (!metric.empty()) {
-    const std::size_t end = metric.find('_');
-    std::string_view part = metric.substr(0, end);
-    for (const auto& [name, words] : kAbbreviations) {
-      if (part == name) part = words;
-    }
-    if (!part.empty()) out.emplace_back(part);
-    metric = end == std::string_view::npos ? std::string_view() : metric.substr(end + 1);
-  }
-  return fmt::format("{}", fmt::join(out, " "));
-}
-
-std::string figure_words(std::string_view metric, double value) {
-  if (metric.ends_with("_ms")) return duration_words(value);
-  if (metric.ends_with("_share")) return format_percent(value);
-  if (metric.ends_with("token_throughput") || metric == "output_throughput") {
-    return format_real(value) + " tokens/s";
-  }
-  if (metric == "goodput" || metric == "request_throughput") {
-    return format_real(value) + " requests/s";
-  }
-  return format_real(value);
-}
-
-std::string against_limit(const FigureWords& f) {
-  std::string value = figure_words(f.metric, f.value);
-  std::string limit = figure_words(f.metric, f.limit);
-  if (value == limit && f.value != f.limit) {
-    // As many digits as tell them apart.
-    const std::string unit = value.substr(value.find_last_of(" %"));
-    const double scale = unit == " s" ? 1e-3 : unit == "%" ? 100 : 1;
-    for (int digits = 4; digits < 16 && value == limit; ++digits) {
-      value = fmt::format("{:.{}g}{}", f.value * scale, digits, unit);
-      limit = fmt::format("{:.{}g}{}", f.limit * scale, digits, unit);
-    }
-  }
-  return fmt::format("{}{} {} ({} {})", metric_words(f.metric),
-                     f.tenant.empty() ? "" : fmt::format(" of {}", f.tenant), value,
-                     f.at_least ? "at least" : "limit", limit);
 }
 
 namespace {

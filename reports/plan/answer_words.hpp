@@ -5,26 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "reports/metric_words.hpp"
 #include "reports/report.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
-
-/// "p99 TTFT", "mean TPOT", "output throughput".
-std::string metric_words(std::string_view metric);
-/// "786 ms", "2.0 s", "1,234 tokens/s", "3.1%".
-std::string figure_words(std::string_view metric, double value);
-
-struct FigureWords {
-  std::string_view metric;
-  std::string_view tenant;
-  double value = 0;
-  double limit = 0;
-  bool at_least = false;
-};
-/// "p99 TTFT 786 ms (limit 2.00 s)"; for a minimum "goodput 3.20 requests/s (at least 4.00 ...)".
-/// Figures that differ look different.
-std::string against_limit(const FigureWords& figure);
 
 /// Every target of a cell, over its replicates or in its one run: "p99 TTFT 786 ms (limit 2.00 s),
 /// p99 TPOT 56.0 ms (limit 100 ms)".

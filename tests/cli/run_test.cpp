@@ -92,7 +92,7 @@ TEST_CASE("the summary on the terminal names what was simulated", "[cli]") {
   const Scene scene;
   const CliResult result = test::spillway({"run", scene.scenario});
   CHECK_THAT(result.out, ContainsSubstring("Run: small\n6 requests"));
-  CHECK_THAT(result.out, ContainsSubstring("p99_ttft_ms  at most 2,000"));
+  CHECK_THAT(result.out, ContainsSubstring("p99 TTFT   at most 2.0 s"));
   CHECK_THAT(result.out, ContainsSubstring("Time to first token"));
 }
 

@@ -107,9 +107,10 @@ TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers"
 TEST_CASE("objectives say which side of the target is good", "[reports]") {
   const Table table = slo_table(sample_run().slo);
   CHECK(cells_of(table, 0) ==
-        std::vector<std::string>{"p99_ttft_ms", "at most 100", "69.0", "met"});
-  CHECK(cells_of(table, 1) ==
-        std::vector<std::string>{"output_throughput", "at least 50.0", "38.3", "missed"});
+        std::vector<std::string>{"p99 TTFT", "at most 100 ms", "69 ms", "met"});
+  CHECK(cells_of(table, 1) == std::vector<std::string>{"output throughput",
+                                                       "at least 50.0 tokens/s", "38.3 tokens/s",
+                                                       "missed"});
 }
 
 TEST_CASE("latencies stand under their percentiles", "[reports]") {
