@@ -277,16 +277,14 @@ void fit_compute(const HardwareProfile& p, std::vector<FitRecord>& fits,
                                spec->memory_gbs * 1e9, sms};
       if (peaks.flops == 0) continue;
       add(fits, warnings, fmt::format("gemm/{}/{}", gpu.index, dtype),
-          [&, &cells = cells](std::vector<std::string>& own) {
-            return fit_gemm(cells, peaks, own);
-          });
+          [&, &rows = cells](std::vector<std::string>& own) { return fit_gemm(rows, peaks, own); });
     }
     const PeakRates peaks = {spec->bf16_tflops * 1e12, spec->memory_gbs * 1e9, sms};
     for (const auto& [op, cells] : attentions) {
       if (cells.size() < kFewest || (op != "prefill" && op != "decode")) continue;
       add(fits, warnings, fmt::format("attention/{}/{}", gpu.index, op),
-          [&, &op = op, &cells = cells](std::vector<std::string>& own) {
-            return op == "prefill" ? fit_prefill(cells, peaks, own) : fit_decode(cells, peaks, own);
+          [&, prefill = op == "prefill", &rows = cells](std::vector<std::string>& own) {
+            return prefill ? fit_prefill(rows, peaks, own) : fit_decode(rows, peaks, own);
           });
     }
   }

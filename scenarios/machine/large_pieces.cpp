@@ -6,9 +6,10 @@
 #include <new>
 
 #include "sim/memory.hpp"
+#include "sim/sanitizers.hpp"
 
-// AddressSanitizer brings its own forms and pairs them; there nothing is counted.
-#ifndef __SANITIZE_ADDRESS__
+// Sanitizers bring their own forms and pair them; there nothing is counted.
+#ifndef SPILLWAY_SANITIZED
 
 // Never so much more is got than was asked for that less than this counts as large.
 constexpr std::size_t kSurelySmall = spillway::kLargePiece / 2;

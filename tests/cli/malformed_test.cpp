@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "sim/sanitizers.hpp"
 #include "tests/cli/scene.hpp"
 #include "tests/traces/trace_text.hpp"
 
@@ -185,7 +186,7 @@ TEST_CASE("a line of more than 64 MiB is refused by its number", "[cli]") {
   refused({"trace", "stats", path}, 3, "t.jsonl:2: line longer than 64 MiB");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef SPILLWAY_SANITIZED
 
 /// What a command says before it ends with exit 7 where it may use so much address space.
 std::string short_of_memory(const std::string& command, int limit_kb) {

@@ -4,14 +4,16 @@
 #include <cstdlib>
 #include <new>
 
+#include "sim/sanitizers.hpp"
+
 namespace {
 
 std::atomic<std::uint64_t> count{0};
 
 }  // namespace
 
-// AddressSanitizer brings its own forms and pairs them; there nothing is counted.
-#ifndef __SANITIZE_ADDRESS__
+// Sanitizers bring their own forms and pair them; there nothing is counted.
+#ifndef SPILLWAY_SANITIZED
 
 // Replacing the plain forms is enough: the array and nothrow forms call them.
 void* operator new(std::size_t size) {

@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "sim/sanitizers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
@@ -119,7 +120,7 @@ int where_threads_are_short(const Work& work) {
   return WEXITSTATUS(status);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all there is
+#ifndef SPILLWAY_SANITIZED  // they take all there is
 TEST_CASE("where the system has no more threads to give, those that are there do the work",
           "[scenarios]") {
   CHECK(where_threads_are_short([] {
