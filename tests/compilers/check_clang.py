@@ -4,7 +4,7 @@
   tests/compilers/check_clang.py --build build [--jobs N]
 
 Takes the commands of BUILD/compile_commands.json, tests aside, and runs them as `clang++
--fsyntax-only`: seconds a unit instead of the minutes of another build. tests/long compilers builds and
+-fsyntax-only`: seconds a unit instead of the minutes of another build. tests/long presets builds and
 tests with clang, and compares digests. Skipped (exit 77) where clang++ is missing.
 """
 import argparse
