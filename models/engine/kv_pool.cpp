@@ -92,7 +92,7 @@ void KvPool::register_block(SlotId slot, BlockId id) {
   KV_ASSERT(contents_[slot] == kNoBlock, "slot {} registered twice", raw(slot));
   contents_[slot] = id;
   full.next_copy = 0;
-  std::uint32_t* link = &residency_[id].hbm;
+  std::uint32_t* link = &residency_.place(id).hbm;
   while (*link != 0) link = &slots_[*link].next_copy;
   *link = raw(slot);
   ++cached_;

@@ -58,7 +58,7 @@ SlotId OffloadTier::begin_write(BlockId block) {
   }
   contents_[SlotId{index}] = block;
   pins_[index] = kWriting;
-  residency_[block].below_state = index | BlockResidency::kBusy;
+  residency_.place(block).below_state = index | BlockResidency::kBusy;
   if (orders_all_) policy_->insert(SlotId{index});
   ++used_;
   ++stored_;
