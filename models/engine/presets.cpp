@@ -30,50 +30,24 @@ constexpr EnginePreset kPresets[] = {
     {"vllm@0.25", "vLLM 0.25: as 0.23, and frees of preempted requests deferred.", kV1, 0.92, 0,
      true, true},
 };
-static_assert(std::size(kPresets) == kEnginePresets);
 
 // Which release has which change follows from the dates of both; where that is not certain, and
 // for v0, whose engine has none of them, models/engine/README.md says so.
 using C = EngineConfig;
 constexpr EngineSwitch kSwitches[] = {
-    //                                                                  0.6    0.12   0.14  ...
-    {"enable_prefix_caching",
-     &C::enable_prefix_caching,
-     "v1",
-     {false, true, true, true, true, true}},
-    {"enable_chunked_prefill", &C::chunked_prefill, "v1", {false, true, true, true, true, true}},
-    {"async_scheduling", &C::async_scheduling, "#27614", {false, false, true, true, true, true}},
-    {"store_defer_next_step",
-     &C::store_defer_next_step,
-     "2a4dbe24ea",
-     {false, false, true, true, true, true}},
-    {"convoy", &C::convoy, "7013e9ac8", {false, false, false, true, true, true}},
-    {"reserve_full_isl",
-     &C::reserve_full_isl,
-     "dc78c2c933",
-     {false, false, false, true, true, true}},
-    {"small_page_kernel",
-     &C::small_page_kernel,
-     "#42212",
-     {false, false, false, false, true, true}},
-    {"offload_prompt_only",
-     &C::offload_prompt_only,
-     "d63108fb18",
-     {false, false, false, false, true, true}},
-    {"async_load_reservation",
-     &C::async_load_reservation,
-     "3b3d5287fa",
-     {false, false, false, false, true, true}},
-    {"unhashed_front", &C::unhashed_front, "520828789c", {false, false, false, false, true, true}},
-    {"mla_single_copy",
-     &C::mla_single_copy,
-     "7eca0e1a64",
-     {false, false, false, false, true, true}},
-    {"defer_block_free", &C::defer_block_free, "#45357", {false, false, false, false, false, true}},
-    {"threshold_counts_offers",
-     &C::threshold_counts_offers,
-     "#52227",
-     {false, false, false, false, true, true}},
+    {"enable_prefix_caching", &C::enable_prefix_caching, "v1", kFirstV1Minor},
+    {"enable_chunked_prefill", &C::chunked_prefill, "v1", kFirstV1Minor},
+    {"async_scheduling", &C::async_scheduling, "#27614", 14},
+    {"store_defer_next_step", &C::store_defer_next_step, "2a4dbe24ea", 14},
+    {"convoy", &C::convoy, "7013e9ac8", 18},  // not in 0.17.1
+    {"reserve_full_isl", &C::reserve_full_isl, "dc78c2c933", 19},
+    {"small_page_kernel", &C::small_page_kernel, "#42212", 23},
+    {"offload_prompt_only", &C::offload_prompt_only, "d63108fb18", 23},
+    {"async_load_reservation", &C::async_load_reservation, "3b3d5287fa", 23},
+    {"unhashed_front", &C::unhashed_front, "520828789c", 23},
+    {"mla_single_copy", &C::mla_single_copy, "7eca0e1a64", 23},
+    {"defer_block_free", &C::defer_block_free, "#45357", 24},  // not in 0.23.0
+    {"threshold_counts_offers", &C::threshold_counts_offers, "#52227", 23},
 };
 
 // vllm/engine/arg_utils.py, API server: batch sizes by GPU memory.
@@ -91,6 +65,10 @@ const EnginePreset* likely_preset(std::string_view name) {
 }
 
 }  // namespace
+
+int EnginePreset::minor() const {
+  return *minor_version(name);
+}
 
 std::span<const EnginePreset> engine_presets() {
   return kPresets;
@@ -117,7 +95,7 @@ const EnginePreset& nearest_preset(EngineFamily family, int minor) {
   int least = 0;
   for (const EnginePreset& preset : kPresets) {
     if (preset.family != family) continue;
-    const int away = std::abs(*minor_version(preset.name) - minor);
+    const int away = std::abs(preset.minor() - minor);
     if (best != nullptr && away >= least) continue;
     best = &preset;
     least = away;
@@ -157,8 +135,7 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   config.block_tokens = 16;
   config.family = preset.family;
   config.watermark = preset.watermark;
-  const auto column = static_cast<std::size_t>(&preset - kPresets);
-  for (const EngineSwitch& s : kSwitches) config.*s.member = s.on[column];
+  for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;
   if (preset.family == kV0) return config;

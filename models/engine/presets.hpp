@@ -4,7 +4,6 @@
 // upstream change behind each; a scenario sets any switch by its name under `engine`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,9 +15,10 @@
 
 namespace spillway {
 
-/// The releases, oldest first.
-inline constexpr std::size_t kEnginePresets = 6;
+/// vLLM serves with v1 since this minor version.
+inline constexpr int kFirstV1Minor = 8;
 
+/// A release: its row.
 struct EnginePreset {
   std::string_view name;
   std::string_view summary;
@@ -27,6 +27,11 @@ struct EnginePreset {
   double watermark;    ///< share of blocks kept free when admitting
   bool has_watermark;  ///< the release lets users set it
   bool has_tiering;    ///< it can put tiers behind host memory
+
+  /// Of "vllm@0.23": 23.
+  int minor() const;
+  /// A release of v1 that has what came with this minor version.
+  bool since(int first) const { return family == EngineFamily::kVllmV1 && minor() >= first; }
 };
 
 /// Something that releases do differently, and a scenario may decide by itself.
@@ -34,22 +39,24 @@ struct EngineSwitch {
   std::string_view name;  ///< of its key under `engine`
   bool EngineConfig::*member;
   std::string_view change;  ///< upstream commit or pull request that brought it
-  std::array<bool, kEnginePresets> on;
+  int first;                ///< minor version of v1 that has it
+
+  bool on(const EnginePreset& release) const { return release.since(first); }
 };
 
+/// The releases, oldest first.
 std::span<const EnginePreset> engine_presets();
 std::span<const EngineSwitch> engine_switches();
 
 /// "vllm@0.23", or "vllm" for the newest. Throws InputError (exit 2) listing the known ones.
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where);
 
-/// The release itself, else the nearest of its generation: vLLM serves with v1 since 0.8, and a v1
+/// The release itself, else the nearest of its generation: a v1
 /// release never becomes a v0 preset. nullptr where `name` is no release of an engine
 /// ("vllm@0.9.1").
 const EnginePreset* nearest_preset(std::string_view name);
 /// Of one generation, by the minor version; the older of two equally near.
 const EnginePreset& nearest_preset(EngineFamily family, int minor);
-inline constexpr int kFirstV1Minor = 8;
 /// "0.9.1", "vllm@0.9": 9; nothing for what is no version.
 std::optional<int> minor_version(std::string_view name);
 

@@ -19,35 +19,26 @@ using Json = nlohmann::ordered_json;
 /// How a release of v1 is told about host memory (vllm-project/vllm; commits are those of the
 /// stored versions that were read).
 struct OffloadForm {
-  std::string_view release;
+  explicit OffloadForm(const EnginePreset& release)
+      : size_flag(release.since(19)),
+        bytes_key(release.since(14)),
+        blocks_key(!release.since(15)),
+        threshold(release.since(19)),
+        prompt_only(release.since(23)),
+        simple(release.since(19)) {}
+
   /// --kv-offloading-size and --kv-offloading-backend work. The flags are older than that: before
   /// #24498 they hand num_cpu_blocks 0 to a connector that refuses it
   /// (vllm/v1/kv_offload/cpu.py @ 6c05827e97).
   bool size_flag;
+  // #24498 was reviewed on 2026-01-08 and 0.14 came out that month; which of the two keys 0.14
+  // reads is not certain, and unknown keys are ignored, so that it is given both.
   bool bytes_key;    ///< kv_connector_extra_config.cpu_bytes_to_use (#24498)
   bool blocks_key;   ///< kv_connector_extra_config.num_cpu_blocks, of each worker (before #24498)
   bool threshold;    ///< store_threshold, max_tracker_size (cpu.py @ 02fcc613c6)
   bool prompt_only;  ///< offload_prompt_only (d63108fb18)
   bool simple;       ///< SimpleCPUOffloadConnector (#37160)
 };
-
-// #24498 was reviewed on 2026-01-08 and 0.14 came out that month; which of the two keys 0.14 reads
-// is not certain, and unknown keys are ignored, so that it is given both.
-constexpr OffloadForm kForms[] = {
-    {"vllm@0.12", false, false, true, false, false, false},
-    {"vllm@0.14", false, true, true, false, false, false},
-    {"vllm@0.19", true, true, false, true, false, true},
-    {"vllm@0.23", true, true, false, true, true, true},
-    {"vllm@0.25", true, true, false, true, true, true},
-};
-
-const OffloadForm& form_of(const EnginePreset& release) {
-  for (const OffloadForm& form : kForms) {
-    if (form.release == release.name) return form;
-  }
-  KV_ASSERT(false, "a preset of v1 has a row in kForms");
-  return kForms[0];
-}
 
 constexpr std::int64_t kGib = 1 << 30;
 
@@ -293,7 +284,7 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
         s.tier->name, s.tier->kind()));
     return;
   }
-  const OffloadForm& form = form_of(release);
+  const OffloadForm form(release);
   if (s.engine.simple_offload && !form.simple) {
     out.not_covered.push_back(
         fmt::format("offload_connector simple: {} has none (#37160 brought it)", release.name));
