@@ -6,7 +6,6 @@
 #include <new>
 
 #include "sim/memory.hpp"
-#include "sim/sanitizers.hpp"
 
 // Sanitizers bring their own forms and pair them; there nothing is counted.
 #ifndef SPILLWAY_SANITIZED

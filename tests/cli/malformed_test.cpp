@@ -13,7 +13,6 @@
 #include <set>
 #include <thread>
 
-#include "sim/sanitizers.hpp"
 #include "tests/cli/scene.hpp"
 #include "tests/traces/trace_text.hpp"
 

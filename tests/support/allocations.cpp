@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "sim/sanitizers.hpp"
 
 namespace {
 

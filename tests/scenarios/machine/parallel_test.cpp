@@ -10,7 +10,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "sim/sanitizers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
