@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <new>
 
-
 namespace {
 
 std::atomic<std::uint64_t> count{0};
