@@ -93,7 +93,7 @@ TEST_CASE("a test uses each option, in a file that calls its verb", "[cli]") {
   REQUIRE(files.size() > 30);
   for (const auto& [option, verbs] : owners) {
     INFO(option.first << " of " << *verbs.begin());
-    const auto uses = [&](const TestFile& file) {
+    const auto uses = [&, &option = option, &verbs = verbs](const TestFile& file) {
       const auto names = [](const std::string& text, const std::string& word) {
         return text.find("\"" + word + "\"") != std::string::npos;
       };
@@ -146,7 +146,7 @@ TEST_CASE("help opens with examples and ends with exit codes", "[cli]") {
 
 TEST_CASE("help fits the terminal, but for what is there to be copied", "[cli]") {
   const Tree tree;
-  for (const std::size_t width : {40, 60, 80, 120}) {
+  for (const std::size_t width : {40UL, 60UL, 80UL, 120UL}) {
     for (const Verb& verb : tree.program.verbs) {
       std::istringstream text(help_of(verb, width));
       for (std::string line; std::getline(text, line);) {

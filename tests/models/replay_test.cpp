@@ -145,7 +145,7 @@ TEST_CASE("LRU by reference: what hits in a smaller cache hits in a larger one",
 TEST_CASE("inclusion is not asserted of FIFO, for it does not hold", "[models]") {
   // Belady, Nelson and Shedler, CACM 12(6), 1969: 9 misses of 12 in three places, 10 in four.
   std::vector<Row> rows;
-  for (const std::uint64_t block : {1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5}) {
+  for (const std::uint64_t block : {1UL, 2UL, 3UL, 4UL, 1UL, 2UL, 5UL, 1UL, 2UL, 3UL, 4UL, 5UL}) {
     rows.push_back({static_cast<std::int64_t>(rows.size()), 16, 1, {block}});
   }
   const Workload workload = workload_of(rows, 16);

@@ -177,7 +177,7 @@ TEST_CASE("moves between exclusive tiers, one by one", "[models]") {
   //   4  hit above
   //   3  moves up, 4 down:     {3} {4 1}   hit below
   std::vector<Row> rows;
-  for (const std::uint64_t block : {1, 2, 3, 1, 4, 4, 3}) {
+  for (const std::uint64_t block : {1UL, 2UL, 3UL, 1UL, 4UL, 4UL, 3UL}) {
     rows.push_back({static_cast<std::int64_t>(rows.size()), 16, 1, {block}});
   }
   const Workload workload = workload_of(rows, 16);

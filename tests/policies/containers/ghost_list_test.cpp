@@ -39,7 +39,7 @@ TEST_CASE("the ghost queue remembers as a plain queue does", "[policies]") {
 
 TEST_CASE("a recalled ghost holds no place and can still be taken once", "[policies]") {
   GhostList ghosts(2, 10);
-  for (const std::uint32_t block : {1, 2}) ghosts.push(BlockId{block});
+  for (const std::uint32_t block : {1U, 2U}) ghosts.push(BlockId{block});
   ghosts.recall(BlockId{1});
   ghosts.recall(BlockId{3});  // never was there
   ghosts.push(BlockId{4});    // so that nothing is forgotten for it

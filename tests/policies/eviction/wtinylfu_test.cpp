@@ -20,7 +20,7 @@ constexpr std::nullopt_t kNobody = std::nullopt;
 TEST_CASE("W-TinyLFU: a newcomer stays where it was used more than its victim", "[policies]") {
   // Five blocks: a window of 1, a main part of 4, of which 2 are protected.
   PolicyCache cache("wtinylfu:window=0.2:protected=0.5", 5, 20);
-  for (const std::uint32_t block : {1, 2, 3, 4, 5}) CHECK(cache.refer(block) == kNobody);
+  for (const std::uint32_t block : {1U, 2U, 3U, 4U, 5U}) CHECK(cache.refer(block) == kNobody);
   // Window 5, on probation 1 2 3 4, each used once.
   CHECK(cache.refer(1) == kNobody);  // protected 1
   CHECK(cache.refer(2) == kNobody);  // protected 1 2

@@ -38,7 +38,7 @@ TEST_CASE("a curve stands between its axes with limit and mark", "[reports]") {
 
 TEST_CASE("a drawing has twelve lines at most and is as wide as it may", "[reports]") {
   for (const bool unicode : {false, true}) {
-    for (const std::size_t width : {30, 60, 72, 200}) {
+    for (const std::size_t width : {30UL, 60UL, 72UL, 200UL}) {
       const Lines lines = text_chart(falling(), {width, unicode});
       INFO(width);
       CHECK(lines.size() <= 12);

@@ -69,8 +69,8 @@ TEST_CASE("a glance keeps to its lines, the answer first", "[reports]") {
   plan.recommended = 3;
   plan.judgement.binding_kind = "compute";
   plan.binding = {"Steps run all the time."};
-  for (const std::size_t width : {80, 100}) {
-    for (const std::size_t lines : {24, 18, 14}) {
+  for (const std::size_t width : {80UL, 100UL}) {
+    for (const std::size_t lines : {24UL, 18UL, 14UL}) {
       const Glance glance = plan_glance(plan, {}, {width, lines, 1, 9, false});
       const std::string text = text_of(glance.report, width);
       INFO(text);

@@ -118,7 +118,7 @@ TEST_CASE("where that is not enough the last columns go, and are named", "[repor
 
 TEST_CASE("no line of a table is wider than the terminal, and nothing is cut", "[reports]") {
   const Table table = wide_table();
-  for (const std::size_t width : {20, 30, 40, 60, 72, 80, 100}) {
+  for (const std::size_t width : {20UL, 30UL, 40UL, 60UL, 72UL, 80UL, 100UL}) {
     const std::string text = narrow(report_of(table), width);
     INFO(width << "\n" << text);
     std::istringstream lines(text);

@@ -141,7 +141,7 @@ TEST_CASE("a run over a small tier is warm once it was full, and loads count as 
   // 2,000 requests over 300 documents of 32 blocks each: 9,600 blocks, of which HBM holds 2,047 and
   // the tier 3,000. LRU over a cycle finds nothing; over the hundred documents it does.
   const Scenario scenario = reference_with({"tiers.0.capacity=3000blocks"});
-  for (const std::uint64_t documents : {300, 100}) {
+  for (const std::uint64_t documents : {300UL, 100UL}) {
     WarmUpWatch watch(scenario);
     SimulationOptions options;
     options.observers.push_back(&watch);

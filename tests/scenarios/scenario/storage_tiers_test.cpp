@@ -33,7 +33,7 @@ void refused_devices(const std::string& kind,
                      const std::vector<std::pair<std::string, std::string>>& cases) {
   for (const auto& [device, says] : cases) {
     INFO(kind << ": " << device);
-    const InputError error = error_of([&] { on_storage(kind, device); });
+    const InputError error = error_of([&, &spec = device] { on_storage(kind, spec); });
     CHECK(error.fault() == Fault::kUsage);
     INFO("message: " << error.what());
     CHECK(std::string(error.what()).starts_with("s.json:7: tiers.0." + says));
@@ -223,8 +223,8 @@ TEST_CASE("every byte is charged on every hop, and the drive wears", "[scenarios
   CHECK(names == std::vector<std::string>{"d2h", "h2d", "far-write", "far-read"});
   CHECK(r.links[2].from == "host");
   CHECK(r.links[3].to == "host");
-  for (const std::size_t link : {0, 2}) CHECK(r.links[link].bytes == 100 * prompt);
-  for (const std::size_t link : {1, 3}) CHECK(r.links[link].bytes == 300 * prompt);
+  for (const std::size_t link : {0UL, 2UL}) CHECK(r.links[link].bytes == 100 * prompt);
+  for (const std::size_t link : {1UL, 3UL}) CHECK(r.links[link].bytes == 300 * prompt);
   CHECK(r.links[3].capacity_bytes_per_s == 7e9);
   const TierResult& far = r.tiers[1];
   CHECK(far.kind == "nvme");

@@ -88,7 +88,7 @@ TEST_CASE("other engines are refused by name", "[scenarios]") {
         std::pair{"vllm bench serve --model m", "starts `vllm bench`, which is not modelled"},
         std::pair{"ls -l", "starts no engine"}}) {
     INFO(text);
-    const std::string said = error_of([&] { calls_in_command(text, "f"); }).what();
+    const std::string said = error_of([&, call = text] { calls_in_command(call, "f"); }).what();
     CHECK_THAT(said, ContainsSubstring(name));
   }
 }
