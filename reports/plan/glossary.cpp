@@ -58,7 +58,6 @@ struct Term {
 };
 
 constexpr Term kTerms[] = {
-    {"attainment", "Share of requests within SLO: those that meet every latency target."},
     {"block", "The unit in which an engine keeps KV: so many tokens of one prompt."},
     {"cold-limited", "The trace is too short to fill the tier, so that its run shows a cold cache.",
      has_cold},
@@ -70,7 +69,6 @@ constexpr Term kTerms[] = {
     {"HBM", "The GPU's own memory. What weights and activations leave of it holds KV."},
     {"headroom", "How far a figure may move before its target is missed."},
     {"ITL", "Inter-token latency: each gap between two tokens of an answer.", has_itl},
-    {"knee", "The size beyond which a larger tier gains little.", has_knee},
     {"KV",
      "Keys and values of attention: what an engine keeps of each token so as not to compute "
      "it again."},
@@ -84,15 +82,17 @@ constexpr Term kTerms[] = {
     {"replicate", "One resampled workload: sessions resampled from the trace, or another seed.",
      replicated},
     {"reuse curve", "What share of block references a cache of each size would hit.", has_workload},
+    {"secondary tier", "A tier under the DRAM tier: drives, shared file systems, object stores.",
+     has_storage},
     {"SLO", "Service level objective: the targets of the scenario, all of them together."},
     {"stationary",
      "Staying alike while it lasts: rates, lengths and hits drift no more than chance.",
      has_workload},
-    {"storage", "Tiers behind host memory: drives, shared file systems, object stores.",
-     has_storage},
-    {"tier", "A place that keeps KV: HBM, host DRAM, and what lies behind."},
+    {"sweet spot (knee)", "The size beyond which a larger tier gains little.", has_knee},
+    {"tier", "A place that keeps KV: HBM, host DRAM, and secondary tiers under it."},
     {"TPOT", "Time per output token: from the first token to the last, by token."},
     {"TTFT", "Time to first token, from a request's arrival at the server."},
+    {"within SLO", "Share of requests that meet every latency target."},
     {"working set", "Distinct blocks that requests name within a stretch of time.", has_workload},
 };
 

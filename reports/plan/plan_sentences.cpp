@@ -20,19 +20,19 @@ const PlanPoint& at(const PlanResult& plan, int index) {
 
 /// Where nothing is recommended.
 std::string shown_to_miss(const PlanResult& plan, const std::string& level) {
-  if (plan.undecided) return fmt::format("nothing is backed at {}", level);
+  if (plan.undecided) return fmt::format("nothing is certain at {}", level);
   const auto count = std::count_if(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
     return p.verdict == CellVerdict::kMissed;
   });
-  return fmt::format("{} of {} cells are shown to miss at {}, none to meet it", count,
-                     plan.points.size(), level);
+  return fmt::format("{} that {} of {} sizes miss the SLO, and none meets it", level, count,
+                     plan.points.size());
 }
 
 std::string runs_to_decide(const PlanConfidence& c) {
-  return fmt::format("{} run{} to decide", format_count(c.runs), c.runs == 1 ? "" : "s");
+  return fmt::format("{} run{} in all", format_count(c.runs), c.runs == 1 ? "" : "s");
 }
 
-/// What makes bounds wider than they would be of one cell alone, where that may have cost it.
+/// What makes bounds wider than those of one size alone, where that may have cost the size.
 std::string shared_error(const PlanResult& plan) {
   const auto verified =
       std::count_if(plan.points.begin(), plan.points.end(), [](const PlanPoint& p) {
@@ -44,43 +44,44 @@ std::string shared_error(const PlanResult& plan) {
   });
   if (verified < 2 || !unbacked) return {};
   return fmt::format(
-      ". The {} cells that were verified share the {} chance of error: of fewer cells each would "
-      "be known more closely",
+      " {} verified sizes share the {} chance of error. Testing fewer sizes narrows each interval.",
       verified, format_percent(1 - plan.confidence->level));
 }
 
 /// How sure the answer is.
 std::string confidence(const PlanResult& plan) {
   if (!plan.confidence) {
-    return "Confidence: none. Each cell ran once, on the workload itself: what met the SLO once "
-           "may miss it on other traffic like it";
+    return "Confidence: none. Each size ran once, on the workload itself. Other traffic like it "
+           "may "
+           "miss the SLO.";
   }
   const PlanConfidence& c = *plan.confidence;
   const std::string level = fmt::format("{:.4g}%", 100 * c.level);
   if (plan.recommended < 0) {
-    return fmt::format("Confidence: {} ({}){}", shown_to_miss(plan, level), runs_to_decide(c),
+    return fmt::format("Confidence: {} ({}).{}", shown_to_miss(plan, level), runs_to_decide(c),
                        shared_error(plan));
   }
   const PlanPoint& point = at(plan, plan.recommended);
   const Certain certain = certain_of(point, c.level);
-  return fmt::format("Confidence: {} of requests within SLO, {} (over {} replicates, {}){}",
+  return fmt::format("Confidence: {} of requests within SLO ({}; {} replicates, {}).{}",
                      certain.share, certain.claim, point.replications, runs_to_decide(c),
                      shared_error(plan));
 }
 
 /// How replicates are made; a terminal leaves out what the confidence is about.
 std::string replicates(const PlanConfidence& confidence, Detail detail) {
-  const std::size_t end = detail == Detail::kBrief ? confidence.method.find("; confidence is about")
-                                                   : std::string::npos;
-  return "Replicates: " + confidence.method.substr(0, end);
+  const std::size_t end =
+      detail == Detail::kBrief ? confidence.method.find(". ") : std::string::npos;
+  return fmt::format("Replicates: {}.", confidence.method.substr(0, end));
 }
 
 /// The cell below the smallest that meets the SLO, and what is wrong with it.
 std::string next_below(const PlanResult& plan) {
   const PlanPoint& point = at(plan, plan.infeasible_max);
-  return fmt::format(
-      "{}: {} {}{}{}", plan.feasible_min >= 0 ? "Largest size below" : "Largest tried", point.name,
-      shortfall(plan, point), plan.first_breach.empty() ? "" : ": ", plan.first_breach);
+  return fmt::format("{}: {} {}{}{}.",
+                     plan.feasible_min >= 0 ? "Largest size below" : "Largest tried",
+                     spaced(point.name), shortfall(plan, point),
+                     plan.first_breach.empty() ? "" : ": ", plan.first_breach);
 }
 
 /// What each part of a combination does by itself.
@@ -91,7 +92,7 @@ std::vector<std::string> parts_of_remedy(const PlanResult& plan) {
   for (std::size_t i = 0; i < remedy->changes.size() && i < plan.answer.alone.size(); ++i) {
     const TriedChange& part = plan.answer.alone[i];
     if (!part.refused.empty() || part.changes.empty()) continue;
-    out.push_back(fmt::format("By itself, {} {} the SLO: {}", change_name(part.changes.front()),
+    out.push_back(fmt::format("By itself, {} {} the SLO: {}.", change_name(part.changes.front()),
                               part.met ? "meets" : "misses", targets_words(part)));
   }
   return out;
@@ -105,7 +106,7 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
     out.push_back(replicates(*plan.confidence, detail));
   }
   if (const auto& free = plan.answer.cheaper) {
-    out.push_back(fmt::format("Free alternative: {}. It meets the SLO in {}: {}",
+    out.push_back(fmt::format("Free alternative: {}. It meets the SLO in {}: {}.",
                               change_words(*free), runs_words(*free), targets_words(*free)));
   }
   for (std::string& part : parts_of_remedy(plan)) out.push_back(std::move(part));
@@ -124,12 +125,11 @@ std::vector<std::string> decision_sentences(const PlanResult& plan, Detail detai
   }
   const bool tier = plan.recommended < 0 || at(plan, plan.recommended).run.tiers.size() > 1;
   if (plan.knee >= 0 && tier) {
-    out.push_back(fmt::format("Knee: beyond {} a larger {} gains little", at(plan, plan.knee).name,
-                              plan.tier));
+    out.push_back(fmt::format("Sweet spot (knee): a {} tier above {} gains little.",
+                              kind_of_tier(plan), spaced(at(plan, plan.knee).name)));
   }
   if (plan.runner_up >= 0) {
-    out.push_back(fmt::format("Runner-up: {}{}{}", at(plan, plan.runner_up).name,
-                              plan.runner_up_reason.empty() ? "" : ": ",
+    out.push_back(fmt::format("Runner-up: {}. {}", spaced(at(plan, plan.runner_up).name),
                               plan.runner_up_reason.text));
   }
   // Often the runner-up: then it was told what is wrong with it.

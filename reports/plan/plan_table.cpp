@@ -63,9 +63,9 @@ Table plan_table(const PlanResult& plan) {
   const bool replicated = plan.confidence.has_value();
   // The verdict's figures are others than those of the cells: it is said whose these are.
   const bool searched = !plan.points.empty() && !plan.points.front().values.empty();
-  table.title = fmt::format("{}: times, shares and counts of the workload itself, run once{}",
-                            searched ? "Configurations" : "Sizes of " + plan.tier,
-                            replicated ? "; SLO and attainment over replicates" : "");
+  table.title = fmt::format("{}, each run once on the workload itself{}",
+                            searched ? "Configurations" : "Sizes of " + kind_of_tier(plan),
+                            replicated ? " (SLO and within SLO: over replicates)" : "");
   // Named only where it happens: a column of zeros says nothing.
   const bool incomplete =
       std::any_of(plan.points.begin(), plan.points.end(),
@@ -79,7 +79,7 @@ Table plan_table(const PlanResult& plan) {
                   fmt::format("from {}", plan.tier),
                   "preemptions",
                   "busiest link"};
-  if (replicated) table.header.insert(table.header.begin() + 2, {"attainment", "replicates"});
+  if (replicated) table.header.insert(table.header.begin() + 2, {"within SLO", "replicates"});
   if (incomplete) table.header.emplace_back("incomplete");
   for (const PlanPoint& point : plan.points) {
     const RunResult& run = point.run;
@@ -129,18 +129,18 @@ Table targets_table(const PlanPoint& point, double confidence) {
   table.title = fmt::format("Targets at {}, over {} replicate{}", spaced(point.name),
                             point.replications, point.replications == 1 ? "" : "s");
   const std::string bound = fmt::format("with {:.4g}% confidence", 100 * confidence);
-  table.header = {"target", "figure", "limit", "judged by", bound, "allowed", "met"};
+  table.header = {"target", "figure", "limit", "requests that miss", bound, "allowed", "met"};
   for (const TargetEstimate& t : point.targets) {
     // Three of one kind that are compared: what was seen, what is not ruled out, what may be.
     const std::initializer_list<double> compared = {t.x, t.bound.value_or(t.x), t.limit};
     const std::vector<std::string> judged =
         t.share ? format_percents(compared) : format_reals(compared);
-    const std::vector<std::string> figures = format_reals({t.value, t.target});
+    const auto [value, target] = told_apart(t.name, t.value, t.target);
     const char* side = t.at_least ? "at least " : "at most ";
-    table.rows.push_back({t.label(), figures[0], side + figures[1],
-                          judged[0] + (t.share ? " of requests miss" : ""),
-                          !t.bound                   ? "no bound made"
-                          : t.share && *t.bound >= 1 ? "nothing is ruled out"
+    table.rows.push_back({target_label(metric_words(t.name), t.tenant), value, side + target,
+                          judged[0] + (t.share ? "" : " (figure)"),
+                          !t.bound                   ? "no bound"
+                          : t.share && *t.bound >= 1 ? "no bound"
                                                      : side + judged[1],
                           side + judged[2],
                           t.backed ? "yes"

@@ -267,10 +267,9 @@ class Planner {
     confidence.level = choice_.confidence;
     confidence.method = replicates().method();
     if (replicates().resampled()) {
-      confidence.method +=
-          other_recordings_ ? "; confidence is about " + replicates().wider_claim()
-                            : "; confidence is about traffic drawn like this, --other-recordings "
-                              "asks for more";
+      confidence.method += other_recordings_
+                               ? ". Confidence is about " + replicates().wider_claim()
+                               : ". Confidence is about such traffic; --other-recordings widens it";
     }
     trials_.resize(cells());
     take(problem,

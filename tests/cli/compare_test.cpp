@@ -62,8 +62,7 @@ TEST_CASE("compare resamples the sessions of a trace", "[cli]") {
         run["results"]["p99_ttft_ms"]);
   CHECK_THAT(document["results"]["replicates"].get<std::string>(),
              ContainsSubstring("6 sessions (suggested by prefixes, as the trace names none; other "
-                               "requests are one each) are drawn with replacement within the "
-                               "whole trace"));
+                               "requests are one each) are resampled within the whole trace"));
 }
 
 TEST_CASE("compare without replications prints points", "[cli]") {

@@ -146,7 +146,7 @@ TEST_CASE("--other-recordings asks for more than replicates can tell", "[cli]") 
   const CliResult plain = test::spillway(with(call, {"--json", "-"}));
   const CliResult wide = test::spillway(with(call, {"--json", "-", "--other-recordings"}));
   CHECK(plain.code == 0);
-  CHECK_THAT(method(plain), ContainsSubstring("confidence is about traffic drawn like this"));
+  CHECK_THAT(method(plain), ContainsSubstring("Confidence is about such traffic"));
   CHECK_THAT(method(wide), ContainsSubstring("about traffic of which this trace is one sample"));
   refused(with(steady(scene), {"--replications", "1", "--other-recordings"}), 2,
           "--other-recordings: widens confidence, and plan.replications 1 has none; expected 5");

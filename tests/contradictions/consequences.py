@@ -149,8 +149,8 @@ def sizes_of_facts(case):
                 yield f"{form}: {label}", value[:80], case.points[index]["name"]
         for page in report.pages:
             for text in page.texts:
-                match = re.match(r"(Runner-up|Largest tried|Largest size below|Knee: beyond) ?:? (.*?)(?::| (?:a larger|misse|looks|is not|was not))", text)
-                index = match and case.results.get({"Runner-up": "runner_up_index", "Knee: beyond": "knee_index"}.get(match.group(1), "infeasible_max_index"))
+                match = re.match(r"(Runner-up|Largest tried|Largest size below|Sweet spot \(knee\): a \w+ tier above) ?:? (.*?)(?::|\. | (?:gains|misse|looks|is not|was not))", text)
+                index = match and case.results.get({"Runner-up": "runner_up_index", }.get(match.group(1), "knee_index" if match.group(1).startswith("Sweet") else "infeasible_max_index"))
                 if index is not None and case.point_named(match.group(2)) not in (None, case.points[index]):
                     yield f"{form}, {page.name}", text[:120], case.points[index]["name"]
     smaller = case.results.get("infeasible_max_index")

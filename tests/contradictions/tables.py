@@ -79,7 +79,7 @@ def cells_of_tables(case):
 
 def named_rows(case, form, table):
     seen = [case.point_named(row[0].split(" at ")[0]) for row in table.rows]
-    if form in ("html", "csv") and len(table.columns("^SLO$", "^attainment$")) == 2 and len(seen) != len(case.points):
+    if form in ("html", "csv") and len(table.columns("^SLO$", "^within SLO$")) == 2 and len(seen) != len(case.points):
         yield f"{form}: {table.title}", f"{len(seen)} rows", f"{len(case.points)} points"
     for row, point in zip(table.rows, seen):
         if point is None:

@@ -42,7 +42,7 @@ TEST_CASE("a plan's report opens with the verdict and names what binds", "[repor
   CHECK_THAT(said[0], ContainsSubstring("Confidence: none. "));
   CHECK(said[1] == "The trace is too short for 64 GiB.");
   CHECK(said[2] == "Limiting resource: capacity. A smaller tier misses the p99 TTFT limit.");
-  CHECK(said[3] == "Knee: beyond 16GiB a larger dram gains little");
+  CHECK(said[3] == "Sweet spot (knee): a DRAM tier above 16 GiB gains little.");
   CHECK(said[4] == "Sizes between those listed were not tried.");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("verdict, knee and recommendation reach every format that has text", "
     INFO(format);
     const std::string text = rendered(report, format);
     CHECK_THAT(text, ContainsSubstring("16GiB of dram is the smallest size"));
-    CHECK_THAT(text, ContainsSubstring("Knee: beyond 16GiB"));
+    CHECK_THAT(text, ContainsSubstring("tier above 16 GiB"));
   }
 }
 

@@ -34,8 +34,8 @@ Stream stream_of(std::uint64_t seed, std::uint64_t index, std::uint32_t recordin
 
 SessionBootstrap::SessionBootstrap(const Workload& workload)
     : workload_(workload), sessions_(find_sessions(workload)) {
-  method_ = fmt::format("{} sessions ({}) are drawn with replacement within {}", sessions(),
-                        sessions_.who, sessions_.when);
+  method_ = fmt::format("{} sessions ({}) are resampled within {}", sessions(), sessions_.who,
+                        sessions_.when);
 }
 
 Workload SessionBootstrap::replicate(std::uint64_t seed, std::uint64_t index,

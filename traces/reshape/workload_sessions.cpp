@@ -69,7 +69,7 @@ void find_strata(WorkloadSessions& s) {
     s.strata.resize(count);
     for (std::uint32_t i = 0; i < sessions; ++i) s.strata[i * count / sessions].push_back(i);
     s.when = count == 1 ? "the whole trace"
-                        : fmt::format("{} stretches of equally many session starts", count);
+                        : fmt::format("{} parts of as many sessions each", count);
   }
   s.stratum.resize(s.start_ns.size());
   for (std::uint32_t i = 0; i < s.strata.size(); ++i) {

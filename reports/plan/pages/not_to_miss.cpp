@@ -222,15 +222,13 @@ std::string margin_bases(const PlanResult& plan) {
     for (const StressRow& row : plan.stress->rows) {
       if (row.kind != "as-is" || row.target.empty()) continue;
       out.push_back(
-          fmt::format("{} in the one run of the workload itself that pages Time, "
-                      "Scenarios, Apply and the alerts show",
+          fmt::format("{} in one run of the workload itself (pages Time, Scenarios and Apply)",
                       format_percent(row.margin)));
     }
   }
   if (out.size() < 2) return {};
-  return fmt::format(
-      "The margin of the tightest target is {}: other draws of the same traffic, other tails.",
-      and_list(out));
+  return fmt::format("The margin of the tightest target is {}. It differs with the replicates.",
+                     and_list(out));
 }
 
 }  // namespace spillway

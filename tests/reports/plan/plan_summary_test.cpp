@@ -18,7 +18,7 @@ PlanResult wide_plan(int policies) {
   plan.verdict = "The answer";
   plan.confidence.emplace();
   plan.confidence->runs = 1234;
-  plan.confidence->method = "sessions drawn again; confidence is about them";
+  plan.confidence->method = "sessions drawn again. Confidence is about them";
   for (int policy = 0; policy < policies; ++policy) {
     for (int size = 1; size <= 20; ++size) {
       PlanPoint point;
@@ -106,20 +106,20 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
   const Report report = plan_summary(wide_plan(1 + 1), "chat");
   CHECK(report.title == "The answer");
   CHECK(report.sections[0].paragraphs[0] ==
-        "Confidence: 100.0% of requests within SLO, no bound with 95% confidence (over 20 "
-        "replicates, 1,234 runs to decide)");
+        "Confidence: 100.0% of requests within SLO (no bound with 95% confidence; 20 replicates, "
+        "1,234 runs in all).");
   CHECK(report.sections[0].tables[0].title ==
-        "chat. Configurations: times, shares and counts of the workload itself, run once; SLO and "
-        "attainment over replicates");
+        "chat. Configurations, each run once on the workload itself (SLO and within SLO: over "
+        "replicates)");
   // What is wrong with the size below was said of it as the runner-up; what the confidence is
   // about stands in the report.
   CHECK_FALSE(says(report, "Largest size below"));
-  CHECK(report.sections[0].paragraphs[1] == "Replicates: sessions drawn again");
+  CHECK(report.sections[0].paragraphs[1] == "Replicates: sessions drawn again.");
   const std::vector<std::string> full = decision_sentences(wide_plan(2), Detail::kFull);
-  CHECK(full[1] == "Replicates: sessions drawn again; confidence is about them");
+  CHECK(full[1] == "Replicates: sessions drawn again. Confidence is about them.");
   CHECK(full.back() ==
-        "Largest size below: 11GiB, p1 missed the SLO in 3 replicates: 1.2% of requests miss "
-        "p99_ttft_ms");
+        "Largest size below: 11 GiB, p1 missed the SLO in 3 replicates: 1.2% of requests miss "
+        "p99_ttft_ms.");
 }
 
 TEST_CASE("a single run of each cell has no confidence, and says so", "[reports]") {
@@ -151,11 +151,10 @@ TEST_CASE("shares next to their limit are written with the digits that matter", 
       {"goodput", "", true, false, 5, 6.5, 6.5, 5, std::nullopt, true, false}};
   const Table table = targets_table(point, 0.95);
   CHECK(table.title == "Targets at 64 GiB, over 40 replicates");
-  CHECK(table.rows[0] == std::vector<std::string>{"p99_ttft_ms", "1,999.6", "at most 2,000.0",
-                                                  "0.96% of requests miss", "at most 1.04%",
-                                                  "at most 1.00%", "uncertain"});
-  CHECK(table.rows[1][3] == "6.50");
-  CHECK(table.rows[1][4] == "no bound made");
+  CHECK(table.rows[0] == std::vector<std::string>{"p99 TTFT", "1.9996 s", "at most 2 s", "0.96%",
+                                                  "at most 1.04%", "at most 1.00%", "uncertain"});
+  CHECK(table.rows[1][3] == "6.50 (figure)");
+  CHECK(table.rows[1][4] == "no bound");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST_CASE("sessions are drawn from their own stratum", "[traces]") {
   const Workload trace = of(requests);
   const SessionBootstrap bootstrap(trace);
   CHECK(bootstrap.strata() == 10);
-  CHECK_THAT(bootstrap.method(), ContainsSubstring("within 10 stretches of equally many"));
+  CHECK_THAT(bootstrap.method(), ContainsSubstring("within 10 parts of as many sessions"));
   const Workload replicate = bootstrap.replicate(1, 0);
   for (std::uint32_t i = 0; i < 200; ++i) {
     CHECK(replicate.input_tokens(RequestId{i}) == 100 - i / 20);
