@@ -126,15 +126,15 @@ inline constexpr NoteRow kPlanNotes[] = {
     // ---- headroom
     {"headroom-target", "other", NoteGrade::kDetail, "The tightest target: {target}."},
     {"headroom-confidence", "other", NoteGrade::kDetail,
-     "{metric}: the one-sided bound over {replicates} replicates is {bound} of {allowed} allowed."},
+     "{metric}: the bound over {replicates} replicates is {bound}, and {allowed} is allowed."},
     {"headroom-rounding", "tier", NoteGrade::kDetail,
      "{size} is rounded up to {rounded}, which can be bought or set."},
     {"headroom-size", "tier", NoteGrade::kDetail,
-     "{smaller} {how}: what the SLO needs lies between the two."},
+     "{smaller} {how}: the least size that suffices lies between the two."},
     {"headroom-host", "host", NoteGrade::kDetail,
      "{left_bytes} of host memory are left for page cache, tokenizers and staged weights."},
     {"headroom-growth", "workload", NoteGrade::kDetail,
-     "Above that the recommendation changes ({factor}, {replicates} replicate{replicates||s})."},
+     "Beyond that change of {factor} the answer differs ({replicates} replicate{replicates||s})."},
     {"headroom-growth-at-least", "workload", NoteGrade::kDetail,
      "At least: the most that was tried meets the SLO ({factor}, {replicates} "
      "replicate{replicates||s})."},

@@ -25,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kFlagName
      {"engine.enable_prefix_caching", "--enable-prefix-caching"}}};
 
 constexpr std::size_t kMostEvents = 2;  // in a line
+constexpr double kNoBound = 0.5;        // of requests: a bound above it says nothing
 constexpr double kFarOff = 2;           // times what it is: no margin that anybody asks for
 
 bool is_flag(std::string_view key) {
@@ -148,6 +149,12 @@ std::string miss_words(const PlanPoint& point) {
   }
   if (worst->met && worst->bound) {
     const std::vector<std::string> shares = format_percents({*worst->bound, worst->limit});
+    if (worst->share && *worst->bound > kNoBound) {
+      return fmt::format("{} of requests exceed the {} limit so far ({} allowed), and more "
+                         "replicates must bound that",
+                         format_percent(worst->x),
+                         target_label(metric_words(worst->name), worst->tenant), shares[1]);
+    }
     if (worst->share) {
       return fmt::format("up to {} of requests may exceed the {} limit ({} allowed)", shares[0],
                          target_label(metric_words(worst->name), worst->tenant), shares[1]);

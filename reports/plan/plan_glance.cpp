@@ -60,6 +60,34 @@ std::string buy_line(const PlanResult& plan, const Provenance& provenance) {
   return out + ".";
 }
 
+/// The last part of a path or of "organisation/model".
+std::string last_part(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+/// Model, GPU and traffic, and whose figures their times are.
+std::string basis_line(const Provenance& provenance) {
+  const nlohmann::json configuration = object_at(provenance.inputs, "configuration");
+  const nlohmann::json trace = object_at(provenance.inputs, "trace");
+  std::vector<std::string> parts;
+  const std::string model = last_part(text_at(object_at(configuration, "model"), "name"));
+  const std::string gpu = text_at(configuration, "gpu");
+  if (!model.empty()) parts.push_back(gpu.empty() ? model : fmt::format("{} on {}", model, gpu));
+  if (trace.contains("requests")) {
+    const std::string name = last_part(text_at(trace, "name"));
+    const double speed = object_at(configuration, "workload").value("speed", 1.0);
+    parts.push_back(fmt::format(
+        "{} requests of {}{}", format_count(trace["requests"].get<std::uint64_t>()),
+        name.empty() ? "generated traffic" : name,
+        speed == 1 ? "" : fmt::format(" at {} times their rate", format_real(speed))));
+  }
+  if (parts.empty()) return {};
+  const bool published = std::ranges::any_of(
+      provenance.warnings, [](const Note& n) { return n.code.starts_with("published-"); });
+  return fmt::format("Rests on: {}.{}", fmt::join(parts, ", "),
+                     published ? " Published figures of GPU and links, not yours." : "");
+}
+
 const char* what_was_tried(const PlanResult& plan) {
   return searched(plan) ? "configurations" : "sizes";
 }
@@ -138,8 +166,9 @@ std::string alternative_line(const PlanResult& plan) {
 
 std::vector<Line> lines_of(const PlanResult& plan, const Provenance& provenance) {
   std::vector<Line> out = {{0, buy_line(plan, provenance)}, {0, confidence_line(plan)},
-                           {2, margin_line(plan)},          {1, growth_line(plan)},
-                           {1, limiting_line(plan)},        {0, alternative_line(plan)}};
+                           {1, basis_line(provenance)},     {2, margin_line(plan)},
+                           {1, growth_line(plan)},          {1, limiting_line(plan)},
+                           {0, alternative_line(plan)}};
   if (plan.undecided && !plan.would_decide.empty() &&
       plan.verdict.find(plan.would_decide) == std::string::npos) {
     out.push_back({0, "To decide: " + plan.would_decide});

@@ -49,7 +49,7 @@ Verb& add_command(Verb& parent, const std::string& name, const std::string& summ
   verb.add("--json", common.json, kinds::kFile,
            "Write the result document to FILE, or - for standard output");
   verb.add("--out", common.out, kinds::kFolder, "Directory for the result document and the report");
-  verb.add_flag("--quiet", common.quiet, "No progress and no notes on standard error");
+  verb.add_flag("--quiet", common.quiet, "No progress on standard error, and no notes without --notes");
   verb.add_flag("--notes", common.notes, "Print every note in full, assumptions too");
   verb.add("--color", common.color, kinds::kChoice,
            "Mark the text with colours (default: auto, on a terminal without NO_COLOR)")
@@ -223,7 +223,7 @@ void print_report(const Report& report, const CommonOptions& common) {
 }
 
 void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room) {
-  if (common.quiet) return;
+  if (common.quiet && !common.notes) return;
   std::vector<std::string> lines;
   if (common.notes) {
     for (const Note& note : by_grade(notes)) lines.push_back(note.text);

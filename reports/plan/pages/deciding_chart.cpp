@@ -198,7 +198,7 @@ class DecidingChart {
       out_.note += fmt::format(
           " Bars end at the {:.4g}% confidence bound: a size is uncertain where its bar crosses "
           "the "
-          "line. Sizes that few replicates settled have none.",
+          "line. Sizes judged by few replicates have no interval.",
           100 * plan_.confidence->level);
     } else {
       out_.note += plan_.confidence ? " Too few replicates ran for a confidence interval."

@@ -60,7 +60,7 @@ class Rows {
   Rows(const PlanResult& plan, const HostBudget& host) : plan_(plan), host_(host) {}
 
   Table table() {
-    out_.title = "Do not miss";
+    out_.title = "Risks";
     out_.header = {"what", "what was seen"};
     memory();
     limits();

@@ -95,7 +95,7 @@ class StressFinder {
     if (replicas <= lost) {
       settle("lost-host", name, StressOutcome::kDown,
              replicas == 1
-                 ? std::string("there is one instance: nothing is left to serve until it is back")
+                 ? std::string("there is one instance, and service stops until its host is back")
                  : fmt::format("all {} instances stand on one host", replicas));
       return;
     }

@@ -235,6 +235,13 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
     if (node->is_array() && index && part.size() < 6 && std::stoul(part) < node->size()) {
       pointer += "/" + std::to_string(std::stoul(part));
       node = &(*node)[std::stoul(part)];
+    } else if (node->is_null() && index && !pointer.empty()) {
+      const std::string list = field.substr(0, field.size() - path.size() - part.size() -
+                                                   (path.empty() ? 1 : 2));
+      throw InputError(Fault::kUsage, {from, 0, field},
+                       fmt::format("the scenario gives no {0}, so there is no place {1} in it; "
+                                   "expected the whole list, {0}=[...]",
+                                   list, part));
     } else if (node->is_object() || node->is_null()) {
       pointer += "/" + escaped_key(part);
       if (created.empty() && !node->contains(part)) created = pointer;

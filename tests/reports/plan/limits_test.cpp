@@ -145,7 +145,7 @@ TEST_CASE("the first page names what ends the answer, and warns of it", "[report
   CHECK(fact_of(page, "Margin") ==
         "Fails: 5% less prefix reuse | Also 20% more length and 50% more load; events: peak x2 and "
         "one host lost (pages Sensitivity and Scenarios)");
-  const Table* table = table_of(page, "Do not miss");
+  const Table* table = table_of(page, "Risks");
   REQUIRE(table != nullptr);
   std::vector<std::string> what;
   for (const auto& row : table->rows) what.push_back(row[0]);
@@ -191,7 +191,7 @@ TEST_CASE("a host that lacks memory comes first", "[reports]") {
   Provenance small = told_provenance();
   small.inputs["configuration"]["host"]["memory_bytes"] = std::int64_t{64} << 30;
   const Section page = decision_page(told_plan(), small);
-  const Table* table = table_of(page, "Do not miss");
+  const Table* table = table_of(page, "Risks");
   REQUIRE(table != nullptr);
   CHECK(table->rows[0] ==
         std::vector<std::string>{

@@ -122,7 +122,7 @@ TEST_CASE("the size below that meets every target without confidence is called u
   CHECK(plan.first_breach ==
         "up to 1.04% of requests may exceed the p99 TTFT limit (1.00% allowed)");
   CHECK(headroom(plan, "size")->reason.text ==
-        "96 blocks is uncertain: what the SLO needs lies between the two.");
+        "96 blocks is uncertain: the least size that suffices lies between the two.");
 }
 
 TEST_CASE("a target that is missed by its share is not told by a figure that meets it",
