@@ -144,7 +144,7 @@ std::string margin_line(const PlanResult& plan) {
   }
   if (fails.empty()) return {};
   const bool told = plan.verdict.find("Margin: ") != std::string::npos;
-  if (more) fails.emplace_back("more");
+  if (more) fails.emplace_back("by other events");
   return fmt::format("Margin: {}fails {} (one run each).", told ? "also " : "", and_list(fails));
 }
 

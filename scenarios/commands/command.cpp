@@ -49,7 +49,8 @@ Verb& add_command(Verb& parent, const std::string& name, const std::string& summ
   verb.add("--json", common.json, kinds::kFile,
            "Write the result document to FILE, or - for standard output");
   verb.add("--out", common.out, kinds::kFolder, "Directory for the result document and the report");
-  verb.add_flag("--quiet", common.quiet, "No progress on standard error, and no notes without --notes");
+  verb.add_flag("--quiet", common.quiet,
+                "No progress on standard error, and no notes without --notes");
   verb.add_flag("--notes", common.notes, "Print every note in full, assumptions too");
   verb.add("--color", common.color, kinds::kChoice,
            "Mark the text with colours (default: auto, on a terminal without NO_COLOR)")

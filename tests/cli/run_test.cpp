@@ -329,6 +329,9 @@ TEST_CASE("a bad --set says what it found", "[cli]") {
       {"name.x=1", "--set: name.x: \"x\" leads into string"},
       {"tiers.0.capacity=64", "--set: tiers.0.capacity: expected a size with its unit"},
       {"tiers.0.capacity=64 apples", "--set: tiers.0.capacity: expected a size with a unit"},
+      {"media.0.bandwidth=25GB/s",
+       "--set: media.0.bandwidth: the scenario gives no media, so there is no place 0 in it; "
+       "expected the whole list, media=[...]"},
       {"tiers.0.capasity=1GiB",
        "--set: tiers.0.capasity: unknown key of tiers[] \"capasity\"; did "
        "you mean \"capacity\"?"},

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <initializer_list>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -92,7 +93,7 @@ struct Verb {
   std::string examples;
   const Verb* parent = nullptr;
   std::deque<Option> options;
-  std::deque<Verb> verbs;
+  std::list<Verb> verbs;
   std::function<int()> run;  ///< after parsing; returns the exit code
   std::shared_ptr<CLI::App> parser;
 

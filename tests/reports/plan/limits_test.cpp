@@ -214,8 +214,8 @@ TEST_CASE("a terminal says what the host needs and which events miss", "[reports
 TEST_CASE("margins of the same target say what each is taken over", "[reports]") {
   PlanResult plan = limited_plan();
   CHECK_THAT(margin_bases(plan), StartsWith("The margin of the tightest target is 30.0% on the 1 "
-                                            "replicate of page Sensitivity and 31.0% in the one "
-                                            "run of the workload itself"));
+                                            "replicate of page Sensitivity and 31.0% in one run "
+                                            "of the workload itself"));
   plan.stress.reset();
   CHECK(margin_bases(plan).empty());
 }

@@ -86,6 +86,24 @@ TEST_CASE("a glance keeps to its lines, the answer first", "[reports]") {
   CHECK(plan_glance(PlanResult(), {}, {}).report.sections.size() == 1);
 }
 
+TEST_CASE("what an answer rests on stands beside it", "[reports]") {
+  Provenance p;
+  p.inputs = {{"configuration",
+               {{"model", {{"name", "meta-llama/Llama-3.1-8B"}}},
+                {"gpu", "H100"},
+                {"workload", {{"speed", 0.5}}}}},
+              {"trace", {{"name", "a/b/chat.jsonl.gz"}, {"requests", 2000}}}};
+  const auto shown = [&] { return text_of(plan_glance(wide_plan(2), p, {}).report, 100); };
+  const std::string own =
+      "Rests on: Llama-3.1-8B on H100, 2,000 requests of chat.jsonl.gz at 0.5 times their rate.";
+  CHECK_THAT(shown(), ContainsSubstring(own + "\n"));
+  p.warnings = {test::coded("published-links", "")};
+  CHECK_THAT(shown(), ContainsSubstring("Published figures of GPU and links, not yours."));
+  // Of a document that says nothing of them.
+  p.inputs = nlohmann::json::object();
+  CHECK_THAT(shown(), !ContainsSubstring("Rests on"));
+}
+
 TEST_CASE("rows are cut around the answer, not at the end", "[reports]") {
   PlanResult plan = sized_plan();
   plan.recommended = 3;

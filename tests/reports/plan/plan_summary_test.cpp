@@ -124,7 +124,7 @@ TEST_CASE("confidence is one line, and whose figures the table has is said", "[r
 
 TEST_CASE("a single run of each cell has no confidence, and says so", "[reports]") {
   const Report report = plan_summary(sample_plan(), "chat");
-  CHECK(says(report, "Confidence: none. Each cell ran once, on the workload itself"));
+  CHECK(says(report, "Confidence: none. Each size ran once, on the workload itself"));
   const Table& table = report.sections[0].tables[0];
   CHECK(table.rows[0][1] == "missed (one run)");
   CHECK(table.rows[1][1] == "met (one run)");
@@ -134,12 +134,11 @@ TEST_CASE("where nothing is recommended it is said what is shown", "[reports]") 
   PlanResult plan = wide_plan(1 + 1);
   plan.recommended = plan.runner_up = plan.feasible_min = -1;
   plan.points[31].verdict = plan.points[0].verdict = CellVerdict::kMissed;
-  CHECK(
-      decision_sentences(plan, Detail::kBrief)[0] ==
-      "Confidence: 2 of 40 cells are shown to miss at 95%, none to meet it (1,234 runs to decide)");
+  CHECK(decision_sentences(plan, Detail::kBrief)[0] ==
+        "Confidence: 95% that 2 of 40 sizes miss the SLO, and none meets it (1,234 runs in all).");
   plan.undecided = true;
   CHECK(decision_sentences(plan, Detail::kBrief)[0] ==
-        "Confidence: nothing is backed at 95% (1,234 runs to decide)");
+        "Confidence: nothing is certain at 95% (1,234 runs in all).");
 }
 
 TEST_CASE("shares next to their limit are written with the digits that matter", "[reports]") {
