@@ -212,12 +212,22 @@ std::string sentences_within(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, end + 1));
 }
 
+/// Its first sentences, or the beginning of the first.
+static std::string one_line(std::string_view text, std::size_t columns) {
+  std::string out = sentences_within(text, columns);
+  if (display_width(out) <= columns) return out;
+  while (display_width(out) + 4 > columns && out.find_last_of(' ') != out.npos) {
+    out.resize(out.find_last_of(' '));
+  }
+  return out + " ...";
+}
+
 std::vector<std::string> shown_notes(Notes notes, const NoteRoom& room) {
   notes = by_grade(std::move(notes));
   std::vector<std::string> out;
   for (const Note& note : notes) {
     if (out.size() == room.most || note.grade == NoteGrade::kDetail) break;
-    out.push_back(room.columns == 0 ? note.text : sentences_within(note.text, room.columns));
+    out.push_back(room.columns == 0 ? note.text : one_line(note.text, room.columns));
   }
   if (notes.size() > out.size()) {
     out.push_back(fmt::format("{} more: --notes", notes.size() - out.size()));

@@ -63,7 +63,8 @@ std::string sentences_within(std::string_view text, std::size_t columns);
 inline constexpr std::size_t kMostNotes = 3;
 
 /// How notes are shown on a terminal: the gravest `most` of those that are no details, then how
-/// many more there are. `columns`: each within a line, if its first sentence is; 0: in full.
+/// many more there are. `columns`: each within a line, cut where its first sentence is longer;
+/// 0: in full.
 struct NoteRoom {
   std::size_t most = kMostNotes;
   std::size_t columns = 0;

@@ -76,16 +76,18 @@ std::string basis_line(const Provenance& provenance) {
   if (trace.contains("requests")) {
     const std::string name = last_part(text_at(trace, "name"));
     const double speed = object_at(configuration, "workload").value("speed", 1.0);
-    parts.push_back(fmt::format(
-        "{} requests of {}{}", format_count(trace["requests"].get<std::uint64_t>()),
-        name.empty() ? "generated traffic" : name,
-        speed == 1 ? "" : fmt::format(" at {} times their rate", format_real(speed))));
+    parts.push_back(
+        fmt::format("{} requests of {}{}", format_count(trace["requests"].get<std::uint64_t>()),
+                    name.empty() ? "generated traffic" : name,
+                    speed == 1 ? "" : fmt::format(" at {} times their rate", format_real(speed))));
   }
   if (parts.empty()) return {};
   const bool published = std::ranges::any_of(
       provenance.warnings, [](const Note& n) { return n.code.starts_with("published-"); });
-  return fmt::format("Rests on: {}.{}", fmt::join(parts, ", "),
-                     published ? " Published figures of GPU and links, not yours." : "");
+  return fmt::format(
+      "Rests on: {}.{}", fmt::join(parts, ", "),
+      published ? " GPU and link figures are published ones (spillway calibrate measures yours)."
+                : "");
 }
 
 const char* what_was_tried(const PlanResult& plan) {
