@@ -161,8 +161,9 @@ std::optional<std::vector<SlurmTask>> Slurm::tasks(const SlurmJobId& job) const 
   }
   for (const std::string_view line : split(end.out, '\n')) {
     const std::vector<std::string_view> parts = split(line, '|');
+    if (parts.size() < 2) continue;
     const auto index = parse_whole<std::uint32_t>(trimmed(parts[0]));
-    if (parts.size() < 2 || !index) continue;
+    if (!index) continue;
     SlurmTask task;
     task.index = *index;
     task.state = trimmed(parts[1]);
