@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "reports/document_fault.hpp"
 #include "reports/notes/note_fields.hpp"
 #include "sim/digest.hpp"
 #include "sim/error.hpp"
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 /// The type that a value has after writing and reading: a non-negative integer is then unsigned.
 json::value_t written_type(const json& value) {
-  const bool counts = value.is_number_integer() && value.get<std::int64_t>() >= 0;
+  const bool counts = value.is_number_integer() && whole<std::int64_t>(value) >= 0;
   return counts ? json::value_t::number_unsigned : value.type();
 }
 
@@ -44,7 +45,7 @@ void feed(Digest& digest, const json& value) {
       break;
     case json::value_t::number_integer:
     case json::value_t::number_unsigned:
-      digest.number(static_cast<std::uint64_t>(value.get<std::int64_t>()));
+      digest.number(static_cast<std::uint64_t>(whole<std::int64_t>(value)));
       break;
     case json::value_t::number_float:
       digest.real(value.get<double>());

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace spillway {
 
@@ -22,6 +25,20 @@ inline std::string fault_text(const nlohmann::json::exception& error) {
   const std::string text = error.what();
   const std::size_t end = text.find("] ");
   return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+/// A whole number; throws where T does not hold it, or it is no number.
+template <std::integral T>
+T whole(const nlohmann::json& value) {
+  if (value.is_number_float()) {
+    constexpr double kPast = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    const double real = value.get<double>();
+    const double least = std::is_signed_v<T> ? -kPast : 0;
+    if (!(real >= least && real < kPast)) {
+      document_fault(fmt::format("expected a whole number, found {}", value.dump()));
+    }
+  }
+  return value.get<T>();
 }
 
 /// Throws unless `value`, which stands at `field`, is the index of one of `count` `things`.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reports/compared.hpp"
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/metric_words.hpp"
@@ -84,7 +85,7 @@ Section setup_section(const Provenance& p) {
   add(configuration, "gpu", "GPU");
   add(engine, "preset", "engine");
   if (engine.contains("num_gpu_blocks") && engine.contains("block_bytes")) {
-    const auto blocks = engine["num_gpu_blocks"].get<std::uint64_t>() - 1;
+    const auto blocks = whole<std::uint64_t>(engine["num_gpu_blocks"]) - 1;
     const auto bytes = static_cast<double>(blocks) * engine["block_bytes"].get<double>();
     table.rows.push_back(
         {"KV pool in HBM", fmt::format("{} blocks of {} tokens, {}", format_count(blocks),

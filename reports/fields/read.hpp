@@ -167,6 +167,8 @@ void from_document(const nlohmann::json& from, T& value, std::string_view name) 
         from_document(item, value.emplace_back(), name);
       }
     }
+  } else if constexpr (std::integral<T> && !std::is_same_v<T, bool>) {
+    value = whole<T>(from);
   } else {
     from.get_to(value);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "reports/document_fault.hpp"
+
 namespace spillway {
 
 namespace {
@@ -14,7 +16,7 @@ json value_json(const NoteValue& value) {
 
 NoteValue value_from(const json& from) {
   if (from.is_number_float()) return from.get<double>();
-  if (from.is_number()) return from.get<std::int64_t>();
+  if (from.is_number()) return whole<std::int64_t>(from);
   return from.get<std::string>();
 }
 

@@ -1,4 +1,5 @@
 #include "reports/plan/plan_glance.hpp"
+#include "reports/document_fault.hpp"
 #include "reports/notes/plan_notes.hpp"
 
 #include <fmt/format.h>
@@ -77,7 +78,7 @@ std::string basis_line(const Provenance& provenance) {
     const std::string name = last_part(text_at(trace, "name"));
     const double speed = object_at(configuration, "workload").value("speed", 1.0);
     parts.push_back(
-        fmt::format("{} requests of {}{}", format_count(trace["requests"].get<std::uint64_t>()),
+        fmt::format("{} requests of {}{}", format_count(whole<std::uint64_t>(trace["requests"])),
                     name.empty() ? "generated traffic" : name,
                     speed == 1 ? "" : fmt::format(" at {} times their rate", format_real(speed))));
   }

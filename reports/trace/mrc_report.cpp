@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_report.hpp"
@@ -49,7 +50,7 @@ Table figures_table(const json& r) {
   Table table;
   table.header = {"figure", "value"};
   const bool sampled = r.contains("sampled");
-  const auto count = [](const json& value) { return format_count(value.get<std::uint64_t>()); };
+  const auto count = [](const json& value) { return format_count(whole<std::uint64_t>(value)); };
   table.rows = {
       {"references", count(r.at("references"))},
       {sampled ? "unique blocks, estimated" : "unique blocks", count(r.at("unique_blocks"))},

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_report.hpp"
@@ -18,11 +19,11 @@ namespace {
 using nlohmann::json;
 
 std::string capacity_text(const json& capacity) {
-  return capacity.is_string() ? "inf" : format_count(capacity.get<std::uint64_t>());
+  return capacity.is_string() ? "inf" : format_count(whole<std::uint64_t>(capacity));
 }
 
 std::string count_text(const json& count) {
-  return format_count(count.get<std::uint64_t>());
+  return format_count(whole<std::uint64_t>(count));
 }
 
 std::string share_text(const json& count, const json& references) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/trace/trace_parts.hpp"
 
@@ -209,7 +210,7 @@ Chart curve_chart(const json& stats) {
     series.x.push_back(point.at("capacity_blocks"));
     series.y.push_back(point.at("hit_ratio"));
     if (enough.empty() && series.y.back() >= 0.9 * infinite) {
-      enough = format_count(point.at("capacity_blocks").get<std::uint64_t>());
+      enough = format_count(whole<std::uint64_t>(point.at("capacity_blocks")));
     }
   }
   chart.series.push_back(std::move(series));

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 
 namespace spillway {
@@ -23,7 +24,7 @@ constexpr std::pair<const char*, const char*> kRows[] = {
     {"reordered", "rows reordered (stood behind later ones)"}};
 
 std::string count_of(const json& value) {
-  return format_count(value.get<std::uint64_t>());
+  return format_count(whole<std::uint64_t>(value));
 }
 std::string real_of(const json& value) {
   return format_real(value.get<double>());
@@ -176,7 +177,7 @@ Section clients_section(const json& r, std::uint64_t tenant_count) {
   row("seconds between turns", "turn_gap_s");
   row("think time (s)", "think_s");
   if (!turns.rows.empty()) section.tables.push_back(std::move(turns));
-  if (r.at("with_predecessor").get<std::uint64_t>() > 0) {
+  if (whole<std::uint64_t>(r.at("with_predecessor")) > 0) {
     section.paragraphs.push_back(fmt::format("{} of the requests wait for another's answer.",
                                              format_percent(r.at("with_predecessor_share"))));
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_parts.hpp"
@@ -29,7 +30,7 @@ Report trace_summary(const json& r, const Provenance& p) {
   Report report;
   report.title =
       fmt::format("{}: {} requests over {} s", p.inputs.at("trace").at("name").get<std::string>(),
-                  format_count(r.at("requests").get<std::uint64_t>()),
+                  format_count(whole<std::uint64_t>(r.at("requests"))),
                   format_real(r.at("span_s").get<double>()));
   Section source;
   source.tables.push_back(source_table(p.inputs.at("trace"), r));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/notes/note_fields.hpp"
 #include "reports/validation/validation_tables.hpp"
@@ -59,7 +60,7 @@ void add_origin(const json& c, Section& section) {
   if (from > 0) {
     section.paragraphs.push_back(fmt::format(
         "Scored: the {} requests after the first {}, simulated within the whole run of {}.",
-        c.at("scored").get<std::uint64_t>(), from, c.at("requests").get<std::uint64_t>()));
+        whole<std::uint64_t>(c.at("scored")), from, whole<std::uint64_t>(c.at("requests"))));
   }
 }
 
@@ -148,8 +149,8 @@ Section limits_section(const json& results) {
     if (c.contains("regime")) regimes.insert(regime_of(c));
     tiers |= coverage.at("tiers").get<bool>();
     reuse |= coverage.at("reuse").get<bool>();
-    ranks |= coverage.at("ranks").get<std::uint64_t>() > 1;
-    several |= coverage.at("engines").get<std::uint64_t>() > 1;
+    ranks |= whole<std::uint64_t>(coverage.at("ranks")) > 1;
+    several |= whole<std::uint64_t>(coverage.at("engines")) > 1;
     moe |= text_at(coverage, "family") == "MoE";
     mla |= text_at(coverage, "family") == "MLA";
     repeats |= !c.at("repeats").empty();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 
 namespace spillway::validation {
@@ -95,7 +96,7 @@ Table summary_table(const json& results) {
   for (const json& c : results.at("cases")) {
     if (c.contains("serving")) continue;
     table.rows.push_back(
-        {text_at(c, "name"), regime_of(c), format_count(c.at("scored").get<std::uint64_t>()),
+        {text_at(c, "name"), regime_of(c), format_count(whole<std::uint64_t>(c.at("scored"))),
          worst_error(c,
                      [](const std::string& n) { return is_latency(n) && n.starts_with("mean"); }),
          worst_error(c,
@@ -117,7 +118,7 @@ Table serving_summary(const json& results) {
       const json* score = score_of(c, name);
       return score == nullptr ? "-" : size_percent(score->at("mape"));
     };
-    table.rows.push_back({text_at(c, "name"), format_count(c.at("scored").get<std::uint64_t>()),
+    table.rows.push_back({text_at(c, "name"), format_count(whole<std::uint64_t>(c.at("scored"))),
                           mape("tpot_mape"), mape("tpot_mape_held_out"), mape("ttft_mape"),
                           met(c, "bar", "misses_bar"), met(c, "tolerance", "exceeds_tolerance")});
   }
@@ -130,7 +131,7 @@ Table serving_scores(const json& c) {
   table.header = {"figure", "points", "MAPE", "bias", "worst", "bar", "tolerance"};
   for (const json& score : c.at("serving").at("scores")) {
     const json* checked = checked_of(c, score.at("name"));
-    table.rows.push_back({score.at("name"), format_count(score.at("points").get<std::uint64_t>()),
+    table.rows.push_back({score.at("name"), format_count(whole<std::uint64_t>(score.at("points"))),
                           size_percent(score.at("mape")), signed_percent(score.at("bias")),
                           size_percent(score.at("worst")),
                           limit_text(checked, "bar", "misses_bar", "misses"),
@@ -179,7 +180,7 @@ Table requests_table(const json& c) {
   table.header = {"latency",   "requests",        "p5 error",       "median error",
                   "p95 error", "mean abs. error", "p95 abs. error", "rank correlation"};
   for (const json& e : c.at("request_errors")) {
-    table.rows.push_back({e.at("latency"), format_count(e.at("requests").get<std::uint64_t>()),
+    table.rows.push_back({e.at("latency"), format_count(whole<std::uint64_t>(e.at("requests"))),
                           signed_percent(e.at("p5_percent")), signed_percent(e.at("p50_percent")),
                           signed_percent(e.at("p95_percent")), format_ms(e.at("mean_absolute_ms")),
                           format_ms(e.at("p95_absolute_ms")),
@@ -195,7 +196,7 @@ Table counters_table(const json& c) {
   const json& errors = c.at("counters");
   table.title = fmt::format(
       "Counters at {} instants (their clock {:+.2f} s beside the request log's)",
-      errors.at("samples").get<std::uint64_t>(), errors.at("clock_offset_s").get<double>());
+      whole<std::uint64_t>(errors.at("samples")), errors.at("clock_offset_s").get<double>());
   table.header = {"counter", "measured peak", "mean abs. error", "of the peak",
                   "bias",    "bar",           "tolerance"};
   for (const json& counter : errors.at("counters")) {
@@ -218,10 +219,10 @@ Table worst_table(const json& c) {
   table.header = {"request",       "line",           "input",        "output",
                   "TTFT measured", "TTFT simulated", "E2E measured", "E2E simulated"};
   for (const json& w : c.at("worst")) {
-    table.rows.push_back({std::to_string(w.at("number").get<std::uint64_t>()),
-                          std::to_string(w.at("line").get<std::int64_t>()),
-                          std::to_string(w.at("input_tokens").get<std::uint64_t>()),
-                          std::to_string(w.at("output_tokens").get<std::uint64_t>()),
+    table.rows.push_back({std::to_string(whole<std::uint64_t>(w.at("number"))),
+                          std::to_string(whole<std::int64_t>(w.at("line"))),
+                          std::to_string(whole<std::uint64_t>(w.at("input_tokens"))),
+                          std::to_string(whole<std::uint64_t>(w.at("output_tokens"))),
                           format_ms(w.at("measured_ttft_ms")), format_ms(w.at("simulated_ttft_ms")),
                           format_ms(w.at("measured_e2el_ms")),
                           format_ms(w.at("simulated_e2el_ms"))});
@@ -235,7 +236,7 @@ Table repeats_table(const json& c) {
   table.header = {"metric", "runs", "least", "most", "simulated lies between"};
   for (const json& r : c.at("repeats")) {
     const std::string name = r.at("metric");
-    table.rows.push_back({name, std::to_string(r.at("runs").get<std::uint64_t>()),
+    table.rows.push_back({name, std::to_string(whole<std::uint64_t>(r.at("runs"))),
                           figure(name, r.at("least")), figure(name, r.at("most")),
                           r.at("within").get<bool>() ? "yes" : "no"});
   }

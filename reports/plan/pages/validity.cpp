@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/notes/notes.hpp"
@@ -111,13 +112,13 @@ Table fits_table(const Provenance& p) {
     const auto fits = from.find("fits");
     if (fits == from.end() || !fits->is_array()) return;
     for (const json& fit : *fits) {
-      const bool held = fit.at("held_out").get<std::uint64_t>() > 0;
+      const bool held = whole<std::uint64_t>(fit.at("held_out")) > 0;
       const auto percent = [&](const char* key) {
         return format_percent(fit.at(key).get<double>() / 100);
       };
       table.rows.push_back(
-          {fit.at("part").get<std::string>(), format_count(fit.at("points").get<std::uint64_t>()),
-           percent("error_percent"), format_count(fit.at("held_out").get<std::uint64_t>()),
+          {fit.at("part").get<std::string>(), format_count(whole<std::uint64_t>(fit.at("points"))),
+           percent("error_percent"), format_count(whole<std::uint64_t>(fit.at("held_out"))),
            held ? percent("held_out_error_percent") : "-"});
     }
   };

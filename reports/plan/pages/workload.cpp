@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/plan/answer_words.hpp"
@@ -38,7 +39,7 @@ std::string duration(double seconds) {
 
 void add_facts(const json& stats, double speed, Section& page) {
   const double rate = stats.at("requests_per_s");
-  page.facts.push_back({"Requests", format_count(stats.at("requests").get<std::uint64_t>()),
+  page.facts.push_back({"Requests", format_count(whole<std::uint64_t>(stats.at("requests"))),
                         "over " + duration(stats.at("span_s").get<double>()) + ", as recorded"});
   page.facts.push_back(
       {"Rate", fmt::format("{} requests/s", format_real(rate)),
