@@ -1,6 +1,4 @@
 #include "reports/plan/plan_glance.hpp"
-#include "reports/document_fault.hpp"
-#include "reports/notes/plan_notes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +6,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/glance_table.hpp"
@@ -73,22 +73,20 @@ std::string basis_line(const Provenance& provenance) {
   std::vector<std::string> parts;
   const std::string model = last_part(text_at(object_at(configuration, "model"), "name"));
   const std::string gpu = text_at(configuration, "gpu");
-  if (!model.empty()) parts.push_back(gpu.empty() ? model : fmt::format("{} on {}", model, gpu));
+  const bool published = std::ranges::any_of(
+      provenance.warnings, [](const Note& n) { return n.code.starts_with("published-"); });
+  if (!model.empty() && !gpu.empty()) {
+    parts.push_back(fmt::format("{} on {}{}", model, gpu, published ? " (published figures)" : ""));
+  }
   if (trace.contains("requests")) {
     const std::string name = last_part(text_at(trace, "name"));
     const double speed = object_at(configuration, "workload").value("speed", 1.0);
-    parts.push_back(
-        fmt::format("{} requests of {}{}", format_count(whole<std::uint64_t>(trace["requests"])),
-                    name.empty() ? "generated traffic" : name,
-                    speed == 1 ? "" : fmt::format(" at {} times their rate", format_real(speed))));
+    parts.push_back(fmt::format("{} requests of {}{}",
+                                format_count(whole<std::uint64_t>(trace["requests"])),
+                                name.empty() ? "generated traffic" : name,
+                                speed == 1 ? "" : fmt::format(" x{}", format_real(speed))));
   }
-  if (parts.empty()) return {};
-  const bool published = std::ranges::any_of(
-      provenance.warnings, [](const Note& n) { return n.code.starts_with("published-"); });
-  return fmt::format(
-      "Rests on: {}.{}", fmt::join(parts, ", "),
-      published ? " GPU and link figures are published ones (spillway calibrate measures yours)."
-                : "");
+  return parts.empty() ? "" : fmt::format("Rests on: {}.", fmt::join(parts, ", "));
 }
 
 const char* what_was_tried(const PlanResult& plan) {
@@ -147,7 +145,7 @@ std::string margin_line(const PlanResult& plan) {
   }
   if (fails.empty()) return {};
   const bool told = plan.verdict.find("Margin: ") != std::string::npos;
-  if (more) fails.emplace_back("by other events");
+  if (more) fails.emplace_back("others");
   return fmt::format("Margin: {}fails {} (one run each).", told ? "also " : "", and_list(fails));
 }
 

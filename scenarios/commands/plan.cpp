@@ -88,9 +88,7 @@ Told told_of(const PlanVerb& verb, const PlanResult& plan, const Provenance& pro
     return {plan_summary(plan, provenance.scenario, provenance), provenance.warnings};
   Notes notes = plan_notes(plan);
   for (const Note& warning : provenance.warnings) {
-    // The glance itself says that figures are published ones.
-    const bool told = std::find(early.begin(), early.end(), warning) != early.end() ||
-                      (!common.notes && warning.code.starts_with("published-"));
+    const bool told = std::find(early.begin(), early.end(), warning) != early.end();
     if (!told) notes.push_back(warning);
   }
   const AnswerRoom answer = answer_room();

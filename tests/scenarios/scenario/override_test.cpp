@@ -139,9 +139,10 @@ TEST_CASE("a misspelt path is an unknown key of the option", "[scenarios]") {
 TEST_CASE("a path through a missing array blames the option", "[scenarios]") {
   std::vector<std::string> lines = reference_lines();
   lines[kSloLine - 1] = "";
-  CHECK_THAT(error_of([&] { source_of(joined(lines), {"slo.0.max=5"}); }).what(),
-             ContainsSubstring("--set: slo.0.max: the scenario gives no slo, so there is no place 0 "
-                               "in it; expected the whole list, slo=[...]"));
+  CHECK_THAT(
+      error_of([&] { source_of(joined(lines), {"slo.0.max=5"}); }).what(),
+      ContainsSubstring("--set: slo.0.max: the scenario gives no slo, so there is no place 0 "
+                        "in it; expected the whole list, slo=[...]"));
 }
 
 TEST_CASE("other values keep their lines", "[scenarios]") {
