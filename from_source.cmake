@@ -14,29 +14,27 @@ target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
 # Without a network, unpack these archives anywhere and name the folders in
 # -DFETCHCONTENT_SOURCE_DIR_SIMDJSON=FOLDER and -DFETCHCONTENT_SOURCE_DIR_YAML=FOLDER.
 include(FetchContent)
-FetchContent_Declare(
-  simdjson
-  URL http://deb.debian.org/debian/pool/main/s/simdjson/simdjson_3.0.1.orig.tar.gz
-  URL_HASH SHA256=156b1bc5eb0561b2bd166b46d191fd3d95a3e709cc63761477d3b7aec2b6e9ed
-  DOWNLOAD_EXTRACT_TIMESTAMP ON)
-FetchContent_GetProperties(simdjson)
-if(NOT simdjson_POPULATED)
-  FetchContent_Populate(simdjson)
-endif()
+
+# spillway_source(name URL hash): unpacked in NAME_SOURCE_DIR.
+macro(spillway_source name url hash)
+  FetchContent_Declare(${name} URL ${url} URL_HASH SHA256=${hash} DOWNLOAD_EXTRACT_TIMESTAMP ON)
+  FetchContent_GetProperties(${name})
+  if(NOT ${name}_POPULATED)
+    FetchContent_Populate(${name})
+  endif()
+endmacro()
+
+spillway_source(
+  simdjson http://deb.debian.org/debian/pool/main/s/simdjson/simdjson_3.0.1.orig.tar.gz
+  156b1bc5eb0561b2bd166b46d191fd3d95a3e709cc63761477d3b7aec2b6e9ed)
 add_library(spillway_simdjson STATIC ${simdjson_SOURCE_DIR}/singleheader/simdjson.cpp)
 target_include_directories(spillway_simdjson SYSTEM PUBLIC ${simdjson_SOURCE_DIR}/singleheader)
 add_library(simdjson::simdjson ALIAS spillway_simdjson)
 
 if(SPILLWAY_LIBCXX)
-  FetchContent_Declare(
-    yaml
-    URL http://deb.debian.org/debian/pool/main/y/yaml-cpp/yaml-cpp_0.7.0+dfsg.orig.tar.xz
-    URL_HASH SHA256=dc63708605404e0b963e0ca3a9619d1c8270eda2839603e6fa0384e5e51e5312
-    DOWNLOAD_EXTRACT_TIMESTAMP ON)
-  FetchContent_GetProperties(yaml)
-  if(NOT yaml_POPULATED)
-    FetchContent_Populate(yaml)
-  endif()
+  spillway_source(
+    yaml http://deb.debian.org/debian/pool/main/y/yaml-cpp/yaml-cpp_0.7.0+dfsg.orig.tar.xz
+    dc63708605404e0b963e0ca3a9619d1c8270eda2839603e6fa0384e5e51e5312)
   file(GLOB yaml_sources ${yaml_SOURCE_DIR}/src/*.cpp)
   add_library(spillway_yaml STATIC ${yaml_sources})
   target_compile_definitions(spillway_yaml PUBLIC YAML_CPP_STATIC_DEFINE)

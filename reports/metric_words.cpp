@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reports/format.hpp"
+#include "sim/plan_result.hpp"
 
 namespace spillway {
 
@@ -47,6 +48,10 @@ std::string metric_words(std::string_view metric) {
   return fmt::format("{}", fmt::join(out, " "));
 }
 
+std::string metric_words(std::string_view metric, const std::string& tenant) {
+  return target_label(metric_words(metric), tenant);
+}
+
 std::string figure_words(std::string_view metric, double value) {
   if (metric.ends_with("_ms")) return duration_words(value);
   if (metric.ends_with("_share")) return format_percent(value);
@@ -75,8 +80,7 @@ std::pair<std::string, std::string> told_apart(std::string_view metric, double a
 
 std::string against_limit(const FigureWords& f) {
   const auto [value, limit] = told_apart(f.metric, f.value, f.limit);
-  return fmt::format("{}{} {} ({} {})", metric_words(f.metric),
-                     f.tenant.empty() ? "" : fmt::format(" of {}", f.tenant), value,
+  return fmt::format("{} {} ({} {})", metric_words(f.metric, std::string(f.tenant)), value,
                      f.at_least ? "at least" : "limit", limit);
 }
 

@@ -9,6 +9,8 @@ namespace spillway {
 
 /// "p99 TTFT", "mean TPOT", "output throughput".
 std::string metric_words(std::string_view metric);
+/// "p99 TTFT of batch".
+std::string metric_words(std::string_view metric, const std::string& tenant);
 /// "786 ms", "2.0 s", "1,234 tokens/s", "3.1%".
 std::string figure_words(std::string_view metric, double value);
 

@@ -32,8 +32,7 @@ Table slo_table(const std::vector<SloResult>& slo) {
   table.header = {"objective", "target", "value", "verdict"};
   for (const SloResult& s : slo) {
     const auto [target, value] = told_apart(s.name, s.target, s.value);
-    const std::string metric = metric_words(s.name);
-    table.rows.push_back({s.tenant.empty() ? metric : fmt::format("{} of {}", metric, s.tenant),
+    table.rows.push_back({metric_words(s.name, s.tenant),
                           fmt::format("{} {}", s.at_least ? "at least" : "at most", target), value,
                           s.passed ? "met" : "missed"});
   }

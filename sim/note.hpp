@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,6 +71,10 @@ struct Note {
 };
 
 using Notes = std::vector<Note>;
+
+inline void append(Notes& to, Notes more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
 
 /// Sentences that have no codes: of measuring programs, and of readers of traces and profiles.
 inline Notes plain_notes(const std::vector<std::string>& sentences) {

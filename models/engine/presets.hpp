@@ -51,9 +51,8 @@ std::span<const EngineSwitch> engine_switches();
 /// "vllm@0.23", or "vllm" for the newest. Throws InputError (exit 2) listing the known ones.
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where);
 
-/// The release itself, else the nearest of its generation: a v1
-/// release never becomes a v0 preset. nullptr where `name` is no release of an engine
-/// ("vllm@0.9.1").
+/// The release itself, else the nearest of its generation: a v1 release never becomes a v0 preset.
+/// nullptr where `name` is no release of an engine ("vllm@0.9.1").
 const EnginePreset* nearest_preset(std::string_view name);
 /// Of one generation, by the minor version; the older of two equally near.
 const EnginePreset& nearest_preset(EngineFamily family, int minor);

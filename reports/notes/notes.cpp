@@ -117,6 +117,16 @@ void widen(NoteFigure& to, const NoteFigure& seen) {
   to.value = seen.value;
 }
 
+/// Its first sentences, or the beginning of the first.
+std::string one_line(std::string_view text, std::size_t columns) {
+  std::string out = sentences_within(text, columns);
+  if (display_width(out) <= columns) return out;
+  while (display_width(out) + 4 > columns && out.find_last_of(' ') != out.npos) {
+    out.resize(out.find_last_of(' '));
+  }
+  return out + " ...";
+}
+
 }  // namespace
 
 std::string note_text(std::string_view text, std::span<const NoteFigure> figures) {
@@ -210,16 +220,6 @@ std::string sentences_within(std::string_view text, std::size_t columns) {
     end = next;
   }
   return std::string(text.substr(0, end + 1));
-}
-
-/// Its first sentences, or the beginning of the first.
-static std::string one_line(std::string_view text, std::size_t columns) {
-  std::string out = sentences_within(text, columns);
-  if (display_width(out) <= columns) return out;
-  while (display_width(out) + 4 > columns && out.find_last_of(' ') != out.npos) {
-    out.resize(out.find_last_of(' '));
-  }
-  return out + " ...";
 }
 
 std::vector<std::string> shown_notes(Notes notes, const NoteRoom& room) {

@@ -38,6 +38,13 @@ consteval const NoteRow* note_row(NoteTable rows, std::string_view code) {
   return found;
 }
 
+/// A code of a table; one that is not there does not compile.
+template <const auto& kRows>
+struct NoteCode {
+  consteval NoteCode(const char* code) : row(note_row(kRows, code)) {}  // NOLINT(*-explicit-*)
+  const NoteRow* row;
+};
+
 Note make_note(const NoteRow& row, NoteFigures figures);
 /// A row's text with these figures.
 std::string note_text(std::string_view text, std::span<const NoteFigure> figures);

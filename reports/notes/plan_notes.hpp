@@ -258,8 +258,7 @@ inline constexpr NoteRow kPlanNotes[] = {
     {"factor-not-moved", "other", NoteGrade::kDetail, "Not moved: {what}."},
     {"sensitivity-is-a-guide", "other", NoteGrade::kDetail,
      "Sensitivity rests on {replicates} replicate{replicates||s}, the same for every factor. It "
-     "has "
-     "no interval: it shows where to look."},
+     "has no interval: it shows where to look."},
     {"sensitivity-runs-ended", "other", NoteGrade::kWarning,
      "Sensitivity ended after {runs} runs. Raise plan.max_runs to see every factor."},
 
@@ -303,11 +302,7 @@ inline constexpr NoteRow kPlanNotes[] = {
     {"no-flag", "engine", NoteGrade::kWarning, "No engine flag sets {what}."},
 };
 
-/// A code of kPlanNotes.
-struct PlanNote {
-  consteval PlanNote(const char* code) : row(note_row(kPlanNotes, code)) {}  // NOLINT(*-explicit-*)
-  const NoteRow* row;
-};
+using PlanNote = NoteCode<kPlanNotes>;
 inline Note plan_note(PlanNote which, NoteFigures figures = {}) {
   return make_note(*which.row, std::move(figures));
 }

@@ -164,11 +164,7 @@ inline constexpr NoteRow kRunNotes[] = {
      "Gate: {requests} of {requests_in_all} requests did not complete."},
 };
 
-/// A code of kRunNotes.
-struct RunNote {
-  consteval RunNote(const char* code) : row(note_row(kRunNotes, code)) {}  // NOLINT(*-explicit-*)
-  const NoteRow* row;
-};
+using RunNote = NoteCode<kRunNotes>;
 inline Note run_note(RunNote which, NoteFigures figures = {}) {
   return make_note(*which.row, std::move(figures));
 }

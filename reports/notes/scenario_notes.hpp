@@ -186,12 +186,7 @@ inline constexpr NoteRow kScenarioNotes[] = {
      "takes {sm_share} of the SMs from the step.[ Rates: {source}.]"},
 };
 
-/// A code of kScenarioNotes.
-struct ScenarioNote {
-  consteval ScenarioNote(const char* code)  // NOLINT(*-explicit-*)
-      : row(note_row(kScenarioNotes, code)) {}
-  const NoteRow* row;
-};
+using ScenarioNote = NoteCode<kScenarioNotes>;
 inline Note scenario_note(ScenarioNote which, NoteFigures figures = {}) {
   return make_note(*which.row, std::move(figures));
 }

@@ -132,12 +132,7 @@ inline constexpr NoteRow kStudyNotes[] = {
      "workload."},
 };
 
-/// A code of kStudyNotes.
-struct StudyNote {
-  consteval StudyNote(const char* code)  // NOLINT(*-explicit-*)
-      : row(note_row(kStudyNotes, code)) {}
-  const NoteRow* row;
-};
+using StudyNote = NoteCode<kStudyNotes>;
 inline Note study_note(StudyNote which, NoteFigures figures = {}) {
   return make_note(*which.row, std::move(figures));
 }

@@ -106,8 +106,7 @@ std::string target_words(const TargetEstimate& t) {
   }
   const std::vector<std::string> shares = format_percents({t.x, t.limit});
   return fmt::format("{} of requests exceed the {} limit of {} ({} allowed)", shares[0],
-                     target_label(metric_words(t.name), t.tenant), figure_words(t.name, t.target),
-                     shares[1]);
+                     metric_words(t.name, t.tenant), figure_words(t.name, t.target), shares[1]);
 }
 
 FigureWords figure_of(const SloResult& slo) {
@@ -150,14 +149,14 @@ std::string miss_words(const PlanPoint& point) {
   if (worst->met && worst->bound) {
     const std::vector<std::string> shares = format_percents({*worst->bound, worst->limit});
     if (worst->share && *worst->bound > kNoBound) {
-      return fmt::format("{} of requests exceed the {} limit so far ({} allowed), and more "
-                         "replicates must bound that",
-                         format_percent(worst->x),
-                         target_label(metric_words(worst->name), worst->tenant), shares[1]);
+      return fmt::format(
+          "{} of requests exceed the {} limit so far ({} allowed), and more "
+          "replicates must bound that",
+          format_percent(worst->x), metric_words(worst->name, worst->tenant), shares[1]);
     }
     if (worst->share) {
       return fmt::format("up to {} of requests may exceed the {} limit ({} allowed)", shares[0],
-                         target_label(metric_words(worst->name), worst->tenant), shares[1]);
+                         metric_words(worst->name, worst->tenant), shares[1]);
     }
   }
   return target_words(*worst);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
 #include "reports/plan/answer_words.hpp"
@@ -74,8 +75,8 @@ class Falsifiers {
   }
 
   void add_blocks() {
-    const std::uint64_t blocks = engine_.value("num_gpu_blocks", std::uint64_t{0});
-    const std::uint64_t tokens = engine_.value("block_tokens", std::uint64_t{0});
+    const std::uint64_t blocks = whole<std::uint64_t>(engine_.value("num_gpu_blocks", json(0)));
+    const std::uint64_t tokens = whole<std::uint64_t>(engine_.value("block_tokens", json(0)));
     if (blocks < 2 || tokens == 0) return;
     const std::uint64_t all = (blocks - 1) * tokens;
     add("tokens of KV that the engine finds room for (in its log at start)", format_count(all),

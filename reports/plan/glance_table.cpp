@@ -152,7 +152,7 @@ Table glance_table(const PlanResult& plan, std::size_t rows, std::size_t width, 
   if (plan.confidence) out.header.emplace_back("within SLO");
   for (std::size_t t = 0; t < targets; ++t) {
     const auto [name, tenant] = name_of_target(cell_at(plan, cells.front()), t);
-    out.header.push_back(target_label(metric_words(name), tenant));
+    out.header.push_back(metric_words(name, tenant));
   }
   if (incomplete) out.header.emplace_back("incomplete");
   for (const int cell : cells) {

@@ -18,10 +18,10 @@ namespace spillway {
 
 namespace {
 
-constexpr double kFarMissed = 1.2;     // times a limit: more than chance and a cold start
+constexpr double kFarMissed = 1.2;       // times a limit: more than chance and a cold start
 constexpr std::size_t kMostLowered = 3;  // changes that lower a floor
-constexpr double kLower = 0.98;        // times the floor: less is noise
-constexpr double kFarBelow = 20;       // times: no limit that anybody means is so far below a floor
+constexpr double kLower = 0.98;          // times the floor: less is noise
+constexpr double kFarBelow = 20;  // times: no limit that anybody means is so far below a floor
 
 class Headline {
  public:
@@ -384,8 +384,7 @@ class Headline {
     std::vector<std::string> out;
     for (const TriedTarget& t : plan_.floor->targets) {
       if (t.met) continue;
-      out.push_back(fmt::format("{} is {} at best, the SLO asks {}",
-                                target_label(metric_words(t.name), t.tenant),
+      out.push_back(fmt::format("{} is {} at best, the SLO asks {}", metric_words(t.name, t.tenant),
                                 figure_words(t.name, t.value), figure_words(t.name, t.limit)));
     }
     return fmt::format("Out of reach {}: {} (nearly idle, tiers without bound).{}", where,

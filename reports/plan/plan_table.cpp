@@ -137,7 +137,7 @@ Table targets_table(const PlanPoint& point, double confidence) {
         t.share ? format_percents(compared) : format_reals(compared);
     const auto [value, target] = told_apart(t.name, t.value, t.target);
     const char* side = t.at_least ? "at least " : "at most ";
-    table.rows.push_back({target_label(metric_words(t.name), t.tenant), value, side + target,
+    table.rows.push_back({metric_words(t.name, t.tenant), value, side + target,
                           judged[0] + (t.share ? "" : " (figure)"),
                           !t.bound                   ? "no bound"
                           : t.share && *t.bound >= 1 ? "no bound"

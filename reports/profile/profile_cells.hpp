@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/document_fault.hpp"
 #include "reports/format.hpp"
 
 namespace spillway {
@@ -15,7 +16,8 @@ inline std::string text_of(const nlohmann::json& row, const char* key) {
   return row.value(key, "");
 }
 inline std::int64_t whole_of(const nlohmann::json& row, const char* key) {
-  return row.value(key, std::int64_t{0});
+  const auto found = row.find(key);
+  return found == row.end() ? 0 : whole<std::int64_t>(*found);
 }
 inline bool is_valid(const nlohmann::json& row) {
   return !row.contains("state") || row.at("state").value("valid", true);

@@ -203,10 +203,10 @@ Table source_table(const json& trace, const json& r) {
   table.header = {"what", "value"};
   table.rows.push_back({"format", trace.value("format", "")});
   const json rows = trace.value("rows", json::object());
-  if (rows.value("read", std::uint64_t{0}) > 0) {
+  if (whole<std::uint64_t>(rows.value("read", json(0))) > 0) {
     table.rows.push_back({"rows read", count_of(rows.at("read"))});
     for (const auto& [key, label] : kRows) {
-      const std::uint64_t count = rows.value(key, std::uint64_t{0});
+      const std::uint64_t count = whole<std::uint64_t>(rows.value(key, json(0)));
       if (count > 0) table.rows.push_back({label, format_count(count)});
     }
   }

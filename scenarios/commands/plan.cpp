@@ -55,8 +55,8 @@ Notes apply_options(JsonSource& source, const PlanVerb& verb) {
   if (!verb.recipe.empty()) return apply_recipe(source, verb.recipe);
   if (!assumed) return {};
   const PlanChoice plan = *load_scenario(source).plan;
-  return {study_note("plan-by-default",
-                     {{"objective", name_of(plan.objective)}, {"tier", plan.tier}})};
+  return {
+      study_note("plan-by-default", {{"objective", name_of(plan.objective)}, {"tier", plan.tier}})};
 }
 
 int exit_code(const PlanResult& plan) {
@@ -110,7 +110,7 @@ int run(const PlanVerb& verb) {
   Notes said;
   JsonSource source = open_scenario_source(verb.input, common, said);
   const Notes applied = apply_options(source, verb);
-  said.insert(said.end(), applied.begin(), applied.end());
+  append(said, applied);
   const Scenario scenario = load_scenario(source);
   refuse_own_inputs(common, {verb.input.path(), scenario.workload.trace}, paths_of(outputs));
   if (verb.other_recordings && scenario.plan->replications == 1) {
@@ -149,8 +149,7 @@ int run(const PlanVerb& verb) {
   document.inputs = std::move(outcome.inputs);
   document.results = to_json(outcome.result);
   document.warnings = said;
-  document.warnings.insert(document.warnings.end(), outcome.warnings.begin(),
-                           outcome.warnings.end());
+  append(document.warnings, outcome.warnings);
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, plan_report(outcome.result, provenance),
                 told_of(verb, outcome.result, provenance, early), outputs, common, {},

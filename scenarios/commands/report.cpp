@@ -78,7 +78,7 @@ Report profile_of(const JsonSource& source, Provenance& p) {
   std::erase_if(notes, [](const std::string& note) {
     return note.find("their digest") != std::string::npos;  // said above
   });
-  p.warnings.insert(p.warnings.end(), notes.begin(), notes.end());
+  append(p.warnings, plain_notes(notes));
   return profile_report(source.root().at("results"), p);
 }
 

@@ -122,8 +122,7 @@ int run(const RunVerbOptions& options) {
     // A run claims nothing about a percentile; a plan does.
     if (doubt.code != kFewForPercentile) document.warnings.push_back(std::move(doubt));
   }
-  document.warnings.insert(document.warnings.end(), outcome.warnings.begin(),
-                           outcome.warnings.end());
+  append(document.warnings, outcome.warnings);
   if (auto note = concurrency_note(scenario)) document.warnings.push_back(*std::move(note));
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, run_report(outcome.result, provenance),

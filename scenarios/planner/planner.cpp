@@ -100,7 +100,7 @@ class Planner {
     judge(result, space_, runner_.workload(first()), trials_, replication());
     result.workload = plan_workload(first(), runner_.workload(first()));
     if (says_how_selection_ended()) result.verdict = undecided_verdict();
-    for (Note& note : runner_.notes()) out_.warnings.push_back(std::move(note));
+    append(out_.warnings, runner_.notes());
     return std::move(out_);
   }
 
@@ -168,7 +168,7 @@ class Planner {
         result.notes.push_back(end.note);
       }
     }
-    for (Note& note : beyond_engine(result, space_)) result.notes.push_back(std::move(note));
+    append(result.notes, beyond_engine(result, space_));
   }
 
   void check_budget() const {
@@ -306,8 +306,8 @@ class Planner {
     }
     for (const std::uint32_t cell : candidates_) problem.names.push_back(space_.cells[cell].name);
     for (const TargetEstimate& target : out_.result.points.front().targets) {
-      problem.targets.push_back({target_label(metric_words(target.name), target.tenant),
-                                 target.limit, target.at_least, target.share});
+      problem.targets.push_back(
+          {metric_words(target.name, target.tenant), target.limit, target.at_least, target.share});
     }
     problem.confidence = choice_.confidence;
     problem.most_replications = choice_.replications;

@@ -201,16 +201,14 @@ class Run {
     for (std::uint32_t i = 0; i < cluster.size(); ++i) tell_busy(cluster[i], i * wiring_.links());
     SimulationOutcome out{wiring_.gather(cluster, recorder_.result(s_.pool_block_bytes().count())),
                           s_.notes, stopped};
-    for (Note& warning : measured_warnings(s_, workload_)) {
-      out.warnings.push_back(std::move(warning));
-    }
-    for (const std::string& note : workload_.source().notes) out.warnings.push_back(note);
+    append(out.warnings, measured_warnings(s_, workload_));
+    append(out.warnings, plain_notes(workload_.source().notes));
     out.result.binding = binding_.find(out.result);
     if (const auto& swap = out.result.swap; swap && !swap->fatal.empty()) {
       out.result.binding = {"swap_space", run_note("death-limits", {{"cause", swap->fatal}})};
     }
     tenants_.judge(out.result);
-    if (fleet) out.warnings.insert(out.warnings.end(), fleet->notes.begin(), fleet->notes.end());
+    if (fleet) append(out.warnings, fleet->notes);
     if (!stopped) add_run_warnings(s_, workload_, cluster, stuck, out);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -28,7 +28,7 @@ void CampaignSurvey::look() {
       },
       {}, &cursor_);
   report_.corrupt += found.corrupt;
-  report_.notes.insert(report_.notes.end(), found.notes.begin(), found.notes.end());
+  append(report_.notes, found.notes);
 }
 
 std::vector<std::uint32_t> CampaignSurvey::lacking(std::uint32_t of) const {

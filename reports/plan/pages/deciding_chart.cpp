@@ -47,16 +47,15 @@ std::optional<Tightest> tightest_target(const PlanPoint& point) {
     if (!out || one.use > out->use) out = std::move(one);
   };
   for (const TargetEstimate& t : point.targets) {
-    Tightest one{
-        target_label(metric_words(t.name), t.tenant), t.name, t.share, t.x, t.limit, t.bound,
-        limit_use(t.x, t.limit, t.at_least)};
+    Tightest one{metric_words(t.name, t.tenant),     t.name, t.share, t.x, t.limit, t.bound,
+                 limit_use(t.x, t.limit, t.at_least)};
     if (t.bound) one.bound_use = limit_use(*t.bound, t.limit, t.at_least);
     take(std::move(one));
   }
   if (!point.targets.empty()) return out;
   for (const SloResult& s : point.run.slo) {
-    take({target_label(metric_words(s.name), s.tenant), s.name, false, s.value, s.target,
-          std::nullopt, limit_use(s.value, s.target, s.at_least)});
+    take({metric_words(s.name, s.tenant), s.name, false, s.value, s.target, std::nullopt,
+          limit_use(s.value, s.target, s.at_least)});
   }
   return out;
 }

@@ -178,7 +178,7 @@ class KneePage {
     if (ran != plan_.points.end()) {
       for (const SloResult& slo : ran->run.slo) {
         if (!slo.name.ends_with(ends_in)) continue;
-        const std::string name = target_label(metric_words(slo.name), slo.tenant);
+        const std::string name = metric_words(slo.name, slo.tenant);
         out.limits.emplace_back("limit of " + name, slo.target);
         out.note += fmt::format("; limit of {} {}", name, figure_words(slo.name, slo.target));
       }

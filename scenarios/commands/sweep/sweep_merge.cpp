@@ -128,7 +128,7 @@ int run(const SweepMergeOptions& options) {
                                     merged.digest,
                                     merged.repeated});
   note_settings(common, document.warnings);
-  for (const Note& note : merged.notes) document.warnings.push_back(note);
+  append(document.warnings, merged.notes);
   if (merged.failed > 0) document.warnings.push_back(failures_note(merged.failed));
   Report report;
   report.title = fmt::format("{}: {}; campaign digest {}", campaign.name,

@@ -134,7 +134,7 @@ int run(const SweepPlanOptions& options) {
   document.inputs = campaign_inputs(campaign);
   document.results = to_document(results_of(campaign, survey, cost));
   if (!fresh) document.warnings.push_back(study_note("campaign-known"));
-  for (const Note& note : survey.report().notes) document.warnings.push_back(note);
+  append(document.warnings, survey.report().notes);
   write_document(document, common, document.kind);
   print_report(report_of(campaign, survey, options), common);
   print_notes(document.warnings, common);

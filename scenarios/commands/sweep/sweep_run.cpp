@@ -105,8 +105,8 @@ int run(const SweepRunOptions& options) {
   document.inputs = campaign_inputs(campaign);
   document.results = to_document(SweepRunResults{counts_of(survey), slurm, outcome.jobs});
   note_settings(common, document.warnings);
-  for (const Note& note : outcome.notes) document.warnings.push_back(note);
-  for (const Note& note : survey.report().notes) document.warnings.push_back(note);
+  append(document.warnings, outcome.notes);
+  append(document.warnings, survey.report().notes);
   if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));
   Report report;
   report.title = fmt::format("{}: {}", campaign.name, counts_text(survey.done(), survey.total()));

@@ -81,7 +81,7 @@ int run(const SweepStatusOptions& options) {
   }
   document.results = to_document(results);
   note_settings(common, document.warnings);
-  for (Note& note : damaged) document.warnings.push_back(std::move(note));
+  append(document.warnings, std::move(damaged));
   if (survey.failed() > 0) document.warnings.push_back(failures_note(survey.failed()));
   write_document(document, common, document.kind);
   print_report(report_of(campaign, survey, done), common);

@@ -54,7 +54,7 @@ int run(const SweepWorkerOptions& options) {
   document.results =
       to_document(SweepWorkerResults{options.shard, runs, done, outcome.made, outcome.failed});
   note_settings(common, document.warnings);
-  for (const Note& note : outcome.notes) document.warnings.push_back(note);
+  append(document.warnings, outcome.notes);
   if (outcome.taken) {
     document.warnings.push_back(study_note("shard-taken", {{"shard", options.shard}}));
   }

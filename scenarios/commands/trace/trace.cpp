@@ -42,7 +42,7 @@ Document written_document(const Workload& workload, const WrittenTrace& written,
   document.inputs = {{"trace", trace_inputs(workload)}};
   document.results = to_document(written);
   document.warnings = plain_notes(workload.source().notes);
-  document.warnings.insert(document.warnings.end(), losses.begin(), losses.end());
+  append(document.warnings, plain_notes(losses));
   if (!losses.empty()) {
     document.warnings.push_back(study_note("hash-of-source", {{"file", written.path}}));
   }

@@ -26,7 +26,7 @@ Notes input_doubts(const Scenario& s, const Workload& workload) {
   if (fast && keeps_recorded_times(s.workload.arrival)) {
     out.push_back(run_note("clock-unit", {{"what", describe(*fast)}}));
   }
-  for (Note& note : slo_in_seconds(s, workload)) out.push_back(std::move(note));
+  append(out, slo_in_seconds(s, workload));
   if (auto few = few_for_percentile(s, workload)) out.push_back(*std::move(few));
   return out;
 }

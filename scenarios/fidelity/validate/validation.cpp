@@ -298,7 +298,7 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
     result.counters = counter_errors(measured.counters, simulated.run.counters);
     result.counters->clock_offset_s = offset;
   }
-  result.notes.insert(result.notes.end(), simulated.warnings.begin(), simulated.warnings.end());
+  append(result.notes, simulated.warnings);
 
   MeasuredRun measured_part = measured;
   if (logged) {
@@ -307,8 +307,8 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
     const std::size_t before = measured_part.requests.size();
     keep_completed_in_both(measured_part, simulated.run);
     if (measured_part.requests.size() < before) {
-      result.notes.push_back(study_note(
-          "simulated-incomplete", {{"requests", before - measured_part.requests.size()}}));
+      result.notes.push_back(study_note("simulated-incomplete",
+                                        {{"requests", before - measured_part.requests.size()}}));
     }
     compare_requests(measured_part, simulated.run, result);
   }

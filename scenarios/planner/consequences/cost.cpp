@@ -91,7 +91,7 @@ class CostFinder {
       if (!price.undercut.empty()) undercut.insert(price.undercut);
       if (static_cast<int>(i) == plan_.recommended) {
         out_.items = price.items;
-        for (Note& note : price.notes) out_.notes.push_back(std::move(note));
+        append(out_.notes, std::move(price.notes));
       }
       if (!price.missing.empty()) continue;
       CellCost cost;
@@ -174,7 +174,7 @@ class CostFinder {
   void say_assumptions() {
     if (out_.cells.empty()) return;
     out_.notes.push_back(plan_note("month-of-hours", {{"hours", kHoursPerMonth}}));
-    for (const Note& note : q_.prices->notes) out_.notes.push_back(note);
+    append(out_.notes, q_.prices->notes);
     if (out_.source.empty()) out_.notes.push_back(plan_note("prices-without-source"));
   }
 

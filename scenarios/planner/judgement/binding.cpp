@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -22,10 +21,6 @@ namespace spillway {
 namespace {
 
 constexpr double kManyTurnedAway = 0.01;  // of the requests
-
-void append(Notes& to, Notes more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
 
 Note policy_note(const PolicyBound& bound, const PlanFacts& facts) {
   return plan_note("better-policy", {{"policy", bound.policy},
@@ -54,7 +49,7 @@ std::optional<Found> never_served(const PlanFacts& facts, int index) {
       false,
       {plan_note("too-long", {{"late_share", share},
                               {"max_model_len", facts.scenario(index).engine.max_model_len},
-                              {"metric", target_label(metric_words(t->name), t->tenant)},
+                              {"metric", metric_words(t->name, t->tenant)},
                               {"allowed_share", t->limit}})}};
 }
 

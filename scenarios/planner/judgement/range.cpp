@@ -70,8 +70,7 @@ std::string breach(const PlanPoint& point) {
 /// The tightest target of the other cell and of the recommended one.
 std::string beside(const TargetView& there, const TargetView& here) {
   const auto words = [](const TargetView& t) {
-    return fmt::format("{} is {}", target_label(metric_words(t.name), t.tenant),
-                       figure_words(t.name, t.value));
+    return fmt::format("{} is {}", metric_words(t.name, t.tenant), figure_words(t.name, t.value));
   };
   return here.name == there.name && here.tenant == there.tenant
              ? fmt::format("{}, and {} here", words(there), figure_words(here.name, here.value))

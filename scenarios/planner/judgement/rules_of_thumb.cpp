@@ -90,7 +90,7 @@ class Rules {
     for (const TargetView& without : both.first) {
       if (without.name != with.name || without.tenant != with.tenant) continue;
       const bool better = with.at_least ? with.value > without.value : with.value < without.value;
-      figures.emplace_back("metric", target_label(metric_words(with.name), with.tenant));
+      figures.emplace_back("metric", metric_words(with.name, with.tenant));
       figures.emplace_back("with", figure_words(with.name, with.value));
       figures.emplace_back("without", figure_words(with.name, without.value));
       figures.emplace_back("over", both.on);

@@ -75,7 +75,7 @@ std::string sizes_of(const PlanFacts& facts, const std::vector<int>& cells) {
 /// Of one target at two cells.
 void add_pair(NoteFigures& figures, const TargetView& before, const TargetView& at,
               const Compared& both) {
-  figures.emplace_back("metric", target_label(metric_words(at.name), at.tenant));
+  figures.emplace_back("metric", metric_words(at.name, at.tenant));
   figures.emplace_back("before", figure_words(at.name, before.value));
   figures.emplace_back("after", figure_words(at.name, at.value));
   figures.emplace_back("over", both.on);

@@ -225,6 +225,7 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
   std::string created;  // the first part of the path that the file does not have
   json* node = &root_;
   while (!path.empty()) {
+    const std::size_t begin = field.size() - path.size();
     const std::size_t dot = std::min(path.find('.'), path.size());
     const std::string part(path.substr(0, dot));
     path.remove_prefix(std::min(dot + 1, path.size()));
@@ -236,8 +237,7 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
       pointer += "/" + std::to_string(std::stoul(part));
       node = &(*node)[std::stoul(part)];
     } else if (node->is_null() && index && !pointer.empty()) {
-      const std::string list = field.substr(0, field.size() - path.size() - part.size() -
-                                                   (path.empty() ? 1 : 2));
+      const std::string list = field.substr(0, begin - 1);
       throw InputError(Fault::kUsage, {from, 0, field},
                        fmt::format("the scenario gives no {0}, so there is no place {1} in it; "
                                    "expected the whole list, {0}=[...]",

@@ -95,12 +95,9 @@ class FlagWriter {
     }
     const std::uint32_t most =
         largest_graph(default_graph_limit(e.max_num_seqs, e.max_num_batched_tokens));
-    const bool graphs_matter =
-        s_.compute.kind == ComputeChoice::Kind::kProfile || s_.compute.eager_overhead_us > 0 ||
-        s_.settings.values.at("engine").contains("max_cudagraph_capture_size");
     if (s_.compute.graph_tokens == 0) {
       add("--enforce-eager");
-    } else if (graphs_matter && s_.compute.graph_tokens != most && !is_v0(release_.family)) {
+    } else if (s_.compute.graph_tokens != most && !is_v0(release_.family)) {
       add(fmt::format("--max-cudagraph-capture-size {}", s_.compute.graph_tokens));
     }
   }

@@ -98,7 +98,7 @@ void check_hardware(Scenario& s, const MachineFacts& here, bool strict) {
     throw InputError(Fault::kUsage, s.hardware->where,
                      fmt::format("{} (refused under --strict)", fmt::join(texts, " ")));
   }
-  s.notes.insert(s.notes.end(), doubts.begin(), doubts.end());
+  append(s.notes, doubts);
 }
 
 }  // namespace spillway
