@@ -98,12 +98,12 @@ constexpr Term kTerms[] = {
 
 }  // namespace
 
-Table glossary(const PlanResult& plan) {
+Table glossary(const PlanResult* plan) {
   Table table;
   table.title = "Glossary";
   table.header = {"term", "meaning"};
   for (const Term& term : kTerms) {
-    if (term.used(plan)) table.rows.push_back({term.name, term.meaning});
+    if (plan == nullptr || term.used(*plan)) table.rows.push_back({term.name, term.meaning});
   }
   return table;
 }

@@ -1,4 +1,4 @@
-// The terms that a plan's report uses, for who does not work on serving engines every day.
+// The terms that reports use, for who does not work on serving engines every day.
 #pragma once
 
 #include "reports/report.hpp"
@@ -6,7 +6,7 @@
 
 namespace spillway {
 
-/// Those only that this plan's pages use.
-Table glossary(const PlanResult& plan);
+/// Those only that the pages of `plan` use; all where it is null.
+Table glossary(const PlanResult* plan = nullptr);
 
 }  // namespace spillway

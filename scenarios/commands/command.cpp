@@ -10,11 +10,13 @@
 #include <sstream>
 #include <thread>
 
+#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "reports/notes/study_notes.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/renderers/wrap.hpp"
 #include "scenarios/commands/terminal.hpp"
+#include "scenarios/commands/text_fields.hpp"
 #include "scenarios/scenario/intake/intake.hpp"
 #include "sim/numbers.hpp"
 #include "sim/output_file.hpp"
@@ -221,6 +223,25 @@ void print(const std::string& text) {
 
 void print_report(const Report& report, const CommonOptions& common) {
   if (!common.json_only()) write_report(report, "text", "-", common);
+}
+
+void print_listing(const std::string& title, Table table, nlohmann::json inputs,
+                   const CommonOptions& common) {
+  std::vector<ListRow> rows(table.rows.size());
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    const std::vector<std::string>& cells = table.rows[at];
+    for (std::size_t i = 0; i < cells.size(); ++i) rows[at][table.header[i]] = cells[i];
+  }
+  Document document;
+  document.kind = "list";
+  document.inputs = std::move(inputs);
+  document.results = to_document(rows);
+  write_document(document, common, "list");
+  Report report;
+  report.title = title;
+  report.sections.emplace_back();
+  report.sections.back().tables.push_back(std::move(table));
+  print_report(report, common);
 }
 
 void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room) {

@@ -98,6 +98,9 @@ void write_report(const Report& report, const std::string& format, const std::st
 void print(const std::string& text);
 /// Prints a report as text on standard output, unless that belongs to the JSON document.
 void print_report(const Report& report, const CommonOptions& common);
+/// Prints a table of the tool's own, and writes its rows as a document of kind list.
+void print_listing(const std::string& title, Table table, nlohmann::json inputs,
+                   const CommonOptions& common);
 /// To standard error, unless --quiet; with --notes all of them, in full.
 void print_notes(const Notes& notes, const CommonOptions& common, const NoteRoom& room = {});
 

@@ -11,12 +11,10 @@
 #include "models/kv_geometry.hpp"
 #include "models/link/defaults.hpp"
 #include "policies/catalogue.hpp"
-#include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "reports/ops/engine_metrics.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
-#include "scenarios/commands/text_fields.hpp"
 #include "scenarios/scenario/bundled_files.hpp"
 #include "traces/catalogue.hpp"
 
@@ -217,24 +215,11 @@ int run(const ListOptions& options) {
   if (!options.engine.empty() && catalogue.name != "metrics") {
     throw InputError(Fault::kUsage, {"--engine", 0, ""}, "is for the catalogue metrics");
   }
-  Report report;
-  report.title = std::string(catalogue.name);
-  report.sections.emplace_back();
-  report.sections.back().tables.push_back(options.engine.empty() ? catalogue.table()
-                                                                 : metrics_of(options.engine));
-  const Table& table = report.sections.back().tables.back();
-  Document document;
-  document.kind = "list";
-  document.inputs = {{"catalogue", catalogue.name}};
-  if (!options.engine.empty()) document.inputs["engine"] = options.engine;
-  std::vector<ListRow> rows(table.rows.size());
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    const std::vector<std::string>& cells = table.rows[at];
-    for (std::size_t i = 0; i < cells.size(); ++i) rows[at][table.header[i]] = cells[i];
-  }
-  document.results = to_document(rows);
-  write_document(document, options.common, "list");
-  print_report(report, options.common);
+  nlohmann::json inputs = {{"catalogue", catalogue.name}};
+  if (!options.engine.empty()) inputs["engine"] = options.engine;
+  print_listing(std::string(catalogue.name),
+                options.engine.empty() ? catalogue.table() : metrics_of(options.engine),
+                std::move(inputs), options.common);
   return 0;
 }
 

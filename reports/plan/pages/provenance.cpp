@@ -224,7 +224,7 @@ Section provenance_page(const PlanResult& plan, const Provenance& provenance) {
   Section words;
   words.heading = "Terms";
   words.folded = true;
-  words.tables.push_back(glossary(plan));
+  words.tables.push_back(glossary(&plan));
   page.parts.push_back(std::move(words));
   return page;
 }

@@ -224,12 +224,12 @@ std::vector<CheckedFigure> CaseResult::checked() const {
 std::vector<std::string> CaseResult::idle_tolerances() const {
   std::vector<std::string> out;
   const std::vector<CheckedFigure> figures = checked();
-  for (const auto& [key, limit] : input.tolerance) {
-    const auto is_bound = [&key = key, &limit = limit](const CheckedFigure& f) {
-      return limit_of({{key, limit}}, f.name).has_value();
+  for (const auto& tolerance : input.tolerance) {
+    const auto is_bound = [&tolerance](const CheckedFigure& f) {
+      return limit_of({tolerance}, f.name).has_value();
     };
     const bool bounds = std::any_of(figures.begin(), figures.end(), is_bound);
-    if (!bounds) out.push_back(key);
+    if (!bounds) out.push_back(tolerance.first);
   }
   return out;
 }
