@@ -153,6 +153,7 @@ class ArgumentReader {
   VllmServed read() {
     std::vector<Argument> arguments = split(call_.words);
     for (const Argument& argument : arguments) take(argument);
+    pool();
     offload();
     environment();
     return std::move(out_);
@@ -205,6 +206,17 @@ class ArgumentReader {
         return draft_.remark(Standing::kNotModelled, argument.written,
                              std::string(argument.row->note));
     }
+  }
+
+  /// vLLM lets blocks decide before bytes, and bytes before the share.
+  void pool() {
+    const auto decides = [&](const std::string& key, const std::string& other) {
+      if (!draft_.has(key) || !draft_.has(other)) return;
+      draft_.erase(other);
+      draft_.remark(Standing::kNoEffect, other, fmt::format("{} decides the pool", key));
+    };
+    decides("engine.num_gpu_blocks", "engine.kv_cache_memory");
+    decides("engine.kv_cache_memory", "engine.gpu_memory_utilization");
   }
 
   static std::string unknown(const std::string& flag) {
@@ -316,8 +328,9 @@ class ArgumentReader {
       draft_.remark(Standing::kNotModelled, argument.written,
                     "steps are those of compiled kernels with CUDA graphs");
     } else if (flag == "--kv-cache-memory-bytes") {
-      draft_.remark(Standing::kNotModelled, argument.written,
-                    "the pool follows engine.gpu_memory_utilization; give engine.num_gpu_blocks");
+      const auto bytes = human_integer(text(argument));
+      if (!bytes || *bytes < 1) fail(argument, "a number of bytes");
+      put(argument, "engine.kv_cache_memory", bytes_text(*bytes));
     } else if (flag == "--cuda-graph-sizes" || flag == "--cudagraph-capture-sizes") {
       std::int64_t most = 0;
       for (const std::string& value : argument.values) {

@@ -36,6 +36,8 @@ constexpr Key kEngineKeys[] = {
                 "sized from model and gpu"),
     number_key("gpu_memory_utilization", 0.01, 1.0,
                "Share of the GPU memory that the engine takes.", "as the release does"),
+    size_key("kv_cache_memory", "Memory of each GPU that holds KV, whatever the share above.",
+             "sized from model and gpu"),
     size_key("cuda_graph_memory", "Memory that captured CUDA graphs take.", "0GiB"),
     integer_key("max_num_seqs", 1, 1 << 20, "Most sequences in a step.",
                 "as the release does for the gpu"),
@@ -133,7 +135,37 @@ constexpr Bytes kMostBlockBytes = 4_GiB;
 
 // --------------------------------------------------------------------------
 
-/// num_gpu_blocks: given, or measured, or what model, GPU and utilisation leave.
+/// kv_cache_memory as blocks. vllm/v1/worker/gpu_worker.py takes --kv-cache-memory-bytes for what
+/// its profiling would have left, and fails later where the GPU has not as much.
+std::uint32_t blocks_of_memory(const ObjectReader& engine, const std::string& size,
+                               const Scenario& s) {
+  constexpr std::string_view kName = "kv_cache_memory";
+  engine.refuse({"num_gpu_blocks", "gpu_memory_utilization"},
+                "expected only without kv_cache_memory, which decides the pool");
+  if (s.engine.family == EngineFamily::kVllmV0) {
+    engine.fail(kName, "v0 has no such flag; expected num_gpu_blocks");
+  }
+  const Bytes memory = parse_bytes(size, engine.where(kName));
+  if (s.budget) {
+    const Bytes room = s.budget->kv + s.budget->visible - s.budget->requested;
+    if (memory > room) {
+      engine.fail(kName,
+                  fmt::format("expected at most {}, which the weights and work of {} leave of {}; "
+                              "found {}",
+                              format_bytes(std::max(0.0, static_cast<double>(room.count()))),
+                              s.model.spec->name, s.gpu->name, size));
+    }
+  }
+  const std::int64_t blocks = memory / s.engine.block_bytes;
+  if (blocks < 2 || blocks > kMostGpuBlocks) {
+    engine.fail(kName, fmt::format("{} holds {} blocks of {}; expected 2 to {}", size, blocks,
+                                   format_bytes(static_cast<double>(s.engine.block_bytes.count())),
+                                   kMostGpuBlocks));
+  }
+  return static_cast<std::uint32_t>(blocks);
+}
+
+/// num_gpu_blocks: given, or as memory, or measured, or what model, GPU and utilisation leave.
 void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario& s) {
   const auto utilization = engine.number("gpu_memory_utilization");
   s.gpu_memory_utilization = utilization.value_or(preset.gpu_memory_utilization);
@@ -153,6 +185,11 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
     s.budget = hbm_budget(held, *s.gpu, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
+  if (const auto size = engine.text("kv_cache_memory", ObjectReader::kSize)) {
+    s.engine.num_gpu_blocks = blocks_of_memory(engine, *size, s);
+    s.pool_given = true;
+    return;
+  }
   if (const auto given = engine.integer("num_gpu_blocks")) {
     s.engine.num_gpu_blocks = static_cast<std::uint32_t>(*given);
     s.pool_given = true;
@@ -206,7 +243,7 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
   };
   const std::int64_t needed = pages(c.max_model_len);
   if (needed <= usable) return;
-  if (engine.has("max_model_len") && s.pool_given) return;
+  if (engine.has("max_model_len") && engine.has("num_gpu_blocks")) return;
   if (engine.has("max_model_len")) {
     engine.fail(
         "max_model_len",

@@ -57,6 +57,28 @@ TEST_CASE("a given block count wins, with a warning when it is far from the esti
   CHECK(figure(warnings[0], "requests") == 16.0 * estimate / 1000);
 }
 
+TEST_CASE("memory that is given for KV decides the pool", "[scenarios]") {
+  // 20 GiB in blocks of 16 tokens x 128 KiB = 2 MiB: 10,240.
+  const Scenario s = sized("H100", R"("preset": "vllm", "kv_cache_memory": "20GiB")");
+  CHECK(s.engine.num_gpu_blocks == 10'240);
+  CHECK(s.pool_given);
+  const auto refused = [](std::string_view engine) {
+    return std::string(error_of([&] { sized("H100", engine); }).what());
+  };
+  // 80 GiB less weights and work.
+  CHECK_THAT(refused(R"("kv_cache_memory": "79GiB")"), ContainsSubstring("expected at most"));
+  CHECK_THAT(refused(R"("kv_cache_memory": "2MiB")"), ContainsSubstring("holds 1 blocks of 2.00"));
+  CHECK_THAT(refused(R"("kv_cache_memory": "20GiB", "num_gpu_blocks": 64)"),
+             ContainsSubstring("num_gpu_blocks: expected only without kv_cache_memory"));
+  CHECK_THAT(refused(R"("kv_cache_memory": "20GiB", "gpu_memory_utilization": 0.9)"),
+             ContainsSubstring("gpu_memory_utilization: expected only without kv_cache_memory"));
+  CHECK_THAT(refused(R"("kv_cache_memory": "20GiB", "preset": "vllm@0.6")"),
+             ContainsSubstring("v0 has no such flag"));
+  // vLLM refuses to start with it, as with what its profiling would leave: 4 blocks, 64 tokens.
+  CHECK_THAT(refused(R"("kv_cache_memory": "8MiB", "max_model_len": 4096)"),
+             ContainsSubstring("4096 tokens need 256 blocks"));
+}
+
 TEST_CASE("a model that leaves no room for KV is refused with the sums", "[scenarios]") {
   std::vector<std::string> lines = gpu_lines();
   lines[kModelLine - 1] = "\"model\": \"Llama-3.1-70B\",";  // 141 GB of weights on 80 GB
