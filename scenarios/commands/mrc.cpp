@@ -227,7 +227,7 @@ std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& changes, std::uin
   // Half of the points may be steps in hits, half of them steps in capacity.
   const std::uint64_t half = std::max<std::uint64_t>(1, points / 2);
   const std::uint64_t step = changes.back().hits / half + 1;
-  const std::uint64_t doublings = std::bit_width(changes.back().capacity_blocks);
+  const auto doublings = static_cast<std::uint64_t>(std::bit_width(changes.back().capacity_blocks));
   const std::uint64_t part = std::max<std::uint64_t>(1, half / doublings);
   std::vector<CurvePoint> out;
   for (const CurvePoint& point : changes) {

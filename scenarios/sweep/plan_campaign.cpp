@@ -194,8 +194,9 @@ std::string difference(const Campaign& there, const Campaign& here) {
   std::vector<std::string> out;
   std::map<std::string, std::string> keys = was;
   keys.insert(is.begin(), is.end());
-  for (const auto& [key, value] : keys) {
-    const auto text = [&key = key](const std::map<std::string, std::string>& of) {
+  for (const auto& [name, value] : keys) {
+    const std::string& key = name;  // what a lambda may capture in every compiler
+    const auto text = [&key](const std::map<std::string, std::string>& of) {
       const auto at = of.find(key);
       return at == of.end() ? "absent" : at->second;
     };
