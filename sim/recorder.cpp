@@ -25,8 +25,8 @@ Recorder::Recorder(std::uint32_t tiers, std::uint32_t links, RequestTargets targ
     : targets_(std::move(targets)), tiers_(tiers), links_(links) {}
 
 void Recorder::on_step(const StepRecord& r) {
-  ++steps_;
-  recomputed_tokens_ += r.recomputed_tokens;
+  ++counts_.engine_steps;
+  counts_.recomputed_tokens += r.recomputed_tokens;
   running_.add_level(r.start, r.end, r.running);
   // Steps of one engine may overlap; what waits for it waits once.
   if (r.engine >= step_ends_.size()) step_ends_.resize(r.engine + 1);
@@ -44,7 +44,7 @@ void Recorder::on_request(const RequestRecord& r) {
   // A request that was never sent has no arrival.
   if (r.arrival != kNever) first_arrival_ = std::min(first_arrival_, r.arrival);
   if (r.warmup) {
-    ++warmup_;
+    ++counts_.warmup_requests;
     return;
   }
   const auto status = static_cast<std::size_t>(r.status);
@@ -55,8 +55,8 @@ void Recorder::on_request(const RequestRecord& r) {
     return;
   }
   last_finish_ = std::max(last_finish_, r.finish);
-  input_tokens_ += r.input_tokens;
-  output_tokens_ += r.output_tokens;
+  counts_.input_tokens += r.input_tokens;
+  counts_.output_tokens += r.output_tokens;
   for (std::size_t i = 0; i < kMaxTiers; ++i) cached_tokens_[i] += r.cached_tokens[i];
   ttft_.add(r.first_token - r.arrival);
   ttft_stages_.add(r);
@@ -104,7 +104,7 @@ void Recorder::on_tier_change(const TierChange& change) {
 }
 
 void Recorder::on_preemption(Time now, RequestId) {
-  ++preemptions_;
+  ++counts_.preemptions;
   preempted_.add_amount(now, now, 1);
 }
 
@@ -114,13 +114,12 @@ void Recorder::on_cold_decode(std::uint64_t millionths) {
 }
 
 RunResult Recorder::result(std::int64_t block_bytes) const {
-  RunResult out;
+  RunResult out = counts_;
   out.completed = by_status_[static_cast<std::size_t>(RequestStatus::kCompleted)];
   out.rejected = by_status_[static_cast<std::size_t>(RequestStatus::kRejected)];
   out.failed = by_status_[static_cast<std::size_t>(RequestStatus::kFailed)];
   out.stuck = by_status_[static_cast<std::size_t>(RequestStatus::kStuck)];
   out.not_sent = by_status_[static_cast<std::size_t>(RequestStatus::kNotSent)];
-  out.warmup_requests = warmup_;
   out.requests = out.completed + out.rejected + out.failed + out.stuck;
   const auto reasons = [&](RequestStatus status) {
     std::vector<ReasonCount> list;
@@ -134,13 +133,11 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   out.stuck_reasons = reasons(RequestStatus::kStuck);
 
   out.duration_s = out.completed == 0 ? 0 : seconds_of(last_finish_ - first_measured_);
-  out.input_tokens = input_tokens_;
-  out.output_tokens = output_tokens_;
   if (out.duration_s > 0) {
     out.request_throughput = static_cast<double>(out.completed) / out.duration_s;
-    out.output_throughput = static_cast<double>(output_tokens_) / out.duration_s;
+    out.output_throughput = static_cast<double>(out.output_tokens) / out.duration_s;
     out.total_token_throughput =
-        static_cast<double>(input_tokens_ + output_tokens_) / out.duration_s;
+        static_cast<double>(out.input_tokens + out.output_tokens) / out.duration_s;
     out.goodput = static_cast<double>(good_) / out.duration_s;
   }
   out.ttft = ttft_.stats();
@@ -154,13 +151,10 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   const LatencyStats cold = cold_.stats();
   out.cold_blocks_per_token_mean = cold.mean_ms;
   out.cold_blocks_per_token_p99 = cold.p99_ms;
-  out.preemptions = preemptions_;
-  out.recomputed_tokens = recomputed_tokens_;
-  out.engine_steps = steps_;
 
   std::uint64_t cached = 0;
   for (std::size_t i = 0; i < tiers_.size(); ++i) cached += cached_tokens_[i];
-  out.prompt_tokens_by_source.emplace_back("local_compute", input_tokens_ - cached);
+  out.prompt_tokens_by_source.emplace_back("local_compute", out.input_tokens - cached);
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
     out.prompt_tokens_by_source.emplace_back("", cached_tokens_[i]);
   }

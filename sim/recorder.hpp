@@ -64,6 +64,7 @@ class Recorder final : public Observer {
   static void advance(Level& level, Time now);
   static void count(ReachCount& reach, const TransferRecord& record);
 
+  RunResult counts_;  ///< what is counted as it happens; result() adds the rest
   RequestTargets targets_;
   std::vector<Level> tiers_;
   std::vector<Lane> links_;
@@ -86,13 +87,7 @@ class Recorder final : public Observer {
   Time last_event_{};
   std::array<std::uint64_t, kRequestStatuses> by_status_{};
   std::array<std::map<std::string, std::uint64_t>, kRequestStatuses> reasons_;
-  std::uint64_t warmup_ = 0;
-  std::uint64_t input_tokens_ = 0;
-  std::uint64_t output_tokens_ = 0;
   std::array<std::uint64_t, kMaxTiers> cached_tokens_{};
-  std::uint64_t preemptions_ = 0;
-  std::uint64_t recomputed_tokens_ = 0;
-  std::uint64_t steps_ = 0;
   std::uint64_t good_ = 0;
 };
 
