@@ -27,6 +27,7 @@ Recorder::Recorder(std::uint32_t tiers, std::uint32_t links, RequestTargets targ
 void Recorder::on_step(const StepRecord& r) {
   ++counts_.engine_steps;
   counts_.recomputed_tokens += r.recomputed_tokens;
+  counts_.peak_waiting = std::max<std::uint64_t>(counts_.peak_waiting, r.waiting);
   running_.add_level(r.start, r.end, r.running);
   // Steps of one engine may overlap; what waits for it waits once.
   if (r.engine >= step_ends_.size()) step_ends_.resize(r.engine + 1);

@@ -169,6 +169,7 @@ struct RunResult {
   LatencyStats e2el;
   LatencyStats queue_time;         ///< arrival to first scheduled tokens
   LatencyStats client_queue_time;  ///< due to arrival
+  std::uint64_t peak_waiting = 0;  ///< requests, of the engine that had most
   std::uint64_t preemptions = 0;
   std::uint64_t recomputed_tokens = 0;
   std::uint64_t engine_steps = 0;

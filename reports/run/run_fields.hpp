@@ -298,6 +298,8 @@ struct Fields<RunResult> {
         g("max", r.client_queue_time.max_ms, says("Largest."));
       }),
       says("Due time to arrival: a client waits while all allowed requests are in flight."));
+    f("peak_waiting", r.peak_waiting,
+      newer("Most requests that waited for one engine at once, of its steps."));
     f("preemptions", r.preemptions, says("Preemptions."));
     f("recomputed_tokens", r.recomputed_tokens, says("Tokens computed again after preemptions."));
     f("engine_steps", r.engine_steps, says("Steps of all engines."));
