@@ -56,7 +56,7 @@ TEST_CASE("each run of a sweep is the run that spillway run makes", "[cli]") {
     for (const auto& [key, value] : campaign.cells[campaign.runs[i].cell].values) {
       call = call + Args{"--set", key + "=" + value};
     }
-    CHECK(all.runs[i].digest == document_of(call)["digest"]);
+    CHECK(all.runs[i].digest == document_of(call)["digest"].get<std::string>());
   }
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("a recording is run itself beside its replicates, which are draws of i
     for (const auto& [key, value] : campaign.cells[campaign.runs[i].cell].values) {
       call = call + Args{"--set", key + "=" + value};
     }
-    CHECK(all.runs[i].digest == document_of(call)["digest"]);
+    CHECK(all.runs[i].digest == document_of(call)["digest"].get<std::string>());
   }
   CHECK(recordings == 6);
   // Its key is that of the only run of a campaign without replication.

@@ -91,9 +91,11 @@ TEST_CASE("a test uses each option, in a file that calls its verb", "[cli]") {
   }
   const auto files = test_files();
   REQUIRE(files.size() > 30);
-  for (const auto& [option, verbs] : owners) {
+  for (const auto& owner : owners) {
+    const auto& option = owner.first;
+    const auto& verbs = owner.second;
     INFO(option.first << " of " << *verbs.begin());
-    const auto uses = [&, &option = option, &verbs = verbs](const TestFile& file) {
+    const auto uses = [&](const TestFile& file) {
       const auto names = [](const std::string& text, const std::string& word) {
         return text.find("\"" + word + "\"") != std::string::npos;
       };

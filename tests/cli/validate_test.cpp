@@ -48,7 +48,7 @@ TEST_CASE("each metric's error is a bar from none, to the left where too little 
     const ChartBar& bar = charts[0].bars[i];
     const double error = metrics[i]["error_percent"];
     INFO(bar.name);
-    CHECK(bar.name == metrics[i]["name"]);
+    CHECK(bar.name == metrics[i]["name"].get<std::string>());
     CHECK((error < 0 ? bar.low : bar.high) == error);
     CHECK((error < 0 ? bar.high : bar.low) == 0);
   }

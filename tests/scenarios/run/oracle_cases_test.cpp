@@ -87,14 +87,15 @@ void check_totals(const CaseRun& run) {
   CHECK(16 * r.tiers[0].hits == total("gpu_hit_tokens"));  // blocks of 16 tokens
   CHECK(16 * r.tiers[0].hits_resumed == total("gpu_hit_tokens_resumed"));
   CHECK(r.tiers[0].evictions == total("gpu_evictions"));
-  for (const auto& [name, stats] : {std::pair<const char*, const LatencyStats&>{"ttft_ms", r.ttft},
-                                    {"tpot_ms", r.tpot},
-                                    {"e2el_ms", r.e2el}}) {
+  for (const auto& [metric, stats] :
+       {std::pair<const char*, const LatencyStats&>{"ttft_ms", r.ttft},
+        {"tpot_ms", r.tpot},
+        {"e2el_ms", r.e2el}}) {
+    const std::string name = metric;
     INFO("metric: " << name);
-    const auto expected =
-        [&, name = name](const char* which) {  // given to a nanosecond, of rounded parts
-          return Approx(run.totals[name][which].get<double>()).epsilon(0).margin(2e-6);
-        };
+    const auto expected = [&](const char* which) {  // given to a nanosecond, of rounded parts
+      return Approx(run.totals[name][which].get<double>()).epsilon(0).margin(2e-6);
+    };
     CHECK(stats.mean_ms == expected("mean"));
     CHECK(stats.median_ms == expected("p50"));
     CHECK(stats.p90_ms == expected("p90"));
