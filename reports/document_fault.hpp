@@ -31,7 +31,7 @@ inline std::string fault_text(const nlohmann::json::exception& error) {
 template <std::integral T>
 T whole(const nlohmann::json& value) {
   if (value.is_number_float()) {
-    constexpr double kPast = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    constexpr double kPast = static_cast<double>((std::numeric_limits<T>::max() >> 1) + 1) * 2;
     const double real = value.get<double>();
     const double least = std::is_signed_v<T> ? -kPast : 0;
     if (!(real >= least && real < kPast)) {

@@ -45,7 +45,7 @@ struct Tiering::Tier final : private StorageListener {
   SecondaryCounters counters;
 };
 
-Tiering::Tiering(const Environment& e, std::vector<SecondaryTierConfig> tiers)
+Tiering::Tiering(const Environment& e, const std::vector<SecondaryTierConfig>& tiers)
     : queue_(e.queue),
       first_(e.first),
       waiter_(e.waiter),

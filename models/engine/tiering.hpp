@@ -62,7 +62,7 @@ class Tiering final : private EventHandler {
     Bytes chunk_bytes;
     std::uint32_t blocks;  ///< ids of chunks are below or equal
   };
-  Tiering(const Environment& environment, std::vector<SecondaryTierConfig> tiers);
+  Tiering(const Environment& environment, const std::vector<SecondaryTierConfig>& tiers);
   ~Tiering();
 
   enum class Verdict : std::uint8_t {

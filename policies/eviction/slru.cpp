@@ -68,8 +68,8 @@ class Slru final : public EvictionPolicy {
   }
   std::uint8_t lowest_with_room() const {
     if (held_[0] < lowest_share_) return 0;
-    for (std::uint8_t i = 1; i < held_.size(); ++i) {
-      if (held_[i] < share_) return i;
+    for (std::size_t i = 1; i < held_.size(); ++i) {
+      if (held_[i] < share_) return static_cast<std::uint8_t>(i);
     }
     return 0;
   }

@@ -98,7 +98,7 @@ std::string take_members(const SectionKeys& keys, const json& answer, json& row)
   }
   for (const char* key : keys.words) {
     row[key] = text_of(answer, key);
-    if (row[key] == "") return key;
+    if (row[key].get_ref<const std::string&>().empty()) return key;
   }
   if (keys.time) {
     if (!answer.contains("time") || !is_spread(answer["time"])) return "time";

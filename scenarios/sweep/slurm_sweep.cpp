@@ -69,7 +69,8 @@ std::string last_line(const fs::path& log) {
 /// What became of one array, beyond the runs it brought.
 class ArrayWatch {
  public:
-  ArrayWatch(const SlurmCampaign& campaign, SlurmJobId job) : campaign_(campaign), job_(job) {}
+  ArrayWatch(const SlurmCampaign& campaign, SlurmJobId job)
+      : campaign_(campaign), job_(std::move(job)) {}
 
   const SlurmJobId& job() const { return job_; }
   void saw(const std::vector<SlurmTask>& tasks) {

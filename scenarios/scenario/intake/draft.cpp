@@ -32,7 +32,8 @@ std::string comment(const std::string& origin) {
 
 class Writer {
  public:
-  Writer(const std::vector<std::pair<std::string, std::string>>& origins) : origins_(origins) {}
+  explicit Writer(const std::vector<std::pair<std::string, std::string>>& origins)
+      : origins_(origins) {}
 
   std::string write(const Json& root) {
     open(root, "", 0);

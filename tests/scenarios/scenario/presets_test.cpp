@@ -83,13 +83,9 @@ TEST_CASE("the README's table of releases and switches is the program's", "[scen
     REQUIRE(begin != std::string::npos);
     const std::vector<std::string> cells =
         cells_of(text.substr(begin, text.find('\n', begin) - begin));
-    REQUIRE(cells.size() == 2 + engine_presets().size());
+    REQUIRE(cells.size() == 3);
     CHECK_THAT(cells[1], ContainsSubstring(std::string(s.change)));
-    for (std::size_t i = 0; i < engine_presets().size(); ++i) {
-      const EnginePreset& release = engine_presets()[i];
-      INFO("preset: " << release.name << ", cell: " << cells[2 + i]);
-      CHECK((cells[2 + i].rfind("on", 0) == 0) == s.on(release));
-    }
+    CHECK(minor_version(cells[2].substr(0, cells[2].find_first_of(", "))) == s.first);
   }
 }
 
@@ -113,11 +109,16 @@ TEST_CASE("vllm without a version is the newest", "[scenarios]") {
 }
 
 TEST_CASE("an unknown preset lists the known ones", "[scenarios]") {
+  std::string known;
+  for (const EnginePreset& preset : engine_presets()) {
+    known += (known.empty() ? "" : ", ") + std::string(preset.name);
+  }
   CHECK(std::string(error_of([] {
                       find_preset("vlm@0.23", {"s.json", 3, "engine.preset"});
                     }).what()) ==
         "s.json:3: engine.preset: unknown engine preset \"vlm@0.23\"; did you mean "
-        "\"vllm@0.23\"? known: vllm@0.6, vllm@0.12, vllm@0.14, vllm@0.19, vllm@0.23, vllm@0.25");
+        "\"vllm@0.23\"? known: " +
+            known);
 }
 
 TEST_CASE("batch sizes follow the GPU's memory as in vLLM's API server", "[scenarios]") {
