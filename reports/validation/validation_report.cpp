@@ -14,15 +14,6 @@ namespace spillway {
 
 namespace {
 
-constexpr const char* kRegimes =
-    "Regimes are decided from the measured run, over the samples with any request in the "
-    "system. Saturated: requests wait, all slots are taken, or the KV pool is 95% full, in a "
-    "quarter of the samples. Thrashing: saturated, and a tenth as many preemptions as requests "
-    "or more. Idle: neither, at most 1/32 of the slots taken on average and the pool at most "
-    "half full. Busy: the rest. In an idle run errors are those of single steps; in a busy one "
-    "of batches; in a saturated one queueing multiplies every error of a step; in a thrashing "
-    "one the order of preemptions counts too.";
-
 using nlohmann::json;
 using validation::broken;
 using validation::count_with;
@@ -132,7 +123,13 @@ Section method_section() {
       "Their errors are mean absolute errors as a share of the measured peak. Where counters and "
       "requests have clocks of their own, their offset is taken from the two measured sources "
       "alone.",
-      kRegimes,
+      "Regimes are decided from the measured run, over the samples with any request in the "
+      "system. Saturated: requests wait, all slots are taken, or the KV pool is 95% full, in a "
+      "quarter of the samples. Thrashing: saturated, and a tenth as many preemptions as requests "
+      "or more. Idle: neither, at most 1/32 of the slots taken on average and the pool at most "
+      "half full. Busy: the rest. In an idle run errors are those of single steps; in a busy one "
+      "of batches; in a saturated one queueing multiplies every error of a step; in a thrashing "
+      "one the order of preemptions counts too.",
       "To reproduce: fetch the files named under each case, with names as given, into a folder "
       "DATA, and run: spillway validate scenarios/validation --data DATA --profiles "
       "scenarios/hardware --out RESULTS.md"};
