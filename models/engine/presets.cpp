@@ -23,6 +23,8 @@ constexpr EnginePreset kPresets[] = {
      0.90, 0, false, false},
     {"vllm@0.14", "vLLM 0.14 (January 2026): asynchronous scheduling, deferred stores.", kV1, 0.90,
      0, false, false},
+    {"vllm@0.17", "vLLM 0.17: as 0.14; requests do not wait for loads of the same blocks.", kV1,
+     0.90, 0, false, false},
     {"vllm@0.19", "vLLM 0.19 (April 2026): before the offload changes of mid-2026.", kV1, 0.90, 0,
      false, false},
     {"vllm@0.23", "vLLM 0.23: prompt-only offload, load reservation, unhashed blocks first.", kV1,
