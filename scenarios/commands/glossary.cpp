@@ -55,7 +55,7 @@ int run(const GlossaryOptions& options) {
 void add_glossary(Verb& program) {
   auto [command, options] = add_command<GlossaryOptions>(
       program, "glossary", "What the terms of reports mean",
-      "  spillway glossary\n  spillway glossary knee\n  spillway glossary \"working set\"\n", run);
+      "  spillway glossary knee\n  spillway glossary\n  spillway glossary \"working set\"\n", run);
   command.add("TERM", options.term, kTerm, "A term, or a part of one (default: all)");
 }
 

@@ -194,6 +194,7 @@ inline std::vector<Verb> verbs(const Scene& scene) {
       {"kvsize", {"kvsize", "--model", "Llama-3.1-8B"}},
       {"flags", {"flags", scene.scenario}},
       {"list", {"list", "policies"}},
+      {"glossary", {"glossary", "knee"}},
       {"schema", {"schema", "result"}},
       {"report", {"report", scene.result()}},
       {"completion", {"completion", "bash"}},
