@@ -41,8 +41,8 @@ constexpr std::array<std::array<const char*, 3>, 8> kAccuracy = {{
 
 constexpr const char* kNotModelled[] = {
     "Reuse inside blocks of the trace that differ: hits are a lower bound",
-    "Step times of mixture-of-experts and MLA models against measurements; quantised weights "
-    "beyond FP8; collectives of pipeline stages and experts",
+    ("Step times of mixture-of-experts and MLA models against measurements; quantised weights "
+     "beyond FP8; collectives of pipeline stages and experts"),
     "Speculative decoding, LoRA adapters, several sequences for one request, images",
     "Time in the network and in the client before and after the server",
     "Routing by load or by prefix: sessions are split over instances by a hash",
