@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "scenarios/sweep/program.hpp"
 #include "sim/digest.hpp"
