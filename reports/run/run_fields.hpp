@@ -299,7 +299,7 @@ struct Fields<RunResult> {
       }),
       says("Due time to arrival: a client waits while all allowed requests are in flight."));
     f("peak_waiting", r.peak_waiting,
-      newer("Most requests that waited for one engine at once, of its steps."));
+      newer("Most requests that waited for one engine during a step."));
     f("preemptions", r.preemptions, says("Preemptions."));
     f("recomputed_tokens", r.recomputed_tokens, says("Tokens computed again after preemptions."));
     f("engine_steps", r.engine_steps, says("Steps of all engines."));

@@ -56,6 +56,23 @@ TEST_CASE("nothing observed gives zeros", "[sim]") {
   CHECK(r.links[0].busy_fraction == 0);
 }
 
+TEST_CASE("the longest queue is the longest of one engine", "[sim]") {
+  // Engines 0 and 1 have 3 and 5 waiting in the same second: 5, neither 8 nor the last step's 2.
+  Recorder recorder(1, 0, {});
+  const auto step = [&](double start, std::uint32_t engine, std::uint32_t waiting) {
+    StepRecord r;
+    r.start = at_s(start);
+    r.end = at_s(start + 1);
+    r.engine = engine;
+    r.waiting = waiting;
+    recorder.on_step(r);
+  };
+  step(0, 0, 3);
+  step(0, 1, 5);
+  step(1, 0, 2);
+  CHECK(recorder.result(4096).peak_waiting == 5);
+}
+
 TEST_CASE("latencies and throughputs of two requests", "[sim]") {
   Recorder recorder(2, 0, {});
   RequestRecord a = completed(0, 1, 2, 5);

@@ -109,16 +109,12 @@ TEST_CASE("vllm without a version is the newest", "[scenarios]") {
 }
 
 TEST_CASE("an unknown preset lists the known ones", "[scenarios]") {
-  std::string known;
-  for (const EnginePreset& preset : engine_presets()) {
-    known += (known.empty() ? "" : ", ") + std::string(preset.name);
-  }
   CHECK(std::string(error_of([] {
                       find_preset("vlm@0.23", {"s.json", 3, "engine.preset"});
                     }).what()) ==
         "s.json:3: engine.preset: unknown engine preset \"vlm@0.23\"; did you mean "
         "\"vllm@0.23\"? known: " +
-            known);
+            known_presets());
 }
 
 TEST_CASE("batch sizes follow the GPU's memory as in vLLM's API server", "[scenarios]") {

@@ -109,7 +109,7 @@ TEST_CASE("malformed engines", "[scenarios]") {
        {kEngineLine, R"("engine": {"preset": "vllm@024"},)",
         "engine.preset: unknown engine preset \"vllm@024\"; did you mean \"vllm@0."},
        {kEngineLine, R"("engine": {"preset": "sglang"},)",
-        "engine.preset: unknown engine preset \"sglang\"; known: vllm@0.6, vllm@0.12, "},
+        "engine.preset: unknown engine preset \"sglang\"; known: " + known_presets()},
        {kEngineLine, R"("engine": {"preset": 23},)", "engine.preset: expected a string, found 23"},
        {kEngineLine, R"("engine": {},)",
         "engine.num_gpu_blocks: missing; expected a number of blocks, or a model and a gpu"},

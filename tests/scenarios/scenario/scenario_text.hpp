@@ -2,11 +2,14 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/engine/presets.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/sim/input_error.hpp"
 
@@ -54,6 +57,12 @@ inline std::vector<std::string> reference_lines() {
 }
 
 /// The same on a named model and GPU, with everything that has a default left out.
+/// "vllm@0.6, vllm@0.12": every release, as errors list them.
+inline std::string known_presets() {
+  return fmt::format(
+      "{}", fmt::join(engine_presets() | std::views::transform(&EnginePreset::name), ", "));
+}
+
 inline std::vector<std::string> gpu_lines() {
   std::vector<std::string> lines = reference_lines();
   lines[kModelLine - 1] = R"("model": "Llama-3.1-8B",)";

@@ -114,6 +114,21 @@ TEST_CASE("what nobody said is assumed and told; what is unknown is listed", "[s
   CHECK(says(placeholder, Standing::kAssumed, "$MODEL"));
 }
 
+TEST_CASE("blocks decide the pool before bytes, and bytes before the share", "[scenarios]") {
+  const std::string command =
+      "vllm serve Qwen/Qwen3-8B --gpu-memory-utilization 0.8 --kv-cache-memory-bytes 20G";
+  // 20 GiB in blocks of 16 tokens x 144 KiB (36 layers x 8 heads x 128 x 2 x 2 B) = 2.25 MiB.
+  const Intake bytes = intake_of(command);
+  CHECK(loaded(bytes).engine.num_gpu_blocks == 9102);
+  CHECK(says(bytes, Standing::kNoEffect, "engine.kv_cache_memory decides the pool"));
+  const Intake blocks = intake_of(command + " --num-gpu-blocks-override 5000");
+  CHECK(loaded(blocks).engine.num_gpu_blocks == 5000);
+  CHECK(loaded(blocks).gpu_memory_utilization == 0.8);
+  CHECK(says(blocks, Standing::kNoEffect, "engine.num_gpu_blocks decides the pool"));
+  CHECK(refusal("vllm serve Qwen3-8B --kv-cache-memory-bytes none").find("a number of bytes") !=
+        std::string::npos);
+}
+
 TEST_CASE("names of checkpoints are the models that they were made from", "[scenarios]") {
   const auto model = [](const char* name) {
     const NamedModel named = named_model(name);
