@@ -9,6 +9,8 @@
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/experiment/compare/comparison.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/digest.hpp"
 #include "sim/run_metrics.hpp"
 
@@ -62,7 +64,7 @@ int run(const CompareVerbOptions& options) {
       make_variants(open_scenario_source(options.scenario, common), varied, options.baseline);
   for (Variant& variant : set.variants) {
     check_hardware_here(variant.scenario, options.strict);
-    refuse_own_inputs(common, {options.scenario, variant.scenario.workload.trace},
+    refuse_own_inputs(common, {options.scenario, variant.scenario.workload->trace},
                       paths_of(outputs));
   }
 

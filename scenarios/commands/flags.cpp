@@ -9,7 +9,9 @@
 #include "scenarios/commands/command.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

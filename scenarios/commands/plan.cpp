@@ -17,6 +17,9 @@
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -112,7 +115,7 @@ int run(const PlanVerb& verb) {
   const Notes applied = apply_options(source, verb);
   append(said, applied);
   const Scenario scenario = load_scenario(source);
-  refuse_own_inputs(common, {verb.input.path(), scenario.workload.trace}, paths_of(outputs));
+  refuse_own_inputs(common, {verb.input.path(), scenario.workload->trace}, paths_of(outputs));
   if (verb.other_recordings && scenario.plan->replications == 1) {
     throw InputError(Fault::kUsage, {"--other-recordings", 0, ""},
                      "widens confidence, and plan.replications 1 has none; expected 5 or more");

@@ -19,6 +19,8 @@
 #include "scenarios/run/transfer_log.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/output_file.hpp"
 
 namespace spillway {
@@ -82,7 +84,7 @@ int run(const RunVerbOptions& options) {
   const JsonSource source = open_scenario_source(options.input, common, assumed);
   Scenario scenario = load_scenario(source);
   check_hardware_here(scenario, options.strict);
-  refuse_own_inputs(common, {options.input.path(), scenario.workload.trace}, paths_of(outputs));
+  refuse_own_inputs(common, {options.input.path(), scenario.workload->trace}, paths_of(outputs));
 
   Progress reading("reading", "MB", !common.quiet);
   const Workload workload = open_workload(scenario, reading.reader());

@@ -28,6 +28,7 @@
 #include "scenarios/scenario/profiles/compute_profile_fields.hpp"
 #include "scenarios/scenario/profiles/profile_fields.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/trace_stats_fields.hpp"
 
 namespace spillway {

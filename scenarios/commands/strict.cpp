@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "scenarios/machine/machine.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 

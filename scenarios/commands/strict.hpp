@@ -2,9 +2,10 @@
 #pragma once
 
 #include "scenarios/commands/tree/verb.hpp"
-#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 void add_strict(Verb& command, bool& strict);
 

@@ -5,6 +5,7 @@
 
 #include "scenarios/experiment/warm_up.hpp"
 #include "scenarios/run/tenant_figures.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 #include "sim/histogram.hpp"
 
 namespace spillway {

@@ -7,6 +7,9 @@
 
 #include "scenarios/scenario/growth.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/decimal.hpp"
 #include "sim/rng.hpp"
 
@@ -25,12 +28,12 @@ Workload view_of(const Workload& workload) {
 
 /// When the request is due in a run, in seconds, by the recorded clock.
 double recorded_s(const Scenario& s, const Workload& workload, RequestId r) {
-  return seconds_of(workload.arrival(r)) / to_double(s.workload.arrival.speed);
+  return seconds_of(workload.arrival(r)) / to_double(s.workload->arrival.speed);
 }
 
 /// Requests that arrive before workload.warmup_s.
 std::uint64_t warming_up(const Scenario& s, const Workload& workload) {
-  const double until_s = seconds_of(s.workload.warmup);
+  const double until_s = seconds_of(s.workload->warmup);
   std::uint32_t r = 0;
   while (r < workload.size() && recorded_s(s, workload, RequestId{r}) < until_s) ++r;
   return r;
@@ -38,7 +41,7 @@ std::uint64_t warming_up(const Scenario& s, const Workload& workload) {
 
 /// Requests of a recording once it has grown.
 double grown_size(const Scenario& s, const Workload& workload) {
-  return workload.size() * s.workload.growth.rate * s.workload.growth.tenants;
+  return workload.size() * s.workload->growth.rate * s.workload->growth.tenants;
 }
 
 }  // namespace
@@ -59,16 +62,16 @@ std::uint64_t requests_needed(const std::vector<SloTarget>& slo) {
 
 std::string workload_identity(const Scenario& s) {
   const nlohmann::json described = resolved_configuration(s)["workload"];
-  nlohmann::json key = {{"files", s.workload.files()},
+  nlohmann::json key = {{"files", s.workload->files()},
                         {"seed", s.seed},
-                        {"limit", s.workload.limit},
-                        {"requests", s.workload.replication.requests}};
-  if (!s.workload.synthetic) key["wait"] = s.workload.arrival.wait;  // read from traces only
+                        {"limit", s.workload->limit},
+                        {"requests", s.workload->replication.requests}};
+  if (!s.workload->synthetic) key["wait"] = s.workload->arrival.wait;  // read from traces only
   for (const char* part :
        {"synthetic", "block_tokens", "lenient", "reuse", "session_interval_s", "growth"}) {
     if (described.contains(part)) key[part] = described[part];
   }
-  const GrowthChoice& g = s.workload.growth;
+  const GrowthChoice& g = s.workload->growth;
   key["growth"] = {g.rate, g.context, g.reuse, g.tenants};
   return key.dump();
 }
@@ -86,7 +89,7 @@ Replicates::Replicates(const Scenario& scenario, const Workload& workload, std::
 }
 
 void Replicates::prepare(std::uint32_t users, const ReadProgress& reading) {
-  const WorkloadChoice& w = scenario_.workload;
+  const WorkloadChoice& w = *scenario_.workload;
   if (w.replication.requests > 0) least_ = w.replication.requests;
   const bool draws = !w.synthetic && (count_ > 1 || !w.days.empty());
   if (draws) {
@@ -103,19 +106,19 @@ void Replicates::prepare(std::uint32_t users, const ReadProgress& reading) {
 
 void Replicates::open_days(const ReadProgress& reading) {
   Scenario recorded = scenario_;
-  recorded.workload.growth = {};
-  const bool grows = scenario_.workload.growth.any();
+  recorded.workload->growth = {};
+  const bool grows = scenario_.workload->growth.any();
   if (original_ != nullptr && !grows) {
     days_.push_back(view_of(*original_));
   } else {
     days_.push_back(open_workload(recorded, reading));
   }
   if (original_ == nullptr) {
-    if (grows) opened_ = grown(days_.front(), scenario_.workload.growth, scenario_.seed);
+    if (grows) opened_ = grown(days_.front(), scenario_.workload->growth, scenario_.seed);
     original_ = grows ? &*opened_ : &days_.front();
   }
-  for (const std::string& day : scenario_.workload.days) {
-    recorded.workload.trace = day;
+  for (const std::string& day : scenario_.workload->days) {
+    recorded.workload->trace = day;
     days_.push_back(open_workload(recorded, reading));
   }
   for (const Workload& day : days_) draws_.push_back(draws_of(day));
@@ -132,13 +135,17 @@ std::uint32_t Replicates::draws_of(const Workload& day) const {
   const double size = grown_size(scenario_, day);
   const auto wanted = static_cast<double>(least_ + warming_up(scenario_, day));
   auto draws = static_cast<std::uint64_t>(std::ceil(wanted / size));
-  if (scenario_.workload.arrival.horizon != Time::max()) {  // nothing behind it is measured
+  if (scenario_.workload->arrival.horizon != Time::max()) {  // nothing behind it is measured
     const double last_s = recorded_s(scenario_, day, RequestId{day.size() - 1});
-    const double until_s = seconds_of(scenario_.workload.arrival.horizon);
+    const double until_s = seconds_of(scenario_.workload->arrival.horizon);
     if (last_s >= until_s) return 1;
     if (last_s > 0) draws = std::min(draws, static_cast<std::uint64_t>(until_s / last_s) + 1);
   }
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(draws, 1, kMostDraws));
+}
+
+bool Replicates::may_be_longer() const {
+  return scenario_.workload->synthetic.has_value() || !bootstraps_.empty();
 }
 
 double Replicates::length() const {
@@ -160,9 +167,9 @@ const Workload& Replicates::get(std::uint32_t index) {
 }
 
 std::optional<Workload> Replicates::make(std::uint32_t index) const {
-  const GrowthChoice& growth = scenario_.workload.growth;
+  const GrowthChoice& growth = scenario_.workload->growth;
   if (index == recording()) return std::nullopt;
-  if (scenario_.workload.synthetic) {
+  if (scenario_.workload->synthetic) {
     if (index == 0 && !lengthened()) return std::nullopt;
     return generated(seed(index), generated_requests());
   }
@@ -179,8 +186,8 @@ std::optional<Workload> Replicates::make(std::uint32_t index) const {
 Workload Replicates::generated(std::uint64_t seed, std::uint64_t requests) const {
   Scenario other = scenario_;
   other.seed = seed;
-  other.workload.limit = 0;
-  other.workload.synthetic->requests =
+  other.workload->limit = 0;
+  other.workload->synthetic->requests =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(requests, kMostGenerated));
   return open_workload(other, {});
 }
@@ -192,9 +199,9 @@ std::uint64_t Replicates::longer_seed(std::uint32_t index, std::uint32_t length)
 }
 
 Workload Replicates::longer(std::uint32_t index, std::uint32_t length) const {
-  const GrowthChoice& growth = scenario_.workload.growth;
+  const GrowthChoice& growth = scenario_.workload->growth;
   const std::uint64_t seed = longer_seed(index, length);
-  if (scenario_.workload.synthetic) {
+  if (scenario_.workload->synthetic) {
     return generated(seed, std::uint64_t{generated_requests()} * length);
   }
   const std::size_t day = index % days_.size();
@@ -205,7 +212,7 @@ Workload Replicates::longer(std::uint32_t index, std::uint32_t length) const {
 }
 
 bool Replicates::lengthened() const {
-  const WorkloadChoice& w = scenario_.workload;
+  const WorkloadChoice& w = *scenario_.workload;
   const std::uint32_t own =
       w.limit > 0 ? std::min(w.limit, w.synthetic->requests) : w.synthetic->requests;
   return generated_requests() > own;
@@ -213,7 +220,7 @@ bool Replicates::lengthened() const {
 
 /// Before growth.
 std::uint32_t Replicates::generated_requests() const {
-  const WorkloadChoice& w = scenario_.workload;
+  const WorkloadChoice& w = *scenario_.workload;
   std::uint32_t out = w.synthetic->requests;
   if (w.limit > 0) out = std::min(out, w.limit);
   if (least_ == 0) return out;
@@ -230,7 +237,7 @@ void Replicates::done(std::uint32_t index) {
 }
 
 std::string Replicates::method() const {
-  const WorkloadChoice& w = scenario_.workload;
+  const WorkloadChoice& w = *scenario_.workload;
   const std::string growth = w.growth.any() ? ", each grown by itself" : "";
   if (count_ == 1) return "the workload itself, once";
   if (w.synthetic) {

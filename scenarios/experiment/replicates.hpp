@@ -26,6 +26,8 @@
 
 namespace spillway {
 
+struct SloTarget;
+
 /// Measured requests that the strictest percentile of `slo` rests on: 20 beyond it. 0 where none
 /// is bounded.
 std::uint64_t requests_needed(const std::vector<SloTarget>& slo);
@@ -64,9 +66,7 @@ class Replicates {
   void done(std::uint32_t index);
 
   /// Whether longer ones can be drawn: not where every replicate is a recorded day.
-  bool may_be_longer() const {
-    return scenario_.workload.synthetic.has_value() || !bootstraps_.empty();
-  }
+  bool may_be_longer() const;
   /// A draw that is `length` times as long, one of others that have nothing in common with those
   /// above, whatever its number. From any thread; nothing is kept. Preconditions: may_be_longer(),
   /// length > 1.

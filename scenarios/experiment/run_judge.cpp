@@ -5,6 +5,7 @@
 
 #include "scenarios/experiment/worst_hour.hpp"
 #include "scenarios/run/tenant_figures.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 #include "sim/recorder.hpp"
 
 namespace spillway {

@@ -2,6 +2,8 @@
 
 #include "reports/document.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/input_file.hpp"
 #include "sim/sha256.hpp"
 
@@ -17,8 +19,8 @@ json run_identity(const Scenario& scenario, const RunIdentity& identity) {
   }
   for (const char* files : {"days", "synthetic"}) configuration["derived"]["workload"].erase(files);
   std::string rates;
-  if (scenario.workload.synthetic && !scenario.workload.synthetic->rates.empty()) {
-    rates = sha256(read_text_file(scenario.workload.synthetic->rates));
+  if (scenario.workload->synthetic && !scenario.workload->synthetic->rates.empty()) {
+    rates = sha256(read_text_file(scenario.workload->synthetic->rates));
   }
   json out = {{"semantics", kModelSemantics},
               {"form", identity.form},

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/scenario/scenario.hpp"
-
 namespace spillway {
+
+struct Scenario;
 
 /// Raised whenever equal inputs begin to give other results (a golden digest moves): what was
 /// stored before is then not found any more.

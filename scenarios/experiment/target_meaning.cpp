@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "scenarios/run/tenant_figures.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 #include "sim/request_targets.hpp"
 #include "sim/run_metrics.hpp"
 

@@ -14,11 +14,13 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 #include "sim/observer.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 class TargetMeaning {
  public:

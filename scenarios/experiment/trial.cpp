@@ -8,6 +8,8 @@
 #include "scenarios/experiment/decision_watch.hpp"
 #include "scenarios/experiment/run_judge.hpp"
 #include "scenarios/experiment/warm_up.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/reasons.hpp"
 
 namespace spillway {
@@ -15,7 +17,7 @@ namespace spillway {
 Trial run_trial(const Scenario& scenario, const Workload& workload, const TrialOptions& options) {
   WarmUpWatch warm(scenario);
   RunJudge judge(scenario, workload);
-  const std::optional<double>& given_s = scenario.workload.replication.warmup_s;
+  const std::optional<double>& given_s = scenario.workload->replication.warmup_s;
   const bool search = options.find_warm_up && !given_s;
   std::optional<DecisionWatch> decision;
   SimulationOptions simulation = options.simulation;

@@ -18,12 +18,13 @@
 
 #include "scenarios/experiment/miss_ladder.hpp"
 #include "scenarios/run/simulation.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 #include "sim/result.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// What one run says of one target.
 struct TargetSample {

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -100,7 +102,7 @@ std::string name_of(std::span<const std::string> keys, std::span<const Varied> v
 
 /// Everything that a run depends on: two variants that agree in it would be one.
 std::string identity_of(const Scenario& s) {
-  return configuration_identity(s).dump() + s.workload.files() + fmt::format(" {}", s.seed);
+  return configuration_identity(s).dump() + s.workload->files() + fmt::format(" {}", s.seed);
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 
 #include "scenarios/experiment/mser.hpp"
 #include "scenarios/run/run_wiring.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -32,7 +35,7 @@ bool begins_lower(const std::vector<double>& series, std::size_t truncated) {
 }  // namespace
 
 WarmUpWatch::WarmUpWatch(const Scenario& scenario)
-    : given_s_(scenario.workload.replication.warmup_s) {
+    : given_s_(scenario.workload->replication.warmup_s) {
   const RunWiring wiring(scenario);
   const bool v0 = scenario.engine.family == EngineFamily::kVllmV0;
   const std::vector<std::uint64_t> capacities = wiring.capacities();

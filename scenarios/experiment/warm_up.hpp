@@ -21,10 +21,11 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/observer.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// The stable reason of a run that cannot be judged.
 inline constexpr char kColdLimited[] = "cold-limited: trace too short for this size";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/fields/write.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/trace_stats_fields.hpp"
 #include "sim/digest.hpp"
 #include "traces/stats/trace_stats.hpp"

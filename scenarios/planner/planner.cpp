@@ -27,6 +27,11 @@
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/config/assignments.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/reasons.hpp"
 
 namespace spillway {
@@ -144,7 +149,7 @@ class Planner {
       const auto at = static_cast<std::size_t>(&point - points.data());
       const Scenario& s = space_.cells[at].scenario;
       return !point.looks_met() &&
-             is_overloaded(point.run, offered_span_s(s.workload, runner_.workload(s)));
+             is_overloaded(point.run, offered_span_s(*s.workload, runner_.workload(s)));
     });
   }
 
@@ -206,7 +211,7 @@ class Planner {
     out.values = space_.variants[cell.variant].values;
     out.combination = space_.variants[cell.variant].name;
     out.gpus = total_gpus(cell.scenario);
-    out.replicas = cell.scenario.fleet.replicas;
+    out.replicas = cell.scenario.fleet->replicas;
     out.capacity = cell.capacity;
     out.capacity_bytes = cell.capacity_bytes;
     out.unbounded = cell.unbounded;

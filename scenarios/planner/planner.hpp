@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "scenarios/planner/runs/trial_runner.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 struct PlanOptions {
   unsigned threads = 1;

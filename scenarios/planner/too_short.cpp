@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/format.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 

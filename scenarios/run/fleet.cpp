@@ -1,9 +1,12 @@
 #include "scenarios/run/fleet.hpp"
 
-
 #include <algorithm>
 
 #include "reports/notes/run_notes.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "traces/reshape/session_inference.hpp"
 
 namespace spillway {
@@ -31,9 +34,9 @@ Notes notes_of(const Scenario& s, const SessionSplit& split, bool named) {
 }  // namespace
 
 std::optional<FleetSplit> split_fleet(const Scenario& s, const Workload& workload) {
-  if (s.fleet.replicas == 1) return std::nullopt;
+  if (s.fleet->replicas == 1) return std::nullopt;
   const auto split = [&](std::span<const std::uint32_t> sessions) {
-    return split_sessions(workload, sessions, s.fleet.replicas, s.seed);
+    return split_sessions(workload, sessions, s.fleet->replicas, s.seed);
   };
   FleetSplit out;
   const bool named = workload.has_sessions() || !workload.columns().after_begin.empty();

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "models/session_split.hpp"
-#include "scenarios/scenario/scenario.hpp"
+#include "sim/note.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 struct FleetSplit {
   SessionSplit sessions;

@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/catalogue/gpu_spec.hpp"
+#include "models/engine/presets.hpp"
 #include "models/link/defaults.hpp"
 #include "reports/notes/run_notes.hpp"
+#include "scenarios/scenario/measured/measured_facts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 
 namespace spillway {
@@ -38,13 +45,11 @@ Note pool_note(const Scenario& s, const char* used_how, double other, const std:
   const double used = s.engine.num_gpu_blocks;
   const double tokens = std::round(std::abs(used - other) * s.engine.block_tokens);
   const double length = mean.input + mean.output;
-  NoteFigures figures = {{"used_blocks", s.engine.num_gpu_blocks},
-                         {"used_how", used_how},
-                         {"other_blocks", std::llround(other)},
-                         {"other_how", other_how},
-                         {"off_share", off_by(used, other)},
-                         {"tokens", std::llround(tokens)},
-                         {"fewer", used < other ? "fewer" : "more"}};
+  NoteFigures figures = {
+      {"used_blocks", s.engine.num_gpu_blocks},  {"used_how", used_how},
+      {"other_blocks", std::llround(other)},     {"other_how", other_how},
+      {"off_share", off_by(used, other)},        {"tokens", std::llround(tokens)},
+      {"fewer", used < other ? "fewer" : "more"}};
   if (length > 0) {
     figures.emplace_back("requests", tokens / length);
     figures.emplace_back("mean_tokens", std::llround(length));
@@ -75,11 +80,11 @@ double decode_us(const Scenario& s, const MeanLengths& mean) {
 }
 
 void warn_of_host(const Scenario& s, const MeanLengths& mean, Notes& out) {
-  if (s.compute.kind == ComputeChoice::Kind::kLinear) return;
-  const double used = s.compute.host_overhead_us;
+  if (s.compute->kind == ComputeChoice::Kind::kLinear) return;
+  const double used = s.compute->host_overhead_us;
   const auto& fact = s.measured ? s.measured->host_overhead_us : std::nullopt;
   const bool from_fact = fact && std::abs(off_by(used, *fact)) <= kTolerance;
-  const bool profile = s.compute.kind == ComputeChoice::Kind::kProfile;
+  const bool profile = s.compute->kind == ComputeChoice::Kind::kProfile;
   const char* what = from_fact ? "measured" : profile ? "of the profile or given" : "given";
   const auto say = [&](double other, const std::string& which) {
     if (std::abs(off_by(used, other)) <= kTolerance) return;
@@ -104,7 +109,7 @@ void warn_of_copies(const Scenario& s, Notes& out) {
   const std::int64_t blocks = ceil_div(kPrefix, s.engine.block_tokens);
   const double bytes =
       static_cast<double>(s.rank_block_bytes().count()) * static_cast<double>(blocks);
-  const auto say = [&](const std::optional<LinkChoice>& lane, const std::optional<double>& gbs,
+  const auto say = [&](const Boxed<LinkChoice>& lane, const std::optional<double>& gbs,
                        const char* verb) {
     if (!lane || !gbs || *gbs <= 0) return;
     const bool scaled = lane->source.find("; scaled to the ") != std::string::npos;
@@ -161,13 +166,13 @@ void warn_of_settings(const Scenario& s, Notes& out) {
          "Prompts are cut into other steps, and the measured block count left other room.");
   differ("tensor_parallel_size", s.engine.tensor_parallel, f.tensor_parallel_size,
          "Steps and pool are of another number of GPUs.");
-  if (f.model && s.model.spec != nullptr) {
+  if (f.model && s.model->spec != nullptr) {
     const ModelSpec* ran = known_model(*f.model);
     const NoteFigures figures = {
-        {"source", f.source}, {"measured", *f.model}, {"model", s.model.spec->name}};
+        {"source", f.source}, {"measured", *f.model}, {"model", s.model->spec->name}};
     if (ran == nullptr) {
       out.push_back(run_note("measured-model-unknown", figures));
-    } else if (ran != s.model.spec) {
+    } else if (ran != s.model->spec) {
       out.push_back(run_note("measured-model-differs", figures));
     }
   }

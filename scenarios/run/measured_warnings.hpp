@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
+#include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// More than 2% apart: the pool's blocks, the host's part of a step, copy rates, and engine
 /// settings that differ from those of the measured run.

@@ -4,6 +4,10 @@
 #include <algorithm>
 
 #include "scenarios/run/run_wiring.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 
@@ -50,7 +54,7 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   r.tiers[0].queries += prefix.queries;
   r.tiers[0].hits += prefix.hits;
   r.tiers[0].hits_resumed += prefix.hits_resumed;
-  if (s_.engine.tensor_parallel > 1 && s_.compute.kind == ComputeChoice::Kind::kComponents) {
+  if (s_.engine.tensor_parallel > 1 && s_.compute->kind == ComputeChoice::Kind::kComponents) {
     r.collective_s = r.collective_s.value_or(0) + seconds_of(engine.collective());
   }
   if (v0()) add_swap(engine, r.swap);

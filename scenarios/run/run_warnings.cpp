@@ -5,6 +5,7 @@
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/run/standstill_note.hpp"
 #include "scenarios/run/tiering_warnings.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/reasons.hpp"
 
 namespace spillway {
@@ -30,9 +31,9 @@ void warn_of_swapping(std::uint32_t stuck, SimulationOutcome& out) {
   const RunResult& r = out.result;
   if (!r.swap) return;
   if (!r.swap->fatal.empty()) {
-    out.warnings.push_back(
-        run_note("engine-died", {{"cause", r.swap->fatal},
-                                 {"requests", count_of(r.failed_reasons, Reason::kEngineDead)}}));
+    out.warnings.push_back(run_note(
+        "engine-died",
+        {{"cause", r.swap->fatal}, {"requests", count_of(r.failed_reasons, Reason::kEngineDead)}}));
   }
   if (const std::uint64_t cut = count_of(r.failed_reasons, Reason::kExceedsPool); cut > 0) {
     out.warnings.push_back(run_note("outgrew-pool", {{"requests", cut}}));
@@ -48,15 +49,14 @@ void warn_of_reach(SimulationOutcome& out) {
     return figure;
   };
   const auto figures = [&](const LinkResult& link, const ReachCount& reach) {
-    return NoteFigures{
-        {"link", link.name},
-        {"transfers", reach.transfers},
-        {"transfers_in_all", link.transfers},
-        range("copies", static_cast<double>(reach.least_copies),
-              static_cast<double>(reach.most_copies)),
-        range("piece_bytes", static_cast<double>(reach.least_piece),
-              static_cast<double>(reach.most_piece)),
-        {"source", link.model}};
+    return NoteFigures{{"link", link.name},
+                       {"transfers", reach.transfers},
+                       {"transfers_in_all", link.transfers},
+                       range("copies", static_cast<double>(reach.least_copies),
+                             static_cast<double>(reach.most_copies)),
+                       range("piece_bytes", static_cast<double>(reach.least_piece),
+                             static_cast<double>(reach.most_piece)),
+                       {"source", link.model}};
   };
   for (const LinkResult& link : out.result.links) {
     if (link.extrapolated.transfers > 0) {
@@ -123,8 +123,8 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
     joined += cluster[i].chains().joined();
   }
   if (joined > 0) {
-    out.warnings.push_back(run_note("answers-in-prompts", {{"requests", joined},
-                                                           {"requests_in_all", workload.size()}}));
+    out.warnings.push_back(run_note("answers-in-prompts",
+                                    {{"requests", joined}, {"requests_in_all", workload.size()}}));
   }
 }
 

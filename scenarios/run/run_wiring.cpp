@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "models/tier/storage_link.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/rng.hpp"
 
 namespace spillway {
@@ -12,6 +16,35 @@ namespace {
 constexpr std::uint64_t kMostCpuBlocks = std::uint64_t{1} << 31;  // the engine's counters
 
 }  // namespace
+
+RunWiring::RunWiring(const Scenario& scenario, std::function<std::unique_ptr<StepCost>()> cost)
+    : s_(scenario),
+      cost_(std::move(cost)),
+      tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0) {}
+
+std::uint32_t RunWiring::tiers() const {
+  return tier_blocks_ > 0 ? 2 + static_cast<std::uint32_t>(s_.behind.size()) : 1;
+}
+
+bool RunWiring::v0() const {
+  return s_.engine.family == EngineFamily::kVllmV0;
+}
+
+bool RunWiring::has_storage() const {
+  return tiers() > 1 && s_.tier->storage.has_value();
+}
+
+bool RunWiring::direct() const {
+  return s_.tier->storage->direct;
+}
+
+std::uint32_t RunWiring::after_media() const {
+  return first_medium() + static_cast<std::uint32_t>(s_.media.size());
+}
+
+std::uint32_t RunWiring::lane_pairs() const {
+  return s_.ranks_apart() ? s_.world() : 1;
+}
 
 std::uint32_t RunWiring::write_link() const {
   return direct() ? kDownLink : after_media();
@@ -96,7 +129,7 @@ EngineParts RunWiring::parts(std::uint32_t instance) const {
   out.admission = s_.admission;
   out.eviction = s_.hbm_eviction;
   out.cost = cost_ ? cost_() : s_.make_cost();
-  out.measure_from = s_.workload.warmup;
+  out.measure_from = s_.workload->warmup;
   if (v0()) {
     out.config.swap.cpu_blocks = static_cast<std::uint32_t>(std::min(tier_blocks_, kMostCpuBlocks));
     if (tiers() == 1) return out;

@@ -11,26 +11,25 @@
 #include <memory>
 
 #include "models/cluster.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
 
+struct LinkChoice;
+struct Scenario;
+struct StorageChoice;
+
 class RunWiring {
  public:
   /// `cost`, where given, makes the step cost in place of the scenario's.
-  explicit RunWiring(const Scenario& scenario, std::function<std::unique_ptr<StepCost>()> cost = {})
-      : s_(scenario),
-        cost_(std::move(cost)),
-        tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0) {}
+  explicit RunWiring(const Scenario& scenario,
+                     std::function<std::unique_ptr<StepCost>()> cost = {});
 
   /// Of one engine, as the links below.
   std::uint32_t first_medium() const { return 2 * lane_pairs(); }
 
   /// HBM, and the tiers below where the scenario gives the nearest any room.
-  std::uint32_t tiers() const {
-    return tier_blocks_ > 0 ? 2 + static_cast<std::uint32_t>(s_.behind.size()) : 1;
-  }
+  std::uint32_t tiers() const;
   /// In blocks, of all tiers of all engines.
   std::vector<std::uint64_t> capacities() const;
   std::uint64_t tier_blocks() const { return tier_blocks_; }
@@ -51,15 +50,13 @@ class RunWiring {
   static constexpr std::uint32_t kUpLink = 1;
   static constexpr std::uint64_t kUnboundedBlocks = ~std::uint64_t{0};
 
-  bool v0() const { return s_.engine.family == EngineFamily::kVllmV0; }
+  bool v0() const;
   /// The first tier is storage.
-  bool has_storage() const { return tiers() > 1 && s_.tier->storage.has_value(); }
-  bool direct() const { return s_.tier->storage->direct; }
-  std::uint32_t after_media() const {
-    return first_medium() + static_cast<std::uint32_t>(s_.media.size());
-  }
+  bool has_storage() const;
+  bool direct() const;
+  std::uint32_t after_media() const;
   /// Down and up: one pair where all ranks are alike, else one of each rank.
-  std::uint32_t lane_pairs() const { return s_.ranks_apart() ? s_.world() : 1; }
+  std::uint32_t lane_pairs() const;
   const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
   LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const;
   std::uint64_t seed_of(std::uint32_t instance) const;

@@ -16,6 +16,10 @@
 #include "scenarios/run/run_warnings.hpp"
 #include "scenarios/run/run_wiring.hpp"
 #include "scenarios/run/tenant_figures.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/decimal.hpp"
 #include "sim/memory.hpp"
 #include "sim/recorder.hpp"
@@ -91,9 +95,9 @@ double last_due_s(const ArrivalConfig& arrival, const Workload& workload) {
 /// The clock holds 292 years; arrivals that take ten are a slip in the scenario.
 void check_span(const Scenario& s, const Workload& workload) {
   constexpr double kMostS = 10 * 365.0 * 86'400;
-  const double last_s = last_due_s(s.workload.arrival, workload);
+  const double last_s = last_due_s(s.workload->arrival, workload);
   if (last_s <= kMostS) return;
-  throw InputError(Fault::kUsage, s.workload.where,
+  throw InputError(Fault::kUsage, s.workload->where,
                    fmt::format("at this speed the last request arrives after {:.0f} years; "
                                "expected at most 10",
                                last_s / 86'400 / 365));
@@ -101,7 +105,7 @@ void check_span(const Scenario& s, const Workload& workload) {
 
 /// A run that outlasts the clock: of what copies and stores, the slowest is probably a slip.
 InputError too_slow(const Scenario& s, const std::string& what) {
-  SourceRef where = s.workload.where;
+  SourceRef where = s.workload->where;
   std::string name = "the step time (compute)";
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   const auto consider = [&](std::int64_t rate, const SourceRef& place, const std::string& words) {
@@ -174,7 +178,7 @@ class Run {
     Cluster cluster(queue_, workload_,
                     {s_.engine.data_parallel, fleet ? &fleet->sessions : nullptr, wiring_.links()},
                     parts, observers_);
-    Arrivals arrivals(queue_, workload_, s_.workload.arrival, cluster.sink());
+    Arrivals arrivals(queue_, workload_, s_.workload->arrival, cluster.sink());
     cluster.set_listener(arrivals);
     std::uint32_t stuck = 0;
     bool stopped = false;
@@ -293,7 +297,7 @@ SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,
     return Run(scenario, workload, options).run();
   } catch (const MemoryShort& error) {
     throw InputError(
-        Fault::kIo, scenario.workload.where,
+        Fault::kIo, scenario.workload->where,
         fmt::format("{}, for a run of {} requests with {} references to blocks of {} "
                     "tokens; expected fewer requests (workload.limit)",
                     error.what(), workload.size(), workload.references(), workload.block_tokens()));

@@ -5,14 +5,17 @@
 #include <memory>
 #include <vector>
 
+#include "models/compute/step_cost.hpp"
 #include "models/engine/stage_watch.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 #include "sim/observer.hpp"
 #include "sim/result.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
+struct WorkloadChoice;
 
 struct SimulationOptions {
   /// Further observers, told after the recorder.

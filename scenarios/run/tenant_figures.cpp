@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 #include "sim/run_metrics.hpp"
+#include "sim/workload.hpp"
 
 namespace spillway {
 

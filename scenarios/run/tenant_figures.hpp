@@ -6,10 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/recorder.hpp"
+#include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
+struct SloTarget;
 
 /// The tenant that `target` names, as the workload numbers it. Throws InputError (exit 2) where the
 /// workload does not have it. Precondition: it names one.

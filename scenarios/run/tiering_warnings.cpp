@@ -3,6 +3,10 @@
 #include "models/engine/load_choice.hpp"
 #include "models/tier/storage_link.hpp"
 #include "reports/notes/run_notes.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 
@@ -17,18 +21,17 @@ void warn_of_pins(const Scenario& s, const Tiering& tiering, SimulationOutcome& 
   if (stores + promotions == 0) return;
   const RunResult& r = out.result;
   const double fresh = static_cast<double>(r.prompt_tokens_by_source.front().second) *
-                       static_cast<double>(s.model.kv_bytes_per_token.count());
+                       static_cast<double>(s.model->kv_bytes_per_token.count());
   for (std::size_t i = 0; i < tiering.size(); ++i) {
     const TierResult& tier = r.tiers[i + 2];
     const StorageChoice& device = *s.behind[i].storage;
-    NoteFigures figures = {
-        {"tier", r.tiers[1].name},
-        {"stores", stores},
-        {"promotions", promotions},
-        {"secondary", tier.name},
-        {"pinned_share", tier.tiering->peak_pinned_share},
-        {"write_bytes_per_s",
-         static_cast<double>(client_share(device.spec.write, device.clients))}};
+    NoteFigures figures = {{"tier", r.tiers[1].name},
+                           {"stores", stores},
+                           {"promotions", promotions},
+                           {"secondary", tier.name},
+                           {"pinned_share", tier.tiering->peak_pinned_share},
+                           {"write_bytes_per_s",
+                            static_cast<double>(client_share(device.spec.write, device.clients))}};
     if (r.duration_s > 0) figures.emplace_back("fresh_bytes_per_s", fresh / r.duration_s);
     out.warnings.push_back(run_note("pins-refused", std::move(figures)));
   }
@@ -84,11 +87,11 @@ void warn_of_tiering(const Scenario& s, const Engine& engine, SimulationOutcome&
     warn_of_break_even(s, *tiering, i, out);
     const auto written = static_cast<double>(r.tiers[i + 2].device->bytes_written);
     if (written == 0 || r.duration_s == 0) continue;
-    out.warnings.push_back(run_note(
-        "never-deleted", {{"tier", r.tiers[i + 2].name},
-                          {"written_bytes", written},
-                          {"duration_s", r.duration_s},
-                          {"day_bytes", written / r.duration_s * kSecondsOfDay}}));
+    out.warnings.push_back(
+        run_note("never-deleted", {{"tier", r.tiers[i + 2].name},
+                                   {"written_bytes", written},
+                                   {"duration_s", r.duration_s},
+                                   {"day_bytes", written / r.duration_s * kSecondsOfDay}}));
   }
   if (tiering->livelocked() > 0) {
     out.warnings.push_back(run_note(

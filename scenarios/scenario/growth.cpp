@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/scenario/sections/workload.hpp"
 #include "traces/reshape/workload_growth.hpp"
 
 namespace spillway {

@@ -2,10 +2,22 @@
 
 #include <filesystem>
 
+#include "models/catalogue/gpu_spec.hpp"
+#include "models/engine/presets.hpp"
 #include "reports/document.hpp"
 #include "reports/fields/write.hpp"
+#include "scenarios/scenario/hardware.hpp"
 #include "scenarios/scenario/measured/measured_document.hpp"
+#include "scenarios/scenario/measured/measured_facts.hpp"
 #include "scenarios/scenario/resolved_fields.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/digest.hpp"
 
 namespace spillway {
@@ -41,7 +53,7 @@ json engine_json(const Scenario& s) {
 }
 
 json compute_json(const Scenario& s) {
-  const ComputeChoice& c = s.compute;
+  const ComputeChoice& c = *s.compute;
   if (c.kind == ComputeChoice::Kind::kLinear) return {{"kind", "linear"}};
   json out = {{"kind", c.profile ? "profile" : "components"},
               {"host_overhead_us", c.host_overhead_us},
@@ -117,8 +129,8 @@ json plan_json(const PlanChoice& plan) {
 json derived_json(const Scenario& s) {
   json out = {{"engine", engine_json(s)},
               {"compute", compute_json(s)},
-              {"workload", workload_json(s.workload)},
-              {"model", model_json(s.model)},
+              {"workload", workload_json(*s.workload)},
+              {"model", model_json(*s.model)},
               {"policies", {{"admission", s.admission.text()}}}};
   if (s.gpu != nullptr) out["gpu"] = s.gpu->name;
   std::vector<TierChoice> tiers = s.behind;

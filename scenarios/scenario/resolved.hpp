@@ -3,9 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/scenario/scenario.hpp"
+#include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// Settings under the names that scenarios give them, with what follows from them in their place.
 nlohmann::json resolved_configuration(const Scenario& scenario);

@@ -1,8 +1,11 @@
 // Tables of what follows from a scenario's keys, as results tell it under inputs.derived.
 #pragma once
 
+#include "models/compute/step_cost.hpp"
 #include "models/engine/presets.hpp"
-#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/fields.hpp"
 
 namespace spillway {

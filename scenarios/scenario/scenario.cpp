@@ -4,8 +4,23 @@
 #include <filesystem>
 
 #include "models/compute/small_reduce.hpp"
+#include "models/engine/copy_interference.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/growth.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/measured/measured_facts.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/sweep.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/reshape/session_inference.hpp"
 
@@ -53,6 +68,17 @@ constexpr Key kTopKeys[] = {
 
 const KeyTable ScenarioKeys::kTop = kTopKeys;
 
+Scenario::Scenario()
+    : model(ModelChoice{}),
+      compute(ComputeChoice{}),
+      workload(WorkloadChoice{}),
+      fleet(FleetChoice{}) {}
+Scenario::Scenario(const Scenario& other) = default;
+Scenario::Scenario(Scenario&& other) noexcept = default;
+Scenario& Scenario::operator=(const Scenario& other) = default;
+Scenario& Scenario::operator=(Scenario&& other) noexcept = default;
+Scenario::~Scenario() = default;
+
 std::unique_ptr<LinkModel> LinkChoice::make() const {
   if (affine) {
     const auto rate =
@@ -69,34 +95,46 @@ std::unique_ptr<LinkModel> LinkChoice::make() const {
 }
 
 std::unique_ptr<StepCost> Scenario::make_cost() const {
-  if (compute.kind == ComputeChoice::Kind::kLinear) return make_linear_cost(compute.linear);
+  if (compute->kind == ComputeChoice::Kind::kLinear) return make_linear_cost(compute->linear);
   ComponentsCost parameters;
-  parameters.model = model.spec;
+  parameters.model = model->spec;
   parameters.gpu = gpu;
   parameters.kernels = kernel_coefficients(*gpu).kernels;
-  parameters.host_overhead_us = compute.host_overhead_us;
-  parameters.eager_overhead_us = compute.eager_overhead_us;
-  parameters.graph_tokens = compute.graph_tokens;
-  parameters.sequence_us = compute.sequence_us;
-  if (compute.profile) parameters.profile = &*compute.profile;
-  if (model.weights) {
-    parameters.weight_bytes = model.weights->bytes;
-    parameters.bf16_products = model.weights->bf16_products;
+  parameters.host_overhead_us = compute->host_overhead_us;
+  parameters.eager_overhead_us = compute->eager_overhead_us;
+  parameters.graph_tokens = compute->graph_tokens;
+  parameters.sequence_us = compute->sequence_us;
+  if (compute->profile) parameters.profile = &*compute->profile;
+  if (model->weights) {
+    parameters.weight_bytes = model->weights->bytes;
+    parameters.bf16_products = model->weights->bf16_products;
   }
-  parameters.kv_bits = bits_of(model.kv_dtype);
+  parameters.kv_bits = bits_of(model->kv_dtype);
   parameters.shards = shards();
   if (engine.tensor_parallel > 1) {
     parameters.reduce = all_reduce_of(*gpu, engine.tensor_parallel).reduce;
   }
   auto cost = make_components_cost(parameters);
   // Profiles are fitted with the engine's own collectives (scenarios/fidelity/fit).
-  return compute.profile ? with_small_reduces(std::move(cost), parameters) : std::move(cost);
+  return compute->profile ? with_small_reduces(std::move(cost), parameters) : std::move(cost);
+}
+
+ModelShards Scenario::shards() const {
+  return {engine.tensor_parallel, engine.pipeline_parallel};
+}
+
+std::uint32_t Scenario::engines() const {
+  return fleet->replicas * engine.data_parallel;
+}
+
+bool Scenario::ranks_apart() const {
+  return world() > 1 && (!media.empty() || !rank_links.empty());
 }
 
 std::uint32_t Scenario::tier_copies() const {
   // Ranks of an MLA model hold the same latents, of which one copy is enough where they share the
   // layers too (7eca0e1a64).
-  const bool mla = model.spec != nullptr && model.spec->is_mla();
+  const bool mla = model->spec != nullptr && model->spec->is_mla();
   return mla && engine.mla_single_copy && engine.pipeline_parallel == 1 ? 1 : world();
 }
 
@@ -212,7 +250,7 @@ std::string path_beside(const std::string& folder, const SourceRef& where,
 }
 
 Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
-  const WorkloadChoice& w = scenario.workload;
+  const WorkloadChoice& w = *scenario.workload;
   if (w.synthetic) {
     SyntheticConfig config = *w.synthetic;
     if (w.limit > 0) config.requests = std::min(config.requests, w.limit);

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "scenarios/experiment/run_key.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "scenarios/sweep/campaign_file.hpp"
 #include "sim/numbers.hpp"
 
@@ -47,7 +49,7 @@ Scenario Campaign::runnable(std::uint32_t cell) const {
   Scenario out = scenario(cell);
   if (cells[cell].traces.empty()) return out;
   // The binary is what was left after reading: limits and forms of files lie behind it.
-  WorkloadChoice& w = out.workload;
+  WorkloadChoice& w = *out.workload;
   const auto own = [&](std::uint32_t trace) { return folder + "/" + traces[trace].file(); };
   w.trace = own(cells[cell].traces.front());
   w.days.clear();

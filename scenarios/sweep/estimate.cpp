@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/sweep/run_maker.hpp"
 
 namespace spillway {

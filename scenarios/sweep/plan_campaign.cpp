@@ -13,6 +13,10 @@
 #include "scenarios/experiment/run_key.hpp"
 #include "scenarios/experiment/variants.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/search_axis.hpp"
+#include "scenarios/scenario/sections/sweep.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "scenarios/sweep/campaign_file.hpp"
 #include "sim/input_file.hpp"
 #include "sim/output_file.hpp"
@@ -39,9 +43,9 @@ std::string anywhere(const std::string& setting) {
 /// A file of the workload as it is read, before anything is made of it.
 Scenario plain_reader(const Scenario& scenario, const std::string& trace) {
   Scenario out = scenario;
-  out.workload.trace = trace;
-  out.workload.days.clear();
-  out.workload.growth = {};
+  out.workload->trace = trace;
+  out.workload->days.clear();
+  out.workload->growth = {};
   return out;
 }
 
@@ -113,9 +117,9 @@ class Planner {
     SweepCell cell;
     cell.name = variant.name;
     cell.values = variant.values;
-    if (!scenario.workload.synthetic) {
-      cell.traces.push_back(trace_index(scenario, scenario.workload.trace));
-      for (const std::string& day : scenario.workload.days) {
+    if (!scenario.workload->synthetic) {
+      cell.traces.push_back(trace_index(scenario, scenario.workload->trace));
+      for (const std::string& day : scenario.workload->days) {
         cell.traces.push_back(trace_index(scenario, day));
       }
     }
@@ -131,7 +135,7 @@ class Planner {
   }
 
   std::uint32_t trace_index(const Scenario& scenario, const std::string& trace) {
-    const std::string how = reading_of(scenario.workload, trace);
+    const std::string how = reading_of(*scenario.workload, trace);
     const auto known = traces_.find(how);
     if (known != traces_.end()) return known->second;
     Workload workload = open_workload(plain_reader(scenario, trace), reading_);

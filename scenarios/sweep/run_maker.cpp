@@ -6,9 +6,13 @@
 #include <chrono>
 
 #include "reports/document.hpp"
+#include "reports/notes/note_fields.hpp"
 #include "reports/run/run_json.hpp"
 #include "scenarios/experiment/run_judge.hpp"
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/run_metrics.hpp"
 
 namespace spillway {
@@ -50,7 +54,7 @@ std::optional<SegmentEntry> RunMaker::make(const SweepRun& run, const std::funct
   Scenario scenario = campaign_.runnable(run.cell);
   const Workload& load = workload(scenario, run);
   if (campaign_.replications > 1) {
-    scenario.seed = scenario.workload.arrival.seed =
+    scenario.seed = scenario.workload->arrival.seed =
         replicates_->seed(number_of(run, *replicates_));
   }
   SimulationOptions options;

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

@@ -10,6 +10,7 @@
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/sweep/sweep_verbs.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "scenarios/sweep/estimate.hpp"
 #include "scenarios/sweep/varied_columns.hpp"
 #include "sim/temporary_file.hpp"

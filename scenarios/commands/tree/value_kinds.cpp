@@ -8,6 +8,7 @@
 #include "policies/catalogue.hpp"
 #include "scenarios/scenario/config/key_schema.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 
 namespace spillway {
 

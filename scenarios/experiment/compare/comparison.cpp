@@ -19,6 +19,8 @@
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/run_metrics.hpp"
 
@@ -120,7 +122,7 @@ class Comparison {
     Replicates& replicates = *replicates_[group_[variant]];
     const Workload& workload = replicates.get(replicate);
     Scenario scenario = set_.variants[variant].scenario;
-    scenario.seed = scenario.workload.arrival.seed = replicates.seed(replicate);
+    scenario.seed = scenario.workload->arrival.seed = replicates.seed(replicate);
     TurnClasses turns(workload);
     SimulationOptions simulation;
     simulation.observers.push_back(&turns);

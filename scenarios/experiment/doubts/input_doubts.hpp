@@ -4,11 +4,12 @@
 #include <optional>
 #include <string_view>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 inline constexpr std::string_view kFewForPercentile = "few-for-percentile";
 

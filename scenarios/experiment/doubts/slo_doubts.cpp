@@ -5,10 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/compute/step_cost.hpp"
 #include "reports/format.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/target_meaning.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
@@ -83,7 +88,7 @@ std::uint64_t judged(const TargetMeaning& meaning, const Workload& workload) {
 
 /// Whether a plan judges replicates whose length the scenario gives.
 bool replicated(const Scenario& s) {
-  return s.plan && s.plan->replications > 1 && s.workload.replication.requests > 0;
+  return s.plan && s.plan->replications > 1 && s.workload->replication.requests > 0;
 }
 
 }  // namespace
@@ -181,7 +186,7 @@ std::optional<Note> few_for_percentile(const Scenario& scenario, const Workload&
     if (!meaning.percentile()) continue;
     std::uint64_t count = judged(meaning, workload);
     if (replicated(scenario)) {
-      count = std::min<std::uint64_t>(count, scenario.workload.replication.requests);
+      count = std::min<std::uint64_t>(count, scenario.workload->replication.requests);
     }
     const double over = meaning.limit() * static_cast<double>(count);
     if (over >= 1 || (worst != nullptr && over >= above)) continue;
@@ -192,9 +197,9 @@ std::optional<Note> few_for_percentile(const Scenario& scenario, const Workload&
   if (worst == nullptr) return std::nullopt;
   const std::uint64_t needed = requests_needed({*worst});
   std::string longer = fmt::format("Record {} requests or more", format_count(needed));
-  if (replicated(scenario) && fewest == scenario.workload.replication.requests) {
+  if (replicated(scenario) && fewest == scenario.workload->replication.requests) {
     longer = fmt::format("Set workload.replication.requests to {} or more", needed);
-  } else if (scenario.workload.synthetic) {
+  } else if (scenario.workload->synthetic) {
     longer = fmt::format("Set workload.synthetic.requests to {} or more", needed);
   }
   return run_note("few-for-percentile", {{"metric", target_label(worst->name, worst->tenant)},

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
+struct SloTarget;
 
 /// What requests take on an idle server whose caches hold every prefix that came before: no run is
 /// faster. By request, in milliseconds.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/engine/presets.hpp"
 #include "scenarios/fidelity/fit/fit_tables.hpp"
 #include "scenarios/fidelity/fit/log_fit.hpp"
@@ -12,6 +13,8 @@
 #include "scenarios/fidelity/fit/serving_points.hpp"
 #include "scenarios/fidelity/fit/step_times.hpp"
 #include "scenarios/fidelity/fit/unknown_data.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "sim/error.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"
@@ -131,10 +134,10 @@ void check_names(const FitRequest& request, const Scenario& scenario) {
     const GpuSpec& gpu = find_gpu(request.gpu, {"--gpu", 0, ""});
     if (gpu.name != scenario.gpu->name) refuse("--gpu", gpu.name, scenario.gpu->name);
   }
-  if (!request.model.empty() && scenario.model.spec != nullptr) {
+  if (!request.model.empty() && scenario.model->spec != nullptr) {
     const ModelSpec& model = find_model(request.model, {"--model", 0, ""});
-    if (model.name != scenario.model.spec->name) {
-      refuse("--model", model.name, scenario.model.spec->name);
+    if (model.name != scenario.model->spec->name) {
+      refuse("--model", model.name, scenario.model->spec->name);
     }
   }
 }
@@ -184,7 +187,7 @@ FitResult fit_kernel_tables(const FitRequest& request, const std::vector<std::st
   if (!request.model.empty()) {
     options.model = &find_model(request.model, {"--model", 0, ""});
   } else if (scenario != nullptr) {
-    options.model = scenario->model.spec;
+    options.model = scenario->model->spec;
   } else if (const ModelSpec* model = model_named_in(files)) {
     options.model = model;
     guessed("model", model->name);

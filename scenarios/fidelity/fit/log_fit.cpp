@@ -16,6 +16,10 @@
 
 #include "scenarios/fidelity/fit/interval_fit.hpp"
 #include "scenarios/fidelity/fit/step_trail.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
@@ -117,9 +121,9 @@ Scenario without_tiers(const Scenario& scenario) {
   out.rank_links.clear();
   out.media.clear();
   out.interference.reset();
-  out.workload.arrival = {};
-  out.workload.warmup = {};
-  out.workload.classes.clear();
+  out.workload->arrival = {};
+  out.workload->warmup = {};
+  out.workload->classes.clear();
   return out;
 }
 

@@ -6,9 +6,10 @@
 
 #include "scenarios/fidelity/fit/fit_result.hpp"
 #include "scenarios/scenario/measured/measured_run.hpp"
-#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 struct LogFitOptions {
   std::uint32_t first = 0;  ///< use only the earliest so many requests; 0: all

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "scenarios/fidelity/fit/serving_points.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/numbers.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/formats/csv_table.hpp"

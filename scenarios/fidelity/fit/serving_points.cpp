@@ -10,6 +10,9 @@
 #include "scenarios/fidelity/fit/interval_fit.hpp"
 #include "scenarios/fidelity/fit/step_trail.hpp"
 #include "scenarios/machine/parallel.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 #include "sim/rng.hpp"
@@ -115,10 +118,10 @@ class Served {
   static Scenario engine_of(const ServingPoint& point, JsonSource base) {
     base.set(fmt::format("engine.tensor_parallel_size={}", point.tensor_parallel));
     Scenario s = load_scenario(base);
-    s.workload.arrival = {};
-    s.workload.arrival.kind = ArrivalConfig::Kind::kClosedLoop;
-    s.workload.arrival.concurrency = point.concurrency;
-    s.workload.warmup = {};
+    s.workload->arrival = {};
+    s.workload->arrival.kind = ArrivalConfig::Kind::kClosedLoop;
+    s.workload->arrival.concurrency = point.concurrency;
+    s.workload->warmup = {};
     s.tier.reset();
     s.behind.clear();
     return s;

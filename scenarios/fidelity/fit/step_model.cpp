@@ -2,11 +2,15 @@
 
 #include <array>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/weights.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/kernel_forms.hpp"
 #include "models/compute/small_reduce.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -90,7 +94,7 @@ std::vector<StepParameter> varied_parameters(bool kernels_known, std::size_t rep
 StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
                      const ComputeProfile* kernels)
     : varied_(std::move(varied)), kernels_(kernels) {
-  if (s.model.spec == nullptr || s.gpu == nullptr) {
+  if (s.model->spec == nullptr || s.gpu == nullptr) {
     refuse(s,
            "a fit of step times needs the shape of a model and the data sheet of a GPU; "
            "expected \"model\" and \"gpu\" by name");
@@ -100,18 +104,18 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
            "steps of several stages or engines overlap, so that a log does not tell their "
            "times; expected pipeline_parallel_size, data_parallel_size and fleet.replicas of 1");
   }
-  base_.model = s.model.spec;
+  base_.model = s.model->spec;
   base_.gpu = s.gpu;
   base_.kernels = generic(*s.gpu);
   base_.host_overhead_us = kernels != nullptr ? kernels->host_overhead_us : kDefaultHostOverheadUs;
   base_.eager_overhead_us = kernels != nullptr ? kernels->eager_overhead_us : 0;
-  base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute.sequence_us;
-  base_.graph_tokens = s.compute.graph_tokens;
-  if (s.model.weights) {
-    base_.weight_bytes = s.model.weights->bytes;
-    base_.bf16_products = s.model.weights->bf16_products;
+  base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute->sequence_us;
+  base_.graph_tokens = s.compute->graph_tokens;
+  if (s.model->weights) {
+    base_.weight_bytes = s.model->weights->bytes;
+    base_.bf16_products = s.model->weights->bf16_products;
   }
-  base_.kv_bits = bits_of(s.model.kv_dtype);
+  base_.kv_bits = bits_of(s.model->kv_dtype);
   base_.shards = s.shards();
   if (s.engine.tensor_parallel > 1) {
     base_.reduce = all_reduce_of(*s.gpu, s.engine.tensor_parallel).reduce;

@@ -10,9 +10,10 @@
 
 #include "models/calibration/least_squares.hpp"
 #include "models/compute/compute_profile.hpp"
-#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 enum class StepParameter : std::uint8_t {
   kFlopEfficiency,

@@ -19,9 +19,10 @@
 
 #include "scenarios/fidelity/fit/fit_result.hpp"
 #include "scenarios/fidelity/fit/log_fit.hpp"
-#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 struct TimedStep {
   std::int64_t line = 0;

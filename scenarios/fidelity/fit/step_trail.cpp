@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

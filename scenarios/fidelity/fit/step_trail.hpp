@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "models/compute/step_cost.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/observer.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 class StepTrail {
  public:

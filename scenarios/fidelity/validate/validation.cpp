@@ -6,10 +6,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "reports/notes/study_notes.hpp"
 #include "scenarios/fidelity/validate/observed_run.hpp"
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 
 namespace spillway {
 
@@ -70,8 +73,8 @@ std::string family_of(const ModelSpec* model) {
 
 Coverage coverage_of(const Scenario& s, bool reuse) {
   Coverage out;
-  out.model = s.model.spec == nullptr ? "" : std::string(s.model.spec->name);
-  out.family = family_of(s.model.spec);
+  out.model = s.model->spec == nullptr ? "" : std::string(s.model->spec->name);
+  out.family = family_of(s.model->spec);
   out.gpu = s.gpu == nullptr ? "" : std::string(s.gpu->name);
   out.engine = s.preset;
   out.ranks = s.world();
@@ -111,7 +114,7 @@ void explain(std::vector<CaseParameter>& parameters, const std::vector<CaseParam
 std::vector<CaseParameter> parameters_of(const Scenario& s, const nlohmann::json& source,
                                          const std::vector<CaseParameter>& given) {
   std::vector<CaseParameter> out = leaves_of(source);
-  add_profile(s.compute.profile, out);
+  add_profile(s.compute->profile, out);
   explain(out, given);
   return out;
 }

@@ -7,6 +7,11 @@
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/engine/presets.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -89,7 +94,7 @@ class FreeChanges {
 
   /// Classes with priorities that nobody heeds.
   void urgent_first() {
-    const std::vector<ClassChoice>& classes = s_.workload.classes;
+    const std::vector<ClassChoice>& classes = s_.workload->classes;
     const auto ranked = [](const ClassChoice& c) { return c.value.priority != 0; };
     if (s_.engine.priority_scheduling || std::none_of(classes.begin(), classes.end(), ranked)) {
       return;
@@ -115,7 +120,7 @@ class FreeChanges {
 
   void fewer_bits() {
     const bool can = s_.gpu == nullptr || s_.gpu->fp8_tflops > 0;
-    if (s_.model.spec == nullptr || s_.model.kv_dtype != KvDtype::kBf16 || !can) return;
+    if (s_.model->spec == nullptr || s_.model->kv_dtype != KvDtype::kBf16 || !can) return;
     add("model.kv_dtype", "bf16", "fp8");
   }
 
@@ -131,8 +136,8 @@ std::vector<KeyChange> held_back(const Scenario& s) {
   const EngineConfig& e = s.engine;
   const bool v1 = e.family != EngineFamily::kVllmV0;
   const bool graphs_matter =
-      s.compute.kind == ComputeChoice::Kind::kProfile || s.compute.eager_overhead_us > 0;
-  if (graphs_matter && s.compute.graph_tokens == 0) {
+      s.compute->kind == ComputeChoice::Kind::kProfile || s.compute->eager_overhead_us > 0;
+  if (graphs_matter && s.compute->graph_tokens == 0) {
     out.push_back({"engine.enforce_eager", "true", "false"});
   }
   if (v1 && !e.chunked_prefill) out.push_back({"engine.enable_chunked_prefill", "false", "true"});
@@ -155,8 +160,8 @@ std::vector<KeyChange> free_changes(const Scenario& scenario, std::uint64_t long
 }
 
 bool times_follow_gpu(const Scenario& s) {
-  return s.compute.kind == ComputeChoice::Kind::kComponents && s.gpu != nullptr &&
-         s.model.spec != nullptr;
+  return s.compute->kind == ComputeChoice::Kind::kComponents && s.gpu != nullptr &&
+         s.model->spec != nullptr;
 }
 
 std::vector<KeyChange> wider_instances(const Scenario& s) {

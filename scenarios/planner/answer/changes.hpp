@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/plan_parts.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// Settings of the engine and of the tier's policy that the scenario has a use for, each with one
 /// value; several for a key. Those that users notice least come first, and what may change answers

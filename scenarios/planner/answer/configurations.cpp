@@ -7,6 +7,11 @@
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "scenarios/planner/selection/target_margin.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -15,11 +20,11 @@ namespace {
 
 /// One request at a time: each waits until the one before has its answer.
 void send_one_by_one(Scenario& s) {
-  s.workload.arrival.kind = ArrivalConfig::Kind::kClosedLoop;
-  s.workload.arrival.concurrency = 1;
-  s.workload.arrival.horizon = Time::max();
-  s.workload.warmup = Time{};
-  s.fleet.replicas = 1;  // the others would be idle
+  s.workload->arrival.kind = ArrivalConfig::Kind::kClosedLoop;
+  s.workload->arrival.concurrency = 1;
+  s.workload->arrival.horizon = Time::max();
+  s.workload->warmup = Time{};
+  s.fleet->replicas = 1;  // the others would be idle
 }
 
 void lift_bounds(Scenario& s) {

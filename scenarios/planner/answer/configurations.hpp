@@ -17,6 +17,8 @@
 
 namespace spillway {
 
+struct SloTarget;
+
 /// One configuration to run.
 struct Configuration {
   ChangeKind kind = ChangeKind::kFlag;

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "scenarios/planner/answer/changes.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -87,7 +91,7 @@ std::optional<PlanFloor> find_floor(Configurations& configurations, const Scenar
 
 std::optional<PlanCeiling> find_ceiling(Configurations& configurations, const Scenario& scenario,
                                         int cell, double rate_per_s) {
-  if (scenario.workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop || rate_per_s <= 0) {
+  if (scenario.workload->arrival.kind == ArrivalConfig::Kind::kClosedLoop || rate_per_s <= 0) {
     return std::nullopt;
   }
   PlanCeiling out;

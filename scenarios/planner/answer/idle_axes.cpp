@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include "reports/plan/cells.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -24,7 +27,7 @@ std::vector<std::size_t> along(const PlanResult& plan, std::size_t cell, std::si
 
 /// A limit on requests in flight that held nobody back. Clients of a closed loop are no limit.
 bool held_nobody(const PlanPoint& point, const Scenario& s) {
-  const bool limit = s.workload.arrival.kind != ArrivalConfig::Kind::kClosedLoop;
+  const bool limit = s.workload->arrival.kind != ArrivalConfig::Kind::kClosedLoop;
   return limit && point.run.client_queue_time.mean_ms == 0;
 }
 

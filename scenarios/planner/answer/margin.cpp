@@ -6,6 +6,8 @@
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
 #include "scenarios/planner/consequences/factors.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 
 namespace spillway {
 

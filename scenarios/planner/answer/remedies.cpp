@@ -7,6 +7,9 @@
 
 #include "scenarios/planner/answer/changes.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/det_math.hpp"
 
 namespace spillway {
@@ -90,7 +93,7 @@ class RemedyFinder {
 
   std::optional<TriedChange> find_fewer(std::uint32_t most) {
     // At half of what the answer takes a setting that saves less is not worth the doubt.
-    const std::uint32_t now = s_.fleet.replicas;
+    const std::uint32_t now = s_.fleet->replicas;
     const std::uint32_t target = most / 2;
     if (target < now) return std::nullopt;
     std::vector<Configuration> with;
@@ -124,7 +127,7 @@ class RemedyFinder {
     }
     take_best(run(std::move(settings)));
     if (!out_.remedy) out_.remedy = next;
-    const std::uint32_t now = s_.fleet.replicas;
+    const std::uint32_t now = s_.fleet->replicas;
     for (std::uint32_t n = 2 * now; !out_.remedy && n <= kMostGrowth * now; n *= 2) {
       std::vector<TriedChange> tried = run({asked(ChangeKind::kReplicas, replicas({}, now, n))});
       if (tried.empty() || !tried.front().refused.empty()) break;
@@ -305,7 +308,7 @@ class RemedyFinder {
 
   /// The fewest replicas with `base`, with it and one setting, or with two.
   void more_replicas(const Changes& base, ChangeKind kind) {
-    const std::uint32_t now = s_.fleet.replicas;
+    const std::uint32_t now = s_.fleet->replicas;
     std::vector<std::uint32_t> ladder;
     for (std::uint32_t n = 2; n <= kMostReplicasTried && n <= q_.workload.size(); n *= 2) {
       ladder.push_back(n);

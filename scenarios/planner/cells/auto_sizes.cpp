@@ -8,6 +8,10 @@
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "traces/stats/reuse_curve.hpp"
 
 namespace spillway {

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 struct AutoSizes {
   std::vector<std::string> sizes;  ///< ascending, the first is none at all

@@ -11,6 +11,10 @@
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 
 namespace spillway {
 

@@ -9,6 +9,7 @@
 #include "reports/notes/study_notes.hpp"
 #include "reports/plan/cells.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -199,8 +200,8 @@ Notes apply_recipe(JsonSource& source, const std::string& name) {
       continue;
     }
     source.set(fmt::format("plan.{}={}", key, filled.dump()), kRecipeOption);
-    out.push_back(study_note(
-        "recipe-sets", {{"recipe", recipe.name}, {"key", key}, {"value", filled.dump()}}));
+    out.push_back(study_note("recipe-sets",
+                             {{"recipe", recipe.name}, {"key", key}, {"value", filled.dump()}}));
   }
   if (out.empty()) out.push_back(study_note("recipe-idle", {{"recipe", recipe.name}}));
   return out;

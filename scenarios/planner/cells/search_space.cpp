@@ -15,7 +15,15 @@
 #include "scenarios/planner/cells/auto_sizes.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/search_axis.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -115,7 +123,7 @@ void check_different(const SearchSpace& space) {
     nlohmann::json configuration = configuration_identity(s);
     for (nlohmann::json& part : configuration) part.erase("plan");
     const std::string identity =
-        configuration.dump() + s.workload.files() + fmt::format(" {}", s.fleet.replicas);
+        configuration.dump() + s.workload->files() + fmt::format(" {}", s.fleet->replicas);
     const auto [twin, fresh] = seen.emplace(identity, &cell);
     if (fresh) continue;
     SourceRef where = s.plan->where;
@@ -266,7 +274,7 @@ void mark_engine_lacks(SearchSpace& space) {
 }
 
 std::int64_t instances_of(const Scenario& s) {
-  return std::max<std::int64_t>(1, s.engine.data_parallel) * s.fleet.replicas;
+  return std::max<std::int64_t>(1, s.engine.data_parallel) * s.fleet->replicas;
 }
 
 std::int64_t total_bytes(const PlanCell& cell) {

@@ -19,6 +19,10 @@
 #include "scenarios/planner/consequences/stress.hpp"
 #include "scenarios/planner/judgement/plan_facts.hpp"
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -300,7 +304,7 @@ class Consequences {
   void add_ceiling(int cell) {
     if (source_ == nullptr || left().value_or(kLeastRemedyRuns) < kLeastRemedyRuns) return;
     const Scenario& s = space_.cells[static_cast<std::size_t>(cell)].scenario;
-    const double span_s = offered_span_s(s.workload, runner_.workload(s));
+    const double span_s = offered_span_s(*s.workload, runner_.workload(s));
     if (span_s <= 0) return;
     runner_.begin("the highest load");
     Configurations trials = configurations(cell);
@@ -314,7 +318,7 @@ class Consequences {
 
   void find_free_savings() {
     const std::uint32_t takes =
-        space_.cells[static_cast<std::size_t>(plan_.recommended)].scenario.fleet.replicas;
+        space_.cells[static_cast<std::size_t>(plan_.recommended)].scenario.fleet->replicas;
     const int fewest = plainest(plan_.recommended);
     if (source_ != nullptr && fewest != plan_.recommended && takes > 1 && !left()) {
       runner_.begin("free settings");

@@ -13,6 +13,8 @@
 
 namespace spillway {
 
+struct PlanChoice;
+
 /// The prices of `choice`, where it names any.
 std::optional<Prices> prices_of(const PlanChoice& choice);
 

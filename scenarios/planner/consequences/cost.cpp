@@ -6,9 +6,12 @@
 #include <numeric>
 #include <set>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "reports/format.hpp"
 #include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

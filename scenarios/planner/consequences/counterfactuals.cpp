@@ -8,6 +8,11 @@
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/judgement/plan_facts.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -42,7 +47,7 @@ bool has_tier(const Scenario& s) {
 /// Those that the scenario has a use for, what is asked first first.
 std::vector<Change> changes_of(const Scenario& s) {
   std::vector<Change> out;
-  const bool clients = s.workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop;
+  const bool clients = s.workload->arrival.kind == ArrivalConfig::Kind::kClosedLoop;
   out.push_back({"load", clients ? "half the clients" : "half the load",
                  [](WhatIf& run) { scale_rate(run.scenario, 0.5); }});
   out.push_back(

@@ -7,6 +7,12 @@
 
 #include "reports/format.hpp"
 #include "reports/notes/plan_notes.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -53,10 +59,10 @@ struct CalibrationError {
 
 /// The worst held-out error of a profile's steps, else of its parts.
 std::optional<CalibrationError> compute_error(const Scenario& s) {
-  if (!s.compute.profile) return std::nullopt;
+  if (!s.compute->profile) return std::nullopt;
   double steps = 0;
   double parts = 0;
-  for (const FitScore& score : s.compute.profile->scores) {
+  for (const FitScore& score : s.compute->profile->scores) {
     if (score.held_out == 0) continue;
     const bool whole = score.part.starts_with("steps");
     (whole ? steps : parts) = std::max(whole ? steps : parts, score.held_out_mape);
@@ -64,7 +70,7 @@ std::optional<CalibrationError> compute_error(const Scenario& s) {
   const double percent = steps > 0 ? steps : parts;
   if (percent <= 0) return std::nullopt;
   return CalibrationError{
-      percent / 100, fmt::format("held-out error of compute profile {}", s.compute.profile->name)};
+      percent / 100, fmt::format("held-out error of compute profile {}", s.compute->profile->name)};
 }
 
 std::optional<CalibrationError> copy_error(const Scenario& s) {
@@ -113,7 +119,7 @@ class FactorFinder {
   }
 
   void add_workload() {
-    const bool clients = s_.workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop;
+    const bool clients = s_.workload->arrival.kind == ArrivalConfig::Kind::kClosedLoop;
     add(clients ? "clients" : "arrival rate",
         [](double f, WhatIf& run) { scale_rate(run.scenario, f); });
     add("length of prompts and answers", [](double f, WhatIf& run) { run.growth.context = f; });
@@ -177,7 +183,7 @@ class FactorFinder {
 }  // namespace
 
 void scale_rate(Scenario& scenario, double factor) {
-  WorkloadChoice& w = scenario.workload;
+  WorkloadChoice& w = *scenario.workload;
   if (w.arrival.kind == ArrivalConfig::Kind::kClosedLoop) {
     const double clients = std::round(w.arrival.concurrency * factor);
     w.arrival.concurrency = static_cast<std::uint32_t>(std::max(1.0, clients));

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "reports/format.hpp"
 #include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/price_lists.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -325,7 +329,7 @@ double tier_bytes_of(const Scenario& scenario, const RunResult& run) {
 }
 
 double observed_s(const Scenario& scenario, const RunResult& run) {
-  return run.duration_s + seconds_of(scenario.workload.warmup);
+  return run.duration_s + seconds_of(scenario.workload->warmup);
 }
 
 }  // namespace spillway

@@ -26,13 +26,15 @@
 #include <vector>
 
 #include "models/catalogue/gpu_spec.hpp"
+#include "models/tier/storage_spec.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/plan_parts.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 inline constexpr double kHoursPerMonth = 730;
 inline constexpr double kSecondsPerMonth = kHoursPerMonth * 3600;

@@ -9,6 +9,10 @@
 #include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/cells/search_space.hpp"
 #include "scenarios/planner/consequences/cost.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -19,7 +23,7 @@ constexpr const char* kAsItIs = "as it is";
 
 /// Arrivals relative to those of other cells: clients of a closed loop, else the rate.
 double load_of(const Scenario& s) {
-  const ArrivalConfig& arrival = s.workload.arrival;
+  const ArrivalConfig& arrival = s.workload->arrival;
   if (arrival.kind == ArrivalConfig::Kind::kClosedLoop) return arrival.concurrency;
   const double speed = to_double(arrival.speed);
   return arrival.kind == ArrivalConfig::Kind::kPoisson ? speed * arrival.rate_per_s : speed;

@@ -9,9 +9,12 @@
 
 #include "scenarios/planner/consequences/prices.hpp"
 #include "scenarios/planner/consequences/what_if.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "sim/plan_parts.hpp"
 
 namespace spillway {
+
+struct DemandChoice;
 
 struct RegretQuestion {
   PlanCells cells;

@@ -8,6 +8,7 @@
 #include "reports/format.hpp"
 #include "reports/notes/plan_notes.hpp"
 #include "scenarios/planner/consequences/sensitivity_asks.hpp"
+#include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
 

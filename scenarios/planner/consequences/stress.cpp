@@ -9,6 +9,12 @@
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/consequences/restart_watch.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -68,7 +74,7 @@ class StressFinder {
 
   void list_events() {
     add("as-is", "as it is", "nothing", [this](WhatIf& run) { run.watch = &warm_; });
-    const bool clients = s_.workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop;
+    const bool clients = s_.workload->arrival.kind == ArrivalConfig::Kind::kClosedLoop;
     const char* what = clients ? "clients and sessions" : "sessions";
     for (const int months : kForecastMonths) {
       const double factor = grown_by(growth_, months);
@@ -89,7 +95,7 @@ class StressFinder {
   }
 
   void list_loss() {
-    const std::uint32_t replicas = s_.fleet.replicas;
+    const std::uint32_t replicas = s_.fleet->replicas;
     const std::uint32_t lost = s_.host ? std::max(1U, s_.host->instances) : 1;
     const char* name = "one host lost";
     if (replicas <= lost) {
@@ -102,7 +108,7 @@ class StressFinder {
     add("lost-host", name,
         fmt::format("{} of {} instances, which take all sessions from the start", replicas - lost,
                     replicas),
-        [left = replicas - lost](WhatIf& run) { run.scenario.fleet.replicas = left; });
+        [left = replicas - lost](WhatIf& run) { run.scenario.fleet->replicas = left; });
   }
 
   void list_restart() {
@@ -186,8 +192,8 @@ class StressFinder {
     out_.notes.push_back(out_.growth_assumed ? plan_note("growth-assumed", growth)
                                              : plan_note("growth-given", growth));
     out_.notes.push_back(plan_note("stress-one-run"));
-    if (s_.fleet.replicas > 1 && !s_.host) out_.notes.push_back(plan_note("one-instance-a-host"));
-    if (s_.fleet.replicas > 1) out_.notes.push_back(plan_note("loss-from-the-start"));
+    if (s_.fleet->replicas > 1 && !s_.host) out_.notes.push_back(plan_note("one-instance-a-host"));
+    if (s_.fleet->replicas > 1) out_.notes.push_back(plan_note("loss-from-the-start"));
     if ((s_.tier && s_.tier->storage) || !s_.behind.empty()) {
       out_.notes.push_back(plan_note("restart-empties-storage"));
     }

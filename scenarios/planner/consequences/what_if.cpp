@@ -16,6 +16,9 @@
 #include "scenarios/planner/runs/trial_runner.hpp"
 #include "scenarios/planner/selection/target_margin.hpp"
 #include "scenarios/scenario/growth.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 #include "traces/reshape/workload_rows.hpp"
 
@@ -92,9 +95,9 @@ WhatIfAnswer answer(const WhatIf& run, const Workload& workload, const WhatIfSou
   if (run.watch != nullptr) options.simulation.observers.push_back(run.watch);
   Scenario scenario = run.scenario;
   if (source.seed_of) {
-    scenario.seed = scenario.workload.arrival.seed = source.seed_of(run.replicate);
+    scenario.seed = scenario.workload->arrival.seed = source.seed_of(run.replicate);
   }
-  if (run.growth.any()) grow_arrivals(scenario.workload, run.growth);
+  if (run.growth.any()) grow_arrivals(*scenario.workload, run.growth);
   return {run_trial(scenario, workload, options), ""};
 }
 

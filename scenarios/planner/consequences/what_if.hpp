@@ -12,11 +12,14 @@
 #include <vector>
 
 #include "scenarios/experiment/trial.hpp"
+#include "scenarios/scenario/growth.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "sim/observer.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
+
+struct SloTarget;
 
 /// The cells of a plan as its parts see them: `scenarios[i]` is that of `plan.points[i]`, its
 /// capacity set.

@@ -4,6 +4,8 @@
 
 #include "models/engine/grouped_blocks.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/reasons.hpp"
 #include "traces/stats/block_identity.hpp"
 
@@ -112,7 +114,7 @@ void find_answer(PlanResult& plan, const PlanFacts& facts) {
   const Scenario& scenario = facts.scenario(facts.judged());
   answer.at = facts.judged();
   answer.next_better = next_better(plan, facts);
-  answer.load_kind = load_kind(scenario.workload);
+  answer.load_kind = load_kind(*scenario.workload);
   answer.not_admitted_share = not_admitted_share(run);
   if (answer.not_admitted_share > 0) {
     const EngineConfig& engine = scenario.engine;
@@ -120,7 +122,7 @@ void find_answer(PlanResult& plan, const PlanFacts& facts) {
     answer.limited_by_pool = startup_pages(engine, engine.max_model_len + 1) >
                              static_cast<std::uint64_t>(engine.usable_blocks());
   }
-  const bool recorded = !facts.scenario(facts.judged()).workload.synthetic;
+  const bool recorded = !facts.scenario(facts.judged()).workload->synthetic;
   answer.no_identity = recorded && block_identity(facts.workload()) == BlockIdentity::kNone;
   if (facts.demand().arrivals_s > 0) {
     answer.arrive_per_s = static_cast<double>(run.requests) / facts.demand().arrivals_s;

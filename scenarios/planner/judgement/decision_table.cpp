@@ -2,6 +2,8 @@
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
 
 namespace spillway {
 

@@ -7,6 +7,9 @@
 #include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

@@ -3,6 +3,8 @@
 #include "reports/plan/headline.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

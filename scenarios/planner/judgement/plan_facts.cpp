@@ -10,6 +10,8 @@
 #include "reports/format.hpp"
 #include "scenarios/planner/selection/target_margin.hpp"
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 #include "sim/reasons.hpp"
 #include "traces/stats/reuse_curve.hpp"
@@ -78,7 +80,7 @@ Demand demand_of(const Scenario& scenario, const Workload& workload) {
     out.reusable =
         static_cast<double>(curve.block.infinite_hits()) / static_cast<double>(curve.references);
   }
-  out.arrivals_s = offered_span_s(scenario.workload, workload);
+  out.arrivals_s = offered_span_s(*scenario.workload, workload);
   add_contexts(workload, out);
   add_common(workload, out);
   return out;

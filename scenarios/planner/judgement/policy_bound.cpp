@@ -4,6 +4,8 @@
 
 #include "models/cache_replay.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

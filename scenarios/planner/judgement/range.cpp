@@ -11,6 +11,7 @@
 #include "reports/plan/limits.hpp"
 #include "reports/plan/standing.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 
 namespace spillway {
 

@@ -5,6 +5,9 @@
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

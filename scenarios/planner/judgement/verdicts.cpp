@@ -10,6 +10,8 @@
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/limits.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

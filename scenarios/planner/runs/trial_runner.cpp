@@ -6,6 +6,9 @@
 #include "reports/format.hpp"
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/machine/parallel.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -24,7 +27,7 @@ class TrialRunner::Group {
       : seed_(scenario.seed),
         replicates_(scenario, options.replicates, kKept, options.reading,
                     requests_needed(scenario.slo)) {
-    if (!scenario.workload.synthetic) content_ = original().content_hash();
+    if (!scenario.workload->synthetic) content_ = original().content_hash();
   }
   Group(const Scenario& scenario, const Workload& workload, const TrialRunnerOptions& options)
       : seed_(scenario.seed),
@@ -148,7 +151,7 @@ Trial TrialRunner::run_one(const TrialRequest& request, Group& group) {
   std::optional<Workload> drawn;
   const Workload& workload = group.replicate(request.replicate, request.length, drawn);
   Scenario scenario = *request.scenario;
-  scenario.seed = scenario.workload.arrival.seed = group.seed(request.replicate, request.length);
+  scenario.seed = scenario.workload->arrival.seed = group.seed(request.replicate, request.length);
   TrialOptions options;
   options.simulation.stop = stop();
   options.stop_when_decided = request.may_cut;

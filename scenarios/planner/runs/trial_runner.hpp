@@ -17,10 +17,11 @@
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/runs/trial_cache.hpp"
-#include "scenarios/scenario/scenario.hpp"
 #include "sim/note.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// The workload itself, in the place of a replicate's number.
 inline constexpr std::uint32_t kWorkloadItself = ~std::uint32_t{0};

@@ -5,10 +5,17 @@
 
 #include <algorithm>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/engine/kv_groups.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/flags/offload_flags.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -65,8 +72,9 @@ class FlagWriter {
       above_one("data", e.data_parallel);
     }
     if (e.priority_scheduling) add("--scheduling-policy priority");
-    if (s_.fleet.replicas > 1) {
-      out_.comments.push_back(fmt::format("of each of {} instances, all alike", s_.fleet.replicas));
+    if (s_.fleet->replicas > 1) {
+      out_.comments.push_back(
+          fmt::format("of each of {} instances, all alike", s_.fleet->replicas));
     }
   }
 
@@ -95,15 +103,15 @@ class FlagWriter {
     }
     const std::uint32_t most =
         largest_graph(default_graph_limit(e.max_num_seqs, e.max_num_batched_tokens));
-    if (s_.compute.graph_tokens == 0) {
+    if (s_.compute->graph_tokens == 0) {
       add("--enforce-eager");
-    } else if (s_.compute.graph_tokens != most && !is_v0(release_.family)) {
-      add(fmt::format("--max-cudagraph-capture-size {}", s_.compute.graph_tokens));
+    } else if (s_.compute->graph_tokens != most && !is_v0(release_.family)) {
+      add(fmt::format("--max-cudagraph-capture-size {}", s_.compute->graph_tokens));
     }
   }
 
   void add_model() {
-    switch (s_.model.kv_dtype) {
+    switch (s_.model->kv_dtype) {
       case KvDtype::kBf16:
         break;
       case KvDtype::kFp8:
@@ -113,7 +121,7 @@ class FlagWriter {
         leave("kv_dtype fp4: of the releases known here none has it");
         break;
     }
-    if (s_.model.weights && s_.model.weights->dtype == "fp8") {
+    if (s_.model->weights && s_.model->weights->dtype == "fp8") {
       add("--quantization fp8");
       out_.comments.emplace_back(
           "--quantization fp8 converts BF16 weights; a checkpoint in FP8 needs no flag");
@@ -144,7 +152,7 @@ class FlagWriter {
     } else if (e.watermark != release_.watermark) {
       leave(fmt::format("watermark {}: {} has none", e.watermark, release_.name));
     }
-    const bool sliding = s_.model.spec != nullptr && kv_groups_of(*s_.model.spec).hybrid();
+    const bool sliding = s_.model->spec != nullptr && kv_groups_of(*s_.model->spec).hybrid();
     constexpr std::string_view kNoGroups = "--disable-hybrid-kv-cache-manager";
     if (sliding && !e.hybrid_kv_cache &&
         std::find(out_.arguments.begin(), out_.arguments.end(), kNoGroups) ==
@@ -158,7 +166,7 @@ class FlagWriter {
       leave(fmt::format("the admission of requests ({}): it has to stand before vLLM",
                         s_.admission.text()));
     }
-    if (!s_.workload.classes.empty()) {
+    if (!s_.workload->classes.empty()) {
       leave("classes: priority and max_offload_tokens go with each request (kv_transfer_params)");
     }
     if (s_.engine.max_offload_tokens != ~0U) {

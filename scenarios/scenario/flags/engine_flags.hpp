@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "models/engine/presets.hpp"
-#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 #include "sim/plan_parts.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 /// The flags of `release`, of one instance, with `capacity` for the tier below HBM (bytes over all
 /// ranks of one engine, or blocks, as in TierChoice). A size is never less than `capacity` needs.

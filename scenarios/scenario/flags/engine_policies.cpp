@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+
 namespace spillway {
 
 namespace {

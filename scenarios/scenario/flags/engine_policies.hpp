@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/scenario/scenario.hpp"
-
 namespace spillway {
+
+struct Scenario;
 
 /// The policies of the scenario that its engine does not have, "s3fifo" or "lfu in HBM, s3fifo";
 /// empty where it runs all of them.

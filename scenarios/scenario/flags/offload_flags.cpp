@@ -5,9 +5,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "reports/shell_word.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "models/engine/presets.hpp"
-#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 #include "sim/plan_parts.hpp"
 
 namespace spillway {
+
+struct Scenario;
 
 void add_swap_flags(const Scenario& scenario, const Capacity& capacity, EngineFlags& out);
 void add_offload_flags(const Scenario& scenario, const Capacity& capacity,

@@ -9,10 +9,13 @@
 #include "models/catalogue/lookup.hpp"
 #include "models/engine/kv_groups.hpp"
 #include "models/engine/presets.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
 #include "scenarios/scenario/intake/model_name.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "sim/numbers.hpp"
 

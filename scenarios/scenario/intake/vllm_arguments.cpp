@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "sim/catalogue.hpp"

@@ -4,7 +4,12 @@
 #include <array>
 #include <cmath>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 
@@ -32,10 +37,10 @@ std::int64_t ppm_of(double share) {
 
 /// A step that copies while it computes reads each block layer by layer.
 std::uint32_t streamed_copies(const Scenario& s) {
-  if (s.model.spec == nullptr || s.engine.cold.form == StreamForm::kSerial) {
+  if (s.model->spec == nullptr || s.engine.cold.form == StreamForm::kSerial) {
     return s.engine.copies_per_block;
   }
-  const auto layers = static_cast<std::uint32_t>(s.model.spec->kv_layers);
+  const auto layers = static_cast<std::uint32_t>(s.model->spec->kv_layers);
   return std::max(s.engine.copies_per_block, layers);
 }
 

@@ -7,12 +7,19 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/weights.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/small_reduce.hpp"
 #include "reports/document.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/hardware.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
@@ -41,14 +48,14 @@ constexpr Key kComputeKeys[] = {
                "1.1, or as fitted")};
 
 void read_linear(const ObjectReader& compute, Scenario& s) {
-  s.compute.kind = ComputeChoice::Kind::kLinear;
+  s.compute->kind = ComputeChoice::Kind::kLinear;
   compute.refuse({"host_overhead_us", "sequence_us", "eager_overhead_us"},
                  "expected only with kind components");
-  s.compute.linear = {decimal_of(compute.require_number("step_us")),
-                      decimal_of(compute.require_number("token_ns")),
-                      decimal_of(compute.require_number("kv_token_ns"))};
+  s.compute->linear = {decimal_of(compute.require_number("step_us")),
+                       decimal_of(compute.require_number("token_ns")),
+                       decimal_of(compute.require_number("kv_token_ns"))};
   try {
-    make_linear_cost(s.compute.linear);
+    make_linear_cost(s.compute->linear);
   } catch (const std::out_of_range&) {
     compute.fail("kind", "expected times of at most nine decimals of a nanosecond");
   }
@@ -77,9 +84,9 @@ void read_graphs(const ObjectReader& top, Scenario& s) {
   const std::uint32_t most = default_graph_limit(c.max_num_seqs, c.max_num_batched_tokens);
   const std::uint32_t given =
       limit ? std::min(static_cast<std::uint32_t>(*limit), c.max_num_batched_tokens) : most;
-  s.compute.graph_tokens = eager ? 0 : largest_graph(given);
+  s.compute->graph_tokens = eager ? 0 : largest_graph(given);
   const bool matters =
-      s.compute.kind == ComputeChoice::Kind::kProfile || s.compute.eager_overhead_us > 0;
+      s.compute->kind == ComputeChoice::Kind::kProfile || s.compute->eager_overhead_us > 0;
   if (matters || (!limit && !eager)) return;
   s.notes.push_back(scenario_note(
       "graphs-without-effect", {{"key", eager ? "enforce_eager" : "max_cudagraph_capture_size"}}));
@@ -123,7 +130,7 @@ Notes beyond_profile(const ComputeProfile& p, const Scenario& s, bool fp8,
     figures.emplace_back("profile", p.name);
     out.push_back(scenario_note(which, std::move(figures)));
   };
-  const ModelSpec& m = *s.model.spec;
+  const ModelSpec& m = *s.model->spec;
   const std::string_view weights = fp8 ? "fp8" : "bf16";
   if (p.gpu != s.gpu->name) {
     say("compute-profile-gpu", {{"measured_gpu", p.gpu}, {"gpu", s.gpu->name}});
@@ -149,7 +156,7 @@ Notes beyond_profile(const ComputeProfile& p, const Scenario& s, bool fp8,
     say("no-measured-attention");
     return out;
   }
-  const int kv_bits = bits_of(s.model.kv_dtype);
+  const int kv_bits = bits_of(s.model->kv_dtype);
   if (kv_bits_of(attention->kv_dtype) != kv_bits) {
     say("attention-type-not-measured",
         {{"kv_bits", kv_bits}, {"measured_type", attention->kv_dtype}});
@@ -163,7 +170,7 @@ Notes beyond_profile(const ComputeProfile& p, const Scenario& s, bool fp8,
 }
 
 void read_profile_compute(const ObjectReader& compute, Scenario& s) {
-  ComputeChoice& c = s.compute;
+  ComputeChoice& c = *s.compute;
   c.kind = ComputeChoice::Kind::kProfile;
   const std::string named = compute.require_text("profile", "a compute profile's name or path");
   const std::string folder = std::filesystem::path(s.path).parent_path().string();
@@ -181,12 +188,12 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
   c.sequence_us = p.sequence_us;
 
   const double weight_bytes =
-      s.model.weights ? s.model.weights->bytes : published_weight_bytes(*s.model.spec);
-  const bool widened = s.model.weights && s.model.weights->bf16_products;
+      s.model->weights ? s.model->weights->bytes : published_weight_bytes(*s.model->spec);
+  const bool widened = s.model->weights && s.model->weights->bf16_products;
   const bool fp8 = weight_bytes < kFp8WeightBytes && !widened;
   const ProductKernels* products = choose_products(p, fp8);
   const AttentionKernels* attention =
-      choose_attention(p, bits_of(s.model.kv_dtype), s.model.spec->head_dim);
+      choose_attention(p, bits_of(s.model->kv_dtype), s.model->spec->head_dim);
   s.notes.push_back(scenario_note(
       "compute-profile", {{"profile", p.name},
                           {"gpu", p.gpu},
@@ -203,7 +210,7 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
 
 /// What is not checked against measurements, whatever the kernels.
 void note_unchecked(Scenario& s) {
-  const ModelSpec& m = *s.model.spec;
+  const ModelSpec& m = *s.model->spec;
   if (m.is_moe() || m.is_mla()) {
     s.notes.push_back(
         scenario_note("step-times-unchecked",
@@ -224,7 +231,7 @@ const KeyTable ScenarioKeys::kCompute = kComputeKeys;
 
 void read_compute(const ObjectReader& top, Scenario& s) {
   const auto compute = top.object("compute", ScenarioKeys::kCompute);
-  const bool shaped = s.model.spec != nullptr && s.gpu != nullptr;
+  const bool shaped = s.model->spec != nullptr && s.gpu != nullptr;
   if (!compute && !shaped) {
     top.missing("compute", "a compute model, or a named model and a gpu to derive one from");
   }
@@ -238,11 +245,11 @@ void read_compute(const ObjectReader& top, Scenario& s) {
     return;
   }
   if (!shaped) compute->fail("kind", kind + " needs a named model and a gpu");
-  s.compute.kind = ComputeChoice::Kind::kComponents;
+  s.compute->kind = ComputeChoice::Kind::kComponents;
   note_collectives(top, kind == "profile", s);
   if (kind == "profile") read_profile_compute(*compute, s);
   if (compute) {
-    ComputeChoice& c = s.compute;
+    ComputeChoice& c = *s.compute;
     compute->refuse({"step_us", "token_ns", "kv_token_ns"}, "expected only with kind linear");
     const double least = kind == "profile" ? -kMostHostSavingUs : 0;
     c.host_overhead_us =
@@ -251,9 +258,9 @@ void read_compute(const ObjectReader& top, Scenario& s) {
     c.sequence_us = compute->number("sequence_us").value_or(c.sequence_us);
   }
   read_graphs(top, s);
-  const bool fitted = s.compute.profile && s.compute.profile->overhead_fitted;
+  const bool fitted = s.compute->profile && s.compute->profile->overhead_fitted;
   if ((!compute || !compute->has("host_overhead_us")) && !fitted) {
-    const double overhead_us = s.compute.host_overhead_us;
+    const double overhead_us = s.compute->host_overhead_us;
     s.notes.push_back(
         overhead_us == kDefaultHostOverheadUs
             ? scenario_note("host-overhead-default",

@@ -1,7 +1,11 @@
 // The switches of the engine's connector to the tiers below HBM.
 #include <fmt/format.h>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {

@@ -6,9 +6,18 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/catalogue/gpu_spec.hpp"
+#include "models/engine/copy_interference.hpp"
 #include "models/engine/grouped_blocks.hpp"
 #include "models/engine/presets.hpp"
 #include "reports/format.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/measured/measured_facts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -153,7 +162,7 @@ std::uint32_t blocks_of_memory(const ObjectReader& engine, const std::string& si
                   fmt::format("expected at most {}, which the weights and work of {} leave of {}; "
                               "found {}",
                               format_bytes(std::max(0.0, static_cast<double>(room.count()))),
-                              s.model.spec->name, s.gpu->name, size));
+                              s.model->spec->name, s.gpu->name, size));
     }
   }
   const std::int64_t blocks = memory / s.engine.block_bytes;
@@ -173,15 +182,15 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
   if (const auto graphs = engine.text("cuda_graph_memory", ObjectReader::kSize)) {
     cuda_graphs = parse_bytes(*graphs, engine.where("cuda_graph_memory"));
   }
-  if (s.model.spec != nullptr && s.gpu != nullptr) {
+  if (s.model->spec != nullptr && s.gpu != nullptr) {
     EngineMemory memory;
     memory.gpu_memory_utilization = s.gpu_memory_utilization;
     memory.max_num_batched_tokens = s.engine.max_num_batched_tokens;
     memory.max_num_seqs = s.engine.max_num_seqs;
     memory.cuda_graphs = cuda_graphs;
     memory.shards = s.shards();
-    ModelSpec held = *s.model.spec;
-    if (s.model.weights) held.weight_bytes = s.model.weights->total.count();
+    ModelSpec held = *s.model->spec;
+    if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
     s.budget = hbm_budget(held, *s.gpu, memory);
   }
   const std::int64_t estimate = s.budget ? s.budget->kv / s.engine.block_bytes : 0;
@@ -209,7 +218,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
                     "graphs ({}) and other ({}); expected a smaller model, a larger gpu or more "
                     "utilization, or more tensor_parallel_size ({})",
                     format_bytes(static_cast<double>(s.budget->requested.count())), s.gpu->name,
-                    s.model.spec->name,
+                    s.model->spec->name,
                     format_bytes(static_cast<double>(s.budget->weights.count())),
                     format_bytes(static_cast<double>(s.budget->activations.count())),
                     format_bytes(static_cast<double>(s.budget->cuda_graphs.count())),
@@ -270,17 +279,17 @@ void fit_max_model_len(const ObjectReader& engine, Scenario& s) {
 void read_groups(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   c.hybrid_kv_cache = engine.boolean("hybrid_kv_cache").value_or(c.hybrid_kv_cache);
-  if (!c.hybrid_kv_cache || s.model.spec == nullptr) return;
-  const KvGroups groups = kv_groups_of(*s.model.spec);
+  if (!c.hybrid_kv_cache || s.model->spec == nullptr) return;
+  const KvGroups groups = kv_groups_of(*s.model->spec);
   if (!groups.hybrid()) return;
   c.groups = groups;
-  c.block_bytes =
-      Bytes(ceil_div(c.block_bytes.count() * std::int64_t{groups.layers}, s.model.spec->kv_layers));
+  c.block_bytes = Bytes(
+      ceil_div(c.block_bytes.count() * std::int64_t{groups.layers}, s.model->spec->kv_layers));
   // vLLM lays only a single group out across layers. Keys and values apart, of one stage's layers.
   c.copies_per_block = 2 * static_cast<std::uint32_t>(ceil_div(groups.layers, c.pipeline_parallel));
   const auto refuse = [&](std::string_view key, std::string_view expected) {
     engine.fail(key, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
-                                 expected, s.model.spec->name, groups.count()));
+                                 expected, s.model->spec->name, groups.count()));
   };
   // A policy that follows chains would take a group's page for the whole block.
   if (engine.text("eviction").value_or("lru") != "lru") refuse("eviction", "lru");
@@ -295,14 +304,14 @@ void read_groups(const ObjectReader& engine, Scenario& s) {
 /// Who waits for a load from below, and whether there is one.
 void read_load(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
-  const std::uint32_t layers = std::max(1U, s.model.layers);
+  const std::uint32_t layers = std::max(1U, s.model->layers);
   c.layers = static_cast<std::uint32_t>(stage_layers(layers, s.shards()));
   s.load_at_break_even = engine.text("load_or_recompute") == "break_even";
   const auto name = engine.text("load");
   if (!name) return;
   c.load = find_row(load_semantics(), "load semantics", *name, engine.where("load")).value;
   if (c.load != LoadSemantics::kLayerwise) return;
-  if (s.model.layers == 0) {
+  if (s.model->layers == 0) {
     engine.fail("load",
                 "layerwise needs the number of layers: expected a named model, or "
                 "model.layers beside kv_bytes_per_token");
@@ -356,8 +365,8 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   assign(c.max_num_seqs, engine->integer("max_num_seqs"));
   assign(c.max_num_batched_tokens, engine->integer("max_num_batched_tokens"));
   assign(c.long_prefill_token_threshold, engine->integer("long_prefill_token_threshold"));
-  if (s.model.spec != nullptr)
-    c.max_model_len = static_cast<std::uint32_t>(s.model.spec->max_position);
+  if (s.model->spec != nullptr)
+    c.max_model_len = static_cast<std::uint32_t>(s.model->spec->max_position);
   if (s.measured && s.measured->max_model_len) c.max_model_len = *s.measured->max_model_len;
   assign(c.max_model_len, engine->integer("max_model_len"));
   if (const auto watermark = engine->number("watermark")) {
@@ -375,15 +384,15 @@ void read_engine(const ObjectReader& top, Scenario& s) {
 
   const std::string layout = engine->text("kv_layout").value_or("contiguous");
   if (layout == "per_layer") {
-    if (s.model.spec == nullptr) {
+    if (s.model->spec == nullptr) {
       engine->fail("kv_layout", "per_layer needs a named model, whose layers it counts");
     }
-    const int parts = s.model.spec->is_mla() ? 1 : 2;  // keys and values apart
-    const std::int64_t layers = stage_layers(s.model.spec->kv_layers, s.shards());
+    const int parts = s.model->spec->is_mla() ? 1 : 2;  // keys and values apart
+    const std::int64_t layers = stage_layers(s.model->spec->kv_layers, s.shards());
     c.copies_per_block = static_cast<std::uint32_t>(parts * layers);
   }
   const Bytes rank_bytes =
-      rank_kv_bytes(s.model.kv_bytes_per_token, s.model.spec, s.model.layers, s.shards());
+      rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
   c.block_bytes = rank_bytes * c.block_tokens;
   read_groups(*engine, s);
   if (c.block_bytes > kMostBlockBytes) {
@@ -408,7 +417,7 @@ void check_groups(const ObjectReader& top, const Scenario& s) {
   if (!s.engine.groups.hybrid() || !s.tier) return;
   const auto refuse = [&](std::string_view section, std::string_view expected) {
     top.fail(section, fmt::format("expected {} beside hybrid_kv_cache: {} has {} KV groups",
-                                  expected, s.model.spec->name, s.engine.groups.count()));
+                                  expected, s.model->spec->name, s.engine.groups.count()));
   };
   if (s.tier->eviction.text() != "lru") refuse("tiers", "eviction lru");
   if (s.tier->write_admission.text() != "always") refuse("tiers", "write_admission always");

@@ -6,6 +6,11 @@
 #include <cmath>
 
 #include "models/catalogue/gpu_spec.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/gpu.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 

@@ -5,7 +5,13 @@
 #include <filesystem>
 
 #include "models/catalogue/gpu_device.hpp"
+#include "models/catalogue/gpu_spec.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -68,7 +74,7 @@ void fill_from_profile(Scenario& s) {
   const bool v0 = s.engine.family == EngineFamily::kVllmV0;
   ProfileCopy copy;
   if (v0) copy.method = "dma";  // a loop of cudaMemcpyAsync
-  const auto fill = [&](std::optional<LinkChoice>& lane, std::string name, std::string from,
+  const auto fill = [&](Boxed<LinkChoice>& lane, std::string name, std::string from,
                         std::string to) {
     if (lane) return;
     lane.emplace();

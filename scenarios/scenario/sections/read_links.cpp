@@ -7,8 +7,15 @@
 #include <functional>
 #include <map>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/link/defaults.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "sim/decimal.hpp"
 
 namespace spillway {
 
@@ -343,8 +350,8 @@ void read_links(const ObjectReader& top, Scenario& s) {
   const bool v0 = s.engine.family == EngineFamily::kVllmV0;
   const HostLinkDefault defaults =
       default_host_link(*s.gpu, v0 ? CopyMethod::kDma : CopyMethod::kBatch);
-  const auto fill = [&](std::optional<LinkChoice>& lane, std::string name, std::string from,
-                        std::string to, const RateTable& table, double duplex) {
+  const auto fill = [&](Boxed<LinkChoice>& lane, std::string name, std::string from, std::string to,
+                        const RateTable& table, double duplex) {
     if (lane) return;
     LinkChoice choice;
     choice.name = std::move(name);

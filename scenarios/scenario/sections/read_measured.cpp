@@ -4,7 +4,13 @@
 // follows.
 #include <filesystem>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/measured/measured_facts.hpp"
 #include "scenarios/scenario/measured/measured_run.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 
 namespace spillway {
@@ -38,16 +44,16 @@ void use_measured_engine(Scenario& s) {
 
 void use_measured_overhead(const ObjectReader& top, Scenario& s) {
   if (!s.measured || !s.measured->host_overhead_us) return;
-  if (s.compute.kind == ComputeChoice::Kind::kLinear) return;
+  if (s.compute->kind == ComputeChoice::Kind::kLinear) return;
   const auto compute = top.open_object("compute");
   if (compute && compute->has("host_overhead_us")) return;
-  s.compute.host_overhead_us = *s.measured->host_overhead_us;
+  s.compute->host_overhead_us = *s.measured->host_overhead_us;
   std::erase_if(s.notes, [](const Note& note) {
     return note.code == "host-overhead-default" || note.code == "host-overhead-not-fitted";
   });
-  s.notes.push_back(
-      scenario_note("host-overhead-measured",
-                    {{"overhead_us", s.compute.host_overhead_us}, {"source", s.measured->source}}));
+  s.notes.push_back(scenario_note(
+      "host-overhead-measured",
+      {{"overhead_us", s.compute->host_overhead_us}, {"source", s.measured->source}}));
 }
 
 std::optional<std::uint32_t> measured_blocks(const Scenario& s) {
@@ -64,7 +70,7 @@ std::optional<std::uint32_t> measured_blocks(const Scenario& s) {
 
 void use_measured_copies(Scenario& s) {
   if (!s.measured || !s.rank_links.empty()) return;
-  const auto use = [&](std::optional<LinkChoice>& lane, const std::optional<double>& gbs) {
+  const auto use = [&](Boxed<LinkChoice>& lane, const std::optional<double>& gbs) {
     // What the scenario or a hardware profile says of its link is no estimate.
     if (!lane || !gbs || *gbs <= 0 || lane->affine || lane->source == "scenario" || s.hardware) {
       return;

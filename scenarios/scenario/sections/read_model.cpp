@@ -4,6 +4,10 @@
 #include <filesystem>
 
 #include "models/catalogue/weights.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "sim/catalogue.hpp"
 
@@ -76,7 +80,7 @@ std::optional<WeightChoice> weights_in(const std::string& dtype, const ModelSpec
 }
 
 void read_model(const ObjectReader& top, Scenario& s) {
-  ModelChoice& out = s.model;
+  ModelChoice& out = *s.model;
   const auto use = [&](const ModelSpec& spec) {
     out.spec = &spec;
     out.kv_bytes_per_token = kv_bytes_per_token(spec, out.kv_dtype);

@@ -6,6 +6,10 @@
 #include <cmath>
 
 #include "models/catalogue/weights.hpp"
+#include "scenarios/scenario/config/key.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 
 namespace spillway {

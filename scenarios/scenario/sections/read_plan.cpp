@@ -6,8 +6,17 @@
 #include <array>
 #include <filesystem>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "scenarios/scenario/sections/price_lists.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/search_axis.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/sweep.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/paired_difference.hpp"
 #include "sim/run_metrics.hpp"
 
@@ -231,8 +240,8 @@ void read_sweep(const ObjectReader& top, Scenario& s) {
 void read_fleet(const ObjectReader& top, Scenario& s) {
   const auto fleet = top.object("fleet", ScenarioKeys::kFleet);
   if (!fleet) return;
-  s.fleet.where = fleet->where();
-  assign(s.fleet.replicas, fleet->integer("replicas"));
+  s.fleet->where = fleet->where();
+  assign(s.fleet->replicas, fleet->integer("replicas"));
 }
 
 }  // namespace spillway

@@ -1,6 +1,10 @@
 // The top-level `policies`, and write admission of a tier.
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+
 namespace spillway {
 
 namespace {

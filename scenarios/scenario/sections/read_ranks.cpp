@@ -4,8 +4,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "models/engine/copy_interference.hpp"
 #include "reports/format.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 
@@ -29,7 +40,7 @@ std::string size(Bytes bytes) {
 /// vLLM starts only where heads divide evenly, or KV heads are repeated evenly
 /// (vllm/config/model.py, verify_with_parallel_config; model_executor/layers/linear.py).
 void check_heads(const ObjectReader& engine, const Scenario& s) {
-  const ModelSpec& model = *s.model.spec;
+  const ModelSpec& model = *s.model->spec;
   const auto ranks = static_cast<std::int32_t>(s.engine.tensor_parallel);
   if (model.q_heads % ranks != 0) {
     engine.fail("tensor_parallel_size",
@@ -54,10 +65,10 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
   assign(c.pipeline_parallel, engine.integer("pipeline_parallel_size"));
   assign(c.data_parallel, engine.integer("data_parallel_size"));
   if (c.pipeline_parallel > 1) {
-    if (s.model.layers > 0 && c.pipeline_parallel > s.model.layers) {
+    if (s.model->layers > 0 && c.pipeline_parallel > s.model->layers) {
       engine.fail("pipeline_parallel_size",
                   fmt::format("{} stages for {} layers; expected a layer for each",
-                              c.pipeline_parallel, s.model.layers));
+                              c.pipeline_parallel, s.model->layers));
     }
     if (engine.boolean("async_scheduling").value_or(false)) {
       engine.fail("async_scheduling",
@@ -66,9 +77,9 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
     }
     s.notes.push_back(scenario_note("pipeline", {{"stages", c.pipeline_parallel}}));
   }
-  if (s.model.spec != nullptr) {
+  if (s.model->spec != nullptr) {
     check_heads(engine, s);
-    if (c.data_parallel > 1 && s.model.spec->is_moe()) {
+    if (c.data_parallel > 1 && s.model->spec->is_moe()) {
       s.notes.push_back(scenario_note("experts-in-lockstep"));
     }
   } else if (s.world() > 1) {
@@ -98,7 +109,7 @@ void check_ranks(const ObjectReader& top, const Scenario& s) {
          "steps of a pipeline that wait for loads are", "\"load\": \"async\"");
   refuse(c.pipeline_parallel > 1 && s.copy_interference().any(),
          "what copies take from the steps of a pipeline is", "neither interference nor sm_share");
-  for (const std::optional<LinkChoice>* link : {&s.down, &s.up}) {
+  for (const Boxed<LinkChoice>* link : {&s.down, &s.up}) {
     refuse(*link && (*link)->shared_by > 1, "shared_by beside several ranks or engines is",
            "media that their links go through");
   }
@@ -152,7 +163,7 @@ std::optional<Capacity> tier_in_memory(const Scenario& s) {
 void read_host(const ObjectReader& top, Scenario& s) {
   const auto host = top.object("host", ScenarioKeys::kHost);
   HostChoice out;
-  out.instances = s.fleet.replicas;  // a machine that is not said to hold fewer holds them all
+  out.instances = s.fleet->replicas;  // a machine that is not said to hold fewer holds them all
   if (s.hardware) out.memory = Bytes(s.hardware->machine.memory_bytes);
   if (host) {
     const auto bytes = [&](std::string_view key, Bytes& target) {

@@ -1,8 +1,12 @@
 // How a workload is replicated and grown: workload.days, workload.growth, workload.replication.
 #include <filesystem>
 
+#include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/growth.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -44,7 +48,7 @@ GrowthChoice read_growth(const ObjectReader& o) {
 }
 
 void read_replication(const ObjectReader& workload, Scenario& s) {
-  WorkloadChoice& w = s.workload;
+  WorkloadChoice& w = *s.workload;
   const auto days = workload.texts("days");
   if (days && w.synthetic) workload.fail("days", "expected only with a trace");
   const std::string folder = std::filesystem::path(s.path).parent_path().string();

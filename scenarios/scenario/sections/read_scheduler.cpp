@@ -7,7 +7,11 @@
 #include <array>
 #include <limits>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -103,7 +107,7 @@ void read_classes(const ObjectReader& workload, Scenario& s) {
     ClassChoice out;
     out.tenant = item.require_text("tenant");
     out.where = item.where("tenant");
-    for (const ClassChoice& other : s.workload.classes) {
+    for (const ClassChoice& other : s.workload->classes) {
       if (other.tenant == out.tenant) {
         item.fail("tenant", fmt::format("\"{}\" has a class already", out.tenant));
       }
@@ -119,10 +123,10 @@ void read_classes(const ObjectReader& workload, Scenario& s) {
     }
     assign(out.value.store_limit, item.integer("max_offload_tokens"));
     out.value.store_limit = std::min(out.value.store_limit, s.engine.max_offload_tokens);
-    s.workload.classes.push_back(std::move(out));
+    s.workload->classes.push_back(std::move(out));
   }
   const auto ranked = [](const ClassChoice& c) { return c.value.priority != 0; };
-  const std::vector<ClassChoice>& all = s.workload.classes;
+  const std::vector<ClassChoice>& all = s.workload->classes;
   if (!s.engine.priority_scheduling && std::any_of(all.begin(), all.end(), ranked)) {
     s.notes.push_back(scenario_note("classes-without-effect"));
   }
@@ -130,14 +134,14 @@ void read_classes(const ObjectReader& workload, Scenario& s) {
 
 std::vector<RequestClass> classes_of(const Scenario& s, const Workload& workload) {
   std::vector<RequestClass> out;
-  if (s.workload.classes.empty()) return out;
+  if (s.workload->classes.empty()) return out;
   const std::vector<std::string>& tenants = workload.source().tenants;
   RequestClass others;
   others.store_limit = s.engine.max_offload_tokens;
   out.assign(tenants.size(), others);
   std::vector<Names> known(tenants.begin(), tenants.end());
   std::erase(known, "");  // rows that name none
-  for (const ClassChoice& choice : s.workload.classes) {
+  for (const ClassChoice& choice : s.workload->classes) {
     if (tenants.empty()) {
       throw InputError(Fault::kUsage, choice.where,
                        "the workload names no tenants; expected classes only where it does");

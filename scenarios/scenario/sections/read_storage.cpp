@@ -5,7 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/hardware.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/decimal.hpp"
 
@@ -155,7 +161,7 @@ class DeviceReader {
       spec.operation_bytes = chunk;
     } else {
       spec.operation_bytes =
-          out_.chunk_tokens == 0 ? chunk : s_.model.kv_bytes_per_token * out_.chunk_tokens;
+          out_.chunk_tokens == 0 ? chunk : s_.model->kv_bytes_per_token * out_.chunk_tokens;
     }
     note_defaults();
     if (out_.clients > 0) {

@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include "models/engine/presets.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/observer.hpp"
 

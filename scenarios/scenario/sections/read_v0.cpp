@@ -7,7 +7,13 @@
 #include <algorithm>
 
 #include "reports/format.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 
@@ -85,10 +91,10 @@ void read_v0(const ObjectReader& engine, Scenario& s) {
   }
   EngineConfig& c = s.engine;
   refuse_v1_keys(engine);
-  if (s.model.spec != nullptr && s.model.spec->is_mla()) {
+  if (s.model->spec != nullptr && s.model->spec->is_mla()) {
     engine.fail("preset", fmt::format("vllm@0.6 keeps full keys and values of {}, which is MLA; "
                                       "that is not modelled, expected a later preset",
-                                      s.model.spec->name));
+                                      s.model->spec->name));
   }
   read_batch(engine, s);
   c.swap.swap = engine.text("preemption_mode") == "swap";
@@ -96,7 +102,7 @@ void read_v0(const ObjectReader& engine, Scenario& s) {
       engine.text("swap_space", ObjectReader::kSize).value_or(std::string(kDefaultSwapSpace)),
       engine.where("swap_space"));
   // Keys and values apart, layer by layer (csrc/cache_kernels.cu).
-  c.copies_per_block = 2 * std::max(1U, s.model.layers);
+  c.copies_per_block = 2 * std::max(1U, s.model->layers);
   if (c.swap.swap) return;
   s.notes.push_back(engine.has("swap_space") ? scenario_note("swap-space-unused")
                                              : scenario_note("recompute-by-default"));

@@ -7,6 +7,10 @@
 #include <deque>
 #include <filesystem>
 
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -139,7 +143,7 @@ const KeyTable ScenarioKeys::kSynthetic = kSyntheticKeys;
 void read_workload(const ObjectReader& top, Scenario& s) {
   const auto workload = top.object("workload", ScenarioKeys::kWorkload);
   if (!workload) top.missing("workload", "an object with a trace or a synthetic workload");
-  WorkloadChoice& w = s.workload;
+  WorkloadChoice& w = *s.workload;
   w.where = workload->where();
   const auto trace = workload->text("trace");
   if (const auto synthetic = workload->object("synthetic", ScenarioKeys::kSynthetic)) {

@@ -1,10 +1,23 @@
 // The parts of load_scenario(), one per group of keys; each reads its keys and fills in defaults.
 #pragma once
 
+#include "models/engine/engine_config.hpp"
+#include "models/link/link_model.hpp"
+#include "models/tier/storage_spec.hpp"
+#include "policies/catalogue.hpp"
 #include "reports/notes/scenario_notes.hpp"
-#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
 
 namespace spillway {
+
+struct GrowthChoice;
+struct LinkChoice;
+struct OwnModel;
+struct Scenario;
+struct StorageChoice;
+struct TierChoice;
+struct WeightChoice;
 
 // Limits that keys of several sections have.
 inline constexpr std::int64_t kMostRanks = 256;

@@ -4,9 +4,13 @@
 // bytes, in jobs of 16 pieces or more. Stores always go by DMA, and so does ROCm.
 #include <fmt/format.h>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/link/by_pieces.hpp"
 #include "models/link/defaults.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 
 namespace spillway {
 

@@ -5,6 +5,9 @@
 
 #include "scenarios/scenario/growth.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/traces/trace_text.hpp"
 #include "traces/generate/synthetic.hpp"
@@ -226,11 +229,11 @@ TEST_CASE("replicate i of a grown workload is replicate i, grown", "[scenarios]"
 TEST_CASE("growth moves the arrivals that are not recorded", "[scenarios]") {
   const Scenario poisson = generated({"workload.arrival=poisson", "workload.rate_per_s=4",
                                       "workload.growth={\"rate\": 1.5, \"tenants\": 2}"});
-  CHECK(poisson.workload.arrival.rate_per_s == Approx(12));  // 4 * 1.5 * 2
+  CHECK(poisson.workload->arrival.rate_per_s == Approx(12));  // 4 * 1.5 * 2
   const Scenario closed = generated({"workload.arrival=closed-loop", "workload.concurrency=10",
                                      "workload.growth={\"rate\": 0.5}"});
-  CHECK(closed.workload.arrival.concurrency == 5);
-  WorkloadChoice again = poisson.workload;
+  CHECK(closed.workload->arrival.concurrency == 5);
+  WorkloadChoice again = *poisson.workload;
   grow_arrivals(again, {2, 3, 1, 1});  // context is no traffic
   CHECK(again.arrival.rate_per_s == Approx(24));
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 

@@ -3,6 +3,8 @@
 // issue 1699.)
 #include "tests/scenarios/run/run_setup.hpp"
 
+#include "scenarios/scenario/scenario.hpp"
+
 namespace spillway::test {
 namespace {
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/slo.hpp"
 #include "sim/request_targets.hpp"
 #include "sim/rng.hpp"
 #include "tests/scenarios/run/run_setup.hpp"

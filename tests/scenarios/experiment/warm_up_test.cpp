@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

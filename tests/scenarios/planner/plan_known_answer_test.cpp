@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "sim/rng.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/planner/known_trials.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 

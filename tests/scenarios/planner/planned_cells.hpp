@@ -7,6 +7,8 @@
 
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/consequences/what_if.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

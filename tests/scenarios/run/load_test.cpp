@@ -1,5 +1,6 @@
 // engine.load, engine.load_or_recompute and model.layers, from the file to the result.
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

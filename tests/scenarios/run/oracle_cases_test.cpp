@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "scenarios/run/request_log.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 

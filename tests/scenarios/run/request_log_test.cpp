@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 

@@ -1,5 +1,9 @@
 // Sessions through whole runs: no effect before its cause on generated sessions of any shape, what
 // warm-up and horizon leave out, and queueing at clients apart from queueing at the server.
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "sim/rng.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
@@ -58,7 +62,7 @@ Scenario random_scenario(Stream& stream) {
   s.up->bytes_per_second = 1'000'000'000;
   s.engine.max_model_len = stream.chance(0.5) ? 700 : 0;
   s.tier->capacity = {Capacity::Kind::kBlocks, static_cast<std::int64_t>(stream.below(200))};
-  ArrivalConfig& arrival = s.workload.arrival;
+  ArrivalConfig& arrival = s.workload->arrival;
   arrival.wait = stream.chance(0.8);
   arrival.kind = static_cast<ArrivalConfig::Kind>(stream.below(3));
   arrival.rate_per_s = 30;
@@ -69,7 +73,7 @@ Scenario random_scenario(Stream& stream) {
     arrival.horizon = time_at(1 + static_cast<std::int64_t>(stream.below(1'000'000'000)));
   }
   if (stream.chance(0.2))
-    s.workload.warmup = time_at(static_cast<std::int64_t>(stream.below(1'000'000'000)));
+    s.workload->warmup = time_at(static_cast<std::int64_t>(stream.below(1'000'000'000)));
   return s;
 }
 
@@ -87,7 +91,7 @@ std::optional<Time> end_of(const RequestRecord& r) {
 }
 
 void check_causes(const Scenario& s, const Workload& workload, const Journal& journal) {
-  const ArrivalConfig& arrival = s.workload.arrival;
+  const ArrivalConfig& arrival = s.workload->arrival;
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
     const RequestRecord& r = journal.requests[i];
     INFO("request " << i);
@@ -148,11 +152,11 @@ TEST_CASE("no request comes before its cause, whatever the sessions", "[scenario
     const RunResult& r = outcome.result;
     REQUIRE(journal.requests.size() == workload.size());
     check_causes(s, workload, journal);
-    check_cap(s.workload.arrival, journal);
+    check_cap(s.workload->arrival, journal);
     CHECK(r.requests == r.completed + r.rejected + r.failed + r.stuck);
     CHECK(r.requests + r.warmup_requests + r.not_sent == workload.size());
-    if (s.workload.arrival.horizon == Time::max()) CHECK(r.not_sent == 0);
-    if (s.workload.warmup == Time{}) CHECK(r.warmup_requests == 0);
+    if (s.workload->arrival.horizon == Time::max()) CHECK(r.not_sent == 0);
+    if (s.workload->warmup == Time{}) CHECK(r.warmup_requests == 0);
     CHECK(digest_of_run(s, workload) == digest_of(to_json(r)));
     deadlocks += r.stuck > 0 ? 1 : 0;
     cut += r.not_sent;
@@ -309,7 +313,7 @@ TEST_CASE("think times that add up to centuries are refused before the run", "[s
 
 TEST_CASE("the span over which requests fall due is that of those measured", "[scenarios]") {
   const auto span = [&](const std::vector<std::string>& assignments) {
-    return offered_span_s(reference_with(assignments).workload, three_apart());
+    return offered_span_s(*reference_with(assignments).workload, three_apart());
   };
   CHECK(span({}) == Approx(0.2));
   CHECK(span({"workload.speed=0.5"}) == Approx(0.4));

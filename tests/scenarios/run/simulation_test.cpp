@@ -1,6 +1,8 @@
 // Whole runs: what a tier changes and what it must not, what is refused, what is named.
 #include "scenarios/run/simulation.hpp"
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"

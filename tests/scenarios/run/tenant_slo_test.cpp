@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

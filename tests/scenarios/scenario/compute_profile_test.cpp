@@ -6,6 +6,9 @@
 #include "scenarios/scenario/profiles/compute_profile_fields.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
@@ -190,12 +193,12 @@ TEST_CASE("a scenario takes its profile's overheads unless it gives its own",
   const Scratch scratch;
   scratch.file("box.json", text_of(full_profile()));
   const Scenario s = scenario_with(scratch, kProfile);
-  REQUIRE(s.compute.profile);
-  CHECK(s.compute.kind == ComputeChoice::Kind::kProfile);
-  CHECK(s.compute.host_overhead_us == 600);
-  CHECK(s.compute.eager_overhead_us == 900);
-  CHECK(s.compute.sequence_us == 2);
-  CHECK(s.compute.graph_tokens == 512);
+  REQUIRE(s.compute->profile);
+  CHECK(s.compute->kind == ComputeChoice::Kind::kProfile);
+  CHECK(s.compute->host_overhead_us == 600);
+  CHECK(s.compute->eager_overhead_us == 900);
+  CHECK(s.compute->sequence_us == 2);
+  CHECK(s.compute->graph_tokens == 512);
   CHECK(noted(s, "was fitted from two tables, MIT. Held-out error: products/bf16 3.2%"));
   CHECK(noted(s, "is of tensor_parallel_size 2. The engine has 1."));
   CHECK(noted(s, "has products of up to 4,096 rows. Batches have up to 8,192 tokens"));
@@ -204,9 +207,9 @@ TEST_CASE("a scenario takes its profile's overheads unless it gives its own",
 
   const Scenario given = scenario_with(
       scratch, std::string(kProfile) + R"(, "host_overhead_us": 5, "eager_overhead_us": 0)");
-  CHECK(given.compute.host_overhead_us == 5);
-  CHECK(given.compute.eager_overhead_us == 0);
-  CHECK(given.compute.sequence_us == 2);
+  CHECK(given.compute->host_overhead_us == 5);
+  CHECK(given.compute->eager_overhead_us == 0);
+  CHECK(given.compute->sequence_us == 2);
 
   const json resolved = resolved_configuration(s)["compute"];
   CHECK(resolved["kind"] == "profile");
@@ -215,7 +218,7 @@ TEST_CASE("a scenario takes its profile's overheads unless it gives its own",
   CHECK(resolved["graph_tokens"] == 512);
   // The same by path.
   const Scenario by_path = scenario_with(scratch, R"("kind": "profile", "profile": "box.json")");
-  CHECK(by_path.compute.digest == s.compute.digest);
+  CHECK(by_path.compute->digest == s.compute->digest);
 }
 
 TEST_CASE("a scenario outside what was measured is told so", "[scenarios][compute]") {
@@ -267,7 +270,7 @@ TEST_CASE("FP8 weights leave room for KV", "[scenarios][compute]") {
   // As published is nothing new.
   const Scenario same =
       scenario_with(scratch, components, "", R"({"name": "Llama-3.1-8B", "weight_dtype": "bf16"})");
-  CHECK_FALSE(same.model.weights);
+  CHECK_FALSE(same.model->weights);
   CHECK(configuration_identity(same) == configuration_identity(bf16));
 }
 
@@ -275,7 +278,7 @@ TEST_CASE("graphs follow the engine's keys", "[scenarios][compute]") {
   const Scratch scratch;
   const std::string eager = R"("kind": "components", "eager_overhead_us": 300)";
   const auto tokens = [&](const std::string& engine) {
-    return scenario_with(scratch, eager, engine).compute.graph_tokens;
+    return scenario_with(scratch, eager, engine).compute->graph_tokens;
   };
   CHECK(tokens("") == 512);
   CHECK(tokens(R"(, "max_num_seqs": 50)") == 96);  // 2 x 50, down to a captured size

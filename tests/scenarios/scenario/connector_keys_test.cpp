@@ -1,8 +1,14 @@
 // The engine's keys for the connector to the tiers below: what they mean, and what contradicts.
 #include <algorithm>
 
+#include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/sim/input_error.hpp"
@@ -63,7 +69,7 @@ TEST_CASE("a slot below is a chunk, rounded up to a page", "[scenarios]") {
 
 TEST_CASE("ranks of an MLA model keep one copy below, or one each", "[scenarios]") {
   Scenario s = reference_with({});
-  s.model.spec = &find_model("DeepSeek-V3", {});
+  s.model->spec = &find_model("DeepSeek-V3", {});
   s.engine.tensor_parallel = 8;
   const std::int64_t block = s.engine.block_bytes.count();
   CHECK(s.tier_slot().count() == block);
@@ -72,7 +78,7 @@ TEST_CASE("ranks of an MLA model keep one copy below, or one each", "[scenarios]
   s.engine.mla_single_copy = true;
   s.engine.pipeline_parallel = 2;  // ranks of two stages hold different layers
   CHECK(s.tier_slot().count() == 16 * block);
-  s.model.spec = &find_model("Llama-3.1-8B", {});
+  s.model->spec = &find_model("Llama-3.1-8B", {});
   s.engine.pipeline_parallel = 1;
   CHECK(s.tier_slot().count() == 8 * block);
 }

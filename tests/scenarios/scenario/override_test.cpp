@@ -1,5 +1,9 @@
 // `--set key.path=value`: what it changes, what it refuses, and that errors about it blame it.
 #include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/sim/input_error.hpp"
 #include "tests/support/files.hpp"
@@ -47,7 +51,7 @@ TEST_CASE("an override replaces what the file says", "[scenarios]") {
                                      "workload.trace=other.jsonl", "seed=7"});
   CHECK(s.engine.num_gpu_blocks == 99);
   CHECK(s.tier->capacity.count == std::int64_t{8} << 30);
-  CHECK(s.workload.trace == "other.jsonl");
+  CHECK(s.workload->trace == "other.jsonl");
   CHECK(s.seed == 7);
 }
 
@@ -57,7 +61,7 @@ TEST_CASE("a trace named on the command line may lie where the user stands", "[s
   const auto trace = [&](const std::string& name) {
     JsonSource source = JsonSource::from_file(scenario);
     source.set("workload.trace=" + name);
-    return load_scenario(source).workload.trace;
+    return load_scenario(source).workload->trace;
   };
   const std::filesystem::path before = std::filesystem::current_path();
   const Scratch here;

@@ -4,6 +4,7 @@
 
 #include "scenarios/planner/planner.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 

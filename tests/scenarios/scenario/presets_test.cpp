@@ -1,6 +1,13 @@
 // Engine presets, the names of models and GPUs, and the reference scenario of the contract.
 #include "models/engine/presets.hpp"
 
+#include "models/compute/step_cost.hpp"
+#include "models/kv_geometry.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"
@@ -153,7 +160,7 @@ TEST_CASE("every switch of a preset can be set by its name", "[scenarios]") {
 
 TEST_CASE("the reference scenario of the contract is read as written", "[scenarios]") {
   const Scenario s = scenario_of(joined(reference_lines()));
-  CHECK(s.model.kv_bytes_per_token == Bytes(131072));
+  CHECK(s.model->kv_bytes_per_token == Bytes(131072));
   CHECK(s.engine.num_gpu_blocks == 2048);
   CHECK(s.engine.block_bytes == Bytes(16 * 131072));
   CHECK(s.engine.max_num_seqs == 256);
@@ -188,7 +195,7 @@ TEST_CASE("a trace is looked up beside the scenario", "[scenarios]") {
   const auto trace_of = [](const std::string& file, const std::string& trace) {
     const std::string text = with_line(reference_lines(), kWorkloadLine,
                                        fmt::format("\"workload\": {{\"trace\": \"{}\"}},", trace));
-    return load_scenario(JsonSource::from_text(file, text)).workload.trace;
+    return load_scenario(JsonSource::from_text(file, text)).workload->trace;
   };
   CHECK(trace_of("a/b/s.json", "t.jsonl") == "a/b/t.jsonl");
   CHECK(trace_of("s.json", "t.jsonl") == "t.jsonl");
@@ -207,7 +214,7 @@ TEST_CASE("models are found by suffix whatever the case, spaces and dashes",
                            "LLAMA 3.1 8B", "llama_3.1_8b", "meta-llama/Llama-3.1-8B",
                            "meta-llama/Llama-3.1-8B-Instruct", "/srv/weights/Meta-Llama-3.1-8B"}) {
     INFO("name: " << name);
-    CHECK(scenario_with_model(name).model.spec->name == "meta-llama/Meta-Llama-3.1-8B");
+    CHECK(scenario_with_model(name).model->spec->name == "meta-llama/Meta-Llama-3.1-8B");
   }
 }
 
@@ -222,7 +229,7 @@ TEST_CASE("a model's KV width follows kv_dtype, and a given one wins", "[scenari
   // Llama-3.1-8B: 2 x 8 heads x 128 x 32 layers = 65,536 elements a token.
   const auto bytes = [](const char* fields) {
     const std::string line = fmt::format("\"model\": {{\"name\": \"Llama-3.1-8B\"{}}},", fields);
-    return scenario_of(with_line(gpu_lines(), kModelLine, line)).model.kv_bytes_per_token.count();
+    return scenario_of(with_line(gpu_lines(), kModelLine, line)).model->kv_bytes_per_token.count();
   };
   CHECK(bytes("") == 131'072);
   CHECK(bytes(", \"kv_dtype\": \"fp8\"") == 65'536);

@@ -1,6 +1,10 @@
 // Ranks, engines and the host under them, as scenarios say it.
 #include <fmt/ranges.h>
 
+#include "models/engine/presets.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 
@@ -122,7 +126,7 @@ TEST_CASE("a 70B model needs four GPUs of 80 GB, and gets the pool of one rank",
   CHECK(one.find("more tensor_parallel_size (one GPU)") != std::string::npos);
   const Scenario four = on_gpu({model, "engine.tensor_parallel_size=4"});
   REQUIRE(four.budget);
-  CHECK(four.budget->weights.count() == (four.model.spec->weight_bytes + 3) / 4);
+  CHECK(four.budget->weights.count() == (four.model->spec->weight_bytes + 3) / 4);
   CHECK(four.engine.num_gpu_blocks == four.budget->kv / four.rank_block_bytes());
   CHECK(says(four.notes, "Collectives of 4 ranks: NCCL all-reduce of 4 GPUs of a H100"));
 }

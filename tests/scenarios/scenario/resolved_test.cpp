@@ -1,7 +1,11 @@
 // "inputs" of a document: everything a run depends on, defaults included, without floats' noise.
 #include "scenarios/scenario/resolved.hpp"
 
+#include "models/engine/presets.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "traces/generate/synthetic.hpp"
 
 namespace spillway::test {
 namespace {

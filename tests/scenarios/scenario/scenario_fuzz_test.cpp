@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/fuzz/mutator.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 

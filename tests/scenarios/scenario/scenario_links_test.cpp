@@ -1,7 +1,11 @@
 // Tiers and links: malformed ones, and the hop that nobody described.
 #include <fmt/ranges.h>
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "models/link/defaults.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/notes.hpp"
 

@@ -1,6 +1,8 @@
 // engine.scheduling_policy, enable_chunked_prefill, max_num_scheduled_tokens, defer_block_free,
 // max_offload_tokens and workload.classes, from the file to the result.
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 
@@ -29,7 +31,7 @@ TEST_CASE("a scenario that says nothing of them is scheduled as ever", "[scenari
   CHECK_FALSE(s.engine.priority_scheduling);
   CHECK(s.engine.chunked_prefill);
   CHECK(s.engine.max_num_scheduled_tokens == 0);
-  CHECK(s.workload.classes.empty());
+  CHECK(s.workload->classes.empty());
   const json resolved = resolved_configuration(s);
   CHECK(resolved["engine"]["scheduling_policy"] == "fcfs");
   for (const char* key : {"max_num_scheduled_tokens", "max_offload_tokens"}) {

@@ -2,6 +2,7 @@
 #include "scenarios/experiment/run_key.hpp"
 #include "scenarios/fidelity/validate/validation_case.hpp"
 #include "scenarios/planner/consequences/prices.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"

@@ -3,6 +3,9 @@
 
 #include "reports/run/run_report.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

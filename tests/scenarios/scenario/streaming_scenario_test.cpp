@@ -1,5 +1,6 @@
 // engine.residency, engine.cold and engine.token_budget in a scenario.
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

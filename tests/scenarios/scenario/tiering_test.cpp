@@ -1,5 +1,6 @@
 // Tiers behind host memory (vLLM's TieringOffloadingSpec): what a look-up there costs, what a write
 // there pins, and what the result says about it.
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 

@@ -1,4 +1,6 @@
 // What links share: media, other clients, methods of copying, and transfers nobody measured.
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 

@@ -5,7 +5,12 @@
 #include <algorithm>
 
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 

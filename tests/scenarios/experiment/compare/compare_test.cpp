@@ -4,6 +4,8 @@
 #include "reports/compare/compare_json.hpp"
 #include "reports/document.hpp"
 #include "scenarios/experiment/compare/account.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 

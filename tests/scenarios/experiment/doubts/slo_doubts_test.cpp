@@ -1,6 +1,7 @@
 // SLO targets that can hardly be meant: another unit, no request, too few requests.
 #include "scenarios/experiment/doubts/slo_doubts.hpp"
 
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

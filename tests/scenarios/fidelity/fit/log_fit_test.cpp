@@ -7,6 +7,7 @@
 
 #include "scenarios/fidelity/fit/step_model.hpp"
 #include "scenarios/fidelity/fit/step_trail.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"

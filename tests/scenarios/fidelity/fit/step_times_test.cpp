@@ -2,6 +2,7 @@
 #include "scenarios/fidelity/fit/step_times.hpp"
 
 #include "scenarios/fidelity/fit/step_model.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"

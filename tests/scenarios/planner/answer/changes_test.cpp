@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

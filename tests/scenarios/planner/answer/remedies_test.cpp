@@ -2,6 +2,9 @@
 #include "scenarios/planner/answer/remedies.hpp"
 
 #include "scenarios/planner/runs/trial_runner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 
 namespace spillway::test {
@@ -82,7 +85,7 @@ TEST_CASE("a setting that meets the SLO goes before replicas that do as well",
           "[scenarios][planner]") {
   Rig rig([](const WhatIf& run) {
     const bool few = run.scenario.engine.max_num_batched_tokens <= 512;
-    return few || run.scenario.fleet.replicas >= 2 ? 0.0 : 0.5;
+    return few || run.scenario.fleet->replicas >= 2 ? 0.0 : 0.5;
   });
   const Remedies found = rig.find();
   REQUIRE(found.remedy);
@@ -97,7 +100,7 @@ TEST_CASE("a tier that harms goes before anything is set or bought", "[scenarios
   const auto harmed = [](const WhatIf& run) {
     const Capacity& tier = run.scenario.tier->capacity;
     const bool none = tier.kind == Capacity::Kind::kBytes && tier.count == 0;
-    return none || run.scenario.fleet.replicas >= 10 ? 0.0 : 0.5;
+    return none || run.scenario.fleet->replicas >= 10 ? 0.0 : 0.5;
   };
   const Remedies found = Rig(harmed, {R"(plan.sizes=["4GiB", "8GiB"])"}).find();
   REQUIRE(found.remedy);
@@ -114,7 +117,7 @@ TEST_CASE("a setting and replicas that meet it only together are told with what 
   // 1,024 five do and four do not.
   Rig rig([](const WhatIf& run) {
     const bool few = run.scenario.engine.max_num_batched_tokens <= 1024;
-    const double load = 4.5 / run.scenario.fleet.replicas;
+    const double load = 4.5 / run.scenario.fleet->replicas;
     return (few ? 0.0 : 0.2) + (load > 1 ? 0.3 * load : 0.0);
   });
   const Remedies found = rig.find();
@@ -133,7 +136,7 @@ TEST_CASE("what meets the SLO on the workload itself but not on replicates is no
   // Two replicas do once; replicates need four.
   Rig rig([](const WhatIf& run) {
     const std::uint32_t least = run.replicate == kWorkloadItself ? 2 : 4;
-    return run.scenario.fleet.replicas >= least ? 0.0 : 0.5;
+    return run.scenario.fleet->replicas >= least ? 0.0 : 0.5;
   });
   const Remedies found = rig.find({20, 21, 22});
   REQUIRE(found.remedy);
@@ -182,7 +185,7 @@ TEST_CASE("against growth a setting goes before a larger size, and that before r
     return Rig([setting](const WhatIf& run) {
       const bool small = setting && run.scenario.engine.max_num_seqs == 64;
       // One replica bears 1.5 times the sessions, in runs that show it to the end or not.
-      return small || run.growth.rate / run.scenario.fleet.replicas <= 1.5 ? 0.0 : 0.5;
+      return small || run.growth.rate / run.scenario.fleet->replicas <= 1.5 ? 0.0 : 0.5;
     });
   };
   std::optional<TriedChange> found = rig(true).for_growth(next);

@@ -3,6 +3,8 @@
 
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 

@@ -2,6 +2,9 @@
 #include "scenarios/planner/cells/recipes.hpp"
 
 #include "scenarios/planner/cells/search_space.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

@@ -3,6 +3,8 @@
 
 #include "scenarios/planner/cells/auto_sizes.hpp"
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {

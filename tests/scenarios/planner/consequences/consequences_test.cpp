@@ -6,6 +6,8 @@
 #include "scenarios/planner/consequences/sensitivity.hpp"
 #include "scenarios/planner/consequences/stress.hpp"
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"

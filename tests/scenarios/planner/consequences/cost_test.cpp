@@ -1,6 +1,8 @@
 // What a plan says of cost: sums by hand, the front with its ties, and drives that wear out.
 #include "scenarios/planner/consequences/cost.hpp"
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 
 namespace spillway::test {

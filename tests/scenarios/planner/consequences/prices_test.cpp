@@ -1,6 +1,11 @@
 // Prices files and what a cell costs by them, with sums small enough to do by hand.
 #include "scenarios/planner/consequences/prices.hpp"
 
+#include "models/catalogue/gpu_spec.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/catalogue.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 #include "tests/support/files.hpp"
@@ -78,7 +83,7 @@ TEST_CASE("a cell costs its GPUs, its memory and its host", "[scenarios][planner
   s.engine.tensor_parallel = 2;
   s.engine.block_bytes = Bytes(s.engine.block_bytes.count() / 2);
   s.engine.data_parallel = 2;
-  s.fleet.replicas = 3;
+  s.fleet->replicas = 3;
   const Prices prices =
       prices_of(R"({"currency": "USD", "gpu_hour": 1, "dram_gib_month": 5, "host_month": 10})");
   const CellPrice price = price_of(s, thousand_seconds(), prices);

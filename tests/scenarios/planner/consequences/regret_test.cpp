@@ -1,6 +1,9 @@
 // Regret over demand scenarios, with verdicts made up so that every sum can be done by hand.
 #include "scenarios/planner/consequences/regret.hpp"
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 
 namespace spillway::test {

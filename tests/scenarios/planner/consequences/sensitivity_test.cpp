@@ -6,6 +6,11 @@
 
 #include "scenarios/planner/consequences/factors.hpp"
 #include "scenarios/planner/runs/trial_runner.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/link.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 #include "tests/support/notes.hpp"
 
@@ -256,8 +261,8 @@ TEST_CASE("halved blocks keep the bytes of pool and tier", "[scenarios][planner]
 TEST_CASE("a rate keeps what is measured, a link its latency", "[scenarios][planner]") {
   Scenario s = reference_with({R"(workload={"trace": "t", "speed": 0.5, "warmup_s": 60})"});
   scale_rate(s, 1.25);
-  CHECK(to_double(s.workload.arrival.speed) == Approx(0.625));
-  CHECK(s.workload.warmup == Time(std::chrono::seconds(48)));  // the same requests come before it
+  CHECK(to_double(s.workload->arrival.speed) == Approx(0.625));
+  CHECK(s.workload->warmup == Time(std::chrono::seconds(48)));  // the same requests come before it
   scale_links(s, 0.8);
   CHECK(s.up->bytes_per_second == 20'000'000'000);
   CHECK(s.up->latency == std::chrono::microseconds(10));
@@ -266,7 +271,7 @@ TEST_CASE("a rate keeps what is measured, a link its latency", "[scenarios][plan
   Scenario clients =
       reference_with({R"(workload={"trace": "t", "arrival": "closed-loop", "concurrency": 8})"});
   scale_rate(clients, 1.2);
-  CHECK(clients.workload.arrival.concurrency == 10);  // 9.6
+  CHECK(clients.workload->arrival.concurrency == 10);  // 9.6
 }
 
 TEST_CASE("what does not apply is left out with its reason", "[scenarios][planner]") {

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "scenarios/planner/consequences/restart_watch.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "tests/scenarios/planner/planned_cells.hpp"
 #include "tests/support/notes.hpp"
 

@@ -1,5 +1,6 @@
 // What binds where no size meets the SLO: each cause is planted, and has to be named.
 #include "scenarios/planner/planner.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 

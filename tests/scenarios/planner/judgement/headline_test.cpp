@@ -4,6 +4,9 @@
 #include "scenarios/experiment/trial.hpp"
 #include "scenarios/planner/cells/recipes.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 
 namespace spillway::test {
@@ -43,7 +46,7 @@ PlanResult plan_told(const Told& told) {
     point.values = variant.values;
     point.combination = variant.name;
     point.gpus = total_gpus(space.cells[i].scenario);
-    point.replicas = space.cells[i].scenario.fleet.replicas;
+    point.replicas = space.cells[i].scenario.fleet->replicas;
     point.capacity_bytes = space.cells[i].capacity_bytes;
     point.feasible = told.feasible[i];
     point.run = run_trial(space.cells[i].scenario, workload).run;
@@ -88,13 +91,11 @@ TEST_CASE("least-dram names the size, the searched values by their keys, and the
 TEST_CASE("least-gpus counts GPUs and says what fewer of them do", "[scenarios][planner]") {
   const std::vector<std::string> fleet = {kOneSize, "plan.objective=least-gpus",
                                           R"(plan.search={"fleet.replicas": [1, 2, 3]})"};
-  CHECK_THAT(
-      headline({fleet, {false, false, true}, 2}),
-      ContainsSubstring("Use 3 GPUs (replicas=3) with 1 GiB of DRAM each; 2 GPUs missed the "
-                        "SLO in its one run. It meets the SLO: p99 TTFT "));
-  CHECK_THAT(
-      headline({fleet, {true, true, true}, 0}),
-      ContainsSubstring("Use 1 GPU (replicas=1) at 1 GiB of DRAM. It meets the SLO: "));
+  CHECK_THAT(headline({fleet, {false, false, true}, 2}),
+             ContainsSubstring("Use 3 GPUs (replicas=3) with 1 GiB of DRAM each; 2 GPUs missed the "
+                               "SLO in its one run. It meets the SLO: p99 TTFT "));
+  CHECK_THAT(headline({fleet, {true, true, true}, 0}),
+             ContainsSubstring("Use 1 GPU (replicas=1) at 1 GiB of DRAM. It meets the SLO: "));
   CHECK_THAT(headline({fleet, {false, false, false}, -1}),
              ContainsSubstring("No number of GPUs tried meets the SLO: "));
 }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "scenarios/experiment/trial.hpp"
+#include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"

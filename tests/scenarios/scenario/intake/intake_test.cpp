@@ -1,9 +1,14 @@
 // What becomes of a command line, a manifest, a log, a config.json.
 #include "scenarios/scenario/intake/intake.hpp"
 
+#include "models/catalogue/gpu_spec.hpp"
 #include "scenarios/scenario/intake/model_name.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/plan.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/sim/input_error.hpp"
 #include "tests/support/catch.hpp"
 
@@ -65,7 +70,7 @@ TEST_CASE("flags become keys of the scenario, however they are spelled", "[scena
   CHECK_FALSE(served("Qwen3-14B --no-enable-prefix-caching").engine.enable_prefix_caching);
   CHECK_FALSE(served("Qwen3-14B --enable-chunked-prefill False --max-num-batched-tokens 65536")
                   .engine.chunked_prefill);
-  CHECK(served("Qwen3-14B --kv-cache-dtype fp8_e4m3").model.kv_dtype == KvDtype::kFp8);
+  CHECK(served("Qwen3-14B --kv-cache-dtype fp8_e4m3").model->kv_dtype == KvDtype::kFp8);
 }
 
 TEST_CASE("the offload of vLLM becomes tiers in all its spellings", "[scenarios]") {
@@ -192,9 +197,9 @@ spec:
 
 TEST_CASE("a manifest gives the command, its variables, replicas, release and GPU", "[scenarios]") {
   const Scenario s = loaded(intake_of(kManifest));
-  CHECK(s.model.spec->name == "Qwen/Qwen3-32B");
+  CHECK(s.model->spec->name == "Qwen/Qwen3-32B");
   CHECK(s.engine.max_num_seqs == 48);
-  CHECK(s.fleet.replicas == 3);
+  CHECK(s.fleet->replicas == 3);
   CHECK(s.preset == "vllm@0.19");
   CHECK(s.gpu->name == "H100-SXM5-80GB");
 }
@@ -238,9 +243,9 @@ TEST_CASE("a config.json has the shape that the catalogue has", "[scenarios]") {
     "num_experts_per_tok": 8, "decoder_sparse_step": 1, "mlp_only_layers": [], "vocab_size": 151936,
     "max_position_embeddings": 40960, "tie_word_embeddings": false})"));
   const ModelSpec& known = find_model("Qwen3-30B-A3B", {});
-  CHECK(s.model.kv_bytes_per_token.count() == 98304);  // 48 layers x 2 x 4 heads x 128 x 2 bytes
-  CHECK(s.model.spec->experts == known.experts);
-  CHECK(double(s.model.spec->params_total) == Approx(double(known.params_total)).epsilon(0.005));
+  CHECK(s.model->kv_bytes_per_token.count() == 98304);  // 48 layers x 2 x 4 heads x 128 x 2 bytes
+  CHECK(s.model->spec->experts == known.experts);
+  CHECK(double(s.model->spec->params_total) == Approx(double(known.params_total)).epsilon(0.005));
 }
 
 TEST_CASE("a quantised config.json holds its weights in that type", "[scenarios]") {
@@ -250,8 +255,8 @@ TEST_CASE("a quantised config.json holds its weights in that type", "[scenarios]
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
         "vocab_size": 128256, "max_position_embeddings": 8192, "quantization_config": {}}})",
         quantization)));
-    REQUIRE(s.model.weights);
-    return s.model.weights->dtype;
+    REQUIRE(s.model->weights);
+    return s.model->weights->dtype;
   };
   CHECK(weights(R"({"quant_method": "awq", "bits": 4, "group_size": 128})") == "int4");
   CHECK(weights(R"({"quant_method": "gptq", "bits": 8})") == "int8");

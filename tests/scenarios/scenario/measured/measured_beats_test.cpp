@@ -2,6 +2,9 @@
 // follows.
 #include "reports/notes/notes.hpp"
 #include "scenarios/run/measured_warnings.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/link.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"
@@ -113,7 +116,7 @@ TEST_CASE("a measured host overhead replaces the default, with its share of a st
           "[scenarios]") {
   const Place place;
   const Scenario s = place.with_facts("\"host_overhead_us\": 2700");
-  CHECK(s.compute.host_overhead_us == 2700);
+  CHECK(s.compute->host_overhead_us == 2700);
   const Note warned = measured_warnings(s, thousand()).at(0);
   CHECK(warned.code == "host-overhead-differs");
   CHECK(figure(warned, "used_us") == 2700);
@@ -125,7 +128,7 @@ TEST_CASE("a measured host overhead replaces the default, with its share of a st
   const Scenario given =
       place.with_facts("\"host_overhead_us\": 2700", R"("preset": "vllm")",
                        R"("compute": {"kind": "components", "host_overhead_us": 1000},)");
-  CHECK(given.compute.host_overhead_us == 1000);
+  CHECK(given.compute->host_overhead_us == 1000);
   const Note over = measured_warnings(given, thousand()).at(0);
   CHECK(figure(over, "used_us") == 1000);
   CHECK(text_figure(over, "used_how") == "given");

@@ -1,6 +1,9 @@
 // Request logs of real engines: columns by name, units by suffix, metrics by the definitions of a
 // run's results.
 #include "scenarios/scenario/measured/measured_run.hpp"
+
+#include <fmt/format.h>
+
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
 

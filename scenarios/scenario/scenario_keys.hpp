@@ -1,0 +1,15 @@
+// The known keys of every section of a scenario.
+#pragma once
+
+#include "scenarios/scenario/config/key.hpp"
+
+namespace spillway {
+
+/// The known keys of each object, also what the published schema is checked against.
+struct ScenarioKeys {
+  static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kCompute, kTier, kDevice,
+      kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kGrowth, kReplication, kSlo,
+      kPlan, kDemand, kSweep, kFleet, kPolicies;
+};
+
+}  // namespace spillway

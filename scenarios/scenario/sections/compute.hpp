@@ -1,0 +1,26 @@
+// The section `compute` of a scenario.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/compute/compute_profile.hpp"
+#include "models/compute/step_cost.hpp"
+
+namespace spillway {
+
+struct ComputeChoice {
+  enum class Kind : std::uint8_t { kLinear, kComponents, kProfile };
+  Kind kind = Kind::kLinear;
+  LinearCost linear{};
+  double host_overhead_us = kDefaultHostOverheadUs;
+  double sequence_us = kDefaultSequenceUs;
+  double eager_overhead_us = 0;           ///< more, per step that replays no captured graph
+  std::uint32_t graph_tokens = 512;       ///< largest batch that replays one
+  std::optional<ComputeProfile> profile;  ///< of kind profile
+  std::string path;                       ///< of its document
+  std::string digest;                     ///< of that document's results
+};
+
+}  // namespace spillway

@@ -1,0 +1,42 @@
+// One of the sections `tiers` of a scenario.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/tier/storage_spec.hpp"
+#include "policies/catalogue.hpp"
+#include "scenarios/scenario/config/quantities.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+/// tiers[].device: the storage behind a tier that is not DRAM.
+struct StorageChoice {
+  StorageSpec spec;
+  std::uint32_t chunk_tokens = 0;  ///< of one operation; 0: one engine block
+  std::uint32_t clients = 0;       ///< others that do what this one does
+  bool direct = false;             ///< between device and GPU without a copy in host memory
+  Bytes drive_bytes{0};            ///< of the drive, where it is not the tier's capacity
+  Duration lookup{0};              ///< behind another tier: to find out whether one chunk is there
+};
+
+struct TierChoice {
+  std::string name;
+  std::optional<StorageChoice> storage;  ///< none: host DRAM
+  Capacity capacity;
+  EvictionChoice eviction;
+  WriteAdmissionChoice write_admission;
+  bool per_rank = false;  ///< capacity is of each rank, not of the engine
+  SourceRef where;
+
+  std::string_view kind() const { return storage ? name_of(storage->spec.kind) : "dram"; }
+  /// The place at the other end of the GPU's host link: the tier itself, or host memory before it.
+  std::string_view host_end() const { return storage ? kHost : name; }
+
+  static constexpr std::string_view kHost = "host";
+};
+
+}  // namespace spillway
