@@ -7,6 +7,7 @@ namespace spillway {
 namespace {
 
 constexpr std::size_t kLongestName = 64;  // nothing known is longer; beyond, guessing is idle
+constexpr std::size_t kMostBesideGuess = 12;
 
 /// Levenshtein distance with swaps of neighbours counted once.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -61,10 +62,14 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string unknown_name(std::string_view kind, std::string_view name,
                          std::span<const std::string_view> known) {
   const std::string_view guess = nearest_name(name, known);
-  const std::string hint = guess.empty() ? "" : fmt::format("did you mean \"{}\"? ", guess);
   const std::string_view dots = name.size() > kLongestName ? "..." : "";
-  return fmt::format("unknown {} \"{}{}\"; {}known: {}", kind, name.substr(0, kLongestName), dots,
-                     hint, fmt::join(known, ", "));
+  const std::string unknown =
+      fmt::format("unknown {} \"{}{}\"", kind, name.substr(0, kLongestName), dots);
+  if (guess.empty()) return fmt::format("{}; known: {}", unknown, fmt::join(known, ", "));
+  const std::string hint = fmt::format("{}; did you mean \"{}\"?", unknown, guess);
+  // A long list would hide the one name that was meant.
+  if (known.size() > kMostBesideGuess) return hint;
+  return fmt::format("{} known: {}", hint, fmt::join(known, ", "));
 }
 
 }  // namespace spillway

@@ -230,7 +230,7 @@ std::vector<std::string> shown_notes(Notes notes, const NoteRoom& room) {
     out.push_back(room.columns == 0 ? note.text : one_line(note.text, room.columns));
   }
   if (notes.size() > out.size()) {
-    out.push_back(fmt::format("{} more: --notes", notes.size() - out.size()));
+    out.push_back(fmt::format("{} more: add --notes", notes.size() - out.size()));
   }
   return out;
 }

@@ -119,7 +119,7 @@ inline constexpr NoteRow kPlanNotes[] = {
     {"unbounded-finds-more", "tier", NoteGrade::kWarning,
      "Caches without bound would hit about {reuse_share} of prompt blocks: try larger sizes."},
     {"no-more-reuse", "tier", NoteGrade::kDetail,
-     "About {reuse_share} of prompt blocks repeat; no size serves more."},
+     "Larger sizes would not serve more: about {reuse_share} of prompt blocks repeat."},
     {"no-knee", "tier", NoteGrade::kDetail,
      "No sweet spot within the sizes tried: hits grow up to {size}."},
 

@@ -355,8 +355,9 @@ Report run_glance(const RunResult& run, const std::string& scenario) {
   }
   if (!sources.empty()) section.paragraphs.push_back("Prompt tokens: " + sources + ".");
   section.paragraphs.push_back(
-      fmt::format("Queue: p50 {}, p99 {}. Preemptions: {}.", format_ms(run.queue_time.median_ms),
-                  format_ms(run.queue_time.p99_ms), format_count(run.preemptions)));
+      fmt::format("Queue: p50 {}, p99 {}, at most {} waiting. Preemptions: {}.",
+                  format_ms(run.queue_time.median_ms), format_ms(run.queue_time.p99_ms),
+                  format_count(run.peak_waiting), format_count(run.preemptions)));
   section.tables.clear();
   if (!run.slo.empty()) section.tables.push_back(slo_table(run.slo));
   section.tables.push_back(latency_table(run));

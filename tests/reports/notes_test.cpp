@@ -89,10 +89,10 @@ TEST_CASE("a terminal shows the three gravest, and counts the others", "[reports
   REQUIRE(shown.size() == 4);
   CHECK(shown[0].starts_with("No request was measured."));
   CHECK(shown[1].starts_with("3 preemptions."));
-  CHECK(shown[3] == "2 more: --notes");
+  CHECK(shown[3] == "2 more: add --notes");
   // An assumption is never shown in place of a warning that is not there.
   CHECK(shown_notes({run_note("reuse-lower-bound")}, {}) ==
-        std::vector<std::string>{"1 more: --notes"});
+        std::vector<std::string>{"1 more: add --notes"});
   // In a line as many sentences as fit, the first in any case.
   CHECK(shown_notes({preempted(3)}, {1, 40}) == std::vector<std::string>{"3 preemptions."});
 }

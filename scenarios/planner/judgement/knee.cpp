@@ -18,8 +18,13 @@ void note_no_gain(PlanResult& plan, const PlanFacts& facts, double least, double
                          {"most_share", most},
                          {"tier", kind_of_tier(plan)},
                          {"size", spaced(last.capacity)}};
+  // A size that was only tried on few replicates is not one that misses.
+  const auto misses = [&](int i) {
+    const PlanPoint& point = facts.point(i);
+    return plan.confidence ? point.verdict == CellVerdict::kMissed : !point.feasible;
+  };
   const bool alike = std::all_of(facts.line().begin(), facts.line().end(),
-                                 [&](int i) { return facts.point(i).feasible == first.feasible; });
+                                 [&](int i) { return misses(i) == misses(facts.line().front()); });
   if (&first == &last && alike) return;  // nothing to compare with
   plan.notes.push_back(!alike ? plan_note("little-gain-decides", std::move(figures))
                               : plan_note("little-gain", std::move(figures)));

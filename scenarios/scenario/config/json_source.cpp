@@ -58,6 +58,12 @@ std::string escaped_key(std::string_view key) {
 
 namespace {
 
+/// Those of an array, counted from 0.
+std::string places(std::size_t size) {
+  if (size == 0) return "the whole list, since it is empty";
+  return size == 1 ? "0, its only one" : fmt::format("0 to {}", size - 1);
+}
+
 /// A JSON pointer as people read it: "tiers.0.name".
 std::string dotted(std::string_view pointer) {
   std::string out;
@@ -248,8 +254,8 @@ void JsonSource::set(std::string_view assignment, std::string_view option) {
       node = &(*node)[part];
     } else if (node->is_array()) {
       throw InputError(Fault::kUsage, {from, 0, field},
-                       fmt::format("\"{}\" is no place in an array of {}; expected 0 to {}", part,
-                                   node->size(), node->empty() ? 0 : node->size() - 1));
+                       fmt::format("\"{}\" is no place in an array of {}; expected {}", part,
+                                   node->size(), places(node->size())));
     } else {
       throw InputError(Fault::kUsage, {from, 0, field},
                        fmt::format("\"{}\" leads into {}, not an object", part, node->type_name()));
