@@ -161,7 +161,7 @@ std::string margin_line(const PlanResult& plan) {
 std::string growth_line(const PlanResult& plan) {
   if (!plan.margin || !plan.margin->growth || plan.recommended < 0) return {};
   const GrowthRemedy& growth = *plan.margin->growth;
-  return fmt::format("For {} of growth (x{:.2g} the sessions): {}, in {}.",
+  return fmt::format("After {} of growth (x{:.2g} the sessions): {} ({}).",
                      forecast_span(growth.forecast), growth.sessions,
                      growth_remedy_words(*plan.margin), runs_words(growth.change));
 }

@@ -370,7 +370,7 @@ TEST_CASE("a replay's bad arguments are refused", "[cli]") {
   refused(call + Args{"--capacity", "1GiB"}, 2, "--capacity: a replay counts trace blocks");
   refused(call + Args{"--capacity", "9223372036854775808blocks"}, 2, "--capacity: expected whole");
   refused(call + Args{"--policy", "lruu"}, 2,
-          "--policy: unknown eviction policy \"lruu\"; did you mean \"lru\"? known: ");
+          "--policy: unknown eviction policy \"lruu\"; did you mean \"lru\"?");
   refused(call + Args{"--policy", ""}, 2, "--policy: unknown eviction policy \"\"");
   refused(call + Args{"--semantics", "chain"}, 2, "--semantics: chain not in {block,prefix}");
   refused(call + Args{"--touch-order", "up"}, 2, "--touch-order: up not in {rev,fwd}");

@@ -2,7 +2,9 @@
 #include "sim/catalogue.hpp"
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/sim/input_error.hpp"
 
@@ -43,6 +45,16 @@ TEST_CASE("an endless name is cut in the message and not guessed at", "[sim]") {
   const std::string message = unknown_name("policy", std::string(200'000, 'y'), kPolicies);
   CHECK(message.size() < 200);
   CHECK_THAT(message, ContainsSubstring("yyy...\"; known: "));
+}
+
+TEST_CASE("a guess among many stands alone, so that no list hides it", "[sim]") {
+  std::vector<std::string> names;
+  for (char c = 'a'; c <= 'm'; ++c) names.push_back(std::string(4, c));
+  std::vector<std::string_view> known(names.begin(), names.end());
+  CHECK(unknown_name("key", "aaab", known) == "unknown key \"aaab\"; did you mean \"aaaa\"?");
+  known.pop_back();  // twelve
+  CHECK_THAT(unknown_name("key", "aaab", known), ContainsSubstring("\"? known: aaaa, bbbb, "));
+  CHECK_THAT(unknown_name("key", "zzzz", known), ContainsSubstring("\"; known: aaaa, bbbb, "));
 }
 
 TEST_CASE("long names may be mistyped more often", "[sim]") {

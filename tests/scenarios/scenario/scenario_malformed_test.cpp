@@ -30,7 +30,7 @@ TEST_CASE("malformed top level", "[scenarios]") {
       reference_lines(),
       {{kNameLine, R"("name": 5,)", "name: expected a string, found 5"},
        {kNameLine, R"("nam": "x",)",
-        "nam: unknown key of the scenario \"nam\"; did you mean \"name\"? known: $schema, name"},
+        "nam: unknown key of the scenario \"nam\"; did you mean \"name\"?"},
        {kNameLine, R"("description": ["x"],)", "description: expected a string, found [\"x\"]"},
        {kGpuLine, R"(, "gpus": "H100")",
         "gpus: unknown key of the scenario \"gpus\"; did you mean \"gpu\"?"}});
@@ -105,7 +105,7 @@ TEST_CASE("malformed engines", "[scenarios]") {
         "engine: expected an object for engine, found \"vllm\""},
        {kEngineLine, engine_with(R"("num_gpu_block": 9)"),
         "engine.num_gpu_block: unknown key of engine \"num_gpu_block\"; did you mean "
-        "\"num_gpu_blocks\"? known: preset, block_tokens"},
+        "\"num_gpu_blocks\"?"},
        {kEngineLine, R"("engine": {"preset": "vllm@024"},)",
         "engine.preset: unknown engine preset \"vllm@024\"; did you mean \"vllm@0."},
        {kEngineLine, R"("engine": {"preset": "sglang"},)",
@@ -281,8 +281,7 @@ TEST_CASE("malformed targets", "[scenarios]") {
         "slo: expected an array of objects, found {"},
        {kSloLine, slo(R"("max": 1)"), "slo.0.metric: missing; expected a string"},
        {kSloLine, slo(R"("metric": "p99_tttf_ms", "max": 1)"),
-        "slo.0.metric: unknown metric \"p99_tttf_ms\"; did you mean \"p99_ttft_ms\"? known: "
-        "mean_t"},
+        "slo.0.metric: unknown metric \"p99_tttf_ms\"; did you mean \"p99_ttft_ms\"?"},
        {kSloLine, slo(R"("metric": "p99_ttft_ms")"),
         "slo.0.max: missing; expected a number from 0 to 1000000000000000"},
        {kSloLine, slo(R"("metric": "p99_ttft_ms", "min": 1)"),
