@@ -8,6 +8,7 @@
 #include "reports/inputs_at.hpp"
 #include "reports/metric_words.hpp"
 #include "reports/notes/notes.hpp"
+#include "reports/provenance.hpp"
 
 namespace spillway {
 

@@ -3,11 +3,12 @@
 
 #include <vector>
 
-#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 Table latency_table(const RunResult& run);
 Table slo_table(const std::vector<SloResult>& slo);

@@ -1,7 +1,7 @@
 // CompareResult to JSON and back, by the table of its members (compare_fields.hpp).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/compare_result.hpp"
 

@@ -8,6 +8,7 @@
 #include "reports/compare/compare_fields.hpp"
 #include "reports/compare/compare_figures.hpp"
 #include "reports/format.hpp"
+#include "reports/provenance.hpp"
 #include "reports/sections.hpp"
 
 namespace spillway {

@@ -1,11 +1,12 @@
 // What a comparison shows: the ranking, what each difference goes with, and every metric.
 #pragma once
 
-#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/compare_result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 Report compare_report(const CompareResult& result, const Provenance& provenance);
 /// The part of it that a terminal shows when asked for details.

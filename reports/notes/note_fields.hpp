@@ -2,7 +2,7 @@
 // "text"}. Read, a plain text is a note without a code.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/note.hpp"
 

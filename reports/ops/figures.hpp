@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "reports/ops/engine_metrics.hpp"
-#include "reports/provenance.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 /// Points into the result that it was made of, which has to outlive it.
 struct OpsFigures {

@@ -10,6 +10,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/provenance.hpp"
 #include "reports/shell_word.hpp"
 
 namespace spillway {

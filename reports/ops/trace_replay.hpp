@@ -2,6 +2,7 @@
 // in a file that AIPerf takes, and what differs all the same.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

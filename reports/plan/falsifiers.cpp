@@ -10,6 +10,7 @@
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "reports/plan/limits.hpp"
+#include "reports/provenance.hpp"
 #include "sim/busiest_link.hpp"
 
 namespace spillway {

@@ -6,6 +6,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/provenance.hpp"
 
 namespace spillway {
 

@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "reports/format.hpp"
-#include "reports/provenance.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 /// What is not measured here. None of these is from a specification: they are places to start
 /// from, and the report says so beside each.

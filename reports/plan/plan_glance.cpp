@@ -16,6 +16,7 @@
 #include "reports/plan/glance_table.hpp"
 #include "reports/plan/host_budget.hpp"
 #include "reports/plan/limits.hpp"
+#include "reports/provenance.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/renderers/wrap.hpp"
 

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/note.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 struct GlanceRoom {
   std::size_t width = 100;  ///< columns of every line but a first one that no terminal wraps

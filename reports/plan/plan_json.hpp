@@ -1,7 +1,7 @@
 // PlanResult to JSON and back, by the tables of plan_fields.hpp.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/plan_result.hpp"
 

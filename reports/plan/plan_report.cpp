@@ -2,6 +2,7 @@
 #include "reports/plan/plan_report.hpp"
 
 #include "reports/plan/pages/pages.hpp"
+#include "reports/provenance.hpp"
 
 namespace spillway {
 

@@ -11,6 +11,7 @@
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/plan/sensitivity_report.hpp"
+#include "reports/provenance.hpp"
 
 namespace spillway {
 

@@ -2,7 +2,7 @@
 // charts where nothing of theirs was measured.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "reports/report.hpp"
 

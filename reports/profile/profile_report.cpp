@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "reports/format.hpp"
 #include "reports/profile/profile_cells.hpp"
 #include "reports/profile/profile_rates.hpp"
+#include "reports/provenance.hpp"
 #include "reports/sections.hpp"
 
 namespace spillway {

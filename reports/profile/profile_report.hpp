@@ -1,10 +1,13 @@
 // The report of a hardware profile.
 #pragma once
 
-#include "reports/provenance.hpp"
+#include <nlohmann/json_fwd.hpp>
+
 #include "reports/report.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 /// From the results of a `hardware-profile` document.
 Report profile_report(const nlohmann::json& results, const Provenance& provenance);

@@ -8,13 +8,14 @@
 #include <string>
 #include <string_view>
 
-#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/catalogue.hpp"
 #include "sim/plan_result.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 class Renderer {
  public:

@@ -1,7 +1,7 @@
 // RunResult to JSON and back, under the key names of the contract.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/result.hpp"
 

@@ -9,6 +9,7 @@
 #include "reports/compared.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/answer_words.hpp"
+#include "reports/provenance.hpp"
 #include "reports/run/stages.hpp"
 #include "reports/sections.hpp"
 

@@ -3,11 +3,12 @@
 
 #include <string>
 
-#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 Report run_report(const RunResult& run, const Provenance& provenance);
 /// The part of it that a terminal shows when asked for details.

@@ -9,6 +9,7 @@
 
 #include "reports/document_fault.hpp"
 #include "reports/format.hpp"
+#include "reports/provenance.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_report.hpp"
 

@@ -2,7 +2,7 @@
 // plans share. Charts have no series (no cells) where the trace has nothing for them.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "reports/report.hpp"
 

@@ -2,9 +2,11 @@
 #include "reports/trace/trace_report.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "reports/document_fault.hpp"
 #include "reports/format.hpp"
+#include "reports/provenance.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_parts.hpp"
 

@@ -2,10 +2,13 @@
 // every policy.
 #pragma once
 
-#include "reports/provenance.hpp"
+#include <nlohmann/json_fwd.hpp>
+
 #include "reports/report.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 /// From the results of a `trace-stats` document.
 Report trace_report(const nlohmann::json& results, const Provenance& provenance);

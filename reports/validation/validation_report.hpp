@@ -1,7 +1,7 @@
 // The report of a validation, from the results of its document; RESULTS.md is its Markdown.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "reports/report.hpp"
 

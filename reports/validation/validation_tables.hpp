@@ -1,7 +1,7 @@
 // Tables of a validation, from the results of its document.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

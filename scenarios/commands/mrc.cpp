@@ -8,6 +8,7 @@
 
 #include "reports/fields/write.hpp"
 #include "reports/notes/study_notes.hpp"
+#include "reports/provenance.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/mrc_fields.hpp"

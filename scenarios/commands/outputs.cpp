@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "reports/ops/ops_formats.hpp"
+#include "reports/provenance.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/terminal.hpp"
 #include "sim/catalogue.hpp"

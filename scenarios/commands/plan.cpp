@@ -10,6 +10,7 @@
 #include "reports/plan/plan_glance.hpp"
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
+#include "reports/provenance.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/ending.hpp"
 #include "scenarios/commands/outputs.hpp"

@@ -16,6 +16,7 @@
 #include "reports/plan/plan_json.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/profile/profile_report.hpp"
+#include "reports/provenance.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reports/notes/run_notes.hpp"
+#include "reports/provenance.hpp"
 #include "reports/renderers/csv.hpp"
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"

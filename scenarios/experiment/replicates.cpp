@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "scenarios/scenario/growth.hpp"
 #include "scenarios/scenario/resolved.hpp"

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "sim/error.hpp"
 
@@ -46,6 +47,10 @@ void RunStore::keep(const SegmentEntry& entry, const std::string& place) {
   const auto [at, fresh] = payloads_.emplace(entry.key, entry.payload);
   KV_ASSERT(fresh || at->second == entry.payload,
             "{}: equal runs have different results (key {}): not deterministic", place, entry.key);
+}
+
+void RunStore::put(const std::string& key, const nlohmann::json& payload) {
+  put(key, payload, nlohmann::json::object());
 }
 
 void RunStore::put(const std::string& key, const nlohmann::json& payload,

@@ -4,7 +4,7 @@
 
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -21,8 +21,8 @@ class RunStore {
   /// The payload that was stored first. Safe from several threads, and so is put().
   std::optional<nlohmann::json> find(const std::string& key) const;
   /// Throws InternalError where the key has another payload: equal runs gave different results.
-  void put(const std::string& key, const nlohmann::json& payload,
-           const nlohmann::json& aside = nlohmann::json::object());
+  void put(const std::string& key, const nlohmann::json& payload, const nlohmann::json& aside);
+  void put(const std::string& key, const nlohmann::json& payload);
   /// Throws InputError (exit 7). Call it at the end.
   void sync();
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/workload.hpp"

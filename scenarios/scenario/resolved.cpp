@@ -1,11 +1,13 @@
 #include "scenarios/scenario/resolved.hpp"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/engine/presets.hpp"
 #include "reports/document.hpp"
 #include "reports/fields/write.hpp"
+#include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/hardware.hpp"
 #include "scenarios/scenario/measured/measured_document.hpp"
 #include "scenarios/scenario/measured/measured_facts.hpp"
@@ -152,11 +154,11 @@ json derived_json(const Scenario& s) {
 }  // namespace
 
 json configuration_identity(const Scenario& s) {
-  return {{"settings", s.settings.meaning}, {"derived", derived_json(s)}};
+  return {{"settings", s.settings->meaning}, {"derived", derived_json(s)}};
 }
 
 json resolved_configuration(const Scenario& s) {
-  json out = s.settings.values;
+  json out = s.settings->values;
   out.merge_patch(derived_json(s));
   return out;
 }
@@ -165,8 +167,8 @@ json scenario_inputs(const Scenario& s) {
   json out = {{"scenario", {{"name", s.name}, {"path", s.path}}},
               {"configuration", resolved_configuration(s)},
               {"configuration_hash", digest_of(configuration_identity(s))},
-              {"settings", s.settings.values},
-              {"origins", s.settings.origins},
+              {"settings", s.settings->values},
+              {"origins", s.settings->origins},
               {"seed", s.seed}};
   for (json& origin : out["origins"]) {
     if (origin == "as the release does") origin = s.preset;

@@ -1,7 +1,7 @@
 // The configuration a run really used as JSON for "inputs": what was set, and what follows from it.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "sim/workload.hpp"
 

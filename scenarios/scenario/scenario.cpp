@@ -5,7 +5,9 @@
 
 #include "models/compute/small_reduce.hpp"
 #include "models/engine/copy_interference.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/growth.hpp"
 #include "scenarios/scenario/hardware.hpp"
 #include "scenarios/scenario/measured/measured_facts.hpp"

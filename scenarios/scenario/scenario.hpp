@@ -14,7 +14,6 @@
 #include "models/engine/engine_config.hpp"
 #include "policies/catalogue.hpp"
 #include "scenarios/scenario/boxed.hpp"
-#include "scenarios/scenario/config/settings.hpp"
 #include "sim/note.hpp"
 #include "sim/units.hpp"
 #include "traces/byte_source.hpp"
@@ -39,6 +38,7 @@ struct ModelShards;
 struct OwnGpu;
 struct PlanChoice;
 struct RequestClass;
+struct Settings;
 struct SloTarget;
 struct SweepChoice;
 struct TierChoice;
@@ -94,7 +94,7 @@ struct Scenario {
   Boxed<FleetChoice> fleet;
   std::uint64_t seed = 1;
   Notes notes;
-  Settings settings;  ///< as read; what follows from them is in the members above
+  Boxed<Settings> settings;  ///< as read; what follows from them is in the members above
 
   ModelShards shards() const;
   /// Ranks of one engine: GPUs that hold a part of every block each.

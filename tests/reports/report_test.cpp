@@ -3,6 +3,7 @@
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_report.hpp"
 #include "reports/profile/profile_report.hpp"
+#include "reports/provenance.hpp"
 #include "reports/run/run_report.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_report.hpp"

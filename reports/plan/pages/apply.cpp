@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "reports/format.hpp"
 #include "reports/ops/alerts.hpp"

@@ -7,6 +7,7 @@
 
 #include "reports/format.hpp"
 #include "reports/inputs_at.hpp"
+#include "reports/provenance.hpp"
 #include "reports/shell_word.hpp"
 
 namespace spillway {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "reports/provenance.hpp"
-
 namespace spillway {
+
+struct Provenance;
 
 /// Of the scenario as it was written: what is there already. What is not known is 0 or absent.
 struct Installed {

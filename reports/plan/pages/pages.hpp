@@ -2,11 +2,12 @@
 // has nothing to show says why in a sentence.
 #pragma once
 
-#include "reports/provenance.hpp"
 #include "reports/report.hpp"
 #include "sim/plan_result.hpp"
 
 namespace spillway {
+
+struct Provenance;
 
 /// Buy this, set this, expect that: read in ten seconds.
 Section decision_page(const PlanResult& plan, const Provenance& provenance);

@@ -11,6 +11,7 @@
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/standing.hpp"
+#include "reports/provenance.hpp"
 #include "reports/shell_word.hpp"
 
 namespace spillway {

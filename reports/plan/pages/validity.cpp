@@ -14,6 +14,7 @@
 #include "reports/plan/falsifiers.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_parts.hpp"
+#include "reports/provenance.hpp"
 
 namespace spillway {
 

@@ -11,6 +11,7 @@
 #include "reports/plan/plan_parts.hpp"
 #include "reports/plan/plan_workload.hpp"
 #include "reports/plan/standing.hpp"
+#include "reports/provenance.hpp"
 #include "reports/sections.hpp"
 #include "reports/trace/trace_parts.hpp"
 

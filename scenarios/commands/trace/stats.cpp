@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "reports/fields/write.hpp"
+#include "reports/provenance.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"

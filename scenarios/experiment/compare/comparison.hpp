@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "scenarios/experiment/variants.hpp"

@@ -1,7 +1,7 @@
 // Results of a validation as JSON: what the document of kind "validation" holds.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -13,6 +13,7 @@
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/cells.hpp"
 #include "scenarios/planner/cells/auto_sizes.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "scenarios/scenario/scenario.hpp"

@@ -1,6 +1,7 @@
 #include "scenarios/planner/runs/trial_cache.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "reports/notes/note_fields.hpp"
 #include "reports/run/run_json.hpp"

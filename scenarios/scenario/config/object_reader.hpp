@@ -6,16 +6,19 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/key.hpp"
+#include "sim/error.hpp"
 
 namespace spillway {
+
+class JsonSource;
 
 class ObjectReader {
  public:

@@ -4,6 +4,7 @@
 
 #include "reports/fields/write.hpp"
 #include "scenarios/scenario/config/field_json.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/measured/measured_fields.hpp"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 // load_measured() reads back.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/measured/measured_parts.hpp"

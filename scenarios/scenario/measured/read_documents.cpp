@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/measured/measured_document.hpp"
 #include "scenarios/scenario/measured/measured_parts.hpp"

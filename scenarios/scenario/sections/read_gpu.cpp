@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"

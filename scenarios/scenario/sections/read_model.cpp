@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "models/catalogue/weights.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"

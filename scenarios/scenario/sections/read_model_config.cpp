@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "models/catalogue/weights.hpp"
 #include "scenarios/scenario/config/key.hpp"

@@ -8,6 +8,7 @@
 #include "reports/ops/ops_formats.hpp"
 #include "reports/ops/promql.hpp"
 
+#include "reports/provenance.hpp"
 #include "tests/reports/ops/ops_samples.hpp"
 #include "tests/support/catch.hpp"
 

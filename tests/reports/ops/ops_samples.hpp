@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "reports/ops/figures.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/samples.hpp"
 
 namespace spillway::test {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/provenance.hpp"
 #include "tests/reports/ops/ops_samples.hpp"
 #include "tests/support/catch.hpp"
 

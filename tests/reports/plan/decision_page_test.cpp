@@ -1,5 +1,6 @@
 // The first page of a plan: what to buy, set and expect in large letters, whatever came out.
 #include "reports/plan/pages/pages.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/plan/plan_samples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/notes.hpp"

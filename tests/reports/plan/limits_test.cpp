@@ -4,6 +4,7 @@
 #include "reports/plan/pages/not_to_miss.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_report.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/plan/plan_samples.hpp"
 #include "tests/reports/plan/told_plan.hpp"
 #include "tests/support/catch.hpp"

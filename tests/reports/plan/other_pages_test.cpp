@@ -5,6 +5,7 @@
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/pages/pages.hpp"
 #include "reports/plan/plan_report.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/plan/plan_samples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/notes.hpp"

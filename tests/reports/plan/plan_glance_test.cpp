@@ -7,6 +7,7 @@
 #include "reports/charts/text_chart.hpp"
 #include "reports/format.hpp"
 #include "reports/plan/glance_table.hpp"
+#include "reports/provenance.hpp"
 #include "reports/renderers/renderer.hpp"
 #include "reports/renderers/table_layout.hpp"
 #include "tests/reports/plan/plan_samples.hpp"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reports/provenance.hpp"
 #include "tests/reports/samples.hpp"
 
 namespace spillway::test {

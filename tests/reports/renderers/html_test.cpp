@@ -1,5 +1,6 @@
 // The HTML page: well formed, self-contained, of a size that can be mailed, the same each time.
 #include "reports/plan/plan_report.hpp"
+#include "reports/provenance.hpp"
 #include "reports/renderers/html/assets.hpp"
 #include "reports/run/run_report.hpp"
 #include "tests/reports/markup.hpp"

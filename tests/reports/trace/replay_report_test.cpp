@@ -1,4 +1,5 @@
 // Charts of a replay: a line for each policy, the best that any could reach, hits by tier.
+#include "reports/provenance.hpp"
 #include "reports/trace/trace_report.hpp"
 #include "tests/reports/samples.hpp"
 #include "tests/support/catch.hpp"

@@ -4,6 +4,7 @@
 // the documented law, run by the independent implementation in tests/oracle.
 #include "scenarios/scenario/measured/measured_run.hpp"
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"

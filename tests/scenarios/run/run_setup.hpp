@@ -7,6 +7,7 @@
 #include "reports/document.hpp"
 #include "reports/run/run_json.hpp"
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"

@@ -2,6 +2,7 @@
 #include "scenarios/scenario/resolved.hpp"
 
 #include "models/engine/presets.hpp"
+#include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"
 #include "tests/scenarios/run/run_setup.hpp"

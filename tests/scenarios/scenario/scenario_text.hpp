@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/engine/presets.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/sim/input_error.hpp"
 

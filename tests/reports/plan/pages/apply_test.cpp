@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "reports/plan/pages/pages.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/ops/ops_samples.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,7 @@
 // Pages host, validity and provenance of a plan's report: the arithmetic, the sources, the limits.
 #include "reports/plan/host_budget.hpp"
 #include "reports/plan/pages/pages.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/plan/told_plan.hpp"
 #include "tests/support/catch.hpp"
 

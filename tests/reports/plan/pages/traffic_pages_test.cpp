@@ -1,5 +1,6 @@
 // Pages workload and scenarios of a plan's report: what they show, of plain plans and of odd ones.
 #include "reports/plan/pages/pages.hpp"
+#include "reports/provenance.hpp"
 #include "tests/reports/markup.hpp"
 #include "tests/reports/plan/told_plan.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,7 @@
 // Typed reading of objects: every error says where, what was expected and what was found.
 #include "scenarios/scenario/config/object_reader.hpp"
 
+#include "scenarios/scenario/config/json_source.hpp"
 #include "tests/sim/input_error.hpp"
 
 namespace spillway::test {

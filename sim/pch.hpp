@@ -1,0 +1,12 @@
+// What nearly every file of the simulator includes and none of ours changes: parsed once per build.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
