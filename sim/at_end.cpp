@@ -1,7 +1,6 @@
 #include "sim/at_end.hpp"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +8,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+
+#include "sim/system.hpp"
 
 namespace spillway {
 
@@ -45,39 +46,30 @@ int enter(EndTable& table, const std::string& path, std::uintptr_t begin, std::u
   return -1;
 }
 
-/// What getdents64(2) gives: readdir() may allocate.
-struct Entry {
-  std::uint64_t inode;
-  std::int64_t next;
-  std::uint16_t size;
-  std::uint8_t type;
-  char name[1];
-};
-
 constexpr int kDeepest = 4;  // ours have two levels
 
 void remove_folder(int at, const char* name, int levels) noexcept {
-  const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0) return;
-  alignas(Entry) char buffer[1024];
-  for (bool removed = true; removed;) {
-    removed = false;
-    (void)lseek(folder, 0, SEEK_SET);  // what is removed shifts the rest
-    for (long got = 0; (got = syscall(SYS_getdents64, folder, buffer, sizeof buffer)) > 0;) {
-      for (long i = 0; i < got;) {
-        const auto* const entry = reinterpret_cast<const Entry*>(buffer + i);
-        i += entry->size;
-        if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0) continue;
-        if (unlinkat(folder, entry->name, 0) == 0) {
-          removed = true;
-        } else if (errno == EISDIR && levels > 1) {
-          remove_folder(folder, entry->name, levels - 1);
-          removed = removed || faccessat(folder, entry->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
-        }
-      }
+  struct Pass {
+    int folder;
+    int levels;
+    bool removed;
+  } pass{openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), levels, true};
+  if (pass.folder < 0) return;
+  const auto remove = [](void* context, const char* entry) {
+    auto& p = *static_cast<Pass*>(context);
+    if (unlinkat(p.folder, entry, 0) == 0) {
+      p.removed = true;
+    } else if ((errno == EISDIR || errno == EPERM) && p.levels > 1) {  // EPERM: POSIX, of a folder
+      remove_folder(p.folder, entry, p.levels - 1);
+      p.removed = p.removed || faccessat(p.folder, entry, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
     }
+  };
+  while (pass.removed) {  // what is removed shifts the rest
+    pass.removed = false;
+    (void)lseek(pass.folder, 0, SEEK_SET);
+    each_name(pass.folder, remove, &pass);
   }
-  (void)close(folder);
+  (void)close(pass.folder);
   (void)unlinkat(at, name, AT_REMOVEDIR);
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,14 +11,13 @@
 #include <filesystem>
 
 #include "sim/error.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
 std::string temporary_name(const std::string& target) {
   // Of the system, not of the process: two containers may have the same process numbers.
-  std::uint64_t number = 0;
-  (void)!getrandom(&number, sizeof number, 0);
-  return fmt::format("{}.tmp-{:016x}", target, number);
+  return fmt::format("{}.tmp-{:016x}", target, unique_number());
 }
 
 TemporaryFile::TemporaryFile(std::string target)

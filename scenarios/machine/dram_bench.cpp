@@ -1,7 +1,6 @@
 #include "scenarios/machine/dram_bench.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +13,7 @@
 #include "scenarios/machine/parallel.hpp"
 #include "scenarios/machine/samples.hpp"
 #include "scenarios/scenario/profiles/profile_fields.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
@@ -58,24 +58,17 @@ struct Slice {
 /// Binds the calling thread for as long as it lives.
 class Bound {
  public:
-  explicit Bound(int cpu) {
-    CPU_ZERO(&before_);
-    sched_getaffinity(0, sizeof before_, &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(cpu), &one);
-    done_ = sched_setaffinity(0, sizeof one, &one) == 0;
-  }
+  explicit Bound(int cpu) : before_(allowed_cpus()), done_(bind_to({cpu})) {}
   ~Bound() {
-    if (done_) sched_setaffinity(0, sizeof before_, &before_);
+    if (done_) bind_to(before_);
   }
   Bound(const Bound&) = delete;
   Bound& operator=(const Bound&) = delete;
   bool done() const { return done_; }
 
  private:
-  cpu_set_t before_{};
-  bool done_ = false;
+  std::vector<int> before_;
+  bool done_;
 };
 
 struct Passes {

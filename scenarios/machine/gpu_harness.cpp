@@ -8,6 +8,7 @@
 
 #include "reports/format.hpp"
 #include "sim/error.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
@@ -57,10 +58,9 @@ std::optional<std::string> find_gpu_harness(const GpuHarnessOptions& options,
   if (!options.path.empty()) return named(options.path, "--harness");
   const char* variable = std::getenv(kVariable.data());
   if (variable != nullptr && *variable != '\0') return named(variable, kVariable);
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path self = this_program_file();
   const std::string beside = (self.parent_path() / kProgram).string();
-  if (!error && can_run(beside)) return beside;
+  if (!self.empty() && can_run(beside)) return beside;
   missing.push_back(
       fmt::format("GPU: built without CUDA: there is no {} beside the program (configure with "
                   "-DSPILLWAY_CUDA=ON, or name one with --harness)",

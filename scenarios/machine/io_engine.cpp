@@ -1,7 +1,6 @@
 #include "scenarios/machine/io_engine.hpp"
 
 #include <fmt/format.h>
-#include <liburing.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <new>
 #include <numeric>
 
+#include "scenarios/machine/io_ring.hpp"
 #include "scenarios/machine/mapping.hpp"
 #include "scenarios/machine/parallel.hpp"
 #include "scenarios/machine/samples.hpp"
@@ -182,19 +182,11 @@ class Worker {
   }
 
   void run_uring() {
-    struct Ring {
-      io_uring ring{};
-      int status = 0;
-      explicit Ring(std::uint32_t entries) { status = io_uring_queue_init(entries, &ring, 0); }
-      ~Ring() {
-        if (status == 0) io_uring_queue_exit(&ring);
-      }
-    } owner(static_cast<std::uint32_t>(slots_.size()));
-    if (owner.status != 0) {
-      shared_.fail(fmt::format("io_uring: {}", std::strerror(-owner.status)));
+    IoRing ring(static_cast<std::uint32_t>(slots_.size()));
+    if (ring.status() != 0) {
+      shared_.fail(fmt::format("io_uring: {}", std::strerror(-ring.status())));
       return;
     }
-    io_uring* ring = &owner.ring;
     std::vector<std::size_t> idle(slots_.size());
     std::iota(idle.begin(), idle.end(), std::size_t{0});
     std::size_t in_flight = 0;
@@ -207,34 +199,27 @@ class Worker {
           exhausted = true;
           break;
         }
-        io_uring_sqe* sqe = io_uring_get_sqe(ring);
-        const auto bytes = static_cast<unsigned>(shared_.load.block);
-        const auto offset = static_cast<std::uint64_t>(slot.offset());
-        if (shared_.load.write) {
-          io_uring_prep_write(sqe, shared_.load.fd, slot.buffer(), bytes, offset);
-        } else {
-          io_uring_prep_read(sqe, shared_.load.fd, slot.buffer(), bytes, offset);
-        }
-        io_uring_sqe_set_data64(sqe, idle.back());
+        ring.queue({shared_.load.write, shared_.load.fd, slot.buffer(),
+                    static_cast<std::uint32_t>(shared_.load.block),
+                    static_cast<std::uint64_t>(slot.offset()), idle.back()});
         idle.pop_back();
         ++in_flight;
         queued = true;
       }
-      if (queued) io_uring_submit(ring);
+      if (queued) ring.submit();
       if (in_flight == 0) return;
-      io_uring_cqe* cqe = nullptr;
-      if (const int status = io_uring_wait_cqe(ring, &cqe); status != 0) {
+      IoRing::Done done;
+      if (const int status = ring.wait(done); status != 0) {
         if (status == -EINTR) continue;
         shared_.fail(fmt::format("io_uring: {}", std::strerror(-status)));
         return;
       }
       do {
-        const auto index = static_cast<std::size_t>(cqe->user_data);
-        note(slots_[index], cqe->res);
-        io_uring_cqe_seen(ring, cqe);
+        const auto index = static_cast<std::size_t>(done.tag);
+        note(slots_[index], done.result);
         idle.push_back(index);
         --in_flight;
-      } while (io_uring_peek_cqe(ring, &cqe) == 0);
+      } while (ring.peek(done));
     }
   }
 
@@ -277,10 +262,7 @@ std::string_view name_of(IoEngine engine) {
 }
 
 bool uring_permitted() {
-  io_uring ring{};
-  if (io_uring_queue_init(1, &ring, 0) != 0) return false;
-  io_uring_queue_exit(&ring);
-  return true;
+  return IoRing(1).status() == 0;
 }
 
 IoOutcome run_io(IoEngine engine, const IoLoad& load, const BlockContent& content,

@@ -1,11 +1,10 @@
 // The program's operator new: as the library's, but what is large is counted and may be refused
 // (sim/memory.hpp). Of the program alone, for tests have their own.
-#include <malloc.h>
-
 #include <cstdlib>
 #include <new>
 
 #include "sim/memory.hpp"
+#include "sim/system.hpp"
 
 // Sanitizers bring their own forms and pair them; there nothing is counted.
 #ifndef SPILLWAY_SANITIZED
@@ -22,7 +21,7 @@ void* operator new(std::size_t size) {
     return memory;
   }
   if (memory == nullptr) spillway::refuse_memory(size);
-  const std::size_t got = malloc_usable_size(memory);
+  const std::size_t got = spillway::heap_bytes(memory);
   if (got < spillway::kLargePiece) return memory;
   try {
     spillway::take_memory(got);
@@ -34,7 +33,7 @@ void* operator new(std::size_t size) {
 }
 
 void operator delete(void* memory) noexcept {
-  const std::size_t got = malloc_usable_size(memory);
+  const std::size_t got = spillway::heap_bytes(memory);
   std::free(memory);
   if (got >= spillway::kLargePiece) spillway::give_memory(got);
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -18,6 +17,7 @@
 #include "scenarios/machine/host_memory.hpp"
 #include "scenarios/machine/system_files.hpp"
 #include "sim/numbers.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
@@ -30,17 +30,6 @@ std::string cpu_name(const std::string& info) {
   if (!model.empty()) return model;
   const std::string part = field(info, "CPU part");  // Arm names its cores by number
   return part.empty() ? "" : fmt::format("{} part {}", field(info, "CPU implementer"), part);
-}
-
-std::vector<int> allowed_cpus() {
-  std::vector<int> out;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return out;  // more CPUs than the set holds
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) out.push_back(cpu);
-  }
-  return out;
 }
 
 std::string virtualization(const std::string& root, const std::string& cpuinfo) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/system.hpp"
+
 namespace spillway {
 
 namespace {
@@ -21,8 +23,8 @@ Mapping::Mapping(std::int64_t bytes, Pages pages)
   const auto address = reinterpret_cast<std::uintptr_t>(base_);
   data_ = static_cast<std::byte*>(base_) + ((kMappedPage - address % kMappedPage) % kMappedPage);
   // A refusal leaves the system's own choice, which huge_bytes() then tells.
-  if (pages == Pages::kSmall) madvise(base_, mapped_, MADV_NOHUGEPAGE);
-  if (pages == Pages::kHuge) madvise(base_, mapped_, MADV_HUGEPAGE);
+  if (pages == Pages::kSmall) wish_pages(base_, mapped_, false);
+  if (pages == Pages::kHuge) wish_pages(base_, mapped_, true);
 }
 
 Mapping::~Mapping() {

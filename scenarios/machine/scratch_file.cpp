@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +14,7 @@
 
 #include "reports/format.hpp"
 #include "sim/error.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
@@ -28,11 +28,12 @@ constexpr std::chrono::milliseconds kDropPause{20};
 /// A file in `folder` under a name that nobody else has; `path` is that name.
 int make_file(const std::string& folder, std::string& path) {
   path = folder + "/spillway-scratch-XXXXXX";
-  const int fd = mkostemp(path.data(), O_CLOEXEC);
+  const int fd = mkstemp(path.data());
   if (fd < 0) {
     throw InputError(Fault::kIo, {folder, 0, ""},
                      fmt::format("cannot write a scratch file: {}", std::strerror(errno)));
   }
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
   return fd;
 }
 
@@ -56,10 +57,10 @@ void check_scratch(const std::string& folder, bool trial) {
 ScratchFile::ScratchFile(const std::string& folder, std::int64_t bytes) {
   std::string path;
   buffered_ = make_file(folder, path);
-  direct_ = open(path.c_str(), O_RDWR | O_DIRECT | O_CLOEXEC);
+  direct_ = open_uncached(path.c_str(), O_RDWR | O_CLOEXEC);
   unlink(path.c_str());
   // Some file systems cannot reserve; those take the blocks as they are written.
-  int error = fallocate(buffered_, 0, 0, bytes) == 0 ? 0 : errno;
+  int error = reserve_file(buffered_, bytes);
   if (error == EOPNOTSUPP) error = ftruncate(buffered_, bytes) == 0 ? 0 : errno;
   if (error == 0) return;
   if (direct_ >= 0) close(direct_);
@@ -75,15 +76,14 @@ ScratchFile::~ScratchFile() {
 }
 
 bool ScratchFile::sync() const {
-  return fdatasync(buffered_) == 0;
+  return sync_data(buffered_);
 }
 
 bool ScratchFile::drop_cache(std::int64_t bytes) const {
   sync();
   // The kernel skips pages that another processor holds at this moment.
   for (int attempt = 0; attempt < kDropAttempts; ++attempt) {
-    if (posix_fadvise(buffered_, 0, 0, POSIX_FADV_DONTNEED) != 0) return false;
-    posix_fadvise(buffered_, 0, 0, POSIX_FADV_RANDOM);  // no reading ahead of random reads
+    if (!drop_cached(buffered_)) return false;
     if (!any_cached(bytes)) return true;
     std::this_thread::sleep_for(kDropPause);
   }
@@ -94,9 +94,8 @@ bool ScratchFile::drop_cache(std::int64_t bytes) const {
 bool ScratchFile::any_cached(std::int64_t bytes) const {
   std::array<std::byte, kProbeBytes> buffer;
   for (std::int64_t i = 0; i < kProbes; ++i) {
-    const iovec part{buffer.data(), buffer.size()};
     const std::int64_t at = (bytes - static_cast<std::int64_t>(kProbeBytes)) * i / kProbes;
-    if (preadv2(buffered_, &part, 1, at, RWF_NOWAIT) > 0) return true;
+    if (comes_at_once(buffered_, buffer.data(), buffer.size(), at)) return true;
   }
   return false;
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,12 +15,12 @@
 #include "reports/notes/study_notes.hpp"
 #include "reports/shell_word.hpp"
 #include "sim/error.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
 namespace {
 
-constexpr const char* kSelf = "/proc/self/exe";
 constexpr std::uint32_t kShardsEach = 64;  ///< so that none waits long for the last one
 constexpr int kMostDeaths = 3;             ///< of a worker, with no run done in between
 constexpr int kMostIdle = 20;              ///< rounds that bring nothing
@@ -52,8 +51,8 @@ class LocalRun {
 
   LocalOutcome run() {
     survey_.look();
-    if (survey_.done() < survey_.total() && access(kSelf, X_OK) != 0) {
-      throw InputError(Fault::kIo, {kSelf, 0, ""},
+    if (survey_.done() < survey_.total() && access(this_program(), X_OK) != 0) {
+      throw InputError(Fault::kIo, {this_program(), 0, ""},
                        fmt::format("cannot start workers without it ({}). Mount /proc, or run "
                                    "without workers: spillway sweep worker {} --shard 1/1",
                                    std::strerror(errno), shell_word(campaign_.folder)));
@@ -125,12 +124,12 @@ class LocalRun {
       sigemptyset(&none);
       sigprocmask(SIG_SETMASK, &none, nullptr);
       // At once, whatever it is at: what was recorded stays whole, and nobody waits for the rest.
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      end_with_parent();
       if (getppid() != parent) kill(getpid(), SIGKILL);
       const int nowhere = ::open("/dev/null", O_RDWR);
       dup2(nowhere, STDIN_FILENO);
       dup2(nowhere, STDOUT_FILENO);
-      execv(kSelf, argv.data());
+      execv(this_program(), argv.data());
       kill(getpid(), SIGKILL);  // counts as a worker that died
     }
     slots_[at].pid = pid;
@@ -157,8 +156,8 @@ class LocalRun {
     Slot& slot = slots_[at];
     slot.deaths = survey_.done() > slot.done ? 1 : slot.deaths + 1;
     if (slot.deaths >= kMostDeaths) {
-      out_.notes.push_back(study_note(
-          "worker-given-up", {{"end", how_it_ended(status)}, {"deaths", slot.deaths}}));
+      out_.notes.push_back(
+          study_note("worker-given-up", {{"end", how_it_ended(status)}, {"deaths", slot.deaths}}));
       return;
     }
     out_.notes.push_back(study_note("worker-restarted", {{"end", how_it_ended(status)}}));

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "sim/error.hpp"
+#include "sim/system.hpp"
 
 namespace spillway {
 
@@ -28,7 +29,7 @@ namespace {
 class Pipe {
  public:
   explicit Pipe(const std::string& program) {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0) fail(program, errno);
+    if (!open_pipe(ends_.data())) fail(program, errno);
   }
   ~Pipe() {
     for (const int end : ends_) {
@@ -140,9 +141,9 @@ std::string find_program(const std::string& name) {
 
 std::string own_program() {
   std::error_code error;
-  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error || !std::filesystem::exists(path, error)) {
-    throw InputError(Fault::kIo, {"/proc/self/exe", 0, ""},
+  const std::string path = this_program_file();
+  if (path.empty() || !std::filesystem::exists(path, error)) {
+    throw InputError(Fault::kIo, {this_program(), 0, ""},
                      "cannot find this program's file, which workers are started from");
   }
   return path;

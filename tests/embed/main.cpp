@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario.hpp"
 
 int main(int argc, char** argv) {
