@@ -80,8 +80,10 @@ int run(const DemoOptions& options) {
   if (common.json_only()) return code;
   const std::string quoted = printable(common.out);
   print(fmt::format(
-      "\nIn {0}: trace.jsonl.gz (the traffic), scenario.json (the question; its schema lets an\n"
-      "editor complete the keys), plan.json and report.html (the answer: open it in a browser).\n"
+      "\nIn {0}:\n"
+      "  trace.jsonl.gz  the traffic\n"
+      "  scenario.json   the question; editors complete its keys by the schema beside it\n"
+      "  report.html     the answer, for a browser; plan.json has it for programs\n"
       "Next, with your own trace:\n"
       "  spillway trace check TRACE\n"
       "  spillway plan {1} --set workload.trace=TRACE --out {0}-mine\n",
