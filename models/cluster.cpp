@@ -99,14 +99,14 @@ class Cluster::View final : public Observer, public RequestEndListener {
 
 Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
                  const std::function<EngineParts(std::uint32_t)>& parts, Observer& observer)
-    : queue_(queue), size_(size), totals_(std::make_unique<Totals>()) {
+    : queue_(queue), fabric_(queue), size_(size), totals_(std::make_unique<Totals>()) {
   const auto instances =
       size.split == nullptr ? 1 : static_cast<std::uint32_t>(size.split->parts.size());
   const std::uint32_t engines = instances * size.engines;
   counts_.resize(engines);
   counted_.assign(instances, -1);
   if (engines == 1) {
-    engines_.push_back(std::make_unique<Engine>(queue, workload, parts(0), observer));
+    engines_.push_back(std::make_unique<Engine>(queue, fabric_, workload, parts(0), observer));
     return;
   }
   for (std::uint32_t i = 0; i < engines; ++i) {
@@ -115,7 +115,7 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
     views_.push_back(std::make_unique<View>(observer, *totals_, i, i * size.links,
                                             whole ? nullptr : &size.split->members[instance]));
     engines_.push_back(std::make_unique<Engine>(
-        queue, whole ? workload : size.split->parts[instance], parts(i), *views_.back()));
+        queue, fabric_, whole ? workload : size.split->parts[instance], parts(i), *views_.back()));
   }
 }
 

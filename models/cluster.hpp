@@ -70,6 +70,7 @@ class Cluster final : public RequestSink {
   std::uint32_t choose(std::uint32_t instance, Time now);
 
   EventQueue& queue_;
+  Fabric fabric_;  ///< of all engines
   Size size_;
   std::unique_ptr<Totals> totals_;  ///< over all engines
   std::vector<std::unique_ptr<View>> views_;

@@ -91,7 +91,9 @@ struct EngineParts {
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
  public:
   /// `listener` may be set later, before the first request ends.
-  Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer);
+  /// `fabric` is the simulation's; nothing has been submitted to it yet.
+  Engine(EventQueue& queue, Fabric& fabric, const Workload& workload, EngineParts parts,
+         Observer& observer);
 
   void set_listener(RequestEndListener& listener) { listener_ = &listener; }
   void submit(RequestId request, Time due) override;
@@ -190,6 +192,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void tell_needed();
 
   EventQueue& queue_;
+  Fabric& fabric_;
   const Workload& workload_;
   EngineConfig config_;
   Observer& observer_;

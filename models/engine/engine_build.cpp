@@ -52,8 +52,10 @@ std::uint32_t depth_of(const EngineConfig& config) {
 
 }  // namespace
 
-Engine::Engine(EventQueue& queue, const Workload& workload, EngineParts parts, Observer& observer)
+Engine::Engine(EventQueue& queue, Fabric& fabric, const Workload& workload, EngineParts parts,
+               Observer& observer)
     : queue_(queue),
+      fabric_(fabric),
       workload_(workload),
       config_(parts.config),
       observer_(observer),
@@ -101,19 +103,19 @@ std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower,
                                                 TransferListener& listener) {
   if (!lower.ranks.empty()) {
     KV_ASSERT(!lower.storage, "ranks of their own before storage");
-    return std::make_unique<RankPath>(queue_, std::move(lower.ranks), lower.stored_once, observer_,
+    return std::make_unique<RankPath>(fabric_, std::move(lower.ranks), lower.stored_once, observer_,
                                       listener, lower.media);
   }
   if (!lower.storage) {
-    return std::make_unique<CopyPath>(queue_, std::move(lower.down), std::move(lower.up), observer_,
-                                      listener, lower.media);
+    return std::make_unique<CopyPath>(queue_, fabric_, std::move(lower.down), std::move(lower.up),
+                                      observer_, listener, lower.media);
   }
   std::optional<HostLanes> host_link;
   if (!lower.direct) {
     host_link = HostLanes{std::move(lower.down), std::move(lower.up), std::move(lower.media)};
   }
-  auto path = std::make_unique<StoragePath>(queue_, *lower.storage, std::move(host_link), observer_,
-                                            listener);
+  auto path = std::make_unique<StoragePath>(queue_, fabric_, *lower.storage, std::move(host_link),
+                                            observer_, listener);
   storage_ = &path->device();
   return path;
 }
@@ -141,8 +143,8 @@ void Engine::build_full(const EngineParts& parts) {
     if (!parts.lower->behind.empty()) {
       const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
       connector->attach_tiering(
-          std::make_unique<Tiering>(Tiering::Environment{queue_, observer_, first, *this, chunk,
-                                                         page_names(chains_, config_)},
+          std::make_unique<Tiering>(Tiering::Environment{queue_, fabric_, observer_, first, *this,
+                                                         chunk, page_names(chains_, config_)},
                                     parts.lower->behind));
     }
     connector_ = std::move(connector);

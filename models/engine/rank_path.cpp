@@ -9,21 +9,21 @@ namespace spillway {
 
 namespace {
 
-/// A shared path in the network: of fair shares, or one that serves in order.
+/// A shared path in the fabric: of fair shares, or one that serves in order.
 struct Shared {
   std::optional<MediumId> fair;
   StationId in_order{};
 };
 
-std::vector<Shared> add_media(TransferNetwork& network, const PathMedia& media) {
+std::vector<Shared> add_media(Fabric& fabric, const PathMedia& media, Observer& observer) {
   std::vector<Shared> out;
   for (const MediumSpec& spec : media.media) {
     Shared shared;
     if (spec.fifo) {
-      shared.in_order = network.add_station(
-          {make_link_service(make_constant_link(spec.bytes_per_second)), 1, spec.link});
+      shared.in_order = fabric.add_station(
+          {make_link_service(make_constant_link(spec.bytes_per_second)), 1, spec.link, &observer});
     } else {
-      shared.fair = network.add_medium(spec.bytes_per_second, spec.link);
+      shared.fair = fabric.add_medium(spec.bytes_per_second, spec.link, &observer);
     }
     out.push_back(shared);
   }
@@ -53,10 +53,10 @@ std::vector<Hop> hops_of(const LaneSpec& lane, bool down, StationId engine,
 
 }  // namespace
 
-RankPath::RankPath(EventQueue& queue, std::vector<RankLanes> ranks, bool stored_once,
+RankPath::RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_once,
                    Observer& observer, TransferListener& listener, const PathMedia& media)
-    : network_(queue, observer), listener_(listener) {
-  const std::vector<Shared> shared = add_media(network_, media);
+    : fabric_(fabric), listener_(listener) {
+  const std::vector<Shared> shared = add_media(fabric_, media, observer);
   models_.reserve(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     RankLanes& lanes = ranks[rank];
@@ -64,17 +64,18 @@ RankPath::RankPath(EventQueue& queue, std::vector<RankLanes> ranks, bool stored_
     models_.push_back({std::move(lanes.down.model), std::move(lanes.up.model)});
     const auto& models = models_.back();
     const StationId down =
-        network_.add_station({make_link_service(*models[0]), 1, lanes.down.link});
-    const StationId up = network_.add_station({make_link_service(*models[1]), 1, lanes.up.link});
-    network_.pair(down, lanes.down.duplex_factor, up, lanes.up.duplex_factor);
+        fabric_.add_station({make_link_service(*models[0]), 1, lanes.down.link, &observer});
+    const StationId up =
+        fabric_.add_station({make_link_service(*models[1]), 1, lanes.up.link, &observer});
+    fabric_.pair(down, lanes.down.duplex_factor, up, lanes.up.duplex_factor);
     // Each rank is a process of its own, whose one thread submits for both directions.
     std::optional<StationId> thread;
     const Duration submit = std::max(lanes.down.submit, lanes.up.submit);
-    if (submit > Duration(0)) thread = network_.add_station({make_per_copy_service(submit), 1});
+    if (submit > Duration(0)) thread = fabric_.add_station({make_per_copy_service(submit), 1});
     const auto add = [&](Direction direction, const LaneSpec& lane, StationId engine) {
       const bool submits = lane.submit > Duration(0);
       const bool is_down = direction == Direction::kDown;
-      routes_[index_of(direction)].push_back(network_.add_route(
+      routes_[index_of(direction)].push_back(fabric_.add_route(
           hops_of(lane, is_down, engine, submits ? thread : std::nullopt, shared)));
     };
     if (rank == 0 || !stored_once) add(Direction::kDown, lanes.down, down);
@@ -91,7 +92,7 @@ void RankPath::submit(Direction direction, std::uint32_t job, Bytes payload, std
   const std::uint32_t place = free_.back();
   free_.pop_back();
   pending_[place] = {job, static_cast<std::uint32_t>(routes.size()), direction};
-  for (const RouteId route : routes) network_.submit(route, place, payload, copies, *this);
+  for (const RouteId route : routes) fabric_.submit(route, place, payload, copies, *this);
 }
 
 void RankPath::on_route_service(RouteId, std::uint32_t place, bool begins) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/link/copy_path.hpp"
-#include "models/link/network.hpp"
+#include "models/link/fabric.hpp"
 
 namespace spillway {
 
@@ -24,12 +24,12 @@ struct RankLanes {
 class RankPath final : public TransferPath, private RouteListener {
  public:
   /// Lanes without other clients.
-  RankPath(EventQueue& queue, std::vector<RankLanes> ranks, bool stored_once, Observer& observer,
+  RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_once, Observer& observer,
            TransferListener& listener, const PathMedia& media);
 
   /// `payload` and `copies` are those of one rank.
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;
-  bool idle() const override { return network_.idle(); }
+  bool idle() const override { return pending_.size() == free_.size(); }
 
  private:
   struct Pending {
@@ -41,7 +41,7 @@ class RankPath final : public TransferPath, private RouteListener {
   void on_route_done(RouteId route, std::uint32_t place) override;
 
   std::vector<std::array<std::unique_ptr<LinkModel>, 2>> models_;
-  TransferNetwork network_;
+  Fabric& fabric_;
   TransferListener& listener_;
   std::array<std::vector<RouteId>, 2> routes_;  ///< of the ranks that move such jobs
   std::vector<Pending> pending_;

@@ -56,6 +56,7 @@ class Tiering final : private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
+    Fabric& fabric;
     Observer& observer;
     OffloadTier& first;
     TransferWaiter& waiter;

@@ -6,19 +6,20 @@
 
 namespace spillway {
 
-CopyPath::CopyPath(EventQueue& queue, LaneSpec down, LaneSpec up, Observer& observer,
-                   TransferListener& listener, const PathMedia& media)
+CopyPath::CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up,
+                   Observer& observer, TransferListener& listener, const PathMedia& media)
     : models_{std::move(down.model), std::move(up.model)},
-      network_(queue, observer),
-      neighbours_(queue, network_, media.seed),
+      fabric_(fabric),
+      observer_(observer),
+      neighbours_(queue, fabric, media.seed),
       listener_(listener) {
   for (const MediumSpec& spec : media.media) {
     Medium medium;
     if (spec.fifo) {
-      medium.fifo = network_.add_station(
-          {make_link_service(make_constant_link(spec.bytes_per_second)), 1, spec.link});
+      medium.fifo = fabric_.add_station(
+          {make_link_service(make_constant_link(spec.bytes_per_second)), 1, spec.link, &observer});
     } else {
-      medium.fair = network_.add_medium(spec.bytes_per_second, spec.link);
+      medium.fair = fabric_.add_medium(spec.bytes_per_second, spec.link, &observer);
     }
     media_.push_back(medium);
   }
@@ -36,14 +37,14 @@ CopyPath::CopyPath(EventQueue& queue, LaneSpec down, LaneSpec up, Observer& obse
 void CopyPath::add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client) {
   std::array<StationId, 2> engines{};
   for (std::size_t i = 0; i < 2; ++i) {
-    engines[i] = network_.add_station(
-        {make_link_service(*models_[i]), 1, client == 0 ? lanes[i].link : kNoLink});
+    engines[i] = fabric_.add_station(
+        {make_link_service(*models_[i]), 1, client == 0 ? lanes[i].link : kNoLink, &observer_});
   }
-  network_.pair(engines[0], lanes[0].duplex_factor, engines[1], lanes[1].duplex_factor);
+  fabric_.pair(engines[0], lanes[0].duplex_factor, engines[1], lanes[1].duplex_factor);
   // One thread submits for both directions.
   std::optional<StationId> thread;
   const Duration submit = std::max(lanes[0].submit, lanes[1].submit);
-  if (submit > Duration(0)) thread = network_.add_station({make_per_copy_service(submit), 1});
+  if (submit > Duration(0)) thread = fabric_.add_station({make_per_copy_service(submit), 1});
   for (std::size_t i = 0; i < 2; ++i) {
     if (client >= lanes[i].clients) continue;
     const RouteId route =
@@ -74,7 +75,7 @@ RouteId CopyPath::route_of(std::size_t lane, const LaneSpec& spec, StationId eng
   hops.push_back(std::move(copy));
   const bool down = lane == index_of(Direction::kDown);
   hops.insert(down ? hops.end() : hops.begin(), in_order.begin(), in_order.end());
-  return network_.add_route(hops);
+  return fabric_.add_route(hops);
 }
 
 }  // namespace spillway

@@ -1,7 +1,7 @@
 // The path between two neighbouring tiers: one copy engine per direction, each serving its jobs one
 // at a time, in order of submission, without preemption, as GPU copy engines do. While both
 // directions are busy, each is slowed by its duplex factor (1 = the two do not disturb each other).
-// All queueing is the network's; this lays out two of its routes: a host thread that submits copies
+// All queueing is the fabric's; this lays out two of its routes: a host thread that submits copies
 // where that costs anything, the copy engine, and the media it shares with others.
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "models/link/fabric.hpp"
 #include "models/link/link_model.hpp"
 #include "models/link/neighbours.hpp"
-#include "models/link/network.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/observer.hpp"
 
@@ -70,16 +70,17 @@ struct PathMedia {
 
 class CopyPath final : public TransferPath, private RouteListener {
  public:
-  CopyPath(EventQueue& queue, LaneSpec down, LaneSpec up, Observer& observer,
+  CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up, Observer& observer,
            TransferListener& listener, const PathMedia& media = {});
 
   /// Queues a job behind the earlier ones of its direction. `job` is the listener's own number.
   void submit(Direction direction, std::uint32_t job, Bytes payload,
               std::uint32_t copies) override {
-    network_.submit(routes_[index_of(direction)], job, payload, copies, *this);
+    ++in_flight_;
+    fabric_.submit(routes_[index_of(direction)], job, payload, copies, *this);
     neighbours_.repeat(index_of(direction), payload, copies);
   }
-  bool idle() const override { return network_.idle(); }
+  bool idle() const override { return in_flight_ == 0; }
 
  private:
   void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client);
@@ -89,6 +90,7 @@ class CopyPath final : public TransferPath, private RouteListener {
     if (route == routes_[1]) listener_.on_load_service(job, begins);
   }
   void on_route_done(RouteId route, std::uint32_t job) override {
+    --in_flight_;
     listener_.on_transfer_done(route == routes_[0] ? Direction::kDown : Direction::kUp, job);
   }
 
@@ -97,11 +99,13 @@ class CopyPath final : public TransferPath, private RouteListener {
     StationId fifo{};
   };
   std::array<std::unique_ptr<LinkModel>, 2> models_;
-  TransferNetwork network_;
+  Fabric& fabric_;
+  Observer& observer_;
   Neighbours neighbours_;
   TransferListener& listener_;
   std::vector<Medium> media_;
   std::array<RouteId, 2> routes_{};
+  std::uint32_t in_flight_ = 0;
 };
 
 }  // namespace spillway

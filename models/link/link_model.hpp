@@ -1,4 +1,4 @@
-// How long one transfer job occupies one direction of a link; queueing lives in network.hpp.
+// How long one transfer job occupies one direction of a link; queueing lives in fabric.hpp.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ void Neighbours::on_event(EventPayload payload) {
   Client& client = clients_[payload.subject];
   const Transfer transfer = client.coming.front();
   client.coming.pop_front();
-  network_.submit(client.route, payload.subject, transfer.payload, transfer.copies, *this);
+  fabric_.submit(client.route, payload.subject, transfer.payload, transfer.copies, *this);
 }
 
 }  // namespace spillway

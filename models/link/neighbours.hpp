@@ -10,15 +10,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/link/network.hpp"
+#include "models/link/fabric.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {
 
 class Neighbours final : public EventHandler, private RouteListener {
  public:
-  Neighbours(EventQueue& queue, TransferNetwork& network, std::uint64_t seed)
-      : queue_(queue), network_(network), seed_(seed) {}
+  Neighbours(EventQueue& queue, Fabric& fabric, std::uint64_t seed)
+      : queue_(queue), fabric_(fabric), seed_(seed) {}
 
   /// One more client that repeats what goes in the direction `lane` (0 or 1).
   void add(std::size_t lane, RouteId route);
@@ -41,7 +41,7 @@ class Neighbours final : public EventHandler, private RouteListener {
   void on_route_done(RouteId, std::uint32_t) override {}
 
   EventQueue& queue_;
-  TransferNetwork& network_;
+  Fabric& fabric_;
   std::uint64_t seed_;
   std::vector<Client> clients_;
 };

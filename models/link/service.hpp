@@ -1,4 +1,4 @@
-// What one job needs at a station: the seam between timing (links, devices) and queueing (network).
+// What one job needs at a station: the seam between timing (links, devices) and queueing (fabric).
 #pragma once
 
 #include <cstdint>

@@ -52,13 +52,9 @@ std::int64_t client_share(const StorageLane& lane, std::uint32_t clients) {
   return lowest_rate({lane.client_rate, part});
 }
 
-StorageDevice::StorageDevice(EventQueue& queue, const StorageDeviceConfig& config,
+StorageDevice::StorageDevice(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& config,
                              Observer& observer, StorageListener& listener)
-    : queue_(queue),
-      observer_(observer),
-      listener_(listener),
-      spec_(config.spec),
-      network_(queue, observer) {
+    : queue_(queue), observer_(observer), listener_(listener), spec_(config.spec), fabric_(fabric) {
   KV_ASSERT(spec_.slots > 0 && spec_.read_first <= spec_.slots, "{} of {} slots read first",
             spec_.read_first, spec_.slots);
   KV_ASSERT(spec_.operation_bytes > Bytes(0), "operations of no bytes");
@@ -73,7 +69,7 @@ RouteId StorageDevice::make_route(StorageOp op, const StorageDeviceConfig& confi
   const StorageLane& lane = read ? spec_.read : spec_.write;
   const Stream stream(config.seed, read ? "storage reads" : "storage writes");
   const auto station = [&](std::unique_ptr<ServiceModel> model, std::uint32_t slots) {
-    return network_.add_station({std::move(model), slots, kNoLink});
+    return fabric_.add_station({std::move(model), slots, kNoLink});
   };
   if (spec_.kind == StorageKind::kNvme) {
     KV_ASSERT(lane.total_rate > 0, "a drive without a rate");
@@ -83,18 +79,18 @@ RouteId StorageDevice::make_route(StorageOp op, const StorageDeviceConfig& confi
         {.station = station(std::make_unique<DriveService>(queue_, lane.total_rate,
                                                            !read && cache_ ? &*cache_ : nullptr),
                             1)}};
-    return network_.add_route(hops);
+    return fabric_.add_route(hops);
   }
   StorageLane own = lane;
   own.client_rate = 0;
   const std::int64_t part = client_share(own, config.clients);
   std::vector<MediumId> media;
-  if (lane.client_rate > 0) media.push_back(network_.add_medium(lane.client_rate));
+  if (lane.client_rate > 0) media.push_back(fabric_.add_medium(lane.client_rate));
   if (part > 0 && spec_.one_at_a_time) {
-    if (!server_) server_ = network_.add_medium(part);
+    if (!server_) server_ = fabric_.add_medium(part);
     media.push_back(*server_);
   } else if (part > 0) {
-    media.push_back(network_.add_medium(part));
+    media.push_back(fabric_.add_medium(part));
   }
   const std::int64_t most = lowest_rate({lane.slot_rate, lane.client_rate, part});
   KV_ASSERT(most > 0, "storage without a limit");
@@ -102,7 +98,7 @@ RouteId StorageDevice::make_route(StorageOp op, const StorageDeviceConfig& confi
       {.station =
            station(std::make_unique<OperationService>(lane.latency, stream, most), spec_.slots),
        .media = media}};
-  return network_.add_route(hops);
+  return fabric_.add_route(hops);
 }
 
 void StorageDevice::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
@@ -156,7 +152,7 @@ void StorageDevice::begin_task(std::uint32_t job, StorageOp prefers) {
     free_tasks_.pop_back();
   }
   tasks_[task] = {job, prefers};
-  network_.submit(routes_[index_of(j.op)], task, to - from, last - first, *this);
+  fabric_.submit(routes_[index_of(j.op)], task, to - from, last - first, *this);
 }
 
 void StorageDevice::on_route_service(RouteId, std::uint32_t task, bool begins) {

@@ -17,12 +17,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/link/network.hpp"
+#include "models/link/fabric.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "models/tier/write_cache.hpp"
+#include "sim/histogram.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
-#include "sim/histogram.hpp"
 
 namespace spillway {
 
@@ -55,12 +55,12 @@ struct StorageDeviceConfig {
 
 class StorageDevice final : private RouteListener {
  public:
-  StorageDevice(EventQueue& queue, const StorageDeviceConfig& config, Observer& observer,
-                StorageListener& listener);
+  StorageDevice(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& config,
+                Observer& observer, StorageListener& listener);
 
   /// `job` is the listener's own number, used by no other job in progress. Precondition: bytes > 0.
   void submit(StorageOp op, std::uint32_t job, Bytes bytes);
-  bool idle() const { return network_.idle(); }
+  bool idle() const { return tasks_.size() == free_tasks_.size(); }
 
   const DeviceWear& wear() const { return wear_; }
   /// How long it has had any job of this kind.
@@ -107,7 +107,7 @@ class StorageDevice final : private RouteListener {
   Observer& observer_;
   StorageListener& listener_;
   StorageSpec spec_;
-  TransferNetwork network_;
+  Fabric& fabric_;
   std::optional<WriteCache> cache_;
   std::optional<MediumId> server_;  ///< of both directions, where one thread serves them
   std::array<RouteId, 2> routes_{};

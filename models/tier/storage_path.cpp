@@ -2,12 +2,12 @@
 
 namespace spillway {
 
-StoragePath::StoragePath(EventQueue& queue, const StorageDeviceConfig& device,
+StoragePath::StoragePath(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& device,
                          std::optional<HostLanes> host_link, Observer& observer,
                          TransferListener& listener)
-    : listener_(listener), device_(queue, device, observer, *this) {
+    : listener_(listener), device_(queue, fabric, device, observer, *this) {
   if (host_link) {
-    host_.emplace(queue, std::move(host_link->down), std::move(host_link->up), observer,
+    host_.emplace(queue, fabric, std::move(host_link->down), std::move(host_link->up), observer,
                   static_cast<TransferListener&>(*this), host_link->media);
   }
 }

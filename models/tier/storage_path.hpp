@@ -20,7 +20,7 @@ struct HostLanes {
 class StoragePath final : public TransferPath, private TransferListener, private StorageListener {
  public:
   /// `host_link`: none where the device reaches the GPU's memory itself.
-  StoragePath(EventQueue& queue, const StorageDeviceConfig& device,
+  StoragePath(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& device,
               std::optional<HostLanes> host_link, Observer& observer, TransferListener& listener);
 
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;

@@ -1,8 +1,8 @@
 // What a transfer through the network costs: three hops, 1,000 transfers in flight.
 //
 //   build/bench/spillway_bench "[links]"    transfers a second of processor time, medians of 7
+#include "models/link/fabric.hpp"
 #include "models/link/link_model.hpp"
-#include "models/link/network.hpp"
 #include "sim/rng.hpp"
 #include "tests/bench/processor_time.hpp"
 #include "tests/support/catch.hpp"
@@ -18,7 +18,7 @@ constexpr std::uint32_t kTransfers = 400'000;
 /// A thousand clients, each sending its next transfer when one has arrived.
 class Source final : public RouteListener {
  public:
-  Source(TransferNetwork& network, std::vector<RouteId> routes, bool mixed)
+  Source(Fabric& network, std::vector<RouteId> routes, bool mixed)
       : network_(network), routes_(std::move(routes)), mixed_(mixed) {}
   void start() {
     for (std::uint32_t i = 0; i < kInFlight; ++i) send(i);
@@ -35,7 +35,7 @@ class Source final : public RouteListener {
     network_.submit(routes_[sent_++ % routes_.size()], job, 2_MiB * blocks, 16, *this);
   }
 
-  TransferNetwork& network_;
+  Fabric& network_;
   std::vector<RouteId> routes_;
   bool mixed_;
   Stream rng_{1, "bench"};
@@ -53,7 +53,7 @@ double transfers_per_s(std::uint32_t slots, bool shared, bool mixed) {
   const double seconds = median_s(7, [&] {
     EventQueue queue;
     Observer none;
-    TransferNetwork network(queue, none);
+    Fabric network(queue);
     std::vector<Hop> hops(3);
     for (int i = 0; i < 3; ++i) {
       hops[static_cast<std::size_t>(i)].station = network.add_station({affine(20 + i), slots});

@@ -85,7 +85,8 @@ TEST_CASE("a direction serves its jobs first come, first served", "[models]") {
   EventQueue queue;
   Observer none;
   Listener listener(queue);
-  CopyPath path(queue, {0, make_affine_link(microseconds(10), 1'000'000'000), 1},
+  Fabric fabric(queue);
+  CopyPath path(queue, fabric, {0, make_affine_link(microseconds(10), 1'000'000'000), 1},
                 {1, make_affine_link(microseconds(10), 1'000'000'000), 1}, none, listener);
   // Three jobs of 1,000,000 bytes at 1 byte/ns: 1,010,000 ns each, back to back; the other
   // direction is not disturbed (factor 1).
@@ -103,7 +104,8 @@ TEST_CASE("while both directions are busy each keeps its duplex share", "[models
   EventQueue queue;
   Observer none;
   Listener listener(queue);
-  CopyPath path(queue, {0, make_affine_link(Duration(0), 1'000'000'000), 0.5},
+  Fabric fabric(queue);
+  CopyPath path(queue, fabric, {0, make_affine_link(Duration(0), 1'000'000'000), 0.5},
                 {1, make_affine_link(Duration(0), 1'000'000'000), 0.5}, none, listener);
   Submitter submitter;
   submitter.path = &path;

@@ -56,7 +56,9 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   }
   EngineRun run;
   EventQueue queue;
-  Engine engine(queue, workload, std::move(parts), observer != nullptr ? *observer : run.journal);
+  Fabric fabric(queue);
+  Engine engine(queue, fabric, workload, std::move(parts),
+                observer != nullptr ? *observer : run.journal);
   Arrivals arrivals(queue, workload, arrival, engine);
   engine.set_listener(arrivals);
   arrivals.start();

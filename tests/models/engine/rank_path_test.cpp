@@ -51,7 +51,8 @@ TEST_CASE("a job ends when the slowest rank has moved its part", "[models]") {
   std::vector<RankLanes> ranks = lanes(4);
   // Rank 2 sits on the other socket: 0.8 of the rate, 20 GB/s.
   ranks[2].up = lane(5, 20'000'000'000);
-  RankPath path(s.queue, std::move(ranks), false, s.journal, s.ends, {});
+  Fabric fabric(s.queue);
+  RankPath path(fabric, std::move(ranks), false, s.journal, s.ends, {});
   path.submit(Direction::kUp, 7, Bytes(kBytes), 8);
   path.submit(Direction::kDown, 9, Bytes(kBytes), 8);
   s.run();
@@ -71,7 +72,8 @@ TEST_CASE("ranks behind one root port share it", "[models]") {
   for (RankLanes& rank : ranks) rank.up.through = {0};
   PathMedia media;
   media.media.push_back({25'000'000'000, 4});
-  RankPath path(s.queue, std::move(ranks), false, s.journal, s.ends, media);
+  Fabric fabric(s.queue);
+  RankPath path(fabric, std::move(ranks), false, s.journal, s.ends, media);
   path.submit(Direction::kUp, 0, Bytes(kBytes), 8);
   s.run();
   REQUIRE(s.ends.ends.size() == 1);
@@ -87,7 +89,8 @@ TEST_CASE("ranks behind one root port share it", "[models]") {
 
 TEST_CASE("one copy below: the first rank stores it, all load it", "[models]") {
   Scene s;
-  RankPath path(s.queue, lanes(3), true, s.journal, s.ends, {});
+  Fabric fabric(s.queue);
+  RankPath path(fabric, lanes(3), true, s.journal, s.ends, {});
   path.submit(Direction::kDown, 0, Bytes(kBytes), 1);
   path.submit(Direction::kUp, 1, Bytes(kBytes), 1);
   s.run();

@@ -29,7 +29,9 @@ LaneSpec lane(std::uint32_t link, std::vector<std::uint32_t> through) {
 
 TEST_CASE("both directions share a medium fairly", "[models]") {
   Ends ends;
-  CopyPath path(ends.queue, lane(0, {0}), lane(1, {0}), ends, ends, {{{10'000'000'000, 2}}});
+  Fabric fabric(ends.queue);
+  CopyPath path(ends.queue, fabric, lane(0, {0}), lane(1, {0}), ends, ends,
+                {{{10'000'000'000, 2}}});
   path.submit(Direction::kDown, 0, Bytes(1000), 1);
   path.submit(Direction::kUp, 1, Bytes(2000), 1);
   ends.run();
@@ -40,7 +42,9 @@ TEST_CASE("both directions share a medium fairly", "[models]") {
 
 TEST_CASE("a medium that serves in order comes behind the engine on the way down", "[models]") {
   Ends ends;
-  CopyPath path(ends.queue, lane(0, {0}), lane(1, {0}), ends, ends, {{{5'000'000'000, 2, true}}});
+  Fabric fabric(ends.queue);
+  CopyPath path(ends.queue, fabric, lane(0, {0}), lane(1, {0}), ends, ends,
+                {{{5'000'000'000, 2, true}}});
   path.submit(Direction::kDown, 0, Bytes(1000), 1);
   path.submit(Direction::kUp, 1, Bytes(600), 1);
   ends.run();
@@ -56,7 +60,8 @@ TEST_CASE("each direction keeps its own factor while the other is busy", "[model
   LaneSpec up = lane(1, {});
   down.duplex_factor = 0.75;
   up.duplex_factor = 0.5;
-  CopyPath path(ends.queue, std::move(down), std::move(up), ends, ends);
+  Fabric fabric(ends.queue);
+  CopyPath path(ends.queue, fabric, std::move(down), std::move(up), ends, ends);
   path.submit(Direction::kDown, 0, Bytes(7500), 1);
   path.submit(Direction::kUp, 1, Bytes(15'000), 1);
   ends.run();
@@ -68,7 +73,9 @@ TEST_CASE("other clients load the medium with the same bytes, later", "[models]"
   Ends ends;
   LaneSpec up = lane(1, {0});
   up.clients = 4;
-  CopyPath path(ends.queue, lane(0, {}), std::move(up), ends, ends, {{{20'000'000'000, 2}}, 7});
+  Fabric fabric(ends.queue);
+  CopyPath path(ends.queue, fabric, lane(0, {}), std::move(up), ends, ends,
+                {{{20'000'000'000, 2}}, 7});
   for (int i = 0; i < 10; ++i) path.submit(Direction::kUp, 0, Bytes(1'000'000), 1);
   path.submit(Direction::kDown, 0, Bytes(500), 1);
   ends.run();
@@ -82,7 +89,9 @@ TEST_CASE("clients that meet slow each other down", "[models]") {
   Ends ends;
   LaneSpec up = lane(1, {0});
   up.clients = 2;
-  CopyPath path(ends.queue, lane(0, {}), std::move(up), ends, ends, {{{10'000'000'000, 2}}, 7});
+  Fabric fabric(ends.queue);
+  CopyPath path(ends.queue, fabric, lane(0, {}), std::move(up), ends, ends,
+                {{{10'000'000'000, 2}}, 7});
   // Four seconds of transfers; the neighbour does the same from some instant of the first second
   // on, at half the rate each.
   for (int i = 0; i < 40; ++i) path.submit(Direction::kUp, 0, Bytes(1'000'000'000), 1);
@@ -97,7 +106,8 @@ TEST_CASE("copies are submitted by one thread, ahead of the engine", "[models]")
   LaneSpec down = lane(0, {});
   LaneSpec up = lane(1, {});
   down.submit = up.submit = Duration(6000);
-  CopyPath path(ends.queue, std::move(down), std::move(up), ends, ends);
+  Fabric fabric(ends.queue);
+  CopyPath path(ends.queue, fabric, std::move(down), std::move(up), ends, ends);
   path.submit(Direction::kUp, 0, Bytes(20'000'000), 100);
   path.submit(Direction::kDown, 0, Bytes(100'000), 10);
   ends.run();

@@ -144,7 +144,8 @@ struct LastEnd final : TransferListener {
     LaneSpec away{0, make_table_link(link.down), link.down_duplex};
     LaneSpec towards{1, make_table_link(link.up), link.up_duplex};
     away.submit = towards.submit = link.submit;
-    CopyPath path(queue, std::move(away), std::move(towards), none, *this);
+    Fabric fabric(queue);
+    CopyPath path(queue, fabric, std::move(away), std::move(towards), none, *this);
     const std::int64_t begin = nanoseconds_of(queue.now());
     for (std::uint32_t done = 0; done < blocks; done += 64) {
       if (down) path.submit(Direction::kDown, 0, Bytes(64 * block_bytes), 64 * copies_per_block);

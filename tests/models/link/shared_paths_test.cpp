@@ -7,7 +7,7 @@
 #include "sim/rng.hpp"
 #include "tests/support/allocations.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/network_rig.hpp"
+#include "tests/support/fabric_rig.hpp"
 
 namespace spillway::test {
 namespace {
@@ -84,7 +84,7 @@ TEST_CASE("shares over several media equal a plain fluid simulation to the nanos
           "[models]") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Stream random(seed, "fluid");
-    NetworkRig rig;
+    FabricRig rig;
     std::vector<long double> capacity;
     std::vector<MediumId> media;
     for (int m = 0; m < 4; ++m) {
@@ -133,7 +133,7 @@ TEST_CASE("ten thousand random transfers over shared paths break no law", "[mode
   // Eight GPUs on two root ports, one host memory, a NIC, a storage pool of 16 places; routes of
   // one to three hops. Link numbers: stations from 0, media from 100.
   Stream random(7, "stress");
-  NetworkRig rig;
+  FabricRig rig;
   std::uint32_t next_link = 0;
   std::vector<std::int64_t> capacity;  // bytes/ns, by medium
   std::vector<MediumId> media;
@@ -150,7 +150,7 @@ TEST_CASE("ten thousand random transfers over shared paths break no law", "[mode
     const std::uint32_t up_link = next_link++;
     const StationId down = rig.station(0, 25, 1, down_link);
     const StationId up = rig.station(10, 24, 1, up_link);
-    rig.network.pair(down, 0.8, up, 0.7);
+    rig.fabric.pair(down, 0.8, up, 0.7);
     const MediumId root = media[gpu / 4];
     const Hop away{.station = down, .media = {root, media[2]}};
     const Hop store{.station = pool, .media = {media[4]}, .priority = 1};
@@ -234,7 +234,7 @@ TEST_CASE("ten thousand random transfers over shared paths break no law", "[mode
 TEST_CASE("two runs of the same transfers end alike, event for event", "[models]") {
   const auto run = [] {
     Stream random(3, "again");
-    NetworkRig rig;
+    FabricRig rig;
     const MediumId medium = rig.medium(5);
     const RouteId route = rig.route({{.station = rig.station(3, 2, 8), .media = {medium}}});
     for (int i = 0; i < 500; ++i) {
@@ -250,8 +250,7 @@ TEST_CASE("two runs of the same transfers end alike, event for event", "[models]
 /// Sends a transfer whenever one has ended.
 struct ClosedLoop final : RouteListener {
   EventQueue queue;
-  Observer none;
-  TransferNetwork network{queue, none};
+  Fabric network{queue};
   Stream random{5, "closed"};
   RouteId route{};
   std::uint32_t left = 40'000;
@@ -269,7 +268,7 @@ struct ClosedLoop final : RouteListener {
 
 TEST_CASE("the network allocates only when a buffer meets a new maximum", "[models]") {
   ClosedLoop loop;
-  TransferNetwork& network = loop.network;
+  Fabric& network = loop.network;
   const StationId thread = network.add_station({make_per_copy_service(Duration(40)), 1});
   const StationId pool = network.add_station({std::make_unique<PlainService>(50, 2), 32});
   const StationId engine = network.add_station({std::make_unique<PlainService>(0, 20), 1});

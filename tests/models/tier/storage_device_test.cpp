@@ -52,13 +52,14 @@ struct Rig final : EventHandler, StorageListener, Observer {
     Bytes bytes;
   };
   EventQueue queue;
+  Fabric fabric{queue};
   StorageDevice device;
   std::vector<Job> jobs;
   std::vector<Time> ended;
   std::vector<TransferRecord> records;
 
   explicit Rig(const StorageSpec& spec, std::uint32_t clients = 0, std::uint64_t seed = 1)
-      : device(queue, {spec, clients, seed, 0, 1}, *this, *this) {}
+      : device(queue, fabric, {spec, clients, seed, 0, 1}, *this, *this) {}
 
   std::uint32_t add(Duration at, StorageOp op, Bytes bytes) {
     const auto job = static_cast<std::uint32_t>(jobs.size());
@@ -318,7 +319,8 @@ TEST_CASE("the way to storage leads over the host, one hop after the other", "[m
     PathRig rig;
     std::optional<HostLanes> host;
     if (!direct) host = HostLanes{lane(2), lane(3), {}};
-    StoragePath path(rig.queue, {drive(10), 0, 1, 0, 1}, std::move(host), rig, rig);
+    Fabric fabric(rig.queue);
+    StoragePath path(rig.queue, fabric, {drive(10), 0, 1, 0, 1}, std::move(host), rig, rig);
     path.submit(Direction::kDown, 7, kMB * 5, 5);
     path.submit(Direction::kUp, 8, kMB * 5, 5);
     rig.run();

@@ -1,11 +1,11 @@
-// A transfer network to submit to at given times, with everything it tells written down.
+// A fabric to submit to at given times, with everything it tells written down.
 #pragma once
 
 #include <utility>
 #include <vector>
 
+#include "models/link/fabric.hpp"
 #include "models/link/link_model.hpp"
-#include "models/link/network.hpp"
 
 namespace spillway::test {
 
@@ -23,7 +23,7 @@ class PlainService final : public ServiceModel {
   std::int64_t bytes_per_ns_;
 };
 
-class NetworkRig final : private RouteListener, private EventHandler, private Observer {
+class FabricRig final : private RouteListener, private EventHandler, private Observer {
  public:
   struct Job {
     RouteId route;
@@ -32,20 +32,24 @@ class NetworkRig final : private RouteListener, private EventHandler, private Ob
     std::uint32_t copies = 1;
   };
   EventQueue queue;
-  TransferNetwork network{queue, *this};
+  Fabric fabric{queue};
   std::vector<Job> jobs;
   std::vector<std::pair<std::uint32_t, std::int64_t>> ended;  ///< job, when, in order
   std::vector<TransferRecord> records;
 
   StationId station(std::int64_t latency_ns, std::int64_t bytes_per_ns, std::uint32_t slots = 1,
                     std::uint32_t link = kNoLink) {
-    return network.add_station(
-        {std::make_unique<PlainService>(latency_ns, bytes_per_ns), slots, link});
+    return fabric.add_station(
+        {std::make_unique<PlainService>(latency_ns, bytes_per_ns), slots, link, this});
+  }
+  /// Takes `ns` for each copy, one after another.
+  StationId thread(std::int64_t ns, std::uint32_t link) {
+    return fabric.add_station({make_per_copy_service(Duration(ns)), 1, link, this});
   }
   MediumId medium(std::int64_t bytes_per_ns, std::uint32_t link = kNoLink) {
-    return network.add_medium(bytes_per_ns * 1'000'000'000, link);
+    return fabric.add_medium(bytes_per_ns * 1'000'000'000, link, this);
   }
-  RouteId route(const std::vector<Hop>& hops) { return network.add_route(hops); }
+  RouteId route(const std::vector<Hop>& hops) { return fabric.add_route(hops); }
   /// Its number is its place among `jobs`.
   void at(std::int64_t when, RouteId route, std::int64_t bytes, std::uint32_t copies = 1) {
     queue.schedule(time_at(when), Phase::kArrival, *this,
@@ -66,7 +70,7 @@ class NetworkRig final : private RouteListener, private EventHandler, private Ob
  private:
   void on_event(EventPayload payload) override {
     const Job& job = jobs[payload.subject];
-    network.submit(job.route, payload.subject, Bytes(job.bytes), job.copies, *this);
+    fabric.submit(job.route, payload.subject, Bytes(job.bytes), job.copies, *this);
   }
   void on_route_done(RouteId, std::uint32_t job) override {
     ended.emplace_back(job, nanoseconds_of(queue.now()));

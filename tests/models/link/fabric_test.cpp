@@ -1,6 +1,6 @@
 // Stations, media and routes against closed forms, to the nanosecond.
 #include "tests/support/catch.hpp"
-#include "tests/support/network_rig.hpp"
+#include "tests/support/fabric_rig.hpp"
 
 namespace spillway::test {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 using Ends = std::vector<std::int64_t>;
 
 TEST_CASE("a job is its latency, then its bytes; places are taken in order", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const RouteId route = rig.route({{.station = rig.station(100, 2, 2)}});
   for (int i = 0; i < 3; ++i) rig.at(0, route, 1000);
   rig.at(10, route, 500);
@@ -18,7 +18,7 @@ TEST_CASE("a job is its latency, then its bytes; places are taken in order", "[m
 }
 
 TEST_CASE("what goes first goes before what came first", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const StationId station = rig.station(0, 1);
   const RouteId read = rig.route({{.station = station, .priority = 0}});
   const RouteId write = rig.route({{.station = station, .priority = 1}});
@@ -33,7 +33,7 @@ TEST_CASE("what goes first goes before what came first", "[models]") {
 }
 
 TEST_CASE("store and forward: the next hop begins when the last byte has left", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const StationId a = rig.station(5, 1, 1, 0);
   const StationId b = rig.station(7, 2, 1, 1);
   const RouteId route = rig.route({{.station = a}, {.station = b}});
@@ -50,7 +50,7 @@ TEST_CASE("store and forward: the next hop begins when the last byte has left", 
 }
 
 TEST_CASE("a flow alone on a wide medium ends when it would without", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const RouteId route = rig.route({{.station = rig.station(11, 3), .media = {rig.medium(7)}}});
   rig.at(0, route, 1000);
   rig.at(5000, route, 999);
@@ -60,7 +60,7 @@ TEST_CASE("a flow alone on a wide medium ends when it would without", "[models]"
 }
 
 TEST_CASE("a medium bounds a flow that could move faster", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const RouteId route = rig.route({{.station = rig.station(0, 10), .media = {rig.medium(3)}}});
   rig.at(0, route, 1000);
   rig.run();
@@ -68,7 +68,7 @@ TEST_CASE("a medium bounds a flow that could move faster", "[models]") {
 }
 
 TEST_CASE("two equal flows share a medium in halves", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const RouteId route = rig.route({{.station = rig.station(0, 10, 2), .media = {rig.medium(10)}}});
   rig.at(0, route, 3000);
   rig.at(100, route, 3000);
@@ -79,7 +79,7 @@ TEST_CASE("two equal flows share a medium in halves", "[models]") {
 }
 
 TEST_CASE("three flows at thirds end on the whole nanosecond", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const RouteId route = rig.route({{.station = rig.station(0, 1, 3), .media = {rig.medium(1)}}});
   for (int i = 0; i < 3; ++i) rig.at(0, route, 1'000'000'000);
   rig.run();
@@ -89,7 +89,7 @@ TEST_CASE("three flows at thirds end on the whole nanosecond", "[models]") {
 TEST_CASE("flows of unequal sizes leave one after another", "[models]") {
   // n flows of sizes s_1 < ... < s_n, all at 0 on a medium of C bytes/ns: the k-th ends
   // (s_k - s_{k-1}) (n - k + 1) / C behind the one before. All times in one fraction of 7.
-  NetworkRig rig;
+  FabricRig rig;
   const RouteId route = rig.route({{.station = rig.station(0, 100, 50), .media = {rig.medium(7)}}});
   Ends expected;
   std::int64_t bytes_by = 0;  // moved by the medium when the k-th ends
@@ -106,7 +106,7 @@ TEST_CASE("flows of unequal sizes leave one after another", "[models]") {
 }
 
 TEST_CASE("what a slow flow cannot use goes to the others", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const MediumId medium = rig.medium(10);
   const RouteId slow = rig.route({{.station = rig.station(0, 1), .media = {medium}}});
   const RouteId fast = rig.route({{.station = rig.station(0, 100, 2), .media = {medium}}});
@@ -120,7 +120,7 @@ TEST_CASE("what a slow flow cannot use goes to the others", "[models]") {
 
 TEST_CASE("two media in series: the tighter one decides, and the rest is free for others",
           "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const MediumId root = rig.medium(10);
   const MediumId nic = rig.medium(4);
   const auto engine = [&] { return rig.station(0, 100); };
@@ -134,15 +134,15 @@ TEST_CASE("two media in series: the tighter one decides, and the rest is free fo
   // nic: 2 each, so 6 are left of root. `both` ends at 200; `both2` (400 left) then takes the nic's
   // 4 and `one` (200 left) the other 6: 33.3 ns. `both2` ends at 200 + 400 / 4.
   CHECK(rig.ends() == Ends{200, 300, 234});
-  CHECK(rig.network.busy(nic) == Duration(300));
-  CHECK(rig.network.busy(root) == Duration(300));
+  CHECK(rig.fabric.busy(nic) == Duration(300));
+  CHECK(rig.fabric.busy(root) == Duration(300));
 }
 
 TEST_CASE("duplex: each direction keeps its own share while the other moves", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const StationId down = rig.station(0, 1);
   const StationId up = rig.station(0, 1);
-  rig.network.pair(down, 0.5, up, 0.25);
+  rig.fabric.pair(down, 0.5, up, 0.25);
   const RouteId d = rig.route({{.station = down}});
   const RouteId u = rig.route({{.station = up}});
   rig.at(0, d, 1000);
@@ -153,10 +153,10 @@ TEST_CASE("duplex: each direction keeps its own share while the other moves", "[
 }
 
 TEST_CASE("duplex holds under media too, and a latency disturbs nobody", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const StationId down = rig.station(100, 1);
   const StationId up = rig.station(200, 1);
-  rig.network.pair(down, 0.5, up, 0.25);
+  rig.fabric.pair(down, 0.5, up, 0.25);
   const MediumId wide = rig.medium(50);
   const RouteId d = rig.route({{.station = down, .media = {wide}}});
   const RouteId u = rig.route({{.station = up, .media = {wide}}});
@@ -169,8 +169,8 @@ TEST_CASE("duplex holds under media too, and a latency disturbs nobody", "[model
 }
 
 TEST_CASE("a pipelined hop feeds the next with the first copy", "[models]") {
-  NetworkRig rig;
-  const StationId thread = rig.network.add_station({make_per_copy_service(Duration(6)), 1, 0});
+  FabricRig rig;
+  const StationId thread = rig.thread(6, 0);
   const StationId engine = rig.station(0, 1, 1, 1);
   const RouteId route = rig.route({{.station = thread, .pipelined = true}, {.station = engine}});
   rig.at(0, route, 1000, 10);     // copies of 100 ns: the engine is the slower one
@@ -187,8 +187,8 @@ TEST_CASE("a pipelined hop feeds the next with the first copy", "[models]") {
 }
 
 TEST_CASE("both directions submit through one thread", "[models]") {
-  NetworkRig rig;
-  const StationId thread = rig.network.add_station({make_per_copy_service(Duration(5)), 1});
+  FabricRig rig;
+  const StationId thread = rig.fabric.add_station({make_per_copy_service(Duration(5)), 1});
   const RouteId d =
       rig.route({{.station = thread, .pipelined = true}, {.station = rig.station(0, 1)}});
   const RouteId u =
@@ -201,7 +201,7 @@ TEST_CASE("both directions submit through one thread", "[models]") {
 }
 
 TEST_CASE("every byte on a medium is told, with the time it moved", "[models]") {
-  NetworkRig rig;
+  FabricRig rig;
   const MediumId medium = rig.medium(10, 7);
   const RouteId route = rig.route({{.station = rig.station(50, 10, 2, 3), .media = {medium}}});
   rig.at(0, route, 1000);
@@ -213,8 +213,8 @@ TEST_CASE("every byte on a medium is told, with the time it moved", "[models]") 
   CHECK(rig.records[1].link == 7);
   CHECK(rig.records[1].started == time_at(50));
   CHECK(rig.records[1].ended == time_at(250));
-  CHECK(rig.network.busy(medium) == Duration(200));
-  CHECK(rig.network.idle());
+  CHECK(rig.fabric.busy(medium) == Duration(200));
+  CHECK(rig.fabric.idle());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "models/link/network.hpp"
+#include "models/link/fabric.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,23 +26,24 @@ std::uint32_t job_epoch_of(EventPayload payload) {
 
 }  // namespace
 
-TransferNetwork::TransferNetwork(EventQueue& queue, Observer& observer)
-    : queue_(queue), observer_(observer), shares_(queue, *this) {}
+Fabric::Fabric(EventQueue& queue) : queue_(queue), shares_(queue, *this) {}
 
 // ---- layout
 // -------------------------------------------------------------------------------------
 
-StationId TransferNetwork::add_station(StationSpec spec) {
+StationId Fabric::add_station(StationSpec spec) {
   KV_ASSERT(spec.model != nullptr && spec.slots > 0, "a station of {} slots", spec.slots);
+  KV_ASSERT(spec.link == kNoLink || spec.observer != nullptr, "nobody observes link {}", spec.link);
   Station station;
   station.model = std::move(spec.model);
   station.slots = spec.slots;
   station.link = spec.link;
+  station.observer = spec.observer;
   stations_.push_back(std::move(station));
   return StationId{static_cast<Id>(stations_.size() - 1)};
 }
 
-void TransferNetwork::pair(StationId a, double factor_a, StationId b, double factor_b) {
+void Fabric::pair(StationId a, double factor_a, StationId b, double factor_b) {
   const auto set_up = [&](StationId which, double factor, StationId other) {
     Station& station = stations_[static_cast<Id>(which)];
     KV_ASSERT(factor > 0 && factor <= 1, "duplex factor {}", factor);
@@ -56,12 +57,13 @@ void TransferNetwork::pair(StationId a, double factor_a, StationId b, double fac
   set_up(b, factor_b, a);
 }
 
-MediumId TransferNetwork::add_medium(std::int64_t bytes_per_second, std::uint32_t link) {
-  medium_links_.push_back(link);
+MediumId Fabric::add_medium(std::int64_t bytes_per_second, std::uint32_t link, Observer* observer) {
+  KV_ASSERT(link == kNoLink || observer != nullptr, "nobody observes link {}", link);
+  medium_links_.push_back({link, observer});
   return shares_.add_medium(bytes_per_second);
 }
 
-RouteId TransferNetwork::add_route(std::span<const Hop> hops) {
+RouteId Fabric::add_route(std::span<const Hop> hops) {
   KV_ASSERT(!hops.empty() && !hops.back().pipelined, "a route ends in a hop that hands on");
   Route route{static_cast<Id>(hops_.size()), static_cast<Id>(hops.size())};
   for (const Hop& hop : hops) {
@@ -87,7 +89,7 @@ RouteId TransferNetwork::add_route(std::span<const Hop> hops) {
 // ---- jobs
 // ---------------------------------------------------------------------------------------
 
-TransferNetwork::Id TransferNetwork::make_job() {
+Fabric::Id Fabric::make_job() {
   if (free_jobs_.empty()) {
     jobs_.emplace_back();
     return static_cast<Id>(jobs_.size() - 1);
@@ -97,8 +99,8 @@ TransferNetwork::Id TransferNetwork::make_job() {
   return job;
 }
 
-void TransferNetwork::submit(RouteId route, std::uint32_t job, Bytes payload, std::uint32_t copies,
-                             RouteListener& listener) {
+void Fabric::submit(RouteId route, std::uint32_t job, Bytes payload, std::uint32_t copies,
+                    RouteListener& listener) {
   KV_ASSERT(payload.count() > 0 && copies > 0, "a job of {} bytes in {} copies", payload.count(),
             copies);
   open();
@@ -117,7 +119,7 @@ void TransferNetwork::submit(RouteId route, std::uint32_t job, Bytes payload, st
 }
 
 /// The job reaches the station of its hop.
-void TransferNetwork::enter(Id job) {
+void Fabric::enter(Id job) {
   Job& j = jobs_[job];
   const HopData& hop = hops_[j.hop];
   Station& station = stations_[hop.station];
@@ -129,7 +131,7 @@ void TransferNetwork::enter(Id job) {
   queue.tail = job;
 }
 
-void TransferNetwork::begin(Id job) {
+void Fabric::begin(Id job) {
   Job& j = jobs_[job];
   const HopData& hop = hops_[j.hop];
   Station& station = stations_[hop.station];
@@ -155,7 +157,7 @@ void TransferNetwork::begin(Id job) {
 }
 
 /// The whole service is known; the next hop may have the first copy before the others.
-void TransferNetwork::begin_pipelined(Id job) {
+void Fabric::begin_pipelined(Id job) {
   Job& j = jobs_[job];
   const Id id = hops_[j.hop].station;
   Station& station = stations_[id];
@@ -172,24 +174,24 @@ void TransferNetwork::begin_pipelined(Id job) {
                   {static_cast<std::uint16_t>(kSubmitted << kKindShift), 0, id});
 }
 
-void TransferNetwork::end_submission(Id station) {
+void Fabric::end_submission(Id station) {
   const Id job = stations_[station].submitting;
   stations_[station].submitting = kNone;
   const TransferRecord record = stations_[station].record;
   release(station);
-  if (record.link != kNoLink) observer_.on_transfer(record);
+  if (record.link != kNoLink) stations_[station].observer->on_transfer(record);
   if (job != kNone) go_on(job);
 }
 
 // ---- flows
 // --------------------------------------------------------------------------------------
 
-std::int64_t TransferNetwork::speed_at(const Station& station) const {
+std::int64_t Fabric::speed_at(const Station& station) const {
   if (station.opposite == kNone || stations_[station.opposite].flows.empty()) return kFullSpeed;
   return station.slowed;
 }
 
-FairShare::Rate TransferNetwork::rate_of(Station& station, const Job& job, std::int64_t speed) {
+FairShare::Rate Fabric::rate_of(Station& station, const Job& job, std::int64_t speed) {
   if (station.rate_payload != job.payload || station.rate_alone != job.service.alone ||
       station.rate_speed != speed) {
     station.rate_payload = job.payload;
@@ -200,7 +202,7 @@ FairShare::Rate TransferNetwork::rate_of(Station& station, const Job& job, std::
   return station.rate;
 }
 
-void TransferNetwork::start_flow(Id job) {
+void Fabric::start_flow(Id job) {
   Job& j = jobs_[job];
   const HopData& hop = hops_[j.hop];
   Station& station = stations_[hop.station];
@@ -226,7 +228,7 @@ void TransferNetwork::start_flow(Id job) {
 }
 
 /// The opposite station began or ceased to move bytes: what is left takes longer or shorter.
-void TransferNetwork::retime(Id id) {
+void Fabric::retime(Id id) {
   Station& station = stations_[id];
   const std::int64_t speed = speed_at(station);
   for (const Id job : station.flows) {
@@ -244,13 +246,13 @@ void TransferNetwork::retime(Id id) {
   }
 }
 
-void TransferNetwork::schedule_end(Id job) {
+void Fabric::schedule_end(Id job) {
   const Job& j = jobs_[job];
   const Duration rest(ceil_div(std::max<std::int64_t>(j.left, 0), j.speed));
   schedule(job, queue_.now() + rest, kServed);
 }
 
-void TransferNetwork::schedule(Id job, Time at, std::uint16_t kind) {
+void Fabric::schedule(Id job, Time at, std::uint16_t kind) {
   const std::uint32_t epoch = ++jobs_[job].epoch & kJobEpochMask;
   queue_.schedule(at, Phase::kTransferDone, *this,
                   {static_cast<std::uint16_t>((std::uint32_t{kind} << kKindShift) | (epoch >> 16)),
@@ -260,7 +262,7 @@ void TransferNetwork::schedule(Id job, Time at, std::uint16_t kind) {
 // ---- ends
 // ---------------------------------------------------------------------------------------
 
-void TransferNetwork::on_event(EventPayload payload) {
+void Fabric::on_event(EventPayload payload) {
   const auto kind = static_cast<std::uint16_t>(payload.kind >> kKindShift);
   const Id subject = payload.subject;
   if (kind != kSubmitted && job_epoch_of(payload) != (jobs_[subject].epoch & kJobEpochMask)) return;
@@ -288,14 +290,14 @@ void TransferNetwork::on_event(EventPayload payload) {
   close();
 }
 
-void TransferNetwork::on_flows_done(std::span<const std::uint32_t> flows) {
+void Fabric::on_flows_done(std::span<const std::uint32_t> flows) {
   open();
   for (const Id job : flows) end_flow(job);
   close();
 }
 
 /// All bytes have moved; the last copy may still have to be handed over.
-void TransferNetwork::end_flow(Id job) {
+void Fabric::end_flow(Id job) {
   Job& j = jobs_[job];
   Station& station = stations_[hops_[j.hop].station];
   if (station.opposite != kNone) {
@@ -310,7 +312,7 @@ void TransferNetwork::end_flow(Id job) {
   if (station.opposite != kNone && station.flows.empty()) retime(station.opposite);
 }
 
-void TransferNetwork::end_hop(Id job) {
+void Fabric::end_hop(Id job) {
   {
     const Job& j = jobs_[job];
     const Id station = hops_[j.hop].station;
@@ -325,7 +327,7 @@ void TransferNetwork::end_hop(Id job) {
 }
 
 /// A place at the station is free: the next job, if any, takes it at once.
-void TransferNetwork::release(Id id) {
+void Fabric::release(Id id) {
   Station& station = stations_[id];
   if (--station.serving == 0) station.busy += queue_.now() - station.busy_since;
   for (Queue& queue : station.waiting) {
@@ -337,22 +339,23 @@ void TransferNetwork::release(Id id) {
   }
 }
 
-void TransferNetwork::tell(const Job& j) {
+void Fabric::tell(const Job& j) {
   const HopData& hop = hops_[j.hop];
   const Station& station = stations_[hop.station];
   TransferRecord record{station.link, j.payload,    j.copies,       j.submitted,
                         j.started,    queue_.now(), j.service.reach};
-  if (record.link != kNoLink) observer_.on_transfer(record);
+  if (record.link != kNoLink) station.observer->on_transfer(record);
   record.started = j.flows_from;
   record.reach = Reach::kInside;  // a medium has no model of its own
   for (Id i = 0; i < hop.media; ++i) {
-    record.link = medium_links_[static_cast<Id>(hop_media_[hop.first_medium + i])];
-    if (record.link != kNoLink) observer_.on_transfer(record);
+    const MediumLink& medium = medium_links_[static_cast<Id>(hop_media_[hop.first_medium + i])];
+    record.link = medium.link;
+    if (record.link != kNoLink) medium.observer->on_transfer(record);
   }
 }
 
-/// To the next hop, or out of the network.
-void TransferNetwork::go_on(Id job) {
+/// To the next hop, or out of the fabric.
+void Fabric::go_on(Id job) {
   Job& j = jobs_[job];
   const Route& route = routes_[j.route];
   j.listener->on_route_service(RouteId{j.route}, j.number, false);
@@ -365,7 +368,7 @@ void TransferNetwork::go_on(Id job) {
   listener.on_route_done(id, number);
 }
 
-Duration TransferNetwork::busy(StationId id) const {
+Duration Fabric::busy(StationId id) const {
   const Station& station = stations_[static_cast<Id>(id)];
   return station.serving == 0 ? station.busy : station.busy + (queue_.now() - station.busy_since);
 }

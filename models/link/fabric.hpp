@@ -1,4 +1,5 @@
 // Every transfer of a simulation: jobs that go hop by hop through stations, over shared media.
+// There is one fabric; links, drives and servers of all engines are routes in it.
 //
 // A station serves jobs in order of arrival, at most `slots` at a time, without preemption: 1 slot
 // is a copy engine, 64 a thread pool, k a queue depth. Of two classes of jobs the first goes first,
@@ -17,8 +18,8 @@
 // ends no earlier than the hand-over of the last copy plus what that copy takes alone. So does a
 // host thread that submits copies feed a copy engine.
 //
-// A job's end comes in the phase kTransferDone of its instant. Observers are told of every hop with
-// a link number, and of every medium with one, so that every byte on every path is counted.
+// A job's end comes in the phase kTransferDone of its instant. A station or medium with a link
+// number tells its observer of every hop over it, so that every byte on every path is counted.
 #pragma once
 
 #include <array>
@@ -44,6 +45,7 @@ struct StationSpec {
   std::unique_ptr<ServiceModel> model;
   std::uint32_t slots = 1;
   std::uint32_t link = kNoLink;  ///< its number in observations and results
+  Observer* observer = nullptr;  ///< of the engine that the link belongs to; where it has a number
 };
 
 struct Hop {
@@ -65,15 +67,16 @@ class RouteListener {
   ~RouteListener() = default;
 };
 
-class TransferNetwork final : public EventHandler, private FlowListener {
+class Fabric final : public EventHandler, private FlowListener {
  public:
-  TransferNetwork(EventQueue& queue, Observer& observer);
+  explicit Fabric(EventQueue& queue);
 
   // The layout is complete before the first job.
   StationId add_station(StationSpec spec);
   /// Each keeps its own factor of its speed, in (0, 1], while the other moves bytes.
   void pair(StationId a, double factor_a, StationId b, double factor_b);
-  MediumId add_medium(std::int64_t bytes_per_second, std::uint32_t link = kNoLink);
+  MediumId add_medium(std::int64_t bytes_per_second, std::uint32_t link = kNoLink,
+                      Observer* observer = nullptr);
   RouteId add_route(std::span<const Hop> hops);
 
   /// `job` is the listener's own number. Preconditions: payload > 0, copies > 0.
@@ -133,6 +136,7 @@ class TransferNetwork final : public EventHandler, private FlowListener {
     std::unique_ptr<ServiceModel> model;
     std::uint32_t slots = 1;
     std::uint32_t link = kNoLink;
+    Observer* observer = nullptr;
     Id opposite = kNone;
     std::int64_t slowed = 0;
     std::uint32_t serving = 0;
@@ -172,12 +176,15 @@ class TransferNetwork final : public EventHandler, private FlowListener {
   void schedule(Id job, Time at, std::uint16_t kind);
 
   EventQueue& queue_;
-  Observer& observer_;
   FairShare shares_;
   std::vector<Station> stations_;
   std::vector<HopData> hops_;
   std::vector<MediumId> hop_media_;
-  std::vector<std::uint32_t> medium_links_;
+  struct MediumLink {
+    std::uint32_t link = kNoLink;
+    Observer* observer = nullptr;
+  };
+  std::vector<MediumLink> medium_links_;
   std::vector<Route> routes_;
   std::vector<Job> jobs_;
   std::vector<Id> free_jobs_;
