@@ -7,56 +7,10 @@
 
 namespace spillway {
 
-namespace {
-
-/// A shared path in the fabric: of fair shares, or one that serves in order.
-struct Shared {
-  std::optional<MediumId> fair;
-  StationId in_order{};
-};
-
-std::vector<Shared> add_media(Fabric& fabric, const PathMedia& media, Observer& observer) {
-  std::vector<Shared> out;
-  for (const MediumSpec& spec : media.media) {
-    Shared shared;
-    if (spec.fifo) {
-      shared.in_order = fabric.add_station(
-          {make_link_service(make_constant_link(spec.bytes_per_second)), 1, spec.link, &observer});
-    } else {
-      shared.fair = fabric.add_medium(spec.bytes_per_second, spec.link, &observer);
-    }
-    out.push_back(shared);
-  }
-  return out;
-}
-
-/// As in copy_path.cpp: media of fair shares are crossed together with the copy engine, one that
-/// serves in order is crossed before it on the way up and behind it on the way down.
-std::vector<Hop> hops_of(const LaneSpec& lane, bool down, StationId engine,
-                         const std::optional<StationId>& thread,
-                         const std::vector<Shared>& shared) {
-  std::vector<Hop> hops;
-  if (thread) hops.push_back({.station = *thread, .pipelined = true});
-  Hop copy{.station = engine};
-  std::vector<Hop> in_order;
-  for (const std::uint32_t i : lane.through) {
-    if (shared[i].fair) {
-      copy.media.push_back(*shared[i].fair);
-    } else {
-      in_order.push_back({.station = shared[i].in_order});
-    }
-  }
-  hops.push_back(std::move(copy));
-  hops.insert(down ? hops.end() : hops.begin(), in_order.begin(), in_order.end());
-  return hops;
-}
-
-}  // namespace
-
 RankPath::RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_once,
                    Observer& observer, TransferListener& listener, const PathMedia& media)
     : fabric_(fabric), listener_(listener) {
-  const std::vector<Shared> shared = add_media(fabric_, media, observer);
+  const LaidMedia shared(fabric_, media, observer);
   models_.reserve(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     RankLanes& lanes = ranks[rank];
@@ -74,9 +28,8 @@ RankPath::RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_onc
     if (submit > Duration(0)) thread = fabric_.add_station({make_per_copy_service(submit), 1});
     const auto add = [&](Direction direction, const LaneSpec& lane, StationId engine) {
       const bool submits = lane.submit > Duration(0);
-      const bool is_down = direction == Direction::kDown;
-      routes_[index_of(direction)].push_back(fabric_.add_route(
-          hops_of(lane, is_down, engine, submits ? thread : std::nullopt, shared)));
+      routes_[index_of(direction)].push_back(
+          fabric_.add_route(shared.hops(lane, direction, engine, submits ? thread : std::nullopt)));
     };
     if (rank == 0 || !stored_once) add(Direction::kDown, lanes.down, down);
     add(Direction::kUp, lanes.up, up);

@@ -8,21 +8,16 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "models/link/fabric.hpp"
+#include "models/link/lane.hpp"
 #include "models/link/link_model.hpp"
 #include "models/link/neighbours.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/observer.hpp"
 
 namespace spillway {
-
-enum class Direction : std::uint8_t { kDown, kUp };  ///< away from the GPU (D2H), towards it (H2D)
-constexpr std::size_t index_of(Direction d) {
-  return static_cast<std::size_t>(d);
-}
 
 class TransferListener {
  public:
@@ -46,28 +41,6 @@ class TransferPath {
   virtual bool idle() const = 0;
 };
 
-/// One direction of a path.
-struct LaneSpec {
-  std::uint32_t link = 0;  ///< its number in observations and results
-  std::unique_ptr<LinkModel> model;
-  /// Share of its own speed that a direction keeps while the other is busy; in (0, 1].
-  double duplex_factor = 1;
-  Duration submit{0};                    ///< of the host thread, for each copy; 0: none to model
-  std::vector<std::uint32_t> through{};  ///< places in PathMedia::media
-  std::uint32_t clients = 1;             ///< that use these media alike, this engine among them
-};
-
-/// What transfers cross besides their own copy engine.
-struct MediumSpec {
-  std::int64_t bytes_per_second = 0;
-  std::uint32_t link = kNoLink;  ///< its number in observations and results
-  bool fifo = false;             ///< first come, first served, instead of fair shares
-};
-struct PathMedia {
-  std::vector<MediumSpec> media;
-  std::uint64_t seed = 1;  ///< of the delays by which other clients lag
-};
-
 class CopyPath final : public TransferPath, private RouteListener {
  public:
   CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up, Observer& observer,
@@ -84,8 +57,6 @@ class CopyPath final : public TransferPath, private RouteListener {
 
  private:
   void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client);
-  RouteId route_of(std::size_t lane, const LaneSpec& spec, StationId engine,
-                   std::optional<StationId> thread);
   void on_route_service(RouteId route, std::uint32_t job, bool begins) override {
     if (route == routes_[1]) listener_.on_load_service(job, begins);
   }
@@ -94,16 +65,12 @@ class CopyPath final : public TransferPath, private RouteListener {
     listener_.on_transfer_done(route == routes_[0] ? Direction::kDown : Direction::kUp, job);
   }
 
-  struct Medium {
-    std::optional<MediumId> fair;
-    StationId fifo{};
-  };
   std::array<std::unique_ptr<LinkModel>, 2> models_;
   Fabric& fabric_;
   Observer& observer_;
   Neighbours neighbours_;
   TransferListener& listener_;
-  std::vector<Medium> media_;
+  LaidMedia media_;
   std::array<RouteId, 2> routes_{};
   std::uint32_t in_flight_ = 0;
 };
