@@ -22,7 +22,7 @@ TEST_CASE("demo writes a trace, a scenario and the answer, and says where", "[cl
   CHECK(names == std::set<std::string>{"plan.json", "report.html", "runs", "scenario.json",
                                        "scenario.schema.json", "trace.jsonl.gz"});
   CHECK_THAT(result.out, ContainsSubstring("Use 64 GiB of DRAM. It meets the SLO: "));
-  CHECK_THAT(result.out, ContainsSubstring("report.html (the answer: open it in a browser)"));
+  CHECK_THAT(result.out, ContainsSubstring("report.html     the answer, for a browser"));
   CHECK_THAT(result.out, ContainsSubstring("spillway plan " + folder + "/scenario.json"));
   // The scenario names its schema, for editors.
   CHECK_THAT(test::read_file(folder + "/scenario.json"),
