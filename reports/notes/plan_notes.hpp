@@ -82,11 +82,11 @@ inline constexpr NoteRow kPlanNotes[] = {
     {"caches-serve-all", "tier", NoteGrade::kDetail,
      "Caches serve {here_share} of prompt tokens, nearly everything that repeats."},
     {"change-meets", "other", NoteGrade::kWarning,
-     "With {change}, {metric} of {size} would be {figure}, not {base}. That meets the SLO (one "
-     "run)."},
+     "In one run of the workload, {metric} of {size} would be {figure} with {change}, not {base}. "
+     "That meets the SLO."},
     {"change-helps", "other", NoteGrade::kWarning,
-     "With {change}, {metric} of {size} would be {figure}, not {base}. That still misses the SLO "
-     "(one run)."},
+     "In one run of the workload, {metric} of {size} would be {figure} with {change}, not {base}. "
+     "That still misses the SLO."},
     {"change-meets-too", "other", NoteGrade::kDetail,
      "With {change} it would be {figure}, which meets the SLO."},
     {"change-helps-too", "other", NoteGrade::kDetail, "With {change} it would be {figure}."},
