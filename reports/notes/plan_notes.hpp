@@ -82,11 +82,11 @@ inline constexpr NoteRow kPlanNotes[] = {
     {"caches-serve-all", "tier", NoteGrade::kDetail,
      "Caches serve {here_share} of prompt tokens, nearly everything that repeats."},
     {"change-meets", "other", NoteGrade::kWarning,
-     "In one run of the workload, {metric} of {size} would be {figure} with {change}, not {base}. "
-     "That meets the SLO."},
+     "With {change}, {metric} of {size} would be {figure}, not {base}, in one run of the "
+     "workload. That meets the SLO."},
     {"change-helps", "other", NoteGrade::kWarning,
-     "In one run of the workload, {metric} of {size} would be {figure} with {change}, not {base}. "
-     "That still misses the SLO."},
+     "With {change}, {metric} of {size} would be {figure}, not {base}, in one run of the "
+     "workload. That still misses the SLO."},
     {"change-meets-too", "other", NoteGrade::kDetail,
      "With {change} it would be {figure}, which meets the SLO."},
     {"change-helps-too", "other", NoteGrade::kDetail, "With {change} it would be {figure}."},
