@@ -11,6 +11,7 @@
 
 #include "models/cache_replay.hpp"
 #include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/cli.hpp"

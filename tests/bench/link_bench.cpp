@@ -1,4 +1,4 @@
-// What a transfer through the network costs: three hops, 1,000 transfers in flight.
+// What a transfer through the fabric costs: three hops, 1,000 transfers in flight.
 //
 //   build/bench/spillway_bench "[links]"    transfers a second of processor time, medians of 7
 #include "models/link/fabric.hpp"
@@ -18,8 +18,8 @@ constexpr std::uint32_t kTransfers = 400'000;
 /// A thousand clients, each sending its next transfer when one has arrived.
 class Source final : public RouteListener {
  public:
-  Source(Fabric& network, std::vector<RouteId> routes, bool mixed)
-      : network_(network), routes_(std::move(routes)), mixed_(mixed) {}
+  Source(Fabric& fabric, std::vector<RouteId> routes, bool mixed)
+      : fabric_(fabric), routes_(std::move(routes)), mixed_(mixed) {}
   void start() {
     for (std::uint32_t i = 0; i < kInFlight; ++i) send(i);
   }
@@ -32,10 +32,10 @@ class Source final : public RouteListener {
  private:
   void send(std::uint32_t job) {
     const std::int64_t blocks = mixed_ ? 1 + static_cast<std::int64_t>(rng_.below(64)) : 16;
-    network_.submit(routes_[sent_++ % routes_.size()], job, 2_MiB * blocks, 16, *this);
+    fabric_.submit(routes_[sent_++ % routes_.size()], job, 2_MiB * blocks, 16, *this);
   }
 
-  Fabric& network_;
+  Fabric& fabric_;
   std::vector<RouteId> routes_;
   bool mixed_;
   Stream rng_{1, "bench"};
@@ -53,16 +53,16 @@ double transfers_per_s(std::uint32_t slots, bool shared, bool mixed) {
   const double seconds = median_s(7, [&] {
     EventQueue queue;
     Observer none;
-    Fabric network(queue);
+    Fabric fabric(queue);
     std::vector<Hop> hops(3);
     for (int i = 0; i < 3; ++i) {
-      hops[static_cast<std::size_t>(i)].station = network.add_station({affine(20 + i), slots});
+      hops[static_cast<std::size_t>(i)].station = fabric.add_station({affine(20 + i), slots});
       if (shared) {
         hops[static_cast<std::size_t>(i)].media = {
-            network.add_medium((100 + 10 * i) * std::int64_t{1'000'000'000})};
+            fabric.add_medium((100 + 10 * i) * std::int64_t{1'000'000'000})};
       }
     }
-    Source source(network, {network.add_route(hops)}, mixed);
+    Source source(fabric, {fabric.add_route(hops)}, mixed);
     source.start();
     while (queue.step()) {
     }
