@@ -97,8 +97,9 @@ bool sync_data(int file) {
 }
 
 bool drop_cached(int file) {
-  return posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0 &&
-         posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM) == 0;
+  if (posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0) return false;
+  posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+  return true;
 }
 
 bool comes_at_once(int file, void* buffer, std::size_t bytes, std::int64_t at) {

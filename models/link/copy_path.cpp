@@ -10,7 +10,6 @@ CopyPath::CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up
                    Observer& observer, TransferListener& listener, const PathMedia& media)
     : models_{std::move(down.model), std::move(up.model)},
       fabric_(fabric),
-      observer_(observer),
       neighbours_(queue, fabric, media.seed),
       listener_(listener),
       media_(fabric, media, observer) {
@@ -20,16 +19,17 @@ CopyPath::CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up
               "{} clients of a lane of its own", lane.clients);
   }
   for (std::uint32_t i = 0; i < std::max(lanes[0].clients, lanes[1].clients); ++i) {
-    add_client(lanes, i);
+    add_client(lanes, i, observer);
   }
 }
 
 /// Client 0 is this engine; only it is observed at its own stations.
-void CopyPath::add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client) {
+void CopyPath::add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client,
+                          Observer& observer) {
   std::array<StationId, 2> engines{};
   for (std::size_t i = 0; i < 2; ++i) {
     engines[i] = fabric_.add_station(
-        {make_link_service(*models_[i]), 1, client == 0 ? lanes[i].link : kNoLink, &observer_});
+        {make_link_service(*models_[i]), 1, client == 0 ? lanes[i].link : kNoLink, &observer});
   }
   fabric_.pair(engines[0], lanes[0].duplex_factor, engines[1], lanes[1].duplex_factor);
   // One thread submits for both directions.

@@ -56,7 +56,7 @@ class CopyPath final : public TransferPath, private RouteListener {
   bool idle() const override { return in_flight_ == 0; }
 
  private:
-  void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client);
+  void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client, Observer& observer);
   void on_route_service(RouteId route, std::uint32_t job, bool begins) override {
     if (route == routes_[1]) listener_.on_load_service(job, begins);
   }
@@ -67,7 +67,6 @@ class CopyPath final : public TransferPath, private RouteListener {
 
   std::array<std::unique_ptr<LinkModel>, 2> models_;
   Fabric& fabric_;
-  Observer& observer_;
   Neighbours neighbours_;
   TransferListener& listener_;
   LaidMedia media_;

@@ -131,6 +131,10 @@ std::string limiting_line(const PlanResult& plan) {
 std::string margin_line(const PlanResult& plan) {
   if (plan.recommended < 0) return {};
   if (!plan.margin) {
+    const bool cut = std::any_of(plan.notes.begin(), plan.notes.end(), [](const Note& note) {
+      return note.code == "left-out-by-time" || note.code == "left-out-by-runs";
+    });
+    if (cut) return "Margin: not tested, because the budget ended first.";
     return "Margin: not tested. Add --set plan.sensitivity=true to see what breaks this.";
   }
   std::vector<std::string> fails;

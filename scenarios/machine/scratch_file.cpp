@@ -28,12 +28,11 @@ constexpr std::chrono::milliseconds kDropPause{20};
 /// A file in `folder` under a name that nobody else has; `path` is that name.
 int make_file(const std::string& folder, std::string& path) {
   path = folder + "/spillway-scratch-XXXXXX";
-  const int fd = mkstemp(path.data());
+  const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) {
     throw InputError(Fault::kIo, {folder, 0, ""},
                      fmt::format("cannot write a scratch file: {}", std::strerror(errno)));
   }
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
   return fd;
 }
 

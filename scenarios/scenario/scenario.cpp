@@ -74,7 +74,8 @@ Scenario::Scenario()
     : model(ModelChoice{}),
       compute(ComputeChoice{}),
       workload(WorkloadChoice{}),
-      fleet(FleetChoice{}) {}
+      fleet(FleetChoice{}),
+      settings(Settings{}) {}
 Scenario::Scenario(const Scenario& other) = default;
 Scenario::Scenario(Scenario&& other) noexcept = default;
 Scenario& Scenario::operator=(const Scenario& other) = default;

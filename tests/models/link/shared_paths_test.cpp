@@ -1,5 +1,5 @@
 // Random transfers over shared paths: against a plain fluid simulation, and against what no
-// network can do.
+// fabric can do.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -53,7 +53,7 @@ void share(std::vector<FluidFlow*>& flows, const std::vector<long double>& capac
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 /// A flow ends at the first nanosecond by which it has moved everything, and then gives its share
-/// back, as the network's do where several media are linked.
+/// back, as the fabric's do where several media are linked.
 void flow_all(std::vector<FluidFlow>& flows, const std::vector<long double>& capacity) {
   std::sort(flows.begin(), flows.end(),
             [](const FluidFlow& a, const FluidFlow& b) { return a.start < b.start; });
@@ -250,7 +250,7 @@ TEST_CASE("two runs of the same transfers end alike, event for event", "[models]
 /// Sends a transfer whenever one has ended.
 struct ClosedLoop final : RouteListener {
   EventQueue queue;
-  Fabric network{queue};
+  Fabric fabric{queue};
   Stream random{5, "closed"};
   RouteId route{};
   std::uint32_t left = 40'000;
@@ -260,31 +260,30 @@ struct ClosedLoop final : RouteListener {
     if (--left == 20'000) at_half = allocations();
     // Few sizes, so that flows meet again; copies make the thread matter now and then.
     const auto bytes = static_cast<std::int64_t>(1000 * (1 + random.below(9)));
-    network.submit(route, job, Bytes(bytes), static_cast<std::uint32_t>(1 + random.below(4)),
-                   *this);
+    fabric.submit(route, job, Bytes(bytes), static_cast<std::uint32_t>(1 + random.below(4)), *this);
   }
   void on_route_done(RouteId, std::uint32_t job) override { send(job); }
 };
 
-TEST_CASE("the network allocates only when a buffer meets a new maximum", "[models]") {
+TEST_CASE("the fabric allocates only when a buffer meets a new maximum", "[models]") {
   ClosedLoop loop;
-  Fabric& network = loop.network;
-  const StationId thread = network.add_station({make_per_copy_service(Duration(40)), 1});
-  const StationId pool = network.add_station({std::make_unique<PlainService>(50, 2), 32});
-  const StationId engine = network.add_station({std::make_unique<PlainService>(0, 20), 1});
-  const StationId back = network.add_station({std::make_unique<PlainService>(0, 20), 1});
-  network.pair(engine, 0.8, back, 0.6);
+  Fabric& fabric = loop.fabric;
+  const StationId thread = fabric.add_station({make_per_copy_service(Duration(40)), 1});
+  const StationId pool = fabric.add_station({std::make_unique<PlainService>(50, 2), 32});
+  const StationId engine = fabric.add_station({std::make_unique<PlainService>(0, 20), 1});
+  const StationId back = fabric.add_station({std::make_unique<PlainService>(0, 20), 1});
+  fabric.pair(engine, 0.8, back, 0.6);
   const Hop hops[] = {
       {.station = thread, .pipelined = true},
       {.station = engine},
-      {.station = pool, .media = {network.add_medium(20'000'000'000)}},
-      {.station = back, .media = {network.add_medium(15'000'000'000)}},
+      {.station = pool, .media = {fabric.add_medium(20'000'000'000)}},
+      {.station = back, .media = {fabric.add_medium(15'000'000'000)}},
   };
-  loop.route = network.add_route(hops);
+  loop.route = fabric.add_route(hops);
   for (std::uint32_t i = 0; i < 200; ++i) loop.send(i);
   while (loop.queue.step()) {
   }
-  CHECK(network.idle());
+  CHECK(fabric.idle());
   // A few may come yet in the second 20,000: a bucket's flows are as many as never before.
   CHECK(allocations() - loop.at_half <= 20);
 }

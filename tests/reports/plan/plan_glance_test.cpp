@@ -104,6 +104,24 @@ TEST_CASE("what an answer rests on stands beside it", "[reports]") {
   CHECK_THAT(shown(), !ContainsSubstring("Rests on"));
 }
 
+TEST_CASE("what breaks the answer is said once a kind, or that nobody asked", "[reports]") {
+  PlanResult plan = once_plan();
+  const auto shown = [&] { return text_of(plan_glance(plan, {}, {}).report, 100); };
+  CHECK_THAT(shown(), ContainsSubstring("Margin: not tested. Add --set plan.sensitivity=true"));
+  plan.notes = {test::coded("left-out-by-time", "")};
+  CHECK_THAT(shown(), ContainsSubstring("Margin: not tested, because the budget ended first."));
+  const auto event = [](const char* kind, const char* name) {
+    BreakingEvent out;
+    out.kind = kind;
+    out.name = name;
+    return out;
+  };
+  plan.margin.emplace();
+  plan.margin->broken = {event("peak", "peak x1.5"), event("forecast", "in 6 months"),
+                         event("peak", "peak x2"), event("forecast", "in 12 months")};
+  CHECK_THAT(shown(), ContainsSubstring("fails at a peak x1.5 and in 6 months of growth (one"));
+}
+
 TEST_CASE("rows are cut around the answer, not at the end", "[reports]") {
   PlanResult plan = sized_plan();
   plan.recommended = 3;

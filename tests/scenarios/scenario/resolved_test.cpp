@@ -5,6 +5,8 @@
 #include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
 #include "traces/generate/synthetic.hpp"
 
@@ -15,6 +17,23 @@ using nlohmann::json;
 
 json resolved_with(const std::vector<std::string>& assignments) {
   return resolved_configuration(reference_with(assignments));
+}
+
+TEST_CASE("a copy of a scenario has sections of its own", "[scenarios]") {
+  Scenario one;  // made by hand, it has what is always there
+  CHECK(one.settings->origins.empty());
+  CHECK_FALSE(one.tier);
+  one.fleet->replicas = 2;
+  one.tier.emplace().name = "dram";
+  Scenario two = one;
+  two.fleet->replicas = 3;
+  two.tier->name = "nvme";
+  CHECK(one.fleet->replicas == 2);
+  CHECK(one.tier->name == "dram");
+  one = two;
+  two.tier.reset();
+  CHECK(one.fleet->replicas == 3);
+  CHECK(one.tier->name == "nvme");
 }
 
 TEST_CASE("the engine's defaults are written out", "[scenarios]") {
