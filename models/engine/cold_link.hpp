@@ -10,9 +10,9 @@
 
 #include <cstdint>
 
+#include "models/engine/connectors/transfer_waiter.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/step_plan.hpp"
-#include "models/engine/transfer_waiter.hpp"
 #include "models/link/copy_path.hpp"
 
 namespace spillway {

@@ -1,9 +1,9 @@
 // How an engine is put together from its parts: pool, connector, path, scheduler.
 #include "models/engine/engine.hpp"
 
-#include "models/engine/grouped_connector.hpp"
-#include "models/engine/offload_connector.hpp"
-#include "models/engine/simple_connector.hpp"
+#include "models/engine/connectors/grouped_connector.hpp"
+#include "models/engine/connectors/offload_connector.hpp"
+#include "models/engine/connectors/simple_connector.hpp"
 #include "models/tier/storage_path.hpp"
 #include "sim/error.hpp"
 

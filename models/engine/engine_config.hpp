@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "models/engine/kv_groups.hpp"
-#include "models/engine/load_semantics.hpp"
+#include "models/engine/connectors/load_semantics.hpp"
 #include "models/engine/step_overlap.hpp"
+#include "models/engine/stores/kv_groups.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {

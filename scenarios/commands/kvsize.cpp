@@ -1,8 +1,8 @@
 // `spillway kvsize`: KV bytes of a model, with the formula filled in, and what fits a GPU.
 #include <fmt/format.h>
 
-#include "models/engine/kv_groups.hpp"
 #include "models/engine/presets.hpp"
+#include "models/engine/stores/kv_groups.hpp"
 #include "models/kv_geometry.hpp"
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"

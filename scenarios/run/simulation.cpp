@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "models/cluster.hpp"
-#include "models/engine/grouped_blocks.hpp"
+#include "models/engine/stores/grouped_blocks.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/machine/host_memory.hpp"
 #include "scenarios/run/binding.hpp"

@@ -1,6 +1,6 @@
 #include "scenarios/run/tiering_warnings.hpp"
 
-#include "models/engine/load_choice.hpp"
+#include "models/engine/schedulers/load_choice.hpp"
 #include "models/tier/storage_link.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/scenario/scenario.hpp"

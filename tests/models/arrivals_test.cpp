@@ -1,6 +1,6 @@
 // When requests are due and when they reach the server, by hand: a server that answers each request
 // after a fixed time and takes any number at once.
-#include "models/engine/arrivals.hpp"
+#include "models/arrivals.hpp"
 
 #include "tests/support/allocations.hpp"
 #include "tests/support/catch.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/vllm_scheduler.hpp"
+#include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "tests/support/engine_run.hpp"
 
 namespace spillway::test {

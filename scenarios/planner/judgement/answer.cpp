@@ -2,7 +2,7 @@
 // can mend comes before what a size could.
 #include <algorithm>
 
-#include "models/engine/grouped_blocks.hpp"
+#include "models/engine/stores/grouped_blocks.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/workload.hpp"

@@ -8,8 +8,8 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/engine/copy_interference.hpp"
-#include "models/engine/grouped_blocks.hpp"
 #include "models/engine/presets.hpp"
+#include "models/engine/stores/grouped_blocks.hpp"
 #include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/measured/measured_facts.hpp"

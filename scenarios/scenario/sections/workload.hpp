@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/engine/arrivals.hpp"
+#include "models/arrivals.hpp"
 #include "models/engine/engine_config.hpp"
 #include "scenarios/scenario/growth.hpp"
 #include "sim/error.hpp"

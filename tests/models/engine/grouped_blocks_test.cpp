@@ -1,6 +1,6 @@
 // Pages of a model with several KV cache groups: closed forms, and random histories beside a naive
 // allocator that keeps a list per group and searches everything anew.
-#include "models/engine/grouped_blocks.hpp"
+#include "models/engine/stores/grouped_blocks.hpp"
 
 #include <deque>
 #include <map>

@@ -1,6 +1,6 @@
 // Look-ups of pages below, beside the definition: the longest prefix of which every full group has
 // all pages behind the local hit, and every sliding one those of the last window.
-#include "models/engine/grouped_connector.hpp"
+#include "models/engine/connectors/grouped_connector.hpp"
 
 #include "sim/rng.hpp"
 #include "tests/support/catch.hpp"

@@ -1,7 +1,7 @@
 // How a model's layers divide into KV cache groups, what that saves, and engines with such pools.
-#include "models/engine/kv_groups.hpp"
+#include "models/engine/stores/kv_groups.hpp"
 
-#include "models/engine/grouped_blocks.hpp"
+#include "models/engine/stores/grouped_blocks.hpp"
 #include "models/kv_geometry.hpp"
 #include "sim/rng.hpp"
 #include "tests/support/catch.hpp"

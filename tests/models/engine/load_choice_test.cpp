@@ -1,7 +1,7 @@
 // Loading against computing again, on the reference scenario's costs: a step of 2 ms + 20 us a
 // token
 // + 5 ns a token of context, blocks of 16 tokens and 2 MiB.
-#include "models/engine/load_choice.hpp"
+#include "models/engine/schedulers/load_choice.hpp"
 
 #include "tests/support/engine_run.hpp"
 

@@ -4,7 +4,7 @@
 // go to DRAM; others push them out of the pool of 20 blocks. At 400 ms a request repeats request
 // 0's prompt, so that 16 MiB are loaded and one token is computed: 2 ms + 20 us + 5 ns x 128 =
 // 2,020,640 ns. The link takes 10 us + bytes / bandwidth.
-#include "models/engine/load_wait.hpp"
+#include "models/engine/connectors/load_wait.hpp"
 
 #include "sim/rng.hpp"
 #include "tests/support/engine_run.hpp"

@@ -1,5 +1,5 @@
 // The OffloadingConnector beyond blocks of one size: chunks of several HBM blocks.
-#include "models/engine/offload_connector.hpp"
+#include "models/engine/connectors/offload_connector.hpp"
 
 #include <numeric>
 

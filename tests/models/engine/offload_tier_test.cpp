@@ -1,5 +1,5 @@
 // The tier below HBM by itself: what a policy that orders everything is told, and may refuse.
-#include "models/engine/offload_tier.hpp"
+#include "models/engine/stores/offload_tier.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // Ranks with lanes of their own: the slowest decides when a job has ended.
 //
 // A rank moves 16 MiB at 25 GB/s behind 10 us: 10,000 + 671,089 ns.
-#include "models/engine/rank_path.hpp"
+#include "models/link/rank_path.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/engine_run.hpp"

@@ -1,5 +1,5 @@
 // Queues of waiting requests: by arrival, and by priority.
-#include "models/engine/request_queue.hpp"
+#include "models/engine/schedulers/request_queue.hpp"
 
 #include "tests/support/catch.hpp"
 

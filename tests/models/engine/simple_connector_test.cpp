@@ -1,6 +1,6 @@
 // vLLM's SimpleCPUOffloadConnector, eager and lazy: each case tells a history of a few requests.
 // Times follow the reference scenario's step of 2 ms + 20 us a token + 5 ns a token of context.
-#include "models/engine/simple_connector.hpp"
+#include "models/engine/connectors/simple_connector.hpp"
 
 #include "sim/rng.hpp"
 #include "tests/support/engine_run.hpp"

@@ -1,5 +1,5 @@
 // What a connector's jobs submit to the path: whole or in pieces, with all their copies.
-#include "models/engine/transfer_jobs.hpp"
+#include "models/engine/connectors/transfer_jobs.hpp"
 
 #include "tests/support/engine_run.hpp"
 

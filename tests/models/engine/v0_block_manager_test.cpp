@@ -1,5 +1,5 @@
 // vLLM v0's two pools: who may enter, go on, leave and come back. Blocks of 16 tokens.
-#include "models/engine/v0_block_manager.hpp"
+#include "models/engine/stores/v0_block_manager.hpp"
 
 #include "tests/support/catch.hpp"
 

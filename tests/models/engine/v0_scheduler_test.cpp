@@ -1,5 +1,5 @@
 // vLLM v0's two policies, schedule by schedule, without a clock. Blocks of 16 tokens.
-#include "models/engine/v0_scheduler.hpp"
+#include "models/engine/schedulers/v0_scheduler.hpp"
 
 #include <memory>
 

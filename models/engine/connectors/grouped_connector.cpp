@@ -1,0 +1,313 @@
+#include "models/engine/connectors/grouped_connector.hpp"
+
+#include <algorithm>
+
+#include "models/engine/stores/grouped_blocks.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+GroupedConnector::GroupedConnector(const Environment& environment,
+                                   std::unique_ptr<OffloadTier> tier, std::uint32_t requests)
+    : TierConnector(environment, std::move(tier)),
+      groups_(environment.config.groups),
+      count_(groups_.count()),
+      window_((groups_.window + environment.config.block_tokens - 1) /
+              environment.config.block_tokens),
+      hit_blocks_(requests, 0) {
+  for (std::uint32_t g = groups_.sliding; g < count_; ++g) order_.push_back(g);
+  for (std::uint32_t g = 0; g < groups_.sliding; ++g) order_.push_back(g);
+}
+
+// ---- look-up
+// -------------------------------------------------------------------------------------
+
+void GroupedConnector::name_blocks(const ActiveRequest& r) {
+  names_.clear();
+  env_.chains.for_runs(r.id, 0, blocks_of(r.tokens()),
+                       [&](std::uint32_t first, std::uint32_t count) {
+                         for (std::uint32_t i = 0; i < count; ++i) names_.push_back(first + i);
+                         return true;
+                       });
+}
+
+/// From the first block on, up to a miss.
+GroupedConnector::Hits GroupedConnector::prefix_below(std::uint32_t group, std::uint32_t from,
+                                                      std::uint32_t to) const {
+  Hits out;
+  for (std::uint32_t i = from; i < to; ++i) {
+    const LookupState state = tier_->state(page(i, group));
+    if (state == LookupState::kMiss) break;
+    out.pending = out.pending || state == LookupState::kPending;
+    ++out.blocks;
+  }
+  return out;
+}
+
+/// The end of the last run that covers a window, looked for from the back; else of the run that
+/// begins the range.
+GroupedConnector::Hits GroupedConnector::window_below(std::uint32_t group, std::uint32_t from,
+                                                      std::uint32_t to) const {
+  bool pending = false;
+  std::uint32_t run = 0;
+  for (std::uint32_t i = to; i-- > from;) {
+    const LookupState state = tier_->state(page(i, group));
+    pending = pending || state == LookupState::kPending;
+    run = state == LookupState::kMiss ? 0 : run + 1;
+    if (run == window_) return {i + run - from, pending};
+  }
+  return {run, pending};
+}
+
+/// Tokens from which the request could go on, had it loaded what lies below; those above alone
+/// where that is less than a block. Nothing while a page is being written. Groups are asked in
+/// turn, and again where a later one shortened what an earlier one had answered for. The last token
+/// is computed in any case.
+std::optional<std::uint32_t> GroupedConnector::reach(const ActiveRequest& r,
+                                                     std::uint32_t local) const {
+  const std::uint32_t block = env_.config.block_tokens;
+  const auto named = static_cast<std::uint32_t>(names_.size());
+  const std::uint32_t above = local * block;
+  std::uint32_t end = std::min(r.tokens() - 1, named * block);
+  std::uint32_t before = 0;
+  bool deferred = false;
+  const auto none = static_cast<std::uint32_t>(order_.size());
+  for (std::uint32_t from = 0; from < none;) {
+    std::uint32_t again = none;
+    bool slid = false;
+    for (std::uint32_t i = from; i < none; ++i) {
+      if (end < above + block) return above;
+      const std::uint32_t group = order_[i];
+      const std::uint32_t to = std::min((end + block - 1) / block, named);
+      const Hits hits =
+          sliding(group) ? window_below(group, local, to) : prefix_below(group, local, to);
+      if (!hits.pending && hits.blocks == 0) return above;
+      deferred = deferred || hits.pending;
+      if (!hits.pending) end = std::min(end, (local + hits.blocks) * block);
+      if (end < above + block) return above;
+      if (end < before) {
+        if (deferred) {
+          deferred = false;
+          again = 0;
+        } else if (slid && again == none) {
+          again = groups_.full;
+        }
+      }
+      slid = slid || sliding(group);
+      before = end;
+    }
+    from = again;
+  }
+  if (deferred || convoy(local, (end + block - 1) / block)) return std::nullopt;
+  return end;
+}
+
+/// Another request loads a page of what this one would load.
+bool GroupedConnector::convoy(std::uint32_t local, std::uint32_t end) const {
+  if (!env_.config.convoy || !env_.config.enable_prefix_caching) return false;
+  for (std::uint32_t g = 0; g < count_; ++g) {
+    const bool slides = sliding(g) && end > window_;
+    for (std::uint32_t i = slides ? std::max(local, end - window_) : local; i < end; ++i) {
+      if (tier_->state(page(i, g)) == LookupState::kReading) return true;
+    }
+  }
+  return false;
+}
+
+GroupedConnector::Lookup GroupedConnector::look_up(const ActiveRequest& r, std::uint32_t local,
+                                                   const Access& access) {
+  if (r.transfers_in_flight()) return {false, 0};
+  name_blocks(r);
+  const std::uint32_t block = env_.config.block_tokens;
+  const std::optional<std::uint32_t> end = reach(r, local);
+  hit_blocks_[r.id] = end ? blocks_of(*end) : local;
+  touch(r, access);
+  if (!end) return {false, 0};
+  return {true, (*end + block - 1) / block - local};
+}
+
+/// What a repetition of the request would look for, each group's head last (most recent).
+void GroupedConnector::touch(const ActiveRequest& r, const Access& access) {
+  touched_.clear();
+  const auto named = static_cast<std::uint32_t>(names_.size());
+  const std::uint32_t hit = hit_blocks_[r.id];
+  for (std::uint32_t g = 0; g < count_; ++g) {
+    const std::uint32_t from = sliding(g) && hit > window_ ? hit - window_ : 0;
+    for (std::uint32_t i = named; i-- > from;) {
+      if (page(i, g).idle_below()) touched_.push_back(SlotId{page(i, g).below_state});
+    }
+  }
+  tier_->touch(touched_, access);
+}
+
+// ---- planning
+// ------------------------------------------------------------------------------------
+
+void GroupedConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) {
+  ActiveRequest& r = env_.requests[h];
+  const std::uint32_t job = jobs_.make(h);
+  name_blocks(r);
+  auto& below = jobs_[job].below;
+  for (std::uint32_t g = 0; g < count_; ++g) {
+    for (std::uint32_t i = local; i < local + blocks; ++i) {
+      if (r.slots[std::size_t{i} * count_ + g] == kNullSlot) continue;
+      KV_ASSERT(page(i, g).below_state != 0, "a load of a page that is not there");
+      below.push_back(SlotId{page(i, g).below()});
+    }
+  }
+  jobs_[job].blocks = static_cast<std::uint32_t>(below.size());
+  tier_->begin_read(below);
+  r.next_store = local + blocks;
+  r.loads = 1;
+  r.load_done = false;
+  jobs_.plan_load(job);
+  ++counters_.load_jobs;
+}
+
+void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
+  jobs_.begin_plan(transfers);
+  for (const Handle h : plan.preempted) {
+    for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
+  }
+  if (env_.pool.guarded_given()) fence_given_pages();
+  for (const ScheduledTokens& item : plan.items) {
+    const ActiveRequest& r = env_.requests[item.request];
+    const std::uint32_t tokens = std::min(item.computed + item.tokens, storable_tokens(r));
+    if (blocks_of(tokens) > r.next_store) offer(item.request, tokens, {now, r.id}, false);
+  }
+  for (const Handle h : unoffered_) {
+    ActiveRequest& r = env_.requests[h];
+    offer(h, storable_tokens(r), {now, r.id}, true);
+    r.offered = true;
+    recycle_if_gone(h);
+  }
+  unoffered_.clear();
+  jobs_.end_plan();
+  if (transfers.fences_pending > 0) ++counters_.flushes;
+}
+
+// ---- offers
+// --------------------------------------------------------------------------------------
+
+/// The pages of the blocks from next_store on, group by group. A sliding group's that are gone are
+/// left out; so are a finished request's that this step gave to others.
+void GroupedConnector::collect_offers(const ActiveRequest& r, std::uint32_t storable,
+                                      bool finished) {
+  offered_.clear();
+  fresh_.clear();
+  fresh_at_.clear();
+  for (std::uint32_t g = 0; g < count_; ++g) {
+    if (g == groups_.sliding) fresh_sliding_ = static_cast<std::uint32_t>(fresh_.size());
+    for (std::uint32_t i = r.next_store; i < storable; ++i) {
+      const SlotId slot = r.slots[std::size_t{i} * count_ + g];
+      if (slot == kNullSlot) continue;
+      if (finished && sliding(g) && env_.pool.given_this_step(slot)) continue;
+      if (page(i, g).below_state != 0) {
+        offered_.push_back(SlotId{page(i, g).below()});
+      } else {
+        fresh_.push_back(BlockId{names_[i] * count_ + g});
+        fresh_at_.push_back(slot);
+      }
+    }
+  }
+  if (groups_.full == 0) fresh_sliding_ = static_cast<std::uint32_t>(fresh_.size());
+}
+
+void GroupedConnector::offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) {
+  ActiveRequest& r = env_.requests[h];
+  const auto held = static_cast<std::uint32_t>(r.slots.size()) / count_;
+  const std::uint32_t storable = std::min(blocks_of(tokens), held);
+  if (storable <= r.next_store) return;
+  name_blocks(r);
+  collect_offers(r, storable, finished);
+  if (!fresh_.empty()) {
+    if (!tier_->make_room(fresh_, offered_, access)) {
+      ++counters_.store_failures;
+      return;
+    }
+    make_job(h, finished);
+    touch(r, access);
+  }
+  r.next_store = storable;
+}
+
+/// A store of the pages in fresh_.
+void GroupedConnector::make_job(Handle h, bool finished) {
+  const std::uint32_t job = jobs_.make(h);
+  for (const BlockId name : fresh_) jobs_[job].below.push_back(tier_->begin_write(name));
+  jobs_[job].hbm = fresh_at_;
+  jobs_[job].blocks = static_cast<std::uint32_t>(fresh_.size());
+  if (sliding_pages_.size() <= job) sliding_pages_.resize(job + 1);
+  sliding_pages_[job] = fresh_sliding_;
+  for (const SlotId slot : watched(job)) env_.pool.guard(slot);
+  pending_.push_back(job);
+  env_.requests[h].stores.push_back(job);
+  jobs_.plan_store(job);
+  ++counters_.store_jobs;
+  if (!finished) return;
+  bool given = false;
+  for (const SlotId slot : unwatched(job)) {
+    env_.pool.guard(slot);
+    given = given || env_.pool.given_this_step(slot);
+  }
+  if (given) jobs_.fence(job);
+}
+
+void GroupedConnector::on_finished(Handle h, bool held) {
+  ActiveRequest& r = env_.requests[h];
+  for (const std::uint32_t job : r.stores) {
+    for (const SlotId slot : unwatched(job)) env_.pool.guard(slot);
+  }
+  if (held) {
+    unoffered_.push_back(h);
+  } else {
+    r.offered = true;  // it has no pages left to offer
+    recycle_if_gone(h);
+  }
+}
+
+// ---- fences
+// --------------------------------------------------------------------------------------
+
+/// Pages of a store that fences watch from its start: those of sliding groups.
+SlotSpan GroupedConnector::watched(std::uint32_t job) const {
+  return SlotSpan(jobs_[job].hbm).first(sliding_pages_[job]);
+}
+
+/// Those that they watch once the request has finished.
+SlotSpan GroupedConnector::unwatched(std::uint32_t job) const {
+  return SlotSpan(jobs_[job].hbm).subspan(sliding_pages_[job]);
+}
+
+/// Some page handed out in this step is still being read by a store: find which.
+void GroupedConnector::fence_given_pages() {
+  const auto given = [&](SlotId slot) { return env_.pool.given_this_step(slot); };
+  for (const std::uint32_t job : pending_) {
+    const bool finished = env_.requests[jobs_[job].request].state == RequestState::kFinished;
+    const SlotSpan pages = finished ? SlotSpan(jobs_[job].hbm) : watched(job);
+    if (std::any_of(pages.begin(), pages.end(), given)) jobs_.fence(job);
+  }
+}
+
+// ---- completions
+// ---------------------------------------------------------------------------------
+
+void GroupedConnector::complete_store(std::uint32_t job, Time now) {
+  const Handle h = jobs_[job].request;
+  ActiveRequest& r = env_.requests[h];
+  tier_->end_write(jobs_[job].below, {now, r.id});
+  r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
+  pending_.erase(std::find(pending_.begin(), pending_.end(), job));
+  for (const SlotId slot : watched(job)) env_.pool.unguard(slot);
+  if (r.state == RequestState::kFinished) {
+    for (const SlotId slot : unwatched(job)) env_.pool.unguard(slot);
+    recycle_if_gone(h);
+  }
+  jobs_.release(job);
+}
+
+TierLevel GroupedConnector::level(std::uint32_t) const {
+  return {tier_->stored(), tier_->evictions(), tier_->used(), tier_->used()};
+}
+
+}  // namespace spillway

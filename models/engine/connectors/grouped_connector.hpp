@@ -1,0 +1,76 @@
+// vLLM's OffloadingConnector where a model has several KV cache groups, over one tier
+// (vllm/distributed/kv_transfer/kv_connector/v1/offloading/scheduler.py; #39403, #41228, #41445).
+//
+// What the tier keeps is a page: one block of one group, named block x groups + group. A prefix
+// counts as far as every full group has all its pages and every sliding group those of the last
+// window; a load brings no more than that. Stores offer the pages that a request has, those of
+// sliding groups before they leave the window. Such a page may be handed out again while its
+// request still runs: its store is watched from the start, that of a full group's page only once
+// its request has finished. Model: chunks of one block, and every page offered is written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/engine/connectors/tier_connector.hpp"
+
+namespace spillway {
+
+class GroupedConnector final : public TierConnector {
+ public:
+  /// `requests`: of the workload.
+  GroupedConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
+                   std::uint32_t requests);
+
+  Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
+  void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
+  void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
+  void on_finished(Handle h, bool held) override;
+
+  TierLevel level(std::uint32_t tier) const override;
+
+ private:
+  /// What one group has below of a range of blocks.
+  struct Hits {
+    std::uint32_t blocks = 0;
+    bool pending = false;  ///< some page looked at is being written: ask again
+  };
+  bool sliding(std::uint32_t group) const { return group < groups_.sliding; }
+  std::uint32_t blocks_of(std::uint32_t tokens) const { return tokens / env_.config.block_tokens; }
+  const BlockResidency& page(std::uint32_t block, std::uint32_t group) const {
+    return *env_.residency.from(names_[block] * count_ + group);
+  }
+  void name_blocks(const ActiveRequest& r);
+  Hits prefix_below(std::uint32_t group, std::uint32_t from, std::uint32_t to) const;
+  Hits window_below(std::uint32_t group, std::uint32_t from, std::uint32_t to) const;
+  std::optional<std::uint32_t> reach(const ActiveRequest& r, std::uint32_t local) const;
+  bool convoy(std::uint32_t local, std::uint32_t end) const;
+  void touch(const ActiveRequest& r, const Access& access);
+  void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
+  void collect_offers(const ActiveRequest& r, std::uint32_t storable, bool finished);
+  void make_job(Handle h, bool finished);
+  SlotSpan watched(std::uint32_t job) const;
+  SlotSpan unwatched(std::uint32_t job) const;
+  void fence_given_pages();
+  void complete_store(std::uint32_t job, Time now) override;
+
+  KvGroups groups_;
+  std::uint32_t count_;
+  std::uint32_t window_;              ///< blocks that a look-up wants in a row of a sliding group
+  std::vector<std::uint32_t> order_;  ///< of look-ups: full groups first
+  IdVector<RequestId, std::uint32_t> hit_blocks_;  ///< of each request's last look-up, above too
+
+  std::vector<std::uint32_t> pending_;        ///< store jobs under way, in order
+  std::vector<std::uint32_t> sliding_pages_;  ///< by job: the first of its pages
+
+  std::vector<std::uint32_t> names_;  ///< scratch: ids of a request's full blocks
+  std::vector<SlotId> offered_;       ///< scratch: offered pages that are below
+  std::vector<BlockId> fresh_;        ///< scratch: offered pages that are not
+  std::vector<SlotId> fresh_at_;      ///< scratch: where these are in HBM
+  std::uint32_t fresh_sliding_ = 0;   ///< scratch: how many of them, the first, slide
+  std::vector<SlotId> touched_;       ///< scratch
+};
+
+}  // namespace spillway

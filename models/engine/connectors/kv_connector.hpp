@@ -1,0 +1,109 @@
+// What an engine and its scheduler ask of the connector to the tiers below HBM: what can be loaded
+// for a request, which blocks go down, and when transfers have ended.
+//
+// Per step: look_up() and plan_load() while it is scheduled, plan_stores() once it is, before its
+// tokens count as computed; then its transfers are submitted through jobs(); poll() at its end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/engine/active_request.hpp"
+#include "models/engine/connectors/transfer_jobs.hpp"
+#include "models/engine/step_plan.hpp"
+#include "policies/eviction_policy.hpp"
+#include "policies/write_admission_policy.hpp"
+
+namespace spillway {
+
+class Tiering;
+
+struct OffloadCounters {
+  std::uint64_t queries = 0;       ///< full blocks asked for beyond HBM's hits, at first admissions
+  std::uint64_t hits = 0;          ///< of these, loaded
+  std::uint64_t hits_resumed = 0;  ///< loaded by requests that had been preempted
+  std::uint64_t store_failures = 0;  ///< batches refused for want of evictable blocks
+  std::uint64_t store_jobs = 0;
+  std::uint64_t load_jobs = 0;
+  std::uint64_t flushes = 0;         ///< steps that waited for a store
+  std::uint64_t stores_skipped = 0;  ///< offered blocks kept out by store_threshold
+  /// Blocks that write admission kept out, by why; an offer counts once it is settled.
+  std::array<std::uint64_t, kWriteVerdicts> refused{};
+};
+
+/// What one tier holds, in engine blocks, and what has entered and left it.
+struct TierLevel {
+  std::uint64_t stored = 0;
+  std::uint64_t evicted = 0;
+  std::uint32_t resident = 0;
+  std::uint32_t used = 0;
+};
+
+class KvConnector : public TransferListener {
+ public:
+  struct Lookup {
+    bool known;            ///< false: ask again at the next step
+    std::uint32_t blocks;  ///< that can be loaded behind the local hit
+  };
+  /// How much of the request lies below, beyond its first `local` blocks. Touches what it finds.
+  virtual Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) = 0;
+  /// Changes with everything that a look-up rests on: between two equal versions a repeated one
+  /// finds the same and changes nothing.
+  virtual std::uint64_t version() const = 0;
+  /// The request is to be admitted with `local` hits: write admission may count what it looked for.
+  virtual void note_lookup(const ActiveRequest& /*r*/, std::uint32_t /*local*/) {}
+  virtual void count_admission(const ActiveRequest& r, std::uint32_t local,
+                               std::uint32_t external) = 0;
+
+  /// Pins `blocks` blocks behind the local hit and queues their load for this step. The request
+  /// holds HBM slots for them already.
+  virtual void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) = 0;
+  /// Offers what this step computes, then what just finished, and decides the step's transfers and
+  /// fences. `transfers` must stay where it is until the step has ended.
+  virtual void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) = 0;
+  /// The request has emitted its last token; `held` tells whether it held its blocks until then.
+  virtual void on_finished(Handle h, bool held) = 0;
+  /// The request ends without having completed: what look-ups pinned or keep for it is let go.
+  virtual void on_withdrawn(const ActiveRequest& /*r*/, Time /*now*/) {}
+
+  /// Takes note of ended transfers, stores first; true when there was one.
+  virtual bool poll(Time now) = 0;
+  /// Something waits for a step even if nothing can run.
+  virtual bool wants_step() const = 0;
+  virtual bool idle() const { return jobs_.in_flight() == 0 && !wants_step(); }
+
+  /// At the first admission, with all that is loaded under the nearest tier's name: moves what came
+  /// from tiers behind it to theirs.
+  virtual void attribute(ActiveRequest& /*r*/, std::uint32_t /*local*/,
+                         std::uint32_t /*external*/) {}
+  /// The tiers behind the nearest one; null where it is the last.
+  virtual const Tiering* tiering() const { return nullptr; }
+
+  /// Tiers below HBM, the nearest first.
+  virtual std::uint32_t tiers() const { return 1; }
+  virtual TierLevel level(std::uint32_t tier) const = 0;
+  /// The nearest tier's; null where it has none.
+  virtual EvictionPolicy* policy() = 0;
+  virtual const OffloadCounters& counters() const = 0;
+  /// Always-on invariants that are too slow for every step; called when a run ends.
+  virtual void check_drained() const = 0;
+
+  TransferJobs& jobs() { return jobs_; }
+  void on_load_service(std::uint32_t job, bool begins) override {
+    jobs_.on_load_service(job, begins);
+  }
+  /// The clocks of the requests that a load is for are told of it.
+  virtual void tell_clocks(std::uint32_t /*job*/, LoadEvent, Time /*now*/) {}
+  void on_transfer_done(Direction direction, std::uint32_t job) override {
+    jobs_.on_transfer_done(direction, job);
+  }
+  virtual ~KvConnector() = default;
+
+ protected:
+  KvConnector(const EngineConfig& config, TransferWaiter& waiter) : jobs_(config, waiter) {}
+
+  TransferJobs jobs_;
+};
+
+}  // namespace spillway

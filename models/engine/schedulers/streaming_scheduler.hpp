@@ -1,0 +1,103 @@
+// Schedules requests that run with any part of their chains below HBM (engine.residency:
+// streaming).
+//
+// A request is admitted, first come first served, when the blocks of its whole sequence fit beside
+// those that running requests claim: HBM and the tier below together, shared blocks counted once.
+// So growth always finds a block, and nothing is ever preempted. Running requests come first, then
+// the queue, under vLLM's token budget with chunked prefill. A step fills at most all HBM slots but
+// one, which is left to read through: a longer chunk is cut, a request without room waits a step.
+//
+// In its step each request first gets slots for what it computes, then all of them, in plan order,
+// read the full blocks of their chains, root to tail (dense attention, prefill chunks as well as
+// decodes). What a step reads from below moves at once; new full blocks enter the cache at the end
+// of the step, those beyond a session's budget (EvictionPolicy::excess_of, of the prompt) below.
+//
+// A decode that selects a share s < 1 of its cold tokens (sparse attention) leaves them where they
+// are; a share h of what it reads is found in a page cache on the GPU (hardware model of ArkVale
+// and kin), which is not counted in HBM's slots.
+//
+// With a token budget (H2O: Zhang et al., NeurIPS 2023, arXiv 2306.14048) a sequence that will
+// exceed it keeps that many tokens' KV, always in HBM and never shared. Model: within a step
+// tokens are evicted before others are written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/engine/chain_map.hpp"
+#include "models/engine/engine_config.hpp"
+#include "models/engine/schedulers/scheduler.hpp"
+#include "models/engine/stores/streaming_store.hpp"
+#include "sim/ring_queue.hpp"
+
+namespace spillway {
+
+class StreamingScheduler final : public Scheduler {
+ public:
+  struct Environment {
+    const EngineConfig& config;
+    const ChainMap& chains;
+    RequestPool& requests;
+    StreamingStore& store;
+  };
+  explicit StreamingScheduler(const Environment& environment);
+
+  std::uint64_t blocks_of(const ActiveRequest& r) const override;
+  bool can_hold(const ActiveRequest& r) const override;
+  void enqueue(Handle h) override { waiting_.push_back(h); }
+  void schedule(Time now, StepPlan& plan) override;
+  void apply(StepPlan& plan) override;
+  void on_step_end(const StepPlan& plan, Time now) override;
+  void collect(ActiveRequest& r) override;
+  bool finish(Handle h, Time now) override;
+  void withdraw(Handle h) override;
+  std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
+  std::uint32_t waiting() const override { return static_cast<std::uint32_t>(waiting_.size()); }
+  const PrefixCacheCounters& counters() const override { return counters_; }
+  /// Look-ups of the blocks that HBM did not have, and those of them that the tier below did.
+  const PrefixCacheCounters& lower_counters() const { return lower_counters_; }
+  std::vector<Handle> queued() const override;
+
+ private:
+  /// What a request's whole sequence takes.
+  struct Extent {
+    std::uint32_t named = 0;     ///< blocks with ids, from the chain's root
+    std::uint32_t nameless = 0;  ///< slots of its own
+    std::uint32_t pinned = 0;    ///< HBM slots that it may pin between steps
+    std::uint32_t blocks() const { return named + nameless; }
+  };
+  struct Hits {
+    std::uint32_t hbm = 0;
+    std::uint32_t below = 0;
+    std::uint32_t all() const { return hbm + below; }
+  };
+
+  bool lossy(const ActiveRequest& r) const;
+  Extent extent_of(const ActiveRequest& r) const;
+  void schedule_running(Time now, StepPlan& plan);
+  void schedule_waiting(Time now, StepPlan& plan);
+  bool fits(const ActiveRequest& r, const Extent& extent) const;
+  Hits look_up(const ActiveRequest& r, const Extent& extent) const;
+  void count_admission(ActiveRequest& r, const Hits& hits);
+  std::uint32_t blocks_for(const ActiveRequest& r, std::uint32_t tokens) const;
+  std::uint32_t fitting(const ActiveRequest& r, std::uint32_t tokens) const;
+  void grow(ActiveRequest& r, std::uint32_t tokens, const Access& access);
+  void read_chains(Time now, StepPlan& plan);
+  void end_fill(ActiveRequest& r, const Access& access);
+  BlockSpan chain_of(const ActiveRequest& r, std::uint32_t blocks);
+
+  Environment env_;
+  RingQueue<Handle> waiting_;
+  std::vector<Handle> running_;
+  bool head_blocked_ = false;   ///< nothing has ended since the first in the queue did not fit
+  std::uint32_t pinned_ = 0;    ///< HBM slots that running requests may pin between steps
+  std::uint64_t nameless_ = 0;  ///< slots promised to them, taken or not
+  std::uint64_t nameless_taken_ = 0;
+  std::uint32_t budget_ = 0;
+  std::vector<EvictionPolicy*> listeners_;  ///< policies that want chains
+  std::vector<BlockId> chain_;              ///< scratch
+  PrefixCacheCounters counters_;
+  PrefixCacheCounters lower_counters_;
+};
+
+}  // namespace spillway

@@ -1,0 +1,132 @@
+// vLLM v0's scheduler and its swapping (vllm/core/scheduler.py @ db66e018ea).
+//
+// The default policy computes prompts or decodes in a step, never both: prompts go first, whole,
+// and only while nothing is swapped out. Chunked prefill mixes them: running requests, then swapped
+// ones, then waiting ones, until the step's tokens are spent. Either way a decode that finds no
+// block preempts the last running request, in the end itself, and nothing is swapped in during that
+// step.
+//
+// A preempted request computes everything again, from the front of the queue, or its blocks are
+// copied to the CPU pool and it resumes where it was. All groups here have one sequence, for which
+// v0 recomputes unless it is told to swap. A swap-out that the CPU pool has no room for is the
+// engine's end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/engine/active_request.hpp"
+#include "models/engine/engine_config.hpp"
+#include "models/engine/schedulers/scheduler.hpp"
+#include "models/engine/step_plan.hpp"
+#include "models/engine/stores/v0_block_manager.hpp"
+#include "sim/observer.hpp"
+#include "sim/ring_queue.hpp"
+
+namespace spillway {
+
+class V0Scheduler final : public Scheduler {
+ public:
+  struct Environment {
+    const EngineConfig& config;
+    RequestPool& requests;
+    Observer& observer;
+  };
+  /// The swap-out that the engine died of.
+  struct Fatal {
+    RequestId request{};
+    std::uint32_t needed = 0;  ///< CPU blocks
+    std::uint32_t free = 0;
+  };
+
+  explicit V0Scheduler(const Environment& environment);
+
+  std::uint64_t blocks_of(const ActiveRequest& r) const override;
+  /// v0 finds out when the request reaches the head of its queue.
+  bool can_hold(const ActiveRequest&) const override { return true; }
+  void enqueue(Handle h) override { waiting_.push_back(h); }
+  /// A plan is void where fatal() is set behind it.
+  void schedule(Time now, StepPlan& plan) override;
+  void apply(StepPlan& plan) override;
+  void collect(ActiveRequest& r) override { ++r.generated; }
+  bool finish(Handle h, Time now) override;
+  void withdraw(Handle h) override;
+
+  std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
+  std::uint32_t waiting() const override {
+    return static_cast<std::uint32_t>(waiting_.size() + swapped_.size());
+  }
+  const PrefixCacheCounters& counters() const override { return counters_; }
+  std::vector<Handle> queued() const override;
+
+  const std::optional<Fatal>& fatal() const { return fatal_; }
+  /// Empties all queues and pools, as the end of the process does.
+  std::vector<Handle> abandon();
+
+  const V0BlockManager& blocks() const { return blocks_; }
+  /// Of steps that ran: not of the one that the engine died in.
+  struct SwapCounters {
+    std::uint64_t requests_out = 0;
+    std::uint64_t requests_in = 0;
+    std::uint64_t blocks_out = 0;
+    std::uint64_t blocks_in = 0;
+    std::uint32_t peak_requests = 0;  ///< swapped out at once
+    std::uint32_t peak_blocks = 0;
+  };
+  const SwapCounters& swaps() const { return swaps_; }
+
+ private:
+  /// What a step may still take (SchedulingBudget).
+  struct Budget {
+    std::uint32_t tokens = 0;
+    std::uint32_t seqs = 0;
+    bool fits(std::uint32_t n) const { return n > 0 && n <= tokens && seqs > 0; }
+    void take(std::uint32_t n) {
+      tokens -= n;
+      --seqs;
+    }
+  };
+  /// Requests scheduled by one of the three walks, apart by stage.
+  struct Scheduled {
+    std::vector<ScheduledTokens> prefills;
+    std::vector<ScheduledTokens> decodes;
+    void clear() {
+      prefills.clear();
+      decodes.clear();
+    }
+  };
+
+  void schedule_default(Time now, StepPlan& plan);
+  void schedule_chunked(Time now, StepPlan& plan);
+  void schedule_running(Time now, StepPlan& plan, Budget& budget);
+  void schedule_swapped(Time now, StepPlan& plan, Budget& budget);
+  void schedule_waiting(Time now, StepPlan& plan, Budget& budget);
+  void preempt(Handle victim, Time now, StepPlan& plan);
+  void requeue_victims(const StepPlan& plan);
+  void count_swaps(const StepPlan& plan);
+  void note_scheduled(std::vector<ScheduledTokens>& to, Handle h, std::uint32_t tokens, Time now);
+  std::uint32_t new_tokens(Handle h, const Budget& budget) const;
+  std::uint32_t longest_prompt() const;
+  bool restarts_for_ever(std::uint32_t tokens) const;
+  bool preempted_any(const StepPlan& plan) const {
+    return !plan.preempted.empty() || !victims_.empty();
+  }
+
+  Environment env_;
+  V0BlockManager blocks_;
+  RingQueue<Handle> waiting_;
+  RingQueue<Handle> swapped_;  ///< first out, first in
+  std::vector<Handle> running_;
+  std::optional<Fatal> fatal_;
+  PrefixCacheCounters counters_;  ///< there is no prefix cache
+  SwapCounters swaps_;
+  // Scratch of one schedule().
+  Scheduled from_running_;
+  Scheduled from_swapped_;
+  std::vector<ScheduledTokens> from_waiting_;
+  std::vector<Handle> victims_;  ///< swapped out, the last running one first
+  std::vector<Handle> left_;     ///< running requests that the budget did not reach
+};
+
+}  // namespace spillway

@@ -1,0 +1,591 @@
+#include "models/engine/schedulers/vllm_scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+VllmScheduler::VllmScheduler(const Environment& environment)
+    : env_(environment),
+      watermark_blocks_(static_cast<std::uint32_t>(
+          std::floor(environment.config.watermark * environment.config.num_gpu_blocks))),
+      waiting_(environment.requests, environment.config.priority_scheduling),
+      skipped_(environment.requests, environment.config.priority_scheduling),
+      step_budget_(environment.config.max_num_scheduled_tokens > 0
+                       ? environment.config.max_num_scheduled_tokens
+                       : environment.config.max_num_batched_tokens) {
+  running_.reserve(env_.config.max_num_seqs);
+  found_.hits.reserve(
+      std::min(env_.pool.usable(), env_.chains.longest_chain() * env_.config.groups.count()));
+  if (env_.config.groups.hybrid()) {
+    groups_ = std::make_unique<GroupedBlocks>(GroupedBlocks::Environment{
+        env_.config, env_.chains, env_.residency, env_.requests, env_.pool});
+  }
+  if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
+  if (env_.connector != nullptr && env_.connector->policy() != nullptr &&
+      env_.connector->policy()->wants_chains()) {
+    listeners_.push_back({env_.connector->policy(), env_.config.blocks_per_chunk});
+  }
+  if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
+}
+
+/// The last token's KV is never stored, so P + O - 1 tokens have to fit.
+std::uint64_t VllmScheduler::blocks_of(const ActiveRequest& r) const {
+  return most_pages(env_.config, std::uint64_t{r.prompt} + r.output - 1);
+}
+
+void VllmScheduler::schedule(Time now, StepPlan& plan) {
+  plan.clear();
+  env_.pool.begin_step();
+  budget_ = step_budget_;
+  refusal_.valid = false;
+  schedule_running(now, plan);
+  if (plan.preempted.empty()) return schedule_waiting(now, plan);
+  plan.starved = true;
+}
+
+void VllmScheduler::apply(StepPlan& plan) {
+  if (!plan.items.empty()) ++steps_scheduled_;
+  for (ScheduledTokens& item : plan.items) {
+    ActiveRequest& r = env_.requests[item.request];
+    r.last_step = steps_scheduled_;
+    r.computed += item.tokens;
+    item.samples = r.computed == r.tokens() + r.placeholders;
+    if (!item.samples) continue;
+    ++r.placeholders;
+    if (r.prefilling) set_prefilling(item.request, false);
+  }
+  if (groups_ == nullptr) return;
+  for (const ScheduledTokens& item : plan.items) {
+    groups_->tokens_begin(env_.requests[item.request].id, item.tokens);
+  }
+}
+
+/// Nothing writes any longer what the step wrote: blocks held back for it become free, before those
+/// of the requests that end with it.
+void VllmScheduler::on_step_end(const StepPlan& plan, Time now) {
+  ++steps_ended_;
+  if (groups_ != nullptr) {  // their pages may be given back up to here
+    for (const ScheduledTokens& item : plan.items) {
+      groups_->tokens_end(env_.requests[item.request].id, item.tokens);
+    }
+  }
+  while (!held_back_.empty() && held_back_.front().step <= steps_ended_) {
+    HeldBack& freed = held_back_.front();
+    release(freed.slots, {now, freed.request});
+    env_.requests.take_back(std::move(freed.slots));
+    held_back_.pop_front();
+  }
+}
+
+void VllmScheduler::collect(ActiveRequest& r) {
+  ++r.generated;
+  if (r.placeholders == 0) return;  // preempted meanwhile: the token counts, its KV is gone
+  --r.placeholders;
+  register_full(r, r.computed - r.placeholders);
+}
+
+// ---- running
+// -------------------------------------------------------------------------------------
+
+void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
+  for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+    const Handle h = running_[i];
+    ActiveRequest& r = env_.requests[h];
+    if (r.last_token_in_flight()) continue;
+    const std::uint32_t ahead = env_.config.async_scheduling ? r.placeholders : 0;
+    std::uint32_t tokens = std::min(capped(r.tokens() + ahead - r.computed), budget_);
+    if (env_.config.max_model_len > 0) {
+      tokens = std::min(tokens, env_.config.max_model_len - 1 - r.computed);
+    }
+    if (tokens == 0) continue;
+    const Access access{now, r.id};
+    while (!grow(r, tokens, access)) {
+      const std::size_t at = victim();
+      const Handle chosen = running_[at];
+      if (at < i) {  // the walk has passed it
+        take_from(plan, chosen);
+        --i;
+      }
+      preempt(at, now, plan);
+      if (chosen == h) return;
+    }
+    budget_ -= tokens;
+    plan.items.push_back({h, tokens, r.computed});
+  }
+}
+
+/// Slots for `tokens` more tokens of a running request; false when too few are free.
+bool VllmScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& access) {
+  if (groups_ != nullptr) return groups_->grow(r, tokens, access);
+  const std::uint32_t wanted = blocks_for(r.computed + tokens);
+  const auto held = static_cast<std::uint32_t>(r.slots.size());
+  if (wanted > held) {
+    if (wanted - held > env_.pool.free()) return false;
+    for (std::uint32_t i = held; i < wanted; ++i) r.slots.push_back(env_.pool.take(access));
+  }
+  register_full(r, r.computed + tokens);
+  return true;
+}
+
+/// Where in running_ the next request to preempt stands: the last one; by priority the one that
+/// would be served last. Upstream compares (priority, arrival) alone, of wall-clock arrivals that
+/// are never equal; here requests may arrive together, and taking the first of equals could preempt
+/// whoever is furthest along for ever.
+std::size_t VllmScheduler::victim() const {
+  if (!env_.config.priority_scheduling) return running_.size() - 1;
+  const auto rank = [&](std::size_t i) { return rank_of(env_.requests[running_[i]]); };
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < running_.size(); ++i) {
+    if (rank(worst) < rank(i)) worst = i;
+  }
+  return worst;
+}
+
+/// A request preempted after this step gave it tokens: they are there for others again. Blocks that
+/// these tokens would have filled stay in the prefix cache as if they had, as upstream.
+void VllmScheduler::take_from(StepPlan& plan, Handle h) {
+  const auto it = std::find_if(plan.items.begin(), plan.items.end(),
+                               [h](const ScheduledTokens& item) { return item.request == h; });
+  if (it == plan.items.end()) return;
+  budget_ += it->tokens;
+  plan.items.erase(it);
+  env_.pool.forget_given(env_.requests[h].slots);
+}
+
+/// Its blocks become free: at once, or where a step in flight may write them and they could be
+/// loaded into meanwhile, when that step ends. The caller then gains nothing by this victim and
+/// takes the next one, down to the request that wanted the blocks (vLLM issue 49674).
+void VllmScheduler::free_blocks(ActiveRequest& r, Time now) {
+  if (env_.config.defer_block_free && env_.connector != nullptr && r.last_step > steps_ended_) {
+    held_back_.push_back({steps_scheduled_, r.id, std::move(r.slots)});
+    r.slots = {};
+    return;
+  }
+  release(r.slots, {now, r.id});
+  r.slots.clear();
+}
+
+void VllmScheduler::preempt(std::size_t at, Time now, StepPlan& plan) {
+  const Handle h = running_[at];
+  ActiveRequest& r = env_.requests[h];
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
+  tell_release(r, now);
+  r.announced = false;
+  free_blocks(r, now);
+  r.computed_peak = std::max(r.computed_peak, r.computed);
+  r.computed = 0;
+  r.placeholders = 0;
+  r.registered = 0;
+  r.state = RequestState::kPreempted;
+  ++r.preemptions;
+  r.clock.preempt(now);
+  if (r.prefilling) set_prefilling(h, false);
+  waiting_.push_front(h);
+  plan.preempted.push_back(h);
+  env_.observer.on_preemption(now, r.id);
+}
+
+// ---- waiting
+// -------------------------------------------------------------------------------------
+
+void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
+  set_aside_.clear();
+  while ((!skipped_.empty() || !waiting_.empty()) && budget_ > 0 &&
+         running_.size() < env_.config.max_num_seqs) {
+    RequestQueue& queue = next_queue();
+    const Handle h = queue.front();
+    const Verdict verdict = consider(h, now, plan);
+    if (verdict == Verdict::kStop) {
+      plan.starved = true;
+      break;
+    }
+    queue.pop_front();
+    if (verdict == Verdict::kSetAside) set_aside_.push_back(h);
+  }
+  for (std::size_t i = set_aside_.size(); i-- > 0;) skipped_.push_front(set_aside_[i]);
+}
+
+/// Where the next request to consider stands: first come, first served, those set aside go first;
+/// by priority, whoever is first.
+RequestQueue& VllmScheduler::next_queue() {
+  if (skipped_.empty()) return waiting_;
+  if (!env_.config.priority_scheduling || waiting_.empty()) return skipped_;
+  return waiting_.precedes(skipped_) ? waiting_ : skipped_;
+}
+
+VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& plan) {
+  ActiveRequest& r = env_.requests[h];
+  const Access access{now, r.id};
+  if (r.state == RequestState::kLoading) {
+    if (!r.load_done && !runs_behind_load(env_.config.load)) return Verdict::kSetAside;
+    promote(r);
+  }
+  const bool resumed = r.computed > 0;  // from a load: it holds its blocks
+  if (resumed) {
+    forget_found();
+  } else {
+    look_up(h, access);
+    if (!found_.known) {
+      ++plan.deferrals;
+      return Verdict::kSetAside;
+    }
+  }
+  if (!r.announced) {
+    tell_lookup(r, access);
+    if (env_.connector != nullptr && r.offload) {
+      env_.connector->note_lookup(r, found_.local());
+    }
+  }
+  const bool loads = found_.external > 0;
+  const bool parks = loads && !runs_with_load(env_.config.load);
+  std::uint32_t before =
+      resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
+  if (!parks) before = std::min(before, r.tokens() - 1);  // at least one token is computed
+  const std::uint32_t wanted = parks ? 0 : capped(r.tokens() - before);
+  const std::uint32_t tokens = std::min(wanted, budget_);
+  const bool cut = tokens < wanted && !env_.config.chunked_prefill;
+  if (cut || !admit(r, {before, tokens, parks}, access)) {
+    refusal_.valid = true;
+    refusal_.request = h;
+    refusal_.budget = cut;
+    if (!resumed) remember_blocked(h);
+    return Verdict::kStop;
+  }
+  blocked_.valid = false;
+  if (!resumed) count_admission(r, now);
+  r.computed = before;
+  if (loads) env_.connector->plan_load(h, found_.local(), found_.external);
+  if (parks) {
+    r.state = RequestState::kLoading;
+    set_prefilling(h, true);
+    plan.load_started = true;
+    return Verdict::kSetAside;
+  }
+  r.state = RequestState::kRunning;
+  if (r.preemptions == 0) r.scheduled = now;
+  running_.push_back(h);
+  budget_ -= tokens;
+  plan.items.push_back({h, tokens, r.computed});
+  const bool unfinished = r.computed + tokens < r.tokens();
+  if (unfinished != r.prefilling) set_prefilling(h, unfinished);
+  return Verdict::kAdmitted;
+}
+
+/// Fills found_. The result for a blocked head is kept: nothing it rests on has changed, and the
+/// touch of its blocks below would leave their order as it is.
+void VllmScheduler::look_up(Handle h, const Access& access) {
+  const std::uint64_t version = env_.connector == nullptr ? 0 : env_.connector->version();
+  if (blocked_.valid && blocked_.request == h && blocked_.below_version == version &&
+      !env_.pool.watched_changed()) {
+    return;
+  }
+  forget_found();
+  const ActiveRequest& r = env_.requests[h];
+  find_local(r);
+  if (env_.connector != nullptr && r.offload) {
+    const auto below = env_.connector->look_up(r, found_.local(), access);
+    found_.external = below.blocks;
+    found_.known = below.known;
+    choose(r, access.now);
+  }
+}
+
+/// Declines the load where computing is expected to take less time.
+void VllmScheduler::choose(const ActiveRequest& r, Time now) {
+  if (env_.load_choice == nullptr || found_.external == 0) return;
+  const std::uint32_t local = found_.local() * env_.config.block_tokens;
+  if (env_.load_choice->loads({local, found_.external, r.tokens()}, now)) return;
+  std::swap(found_.declined, found_.external);
+}
+
+void VllmScheduler::forget_found() {
+  blocked_.valid = false;
+  found_.hits.clear();
+  found_.hit_blocks = 0;
+  found_.idle = 0;
+  found_.missed = kNoBlock;
+  found_.external = 0;
+  found_.declined = 0;
+  found_.known = true;
+}
+
+void VllmScheduler::remember_blocked(Handle h) {
+  if (blocked_.valid || groups_ != nullptr) return;  // with groups, every step looks again
+  env_.pool.watch(found_.hits, found_.missed);
+  blocked_ = {true, h, env_.connector == nullptr ? 0 : env_.connector->version()};
+}
+
+/// Walks the chain from its root to the first block that HBM does not hold. The last token is
+/// always computed, so an aligned prompt that is fully cached recomputes its whole last block.
+void VllmScheduler::find_local(const ActiveRequest& r) {
+  if (groups_ != nullptr) {
+    found_.hit_blocks = groups_->find_local(r, found_.hits);
+    return;
+  }
+  if (!env_.config.enable_prefix_caching) return;
+  const std::uint32_t limit = (r.tokens() - 1) / env_.config.block_tokens;
+  env_.chains.for_runs(r.id, 0, limit, [&](std::uint32_t first, std::uint32_t count) {
+    const BlockResidency* block = env_.residency.from(first);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (block[i].hbm == 0) {
+        found_.missed = BlockId{first + i};
+        return false;
+      }
+      found_.hits.push_back(SlotId{block[i].hbm});
+      found_.idle += env_.pool.in_use(found_.hits.back()) ? 0 : 1;
+    }
+    return true;
+  });
+  found_.hit_blocks = static_cast<std::uint32_t>(found_.hits.size());
+}
+
+/// Hits count when a request is admitted, once: those of preempted ones separately.
+void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
+  if (r.preemptions > 0) {
+    counters_.hits_resumed += found_.local();
+  } else {
+    counters_.queries += r.tokens() / env_.config.block_tokens;
+    counters_.hits += found_.local();
+  }
+  if (env_.connector != nullptr && r.offload) {
+    env_.connector->count_admission(r, found_.local(), found_.external);
+  }
+  if (env_.load_choice != nullptr) {
+    if (found_.external > 0) env_.load_choice->on_load(found_.external, now);
+    if (found_.declined > 0) env_.load_choice->on_recompute();
+  }
+  if (r.admitted_before) return;
+  r.admitted_before = true;
+  r.cached_tokens[0] = found_.local() * env_.config.block_tokens;
+  r.cached_tokens[1] = found_.external * env_.config.block_tokens;
+  if (env_.connector != nullptr) {
+    env_.connector->attribute(r, found_.local(), found_.external);
+  }
+}
+
+/// Slots for a waiting request: its local hit, room for the blocks to load, and its new tokens.
+/// False when it does not fit, with nothing changed.
+bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& access) {
+  if (groups_ != nullptr) return admit_grouped(r, a, access);
+  const EngineConfig& config = env_.config;
+  const std::uint32_t local = found_.local();
+  const auto held = static_cast<std::uint32_t>(r.slots.size()) + local;
+  const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
+  const auto needed = [&](std::uint32_t total_tokens) {
+    const std::uint32_t blocks = blocks_for(total_tokens);
+    return (blocks > held ? blocks - held : 0) + found_.idle + watermark;
+  };
+  const std::uint32_t free = env_.pool.free();
+  const auto refuse = [&](std::uint32_t blocks, std::uint32_t reserved) {
+    refusal_.needed = blocks;
+    refusal_.reserved = reserved;
+    return false;
+  };
+  if (config.reserve_full_isl && needed(r.tokens()) > free) return refuse(needed(r.tokens()), 0);
+  const std::uint32_t now_needed = needed(a.known + a.tokens);
+  const std::uint32_t reserved = a.parks && config.async_load_reservation ? reserved_blocks() : 0;
+  if (std::uint64_t{now_needed} + reserved > free) return refuse(now_needed, reserved);
+
+  env_.requests.lend_slots(r);
+  env_.pool.note_given(r.slots);  // what a promoted request holds is handed to the worker now
+  if (local > 0) {
+    env_.pool.share(found_.hits);
+    r.slots.insert(r.slots.end(), found_.hits.begin(), found_.hits.end());
+    r.registered = local;
+  }
+  const std::uint32_t wanted = blocks_for(a.known + a.tokens);
+  while (r.slots.size() < wanted) r.slots.push_back(env_.pool.take(access));
+  if (!a.parks) register_full(r, a.known + a.tokens);
+  return true;
+}
+
+bool VllmScheduler::admit_grouped(ActiveRequest& r, const Admission& a, const Access& access) {
+  const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
+  const std::uint32_t reserved =
+      a.parks && env_.config.async_load_reservation ? reserved_blocks() : 0;
+  const GroupedBlocks::Admission wanted{a.known,   a.tokens, found_.external,
+                                        watermark, reserved, a.parks};
+  if (groups_->admit(r, wanted, found_.hits, access)) return true;
+  refusal_.needed = groups_->asked();
+  refusal_.reserved = reserved;
+  return false;
+}
+
+/// Its load has ended: the loaded blocks enter the prefix cache, and at least one token is
+/// computed.
+void VllmScheduler::promote(ActiveRequest& r) {
+  r.state = r.preemptions > 0 ? RequestState::kPreempted : RequestState::kWaiting;
+  r.load_done = false;
+  register_full(r, r.computed);
+  if (r.computed == r.tokens()) --r.computed;
+}
+
+bool VllmScheduler::finish(Handle h, Time now) {
+  ActiveRequest& r = env_.requests[h];
+  const bool ran = r.state == RequestState::kRunning;
+  if (ran) {
+    running_.erase(std::find(running_.begin(), running_.end(), h));
+    tell_release(r, now);
+    release(r.slots, {now, r.id});
+  } else {
+    const bool there = waiting_.erase(h);
+    KV_ASSERT(there, "request {} ended and is nowhere", raw(r.id));
+  }
+  r.state = RequestState::kFinished;
+  return ran;
+}
+
+void VllmScheduler::withdraw(Handle h) {
+  KV_ASSERT(env_.requests[h].slots.empty(), "a request leaves the queue with its blocks");
+  if (blocked_.request == h) blocked_.valid = false;
+  const bool there = skipped_.erase(h) || waiting_.erase(h);
+  KV_ASSERT(there, "request {} is not in the queue", raw(env_.requests[h].id));
+}
+
+// ---- small parts
+// ---------------------------------------------------------------------------------
+
+std::uint32_t VllmScheduler::capped(std::uint32_t tokens) const {
+  const std::uint32_t threshold = env_.config.long_prefill_token_threshold;
+  return threshold > 0 ? std::min(tokens, threshold) : tokens;
+}
+
+/// Blocks that hold so many tokens.
+std::uint32_t VllmScheduler::blocks_for(std::uint32_t tokens) const {
+  const std::uint32_t most = env_.config.max_model_len;
+  const std::uint32_t held = most > 0 ? std::min(tokens, most) : tokens;
+  return (held + env_.config.block_tokens - 1) / env_.config.block_tokens;
+}
+
+/// What the prefills and loads under way still need until their whole sequence is held.
+std::uint32_t VllmScheduler::reserved_blocks() const {
+  std::uint32_t sum = 0;
+  for (const Handle h : prefilling_) {
+    const ActiveRequest& r = env_.requests[h];
+    if (groups_ != nullptr) {
+      sum += groups_->outstanding(r);
+      continue;
+    }
+    const std::uint32_t whole = blocks_for(r.tokens());
+    sum += whole - std::min(whole, static_cast<std::uint32_t>(r.slots.size()));
+  }
+  return sum;
+}
+
+/// The blocks that `tokens` tokens fill enter the prefix cache (tokens not yet known do not count).
+void VllmScheduler::register_full(ActiveRequest& r, std::uint32_t tokens) {
+  if (!env_.config.enable_prefix_caching) return;
+  const std::uint32_t full = std::min(tokens, r.tokens()) / env_.config.block_tokens;
+  if (full <= r.registered) return;
+  if (groups_ != nullptr) return groups_->register_full(r, tokens);
+  std::uint32_t at = r.registered;
+  env_.chains.for_runs(r.id, at, full, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      env_.pool.register_block(r.slots[at++], BlockId{first + i});
+    }
+    return true;
+  });
+  r.registered = full;
+}
+
+/// One user less of a request's blocks.
+void VllmScheduler::release(const std::vector<SlotId>& slots, const Access& access) {
+  if (groups_ != nullptr) return groups_->release(slots, access);
+  env_.pool.release(slots, access);
+}
+
+/// The request's first `blocks` full blocks, into chain_.
+void VllmScheduler::collect_chain(const ActiveRequest& r, std::uint32_t blocks) {
+  chain_.clear();
+  env_.chains.for_runs(r.id, 0, blocks, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) chain_.push_back(BlockId{first + i});
+    return true;
+  });
+}
+
+/// chain_ as a tier of chunks knows it: by the last block of each.
+BlockSpan VllmScheduler::keys_of(const Listener& listener) {
+  if (listener.blocks_per_key == 1) return chain_;
+  keys_.clear();
+  for (std::size_t i = listener.blocks_per_key - 1; i < chain_.size();
+       i += listener.blocks_per_key) {
+    keys_.push_back(chain_[i]);
+  }
+  return keys_;
+}
+
+/// Policies that want chains hear of a request once each time it is to be admitted.
+void VllmScheduler::tell_lookup(ActiveRequest& r, const Access& access) {
+  r.announced = true;
+  if (listeners_.empty()) return;
+  collect_chain(r, r.tokens() / env_.config.block_tokens);
+  for (const Listener& l : listeners_) l.policy->on_lookup(keys_of(l), access);
+}
+
+void VllmScheduler::tell_release(const ActiveRequest& r, Time now) {
+  if (listeners_.empty()) return;
+  collect_chain(r, r.registered);
+  for (const Listener& l : listeners_) l.policy->on_release(keys_of(l), {now, r.id});
+}
+
+void VllmScheduler::set_prefilling(Handle h, bool on) {
+  env_.requests[h].prefilling = on;
+  if (on) {
+    prefilling_.push_back(h);
+    return;
+  }
+  const auto it = std::find(prefilling_.begin(), prefilling_.end(), h);
+  *it = prefilling_.back();
+  prefilling_.pop_back();
+}
+
+std::vector<Handle> VllmScheduler::queued() const {
+  std::vector<Handle> out;
+  skipped_.list(out);
+  waiting_.list(out);
+  if (env_.config.priority_scheduling) {
+    std::sort(out.begin(), out.end(), [&](Handle a, Handle b) {
+      return rank_of(env_.requests[a]) < rank_of(env_.requests[b]);
+    });
+  }
+  return out;
+}
+
+/// The last walk stopped at its head or, where it found no such, put off every look-up.
+Standstill VllmScheduler::standstill() const {
+  Standstill out;
+  const std::vector<Handle> queue = queued();
+  const bool stopped = refusal_.valid;
+  const Handle head = stopped ? refusal_.request : queue.front();
+  const ActiveRequest& r = env_.requests[head];
+  out.head = r.id;
+  out.tokens = r.tokens();
+  out.holds = GroupedBlocks::pages_in(r.slots);
+  out.free = env_.pool.free();
+  out.usable = env_.pool.usable();
+  out.budget = step_budget_;
+  for (const Handle h : queue) {
+    const ActiveRequest& other = env_.requests[h];
+    if (h == head || other.slots.empty()) continue;
+    out.others.push_back({other.id, GroupedBlocks::pages_in(other.slots)});
+  }
+  if (!stopped) {
+    out.kind = Standstill::Kind::kUnansweredLookup;
+    return out;
+  }
+  out.needs = refusal_.needed;
+  out.reserved = refusal_.reserved;
+  if (refusal_.budget) {
+    out.kind = Standstill::Kind::kOverBudget;
+  } else if (out.others.empty()) {
+    out.kind = Standstill::Kind::kNeverFits;
+  } else {
+    out.kind = out.holds > 0 ? Standstill::Kind::kMutualLoads : Standstill::Kind::kStrandedLoads;
+  }
+  return out;
+}
+
+}  // namespace spillway
