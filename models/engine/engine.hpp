@@ -46,7 +46,7 @@
 
 namespace spillway {
 
-class OffloadTier;
+class BlockStore;
 
 /// The tier below HBM and the path to it.
 struct LowerTierConfig {
@@ -154,7 +154,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void attach_path(LowerTierConfig& lower);
   std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower, TransferListener& listener);
   EvictionContext policy_context() const;
-  std::unique_ptr<OffloadTier> offload_tier(const LowerTierConfig& lower);
+  std::unique_ptr<BlockStore> first_store(const LowerTierConfig& lower);
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void build_full(const EngineParts& parts);
@@ -203,7 +203,6 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::deque<std::vector<StageMark>> marks_;  ///< by handle, where stages are watched
   std::unique_ptr<StepCost> cost_;
   ChainMap chains_;
-  ResidencyTable residency_;
   RequestPool requests_;
   std::unique_ptr<RequestFacts> facts_;  ///< where a policy needs them
   std::unique_ptr<KvPool> pool_;

@@ -64,7 +64,6 @@ Engine::Engine(EventQueue& queue, Fabric& fabric, const Workload& workload, Engi
       stages_(parts.stages),
       cost_(std::move(parts.cost)),
       chains_(workload, config_.block_tokens),
-      residency_(page_names(chains_, config_)),
       requests_(chains_.longest_chain() * config_.groups.count()),
       facts_(needed_facts(parts, workload)),
       load_choice_(load_choice_of(parts)),
@@ -126,8 +125,8 @@ std::unique_ptr<LoadChoice> Engine::load_choice_of(EngineParts& parts) const {
 }
 
 void Engine::build_full(const EngineParts& parts) {
-  pool_ = std::make_unique<KvPool>(config_.num_gpu_blocks, residency_, parts.eviction,
-                                   policy_context(), config_.unhashed_front);
+  pool_ = std::make_unique<KvPool>(config_.num_gpu_blocks, parts.eviction, policy_context(),
+                                   config_.unhashed_front);
   if (parts.lower != nullptr && config_.groups.hybrid()) {
     connector_ = grouped_connector(*parts.lower);
   } else if (parts.lower != nullptr && config_.simple_offload) {
@@ -135,11 +134,11 @@ void Engine::build_full(const EngineParts& parts) {
         SimpleConnector::Environment{config_, chains_, requests_, *pool_, *this},
         parts.lower->capacity_blocks);
   } else if (parts.lower != nullptr) {
-    auto tier = offload_tier(*parts.lower);
-    OffloadTier& first = *tier;
+    auto tier = first_store(*parts.lower);
+    BlockStore& first = *tier;
     auto connector = std::make_unique<OffloadConnector>(
-        OffloadConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
-        std::move(tier), write_admission(*parts.lower));
+        OffloadConnector::Environment{config_, chains_, requests_, *pool_, *this}, std::move(tier),
+        write_admission(*parts.lower));
     if (!parts.lower->behind.empty()) {
       const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
       connector->attach_tiering(
@@ -149,28 +148,26 @@ void Engine::build_full(const EngineParts& parts) {
     }
     connector_ = std::move(connector);
   }
-  scheduler_ = std::make_unique<VllmScheduler>(
-      VllmScheduler::Environment{config_, chains_, residency_, requests_, *pool_, connector_.get(),
-                                 load_choice_.get(), observer_});
+  scheduler_ = std::make_unique<VllmScheduler>(VllmScheduler::Environment{
+      config_, chains_, requests_, *pool_, connector_.get(), load_choice_.get(), observer_});
 }
 
 /// Its slots, and what its policies call a block, are chunks.
-std::unique_ptr<OffloadTier> Engine::offload_tier(const LowerTierConfig& lower) {
-  constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+std::unique_ptr<BlockStore> Engine::first_store(const LowerTierConfig& lower) {
   EvictionContext context = policy_context();
   context.block_tokens *= config_.blocks_per_chunk;
-  const std::uint64_t chunks = lower.capacity_blocks == kUnbounded
-                                   ? kUnbounded
+  const std::uint64_t chunks = lower.capacity_blocks == BlockStore::kUnbounded
+                                   ? BlockStore::kUnbounded
                                    : lower.capacity_blocks / config_.blocks_per_chunk;
-  return std::make_unique<OffloadTier>(chunks, page_names(chains_, config_), residency_,
-                                       lower.eviction, context);
+  return std::make_unique<BlockStore>(BlockStore::Size{chunks, page_names(chains_, config_)},
+                                      lower.eviction, context);
 }
 
 /// Its tier keeps pages of groups.
 std::unique_ptr<KvConnector> Engine::grouped_connector(const LowerTierConfig& lower) {
   return std::make_unique<GroupedConnector>(
-      GroupedConnector::Environment{config_, chains_, residency_, requests_, *pool_, *this},
-      offload_tier(lower), workload_.size());
+      GroupedConnector::Environment{config_, chains_, requests_, *pool_, *this}, first_store(lower),
+      workload_.size());
 }
 
 void Engine::build_streaming(const EngineParts& parts) {

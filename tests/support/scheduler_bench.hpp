@@ -47,12 +47,11 @@ class SchedulerBench {
       : config(given),
         workload(workload_of(rows, given.block_tokens)),
         chains(workload, config.block_tokens),
-        residency(chains.block_count()),
         requests(chains.longest_chain()),
-        pool(config.num_gpu_blocks, residency, parse_eviction("lru", {}), context(), true),
+        pool(config.num_gpu_blocks, parse_eviction("lru", {}), context(), true),
         connector(config),
-        scheduler({config, chains, residency, requests, pool, with_connector ? &connector : nullptr,
-                   nullptr, journal}) {}
+        scheduler({config, chains, requests, pool, with_connector ? &connector : nullptr, nullptr,
+                   journal}) {}
 
   Handle arrive(std::uint32_t row, std::int32_t priority = 0) {
     const Handle h = requests.make();
@@ -90,7 +89,6 @@ class SchedulerBench {
   EngineConfig config;
   Workload workload;
   ChainMap chains;
-  ResidencyTable residency;
   RequestPool requests;
   KvPool pool;
   FixedConnector connector;

@@ -7,8 +7,8 @@
 
 namespace spillway {
 
-GroupedConnector::GroupedConnector(const Environment& environment,
-                                   std::unique_ptr<OffloadTier> tier, std::uint32_t requests)
+GroupedConnector::GroupedConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+                                   std::uint32_t requests)
     : TierConnector(environment, std::move(tier)),
       groups_(environment.config.groups),
       count_(groups_.count()),
@@ -134,7 +134,7 @@ void GroupedConnector::touch(const ActiveRequest& r, const Access& access) {
   for (std::uint32_t g = 0; g < count_; ++g) {
     const std::uint32_t from = sliding(g) && hit > window_ ? hit - window_ : 0;
     for (std::uint32_t i = named; i-- > from;) {
-      if (page(i, g).idle_below()) touched_.push_back(SlotId{page(i, g).below_state});
+      if (page(i, g).idle()) touched_.push_back(page(i, g).slot());
     }
   }
   tier_->touch(touched_, access);
@@ -151,8 +151,8 @@ void GroupedConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
   for (std::uint32_t g = 0; g < count_; ++g) {
     for (std::uint32_t i = local; i < local + blocks; ++i) {
       if (r.slots[std::size_t{i} * count_ + g] == kNullSlot) continue;
-      KV_ASSERT(page(i, g).below_state != 0, "a load of a page that is not there");
-      below.push_back(SlotId{page(i, g).below()});
+      KV_ASSERT(page(i, g).here(), "a load of a page that is not there");
+      below.push_back(page(i, g).slot());
     }
   }
   jobs_[job].blocks = static_cast<std::uint32_t>(below.size());
@@ -202,8 +202,8 @@ void GroupedConnector::collect_offers(const ActiveRequest& r, std::uint32_t stor
       const SlotId slot = r.slots[std::size_t{i} * count_ + g];
       if (slot == kNullSlot) continue;
       if (finished && sliding(g) && env_.pool.given_this_step(slot)) continue;
-      if (page(i, g).below_state != 0) {
-        offered_.push_back(SlotId{page(i, g).below()});
+      if (page(i, g).here()) {
+        offered_.push_back(page(i, g).slot());
       } else {
         fresh_.push_back(BlockId{names_[i] * count_ + g});
         fresh_at_.push_back(slot);

@@ -21,7 +21,7 @@ namespace spillway {
 class GroupedConnector final : public TierConnector {
  public:
   /// `requests`: of the workload.
-  GroupedConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
+  GroupedConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
                    std::uint32_t requests);
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
@@ -39,8 +39,8 @@ class GroupedConnector final : public TierConnector {
   };
   bool sliding(std::uint32_t group) const { return group < groups_.sliding; }
   std::uint32_t blocks_of(std::uint32_t tokens) const { return tokens / env_.config.block_tokens; }
-  const BlockResidency& page(std::uint32_t block, std::uint32_t group) const {
-    return *env_.residency.from(names_[block] * count_ + group);
+  BlockPlace page(std::uint32_t block, std::uint32_t group) const {
+    return tier_->place(BlockId{names_[block] * count_ + group});
   }
   void name_blocks(const ActiveRequest& r);
   Hits prefix_below(std::uint32_t group, std::uint32_t from, std::uint32_t to) const;

@@ -6,8 +6,7 @@
 
 namespace spillway {
 
-OffloadConnector::OffloadConnector(const Environment& environment,
-                                   std::unique_ptr<OffloadTier> tier,
+OffloadConnector::OffloadConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
     : TierConnector(environment, std::move(tier)),
       per_chunk_(environment.config.blocks_per_chunk),
@@ -58,7 +57,7 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   const bool asks = full * per_chunk_ >= local + per_chunk_;
   if (asks) {
     for_keys(r.id, start, full, [&](std::uint32_t first, std::uint32_t count) {
-      const BlockResidency* block = env_.residency.from(first);
+      const BlockPlace* block = tier_->places(first);
       for (std::uint32_t i = 0; i < count; ++i, block += stride) {
         const BlockId key{first + i * per_chunk_};
         const LookupState state = tiering_ == nullptr
@@ -86,10 +85,10 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
 
 /// What the tiers behind make of a block's state. A write to them is no load for others to wait
 /// for, and what they hold, or may hold, defers the request.
-LookupState OffloadConnector::look_behind(const ActiveRequest& r, const BlockResidency& block,
+LookupState OffloadConnector::look_behind(const ActiveRequest& r, BlockPlace block,
                                           const ChunkAt& chunk, const Access& access) {
   const LookupState state = tier_->state(block);
-  if (state == LookupState::kReading && !tiering_->loading(SlotId{block.below()})) {
+  if (state == LookupState::kReading && !tiering_->loading(block.slot())) {
     return LookupState::kReady;
   }
   if (state != LookupState::kMiss) return state;
@@ -104,7 +103,7 @@ void OffloadConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) 
   for_keys(r.id, local / per_chunk_, full, [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i, first += per_chunk_) {
       fresh_.push_back(BlockId{first});
-      if (tier_->state(*env_.residency.from(first)) == LookupState::kMiss) return false;
+      if (tier_->state(tier_->place(BlockId{first})) == LookupState::kMiss) return false;
     }
     return true;
   });
@@ -131,12 +130,12 @@ void OffloadConnector::touch_chain(const ActiveRequest& r, const Access& access)
   });
   touched_.clear();
   if (tier_->orders_all()) return touch_all();
-  const auto take = [&](const BlockResidency& block) {
-    if (block.idle_below()) touched_.push_back(SlotId{block.below_state});
+  const auto take = [&](BlockPlace block) {
+    if (block.idle()) touched_.push_back(block.slot());
   };
   const std::size_t stride = per_chunk_;
   for (std::size_t i = runs_.size(); i-- > 0;) {
-    const BlockResidency* block = env_.residency.from(runs_[i].first);
+    const BlockPlace* block = tier_->places(runs_[i].first);
     if (stride == 1) {  // nearly always, and walked for every look-up and store
       for (std::uint32_t k = runs_[i].count; k-- > 0;) take(block[k]);
     } else {
@@ -152,9 +151,9 @@ void OffloadConnector::touch_all() {
   for (std::size_t i = runs_.size(); i-- > 0;) {
     for (std::uint32_t k = runs_[i].count; k-- > 0;) {
       const std::uint32_t key = runs_[i].first + k * per_chunk_;
-      const BlockResidency& block = *env_.residency.from(key);
+      const BlockPlace block = tier_->place(BlockId{key});
       keys_.push_back(BlockId{key});
-      touched_.push_back(block.below_state == 0 ? kNoSlot : SlotId{block.below()});
+      touched_.push_back(block.here() ? block.slot() : kNoSlot);
     }
   }
   tier_->touch_all(keys_, touched_);
@@ -165,9 +164,9 @@ void OffloadConnector::collect_below(RequestId id, std::uint32_t from, std::uint
                                      std::vector<SlotId>& out) {
   out.clear();
   for_keys(id, from, to, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* block = env_.residency.from(first);
+    const BlockPlace* block = tier_->places(first);
     for (std::uint32_t i = 0; i < count; ++i, block += per_chunk_) {
-      if (block->below_state != 0) out.push_back(SlotId{block->below()});
+      if (block->here()) out.push_back(block->slot());
     }
     return true;
   });
@@ -309,10 +308,10 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   }
   const std::uint32_t stride = per_chunk_;
   for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* block = env_.residency.from(first);
+    const BlockPlace* block = tier_->places(first);
     for (std::uint32_t at = 0; at < count * stride; at += stride, ++position) {
-      if (block[at].below_state != 0) {
-        offered_.push_back(SlotId{block[at].below()});
+      if (block[at].here()) {
+        offered_.push_back(block[at].slot());
       } else {
         fresh_.push_back(BlockId{first + at});
         fresh_at_.push_back(position);

@@ -25,7 +25,7 @@ namespace spillway {
 class OffloadConnector final : public TierConnector {
  public:
   /// `admission` is null where every block is written.
-  OffloadConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier,
+  OffloadConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
                    std::unique_ptr<WriteAdmissionPolicy> admission);
   /// Tiers behind this one. Before the first request.
   void attach_tiering(std::unique_ptr<Tiering> tiering) { tiering_ = std::move(tiering); }
@@ -71,7 +71,7 @@ class OffloadConnector final : public TierConnector {
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence_given_blocks();
   void complete_store(std::uint32_t job, Time now) override;
-  LookupState look_behind(const ActiveRequest& r, const BlockResidency& block, const ChunkAt& chunk,
+  LookupState look_behind(const ActiveRequest& r, BlockPlace block, const ChunkAt& chunk,
                           const Access& access);
 
   std::uint32_t per_chunk_;     ///< HBM blocks

@@ -27,9 +27,8 @@ EvictionContext context_of(const ChainMap& chains, const EngineConfig& config) {
 SimpleConnector::SimpleConnector(const Environment& environment, std::uint64_t capacity_blocks)
     : KvConnector(environment.config, environment.waiter),
       env_(environment),
-      below_(environment.chains.block_count()),
-      cpu_(slots_for(capacity_blocks, environment.chains, environment.config), below_,
-           EvictionChoice(), context_of(environment.chains, environment.config), true),
+      cpu_(slots_for(capacity_blocks, environment.chains, environment.config), EvictionChoice(),
+           context_of(environment.chains, environment.config), true),
       lazy_target_(
           2 * ((environment.config.max_num_batched_tokens + environment.config.block_tokens - 1) /
                environment.config.block_tokens)),
@@ -48,10 +47,10 @@ KvConnector::Lookup SimpleConnector::look_up(const ActiveRequest& r, std::uint32
   const std::uint32_t limit = (r.tokens() - 1) / env_.config.block_tokens;
   if (limit <= local) return {true, 0};
   env_.chains.for_runs(r.id, local, limit, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* block = below_.from(first);
+    const BlockPlace* block = cpu_.places(first);
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (block[i].hbm == 0) return false;
-      scratch_.push_back(SlotId{block[i].hbm});
+      if (!block[i].here()) return false;
+      scratch_.push_back(block[i].slot());
     }
     return true;
   });

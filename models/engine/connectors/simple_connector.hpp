@@ -107,7 +107,7 @@ class SimpleConnector final : public KvConnector {
     std::uint32_t blocks = 0;
   };
 
-  bool cached_below(BlockId block) { return below_[block].hbm != 0; }
+  bool cached_below(BlockId block) { return cpu_.places(raw(block))->here(); }
   Scan& scan_of(Handle h);
   Pin* find_pin(RequestId request);
   void drop_pin(Pin& pin);
@@ -122,7 +122,6 @@ class SimpleConnector final : public KvConnector {
   void complete_store(std::uint32_t job, Time now);
 
   Environment env_;
-  ResidencyTable below_;  ///< `hbm` of its entries is the slot in cpu_
   KvPool cpu_;
   std::uint32_t lazy_target_;
   SlotId cursor_ = kNoSlot;  ///< the last slot that the lazy walk looked at

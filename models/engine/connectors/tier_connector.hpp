@@ -1,4 +1,4 @@
-// What connectors that keep blocks in an OffloadTier have in common: how much of a request may be
+// What connectors that keep blocks in an BlockStore have in common: how much of a request may be
 // stored, its admission's counts, and what becomes of transfers that have ended.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/stores/block_store.hpp"
 #include "models/engine/stores/kv_pool.hpp"
-#include "models/engine/stores/offload_tier.hpp"
 
 namespace spillway {
 
@@ -21,7 +21,6 @@ class TierConnector : public KvConnector {
   struct Environment {
     const EngineConfig& config;
     const ChainMap& chains;
-    ResidencyTable& residency;
     RequestPool& requests;
     KvPool& pool;
     TransferWaiter& waiter;
@@ -41,7 +40,7 @@ class TierConnector : public KvConnector {
   void check_drained() const override { tier_->check_drained(); }
 
  protected:
-  TierConnector(const Environment& environment, std::unique_ptr<OffloadTier> tier)
+  TierConnector(const Environment& environment, std::unique_ptr<BlockStore> tier)
       : KvConnector(environment.config, environment.waiter),
         env_(environment),
         tier_(std::move(tier)) {}
@@ -57,7 +56,7 @@ class TierConnector : public KvConnector {
   void recycle_if_gone(Handle h);
 
   Environment env_;
-  std::unique_ptr<OffloadTier> tier_;
+  std::unique_ptr<BlockStore> tier_;
   OffloadCounters counters_;
   std::vector<Handle> unoffered_;  ///< finished, not offered yet, in order
 

@@ -50,7 +50,7 @@ Tiering::Tiering(const Environment& e, const std::vector<SecondaryTierConfig>& t
       first_(e.first),
       waiter_(e.waiter),
       chunk_bytes_(e.chunk_bytes),
-      pins_(e.first.slots()) {
+      pins_(e.first.capacity() + 1) {
   KV_ASSERT(tiers.size() <= 8, "{} tiers behind host memory", tiers.size());
   for (const SecondaryTierConfig& tier : tiers) {
     tiers_.push_back(std::make_unique<Tier>(*this, e, tier));
@@ -217,7 +217,7 @@ void Tiering::cascade(SlotSpan slots, RequestId request) {
     std::int64_t fresh = 0;  // a file that exists is not written again
     for (const SlotId slot : slots) {
       ++pins_[raw(slot)];
-      fresh += tier.present[raw(first_.content(slot))] ? 0 : 1;
+      fresh += tier.present[raw(first_.block_in(slot))] ? 0 : 1;
     }
     SecondaryCounters& c = tier.counters;
     ++c.cascades;
@@ -245,7 +245,7 @@ void Tiering::end_job(std::uint32_t number, Time now) {
     first_.end_write(job.slots, access);
   } else {
     for (const SlotId slot : job.slots) {
-      const std::size_t chunk = raw(first_.content(slot));
+      const std::size_t chunk = raw(first_.block_in(slot));
       if (!tier.present[chunk]) ++tier.counters.stored;
       tier.present[chunk] = true;
       if (--pins_[raw(slot)] == 0) --pinned_slots_;

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "models/engine/connectors/transfer_waiter.hpp"
-#include "models/engine/stores/offload_tier.hpp"
+#include "models/engine/stores/block_store.hpp"
 #include "models/tier/storage_device.hpp"
 #include "sim/event_queue.hpp"
 
@@ -58,7 +58,7 @@ class Tiering final : private EventHandler {
     EventQueue& queue;
     Fabric& fabric;
     Observer& observer;
-    OffloadTier& first;
+    BlockStore& first;
     TransferWaiter& waiter;
     Bytes chunk_bytes;
     std::uint32_t blocks;  ///< ids of chunks are below or equal
@@ -147,7 +147,7 @@ class Tiering final : private EventHandler {
   void on_event(EventPayload payload) override;
 
   EventQueue& queue_;
-  OffloadTier& first_;
+  BlockStore& first_;
   TransferWaiter& waiter_;
   Bytes chunk_bytes_;
   std::vector<std::unique_ptr<Tier>> tiers_;

@@ -20,8 +20,8 @@ VllmScheduler::VllmScheduler(const Environment& environment)
   found_.hits.reserve(
       std::min(env_.pool.usable(), env_.chains.longest_chain() * env_.config.groups.count()));
   if (env_.config.groups.hybrid()) {
-    groups_ = std::make_unique<GroupedBlocks>(GroupedBlocks::Environment{
-        env_.config, env_.chains, env_.residency, env_.requests, env_.pool});
+    groups_ = std::make_unique<GroupedBlocks>(
+        GroupedBlocks::Environment{env_.config, env_.chains, env_.requests, env_.pool});
   }
   if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
   if (env_.connector != nullptr && env_.connector->policy() != nullptr &&
@@ -328,13 +328,13 @@ void VllmScheduler::find_local(const ActiveRequest& r) {
   if (!env_.config.enable_prefix_caching) return;
   const std::uint32_t limit = (r.tokens() - 1) / env_.config.block_tokens;
   env_.chains.for_runs(r.id, 0, limit, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* block = env_.residency.from(first);
+    const BlockPlace* block = env_.pool.places(first);
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (block[i].hbm == 0) {
+      if (!block[i].here()) {
         found_.missed = BlockId{first + i};
         return false;
       }
-      found_.hits.push_back(SlotId{block[i].hbm});
+      found_.hits.push_back(block[i].slot());
       found_.idle += env_.pool.in_use(found_.hits.back()) ? 0 : 1;
     }
     return true;

@@ -33,7 +33,6 @@ class VllmScheduler final : public Scheduler {
   struct Environment {
     const EngineConfig& config;
     const ChainMap& chains;
-    ResidencyTable& residency;
     RequestPool& requests;
     KvPool& pool;
     KvConnector* connector;   ///< null without a tier below

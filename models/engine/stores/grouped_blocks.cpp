@@ -64,12 +64,12 @@ std::uint32_t GroupedBlocks::find_local(const ActiveRequest& r, std::vector<Slot
   if (!env_.config.enable_prefix_caching) return 0;
   const std::uint32_t limit = (r.tokens() - 1) / env_.config.block_tokens;
   env_.chains.for_runs(r.id, 0, limit, [&](std::uint32_t first, std::uint32_t count) {
-    const BlockResidency* page = env_.residency.from(first * count_);
+    const BlockPlace* page = env_.pool.places(first * count_);
     for (std::uint32_t i = 0; i < count; ++i, page += count_) {
       for (std::uint32_t g = groups_.sliding; g < count_; ++g) {
-        if (page[g].hbm == 0) return false;
+        if (!page[g].here()) return false;
       }
-      for (std::uint32_t g = 0; g < count_; ++g) hits.push_back(SlotId{page[g].hbm});
+      for (std::uint32_t g = 0; g < count_; ++g) hits.push_back(page[g].slot());
     }
     return true;
   });

@@ -35,7 +35,6 @@ class GroupedBlocks {
   struct Environment {
     const EngineConfig& config;
     const ChainMap& chains;
-    ResidencyTable& residency;
     RequestPool& requests;
     KvPool& pool;
   };

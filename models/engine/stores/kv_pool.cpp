@@ -8,9 +8,9 @@ namespace {
 constexpr std::uint32_t kFirstPoolSlots = 1 << 14;  // then doubled: few runs touch all of a pool
 }  // namespace
 
-KvPool::KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionChoice& eviction,
-               EvictionContext context, bool unhashed_front)
-    : residency_(residency),
+KvPool::KvPool(std::uint32_t slots, const EvictionChoice& eviction, EvictionContext context,
+               bool unhashed_front)
+    : residency_(context.blocks),
       unhashed_front_(unhashed_front),
       usable_(slots - 1),
       free_(slots - 1),
@@ -60,7 +60,7 @@ SlotId KvPool::take(const Access& access) {
 void KvPool::evict(std::uint32_t slot) {
   Slot& leaving = slots_[slot];
   BlockId& block = contents_[SlotId{slot}];
-  std::uint32_t* link = &residency_[block].hbm;
+  std::uint32_t* link = &residency_[block].word;
   while (*link != slot) {
     KV_ASSERT(*link != 0, "slot {} is not registered for its block {}", slot, raw(block));
     link = &slots_[*link].next_copy;
@@ -92,7 +92,7 @@ void KvPool::register_block(SlotId slot, BlockId id) {
   KV_ASSERT(contents_[slot] == kNoBlock, "slot {} registered twice", raw(slot));
   contents_[slot] = id;
   full.next_copy = 0;
-  std::uint32_t* link = &residency_.place(id).hbm;
+  std::uint32_t* link = &residency_.place(id).word;
   while (*link != 0) link = &slots_[*link].next_copy;
   *link = raw(slot);
   ++cached_;

@@ -23,8 +23,8 @@ class KvPool {
  public:
   /// `slots` includes slot 0, the null block. `unhashed_front`: see EngineConfig. `context` is what
   /// the policy may know beside the pool. Throws InputError when it does not fit.
-  KvPool(std::uint32_t slots, ResidencyTable& residency, const EvictionChoice& eviction,
-         EvictionContext context, bool unhashed_front);
+  KvPool(std::uint32_t slots, const EvictionChoice& eviction, EvictionContext context,
+         bool unhashed_front);
 
   std::uint32_t usable() const { return usable_; }
   std::uint32_t free() const { return free_; }
@@ -38,6 +38,8 @@ class KvPool {
   bool in_use(SlotId slot) const {
     return raw(slot) < slots_.size() && slots_[raw(slot)].references > 0;
   }
+  /// Where blocks are, those of the ids from `first` on: the slot that answers look-ups.
+  const BlockPlace* places(std::uint32_t first) const { return residency_.from(first); }
   /// kNoBlock where the slot holds no registered block.
   BlockId block_in(SlotId slot) const {
     return raw(slot) < slots_.size() ? contents_[slot] : kNoBlock;
@@ -98,7 +100,7 @@ class KvPool {
     guarded_given_ = guarded_given_ || slot.guards > 0;
   }
 
-  ResidencyTable& residency_;
+  ResidencyColumn residency_;
   SlotContents contents_;
   std::unique_ptr<EvictionPolicy> policy_;
   bool unhashed_front_;

@@ -30,10 +30,9 @@ struct Rig {
       : workload(workload_of(rows, 4)),
         config(config_of(groups, pages)),
         chains(workload, config.block_tokens),
-        residency(chains.block_count() * groups.count()),
         requests(chains.longest_chain() * groups.count()),
-        pool(config.num_gpu_blocks, residency, EvictionChoice(), context(), true),
-        blocks({config, chains, residency, requests, pool}) {
+        pool(config.num_gpu_blocks, EvictionChoice(), context(), true),
+        blocks({config, chains, requests, pool}) {
     for (std::uint32_t i = 0; i < workload.size(); ++i) {
       const Handle h = requests.make();
       requests[h].id = RequestId{i};
@@ -81,7 +80,6 @@ struct Rig {
   Workload workload;
   EngineConfig config;
   ChainMap chains;
-  ResidencyTable residency;
   RequestPool requests;
   KvPool pool;
   GroupedBlocks blocks;

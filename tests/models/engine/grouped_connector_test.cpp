@@ -20,14 +20,14 @@ struct Below {
         config(config_of(groups)),
         chains(workload, 4),
         names(chains.block_count() * groups.count()),
-        residency(names),
         requests(chains.longest_chain() * groups.count()),
-        pool(config.num_gpu_blocks, residency, EvictionChoice(), context(), true) {
-    auto made = std::make_unique<OffloadTier>(1000, names, residency, EvictionChoice(), context());
+        pool(config.num_gpu_blocks, EvictionChoice(), context(), true) {
+    auto made =
+        std::make_unique<BlockStore>(BlockStore::Size{1000, names}, EvictionChoice(), context());
     tier = made.get();
     connector = std::make_unique<GroupedConnector>(
-        GroupedConnector::Environment{config, chains, residency, requests, pool, nobody},
-        std::move(made), workload.size());
+        GroupedConnector::Environment{config, chains, requests, pool, nobody}, std::move(made),
+        workload.size());
     request.prompt = tokens;
     request.output = 1;
   }
@@ -54,7 +54,7 @@ struct Below {
     if (ready) tier->end_write({&slot, 1}, {});
   }
   bool has(std::uint32_t block, std::uint32_t group) {
-    return residency[BlockId{block * config.groups.count() + group}].below_state != 0;
+    return tier->place(BlockId{block * config.groups.count() + group}).here();
   }
   KvConnector::Lookup look_up(std::uint32_t local) {
     return connector->look_up(request, local, {});
@@ -64,11 +64,10 @@ struct Below {
   EngineConfig config;
   ChainMap chains;
   std::uint32_t names;
-  ResidencyTable residency;
   RequestPool requests;
   KvPool pool;
   Nobody nobody;
-  OffloadTier* tier = nullptr;
+  BlockStore* tier = nullptr;
   std::unique_ptr<GroupedConnector> connector;
   ActiveRequest request;
 };
@@ -126,7 +125,7 @@ TEST_CASE("a page being written defers where the answer rests on it, one being r
   b.put(5, 0, false);
   CHECK_FALSE(b.look_up(0).known);
   // Once it is written the last window is there; what lies before it may be missing.
-  const SlotId slot{b.residency[BlockId{10}].below()};
+  const SlotId slot = b.tier->place(BlockId{10}).slot();
   b.tier->end_write({&slot, 1}, {});
   CHECK(b.look_up(0).known);
   CHECK(b.look_up(0).blocks == 6);

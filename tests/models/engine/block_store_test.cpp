@@ -1,5 +1,5 @@
 // The tier below HBM by itself: what a policy that orders everything is told, and may refuse.
-#include "models/engine/stores/offload_tier.hpp"
+#include "models/engine/stores/block_store.hpp"
 
 #include "tests/support/catch.hpp"
 
@@ -9,19 +9,18 @@ namespace {
 constexpr std::uint32_t kBlocks = 20;
 
 struct Rig {
-  ResidencyTable residency{kBlocks};
-  OffloadTier tier;
+  BlockStore tier;
 
   Rig(std::uint64_t capacity, std::string_view eviction)
-      : tier(capacity, kBlocks, residency, parse_eviction(eviction, {}), context()) {}
+      : tier({capacity, kBlocks}, parse_eviction(eviction, {}), context()) {}
   static EvictionContext context() {
     EvictionContext out;
     out.blocks = kBlocks;
     return out;
   }
   SlotId slot(std::uint32_t block) {
-    const BlockResidency& r = residency[BlockId{block}];
-    return r.below_state == 0 ? kNoSlot : SlotId{r.below()};
+    const BlockPlace at = tier.place(BlockId{block});
+    return at.here() ? at.slot() : kNoSlot;
   }
   bool store(std::initializer_list<std::uint32_t> blocks, bool ends = true) {
     std::vector<BlockId> fresh;

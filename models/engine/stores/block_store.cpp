@@ -1,0 +1,190 @@
+#include "models/engine/stores/block_store.hpp"
+
+#include <algorithm>
+
+namespace spillway {
+
+namespace {
+constexpr std::uint64_t kFirstStoreSlots = 1 << 10;  // then doubled
+}  // namespace
+
+BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, EvictionContext context)
+    : residency_(size.distinct),
+      capacity_(std::min<std::uint64_t>(size.capacity, size.distinct)),
+      blocks_(context.blocks) {
+  pins_.grow(size.grows ? std::min(capacity_ + 1, kFirstStoreSlots) : capacity_ + 1, 0);
+  context.slots = static_cast<std::uint32_t>(pins_.size());
+  context.capacity = size.capacity;
+  context.contents = &contents_;
+  contents_.resize(context.slots);
+  policy_ = eviction.make(context);
+  orders_all_ = policy_->orders_all();
+}
+
+void BlockStore::grow() {
+  const auto slots =
+      static_cast<std::uint32_t>(std::min(2 * std::uint64_t{pins_.size()}, capacity_ + 1));
+  pins_.grow(slots, 0);
+  contents_.resize(slots);
+  policy_->grow(slots, blocks_);
+}
+
+bool BlockStore::make_room(BlockSpan fresh, SlotSpan offered, const Access& access) {
+  if (fresh.size() <= room()) return true;
+  ++version_;
+  const auto victims = static_cast<std::uint32_t>(fresh.size()) - room();
+  scratch_.clear();
+  for (const SlotId slot : offered) {
+    if (pins_[raw(slot)] == 0) scratch_.push_back(slot);
+  }
+  if (victims > evictable_ - scratch_.size()) return false;
+  if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
+  victims_.resize(victims);
+  if (!policy_->try_pop_victims(victims_, fresh.last(victims), access)) {
+    if (!scratch_.empty()) policy_->add(scratch_, access);
+    return false;
+  }
+  for (const SlotId victim : victims_) {
+    KV_ASSERT(pins_[raw(victim)] == 0, "evicted a pinned block");
+    free_slot(victim, DropCause::kRoom);
+  }
+  evictable_ -= victims;
+  if (!scratch_.empty()) policy_->add(scratch_, access);
+  return true;
+}
+
+void BlockStore::free_slot(SlotId slot, DropCause cause) {
+  residency_[contents_[slot]].word = 0;
+  contents_[slot] = kNoBlock;
+  free_.push_back(raw(slot));
+  --used_;
+  ++evictions_;
+  ++dropped_[static_cast<std::size_t>(cause)];
+}
+
+void BlockStore::begin_leaving(std::uint32_t count, BlockSpan fresh, const Access& access,
+                               std::vector<SlotId>& out) {
+  out.clear();
+  count = std::min(count, evictable_);
+  if (count == 0) return;
+  ++version_;
+  victims_.resize(count);
+  if (fresh.size() > count) fresh = fresh.last(count);
+  if (!policy_->try_pop_victims(victims_, fresh.size() == count ? fresh : BlockSpan(), access)) {
+    return;
+  }
+  evictable_ -= count;
+  for (const SlotId victim : victims_) {
+    pins_[raw(victim)] = 1;
+    set_busy(victim, true);
+    leave(victim, DropCause::kMoved);
+    leaving_[raw(victim)] |= kForgotten;
+  }
+  out.assign(victims_.begin(), victims_.end());
+}
+
+void BlockStore::drop(SlotId slot, DropCause cause) {
+  ++version_;
+  KV_ASSERT(pins_[raw(slot)] == 0, "a block that is in use was dropped");
+  policy_->remove({&slot, 1}, RemoveCause::kInvalidated);
+  --evictable_;
+  free_slot(slot, cause);
+}
+
+void BlockStore::leave(SlotId slot, DropCause cause) {
+  KV_ASSERT(pins_[raw(slot)] > 0, "a block that nothing reads leaves");
+  if (leaving_.size() <= raw(slot)) leaving_.resize(pins_.size());
+  if (leaving_[raw(slot)] != 0) return;
+  leaving_[raw(slot)] = static_cast<std::uint8_t>(1 + static_cast<std::size_t>(cause));
+  ++leaving_slots_;
+}
+
+SlotId BlockStore::begin_write(BlockId block) {
+  ++version_;
+  KV_ASSERT(used_ < capacity_, "a store beyond its capacity of {} blocks", capacity_);
+  std::uint32_t index = never_used_;
+  if (!free_.empty()) {
+    index = free_.back();
+    free_.pop_back();
+  } else {
+    if (never_used_ == pins_.size()) grow();
+    ++never_used_;
+  }
+  contents_[SlotId{index}] = block;
+  pins_[index] = kWriting;
+  residency_.place(block).word = index | BlockPlace::kBusy;
+  if (orders_all_) policy_->insert(SlotId{index});
+  ++used_;
+  ++stored_;
+  return SlotId{index};
+}
+
+void BlockStore::end_write(SlotSpan slots, const Access& access) {
+  ++version_;
+  for (const SlotId slot : slots) {
+    KV_ASSERT(pins_[raw(slot)] == kWriting, "a write ended twice");
+    pins_[raw(slot)] = 0;
+    set_busy(slot, false);
+  }
+  evictable_ += static_cast<std::uint32_t>(slots.size());
+  policy_->add(slots, access);
+}
+
+void BlockStore::begin_read(SlotSpan slots) {
+  ++version_;
+  scratch_.clear();
+  for (const SlotId slot : slots) {
+    std::int32_t& pins = pins_[raw(slot)];
+    KV_ASSERT(pins >= 0, "a load from a block that is being written");
+    if (pins++ > 0) continue;
+    set_busy(slot, true);
+    scratch_.push_back(slot);
+  }
+  evictable_ -= static_cast<std::uint32_t>(scratch_.size());
+  if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
+}
+
+void BlockStore::end_read(SlotSpan slots, const Access& access) {
+  ++version_;
+  scratch_.clear();
+  for (const SlotId slot : slots) {
+    std::int32_t& pins = pins_[raw(slot)];
+    KV_ASSERT(pins > 0, "a load ended twice");
+    if (--pins > 0) continue;
+    if (leaving_slots_ > 0 && raw(slot) < leaving_.size() && leaving_[raw(slot)] != 0) {
+      const std::uint8_t how = leaving_[raw(slot)];
+      leaving_[raw(slot)] = 0;
+      --leaving_slots_;
+      if ((how & kForgotten) == 0) {
+        policy_->add({&slot, 1}, access);
+        policy_->remove({&slot, 1}, RemoveCause::kInvalidated);
+      }
+      free_slot(slot, static_cast<DropCause>((how & ~kForgotten) - 1));
+      continue;
+    }
+    set_busy(slot, false);
+    scratch_.push_back(slot);
+  }
+  evictable_ += static_cast<std::uint32_t>(scratch_.size());
+  if (!scratch_.empty()) policy_->add(scratch_, access);
+}
+
+void BlockStore::touch(SlotSpan idle, const Access& access) {
+  ++version_;
+  if (!idle.empty()) policy_->touch(idle, access);
+}
+
+void BlockStore::touch_all(BlockSpan blocks, SlotSpan slots) {
+  ++version_;
+  if (policy_->touch_all(blocks, slots)) restless_ = true;
+}
+
+void BlockStore::check_drained() const {
+  KV_ASSERT(used_ == evictable_ && leaving_slots_ == 0,
+            "{} blocks still pinned after the last request", used_ - evictable_);
+  KV_ASSERT(stored_ - evictions_ == used_,
+            "blocks in ({}) less blocks out ({}) are not those held ({})", stored_, evictions_,
+            used_);
+}
+
+}  // namespace spillway
