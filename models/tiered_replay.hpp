@@ -20,10 +20,9 @@
 #include <vector>
 
 #include "models/cache_replay.hpp"
+#include "models/tier/inclusion.hpp"
 
 namespace spillway {
-
-enum class Inclusion : std::uint8_t { kInclusive, kExclusive };
 
 struct ReplayTierSetup {
   EvictionChoice policy;

@@ -28,7 +28,7 @@
 #include "models/engine/cold_link.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/load_wait.hpp"
-#include "models/engine/connectors/tiering.hpp"
+#include "models/engine/connectors/tier_stack.hpp"
 #include "models/engine/copy_interference.hpp"
 #include "models/engine/schedulers/streaming_scheduler.hpp"
 #include "models/engine/schedulers/v0_scheduler.hpp"
@@ -60,7 +60,8 @@ struct LowerTierConfig {
   std::optional<StorageDeviceConfig> storage;
   bool direct = false;
   /// The tiers behind it, in the order of look-ups; only where it is memory.
-  std::vector<SecondaryTierConfig> behind;
+  std::vector<LevelConfig> behind;
+  TrimRule trim;  ///< of the tier itself
   /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
   std::unique_ptr<LinkModel> load_estimate;
   CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
@@ -114,7 +115,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const LoadChoice* load_choice() const { return load_choice_.get(); }  ///< null: always loads
   const ChainMap& chains() const { return chains_; }
   /// The tiers behind the first; null where there are none.
-  const Tiering* tiering() const { return connector_ == nullptr ? nullptr : connector_->tiering(); }
+  const TierStack* stack() const { return connector_ == nullptr ? nullptr : connector_->stack(); }
   /// Null where the tier below is memory.
   const StorageDevice* storage() const { return storage_; }
   std::uint64_t deferrals() const { return deferrals_; }
@@ -154,7 +155,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void attach_path(LowerTierConfig& lower);
   std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower, TransferListener& listener);
   EvictionContext policy_context() const;
-  std::unique_ptr<BlockStore> first_store(const LowerTierConfig& lower);
+  std::unique_ptr<BlockStore> first_store(const LowerTierConfig& lower) const;
+  std::unique_ptr<TierStack> stack_over(BlockStore& first, const LowerTierConfig& lower);
+  EvictionContext chunk_context() const;
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void build_full(const EngineParts& parts);

@@ -135,39 +135,45 @@ void Engine::build_full(const EngineParts& parts) {
         parts.lower->capacity_blocks);
   } else if (parts.lower != nullptr) {
     auto tier = first_store(*parts.lower);
-    BlockStore& first = *tier;
-    auto connector = std::make_unique<OffloadConnector>(
+    auto stack = stack_over(*tier, *parts.lower);
+    connector_ = std::make_unique<OffloadConnector>(
         OffloadConnector::Environment{config_, chains_, requests_, *pool_, *this}, std::move(tier),
-        write_admission(*parts.lower));
-    if (!parts.lower->behind.empty()) {
-      const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
-      connector->attach_tiering(
-          std::make_unique<Tiering>(Tiering::Environment{queue_, fabric_, observer_, first, *this,
-                                                         chunk, page_names(chains_, config_)},
-                                    parts.lower->behind));
-    }
-    connector_ = std::move(connector);
+        std::move(stack), write_admission(*parts.lower));
   }
   scheduler_ = std::make_unique<VllmScheduler>(VllmScheduler::Environment{
       config_, chains_, requests_, *pool_, connector_.get(), load_choice_.get(), observer_});
 }
 
-/// Its slots, and what its policies call a block, are chunks.
-std::unique_ptr<BlockStore> Engine::first_store(const LowerTierConfig& lower) {
+/// What policies of tiers below HBM call a block is a chunk.
+EvictionContext Engine::chunk_context() const {
   EvictionContext context = policy_context();
   context.block_tokens *= config_.blocks_per_chunk;
+  return context;
+}
+
+std::unique_ptr<BlockStore> Engine::first_store(const LowerTierConfig& lower) const {
   const std::uint64_t chunks = lower.capacity_blocks == BlockStore::kUnbounded
                                    ? BlockStore::kUnbounded
                                    : lower.capacity_blocks / config_.blocks_per_chunk;
   return std::make_unique<BlockStore>(BlockStore::Size{chunks, page_names(chains_, config_)},
-                                      lower.eviction, context);
+                                      lower.eviction, chunk_context());
 }
 
-/// Its tier keeps pages of groups.
+std::unique_ptr<TierStack> Engine::stack_over(BlockStore& first, const LowerTierConfig& lower) {
+  const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
+  return std::make_unique<TierStack>(
+      TierStack::Environment{queue_, fabric_, observer_, *this, chunk, page_names(chains_, config_),
+                             chunk_context()},
+      first, lower.trim, lower.behind);
+}
+
+/// Its tiers keep pages of groups.
 std::unique_ptr<KvConnector> Engine::grouped_connector(const LowerTierConfig& lower) {
+  auto tier = first_store(lower);
+  auto stack = stack_over(*tier, lower);
   return std::make_unique<GroupedConnector>(
-      GroupedConnector::Environment{config_, chains_, requests_, *pool_, *this}, first_store(lower),
-      workload_.size());
+      GroupedConnector::Environment{config_, chains_, requests_, *pool_, *this}, std::move(tier),
+      std::move(stack), workload_.size());
 }
 
 void Engine::build_streaming(const EngineParts& parts) {

@@ -155,18 +155,18 @@ void RunWiring::name_links(const Engine& engine, const std::string& suffix,
     const std::string near(direct() ? "hbm" : TierChoice::kHost);
     name_storage_links(r, *s_.tier->storage, device(), {1, near, suffix, first_link, first_series});
   }
-  if (const Tiering* tiering = engine.tiering()) {
-    gather_behind(r, *tiering, {0, s_.tier->name, suffix, first_link, first_series});
+  if (const TierStack* stack = engine.stack()) {
+    gather_behind(r, *stack, {0, s_.tier->name, suffix, first_link, first_series});
   }
 }
 
 /// What the tiers behind the first did. Each was asked for what the nearer ones did not supply.
-void RunWiring::gather_behind(RunResult& r, const Tiering& tiering, StorageAt at) const {
+void RunWiring::gather_behind(RunResult& r, const TierStack& stack, StorageAt at) const {
   const std::uint64_t capacity = tier_blocks_ / s_.engine.blocks_per_chunk;
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
     at.tier = i + 2;
     name_storage_links(r, *s_.behind[i].storage, device_behind(i), at);
-    const SecondaryCounters& c = tiering.counters(i);
+    const LevelCounters& c = stack.counters(i);
     TierResult& t = r.tiers[i + 2];
     t.queries += c.queries;
     t.hits += c.hits;
@@ -233,7 +233,7 @@ void RunWiring::gather_devices(const Cluster& cluster, std::size_t tier, RunResu
   Duration slow{};
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
     const StorageDevice& device =
-        tier == 1 ? *cluster[i].storage() : cluster[i].tiering()->device(tier - 2);
+        tier == 1 ? *cluster[i].storage() : cluster[i].stack()->device(tier - 2);
     loads.add(device.latency(StorageOp::kRead));
     wear.read += device.wear().read;
     wear.written += device.wear().written;

@@ -160,7 +160,10 @@ EngineParts RunWiring::parts(std::uint32_t instance) const {
     out.lower->direct = direct();
   }
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
-    out.lower->behind.push_back({device_behind(i, instance), s_.behind[i].storage->lookup});
+    LevelConfig level;
+    level.device = device_behind(i, instance);
+    level.lookup = s_.behind[i].storage->lookup;
+    out.lower->behind.push_back(std::move(level));
   }
   if (s_.load_at_break_even) out.lower->load_estimate = load_link();
   out.lower->interference = s_.copy_interference();

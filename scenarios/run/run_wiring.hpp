@@ -77,7 +77,7 @@ class RunWiring {
   };
   void name_storage_links(RunResult& r, const StorageChoice& choice,
                           const StorageDeviceConfig& config, const StorageAt& at) const;
-  void gather_behind(RunResult& r, const Tiering& tiering, StorageAt at) const;
+  void gather_behind(RunResult& r, const TierStack& stack, StorageAt at) const;
   /// What the devices of one tier did, one in each instance.
   void gather_devices(const Cluster& cluster, std::size_t tier, RunResult& r) const;
   void add_swap(const Engine& engine, std::optional<SwapResult>& sum) const;

@@ -235,9 +235,9 @@ class Run {
     if (const StorageDevice* device = engine.storage()) {
       tell(*device, wiring_.write_link(), wiring_.read_link());
     }
-    if (const Tiering* tiering = engine.tiering()) {
-      for (std::size_t i = 0; i < tiering->size(); ++i) {
-        tell(tiering->device(i), wiring_.write_link(i), wiring_.read_link(i));
+    if (const TierStack* stack = engine.stack()) {
+      for (std::size_t i = 0; i < stack->size(); ++i) {
+        tell(stack->device(i), wiring_.write_link(i), wiring_.read_link(i));
       }
     }
   }

@@ -15,14 +15,14 @@ namespace {
 constexpr double kSecondsOfDay = 86'400;
 
 /// Writes to the tiers behind held so much of the first that it refused what came.
-void warn_of_pins(const Scenario& s, const Tiering& tiering, SimulationOutcome& out) {
-  const std::uint64_t stores = tiering.stores_refused_by_pins();
-  const std::uint64_t promotions = tiering.promotions_refused_by_pins();
+void warn_of_pins(const Scenario& s, const TierStack& stack, SimulationOutcome& out) {
+  const std::uint64_t stores = stack.stores_refused_by_pins();
+  const std::uint64_t promotions = stack.promotions_refused_by_pins();
   if (stores + promotions == 0) return;
   const RunResult& r = out.result;
   const double fresh = static_cast<double>(r.prompt_tokens_by_source.front().second) *
                        static_cast<double>(s.model->kv_bytes_per_token.count());
-  for (std::size_t i = 0; i < tiering.size(); ++i) {
+  for (std::size_t i = 0; i < stack.size(); ++i) {
     const TierResult& tier = r.tiers[i + 2];
     const StorageChoice& device = *s.behind[i].storage;
     NoteFigures figures = {{"tier", r.tiers[1].name},
@@ -38,9 +38,9 @@ void warn_of_pins(const Scenario& s, const Tiering& tiering, SimulationOutcome& 
 }
 
 /// Reading the mean promotion against computing it again, both alone.
-void warn_of_break_even(const Scenario& s, const Tiering& tiering, std::size_t i,
+void warn_of_break_even(const Scenario& s, const TierStack& stack, std::size_t i,
                         SimulationOutcome& out) {
-  const SecondaryCounters& c = tiering.counters(i);
+  const LevelCounters& c = stack.counters(i);
   if (c.promotions == 0) return;
   const StorageChoice& choice = *s.behind[i].storage;
   StorageSpec one_thread = choice.spec;  // that does all of a job
@@ -79,12 +79,12 @@ void warn_of_break_even(const Scenario& s, const Tiering& tiering, std::size_t i
 }  // namespace
 
 void warn_of_tiering(const Scenario& s, const Engine& engine, SimulationOutcome& out) {
-  const Tiering* tiering = engine.tiering();
-  if (tiering == nullptr) return;
-  warn_of_pins(s, *tiering, out);
+  const TierStack* stack = engine.stack();
+  if (stack == nullptr) return;
+  warn_of_pins(s, *stack, out);
   const RunResult& r = out.result;
-  for (std::size_t i = 0; i < tiering->size(); ++i) {
-    warn_of_break_even(s, *tiering, i, out);
+  for (std::size_t i = 0; i < stack->size(); ++i) {
+    warn_of_break_even(s, *stack, i, out);
     const auto written = static_cast<double>(r.tiers[i + 2].device->bytes_written);
     if (written == 0 || r.duration_s == 0) continue;
     out.warnings.push_back(
@@ -93,9 +93,9 @@ void warn_of_tiering(const Scenario& s, const Engine& engine, SimulationOutcome&
                                    {"duration_s", r.duration_s},
                                    {"day_bytes", written / r.duration_s * kSecondsOfDay}}));
   }
-  if (tiering->livelocked() > 0) {
-    out.warnings.push_back(run_note(
-        "tier-livelock", {{"requests", tiering->livelocked()}, {"tier", r.tiers[1].name}}));
+  if (stack->livelocked() > 0) {
+    out.warnings.push_back(
+        run_note("tier-livelock", {{"requests", stack->livelocked()}, {"tier", r.tiers[1].name}}));
   }
 }
 

@@ -8,8 +8,8 @@
 namespace spillway {
 
 GroupedConnector::GroupedConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
-                                   std::uint32_t requests)
-    : TierConnector(environment, std::move(tier)),
+                                   std::unique_ptr<TierStack> stack, std::uint32_t requests)
+    : TierConnector(environment, std::move(tier), std::move(stack)),
       groups_(environment.config.groups),
       count_(groups_.count()),
       window_((groups_.window + environment.config.block_tokens - 1) /
@@ -31,12 +31,18 @@ void GroupedConnector::name_blocks(const ActiveRequest& r) {
                        });
 }
 
+LookupState GroupedConnector::state_at(std::uint32_t block, std::uint32_t group,
+                                       const Asking& who) {
+  const ChunkAt at{block * count_ + group, BlockId{names_[block] * count_ + group}};
+  return state_of(page(block, group), at, who.r, who.access);
+}
+
 /// From the first block on, up to a miss.
 GroupedConnector::Hits GroupedConnector::prefix_below(std::uint32_t group, std::uint32_t from,
-                                                      std::uint32_t to) const {
+                                                      std::uint32_t to, const Asking& who) {
   Hits out;
   for (std::uint32_t i = from; i < to; ++i) {
-    const LookupState state = tier_->state(page(i, group));
+    const LookupState state = state_at(i, group, who);
     if (state == LookupState::kMiss) break;
     out.pending = out.pending || state == LookupState::kPending;
     ++out.blocks;
@@ -47,11 +53,11 @@ GroupedConnector::Hits GroupedConnector::prefix_below(std::uint32_t group, std::
 /// The end of the last run that covers a window, looked for from the back; else of the run that
 /// begins the range.
 GroupedConnector::Hits GroupedConnector::window_below(std::uint32_t group, std::uint32_t from,
-                                                      std::uint32_t to) const {
+                                                      std::uint32_t to, const Asking& who) {
   bool pending = false;
   std::uint32_t run = 0;
   for (std::uint32_t i = to; i-- > from;) {
-    const LookupState state = tier_->state(page(i, group));
+    const LookupState state = state_at(i, group, who);
     pending = pending || state == LookupState::kPending;
     run = state == LookupState::kMiss ? 0 : run + 1;
     if (run == window_) return {i + run - from, pending};
@@ -63,12 +69,11 @@ GroupedConnector::Hits GroupedConnector::window_below(std::uint32_t group, std::
 /// where that is less than a block. Nothing while a page is being written. Groups are asked in
 /// turn, and again where a later one shortened what an earlier one had answered for. The last token
 /// is computed in any case.
-std::optional<std::uint32_t> GroupedConnector::reach(const ActiveRequest& r,
-                                                     std::uint32_t local) const {
+std::optional<std::uint32_t> GroupedConnector::reach(const Asking& who, std::uint32_t local) {
   const std::uint32_t block = env_.config.block_tokens;
   const auto named = static_cast<std::uint32_t>(names_.size());
   const std::uint32_t above = local * block;
-  std::uint32_t end = std::min(r.tokens() - 1, named * block);
+  std::uint32_t end = std::min(who.r.tokens() - 1, named * block);
   std::uint32_t before = 0;
   bool deferred = false;
   const auto none = static_cast<std::uint32_t>(order_.size());
@@ -79,8 +84,8 @@ std::optional<std::uint32_t> GroupedConnector::reach(const ActiveRequest& r,
       if (end < above + block) return above;
       const std::uint32_t group = order_[i];
       const std::uint32_t to = std::min((end + block - 1) / block, named);
-      const Hits hits =
-          sliding(group) ? window_below(group, local, to) : prefix_below(group, local, to);
+      const Hits hits = sliding(group) ? window_below(group, local, to, who)
+                                       : prefix_below(group, local, to, who);
       if (!hits.pending && hits.blocks == 0) return above;
       deferred = deferred || hits.pending;
       if (!hits.pending) end = std::min(end, (local + hits.blocks) * block);
@@ -108,7 +113,9 @@ bool GroupedConnector::convoy(std::uint32_t local, std::uint32_t end) const {
   for (std::uint32_t g = 0; g < count_; ++g) {
     const bool slides = sliding(g) && end > window_;
     for (std::uint32_t i = slides ? std::max(local, end - window_) : local; i < end; ++i) {
-      if (tier_->state(page(i, g)) == LookupState::kReading) return true;
+      const BlockPlace place = page(i, g);
+      if (tier_->state(place) != LookupState::kReading) continue;
+      if (!has_levels_ || stack_->loading(place.slot())) return true;
     }
   }
   return false;
@@ -116,10 +123,11 @@ bool GroupedConnector::convoy(std::uint32_t local, std::uint32_t end) const {
 
 GroupedConnector::Lookup GroupedConnector::look_up(const ActiveRequest& r, std::uint32_t local,
                                                    const Access& access) {
+  if (has_levels_) stack_->begin_step(access.now);
   if (r.transfers_in_flight()) return {false, 0};
   name_blocks(r);
   const std::uint32_t block = env_.config.block_tokens;
-  const std::optional<std::uint32_t> end = reach(r, local);
+  const std::optional<std::uint32_t> end = reach({r, access}, local);
   hit_blocks_[r.id] = end ? blocks_of(*end) : local;
   touch(r, access);
   if (!end) return {false, 0};
@@ -162,10 +170,12 @@ void GroupedConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
   r.load_done = false;
   jobs_.plan_load(job);
   ++counters_.load_jobs;
+  if (has_levels_) stack_->on_load(r.id);
 }
 
 void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
   jobs_.begin_plan(transfers);
+  if (has_levels_) stack_->begin_step(now);
   for (const Handle h : plan.preempted) {
     for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
   }
@@ -182,6 +192,7 @@ void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
     recycle_if_gone(h);
   }
   unoffered_.clear();
+  if (has_levels_) stack_->end_step(now);
   jobs_.end_plan();
   if (transfers.fences_pending > 0) ++counters_.flushes;
 }
@@ -221,8 +232,9 @@ void GroupedConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   name_blocks(r);
   collect_offers(r, storable, finished);
   if (!fresh_.empty()) {
-    if (!tier_->make_room(fresh_, offered_, access)) {
+    if (!stack_->make_room(fresh_, offered_, access)) {
       ++counters_.store_failures;
+      if (has_levels_) stack_->on_store_refused(fresh_.size());
       return;
     }
     make_job(h, finished);
@@ -296,6 +308,7 @@ void GroupedConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
   tier_->end_write(jobs_[job].below, {now, r.id});
+  stack_->cascade(jobs_[job].below, {now, r.id});
   r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
   pending_.erase(std::find(pending_.begin(), pending_.end(), job));
   for (const SlotId slot : watched(job)) env_.pool.unguard(slot);
@@ -304,10 +317,6 @@ void GroupedConnector::complete_store(std::uint32_t job, Time now) {
     recycle_if_gone(h);
   }
   jobs_.release(job);
-}
-
-TierLevel GroupedConnector::level(std::uint32_t) const {
-  return {tier_->stored(), tier_->evictions(), tier_->used(), tier_->used()};
 }
 
 }  // namespace spillway

@@ -22,14 +22,12 @@ class GroupedConnector final : public TierConnector {
  public:
   /// `requests`: of the workload.
   GroupedConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
-                   std::uint32_t requests);
+                   std::unique_ptr<TierStack> stack, std::uint32_t requests);
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
   void on_finished(Handle h, bool held) override;
-
-  TierLevel level(std::uint32_t tier) const override;
 
  private:
   /// What one group has below of a range of blocks.
@@ -37,15 +35,24 @@ class GroupedConnector final : public TierConnector {
     std::uint32_t blocks = 0;
     bool pending = false;  ///< some page looked at is being written: ask again
   };
+  struct Asking {
+    const ActiveRequest& r;
+    const Access& access;
+  };
   bool sliding(std::uint32_t group) const { return group < groups_.sliding; }
   std::uint32_t blocks_of(std::uint32_t tokens) const { return tokens / env_.config.block_tokens; }
   BlockPlace page(std::uint32_t block, std::uint32_t group) const {
     return tier_->place(BlockId{names_[block] * count_ + group});
   }
+  /// Of a full group: it has the page of every block.
+  std::uint32_t position_of(std::uint32_t block) const override {
+    return block * count_ + count_ - 1;
+  }
+  LookupState state_at(std::uint32_t block, std::uint32_t group, const Asking& who);
   void name_blocks(const ActiveRequest& r);
-  Hits prefix_below(std::uint32_t group, std::uint32_t from, std::uint32_t to) const;
-  Hits window_below(std::uint32_t group, std::uint32_t from, std::uint32_t to) const;
-  std::optional<std::uint32_t> reach(const ActiveRequest& r, std::uint32_t local) const;
+  Hits prefix_below(std::uint32_t group, std::uint32_t from, std::uint32_t to, const Asking& who);
+  Hits window_below(std::uint32_t group, std::uint32_t from, std::uint32_t to, const Asking& who);
+  std::optional<std::uint32_t> reach(const Asking& who, std::uint32_t local);
   bool convoy(std::uint32_t local, std::uint32_t end) const;
   void touch(const ActiveRequest& r, const Access& access);
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);

@@ -17,7 +17,7 @@
 
 namespace spillway {
 
-class Tiering;
+class TierStack;
 
 struct OffloadCounters {
   std::uint64_t queries = 0;       ///< full blocks asked for beyond HBM's hits, at first admissions
@@ -78,7 +78,7 @@ class KvConnector : public TransferListener {
   virtual void attribute(ActiveRequest& /*r*/, std::uint32_t /*local*/,
                          std::uint32_t /*external*/) {}
   /// The tiers behind the nearest one; null where it is the last.
-  virtual const Tiering* tiering() const { return nullptr; }
+  virtual const TierStack* stack() const { return nullptr; }
 
   /// Tiers below HBM, the nearest first.
   virtual std::uint32_t tiers() const { return 1; }

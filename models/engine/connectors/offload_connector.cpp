@@ -7,8 +7,9 @@
 namespace spillway {
 
 OffloadConnector::OffloadConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+                                   std::unique_ptr<TierStack> stack,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
-    : TierConnector(environment, std::move(tier)),
+    : TierConnector(environment, std::move(tier), std::move(stack)),
       per_chunk_(environment.config.blocks_per_chunk),
       chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
       admission_(std::move(admission)),
@@ -46,7 +47,7 @@ void OffloadConnector::for_keys(RequestId id, std::uint32_t from, std::uint32_t 
 /// _lookup).
 OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::uint32_t local,
                                                    const Access& access) {
-  if (tiering_ != nullptr) tiering_->begin_step(access.now);
+  if (has_levels_) stack_->begin_step(access.now);
   if (r.transfers_in_flight()) return {false, 0};
   const std::uint32_t full = r.tokens() / chunk_tokens_;
   const std::uint32_t start = local / per_chunk_;
@@ -60,9 +61,7 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
       const BlockPlace* block = tier_->places(first);
       for (std::uint32_t i = 0; i < count; ++i, block += stride) {
         const BlockId key{first + i * per_chunk_};
-        const LookupState state = tiering_ == nullptr
-                                      ? tier_->state(*block)
-                                      : look_behind(r, *block, {start + hits, key}, access);
+        const LookupState state = state_of(*block, {start + hits, key}, r, access);
         if (state == LookupState::kMiss) return false;
         pending = pending || state == LookupState::kPending;
         reading = reading || state == LookupState::kReading;
@@ -81,19 +80,6 @@ OffloadConnector::Lookup OffloadConnector::look_up(const ActiveRequest& r, std::
   if (end < local + per_chunk_) return {true, 0};
   const bool convoy = env_.config.convoy && env_.config.enable_prefix_caching && reading;
   return convoy ? Lookup{false, 0} : Lookup{true, end - local};
-}
-
-/// What the tiers behind make of a block's state. A write to them is no load for others to wait
-/// for, and what they hold, or may hold, defers the request.
-LookupState OffloadConnector::look_behind(const ActiveRequest& r, BlockPlace block,
-                                          const ChunkAt& chunk, const Access& access) {
-  const LookupState state = tier_->state(block);
-  if (state == LookupState::kReading && !tiering_->loading(block.slot())) {
-    return LookupState::kReady;
-  }
-  if (state != LookupState::kMiss) return state;
-  const Tiering::Verdict verdict = tiering_->look_up(chunk, r.handle, access);
-  return verdict == Tiering::Verdict::kMiss ? LookupState::kMiss : LookupState::kPending;
 }
 
 void OffloadConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) {
@@ -172,25 +158,6 @@ void OffloadConnector::collect_below(RequestId id, std::uint32_t from, std::uint
   });
 }
 
-/// Blocks [local, local + external) are loaded: those promoted for this request count for the tier
-/// they came from, and each tier was asked for what the nearer ones did not supply.
-void OffloadConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) {
-  if (tiering_ == nullptr) return;
-  std::uint64_t left = r.tokens() / env_.config.block_tokens - local - external;
-  for (std::uint32_t i = local; i < local + external; ++i) {
-    if (const std::uint32_t tier = tiering_->source(r.id, i / per_chunk_)) {
-      r.cached_tokens[1 + tier] += env_.config.block_tokens;
-      r.cached_tokens[1] -= env_.config.block_tokens;
-    }
-  }
-  for (std::size_t tier = tiering_->size(); tier-- > 0;) {
-    const std::uint64_t hits = r.cached_tokens[2 + tier] / env_.config.block_tokens;
-    left += hits;
-    tiering_->count(tier, left, hits);
-    counters_.hits -= hits;
-  }
-}
-
 // ---- planning
 // ------------------------------------------------------------------------------------
 
@@ -209,13 +176,13 @@ void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
   r.load_done = false;
   jobs_.plan_load(job);
   ++counters_.load_jobs;
-  if (tiering_ != nullptr) tiering_->on_load(r.id);
+  if (has_levels_) stack_->on_load(r.id);
 }
 
 void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
   jobs_.begin_plan(transfers);
   tier_->end_lookups(threshold_counts_lookups());
-  if (tiering_ != nullptr) tiering_->begin_step(now);
+  if (has_levels_) stack_->begin_step(now);
   for (const Handle h : plan.preempted) {
     for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
   }
@@ -236,7 +203,7 @@ void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   }
   unoffered_.clear();
 
-  if (tiering_ != nullptr) tiering_->end_step(now);
+  if (has_levels_) stack_->end_step(now);
   jobs_.end_plan();
   if (transfers.fences_pending > 0) ++counters_.flushes;
 }
@@ -326,9 +293,9 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     r.sighted = std::max(r.sighted, storable * per_chunk_);
   }
   if (fresh_.empty()) return settle(r, storable);
-  if (!tier_->make_room(fresh_, offered_, access)) {
+  if (!stack_->make_room(fresh_, offered_, access)) {
     ++counters_.store_failures;
-    if (tiering_ != nullptr) tiering_->on_store_refused(fresh_.size());
+    if (has_levels_) stack_->on_store_refused(fresh_.size());
     return;
   }
   const std::uint32_t job = jobs_.make(h);
@@ -397,7 +364,7 @@ void OffloadConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
   tier_->end_write(jobs_[job].below, {now, r.id});
-  if (tiering_ != nullptr) tiering_->cascade(jobs_[job].below, r.id);
+  stack_->cascade(jobs_[job].below, {now, r.id});
   r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
   if (r.state == RequestState::kFinished) {
     finished_jobs_.erase(std::find(finished_jobs_.begin(), finished_jobs_.end(), job));
@@ -407,16 +374,6 @@ void OffloadConnector::complete_store(std::uint32_t job, Time now) {
   --stores_in_flight_;
   stored_bytes_in_flight_ -= jobs_.bytes_of(job);
   jobs_.release(job);
-}
-
-TierLevel OffloadConnector::level(std::uint32_t tier) const {
-  if (tier > 0) {
-    const std::uint64_t stored = tiering_->counters(tier - 1).stored * per_chunk_;
-    const auto blocks = static_cast<std::uint32_t>(stored);
-    return {stored, 0, blocks, blocks};
-  }
-  const std::uint32_t held = tier_->used() * per_chunk_;
-  return {tier_->stored() * per_chunk_, tier_->evictions() * per_chunk_, held, held};
 }
 
 }  // namespace spillway

@@ -17,7 +17,6 @@
 
 #include "models/engine/connectors/store_threshold.hpp"
 #include "models/engine/connectors/tier_connector.hpp"
-#include "models/engine/connectors/tiering.hpp"
 #include "policies/write_admission_policy.hpp"
 
 namespace spillway {
@@ -26,36 +25,17 @@ class OffloadConnector final : public TierConnector {
  public:
   /// `admission` is null where every block is written.
   OffloadConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+                   std::unique_ptr<TierStack> stack,
                    std::unique_ptr<WriteAdmissionPolicy> admission);
-  /// Tiers behind this one. Before the first request.
-  void attach_tiering(std::unique_ptr<Tiering> tiering) { tiering_ = std::move(tiering); }
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
-  std::uint64_t version() const override {
-    return TierConnector::version() + (tiering_ == nullptr ? 0 : tiering_->version());
-  }
   void note_lookup(const ActiveRequest& r, std::uint32_t local) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
   void on_finished(Handle h, bool held) override;
-  bool wants_step() const override {
-    return TierConnector::wants_step() || (tiering_ != nullptr && tiering_->any_ended());
-  }
-  bool idle() const override {
-    return KvConnector::idle() && (tiering_ == nullptr || tiering_->idle());
-  }
-  void attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) override;
-  const Tiering* tiering() const override { return tiering_.get(); }
-
-  std::uint32_t tiers() const override {
-    return 1 + static_cast<std::uint32_t>(tiering_ == nullptr ? 0 : tiering_->size());
-  }
-  TierLevel level(std::uint32_t tier) const override;
 
  private:
-  void forget(RequestId request) override {
-    if (tiering_ != nullptr) tiering_->forget(request);
-  }
+  std::uint32_t position_of(std::uint32_t block) const override { return block / per_chunk_; }
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void ask_admission(const ActiveRequest& r, Time now);
   void drop_unseen();
@@ -71,13 +51,10 @@ class OffloadConnector final : public TierConnector {
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
   void fence_given_blocks();
   void complete_store(std::uint32_t job, Time now) override;
-  LookupState look_behind(const ActiveRequest& r, BlockPlace block, const ChunkAt& chunk,
-                          const Access& access);
 
   std::uint32_t per_chunk_;     ///< HBM blocks
   std::uint32_t chunk_tokens_;  ///< of such a chunk
   std::unique_ptr<WriteAdmissionPolicy> admission_;
-  std::unique_ptr<Tiering> tiering_;           ///< null: no tier behind this one
   std::unique_ptr<StoreThreshold> threshold_;  ///< null: chunks are stored at first sight
   bool counts_lookups_;                        ///< write admission does
 

@@ -12,6 +12,47 @@ void TierConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
   counters_.hits += external;
 }
 
+/// What the tiers behind make of a chunk's state. A write to them is no load for others to wait
+/// for, and what they hold, or may hold, defers the request.
+LookupState TierConnector::state_behind(BlockPlace place, const ChunkAt& chunk,
+                                        const ActiveRequest& r, const Access& access) {
+  const LookupState state = tier_->state(place);
+  if (state == LookupState::kReading && !stack_->loading(place.slot())) return LookupState::kReady;
+  if (state != LookupState::kMiss) return state;
+  const TierStack::Verdict verdict = stack_->look_up(chunk, r.handle, access);
+  return verdict == TierStack::Verdict::kMiss ? LookupState::kMiss : LookupState::kPending;
+}
+
+/// Blocks [local, local + external) are loaded: those promoted for this request count for the tier
+/// they came from, and each tier was asked for what the nearer ones did not supply.
+void TierConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) {
+  if (!has_levels_) return;
+  std::uint64_t left = r.tokens() / env_.config.block_tokens - local - external;
+  for (std::uint32_t i = local; i < local + external; ++i) {
+    if (const std::uint32_t tier = stack_->source(r.id, position_of(i))) {
+      r.cached_tokens[1 + tier] += env_.config.block_tokens;
+      r.cached_tokens[1] -= env_.config.block_tokens;
+    }
+  }
+  for (std::size_t tier = stack_->size(); tier-- > 0;) {
+    const std::uint64_t hits = r.cached_tokens[2 + tier] / env_.config.block_tokens;
+    left += hits;
+    stack_->count(tier, left, hits);
+    counters_.hits -= hits;
+  }
+}
+
+TierLevel TierConnector::level(std::uint32_t tier) const {
+  const std::uint32_t per_chunk = env_.config.blocks_per_chunk;
+  if (tier == 0) {
+    const std::uint32_t held = tier_->used() * per_chunk;
+    return {tier_->stored() * per_chunk, tier_->evictions() * per_chunk, held, held};
+  }
+  const LevelCounters& c = stack_->counters(tier - 1);
+  const auto held = static_cast<std::uint32_t>((c.stored - c.evicted) * per_chunk);
+  return {c.stored * per_chunk, c.evicted * per_chunk, held, held};
+}
+
 bool TierConnector::poll(Time now) {
   auto& stores = jobs_.ended(Direction::kDown);
   auto& loads = jobs_.ended(Direction::kUp);

@@ -1,5 +1,6 @@
-// What connectors that keep blocks in an BlockStore have in common: how much of a request may be
-// stored, its admission's counts, and what becomes of transfers that have ended.
+// What connectors over tiers below HBM have in common: how much of a request may be stored, its
+// admission's counts, what becomes of transfers that have ended, and what the tiers behind the
+// first make of a look-up.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "models/engine/active_request.hpp"
 #include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
+#include "models/engine/connectors/tier_stack.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/stores/block_store.hpp"
 #include "models/engine/stores/kv_pool.hpp"
@@ -26,41 +28,67 @@ class TierConnector : public KvConnector {
     TransferWaiter& waiter;
   };
 
-  std::uint64_t version() const override { return tier_->version(); }
+  std::uint64_t version() const override { return tier_->version() + stack_->version(); }
   void count_admission(const ActiveRequest& r, std::uint32_t local,
                        std::uint32_t external) override;
   bool poll(Time now) override;
   void on_withdrawn(const ActiveRequest& r, Time) override { forget(r.id); }
-  bool wants_step() const override { return jobs_.any_deferred() || !unoffered_.empty(); }
+  bool wants_step() const override {
+    return jobs_.any_deferred() || !unoffered_.empty() || stack_->any_ended();
+  }
+  bool idle() const override { return KvConnector::idle() && stack_->idle(); }
+  void attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) override;
+  const TierStack* stack() const override { return has_levels_ ? stack_.get() : nullptr; }
+  std::uint32_t tiers() const override { return 1 + static_cast<std::uint32_t>(stack_->size()); }
+  TierLevel level(std::uint32_t tier) const override;
   void tell_clocks(std::uint32_t job, LoadEvent event, Time now) override {
     env_.requests[jobs_[job].request].clock.on_load(event, now);
   }
   EvictionPolicy* policy() override { return &tier_->policy(); }
   const OffloadCounters& counters() const override { return counters_; }
-  void check_drained() const override { tier_->check_drained(); }
+  void check_drained() const override {
+    tier_->check_drained();
+    stack_->check_drained();
+  }
 
  protected:
-  TierConnector(const Environment& environment, std::unique_ptr<BlockStore> tier)
+  TierConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+                std::unique_ptr<TierStack> stack)
       : KvConnector(environment.config, environment.waiter),
         env_(environment),
-        tier_(std::move(tier)) {}
+        tier_(std::move(tier)),
+        stack_(std::move(stack)),
+        has_levels_(stack_->size() > 0) {}
 
   /// What of the request may go below, in tokens.
   std::uint32_t storable_tokens(const ActiveRequest& r) const {
     return std::min(env_.config.offload_prompt_only ? r.prompt : r.tokens(), r.store_limit);
   }
+  /// What a look-up finds of a chunk that is at `place` in the first tier, with the tiers behind.
+  LookupState state_of(BlockPlace place, const ChunkAt& chunk, const ActiveRequest& r,
+                       const Access& access) {
+    return has_levels_ ? state_behind(place, chunk, r, access) : tier_->state(place);
+  }
+  /// Which of the request's chunks says where its block `block` came from.
+  virtual std::uint32_t position_of(std::uint32_t block) const = 0;
   /// The request is about to be let go.
-  virtual void forget(RequestId /*request*/) {}
+  void forget(RequestId request) {
+    if (has_levels_) stack_->forget(request);
+  }
   virtual void complete_store(std::uint32_t job, Time now) = 0;
   /// A finished request is let go once its last blocks were offered and its transfers ended.
   void recycle_if_gone(Handle h);
 
   Environment env_;
-  std::unique_ptr<BlockStore> tier_;
+  std::unique_ptr<BlockStore> tier_;  ///< the first below HBM
+  std::unique_ptr<TierStack> stack_;  ///< it and those behind it
+  bool has_levels_;                   ///< there are some
   OffloadCounters counters_;
   std::vector<Handle> unoffered_;  ///< finished, not offered yet, in order
 
  private:
+  LookupState state_behind(BlockPlace place, const ChunkAt& chunk, const ActiveRequest& r,
+                           const Access& access);
   void complete_load(std::uint32_t job, Time now);
 };
 

@@ -33,24 +33,29 @@ bool BlockStore::make_room(BlockSpan fresh, SlotSpan offered, const Access& acce
   if (fresh.size() <= room()) return true;
   ++version_;
   const auto victims = static_cast<std::uint32_t>(fresh.size()) - room();
-  scratch_.clear();
-  for (const SlotId slot : offered) {
-    if (pins_[raw(slot)] == 0) scratch_.push_back(slot);
-  }
-  if (victims > evictable_ - scratch_.size()) return false;
-  if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
-  victims_.resize(victims);
-  if (!policy_->try_pop_victims(victims_, fresh.last(victims), access)) {
-    if (!scratch_.empty()) policy_->add(scratch_, access);
-    return false;
-  }
+  if (!pop_victims(victims, fresh.last(victims), offered, access)) return false;
   for (const SlotId victim : victims_) {
     KV_ASSERT(pins_[raw(victim)] == 0, "evicted a pinned block");
     free_slot(victim, DropCause::kRoom);
   }
-  evictable_ -= victims;
-  if (!scratch_.empty()) policy_->add(scratch_, access);
   return true;
+}
+
+/// The policy's next `count`, none of them `offered`, into victims_; false with nothing changed
+/// where there are fewer.
+bool BlockStore::pop_victims(std::uint32_t count, BlockSpan fresh, SlotSpan offered,
+                             const Access& access) {
+  scratch_.clear();
+  for (const SlotId slot : offered) {
+    if (pins_[raw(slot)] == 0) scratch_.push_back(slot);
+  }
+  if (count > evictable_ - scratch_.size()) return false;
+  if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
+  victims_.resize(count);
+  const bool popped = policy_->try_pop_victims(victims_, fresh, access);
+  if (popped) evictable_ -= count;
+  if (!scratch_.empty()) policy_->add(scratch_, access);
+  return popped;
 }
 
 void BlockStore::free_slot(SlotId slot, DropCause cause) {
@@ -62,18 +67,13 @@ void BlockStore::free_slot(SlotId slot, DropCause cause) {
   ++dropped_[static_cast<std::size_t>(cause)];
 }
 
-void BlockStore::begin_leaving(std::uint32_t count, BlockSpan fresh, const Access& access,
-                               std::vector<SlotId>& out) {
+void BlockStore::begin_leaving(std::uint32_t count, BlockSpan fresh, SlotSpan offered,
+                               const Access& access, std::vector<SlotId>& out) {
   out.clear();
   count = std::min(count, evictable_);
-  if (count == 0) return;
   ++version_;
-  victims_.resize(count);
-  if (fresh.size() > count) fresh = fresh.last(count);
-  if (!policy_->try_pop_victims(victims_, fresh.size() == count ? fresh : BlockSpan(), access)) {
-    return;
-  }
-  evictable_ -= count;
+  fresh = fresh.size() >= count ? fresh.last(count) : BlockSpan();
+  if (count == 0 || !pop_victims(count, fresh, offered, access)) return;
   for (const SlotId victim : victims_) {
     pins_[raw(victim)] = 1;
     set_busy(victim, true);
@@ -81,6 +81,13 @@ void BlockStore::begin_leaving(std::uint32_t count, BlockSpan fresh, const Acces
     leaving_[raw(victim)] |= kForgotten;
   }
   out.assign(victims_.begin(), victims_.end());
+}
+
+void BlockStore::trim(std::uint32_t count, const Access& access) {
+  count = std::min(count, evictable_);
+  ++version_;
+  if (count == 0 || !pop_victims(count, {}, {}, access)) return;
+  for (const SlotId victim : victims_) free_slot(victim, DropCause::kTrimmed);
 }
 
 void BlockStore::drop(SlotId slot, DropCause cause) {

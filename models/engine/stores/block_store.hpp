@@ -61,6 +61,7 @@ class BlockStore {
   }
 
   BlockId block_in(SlotId slot) const { return contents_[slot]; }
+  bool holds(SlotId slot) const { return contents_[slot] != kNoBlock; }
   EvictionPolicy& policy() { return *policy_; }
   /// Reads under way; -1: being written.
   std::int32_t pins(SlotId slot) const { return pins_[raw(slot)]; }
@@ -71,10 +72,13 @@ class BlockStore {
   /// Makes room for the blocks `fresh` without evicting any of `offered` (slots of this store that
   /// the same batch offers again). All or nothing: false leaves everything as it was.
   bool make_room(BlockSpan fresh, SlotSpan offered, const Access& access);
-  /// The next blocks to leave, at most `count`, as far as any is idle: each is read from now on,
-  /// once, and leaves when nothing reads it any more. `fresh` as for make_room(), or empty.
-  void begin_leaving(std::uint32_t count, BlockSpan fresh, const Access& access,
+  /// The next `count` blocks to leave, as far as so many are idle, into `out`: each is read from
+  /// now on, once, and leaves when nothing reads it any more. `offered` as for make_room(); `fresh`
+  /// too, or empty.
+  void begin_leaving(std::uint32_t count, BlockSpan fresh, SlotSpan offered, const Access& access,
                      std::vector<SlotId>& out);
+  /// The next `count` blocks leave now, as far as so many are idle.
+  void trim(std::uint32_t count, const Access& access);
   /// Drops an idle block.
   void drop(SlotId slot, DropCause cause);
   /// The same of a block that is read: with the last read.
@@ -114,6 +118,7 @@ class BlockStore {
     residency_[contents_[slot]].word = raw(slot) | mark;
   }
   void grow();
+  bool pop_victims(std::uint32_t count, BlockSpan fresh, SlotSpan offered, const Access& access);
   void free_slot(SlotId slot, DropCause cause);
 
   ResidencyColumn residency_;

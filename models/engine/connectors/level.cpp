@@ -1,0 +1,136 @@
+#include "models/engine/connectors/level.hpp"
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+std::unique_ptr<WriteAdmissionPolicy> admission_of(const Level::Environment& e,
+                                                   const LevelConfig& config) {
+  WriteAdmissionContext context;
+  context.blocks = e.context.blocks;
+  context.block_tokens = e.context.block_tokens;
+  return config.write_admission.make(context);
+}
+
+}  // namespace
+
+Level::Level(const Environment& e, const LevelConfig& config)
+    : queue_(e.queue),
+      listener_(e.listener),
+      rules_(config.rules),
+      lookup_(config.lookup),
+      bounded_(config.capacity != BlockStore::kUnbounded),
+      store_({config.capacity, e.chunks, true}, config.eviction, e.context),
+      device_(e.queue, e.fabric, config.device, e.observer, *this),
+      admission_(admission_of(e, config)),
+      answers_(std::size_t{e.chunks} + 1),
+      askers_(std::size_t{e.chunks} + 1) {}
+
+void Level::admit(std::vector<BlockId>& chunks, Time now, std::uint32_t writes_under_way) {
+  if (admission_ == nullptr || chunks.empty()) return;
+  verdicts_.resize(chunks.size());
+  positions_.resize(chunks.size());
+  WriteOffer offer;
+  offer.now = now;
+  offer.blocks = chunks;
+  offer.positions = positions_;
+  offer.jobs_in_flight = writes_under_way;
+  admission_->decide(offer, verdicts_);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (verdicts_[i] == WriteVerdict::kWrite) chunks[kept++] = chunks[i];
+  }
+  chunks.resize(kept);
+}
+
+// ---- questions
+// -----------------------------------------------------------------------------------
+
+Level::Answer Level::ask(BlockId chunk) {
+  Answer& answer = answers_[raw(chunk)];
+  if (answer == Answer::kUnasked) {
+    answer = Answer::kNoted;
+    noted_.push_back(chunk);
+  }
+  return answer;
+}
+
+void Level::let_go(BlockId chunk) {
+  Answer& answer = answers_[raw(chunk)];
+  // A question that is with the thread stays, so that others can share its answer.
+  if (--askers_[raw(chunk)] == 0 && answer != Answer::kAsked) answer = Answer::kUnasked;
+}
+
+bool Level::see_answers() {
+  if (results_.empty()) return false;
+  for (const Result& result : results_) {
+    const bool kept = askers_[raw(result.chunk)] > 0;
+    answers_[raw(result.chunk)] = !kept          ? Answer::kUnasked
+                                  : result.found ? Answer::kYes
+                                                 : Answer::kNo;
+  }
+  results_.clear();
+  return true;
+}
+
+bool Level::submit_questions(Time now) {
+  std::uint32_t chunks = 0;
+  for (const BlockId chunk : noted_) {
+    // Whoever asked may be gone, or the chunk be here twice.
+    if (answers_[raw(chunk)] != Answer::kNoted) continue;
+    answers_[raw(chunk)] = Answer::kAsked;
+    ++chunks;
+    if (lookup_ == Duration(0)) {
+      results_.push_back({chunk, holds(chunk)});
+    } else {
+      asked_.push_back(chunk);
+    }
+  }
+  noted_.clear();
+  if (chunks == 0) return false;
+  if (lookup_ == Duration(0)) return true;
+  thread_free_ = std::max(thread_free_, now) + lookup_ * chunks;
+  batches_.push_back({thread_free_, chunks});
+  queue_.schedule(thread_free_, Phase::kTransferDone, *this, {0, 0, 0});
+  return false;
+}
+
+/// The thread has answered its oldest batch.
+void Level::on_event(EventPayload) {
+  for (std::uint32_t i = 0; i < batches_.front().chunks; ++i) {
+    const BlockId chunk = asked_.front();
+    results_.push_back({chunk, holds(chunk)});
+    asked_.pop_front();
+  }
+  batches_.pop_front();
+  listener_.on_level_progress(kNoJob);
+}
+
+// ---- time to live
+// --------------------------------------------------------------------------------
+
+void Level::used(SlotSpan slots, Time now) {
+  if (rules_.trim.time_to_live == Duration(0)) return;
+  for (const SlotId slot : slots) {
+    if (!store_.holds(slot)) continue;
+    if (used_at_.size() <= raw(slot)) used_at_.resize(std::size_t{raw(slot)} * 2 + 1);
+    used_at_[raw(slot)] = now;
+    uses_.push_back({now, slot, store_.block_in(slot)});
+  }
+}
+
+void Level::expire(Time now) {
+  while (!uses_.empty() && uses_.front().at + rules_.trim.time_to_live <= now) {
+    const Use use = uses_.front();
+    uses_.pop_front();
+    const BlockPlace place = store_.place(use.chunk);
+    // Used again since, gone, or in use: the end of that is a use.
+    if (!place.idle() || place.slot() != use.slot || used_at_[raw(use.slot)] != use.at) continue;
+    store_.drop(use.slot, DropCause::kExpired);
+    ++counters.evicted;
+  }
+}
+
+}  // namespace spillway

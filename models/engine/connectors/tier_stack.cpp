@@ -1,0 +1,448 @@
+#include "models/engine/connectors/tier_stack.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+std::uint32_t share_of(double share, std::uint64_t capacity) {
+  return static_cast<std::uint32_t>(std::floor(share * static_cast<double>(capacity)));
+}
+
+}  // namespace
+
+TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& first_trim,
+                     const std::vector<LevelConfig>& levels)
+    : first_(first),
+      first_trim_(first_trim),
+      waiter_(e.waiter),
+      chunk_bytes_(e.chunk_bytes),
+      to_submit_(levels.size()),
+      waiting_(levels.size()),
+      writes_under_way_(levels.size()),
+      pins_(levels.empty() ? 0 : first.capacity() + 1) {
+  KV_ASSERT(levels.size() <= 8, "{} levels behind host memory", levels.size());
+  for (const LevelConfig& level : levels) {
+    levels_.push_back(std::make_unique<Level>(
+        Level::Environment{e.queue, e.fabric, e.observer, *this, e.chunks, e.context}, level));
+    expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
+    prefetch_budget_ = std::max(prefetch_budget_, level.rules.prefetch);
+  }
+}
+
+void TierStack::count(std::size_t level, std::uint64_t queries, std::uint64_t hits) {
+  levels_[level]->counters.queries += queries;
+  levels_[level]->counters.hits += hits;
+}
+
+bool TierStack::idle() const {
+  return !any_ended_ && jobs_.size() == free_jobs_.size() &&
+         std::all_of(levels_.begin(), levels_.end(), [](const auto& l) { return l->idle(); });
+}
+
+void TierStack::check_drained() const {
+  KV_ASSERT(pinned_slots_ == 0 && promoting_ == 0, "a level keeps {} slots of host memory",
+            pinned_slots_);
+  for (const auto& level : levels_) level->store().check_drained();
+}
+
+// ---- look-up
+// -------------------------------------------------------------------------------------
+
+TierStack::Asker& TierStack::asker(RequestId request) {
+  if (asker_of_.size() <= raw(request)) asker_of_.resize(raw(request) + 1);
+  std::uint32_t& index = asker_of_[raw(request)];
+  if (index == 0 && free_askers_.empty()) {
+    askers_.emplace_back();
+    index = static_cast<std::uint32_t>(askers_.size());
+  } else if (index == 0) {
+    index = free_askers_.back();
+    free_askers_.pop_back();
+  }
+  return askers_[index - 1];
+}
+
+/// All levels are asked in turn, even behind one whose answer is awaited, as upstream does.
+TierStack::Verdict TierStack::look_up(const ChunkAt& at, Handle handle, const Access& access) {
+  const auto [position, chunk] = at;
+  Asker& who = asker(access.request);
+  if (who.livelocked) return Verdict::kRetry;
+  who.handle = handle;
+  if (who.marks.size() <= position) {
+    const std::size_t before = who.marks.capacity();
+    who.marks.resize(position + 1);
+    marks_claim_.grow((who.marks.capacity() - before) * sizeof(Mark));
+  }
+  Mark& mark = who.marks[position];
+  mark.chunk = chunk;
+  bool retry = false;
+  for (std::uint32_t i = 0; i < levels_.size(); ++i) {
+    Level& level = *levels_[i];
+    Level::Answer answer = level.ask(chunk);
+    if ((mark.asked >> i & 1) == 0) {
+      mark.asked = static_cast<std::uint8_t>(mark.asked | 1U << i);
+      level.keep(chunk);
+    }
+    if (answer == Level::Answer::kYes && !level.holds(chunk)) {
+      level.deny(chunk);
+      answer = Level::Answer::kNo;
+    }
+    if (answer == Level::Answer::kYes) {
+      return promote(i, who, position, access) ? Verdict::kPending : Verdict::kMiss;
+    }
+    retry = retry || answer != Level::Answer::kNo;
+  }
+  return retry ? Verdict::kRetry : Verdict::kMiss;
+}
+
+/// A slot of host memory for the chunk, whatever had to leave for it; false where none can be had.
+bool TierStack::promote(std::uint32_t number, Asker& who, std::uint32_t position,
+                        const Access& access) {
+  Level& level = *levels_[number];
+  Mark& mark = who.marks[position];
+  if (!make_room({&mark.chunk, 1}, {}, access)) {
+    ++level.counters.promotion_failures;
+    if (pinned_slots_ > 0) ++promotions_refused_;
+    refused_in_step_ = true;
+    return false;
+  }
+  if (++mark.promoted == kMostPromotions) {
+    who.livelocked = true;
+    ++livelocked_;
+  }
+  mark.source = static_cast<std::uint8_t>(number + 1);
+  ++level.counters.promoted_chunks;
+  // One job for each request and level in a step.
+  auto& open_jobs = to_submit_[number];
+  const bool open = !open_jobs.empty() && jobs_[open_jobs.back()].request == access.request;
+  const std::uint32_t job =
+      open ? open_jobs.back() : make_job(number, Kind::kPromotion, access.request);
+  if (!open) {
+    jobs_[job].handle = who.handle;
+    open_jobs.push_back(job);
+    level.counters.promoted_behind += position;
+  }
+  const SlotId from = level.store().place(mark.chunk).slot();
+  level.store().begin_read({&from, 1});
+  if (level.rules().inclusion == Inclusion::kExclusive) {
+    level.store().leave(from, DropCause::kMoved);
+  }
+  jobs_[job].below.push_back(from);
+  jobs_[job].slots.push_back(first_.begin_write(mark.chunk));
+  ++promoting_;
+  return true;
+}
+
+std::uint32_t TierStack::source(RequestId request, std::uint32_t position) const {
+  if (asker_of_.size() <= raw(request) || asker_of_[raw(request)] == 0) return 0;
+  const Asker& who = askers_[asker_of_[raw(request)] - 1];
+  return position < who.marks.size() ? who.marks[position].source : 0;
+}
+
+void TierStack::on_load(RequestId request) {
+  if (asker_of_.size() <= raw(request) || asker_of_[raw(request)] == 0) return;
+  Asker& who = askers_[asker_of_[raw(request)] - 1];
+  for (Mark& mark : who.marks) mark.promoted = 0;
+  if (who.livelocked) --livelocked_;
+  who.livelocked = false;
+}
+
+void TierStack::forget(RequestId request) {
+  if (asker_of_.size() <= raw(request) || asker_of_[raw(request)] == 0) return;
+  Asker& who = askers_[asker_of_[raw(request)] - 1];
+  for (const Mark& mark : who.marks) {
+    for (std::uint32_t i = 0; i < levels_.size(); ++i) {
+      if ((mark.asked >> i & 1) != 0) levels_[i]->let_go(mark.chunk);
+    }
+  }
+  who.marks.clear();
+  who.livelocked = false;
+  free_askers_.push_back(asker_of_[raw(request)]);
+  asker_of_[raw(request)] = 0;
+}
+
+// ---- room
+// ----------------------------------------------------------------------------------------
+
+bool TierStack::make_room(BlockSpan fresh, SlotSpan offered, const Access& access) {
+  return make_room_at(kFirst, fresh, offered, access);
+}
+
+bool TierStack::make_room_at(std::size_t level, BlockSpan fresh, SlotSpan offered,
+                             const Access& access) {
+  BlockStore& store = store_at(level);
+  if (!spills(level)) {
+    const std::uint64_t before = store.evictions();
+    const bool made = store.make_room(fresh, offered, access);
+    count_evicted(level, before);
+    return made;
+  }
+  const auto wanted = static_cast<std::uint32_t>(fresh.size());
+  const std::uint32_t coming = store.room() + store.leaving();
+  if (wanted > coming) give_up(level, wanted - coming, fresh, offered, access);
+  return wanted <= store.room();
+}
+
+void TierStack::count_evicted(std::size_t level, std::uint64_t before) {
+  if (level == kFirst) return;
+  levels_[level]->counters.evicted += levels_[level]->store().evictions() - before;
+}
+
+/// The next `count` blocks leave for the next level: at once where it holds them, else once it
+/// does. Precondition: the level spills.
+void TierStack::give_up(std::size_t level, std::uint32_t count, BlockSpan fresh, SlotSpan offered,
+                        const Access& access) {
+  BlockStore& store = store_at(level);
+  store.begin_leaving(count, fresh, offered, access, victims_);
+  if (victims_.empty()) return;
+  const auto to = static_cast<std::uint32_t>(level + 1);
+  const auto held = std::stable_partition(victims_.begin(), victims_.end(), [&](SlotId slot) {
+    return !levels_[to]->holds(store.block_in(slot));
+  });
+  const std::uint64_t before = store.evictions();
+  store.end_read({held, victims_.end()}, access);
+  count_evicted(level, before);
+  victims_.erase(held, victims_.end());
+  if (victims_.empty()) return;
+  const std::uint32_t job =
+      make_job(to, level == kFirst ? Kind::kWrite : Kind::kMove, access.request);
+  jobs_[job].slots = victims_;
+  begin_or_wait(job, access);
+}
+
+/// More than the rule allows lies at a level: as much leaves as it says.
+void TierStack::trim(std::size_t level, const TrimRule& rule, const Access& access) {
+  if (rule.above >= 1) return;
+  BlockStore& store = store_at(level);
+  const std::uint32_t held = store.used() - store.leaving();
+  if (held <= share_of(rule.above, store.capacity())) return;
+  const std::uint32_t left = share_of(rule.to, store.capacity());
+  if (spills(level)) return give_up(level, held - left, {}, {}, access);
+  const std::uint64_t before = store.evictions();
+  store.trim(held - left, access);
+  count_evicted(level, before);
+}
+
+// ---- writes
+// --------------------------------------------------------------------------------------
+
+std::uint32_t TierStack::make_job(std::uint32_t level, Kind kind, RequestId request) {
+  auto job = static_cast<std::uint32_t>(jobs_.size());
+  if (free_jobs_.empty()) {
+    jobs_.emplace_back();
+  } else {
+    job = free_jobs_.back();
+    free_jobs_.pop_back();
+  }
+  jobs_[job].level = level;
+  jobs_[job].kind = kind;
+  jobs_[job].request = request;
+  jobs_[job].slots.clear();
+  jobs_[job].below.clear();
+  jobs_[job].chunks.clear();
+  return job;
+}
+
+void TierStack::cascade(SlotSpan slots, const Access& access) {
+  for (std::uint32_t i = 0; i < levels_.size(); ++i) {
+    if (levels_[i]->rules().write != WriteRule::kThrough) continue;
+    first_.begin_read(slots);
+    const std::uint32_t job = make_job(i, Kind::kWrite, access.request);
+    jobs_[job].slots.assign(slots.begin(), slots.end());
+    begin_or_wait(job, access);
+  }
+  trim(kFirst, first_trim_, access);
+}
+
+/// The job's sources are pinned; what the level lacks of them is written, now or later.
+void TierStack::begin_or_wait(std::uint32_t job, const Access& access) {
+  const std::uint32_t number = jobs_[job].level;
+  LevelCounters& c = levels_[number]->counters;
+  ++c.cascades;
+  if (jobs_[job].kind == Kind::kWrite) {
+    for (const SlotId slot : jobs_[job].slots) pinned_slots_ += pins_[raw(slot)]++ == 0 ? 1 : 0;
+    peak_pinned_slots_ = std::max(peak_pinned_slots_, pinned_slots_);
+    c.pinned += static_cast<std::uint32_t>(jobs_[job].slots.size());
+    c.peak_pinned = std::max(c.peak_pinned, c.pinned);
+  }
+  choose_chunks(job, access);
+  if (waiting_[number].empty() && begin_write(job, access)) return;
+  if (levels_[number]->rules().full == FullRule::kWait) return waiting_[number].push_back(job);
+  c.refused += jobs_[job].chunks.size();
+  let_sources_go(job, access);
+  free_jobs_.push_back(job);
+}
+
+/// Those that the level lacks and admits, and no more than it can ever hold.
+void TierStack::choose_chunks(std::uint32_t number, const Access& access) {
+  Job& job = jobs_[number];
+  Level& level = *levels_[job.level];
+  BlockStore& sources = store_at(source_of(job));
+  for (const SlotId slot : job.slots) job.chunks.push_back(sources.block_in(slot));
+  drop_present(job);
+  const std::size_t lacking = job.chunks.size();
+  level.admit(job.chunks, access.now, writes_under_way_[job.level]);
+  job.chunks.resize(std::min<std::size_t>(job.chunks.size(), level.store().capacity()));
+  level.counters.refused += lacking - job.chunks.size();
+}
+
+/// A chunk that is there, or on its way there, is not written again.
+void TierStack::drop_present(Job& job) {
+  const BlockStore& store = levels_[job.level]->store();
+  std::erase_if(job.chunks, [&](BlockId chunk) { return store.place(chunk).here(); });
+}
+
+/// False where the level has no room.
+bool TierStack::begin_write(std::uint32_t number, const Access& access) {
+  const std::uint32_t to = jobs_[number].level;
+  if (!make_room_at(to, jobs_[number].chunks, {}, access)) return false;
+  Job& job = jobs_[number];  // room may have taken further jobs
+  Level& level = *levels_[to];
+  for (const BlockId chunk : job.chunks) job.below.push_back(level.store().begin_write(chunk));
+  if (job.chunks.empty()) {
+    if (job.kind == Kind::kMove) job.kind = Kind::kMoveWrite;
+    level.end_at_once(number);
+    any_ended_ = true;
+    return true;
+  }
+  ++writes_under_way_[to];
+  if (job.kind == Kind::kMove) {
+    levels_[to - 1]->submit(StorageOp::kRead, number, bytes_of(job));
+  } else {
+    level.submit(StorageOp::kWrite, number, bytes_of(job));
+  }
+  return true;
+}
+
+void TierStack::retry_waiting(Time now) {
+  for (RingQueue<std::uint32_t>& queue : waiting_) {
+    while (!queue.empty()) {
+      const std::uint32_t job = queue.front();
+      drop_present(jobs_[job]);
+      if (!begin_write(job, {now, jobs_[job].request})) break;
+      queue.pop_front();
+    }
+  }
+}
+
+void TierStack::on_store_refused(std::size_t chunks) {
+  const std::size_t room = first_.room() + first_.evictable();
+  if (pinned_slots_ > 0 && chunks <= room + pinned_slots_) ++stores_refused_;
+}
+
+// ---- ends
+// ----------------------------------------------------------------------------------------
+
+void TierStack::end_job(std::uint32_t number, Time now) {
+  Job& job = jobs_[number];
+  const Access access{now, job.request};
+  if (job.kind == Kind::kMove) {
+    job.kind = Kind::kMoveWrite;
+    levels_[job.level]->submit(StorageOp::kWrite, number, bytes_of(job));
+    return;
+  }
+  if (job.kind == Kind::kPromotion) {
+    end_promotion(number, access);
+  } else {
+    end_write(number, access);
+  }
+  free_jobs_.push_back(number);
+}
+
+/// What an exclusive level gave away goes where the rules of the others put what is new.
+void TierStack::end_promotion(std::uint32_t number, const Access& access) {
+  const std::uint32_t from = jobs_[number].level;
+  Level& level = *levels_[from];
+  first_.end_write(jobs_[number].slots, access);
+  promoting_ -= static_cast<std::uint32_t>(jobs_[number].slots.size());
+  const std::uint64_t before = level.store().evictions();
+  level.store().end_read(jobs_[number].below, access);
+  count_evicted(from, before);
+  level.used(jobs_[number].below, access.now);
+  if (level.rules().inclusion == Inclusion::kInclusive) return trim(kFirst, first_trim_, access);
+  ended_slots_ = jobs_[number].slots;
+  cascade(ended_slots_, access);
+}
+
+/// The tail of a chain is the oldest.
+void TierStack::end_write(std::uint32_t number, const Access& access) {
+  Job& job = jobs_[number];
+  Level& level = *levels_[job.level];
+  if (!job.below.empty()) --writes_under_way_[job.level];
+  std::reverse(job.below.begin(), job.below.end());
+  level.store().end_write(job.below, access);
+  level.used(job.below, access.now);
+  level.counters.stored += job.below.size();
+  let_sources_go(number, access);
+  trim(jobs_[number].level, level.rules().trim, access);
+}
+
+void TierStack::let_sources_go(std::uint32_t number, const Access& access) {
+  Job& job = jobs_[number];
+  const std::size_t from = source_of(job);
+  if (from == kFirst) {
+    for (const SlotId slot : job.slots) pinned_slots_ -= --pins_[raw(slot)] == 0 ? 1 : 0;
+    levels_[job.level]->counters.pinned -= static_cast<std::uint32_t>(job.slots.size());
+  }
+  const std::uint64_t before = store_at(from).evictions();
+  store_at(from).end_read(job.slots, access);
+  count_evicted(from, before);
+}
+
+// ---- steps
+// ---------------------------------------------------------------------------------------
+
+void TierStack::begin_step(Time now) {
+  if (begun_) return;
+  begun_ = true;
+  for (std::uint32_t i = 0; expires_ && i < levels_.size(); ++i) levels_[i]->expire(now);
+  if (!any_ended_) return;
+  any_ended_ = false;
+  for (const auto& level : levels_) {
+    std::swap(ended_, level->ended());
+    for (const std::uint32_t job : ended_) end_job(job, now);
+    ended_.clear();
+    if (level->see_answers()) ++version_;
+  }
+  retry_waiting(now);
+}
+
+void TierStack::end_step(Time now) {
+  begin_step(now);
+  begun_ = false;
+  // A refusal is met, and counted, at every step: the same look-up must run again.
+  if (refused_in_step_) ++version_;
+  refused_in_step_ = false;
+  for (std::uint32_t i = 0; i < levels_.size(); ++i) {
+    Level& level = *levels_[i];
+    for (const std::uint32_t job : to_submit_[i]) {
+      ++level.counters.promotions;
+      tell(job, LoadEvent::kSubmitted);
+      const auto chunks = static_cast<std::int64_t>(jobs_[job].slots.size());
+      level.submit(StorageOp::kRead, job, chunk_bytes_ * chunks);
+    }
+    to_submit_[i].clear();
+    if (level.submit_questions(now)) any_ended_ = true;
+  }
+}
+
+void TierStack::tell(std::uint32_t job, LoadEvent event) {
+  waiter_.on_promotion(jobs_[job].handle, jobs_[job].request, event);
+}
+
+void TierStack::on_level_read(std::uint32_t job, bool begins) {
+  if (jobs_[job].kind != Kind::kPromotion) return;
+  tell(job, begins ? LoadEvent::kServed : LoadEvent::kPaused);
+}
+
+void TierStack::on_level_progress(std::uint32_t job) {
+  if (job != Level::kNoJob && jobs_[job].kind == Kind::kPromotion) tell(job, LoadEvent::kEnded);
+  any_ended_ = true;
+  waiter_.on_transfer_progress();
+}
+
+}  // namespace spillway
