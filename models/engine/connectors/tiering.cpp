@@ -19,7 +19,7 @@ struct Tiering::Tier final : private StorageListener {
   Tier(Tiering& owner, const Environment& e, const SecondaryTierConfig& config)
       : owner_(owner),
         lookup(config.lookup),
-        device(e.queue, e.fabric, config.device, e.observer, *this),
+        device(e.network.server(config.device.server), config.device, e.observer, *this),
         present(std::size_t{e.blocks} + 1),
         answers(std::size_t{e.blocks} + 1),
         askers(std::size_t{e.blocks} + 1) {}

@@ -13,7 +13,7 @@
 // that says "no" goes on saying so when the chunk has been written since.
 //
 // Model: a chunk is there once the job that writes it has ended. Until then host memory holds it,
-// so that nobody asks. Transfers to and from storage take nothing from the host's own bandwidth.
+// so that nobody asks.
 #pragma once
 
 #include <array>
@@ -23,13 +23,14 @@
 
 #include "models/engine/connectors/transfer_waiter.hpp"
 #include "models/engine/stores/block_store.hpp"
+#include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "sim/event_queue.hpp"
 
 namespace spillway {
 
 struct SecondaryTierConfig {
-  StorageDeviceConfig device;
+  StorageClientConfig device;
   Duration lookup{0};  ///< of the thread that answers questions, for each chunk
 };
 
@@ -56,7 +57,7 @@ class Tiering final : private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
-    Fabric& fabric;
+    Network& network;
     Observer& observer;
     BlockStore& first;
     TransferWaiter& waiter;
