@@ -14,19 +14,30 @@ constexpr std::uint64_t kWaitingWeight = 4;  // vllm/v1/engine/core_client.py
 struct Cluster::Totals {
   std::vector<TierChange> tiers;
   NeededBlocks needed;
+  Time last_event{};  ///< of media
+};
+
+/// Media belong to no engine.
+class Cluster::MediaView final : public Observer {
+ public:
+  MediaView(Observer& observer, Totals& totals) : observer_(observer), totals_(totals) {}
+  void on_transfer(const TransferRecord& r) override {
+    totals_.last_event = std::max(totals_.last_event, r.ended);
+    observer_.on_transfer(r);
+  }
+
+ private:
+  Observer& observer_;
+  Totals& totals_;
 };
 
 /// What the outside is told of one engine, as part of all.
 class Cluster::View final : public Observer, public RequestEndListener {
  public:
   /// `names` are those of its requests outside; null: as it calls them.
-  View(Observer& observer, Totals& totals, std::uint32_t engine, std::uint32_t first_link,
+  View(Observer& observer, Totals& totals, std::uint32_t engine,
        const std::vector<RequestId>* names)
-      : observer_(observer),
-        totals_(totals),
-        engine_(engine),
-        first_link_(first_link),
-        names_(names) {}
+      : observer_(observer), totals_(totals), engine_(engine), names_(names) {}
 
   void on_step(const StepRecord& r) override {
     ++share.steps;
@@ -47,10 +58,8 @@ class Cluster::View final : public Observer, public RequestEndListener {
     observer_.on_request(out);
   }
   void on_transfer(const TransferRecord& r) override {
-    TransferRecord out = r;
-    out.link += first_link_;
     last_event = std::max(last_event, r.ended);
-    observer_.on_transfer(out);
+    observer_.on_transfer(r);
   }
   void on_tier_change(const TierChange& c) override {
     if (c.tier >= own_.size()) own_.resize(c.tier + 1);
@@ -92,30 +101,34 @@ class Cluster::View final : public Observer, public RequestEndListener {
   std::vector<TierChange> own_;
   NeededBlocks needed_;
   std::uint32_t engine_;
-  std::uint32_t first_link_;
   const std::vector<RequestId>* names_;
   Time last_end_{};
 };
 
 Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
                  const std::function<EngineParts(std::uint32_t)>& parts, Observer& observer)
-    : queue_(queue), fabric_(queue), size_(size), totals_(std::make_unique<Totals>()) {
+    : queue_(queue),
+      size_(size),
+      totals_(std::make_unique<Totals>()),
+      media_view_(std::make_unique<MediaView>(observer, *totals_)),
+      network_(queue, size.network == nullptr ? NetworkSpec() : *size.network,
+               size.split == nullptr && size.engines == 1 ? observer : *media_view_) {
   const auto instances =
       size.split == nullptr ? 1 : static_cast<std::uint32_t>(size.split->parts.size());
   const std::uint32_t engines = instances * size.engines;
   counts_.resize(engines);
   counted_.assign(instances, -1);
   if (engines == 1) {
-    engines_.push_back(std::make_unique<Engine>(queue, fabric_, workload, parts(0), observer));
+    engines_.push_back(std::make_unique<Engine>(queue, network_, workload, parts(0), observer));
     return;
   }
   for (std::uint32_t i = 0; i < engines; ++i) {
     const std::uint32_t instance = i / size.engines;
     const bool whole = size.split == nullptr;
-    views_.push_back(std::make_unique<View>(observer, *totals_, i, i * size.links,
+    views_.push_back(std::make_unique<View>(observer, *totals_, i,
                                             whole ? nullptr : &size.split->members[instance]));
     engines_.push_back(std::make_unique<Engine>(
-        queue, fabric_, whole ? workload : size.split->parts[instance], parts(i), *views_.back()));
+        queue, network_, whole ? workload : size.split->parts[instance], parts(i), *views_.back()));
   }
 }
 
@@ -167,7 +180,7 @@ std::uint32_t Cluster::finish_run() {
 
 std::vector<EngineShare> Cluster::shares() const {
   Time first = Time::max();
-  Time last{};
+  Time last = totals_->last_event;
   for (const auto& view : views_) {
     first = std::min(first, view->first_arrival);
     last = std::max(last, view->last_event);

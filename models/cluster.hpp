@@ -1,5 +1,5 @@
 // The engines behind one endpoint: one, or several cores of data parallelism, each with a
-// scheduler, a pool, a tier and links of its own, on one clock.
+// scheduler, a pool, a tier and links of its own, on one clock, over one network.
 //
 // Several get their requests as vLLM's internal load balancer deals them out: to the least of
 // 4 x waiting + running, the first among equals, by counts that each core publishes and that are up
@@ -10,10 +10,11 @@
 //
 // Several identical instances (a fleet) stand side by side on the same clock: each has the engines
 // above and serves the sessions that a split gives it (session_split.hpp), as a workload of its
-// own. They share clients and nothing else, so that each behaves as it would alone.
+// own. They share clients, and what of the network is wired for several (network.hpp); where
+// nothing is, each behaves as it would alone.
 //
-// Observers see one system: blocks of a tier are summed over engines, links follow one another,
-// engine by engine, steps name their engine, and requests have the numbers of the whole workload.
+// Observers see one system: blocks of a tier are summed over engines, links have numbers of their
+// own, steps name their engine, and requests have the numbers of the whole workload.
 // One engine is observed as it is.
 #pragma once
 
@@ -33,9 +34,9 @@ class Cluster final : public RequestSink {
   static constexpr Duration kCountsAge = std::chrono::milliseconds(100);
 
   struct Size {
-    std::uint32_t engines = 1;            ///< of one instance
-    const SessionSplit* split = nullptr;  ///< over several; null: one serves all
-    std::uint32_t links = 0;              ///< of one engine
+    std::uint32_t engines = 1;             ///< of one instance
+    const SessionSplit* split = nullptr;   ///< over several; null: one serves all
+    const NetworkSpec* network = nullptr;  ///< null: nothing that engines share
   };
 
   /// `parts(i)` are those of engine i, engines counted instance by instance.
@@ -61,6 +62,7 @@ class Cluster final : public RequestSink {
 
  private:
   class View;
+  class MediaView;
   struct Totals;
   struct Counts {
     std::uint64_t waiting = 0;
@@ -70,9 +72,10 @@ class Cluster final : public RequestSink {
   std::uint32_t choose(std::uint32_t instance, Time now);
 
   EventQueue& queue_;
-  Fabric fabric_;  ///< of all engines
   Size size_;
-  std::unique_ptr<Totals> totals_;  ///< over all engines
+  std::unique_ptr<Totals> totals_;         ///< over all engines
+  std::unique_ptr<MediaView> media_view_;  ///< over several
+  Network network_;                        ///< of all engines
   std::vector<std::unique_ptr<View>> views_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<Counts> counts_;         ///< as the front end knows them

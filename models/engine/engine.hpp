@@ -20,6 +20,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "models/arrivals.hpp"
 #include "models/compute/step_cost.hpp"
@@ -35,8 +36,8 @@
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "models/engine/stage_pipeline.hpp"
 #include "models/engine/swap_copies.hpp"
-#include "models/link/copy_path.hpp"
-#include "models/link/rank_path.hpp"
+#include "models/link/host_path.hpp"
+#include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "policies/catalogue.hpp"
 #include "sim/event_queue.hpp"
@@ -53,22 +54,18 @@ struct LowerTierConfig {
   std::uint64_t capacity_blocks = 0;
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
-  LaneSpec down;    ///< HBM to the tier
-  LaneSpec up;      ///< the tier to HBM
-  PathMedia media;  ///< that these go through
-  /// Where the tier is storage: the lanes above then end at host memory, unless `direct`.
-  std::optional<StorageDeviceConfig> storage;
+  /// Between HBM and the tier, or host memory before it.
+  HostLanes lanes;
+  /// Where the tier is storage: a client of it, or one of each rank if `direct`; then no lanes.
+  std::vector<StorageClientConfig> storage;
   bool direct = false;
+  std::uint32_t copies = 1;  ///< parts of ranks that tiers below keep of each block
   /// The tiers behind it, in the order of look-ups; only where it is memory.
   std::vector<LevelConfig> behind;
   TrimRule trim;  ///< of the tier itself
   /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
   std::unique_ptr<LinkModel> load_estimate;
   CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
-  /// Where ranks differ or share media, the lanes of each (rank_path.hpp); empty: all are alike,
-  /// and `down` and `up` are those of any one.
-  std::vector<RankLanes> ranks;
-  bool stored_once = false;  ///< ranks hold the same: the first stores for all
 };
 
 /// What vLLM v0 swaps over: both ways run on the compute stream, never at once.
@@ -92,8 +89,8 @@ struct EngineParts {
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
  public:
   /// `listener` may be set later, before the first request ends.
-  /// `fabric` is the simulation's; nothing has been submitted to it yet.
-  Engine(EventQueue& queue, Fabric& fabric, const Workload& workload, EngineParts parts,
+  /// `network` is the simulation's; nothing has been submitted to it yet.
+  Engine(EventQueue& queue, Network& network, const Workload& workload, EngineParts parts,
          Observer& observer);
 
   void set_listener(RequestEndListener& listener) { listener_ = &listener; }
@@ -116,8 +113,8 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const ChainMap& chains() const { return chains_; }
   /// The tiers behind the first; null where there are none.
   const TierStack* stack() const { return connector_ == nullptr ? nullptr : connector_->stack(); }
-  /// Null where the tier below is memory.
-  const StorageDevice* storage() const { return storage_; }
+  /// Its clients of the tier below; none where that is memory.
+  std::span<const std::unique_ptr<StorageDevice>> storage() const { return storage_; }
   std::uint64_t deferrals() const { return deferrals_; }
   Duration flush_stall() const { return flush_stall_; }
   /// Steps that waited for loads, and how long in all.
@@ -195,7 +192,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void tell_needed();
 
   EventQueue& queue_;
-  Fabric& fabric_;
+  Network& network_;
   const Workload& workload_;
   EngineConfig config_;
   Observer& observer_;
@@ -213,7 +210,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<StreamingStore> store_;  ///< streaming: instead of the pool and the connector
   std::unique_ptr<ColdLink> cold_;         ///< streaming
   std::unique_ptr<TransferPath> path_;
-  const StorageDevice* storage_ = nullptr;  ///< at the path's end, where the tier is storage
+  std::span<const std::unique_ptr<StorageDevice>> storage_;  ///< of the path
   std::unique_ptr<LoadChoice> load_choice_;
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<LoadWait> load_wait_;

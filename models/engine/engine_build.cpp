@@ -52,10 +52,10 @@ std::uint32_t depth_of(const EngineConfig& config) {
 
 }  // namespace
 
-Engine::Engine(EventQueue& queue, Fabric& fabric, const Workload& workload, EngineParts parts,
+Engine::Engine(EventQueue& queue, Network& network, const Workload& workload, EngineParts parts,
                Observer& observer)
     : queue_(queue),
-      fabric_(fabric),
+      network_(network),
       workload_(workload),
       config_(parts.config),
       observer_(observer),
@@ -100,22 +100,15 @@ void Engine::attach_path(LowerTierConfig& lower) {
 
 std::unique_ptr<TransferPath> Engine::make_path(LowerTierConfig& lower,
                                                 TransferListener& listener) {
-  if (!lower.ranks.empty()) {
-    KV_ASSERT(!lower.storage, "ranks of their own before storage");
-    return std::make_unique<RankPath>(fabric_, std::move(lower.ranks), lower.stored_once, observer_,
-                                      listener, lower.media);
+  if (lower.storage.empty()) {
+    return make_host_path(queue_, network_.fabric(), network_.media(), std::move(lower.lanes),
+                          observer_, listener);
   }
-  if (!lower.storage) {
-    return std::make_unique<CopyPath>(queue_, fabric_, std::move(lower.down), std::move(lower.up),
-                                      observer_, listener, lower.media);
-  }
-  std::optional<HostLanes> host_link;
-  if (!lower.direct) {
-    host_link = HostLanes{std::move(lower.down), std::move(lower.up), std::move(lower.media)};
-  }
-  auto path = std::make_unique<StoragePath>(queue_, fabric_, *lower.storage, std::move(host_link),
-                                            observer_, listener);
-  storage_ = &path->device();
+  StoragePathConfig config{std::move(lower.storage), {}, lower.copies};
+  if (!lower.direct) config.host = std::move(lower.lanes);
+  auto path =
+      std::make_unique<StoragePath>(queue_, network_, std::move(config), observer_, listener);
+  storage_ = path->devices();
   return path;
 }
 
@@ -160,10 +153,12 @@ std::unique_ptr<BlockStore> Engine::first_store(const LowerTierConfig& lower) co
 }
 
 std::unique_ptr<TierStack> Engine::stack_over(BlockStore& first, const LowerTierConfig& lower) {
-  const Bytes chunk = config_.block_bytes * static_cast<std::int64_t>(config_.blocks_per_chunk);
+  // A file behind host memory is a row of it: all ranks' parts of a chunk.
+  const Bytes chunk =
+      config_.block_bytes * std::int64_t{config_.blocks_per_chunk} * std::int64_t{lower.copies};
   return std::make_unique<TierStack>(
-      TierStack::Environment{queue_, fabric_, observer_, *this, chunk, page_names(chains_, config_),
-                             chunk_context()},
+      TierStack::Environment{queue_, network_, observer_, *this, chunk,
+                             page_names(chains_, config_), chunk_context()},
       first, lower.trim, lower.behind);
 }
 

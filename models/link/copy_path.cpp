@@ -7,25 +7,25 @@
 namespace spillway {
 
 CopyPath::CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up,
-                   Observer& observer, TransferListener& listener, const PathMedia& media)
+                   Observer& observer, TransferListener& listener, const LaidMedia& media,
+                   std::uint64_t seed)
     : models_{std::move(down.model), std::move(up.model)},
       fabric_(fabric),
-      neighbours_(queue, fabric, media.seed),
-      listener_(listener),
-      media_(fabric, media, observer) {
+      neighbours_(queue, fabric, seed),
+      listener_(listener) {
   const std::array<LaneSpec, 2> lanes = {std::move(down), std::move(up)};
   for (const LaneSpec& lane : lanes) {
     KV_ASSERT(lane.clients > 0 && (lane.clients == 1 || !lane.through.empty()),
               "{} clients of a lane of its own", lane.clients);
   }
   for (std::uint32_t i = 0; i < std::max(lanes[0].clients, lanes[1].clients); ++i) {
-    add_client(lanes, i, observer);
+    add_client(lanes, i, media, observer);
   }
 }
 
 /// Client 0 is this engine; only it is observed at its own stations.
 void CopyPath::add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client,
-                          Observer& observer) {
+                          const LaidMedia& media, Observer& observer) {
   std::array<StationId, 2> engines{};
   for (std::size_t i = 0; i < 2; ++i) {
     engines[i] = fabric_.add_station(
@@ -39,8 +39,8 @@ void CopyPath::add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t cl
   for (std::size_t i = 0; i < 2; ++i) {
     if (client >= lanes[i].clients) continue;
     const RouteId route =
-        fabric_.add_route(media_.hops(lanes[i], static_cast<Direction>(i), engines[i],
-                                      lanes[i].submit > Duration(0) ? thread : std::nullopt));
+        fabric_.add_route(media.hops(lanes[i], static_cast<Direction>(i), engines[i],
+                                     lanes[i].submit > Duration(0) ? thread : std::nullopt));
     if (client == 0) {
       routes_[i] = route;
     } else {

@@ -43,8 +43,9 @@ class TransferPath {
 
 class CopyPath final : public TransferPath, private RouteListener {
  public:
+  /// `seed`: of the delays by which other clients of its media lag.
   CopyPath(EventQueue& queue, Fabric& fabric, LaneSpec down, LaneSpec up, Observer& observer,
-           TransferListener& listener, const PathMedia& media = {});
+           TransferListener& listener, const LaidMedia& media = {}, std::uint64_t seed = 1);
 
   /// Queues a job behind the earlier ones of its direction. `job` is the listener's own number.
   void submit(Direction direction, std::uint32_t job, Bytes payload,
@@ -56,7 +57,8 @@ class CopyPath final : public TransferPath, private RouteListener {
   bool idle() const override { return in_flight_ == 0; }
 
  private:
-  void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client, Observer& observer);
+  void add_client(const std::array<LaneSpec, 2>& lanes, std::uint32_t client,
+                  const LaidMedia& media, Observer& observer);
   void on_route_service(RouteId route, std::uint32_t job, bool begins) override {
     if (route == routes_[1]) listener_.on_load_service(job, begins);
   }
@@ -69,7 +71,6 @@ class CopyPath final : public TransferPath, private RouteListener {
   Fabric& fabric_;
   Neighbours neighbours_;
   TransferListener& listener_;
-  LaidMedia media_;
   std::array<RouteId, 2> routes_{};
   std::uint32_t in_flight_ = 0;
 };

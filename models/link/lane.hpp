@@ -1,11 +1,12 @@
 // One direction between HBM and what lies below, as a route in the fabric: a host thread that
 // submits copies where that costs anything, a copy engine, and the media that it shares with
-// others.
+// others. Media are laid once for a simulation, whoever crosses them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/link/fabric.hpp"
@@ -25,7 +26,7 @@ struct LaneSpec {
   /// Share of its own speed that a direction keeps while the other is busy; in (0, 1].
   double duplex_factor = 1;
   Duration submit{0};                    ///< of the host thread, for each copy; 0: none to model
-  std::vector<std::uint32_t> through{};  ///< places in PathMedia::media
+  std::vector<std::uint32_t> through{};  ///< places in LaidMedia
   std::uint32_t clients = 1;             ///< that use these media alike, this engine among them
 };
 
@@ -35,20 +36,21 @@ struct MediumSpec {
   std::uint32_t link = kNoLink;  ///< its number in observations and results
   bool fifo = false;             ///< first come, first served, instead of fair shares
 };
-struct PathMedia {
-  std::vector<MediumSpec> media;
-  std::uint64_t seed = 1;  ///< of the delays by which other clients lag
-};
 
-/// Media of a path, laid out in a fabric.
+/// Media laid out in a fabric, in the order of their specs.
 class LaidMedia {
  public:
-  LaidMedia(Fabric& fabric, const PathMedia& media, Observer& observer);
+  LaidMedia() = default;
+  LaidMedia(Fabric& fabric, std::span<const MediumSpec> media, Observer& observer);
 
   /// The hops of a lane. Media of fair shares are crossed together with the copy engine; one that
   /// serves in order comes before it on the way up, behind it on the way down.
   std::vector<Hop> hops(const LaneSpec& lane, Direction direction, StationId engine,
                         const std::optional<StationId>& thread) const;
+  /// What moves the bytes, across the media `through`: those that serve in order come before it or
+  /// behind it.
+  std::vector<Hop> across(Hop moves, std::span<const std::uint32_t> through,
+                          bool in_order_first) const;
 
  private:
   struct Laid {

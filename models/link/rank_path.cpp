@@ -8,9 +8,8 @@
 namespace spillway {
 
 RankPath::RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_once,
-                   Observer& observer, TransferListener& listener, const PathMedia& media)
+                   Observer& observer, TransferListener& listener, const LaidMedia& media)
     : fabric_(fabric), listener_(listener) {
-  const LaidMedia shared(fabric_, media, observer);
   models_.reserve(ranks.size());
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     RankLanes& lanes = ranks[rank];
@@ -29,7 +28,7 @@ RankPath::RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_onc
     const auto add = [&](Direction direction, const LaneSpec& lane, StationId engine) {
       const bool submits = lane.submit > Duration(0);
       routes_[index_of(direction)].push_back(
-          fabric_.add_route(shared.hops(lane, direction, engine, submits ? thread : std::nullopt)));
+          fabric_.add_route(media.hops(lane, direction, engine, submits ? thread : std::nullopt)));
     };
     if (rank == 0 || !stored_once) add(Direction::kDown, lanes.down, down);
     add(Direction::kUp, lanes.up, up);

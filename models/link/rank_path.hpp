@@ -25,7 +25,7 @@ class RankPath final : public TransferPath, private RouteListener {
  public:
   /// Lanes without other clients.
   RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_once, Observer& observer,
-           TransferListener& listener, const PathMedia& media);
+           TransferListener& listener, const LaidMedia& media);
 
   /// `payload` and `copies` are those of one rank.
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;

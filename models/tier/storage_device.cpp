@@ -28,77 +28,39 @@ class OperationService final : public ServiceModel {
   std::int64_t rate_;
 };
 
-/// The bytes of a drive, one task at a time.
-class DriveService final : public ServiceModel {
- public:
-  DriveService(const EventQueue& queue, std::int64_t rate, WriteCache* cache)
-      : queue_(queue), rate_(rate), cache_(cache) {}
-  Service service(Bytes payload, std::uint32_t) override {
-    return {Duration(0), cache_ == nullptr ? time_at_rate(payload, rate_)
-                                           : cache_->write(queue_.now(), payload)};
-  }
-
- private:
-  const EventQueue& queue_;
-  std::int64_t rate_;
-  WriteCache* cache_;
-};
-
 }  // namespace
 
-std::int64_t client_share(const StorageLane& lane, std::uint32_t clients) {
-  const std::int64_t part =
-      lane.total_rate == 0 ? 0 : std::max<std::int64_t>(1, lane.total_rate / (clients + 1));
-  return lowest_rate({lane.client_rate, part});
-}
-
-StorageDevice::StorageDevice(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& config,
+StorageDevice::StorageDevice(StorageServer& server, const StorageClientConfig& config,
                              Observer& observer, StorageListener& listener)
-    : queue_(queue), observer_(observer), listener_(listener), spec_(config.spec), fabric_(fabric) {
+    : server_(server),
+      queue_(server.queue()),
+      fabric_(server.fabric()),
+      observer_(observer),
+      listener_(listener),
+      spec_(server.spec()) {
   KV_ASSERT(spec_.slots > 0 && spec_.read_first <= spec_.slots, "{} of {} slots read first",
             spec_.read_first, spec_.slots);
   KV_ASSERT(spec_.operation_bytes > Bytes(0), "operations of no bytes");
-  if (spec_.write_cache) cache_.emplace(*spec_.write_cache, spec_.write.total_rate);
   free_ = {spec_.read_first, spec_.slots - spec_.read_first};
   links_ = {config.read_link, config.write_link};
   routes_ = {make_route(StorageOp::kRead, config), make_route(StorageOp::kWrite, config)};
 }
 
-RouteId StorageDevice::make_route(StorageOp op, const StorageDeviceConfig& config) {
-  const bool read = op == StorageOp::kRead;
-  const StorageLane& lane = read ? spec_.read : spec_.write;
-  const Stream stream(config.seed, read ? "storage reads" : "storage writes");
-  const auto station = [&](std::unique_ptr<ServiceModel> model, std::uint32_t slots) {
-    return fabric_.add_station({std::move(model), slots, kNoLink});
-  };
-  if (spec_.kind == StorageKind::kNvme) {
-    KV_ASSERT(lane.total_rate > 0, "a drive without a rate");
-    const Hop hops[] = {
-        {.station =
-             station(std::make_unique<OperationService>(lane.latency, stream, 0), spec_.slots)},
-        {.station = station(std::make_unique<DriveService>(queue_, lane.total_rate,
-                                                           !read && cache_ ? &*cache_ : nullptr),
-                            1)}};
-    return fabric_.add_route(hops);
-  }
-  StorageLane own = lane;
-  own.client_rate = 0;
-  const std::int64_t part = client_share(own, config.clients);
+RouteId StorageDevice::make_route(StorageOp op, const StorageClientConfig& config) {
+  const StorageLane& lane = server_.lane(op);
+  const Stream stream(config.seed, op == StorageOp::kRead ? "storage reads" : "storage writes");
+  const std::int64_t own = config.own_rate[index_of(op)];
+  std::int64_t most = 0;  // a drive's bytes pass its own station
   std::vector<MediumId> media;
-  if (lane.client_rate > 0) media.push_back(fabric_.add_medium(lane.client_rate));
-  if (part > 0 && spec_.one_at_a_time) {
-    if (!server_) server_ = fabric_.add_medium(part);
-    media.push_back(*server_);
-  } else if (part > 0) {
-    media.push_back(fabric_.add_medium(part));
+  if (!server_.is_drive()) {
+    if (lane.client_rate > 0) media.push_back(fabric_.add_medium(lane.client_rate));
+    most = lowest_rate({lane.slot_rate, lane.client_rate, server_.share(op), own});
+    KV_ASSERT(most > 0, "storage without a limit");
   }
-  const std::int64_t most = lowest_rate({lane.slot_rate, lane.client_rate, part});
-  KV_ASSERT(most > 0, "storage without a limit");
-  const Hop hops[] = {
-      {.station =
-           station(std::make_unique<OperationService>(lane.latency, stream, most), spec_.slots),
-       .media = media}};
-  return fabric_.add_route(hops);
+  if (own > 0) media.push_back(fabric_.add_medium(own));
+  const StationId slots = fabric_.add_station(
+      {std::make_unique<OperationService>(lane.latency, stream, most), spec_.slots, kNoLink});
+  return fabric_.add_route(server_.hops(op, slots, std::move(media), config.through));
 }
 
 void StorageDevice::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
@@ -113,7 +75,7 @@ void StorageDevice::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
                 ? 1
                 : std::min(j.operations, std::max(kMostTasks, spec_.slots * kTasksPerSlot));
   j.submitted = queue_.now();
-  (op == StorageOp::kRead ? wear_.read : wear_.written) += bytes;
+  server_.count(op, bytes);
   Busy& busy = busy_[index_of(op)];
   if (busy.jobs++ == 0) busy.since = queue_.now();
   waiting_[index_of(op)].push_back(job);

@@ -1,4 +1,5 @@
-// A storage device at work: jobs become operations, operations wait for slots, bytes share limits.
+// A client of storage at work: jobs become operations, operations wait for slots, bytes share
+// limits, of its own and of the drive or server (storage_server.hpp), which may have other clients.
 //
 // A job is cut into whole operations (files, objects, values), and these into tasks, each of which
 // one slot does from beginning to end: first the latencies, then the bytes. A slot that becomes
@@ -6,11 +7,9 @@
 // prefer reads, the rest writes. A job is done with its last task. With whole_jobs a job is one
 // task, as in vLLM's fs tier (vllm/v1/kv_offload/tiering/fs/thread_pool.py).
 //
-// The bytes of a drive go one task after another at its rate, whatever the depth; those of other
-// kinds flow side by side, and share what the client and the server allow.
 // Model: a job has at most kMostTasks tasks, or a few per slot: of a larger job each task has
 // several operations in turn, and what waits behind it waits for as many (the job itself is late by
-// at most one task's operations). Reads and writes of a drive do not slow each other down.
+// at most one task's operations).
 #pragma once
 
 #include <array>
@@ -18,18 +17,12 @@
 #include <vector>
 
 #include "models/link/fabric.hpp"
-#include "models/tier/storage_spec.hpp"
-#include "models/tier/write_cache.hpp"
+#include "models/tier/storage_server.hpp"
 #include "sim/histogram.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {
-
-enum class StorageOp : std::uint8_t { kRead, kWrite };
-constexpr std::size_t index_of(StorageOp op) {
-  return static_cast<std::size_t>(op);
-}
 
 class StorageListener {
  public:
@@ -43,32 +36,31 @@ class StorageListener {
   ~StorageListener() = default;
 };
 
-struct StorageDeviceConfig {
-  StorageSpec spec;
-  /// Others that share the limits over all clients and do what this one does, at the same times:
-  /// each gets its equal part.
-  std::uint32_t clients = 0;
-  std::uint64_t seed = 1;
+struct StorageClientConfig {
+  std::uint32_t server = 0;           ///< its place in Network
+  std::uint64_t seed = 1;             ///< of its latencies
   std::uint32_t read_link = kNoLink;  ///< numbers in observations and results
   std::uint32_t write_link = kNoLink;
+  std::vector<std::uint32_t> through{};  ///< places in LaidMedia: what its bytes cross
+  /// Of a link that only this client's bytes cross, by index_of(StorageOp), in bytes/s; 0: none.
+  std::array<std::int64_t, 2> own_rate{};
 };
 
 class StorageDevice final : private RouteListener {
  public:
-  StorageDevice(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& config,
-                Observer& observer, StorageListener& listener);
+  /// Kind, slots, latencies and limits are those of `server`, of which it becomes a client.
+  StorageDevice(StorageServer& server, const StorageClientConfig& config, Observer& observer,
+                StorageListener& listener);
 
   /// `job` is the listener's own number, used by no other job in progress. Precondition: bytes > 0.
   void submit(StorageOp op, std::uint32_t job, Bytes bytes);
   bool idle() const { return tasks_.size() == free_tasks_.size(); }
 
-  const DeviceWear& wear() const { return wear_; }
+  const StorageServer& server() const { return server_; }
   /// How long it has had any job of this kind.
   Duration busy(StorageOp op) const { return busy_[index_of(op)].total; }
   /// Of whole jobs, from submission to end.
   const LatencySamples& latency(StorageOp op) const { return latency_[index_of(op)]; }
-  /// Spent writing at the sustained rate; 0 without a write cache.
-  Duration slow_writes() const { return cache_ ? cache_->slow() : Duration(0); }
 
   static constexpr std::uint32_t kMostTasks = 256;
   static constexpr std::uint32_t kTasksPerSlot = 4;
@@ -96,20 +88,19 @@ class StorageDevice final : private RouteListener {
     Duration total{0};
   };
 
-  RouteId make_route(StorageOp op, const StorageDeviceConfig& config);
+  RouteId make_route(StorageOp op, const StorageClientConfig& config);
   void give(StorageOp prefers);
   void begin_task(std::uint32_t job, StorageOp prefers);
   void end_job(std::uint32_t job);
   void on_route_service(RouteId route, std::uint32_t task, bool begins) override;
   void on_route_done(RouteId route, std::uint32_t task) override;
 
+  StorageServer& server_;
   EventQueue& queue_;
+  Fabric& fabric_;
   Observer& observer_;
   StorageListener& listener_;
-  StorageSpec spec_;
-  Fabric& fabric_;
-  std::optional<WriteCache> cache_;
-  std::optional<MediumId> server_;  ///< of both directions, where one thread serves them
+  const StorageSpec& spec_;
   std::array<RouteId, 2> routes_{};
   std::array<std::uint32_t, 2> links_{};
   std::array<std::uint32_t, 2> free_{};              ///< slots, by what they prefer
@@ -117,12 +108,8 @@ class StorageDevice final : private RouteListener {
   std::vector<Job> jobs_;                            ///< by the listener's number
   std::vector<Task> tasks_;
   std::vector<std::uint32_t> free_tasks_;
-  DeviceWear wear_;
   std::array<Busy, 2> busy_{};
   std::array<LatencySamples, 2> latency_;
 };
-
-/// What one client gets of `lane` when `clients` others do the same; 0: no limit.
-std::int64_t client_share(const StorageLane& lane, std::uint32_t clients);
 
 }  // namespace spillway

@@ -13,19 +13,22 @@ namespace {
 
 class StorageReadLink final : public LinkModel {
  public:
-  StorageReadLink(const StorageSpec& spec, std::uint32_t clients, std::unique_ptr<LinkModel> host)
+  StorageReadLink(const StorageSpec& spec, std::uint32_t clients, std::unique_ptr<LinkModel> host,
+                  std::uint32_t parts)
       : lane_(spec.read),
         slots_(spec.slots),
         operation_(spec.operation_bytes),
+        parts_(parts),
         host_(std::move(host)) {
     lane_.total_rate = client_share(lane_, clients);
   }
 
   Duration service_time(Bytes payload, std::uint32_t copies) const override {
-    const Bytes piece = operation_ > Bytes(0) ? std::min(operation_, payload) : payload;
-    const std::int64_t operations = ceil_div(payload.count(), piece.count());
+    const Bytes all = payload * std::int64_t{parts_};
+    const Bytes piece = operation_ > Bytes(0) ? std::min(operation_, all) : all;
+    const std::int64_t operations = ceil_div(all.count(), piece.count());
     Duration device = operation_time(lane_, piece);
-    if (const Bytes rest = payload - piece; rest > Bytes(0)) {
+    if (const Bytes rest = all - piece; rest > Bytes(0)) {
       const auto depth = static_cast<std::uint32_t>(std::min<std::int64_t>(operations, slots_));
       const double rate = rate_at_depth(lane_, piece, depth);
       device += at_most_longest(std::ceil(static_cast<double>(rest.count()) / rate * 1e9));
@@ -40,14 +43,16 @@ class StorageReadLink final : public LinkModel {
   StorageLane lane_;
   std::uint32_t slots_;
   Bytes operation_;
+  std::uint32_t parts_;
   std::unique_ptr<LinkModel> host_;
 };
 
 }  // namespace
 
 std::unique_ptr<LinkModel> make_storage_read_link(const StorageSpec& spec, std::uint32_t clients,
-                                                  std::unique_ptr<LinkModel> host) {
-  return std::make_unique<StorageReadLink>(spec, clients, std::move(host));
+                                                  std::unique_ptr<LinkModel> host,
+                                                  std::uint32_t copies) {
+  return std::make_unique<StorageReadLink>(spec, clients, std::move(host), copies);
 }
 
 }  // namespace spillway

@@ -1,38 +1,47 @@
 // The path between HBM and a storage tier: over the GPU's host link and through host memory, one
-// hop after the other (a job is written when all of it has come down, and goes up when all of it
-// has been read), or directly between device and GPU.
+// hop after the other (a job is written when all ranks' parts of it have come down, and goes up
+// when all of it has been read), or directly between device and GPU, where each rank moves its own
+// part, bounded by its own link.
+//
+// Where ranks hold the same, one copy is stored. By way of the host it is read once and copied to
+// every rank; directly, every rank reads it.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
-#include "models/link/copy_path.hpp"
+#include "models/link/host_path.hpp"
+#include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 
 namespace spillway {
 
-/// The way between HBM and host memory.
-struct HostLanes {
-  LaneSpec down;
-  LaneSpec up;
-  PathMedia media;
+struct StoragePathConfig {
+  /// One; of each rank where device and GPUs exchange data directly.
+  std::vector<StorageClientConfig> clients;
+  std::optional<HostLanes> host;  ///< none: directly
+  std::uint32_t copies = 1;       ///< parts of ranks that storage holds
 };
 
 class StoragePath final : public TransferPath, private TransferListener, private StorageListener {
  public:
-  /// `host_link`: none where the device reaches the GPU's memory itself.
-  StoragePath(EventQueue& queue, Fabric& fabric, const StorageDeviceConfig& device,
-              std::optional<HostLanes> host_link, Observer& observer, TransferListener& listener);
+  StoragePath(EventQueue& queue, Network& network, StoragePathConfig config, Observer& observer,
+              TransferListener& listener);
 
+  /// `payload` and `copies` are those of one rank.
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;
-  bool idle() const override { return device_.idle() && (!host_ || host_->idle()); }
+  bool idle() const override;
 
-  const StorageDevice& device() const { return device_; }
+  const std::vector<std::unique_ptr<StorageDevice>>& devices() const { return devices_; }
 
  private:
   struct Job {
     Bytes payload;
     std::uint32_t copies = 0;
+    std::uint32_t parts = 0;  ///< with devices, that have not ended
   };
+  void store(std::uint32_t job);
   void on_load_service(std::uint32_t job, bool begins) override {
     listener_.on_load_service(job, begins);
   }
@@ -43,8 +52,9 @@ class StoragePath final : public TransferPath, private TransferListener, private
   void on_storage_done(StorageOp op, std::uint32_t job) override;
 
   TransferListener& listener_;
-  StorageDevice device_;
-  std::optional<CopyPath> host_;
+  std::vector<std::unique_ptr<StorageDevice>> devices_;
+  std::unique_ptr<TransferPath> host_;
+  std::uint32_t copies_;
   std::vector<Job> jobs_;  ///< by the listener's number
 };
 

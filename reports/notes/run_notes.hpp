@@ -113,10 +113,9 @@ inline constexpr NoteRow kRunNotes[] = {
      "names no sessions, so these are inferred from shared prefixes. Routing by load or by prefix "
      "is not modelled."},
     {"fleet-own-storage", "fleet", NoteGrade::kWarning,
-     "Storage that instances share is not modelled: each has devices of its own. Set "
-     "device.clients to stand for the others."},
+     "Each instance has storage devices of its own. Set tiers[].scope to share them."},
     {"fleet-own-media", "fleet", NoteGrade::kWarning,
-     "Media that instances share are not modelled: each has its own."},
+     "Each instance has media of its own. Set media[].scope to share them."},
 
     // ---- facts of a measured run
     {"pool-differs", "hardware", NoteGrade::kWarning,

@@ -48,12 +48,10 @@ WarmUpWatch::WarmUpWatch(const Scenario& scenario)
                                       : scenario.behind[i - 2].name;
     tiers_.push_back({name, blocks == kUnbounded ? 0 : blocks, 0, {}});
   }
-  links_ = wiring.links();
-  loads_.assign(links_, false);
-  if (links_ == 0) return;
-  for (std::uint32_t up = 1; up < wiring.first_medium(); up += 2) loads_[up] = true;
-  if (scenario.tier->storage) loads_[wiring.read_link()] = true;
-  for (std::size_t i = 0; i < scenario.behind.size(); ++i) loads_[wiring.read_link(i)] = true;
+  loads_.assign(wiring.places().links(), false);
+  for (std::uint32_t engine = 0; engine < wiring.places().engines(); ++engine) {
+    for (const std::uint32_t link : wiring.load_links(engine)) loads_[link] = true;
+  }
 }
 
 WarmUpWatch::Bin& WarmUpWatch::bin_at(Time at) {
@@ -98,7 +96,7 @@ void WarmUpWatch::on_step(const StepRecord& record) {
 }
 
 void WarmUpWatch::on_transfer(const TransferRecord& record) {
-  if (!loads_[record.link % links_]) return;
+  if (!loads_[record.link]) return;
   bin_at(record.submitted).wait_s += seconds_of(record.ended - record.submitted);
 }
 

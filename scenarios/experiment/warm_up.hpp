@@ -78,7 +78,6 @@ class WarmUpWatch final : public Observer {
   std::vector<Bin> series() const;
 
   std::optional<double> given_s_;  ///< workload.replication.warmup_s
-  std::uint64_t links_ = 0;        ///< of one engine
   std::vector<bool> loads_;        ///< links that bring blocks up
   Duration width_ = std::chrono::milliseconds(125);
   std::vector<Bin> bins_;

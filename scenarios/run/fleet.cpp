@@ -13,8 +13,14 @@ namespace spillway {
 
 namespace {
 
-bool has_storage(const Scenario& s) {
-  return !s.behind.empty() || (s.tier && s.tier->storage);
+/// Storage or a medium that each instance has for itself.
+bool own_storage(const Scenario& s) {
+  const auto own = [](const TierChoice& t) { return t.storage && t.scope == Scope::kInstance; };
+  return (s.tier && own(*s.tier)) || std::any_of(s.behind.begin(), s.behind.end(), own);
+}
+bool own_media(const Scenario& s) {
+  return std::any_of(s.media.begin(), s.media.end(),
+                     [](const MediumChoice& m) { return m.scope == Scope::kInstance; });
 }
 
 Notes notes_of(const Scenario& s, const SessionSplit& split, bool named) {
@@ -26,8 +32,8 @@ Notes notes_of(const Scenario& s, const SessionSplit& split, bool named) {
                                {"most_requests", most->size()}};
   Notes out = {named ? run_note("fleet-by-session", figures)
                      : run_note("fleet-by-inferred-session", figures)};
-  if (has_storage(s)) out.push_back(run_note("fleet-own-storage"));
-  if (!s.media.empty()) out.push_back(run_note("fleet-own-media"));
+  if (own_storage(s)) out.push_back(run_note("fleet-own-storage"));
+  if (own_media(s)) out.push_back(run_note("fleet-own-media"));
   return out;
 }
 

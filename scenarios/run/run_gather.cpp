@@ -108,64 +108,56 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
   if (!v0()) r.load_choice = load_choice(cluster);
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
     const std::string suffix = cluster.size() == 1 ? "" : fmt::format("/engine{}", i);
-    name_links(cluster[i], suffix, i * links(), series + i * links(), r);
+    if (!has_storage() || !direct()) name_lanes(i, suffix, series, r);
+    for (std::size_t store = 0; store < stores().size(); ++store) {
+      name_storage_links(store, i, suffix, series, r);
+    }
+    if (const TierStack* stack = cluster[i].stack()) gather_behind(r, *stack);
   }
-  if (has_storage()) gather_devices(cluster, 1, r);
-  for (std::size_t i = 0; i < s_.behind.size(); ++i) gather_devices(cluster, i + 2, r);
+  name_media(series, r);
+  for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
   return r;
 }
 
-/// The links of one engine, in their order.
-void RunWiring::name_links(const Engine& engine, const std::string& suffix,
-                           std::uint32_t first_link, std::size_t first_series, RunResult& r) const {
-  const auto name_link = [&](std::uint32_t i, const LinkChoice& choice, const std::string& name) {
-    LinkResult& link = r.links[first_link + i];
-    link.name = name + suffix;
-    link.from = choice.from;
-    link.to = choice.to;
-    link.capacity_bytes_per_s = choice.make()->capacity().value();
-    link.model = choice.source;
-    r.series[first_series + i].name = link.name;
-  };
-  if (!has_storage() || !direct()) {
-    for (std::uint32_t pair = 0; pair < lane_pairs(); ++pair) {
-      const bool alike = lane_pairs() > 1 && s_.rank_links.empty();
-      for (const bool down : {true, false}) {
-        const LinkChoice& choice = rank_link(pair, down);
-        name_link(2 * pair + (down ? kDownLink : kUpLink), choice,
-                  alike ? fmt::format("{}/rank{}", choice.name, pair) : choice.name);
-      }
-    }
-    if (lane_pairs() < s_.world()) {
-      // The first rank stores for all where one copy is kept; every rank loads.
-      sum_ranks(s_.tier_copies(), r.links[first_link + kDownLink],
-                r.series[first_series + kDownLink]);
-      sum_ranks(s_.world(), r.links[first_link + kUpLink], r.series[first_series + kUpLink]);
+void RunWiring::name_lanes(std::uint32_t engine, const std::string& suffix, std::size_t series,
+                           RunResult& r) const {
+  const std::uint32_t first = places_.first_lane(engine);
+  for (std::uint32_t pair = 0; pair < lane_pairs(); ++pair) {
+    const bool alike = lane_pairs() > 1 && s_.rank_links.empty();
+    for (const bool down : {true, false}) {
+      const LinkChoice& choice = rank_link(pair, down);
+      const std::uint32_t number = first + 2 * pair + (down ? kDownLink : kUpLink);
+      LinkResult& link = r.links[number];
+      link.name = (alike ? fmt::format("{}/rank{}", choice.name, pair) : choice.name) + suffix;
+      link.from = choice.from;
+      link.to = choice.to;
+      link.capacity_bytes_per_s = choice.make()->capacity().value();
+      link.model = choice.source;
+      r.series[series + number].name = link.name;
     }
   }
-  for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
-    LinkResult& link = r.links[first_link + first_medium() + i];
-    link.name = s_.media[i].name;
-    link.model = s_.media[i].fifo ? "scenario, first come first served" : "scenario, fair shares";
+  if (lane_pairs() == s_.world()) return;
+  // The first rank stores for all where one copy is kept; every rank loads.
+  sum_ranks(s_.tier_copies(), r.links[first + kDownLink], r.series[series + first + kDownLink]);
+  sum_ranks(s_.world(), r.links[first + kUpLink], r.series[series + first + kUpLink]);
+}
+
+void RunWiring::name_media(std::size_t series, RunResult& r) const {
+  for (const Places::Medium& medium : places_.media()) {
+    const MediumChoice& choice = s_.media[medium.index];
+    LinkResult& link = r.links[medium.link];
+    link.name = choice.name + places_.suffix(choice.scope, medium.place);
+    link.model = choice.fifo ? "scenario, first come first served" : "scenario, fair shares";
     link.medium = true;
-    link.capacity_bytes_per_s = static_cast<double>(s_.media[i].bytes_per_second);
-    r.series[first_series + first_medium() + i].name = link.name;
-  }
-  if (has_storage()) {
-    const std::string near(direct() ? "hbm" : TierChoice::kHost);
-    name_storage_links(r, *s_.tier->storage, device(), {1, near, suffix, first_link, first_series});
-  }
-  if (const TierStack* stack = engine.stack()) {
-    gather_behind(r, *stack, {0, s_.tier->name, suffix, first_link, first_series});
+    link.capacity_bytes_per_s = static_cast<double>(choice.bytes_per_second);
+    r.series[series + medium.link].name = link.name;
   }
 }
 
 /// What the tiers behind the first did. Each was asked for what the nearer ones did not supply.
-void RunWiring::gather_behind(RunResult& r, const TierStack& stack, StorageAt at) const {
+void RunWiring::gather_behind(RunResult& r, const TierStack& stack) const {
   const std::uint64_t capacity = tier_blocks_ / s_.engine.blocks_per_chunk;
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
-    at.tier = i + 2;
-    name_storage_links(r, *s_.behind[i].storage, device_behind(i), at);
     const LevelCounters& c = stack.counters(i);
     TierResult& t = r.tiers[i + 2];
     t.queries += c.queries;
@@ -203,41 +195,84 @@ void RunWiring::add_swap(const Engine& engine, std::optional<SwapResult>& sum) c
   }
 }
 
-void RunWiring::name_storage_links(RunResult& r, const StorageChoice& choice,
-                                   const StorageDeviceConfig& config, const StorageAt& at) const {
-  const StorageSpec& spec = config.spec;
-  const auto name_link = [&](std::uint32_t link, const char* way, const std::string& from,
-                             const std::string& to, const StorageLane& lane) {
-    LinkResult& l = r.links[at.first_link + link];
-    l.name = fmt::format("{}-{}{}", r.tiers[at.tier].name, way, at.suffix);
-    l.from = from;
-    l.to = to;
-    l.capacity_bytes_per_s = static_cast<double>(client_share(lane, config.clients));
-    // A job's bytes are told as if spread evenly over its time, which a bin may see as too many.
-    l.peak_bytes_per_s = std::min(l.peak_bytes_per_s, l.capacity_bytes_per_s);
-    l.model = fmt::format("{}, {} {} in flight{}", name_of(spec.kind), spec.slots,
-                          spec.whole_jobs ? "jobs" : "operations", choice.direct ? ", direct" : "");
-    r.series[at.first_series + link].name = l.name;
-  };
-  const std::string& tier = r.tiers[at.tier].name;
-  name_link(config.write_link, "write", at.near, tier, spec.write);
-  name_link(config.read_link, "read", tier, at.near, spec.read);
+void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
+                                   const std::string& suffix, std::size_t series,
+                                   RunResult& r) const {
+  const TierChoice& tier = *stores()[store];
+  const StorageServerSpec device = server(store, places_.place(tier.scope, engine));
+  const std::string near(tier.storage->direct ? "hbm"
+                         : has_storage()      ? TierChoice::kHost
+                                              : std::string_view(s_.tier->name));
+  const std::vector<StorageClientConfig> all = clients(store, engine);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const std::string whose = all.size() == 1 ? "" : fmt::format("/rank{}", rank);
+    const auto name_link = [&](StorageOp op, const char* way, const std::string& from,
+                               const std::string& to) {
+      const std::uint32_t number =
+          op == StorageOp::kWrite ? all[rank].write_link : all[rank].read_link;
+      const StorageLane& lane = op == StorageOp::kWrite ? device.spec.write : device.spec.read;
+      LinkResult& l = r.links[number];
+      l.name = fmt::format("{}-{}{}{}", tier.name, way, whose, suffix);
+      l.from = from;
+      l.to = to;
+      l.capacity_bytes_per_s = static_cast<double>(lowest_rate(
+          {client_share(lane, device.others, device.clients), all[rank].own_rate[index_of(op)]}));
+      // A job's bytes are told as if spread evenly over its time, which a bin may see as too many.
+      l.peak_bytes_per_s = std::min(l.peak_bytes_per_s, l.capacity_bytes_per_s);
+      l.model = fmt::format("{}, {} {} in flight{}", name_of(device.spec.kind), device.spec.slots,
+                            device.spec.whole_jobs ? "jobs" : "operations",
+                            tier.storage->direct ? ", direct" : "");
+      r.series[series + number].name = l.name;
+    };
+    name_link(StorageOp::kWrite, "write", near, tier.name);
+    name_link(StorageOp::kRead, "read", tier.name, near);
+  }
+}
+
+std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
+                                                     std::size_t store) const {
+  std::vector<const StorageDevice*> out;
+  if (has_storage()) {
+    for (const auto& device : engine.storage()) out.push_back(device.get());
+  } else {
+    out.push_back(&engine.stack()->device(store));
+  }
+  return out;
+}
+
+void RunWiring::tell_busy(const Cluster& cluster,
+                          const std::function<void(std::uint32_t, Duration)>& tell) const {
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) {
+    for (std::size_t store = 0; store < stores().size(); ++store) {
+      const std::vector<const StorageDevice*> all = devices(cluster[i], store);
+      const std::vector<StorageClientConfig> configs = clients(store, i);
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        tell(configs[k].write_link, all[k]->busy(StorageOp::kWrite));
+        tell(configs[k].read_link, all[k]->busy(StorageOp::kRead));
+      }
+    }
+  }
 }
 
 /// Bytes and times are summed, latencies pooled, and wear is that of an average drive.
-void RunWiring::gather_devices(const Cluster& cluster, std::size_t tier, RunResult& r) const {
-  const StorageChoice& choice = tier == 1 ? *s_.tier->storage : *s_.behind[tier - 2].storage;
-  const StorageSpec spec = tier == 1 ? device().spec : choice.spec;
+void RunWiring::gather_devices(const Cluster& cluster, std::size_t store, RunResult& r) const {
+  const TierChoice& choice = *stores()[store];
+  const std::size_t tier = store + (has_storage() ? 1 : 2);
+  const StorageSpec spec = server(store, 0).spec;
   LatencySamples loads;
   DeviceWear wear;
   Duration slow{};
+  std::vector<const StorageServer*> seen;
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
-    const StorageDevice& device =
-        tier == 1 ? *cluster[i].storage() : cluster[i].stack()->device(tier - 2);
-    loads.add(device.latency(StorageOp::kRead));
-    wear.read += device.wear().read;
-    wear.written += device.wear().written;
-    slow += device.slow_writes();
+    for (const StorageDevice* device : devices(cluster[i], store)) {
+      loads.add(device->latency(StorageOp::kRead));
+      const StorageServer& server = device->server();
+      if (std::find(seen.begin(), seen.end(), &server) != seen.end()) continue;
+      seen.push_back(&server);
+      wear.read += server.wear().read;
+      wear.written += server.wear().written;
+      slow += server.slow_writes();
+    }
   }
   TierResult& t = r.tiers[tier];
   t.kind = name_of(spec.kind);
@@ -249,12 +284,12 @@ void RunWiring::gather_devices(const Cluster& cluster, std::size_t tier, RunResu
     d.latency_p50_ms = stats.median_ms;
     d.latency_p99_ms = stats.p99_ms;
   }
-  const auto drives = std::int64_t{cluster.size()};
+  const auto drives = static_cast<std::int64_t>(seen.size());
   if (spec.write_cache) d.slow_write_seconds = seconds_of(slow);
   if (spec.rated_writes > Bytes(0)) {
     d.endurance_share = wear.endurance_share(spec.rated_writes * drives);
   }
-  Bytes drive = choice.drive_bytes * drives;
+  Bytes drive = choice.storage->drive_bytes * drives;
   if (drive == Bytes(0)) drive = Bytes(t.capacity_bytes);
   if (spec.kind == StorageKind::kNvme && drive > Bytes(0)) {
     d.drive_writes = wear.drive_writes(drive);

@@ -4,9 +4,12 @@
 
 #include "models/tier/storage_link.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/host.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
+#include "sim/error.hpp"
 #include "sim/rng.hpp"
 
 namespace spillway {
@@ -20,7 +23,8 @@ constexpr std::uint64_t kMostCpuBlocks = std::uint64_t{1} << 31;  // the engine'
 RunWiring::RunWiring(const Scenario& scenario, std::function<std::unique_ptr<StepCost>()> cost)
     : s_(scenario),
       cost_(std::move(cost)),
-      tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0) {}
+      tier_blocks_(scenario.tier ? scenario.tier_blocks(scenario.tier->capacity) : 0),
+      places_(make_places()) {}
 
 std::uint32_t RunWiring::tiers() const {
   return tier_blocks_ > 0 ? 2 + static_cast<std::uint32_t>(s_.behind.size()) : 1;
@@ -38,32 +42,29 @@ bool RunWiring::direct() const {
   return s_.tier->storage->direct;
 }
 
-std::uint32_t RunWiring::after_media() const {
-  return first_medium() + static_cast<std::uint32_t>(s_.media.size());
-}
-
 std::uint32_t RunWiring::lane_pairs() const {
-  return s_.ranks_apart() ? s_.world() : 1;
+  return s_.ranks_apart() || (has_storage() && direct()) ? s_.world() : 1;
 }
 
-std::uint32_t RunWiring::write_link() const {
-  return direct() ? kDownLink : after_media();
-}
-std::uint32_t RunWiring::read_link() const {
-  return direct() ? kUpLink : after_media() + 1;
-}
-
-std::uint32_t RunWiring::write_link(std::size_t index) const {
-  return after_media() + 2 * static_cast<std::uint32_t>(index);
-}
-std::uint32_t RunWiring::read_link(std::size_t index) const {
-  return write_link(index) + 1;
+std::vector<const TierChoice*> RunWiring::stores() const {
+  std::vector<const TierChoice*> out;
+  if (tiers() == 1) return out;
+  if (has_storage()) out.push_back(&*s_.tier);
+  for (const TierChoice& tier : s_.behind) out.push_back(&tier);
+  return out;
 }
 
-std::uint32_t RunWiring::links() const {
-  if (tiers() == 1) return 0;
-  return after_media() + (has_storage() && !direct() ? 2 : 0) +
-         2 * static_cast<std::uint32_t>(s_.behind.size());
+Places RunWiring::make_places() const {
+  const std::uint32_t instances = s_.fleet->replicas;
+  const Places::Shape shape{instances, s_.engine.data_parallel,
+                            s_.host ? s_.host->instances : instances};
+  Places::Links links;
+  if (tiers() == 1) return {shape, links};
+  links.lanes = 2 * lane_pairs();
+  for (const MediumChoice& medium : s_.media) links.media.push_back(medium.scope);
+  const std::size_t apart = stores().size() - (has_storage() && direct() ? 1 : 0);
+  links.storage = 2 * static_cast<std::uint32_t>(apart);
+  return {shape, links};
 }
 
 std::vector<std::uint64_t> RunWiring::capacities() const {
@@ -80,50 +81,142 @@ const LinkChoice& RunWiring::rank_link(std::uint32_t rank, bool down) const {
   return down ? *s_.down : *s_.up;
 }
 
-LaneSpec RunWiring::lane(std::uint32_t link, const LinkChoice& choice) const {
-  LaneSpec out{link, choice.make(), choice.duplex_factor};
+std::uint32_t RunWiring::medium_index(const std::string& name) const {
+  const auto at = std::find_if(s_.media.begin(), s_.media.end(),
+                               [&](const MediumChoice& m) { return m.name == name; });
+  KV_ASSERT(at != s_.media.end(), "no medium {}", name);
+  return static_cast<std::uint32_t>(at - s_.media.begin());
+}
+
+LaneSpec RunWiring::lane(std::uint32_t engine, std::uint32_t number,
+                         const LinkChoice& choice) const {
+  LaneSpec out{places_.first_lane(engine) + number, choice.make(), choice.duplex_factor};
   out.submit = choice.submit;
   out.clients = choice.shared_by;
   for (const std::string& name : choice.through) {
-    const auto at = std::find_if(s_.media.begin(), s_.media.end(),
-                                 [&](const MediumChoice& m) { return m.name == name; });
-    out.through.push_back(static_cast<std::uint32_t>(at - s_.media.begin()));
+    out.through.push_back(places_.medium(medium_index(name), engine));
   }
   return out;
 }
 
-/// Latencies and delays of several instances are drawn apart.
-std::uint64_t RunWiring::seed_of(std::uint32_t instance) const {
-  return instance == 0 ? s_.seed : Stream(s_.seed, "instance", instance).bits();
-}
-
-StorageDeviceConfig RunWiring::device(std::uint32_t instance) const {
-  const StorageChoice& choice = *s_.tier->storage;
-  StorageDeviceConfig out;
-  out.spec = choice.direct ? direct_storage(choice.spec, s_.down->make()->capacity(),
-                                            s_.up->make()->capacity())
-                           : choice.spec;
-  out.clients = choice.clients;
-  out.seed = seed_of(instance);
-  out.read_link = read_link();
-  out.write_link = write_link();
+HostLanes RunWiring::lanes(std::uint32_t engine) const {
+  HostLanes out;
+  out.down = lane(engine, kDownLink, *s_.down);
+  out.up = lane(engine, kUpLink, *s_.up);
+  out.seed = seed_of(engine);
+  for (std::uint32_t rank = 0; rank < lane_pairs() && lane_pairs() > 1; ++rank) {
+    out.ranks.push_back({lane(engine, 2 * rank + kDownLink, rank_link(rank, true)),
+                         lane(engine, 2 * rank + kUpLink, rank_link(rank, false))});
+  }
+  out.stored_once = s_.tier_copies() < s_.world();
   return out;
 }
 
-StorageDeviceConfig RunWiring::device_behind(std::size_t index, std::uint32_t instance) const {
-  const StorageChoice& choice = *s_.behind[index].storage;
-  // Each draws its own latencies.
-  return {choice.spec, choice.clients, seed_of(instance) + index, read_link(index),
-          write_link(index)};
+/// Latencies and delays of several engines are drawn apart.
+std::uint64_t RunWiring::seed_of(std::uint32_t engine) const {
+  const std::uint32_t instance = engine / s_.engine.data_parallel;
+  const std::uint32_t core = engine % s_.engine.data_parallel;
+  const std::uint64_t seed = instance == 0 ? s_.seed : Stream(s_.seed, "instance", instance).bits();
+  return core == 0 ? seed : Stream(seed, "engine", core).bits();
+}
+
+StorageServerSpec RunWiring::server(std::size_t store, std::uint32_t place) const {
+  const TierChoice& tier = *stores()[store];
+  const StorageChoice& choice = *tier.storage;
+  // Each of several ranks has a link of its own to bound it (clients()).
+  const bool bound = choice.direct && s_.world() == 1;
+  StorageServerSpec out{
+      bound ? direct_storage(choice.spec, s_.down->make()->capacity(), s_.up->make()->capacity())
+            : choice.spec};
+  out.clients = places_.engines_at(tier.scope, place);
+  out.others = choice.clients;
+  return out;
+}
+
+NetworkSpec RunWiring::network() const {
+  NetworkSpec out;
+  for (const Places::Medium& medium : places_.media()) {
+    const MediumChoice& choice = s_.media[medium.index];
+    out.media.push_back({choice.bytes_per_second, medium.link, choice.fifo});
+  }
+  for (std::size_t i = 0; i < stores().size(); ++i) {
+    for (std::uint32_t place = 0; place < places_.count(stores()[i]->scope); ++place) {
+      out.servers.push_back(server(i, place));
+    }
+  }
+  return out;
+}
+
+std::uint32_t RunWiring::server_index(std::size_t store, std::uint32_t engine) const {
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < store; ++i) first += places_.count(stores()[i]->scope);
+  return first + places_.place(stores()[store]->scope, engine);
+}
+
+std::vector<StorageClientConfig> RunWiring::clients(std::size_t store, std::uint32_t engine) const {
+  const StorageChoice& choice = *stores()[store]->storage;
+  StorageClientConfig out;
+  out.server = server_index(store, engine);
+  out.seed = seed_of(engine);
+  for (const std::string& name : choice.through) {
+    out.through.push_back(places_.medium(medium_index(name), engine));
+  }
+  if (!choice.direct) {
+    // Each of several tiers draws its own latencies, and only the first can be direct.
+    const auto number = static_cast<std::uint32_t>(store);
+    out.seed += number;
+    out.write_link = places_.first_storage(engine) + 2 * number;
+    out.read_link = out.write_link + 1;
+    return {out};
+  }
+  std::vector<StorageClientConfig> all;
+  for (std::uint32_t rank = 0; rank < s_.world(); ++rank) {
+    StorageClientConfig client = out;
+    if (rank > 0) client.seed = Stream(out.seed, "rank", rank).bits();
+    client.write_link = places_.first_lane(engine) + 2 * rank + kDownLink;
+    client.read_link = places_.first_lane(engine) + 2 * rank + kUpLink;
+    if (s_.world() > 1) {
+      const auto rate = [&](bool down) {
+        return static_cast<std::int64_t>(rank_link(rank, down).make()->capacity().value());
+      };
+      client.own_rate[index_of(StorageOp::kRead)] = rate(false);
+      client.own_rate[index_of(StorageOp::kWrite)] = rate(true);
+    }
+    all.push_back(client);
+  }
+  return all;
+}
+
+std::vector<std::uint32_t> RunWiring::load_links(std::uint32_t engine) const {
+  std::vector<std::uint32_t> out;
+  if (tiers() == 1) return out;
+  for (std::uint32_t pair = 0; pair < lane_pairs(); ++pair) {
+    out.push_back(places_.first_lane(engine) + 2 * pair + kUpLink);
+  }
+  for (std::size_t store = 0; store < stores().size(); ++store) {
+    for (const StorageClientConfig& client : clients(store, engine)) {
+      out.push_back(client.read_link);
+    }
+  }
+  return out;
 }
 
 std::unique_ptr<LinkModel> RunWiring::load_link() const {
   if (!has_storage()) return s_.up->make();
-  const StorageDeviceConfig config = device();
-  return make_storage_read_link(config.spec, config.clients, direct() ? nullptr : s_.up->make());
+  const StorageServerSpec device = server(0, 0);
+  StorageSpec spec = device.spec;
+  spec.read.total_rate = shared_part(spec.read.total_rate, device.others, device.clients);
+  if (!direct()) return make_storage_read_link(spec, 0, s_.up->make(), s_.tier_copies());
+  if (s_.world() > 1) {
+    // All ranks read their parts at once, each over its own link; the slowest has `up`.
+    spec.read.total_rate = shared_part(spec.read.total_rate, s_.world() - 1);
+    spec.read.client_rate = lowest_rate(
+        {spec.read.client_rate, static_cast<std::int64_t>(s_.up->make()->capacity().value())});
+  }
+  return make_storage_read_link(spec, 0, nullptr);
 }
 
-EngineParts RunWiring::parts(std::uint32_t instance) const {
+EngineParts RunWiring::parts(std::uint32_t engine) const {
   EngineParts out;
   out.config = s_.engine;
   out.admission = s_.admission;
@@ -134,8 +227,8 @@ EngineParts RunWiring::parts(std::uint32_t instance) const {
     out.config.swap.cpu_blocks = static_cast<std::uint32_t>(std::min(tier_blocks_, kMostCpuBlocks));
     if (tiers() == 1) return out;
     out.swap = std::make_unique<SwapLanes>();
-    out.swap->down = lane(kDownLink, *s_.down);
-    out.swap->up = lane(kUpLink, *s_.up);
+    out.swap->down = lane(engine, kDownLink, *s_.down);
+    out.swap->up = lane(engine, kUpLink, *s_.up);
     return out;
   }
   if (tiers() == 1) return out;
@@ -143,25 +236,15 @@ EngineParts RunWiring::parts(std::uint32_t instance) const {
   out.lower->capacity_blocks = tier_blocks_;
   out.lower->eviction = s_.tier->eviction;
   out.lower->write_admission = s_.tier->write_admission;
-  out.lower->down = lane(kDownLink, *s_.down);
-  out.lower->up = lane(kUpLink, *s_.up);
-  out.lower->media.seed = seed_of(instance);
-  for (std::uint32_t i = 0; i < s_.media.size(); ++i) {
-    out.lower->media.media.push_back(
-        {s_.media[i].bytes_per_second, first_medium() + i, s_.media[i].fifo});
-  }
-  for (std::uint32_t rank = 0; rank < lane_pairs() && lane_pairs() > 1; ++rank) {
-    out.lower->ranks.push_back({lane(2 * rank + kDownLink, rank_link(rank, true)),
-                                lane(2 * rank + kUpLink, rank_link(rank, false))});
-  }
-  out.lower->stored_once = s_.tier_copies() < s_.world();
+  out.lower->lanes = lanes(engine);
+  out.lower->copies = s_.tier_copies();
   if (has_storage()) {
-    out.lower->storage = device(instance);
+    out.lower->storage = clients(0, engine);
     out.lower->direct = direct();
   }
   for (std::size_t i = 0; i < s_.behind.size(); ++i) {
     LevelConfig level;
-    level.device = device_behind(i, instance);
+    level.device = clients(i, engine)[0];
     level.lookup = s_.behind[i].storage->lookup;
     out.lower->behind.push_back(std::move(level));
   }

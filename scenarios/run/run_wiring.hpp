@@ -2,8 +2,8 @@
 // the scenario's names (run_gather.cpp).
 //
 // Links of one engine are numbered: those between HBM and host memory, of each rank where ranks
-// differ, the media behind them, those between host memory and each storage device. Those of
-// several engines follow one another.
+// differ, the media that it crosses first, those between host memory and each storage device. Those
+// of several engines follow one another (places.hpp).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 #include <memory>
 
 #include "models/cluster.hpp"
+#include "scenarios/run/places.hpp"
 #include "sim/result.hpp"
 
 namespace spillway {
 
 struct LinkChoice;
 struct Scenario;
-struct StorageChoice;
+struct TierChoice;
 
 class RunWiring {
  public:
@@ -25,24 +26,22 @@ class RunWiring {
   explicit RunWiring(const Scenario& scenario,
                      std::function<std::unique_ptr<StepCost>()> cost = {});
 
-  /// Of one engine, as the links below.
-  std::uint32_t first_medium() const { return 2 * lane_pairs(); }
-
   /// HBM, and the tiers below where the scenario gives the nearest any room.
   std::uint32_t tiers() const;
   /// In blocks, of all tiers of all engines.
   std::vector<std::uint64_t> capacities() const;
   std::uint64_t tier_blocks() const { return tier_blocks_; }
-  std::uint32_t links() const;
-  /// To and from a storage device. Precondition: the tier is one.
-  std::uint32_t write_link() const;
-  std::uint32_t read_link() const;
-  /// The same of the tier that is `index`-th behind the first.
-  std::uint32_t write_link(std::size_t index) const;
-  std::uint32_t read_link(std::size_t index) const;
-  /// Of an engine of instance `instance`: the first draws as one alone would.
-  EngineParts parts(std::uint32_t instance = 0) const;
-  /// `r` is what observers recorded, the links of several engines one after another.
+  const Places& places() const { return places_; }
+  /// Over which loads of an engine come, its media aside.
+  std::vector<std::uint32_t> load_links(std::uint32_t engine) const;
+  /// What the engines share.
+  NetworkSpec network() const;
+  /// Of one engine: the first draws as one alone would.
+  EngineParts parts(std::uint32_t engine = 0) const;
+  /// `tell(link, busy)` of each client of storage, where several jobs run side by side.
+  void tell_busy(const Cluster& cluster,
+                 const std::function<void(std::uint32_t, Duration)>& tell) const;
+  /// `r` is what observers recorded.
   RunResult gather(const Cluster& cluster, RunResult r) const;
 
  private:
@@ -54,38 +53,44 @@ class RunWiring {
   /// The first tier is storage.
   bool has_storage() const;
   bool direct() const;
-  std::uint32_t after_media() const;
+  Places make_places() const;
+  std::uint32_t medium_index(const std::string& name) const;
   /// Down and up: one pair where all ranks are alike, else one of each rank.
   std::uint32_t lane_pairs() const;
   const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
-  LaneSpec lane(std::uint32_t link, const LinkChoice& choice) const;
-  std::uint64_t seed_of(std::uint32_t instance) const;
-  StorageDeviceConfig device_behind(std::size_t index, std::uint32_t instance = 0) const;
-  /// The device, bounded by the GPU's link too where it reaches the GPU itself.
-  StorageDeviceConfig device(std::uint32_t instance = 0) const;
+  /// The `number`-th of an engine.
+  LaneSpec lane(std::uint32_t engine, std::uint32_t number, const LinkChoice& choice) const;
+  HostLanes lanes(std::uint32_t engine) const;
+  std::uint64_t seed_of(std::uint32_t engine) const;
+  /// The storage tiers, nearest first.
+  std::vector<const TierChoice*> stores() const;
+  /// Of the storage tier `store`: its device at the places of its scope, bounded by the GPU's link
+  /// too where it reaches the GPU itself.
+  StorageServerSpec server(std::size_t store, std::uint32_t place) const;
+  std::uint32_t server_index(std::size_t store, std::uint32_t engine) const;
+  /// An engine's client of it: one of each rank where they reach it themselves.
+  std::vector<StorageClientConfig> clients(std::size_t store, std::uint32_t engine) const;
   /// The way of a load, nothing else on it.
   std::unique_ptr<LinkModel> load_link() const;
   void gather_engine(const Engine& engine, RunResult& r) const;
-  void name_links(const Engine& engine, const std::string& suffix, std::uint32_t first_link,
-                  std::size_t first_series, RunResult& r) const;
-  struct StorageAt {
-    std::size_t tier;    ///< of the result
-    std::string near;    ///< the place at the other end of its links
-    std::string suffix;  ///< of their names, where there are several engines
-    std::uint32_t first_link;
-    std::size_t first_series;
-  };
-  void name_storage_links(RunResult& r, const StorageChoice& choice,
-                          const StorageDeviceConfig& config, const StorageAt& at) const;
-  void gather_behind(RunResult& r, const TierStack& stack, StorageAt at) const;
-  /// What the devices of one tier did, one in each instance.
-  void gather_devices(const Cluster& cluster, std::size_t tier, RunResult& r) const;
+  /// `suffix` tells several engines apart; `series` is that of the first link.
+  void name_lanes(std::uint32_t engine, const std::string& suffix, std::size_t series,
+                  RunResult& r) const;
+  void name_media(std::size_t series, RunResult& r) const;
+  void name_storage_links(std::size_t store, std::uint32_t engine, const std::string& suffix,
+                          std::size_t series, RunResult& r) const;
+  void gather_behind(RunResult& r, const TierStack& stack) const;
+  /// An engine's clients of a storage tier.
+  std::vector<const StorageDevice*> devices(const Engine& engine, std::size_t store) const;
+  /// What the devices of one tier did, at all its places.
+  void gather_devices(const Cluster& cluster, std::size_t store, RunResult& r) const;
   void add_swap(const Engine& engine, std::optional<SwapResult>& sum) const;
   LoadChoiceResult load_choice(const Cluster& cluster) const;
 
   const Scenario& s_;
   std::function<std::unique_ptr<StepCost>()> cost_;
   std::uint64_t tier_blocks_;
+  Places places_;
 };
 
 }  // namespace spillway

@@ -145,16 +145,15 @@ class Run {
         workload_(workload),
         options_(options),
         wiring_(scenario, options.cost),
-        recorder_(wiring_.tiers(), wiring_.links() * scenario.engines(),
-                  request_targets(scenario, workload)),
+        recorder_(wiring_.tiers(), wiring_.places().links(), request_targets(scenario, workload)),
         tenants_(scenario, workload),
         binding_(scenario.engine.max_num_seqs, scenario.engine.max_num_batched_tokens,
                  scenario.engines()),
         conservation_(workload.size(), wiring_.capacities(),
                       scenario.engine.pipeline_parallel > 1) {
-    for (std::uint32_t i = 0; i < s_.media.size() && wiring_.tiers() > 1; ++i) {
-      const auto rate = static_cast<double>(s_.media[i].bytes_per_second);
-      recorder_.set_medium(wiring_.first_medium() + i, BytesPerSecond(rate));
+    for (const Places::Medium& medium : wiring_.places().media()) {
+      const auto rate = static_cast<double>(s_.media[medium.index].bytes_per_second);
+      recorder_.set_medium(medium.link, BytesPerSecond(rate));
     }
     observers_.add(recorder_);
     if (tenants_.any()) observers_.add(tenants_);
@@ -169,15 +168,16 @@ class Run {
     check_span(s_, workload_);
     const std::vector<RequestClass> classes = classes_of(s_, workload_);
     const auto parts = [&](std::uint32_t engine) {
-      EngineParts out = wiring_.parts(engine / s_.engine.data_parallel);
+      EngineParts out = wiring_.parts(engine);
       out.classes = classes;
       out.stages = options_.stages;
       return out;
     };
     const std::optional<FleetSplit> fleet = split_fleet(s_, workload_);
+    const NetworkSpec network = wiring_.network();
     Cluster cluster(queue_, workload_,
-                    {s_.engine.data_parallel, fleet ? &fleet->sessions : nullptr, wiring_.links()},
-                    parts, observers_);
+                    {s_.engine.data_parallel, fleet ? &fleet->sessions : nullptr, &network}, parts,
+                    observers_);
     Arrivals arrivals(queue_, workload_, s_.workload->arrival, cluster.sink());
     cluster.set_listener(arrivals);
     std::uint32_t stuck = 0;
@@ -202,7 +202,8 @@ class Run {
                                       error.what(), seconds_of(queue_.now()), queue_.executed(),
                                       s_.seed));
     }
-    for (std::uint32_t i = 0; i < cluster.size(); ++i) tell_busy(cluster[i], i * wiring_.links());
+    wiring_.tell_busy(cluster,
+                      [&](std::uint32_t link, Duration busy) { recorder_.set_busy(link, busy); });
     SimulationOutcome out{wiring_.gather(cluster, recorder_.result(s_.pool_block_bytes().count())),
                           s_.notes, stopped};
     append(out.warnings, measured_warnings(s_, workload_));
@@ -226,22 +227,6 @@ class Run {
   }
 
  private:
-  /// Devices of one engine, where several jobs run side by side.
-  void tell_busy(const Engine& engine, std::uint32_t first_link) {
-    const auto tell = [&](const StorageDevice& device, std::uint32_t write, std::uint32_t read) {
-      recorder_.set_busy(first_link + write, device.busy(StorageOp::kWrite));
-      recorder_.set_busy(first_link + read, device.busy(StorageOp::kRead));
-    };
-    if (const StorageDevice* device = engine.storage()) {
-      tell(*device, wiring_.write_link(), wiring_.read_link());
-    }
-    if (const TierStack* stack = engine.stack()) {
-      for (std::size_t i = 0; i < stack->size(); ++i) {
-        tell(stack->device(i), wiring_.write_link(i), wiring_.read_link(i));
-      }
-    }
-  }
-
   /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
   void tell_unsent(const std::vector<Arrivals::Fate>& fates, bool deadlock) {
     for (std::uint32_t i = 0; i < fates.size(); ++i) {

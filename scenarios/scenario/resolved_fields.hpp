@@ -155,6 +155,7 @@ struct Fields<MediumChoice> {
     f("name", r.name, kNeeded);
     f("bytes_per_second", r.bytes_per_second, kNeeded);
     f("discipline", either(r.fifo, "fifo", "fair"), kNeeded);
+    f("scope", derived(name_of(r.scope)), kNeeded);
   }
 };
 
@@ -203,6 +204,7 @@ struct Fields<StorageChoice> {
     f("single_threaded", r.spec.one_at_a_time, kNeeded);
     f("clients", r.clients, kNeeded);
     f("direct", r.direct, kNeeded);
+    f("through", r.through, kIfAny);
     f("whole_jobs", r.spec.whole_jobs, kIfAny);
     f("lookup_ns", derived(r.lookup.count()), kIfAny);
     f("write_cache", r.spec.write_cache, {});
@@ -222,6 +224,7 @@ struct Fields<TierChoice> {
       f("eviction", derived(r.eviction.text()), kNeeded);
       f("write_admission", derived(r.write_admission.text()), kNeeded);
     }
+    if (r.storage) f("scope", derived(r.per_rank ? "rank" : name_of(r.scope)), kNeeded);
     f("device", r.storage, {});
   }
 };
@@ -234,6 +237,7 @@ struct Fields<HostChoice> {
     f("reserved_bytes", derived(r.reserved.count()), kNeeded);
     f("instances", r.instances, kNeeded);
     f("numa_nodes", r.numa_nodes, kNeeded);
+    f("memory_bytes_per_second", r.memory_rate, kIfAny);
   }
 };
 

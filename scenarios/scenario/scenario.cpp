@@ -216,6 +216,7 @@ Scenario load_scenario(const JsonSource& source) {
   read_engine(top, s);
   read_compute(top, s);
   use_measured_overhead(top, s);
+  read_media(top, s);
   read_tiers(top, s);
   check_simple(top, s);
   check_connector(top, s);

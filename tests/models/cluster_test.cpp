@@ -19,7 +19,7 @@ ClusterRun run_cluster(const Workload& workload, std::uint32_t engines,
   EventQueue queue;
   const Setup setup;
   Cluster cluster(
-      queue, workload, {engines, nullptr, 0},
+      queue, workload, {engines, nullptr, nullptr},
       [&](std::uint32_t) {
         EngineParts parts;
         parts.config = setup.config;

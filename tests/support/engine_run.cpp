@@ -41,8 +41,8 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
     parts.lower->eviction = parse_eviction(setup.eviction, {});
     parts.lower->write_admission = parse_write_admission(setup.write_admission, {});
     const Duration latency = std::chrono::microseconds(10);
-    parts.lower->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
-    parts.lower->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
+    parts.lower->lanes.down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
+    parts.lower->lanes.up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
     parts.lower->interference = setup.interference;
     if (setup.load_at_break_even) {
       parts.lower->load_estimate = make_affine_link(latency, setup.bytes_per_second);
@@ -56,8 +56,8 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   }
   EngineRun run;
   EventQueue queue;
-  Fabric fabric(queue);
-  Engine engine(queue, fabric, workload, std::move(parts),
+  Network network(queue);
+  Engine engine(queue, network, workload, std::move(parts),
                 observer != nullptr ? *observer : run.journal);
   Arrivals arrivals(queue, workload, arrival, engine);
   engine.set_listener(arrivals);

@@ -23,7 +23,7 @@ Level::Level(const Environment& e, const LevelConfig& config)
       lookup_(config.lookup),
       bounded_(config.capacity != BlockStore::kUnbounded),
       store_({config.capacity, e.chunks, true}, config.eviction, e.context),
-      device_(e.queue, e.fabric, config.device, e.observer, *this),
+      device_(e.network.server(config.device.server), config.device, e.observer, *this),
       admission_(admission_of(e, config)),
       answers_(std::size_t{e.chunks} + 1),
       askers_(std::size_t{e.chunks} + 1) {}

@@ -13,6 +13,7 @@
 
 #include "models/engine/connectors/level_rules.hpp"
 #include "models/engine/stores/block_store.hpp"
+#include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "policies/write_admission_policy.hpp"
 #include "sim/event_queue.hpp"
@@ -20,7 +21,7 @@
 namespace spillway {
 
 struct LevelConfig {
-  StorageDeviceConfig device;
+  StorageClientConfig device;
   Duration lookup{0};  ///< of the thread that answers questions, for each chunk
   std::uint64_t capacity = BlockStore::kUnbounded;  ///< in chunks
   EvictionChoice eviction;
@@ -59,7 +60,7 @@ class Level final : private StorageListener, private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
-    Fabric& fabric;
+    Network& network;
     Observer& observer;
     LevelListener& listener;
     std::uint32_t chunks;     ///< ids of chunks are below or equal

@@ -28,7 +28,7 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
   KV_ASSERT(levels.size() <= 8, "{} levels behind host memory", levels.size());
   for (const LevelConfig& level : levels) {
     levels_.push_back(std::make_unique<Level>(
-        Level::Environment{e.queue, e.fabric, e.observer, *this, e.chunks, e.context}, level));
+        Level::Environment{e.queue, e.network, e.observer, *this, e.chunks, e.context}, level));
     expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
     prefetch_budget_ = std::max(prefetch_budget_, level.rules.prefetch);
   }

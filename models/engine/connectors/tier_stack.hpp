@@ -38,7 +38,7 @@ class TierStack final : private LevelListener {
  public:
   struct Environment {
     EventQueue& queue;
-    Fabric& fabric;
+    Network& network;
     Observer& observer;
     TransferWaiter& waiter;
     Bytes chunk_bytes;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/link/link_model.hpp"
+#include "scenarios/scenario/sections/scope.hpp"
 
 namespace spillway {
 
@@ -38,7 +39,8 @@ struct LinkChoice {
 struct MediumChoice {
   std::string name;
   std::int64_t bytes_per_second = 0;
-  bool fifo = false;  ///< first come, first served; else fair shares
+  bool fifo = false;               ///< first come, first served; else fair shares
+  Scope scope = Scope::kInstance;  ///< who has one in common
 };
 
 /// Copies take HBM bandwidth from memory-bound work.

@@ -30,7 +30,6 @@ constexpr std::string_view kMemories[] = {"host_alloc", "registered_4k", "regist
                                           "pageable", "write_combined"};
 constexpr std::string_view kPatterns[] = {"contiguous", "strided", "random", "layer_first",
                                           "page_first"};
-constexpr std::string_view kDisciplines[] = {"fair", "fifo"};
 constexpr Key kLinkKeys[] = {
     required(text_key("name", "Name in results.")),
     required(text_key("from", "Tier where bytes come from: hbm, host, or a name.")),
@@ -64,12 +63,6 @@ constexpr Key kLinkKeys[] = {
                "How pieces lie in memory on both sides. Only with kind profile."),
     integer_key("rank", 0, kMostCount, "Rank that owns the link. On every link or on none.",
                 "every rank has one")};
-constexpr Key kMediumKeys[] = {
-    required(text_key("name", "Name that links go through.")),
-    required(rate_key("bandwidth", "Bandwidth over all flows.")),
-    choice_key("discipline", kDisciplines,
-               "fair: max-min fair shares. fifo: one transfer after another.", "fair")};
-
 RateTable read_rate_table(const ObjectReader& link) {
   RateTable table;
   const auto sizes = link.texts("copy_bytes", ObjectReader::kSize);
@@ -135,23 +128,7 @@ void read_default(const ObjectReader& link, Scenario& s, CopyMethod method, Link
 
 /// What it shares, and with how many.
 void read_sharing(const ObjectReader& link, Scenario& s, LinkChoice& out) {
-  const std::vector<std::string> through =
-      link.texts("through").value_or(std::vector<std::string>{});
-  for (const std::string& name : through) {
-    const auto medium = std::find_if(s.media.begin(), s.media.end(),
-                                     [&](const MediumChoice& m) { return m.name == name; });
-    if (medium == s.media.end()) {
-      std::vector<std::string_view> known;
-      for (const MediumChoice& m : s.media) known.push_back(m.name);
-      link.fail("through", fmt::format("unknown medium \"{}\"; known: {}", name,
-                                       known.empty() ? "none (media lists them)"
-                                                     : fmt::format("{}", fmt::join(known, ", "))));
-    }
-    if (std::find(out.through.begin(), out.through.end(), name) != out.through.end()) {
-      link.fail("through", fmt::format("expected each medium once, found \"{}\" twice", name));
-    }
-    out.through.push_back(name);
-  }
+  out.through = read_through(link, s);
   out.shared_by = static_cast<std::uint32_t>(link.integer("shared_by").value_or(1));
   if (out.shared_by == 1) return;
   if (out.through.empty()) {
@@ -163,22 +140,6 @@ void read_sharing(const ObjectReader& link, Scenario& s, LinkChoice& out) {
   // Model: each of the others repeats this engine's transfers, later by a delay of its own between
   // 0 and 1 s; what they wait for does not slow them down.
   s.notes.push_back(scenario_note("link-shared", {{"link", out.name}, {"clients", out.shared_by}}));
-}
-
-void read_media(const ObjectReader& top, Scenario& s) {
-  for (const ObjectReader& object : top.objects("media", ScenarioKeys::kMedium)) {
-    MediumChoice medium;
-    medium.name = object.require_text("name");
-    for (const MediumChoice& other : s.media) {
-      if (other.name == medium.name) {
-        object.fail("name", fmt::format("two media are called \"{}\"; expected different names",
-                                        medium.name));
-      }
-    }
-    medium.bytes_per_second = read_bandwidth(object);
-    medium.fifo = object.text("discipline") == "fifo";
-    s.media.push_back(std::move(medium));
-  }
 }
 
 LinkChoice read_link(const ObjectReader& link, Scenario& s) {
@@ -288,10 +249,8 @@ class RankLinks {
 }  // namespace
 
 const KeyTable ScenarioKeys::kLink = kLinkKeys;
-const KeyTable ScenarioKeys::kMedium = kMediumKeys;
 
 void read_links(const ObjectReader& top, Scenario& s) {
-  read_media(top, s);
   RankLinks by_rank;
   bool any_alike = false;
   for (const ObjectReader& link : top.objects("links", ScenarioKeys::kLink)) {

@@ -31,7 +31,9 @@ constexpr Key kHostKeys[] = {
     size_key("reserved", "Memory for everything but KV pools.", "0GiB"),
     integer_key("instances", 1, kMostInstances, "Engines like this one on the machine.",
                 "fleet.replicas, all of them"),
-    integer_key("numa_nodes", 1, 64, "NUMA nodes. Recorded only.", "1")};
+    integer_key("numa_nodes", 1, 64, "NUMA nodes. Recorded only.", "1"),
+    rate_key("memory_bandwidth",
+             "Rate of the host's memory, over all GPU copies and storage traffic.", "no bound")};
 
 std::string size(Bytes bytes) {
   return format_bytes(static_cast<double>(bytes.count()));
@@ -98,13 +100,6 @@ void check_ranks(const ObjectReader& top, const Scenario& s) {
       "tensor_parallel_size, pipeline_parallel_size and data_parallel_size of 1";
   refuse(c.family == EngineFamily::kVllmV0, "ranks of a v0 engine are", kOne);
   refuse(c.residency == Residency::kStreaming, "residency streaming over several ranks is", kOne);
-  refuse(s.tier && s.tier->storage.has_value(),
-         "a storage tier directly below the HBM of several ranks or engines is",
-         "a tier of kind dram, or sizes of 1");
-  refuse(!s.behind.empty() && c.data_parallel > 1,
-         "a tier that several engines share behind their own is", "data_parallel_size 1");
-  refuse(!s.media.empty() && c.data_parallel > 1, "a medium that several engines share is",
-         "links without media, or data_parallel_size 1");
   refuse(c.pipeline_parallel > 1 && c.load != LoadSemantics::kAsync,
          "steps of a pipeline that wait for loads are", "\"load\": \"async\"");
   refuse(c.pipeline_parallel > 1 && s.copy_interference().any(),
@@ -160,6 +155,43 @@ std::optional<Capacity> tier_in_memory(const Scenario& s) {
 
 }  // namespace
 
+namespace {
+
+/// What crosses the host's memory: copies to and from GPUs, and storage that they do not reach
+/// themselves.
+/// Model: a device reads or writes memory once for each byte that it moves, so that a store to
+/// storage by way of the host pays twice: as the GPU's copy, and as the drive's. Copies by the CPU
+/// (a page cache, say) and caches in front of the memory are left out.
+void bound_host_memory(const ObjectReader& host, Scenario& s, std::int64_t rate) {
+  const std::string name(HostChoice::kMemoryMedium);
+  if (s.engine.family == EngineFamily::kVllmV0) {
+    host.fail("memory_bandwidth",
+              "media are not modelled with vllm@0.6, the v0 engine; expected none");
+  }
+  for (const MediumChoice& medium : s.media) {
+    if (medium.name != name) continue;
+    host.fail("memory_bandwidth",
+              fmt::format("a medium is called \"{}\"; expected that medium or this key", name));
+  }
+  if (!s.tier) return;
+  MediumChoice memory;
+  memory.name = name;
+  memory.bytes_per_second = rate;
+  memory.scope = Scope::kNode;
+  s.media.push_back(std::move(memory));
+  if (!s.tier->storage || !s.tier->storage->direct) {
+    for (Boxed<LinkChoice>* link : {&s.down, &s.up}) (*link)->through.push_back(name);
+    for (LinkChoice& link : s.rank_links) link.through.push_back(name);
+  }
+  const auto cross = [&](TierChoice& tier) {
+    if (tier.storage && !tier.storage->direct) tier.storage->through.push_back(name);
+  };
+  cross(*s.tier);
+  for (TierChoice& tier : s.behind) cross(tier);
+}
+
+}  // namespace
+
 void read_host(const ObjectReader& top, Scenario& s) {
   const auto host = top.object("host", ScenarioKeys::kHost);
   HostChoice out;
@@ -177,6 +209,10 @@ void read_host(const ObjectReader& top, Scenario& s) {
     }
     assign(out.instances, host->integer("instances"));
     assign(out.numa_nodes, host->integer("numa_nodes"));
+    if (const auto rate = host->text("memory_bandwidth", ObjectReader::kRate)) {
+      out.memory_rate = parse_bandwidth(*rate, host->where("memory_bandwidth"));
+      bound_host_memory(*host, s, out.memory_rate);
+    }
     out.where = host->where("memory");
     s.host = out;
   }

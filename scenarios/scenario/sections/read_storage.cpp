@@ -59,6 +59,7 @@ constexpr Key kDeviceKeys[] = {
              "sustained_write_bandwidth"),
     integer_key("clients", 0, 100'000, "fs, object, kv: other clients that do what this one does.",
                 "0"),
+    list_of(text_key("through", "Media that its transfers cross, such as a NIC.")),
     flag_key("direct", "nvme, fs: whether device and GPU copy without host memory between them.")};
 constexpr Key kTailKeys[] = {
     required(number_key("p50_us", 0, kMostUs, "Median latency of one operation.")),
@@ -151,18 +152,15 @@ class DeviceReader {
       read_drive();
       out_.clients = static_cast<std::uint32_t>(device_->integer("clients").value_or(0));
       out_.direct = device_->boolean("direct").value_or(false);
+      out_.through = read_through(*device_, s_);
       spec.one_at_a_time = device_->boolean("single_threaded").value_or(spec.one_at_a_time);
       assign(out_.chunk_tokens, device_->integer("chunk_tokens"));
     }
-    const Bytes chunk = s_.engine.block_bytes * std::int64_t{s_.engine.blocks_per_chunk};
     if (behind_) {
       read_threads();
       out_.chunk_tokens = s_.engine.block_tokens * s_.engine.blocks_per_chunk;
-      spec.operation_bytes = chunk;
-    } else {
-      spec.operation_bytes =
-          out_.chunk_tokens == 0 ? chunk : s_.model->kv_bytes_per_token * out_.chunk_tokens;
     }
+    spec.operation_bytes = operation_bytes();
     note_defaults();
     if (out_.clients > 0) {
       s_.notes.push_back(
@@ -202,6 +200,16 @@ class DeviceReader {
     spec.slots = spec.read_first + (files ? threads("n_write_threads", kFileThreads) : 0);
     if (!device_) return;
     if (const auto us = device_->number("lookup_us")) out_.lookup = duration_of(*us);
+  }
+
+  /// One operation moves what host memory holds of its tokens, all ranks' parts (vLLM's fs tier
+  /// writes a row of its CPU pool); directly, one rank's.
+  Bytes operation_bytes() const {
+    const EngineConfig& c = s_.engine;
+    const Bytes block = out_.direct ? s_.rank_block_bytes() : s_.tier_block_bytes();
+    if (behind_ || out_.chunk_tokens == 0) return block * std::int64_t{c.blocks_per_chunk};
+    if (s_.world() == 1) return s_.model->kv_bytes_per_token * out_.chunk_tokens;
+    return Bytes(ceil_div(block.count() * out_.chunk_tokens, std::int64_t{c.block_tokens}));
   }
 
   void read_rate(Names key, std::initializer_list<std::int64_t*> targets) {

@@ -16,13 +16,14 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr std::string_view kScopes[] = {"instance", "rank", "node", "cluster"};
+constexpr Names kTierScopes[] = {"instance", "rank", "node", "cluster"};
 constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
 constexpr Key kTierKeys[] = {
     required(text_key("name", "Name of the tier in links, plans and results.")),
     required(choice_key("kind", kTierKinds, "What the tier is made of.")),
     capacity_key("capacity", "Capacity. Secondary tiers take none."),
-    choice_key("scope", kScopes, "Whether capacity is for the whole instance or for each rank.",
+    choice_key("scope", kTierScopes,
+               "Who shares the storage. rank: the instance, and capacity is for each rank.",
                "instance"),
     aside(text_key("eviction", "Eviction policy: spillway list policies.", "lru")),
     aside(text_key("write_admission",
@@ -97,16 +98,22 @@ void read_kind(const ObjectReader& tier, bool behind, TierChoice& out, Scenario&
   tier.fail("kind", unknown_name("kind of tier", kind, kTierKinds));
 }
 
-/// Who shares the tier. Engines of data parallelism have one each; else one engine runs, so that
-/// only the names that fit the kind matter.
-void read_scope(const ObjectReader& tier, TierChoice& t) {
+/// Who shares the tier's device. Each engine keeps blocks of its own there.
+void read_tier_scope(const ObjectReader& tier, TierChoice& t) {
   const std::string scope = tier.text("scope").value_or("instance");
   t.per_rank = scope == "rank";
-  if (scope == "instance" || scope == "rank") return;
-  if (t.storage && t.storage->spec.kind != StorageKind::kNvme) return;
-  tier.fail("scope", fmt::format("expected instance or rank (one engine, or each for itself), "
-                                 "found \"{}\"",
-                                 scope));
+  if (t.per_rank) return;
+  t.scope = *scope_of(scope);
+  if (t.scope == Scope::kInstance) return;
+  if (!t.storage) {
+    tier.fail("scope", fmt::format("expected instance or rank, found \"{}\": each engine pins a "
+                                   "pool of its own in host memory",
+                                   scope));
+  }
+  if (t.storage->spec.kind == StorageKind::kNvme && t.scope == Scope::kCluster) {
+    tier.fail("scope",
+              "expected instance, rank or node, found \"cluster\": a drive belongs to one host");
+  }
 }
 
 }  // namespace
@@ -120,7 +127,7 @@ TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
     tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
   }
   read_kind(tier, behind, out, s);
-  read_scope(tier, out);
+  read_tier_scope(tier, out);
   out.where = tier.where("capacity");
   return out;
 }

@@ -107,6 +107,9 @@ struct StorageTier {
 };
 /// The key `device` of a storage tier.
 StorageChoice read_storage(const ObjectReader& tier, const StorageTier& which, Scenario& s);
+void read_media(const ObjectReader& top, Scenario& s);
+/// The key `through` of a link or a device, after the media.
+std::vector<std::string> read_through(const ObjectReader& object, const Scenario& s);
 void read_links(const ObjectReader& top, Scenario& s);
 /// After the links: whether loads are copied by a kernel, and at what rates.
 void use_small_page_kernel(Scenario& s);

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/tier/storage_spec.hpp"
 #include "policies/catalogue.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/sections/scope.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -16,11 +18,12 @@ namespace spillway {
 /// tiers[].device: the storage behind a tier that is not DRAM.
 struct StorageChoice {
   StorageSpec spec;
-  std::uint32_t chunk_tokens = 0;  ///< of one operation; 0: one engine block
-  std::uint32_t clients = 0;       ///< others that do what this one does
-  bool direct = false;             ///< between device and GPU without a copy in host memory
-  Bytes drive_bytes{0};            ///< of the drive, where it is not the tier's capacity
-  Duration lookup{0};              ///< behind another tier: to find out whether one chunk is there
+  std::uint32_t chunk_tokens = 0;    ///< of one operation; 0: one engine block
+  std::uint32_t clients = 0;         ///< others that do what this one does
+  bool direct = false;               ///< between device and GPU without a copy in host memory
+  Bytes drive_bytes{0};              ///< of the drive, where it is not the tier's capacity
+  std::vector<std::string> through;  ///< names of media that its bytes cross
+  Duration lookup{0};  ///< behind another tier: to find out whether one chunk is there
 };
 
 struct TierChoice {
@@ -29,7 +32,8 @@ struct TierChoice {
   Capacity capacity;
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
-  bool per_rank = false;  ///< capacity is of each rank, not of the engine
+  bool per_rank = false;           ///< capacity is of each rank, not of the engine
+  Scope scope = Scope::kInstance;  ///< of a storage tier: who has its device in common
   SourceRef where;
 
   std::string_view kind() const { return storage ? name_of(storage->spec.kind) : "dram"; }

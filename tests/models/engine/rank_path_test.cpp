@@ -70,9 +70,9 @@ TEST_CASE("ranks behind one root port share it", "[models]") {
   Scene s;
   std::vector<RankLanes> ranks = lanes(2);
   for (RankLanes& rank : ranks) rank.up.through = {0};
-  PathMedia media;
-  media.media.push_back({25'000'000'000, 4});
+  const MediumSpec port[] = {{25'000'000'000, 4}};
   Fabric fabric(s.queue);
+  const LaidMedia media(fabric, port, s.journal);
   RankPath path(fabric, std::move(ranks), false, s.journal, s.ends, media);
   path.submit(Direction::kUp, 0, Bytes(kBytes), 8);
   s.run();

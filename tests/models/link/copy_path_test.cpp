@@ -27,11 +27,15 @@ LaneSpec lane(std::uint32_t link, std::vector<std::uint32_t> through) {
   return out;
 }
 
+LaidMedia media_of(Fabric& fabric, Observer& observer, const MediumSpec& medium) {
+  return {fabric, {&medium, 1}, observer};
+}
+
 TEST_CASE("both directions share a medium fairly", "[models]") {
   Ends ends;
   Fabric fabric(ends.queue);
   CopyPath path(ends.queue, fabric, lane(0, {0}), lane(1, {0}), ends, ends,
-                {{{10'000'000'000, 2}}});
+                media_of(fabric, ends, {10'000'000'000, 2}));
   path.submit(Direction::kDown, 0, Bytes(1000), 1);
   path.submit(Direction::kUp, 1, Bytes(2000), 1);
   ends.run();
@@ -44,7 +48,7 @@ TEST_CASE("a medium that serves in order comes behind the engine on the way down
   Ends ends;
   Fabric fabric(ends.queue);
   CopyPath path(ends.queue, fabric, lane(0, {0}), lane(1, {0}), ends, ends,
-                {{{5'000'000'000, 2, true}}});
+                media_of(fabric, ends, {5'000'000'000, 2, true}));
   path.submit(Direction::kDown, 0, Bytes(1000), 1);
   path.submit(Direction::kUp, 1, Bytes(600), 1);
   ends.run();
@@ -75,7 +79,7 @@ TEST_CASE("other clients load the medium with the same bytes, later", "[models]"
   up.clients = 4;
   Fabric fabric(ends.queue);
   CopyPath path(ends.queue, fabric, lane(0, {}), std::move(up), ends, ends,
-                {{{20'000'000'000, 2}}, 7});
+                media_of(fabric, ends, {20'000'000'000, 2}), 7);
   for (int i = 0; i < 10; ++i) path.submit(Direction::kUp, 0, Bytes(1'000'000), 1);
   path.submit(Direction::kDown, 0, Bytes(500), 1);
   ends.run();
@@ -91,7 +95,7 @@ TEST_CASE("clients that meet slow each other down", "[models]") {
   up.clients = 2;
   Fabric fabric(ends.queue);
   CopyPath path(ends.queue, fabric, lane(0, {}), std::move(up), ends, ends,
-                {{{10'000'000'000, 2}}, 7});
+                media_of(fabric, ends, {10'000'000'000, 2}), 7);
   // Four seconds of transfers; the neighbour does the same from some instant of the first second
   // on, at half the rate each.
   for (int i = 0; i < 40; ++i) path.submit(Direction::kUp, 0, Bytes(1'000'000'000), 1);

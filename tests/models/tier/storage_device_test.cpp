@@ -52,14 +52,15 @@ struct Rig final : EventHandler, StorageListener, Observer {
     Bytes bytes;
   };
   EventQueue queue;
-  Fabric fabric{queue};
+  Network network;
   StorageDevice device;
   std::vector<Job> jobs;
   std::vector<Time> ended;
   std::vector<TransferRecord> records;
 
   explicit Rig(const StorageSpec& spec, std::uint32_t clients = 0, std::uint64_t seed = 1)
-      : device(queue, fabric, {spec, clients, seed, 0, 1}, *this, *this) {}
+      : network(queue, {{}, {{spec, 1, clients}}}, *this),
+        device(network.server(0), {0, seed, 0, 1}, *this, *this) {}
 
   std::uint32_t add(Duration at, StorageOp op, Bytes bytes) {
     const auto job = static_cast<std::uint32_t>(jobs.size());
@@ -218,8 +219,8 @@ TEST_CASE("writes slow down when the cache is full", "[models]") {
   rig.run();
   CHECK(rig.took(0) == milliseconds(12));
   CHECK(rig.took(1) == milliseconds(2));
-  CHECK(rig.device.slow_writes() == milliseconds(11));
-  CHECK(rig.device.wear().written == kMB * 26);
+  CHECK(rig.device.server().slow_writes() == milliseconds(11));
+  CHECK(rig.device.server().wear().written == kMB * 26);
   // Reads know nothing of it.
   CHECK(alone(spec, kRead, kMB) == milliseconds(1));
 }
@@ -279,8 +280,8 @@ TEST_CASE("random jobs lose nothing and outrun nothing", "[models]") {
         CHECK(rig.took(job) >= lane.latency.p50 + time_at_rate(j.bytes, client_share(lane, 0)));
         (j.op == kRead ? read : written) += j.bytes;
       }
-      CHECK(rig.device.wear().read == read);
-      CHECK(rig.device.wear().written == written);
+      CHECK(rig.device.server().wear().read == read);
+      CHECK(rig.device.server().wear().written == written);
       Bytes told(0);
       for (const TransferRecord& r : rig.records) told += r.payload;
       CHECK(told == read + written);
@@ -317,10 +318,10 @@ TEST_CASE("the way to storage leads over the host, one hop after the other", "[m
   };
   const auto times = [&](bool direct) {
     PathRig rig;
-    std::optional<HostLanes> host;
-    if (!direct) host = HostLanes{lane(2), lane(3), {}};
-    Fabric fabric(rig.queue);
-    StoragePath path(rig.queue, fabric, {drive(10), 0, 1, 0, 1}, std::move(host), rig, rig);
+    StoragePathConfig config{{{0, 1, 0, 1}}, {}};
+    if (!direct) config.host = HostLanes{lane(2), lane(3)};
+    Network network(rig.queue, {{}, {{drive(10)}}}, rig);
+    StoragePath path(rig.queue, network, std::move(config), rig, rig);
     path.submit(Direction::kDown, 7, kMB * 5, 5);
     path.submit(Direction::kUp, 8, kMB * 5, 5);
     rig.run();
