@@ -118,8 +118,13 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
   const std::uint32_t engines = instances * size.engines;
   counts_.resize(engines);
   counted_.assign(instances, -1);
+  const auto parts_of = [&](std::uint32_t engine) {
+    EngineParts out = parts(engine);
+    out.shared = &shared_stores_;
+    return out;
+  };
   if (engines == 1) {
-    engines_.push_back(std::make_unique<Engine>(queue, network_, workload, parts(0), observer));
+    engines_.push_back(std::make_unique<Engine>(queue, network_, workload, parts_of(0), observer));
     return;
   }
   for (std::uint32_t i = 0; i < engines; ++i) {
@@ -127,8 +132,9 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
     const bool whole = size.split == nullptr;
     views_.push_back(std::make_unique<View>(observer, *totals_, i,
                                             whole ? nullptr : &size.split->members[instance]));
-    engines_.push_back(std::make_unique<Engine>(
-        queue, network_, whole ? workload : size.split->parts[instance], parts(i), *views_.back()));
+    engines_.push_back(std::make_unique<Engine>(queue, network_,
+                                                whole ? workload : size.split->parts[instance],
+                                                parts_of(i), *views_.back()));
   }
 }
 
@@ -175,6 +181,7 @@ std::uint32_t Cluster::choose(std::uint32_t instance, Time now) {
 std::uint32_t Cluster::finish_run() {
   std::uint32_t stuck = 0;
   for (const auto& engine : engines_) stuck += engine->finish_run();
+  if (stuck == 0) shared_stores_.check_drained();
   return stuck;
 }
 

@@ -76,6 +76,7 @@ class Cluster final : public RequestSink {
   std::unique_ptr<Totals> totals_;         ///< over all engines
   std::unique_ptr<MediaView> media_view_;  ///< over several
   Network network_;                        ///< of all engines
+  SharedStores shared_stores_;             ///< of several
   std::vector<std::unique_ptr<View>> views_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::vector<Counts> counts_;         ///< as the front end knows them

@@ -83,6 +83,7 @@ struct EngineParts {
   Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
   std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
+  SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
 };
 
@@ -153,12 +154,12 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::unique_ptr<TransferPath> make_path(LowerTierConfig& lower, TransferListener& listener);
   EvictionContext policy_context() const;
   std::unique_ptr<BlockStore> first_store(const LowerTierConfig& lower) const;
-  std::unique_ptr<TierStack> stack_over(BlockStore& first, const LowerTierConfig& lower);
+  std::unique_ptr<TierStack> stack_over(BlockStore& first, const EngineParts& parts);
   EvictionContext chunk_context() const;
   std::unique_ptr<WriteAdmissionPolicy> write_admission(const LowerTierConfig& lower) const;
   std::unique_ptr<LoadChoice> load_choice_of(EngineParts& parts) const;
   void build_full(const EngineParts& parts);
-  std::unique_ptr<KvConnector> grouped_connector(const LowerTierConfig& lower);
+  std::unique_ptr<KvConnector> grouped_connector(const EngineParts& parts);
   void build_streaming(const EngineParts& parts);
   void build_v0(EngineParts& parts);
   std::vector<StageMark>* marks_of(Handle h);

@@ -121,14 +121,14 @@ void Engine::build_full(const EngineParts& parts) {
   pool_ = std::make_unique<KvPool>(config_.num_gpu_blocks, parts.eviction, policy_context(),
                                    config_.unhashed_front);
   if (parts.lower != nullptr && config_.groups.hybrid()) {
-    connector_ = grouped_connector(*parts.lower);
+    connector_ = grouped_connector(parts);
   } else if (parts.lower != nullptr && config_.simple_offload) {
     connector_ = std::make_unique<SimpleConnector>(
         SimpleConnector::Environment{config_, chains_, requests_, *pool_, *this},
         parts.lower->capacity_blocks);
   } else if (parts.lower != nullptr) {
     auto tier = first_store(*parts.lower);
-    auto stack = stack_over(*tier, *parts.lower);
+    auto stack = stack_over(*tier, parts);
     connector_ = std::make_unique<OffloadConnector>(
         OffloadConnector::Environment{config_, chains_, requests_, *pool_, *this}, std::move(tier),
         std::move(stack), write_admission(*parts.lower));
@@ -152,20 +152,21 @@ std::unique_ptr<BlockStore> Engine::first_store(const LowerTierConfig& lower) co
                                       lower.eviction, chunk_context());
 }
 
-std::unique_ptr<TierStack> Engine::stack_over(BlockStore& first, const LowerTierConfig& lower) {
+std::unique_ptr<TierStack> Engine::stack_over(BlockStore& first, const EngineParts& parts) {
+  const LowerTierConfig& lower = *parts.lower;
   // A file behind host memory is a row of it: all ranks' parts of a chunk.
   const Bytes chunk =
       config_.block_bytes * std::int64_t{config_.blocks_per_chunk} * std::int64_t{lower.copies};
   return std::make_unique<TierStack>(
       TierStack::Environment{queue_, network_, observer_, *this, chunk,
-                             page_names(chains_, config_), chunk_context()},
+                             page_names(chains_, config_), chunk_context(), parts.shared},
       first, lower.trim, lower.behind);
 }
 
 /// Its tiers keep pages of groups.
-std::unique_ptr<KvConnector> Engine::grouped_connector(const LowerTierConfig& lower) {
-  auto tier = first_store(lower);
-  auto stack = stack_over(*tier, lower);
+std::unique_ptr<KvConnector> Engine::grouped_connector(const EngineParts& parts) {
+  auto tier = first_store(*parts.lower);
+  auto stack = stack_over(*tier, parts);
   return std::make_unique<GroupedConnector>(
       GroupedConnector::Environment{config_, chains_, requests_, *pool_, *this}, std::move(tier),
       std::move(stack), workload_.size());

@@ -84,7 +84,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     TierResult& tier = r.tiers[i];
     tier.name = name;
     tier.unbounded = blocks == kUnboundedBlocks;
-    tier.capacity_blocks = tier.unbounded ? 0 : blocks * cluster.size();
+    tier.capacity_blocks = tier.unbounded ? 0 : blocks * stores_of(i);
     tier.capacity_bytes = static_cast<std::int64_t>(tier.capacity_blocks) * block.count();
     if (block != s_.pool_block_bytes()) {  // in which levels were recorded
       const double share = static_cast<double>(s_.tier_copies()) / s_.world();

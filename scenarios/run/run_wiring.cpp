@@ -70,10 +70,15 @@ Places RunWiring::make_places() const {
 std::vector<std::uint64_t> RunWiring::capacities() const {
   std::vector<std::uint64_t> out = {s_.engine.usable_blocks(), tier_blocks_};
   for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
-  for (std::uint64_t& blocks : out) {
-    if (blocks != kUnboundedBlocks) blocks *= s_.engines();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] != kUnboundedBlocks) out[i] *= stores_of(i);
   }
   return out;
+}
+
+/// How many there are of tier `i`: engines share those behind the first by their scope.
+std::uint32_t RunWiring::stores_of(std::size_t i) const {
+  return i < 2 ? s_.engines() : places_.count(s_.behind[i - 2].scope);
 }
 
 const LinkChoice& RunWiring::rank_link(std::uint32_t rank, bool down) const {
@@ -236,6 +241,7 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   out.lower->capacity_blocks = tier_blocks_;
   out.lower->eviction = s_.tier->eviction;
   out.lower->write_admission = s_.tier->write_admission;
+  out.lower->trim = s_.tier->rules.trim;
   out.lower->lanes = lanes(engine);
   out.lower->copies = s_.tier_copies();
   if (has_storage()) {
@@ -246,6 +252,13 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
     LevelConfig level;
     level.device = clients(i, engine)[0];
     level.lookup = s_.behind[i].storage->lookup;
+    level.rules = s_.behind[i].rules;
+    level.eviction = s_.behind[i].eviction;
+    level.write_admission = s_.behind[i].write_admission;
+    level.shared =
+        places_.engines_at(s_.behind[i].scope, places_.place(s_.behind[i].scope, engine)) > 1;
+    const std::uint64_t blocks = s_.tier_blocks(s_.behind[i].capacity);
+    if (blocks != kUnboundedBlocks) level.capacity = blocks / s_.engine.blocks_per_chunk;
     out.lower->behind.push_back(std::move(level));
   }
   if (s_.load_at_break_even) out.lower->load_estimate = load_link();

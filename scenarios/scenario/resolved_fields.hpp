@@ -220,9 +220,21 @@ struct Fields<TierChoice> {
     f("name", r.name, kNeeded);
     f("kind", derived(r.kind()), kNeeded);
     f("capacity", derived(capacity_text(r.capacity)), kNeeded);
-    if (!r.storage || !r.storage->spec.whole_jobs) {  // next to HBM; nothing leaves those behind it
+    const bool behind = r.storage && r.storage->spec.whole_jobs;  // else next to HBM
+    if (!behind || r.capacity.kind != Capacity::Kind::kUnbounded) {
       f("eviction", derived(r.eviction.text()), kNeeded);
-      f("write_admission", derived(r.write_admission.text()), kNeeded);
+    }
+    f("write_admission", derived(r.write_admission.text()), kNeeded);
+    if (behind) {
+      f("write", derived(kWriteRules[static_cast<std::size_t>(r.rules.write)]), kNeeded);
+      f("inclusion", derived(kInclusions[static_cast<std::size_t>(r.rules.inclusion)]), kNeeded);
+      f("when_full", derived(kFullRules[static_cast<std::size_t>(r.rules.full)]), kNeeded);
+      f("ttl_ns", derived(r.rules.trim.time_to_live.count()), kIfAny);
+      f("prefetch_chunks", r.rules.prefetch, kIfAny);
+    }
+    if (r.rules.trim.above < 1) {
+      f("trim_above", r.rules.trim.above, kNeeded);
+      f("trim_to", r.rules.trim.to, kNeeded);
     }
     if (r.storage) f("scope", derived(r.per_rank ? "rank" : name_of(r.scope)), kNeeded);
     f("device", r.storage, {});

@@ -6,6 +6,11 @@ namespace spillway {
 
 namespace {
 
+std::unique_ptr<BlockStore> store_of(const Level::Environment& e, const LevelConfig& config) {
+  const BlockStore::Size size{config.capacity, e.chunks, true, config.rules.trim.time_to_live};
+  return std::make_unique<BlockStore>(size, config.eviction, e.context);
+}
+
 std::unique_ptr<WriteAdmissionPolicy> admission_of(const Level::Environment& e,
                                                    const LevelConfig& config) {
   WriteAdmissionContext context;
@@ -22,7 +27,9 @@ Level::Level(const Environment& e, const LevelConfig& config)
       rules_(config.rules),
       lookup_(config.lookup),
       bounded_(config.capacity != BlockStore::kUnbounded),
-      store_({config.capacity, e.chunks, true}, config.eviction, e.context),
+      own_(config.shared ? nullptr : store_of(e, config)),
+      store_(config.shared ? e.shared->at(config.device.server, [&] { return store_of(e, config); })
+                           : *own_),
       device_(e.network.server(config.device.server), config.device, e.observer, *this),
       admission_(admission_of(e, config)),
       answers_(std::size_t{e.chunks} + 1),
@@ -106,31 +113,6 @@ void Level::on_event(EventPayload) {
   }
   batches_.pop_front();
   listener_.on_level_progress(kNoJob);
-}
-
-// ---- time to live
-// --------------------------------------------------------------------------------
-
-void Level::used(SlotSpan slots, Time now) {
-  if (rules_.trim.time_to_live == Duration(0)) return;
-  for (const SlotId slot : slots) {
-    if (!store_.holds(slot)) continue;
-    if (used_at_.size() <= raw(slot)) used_at_.resize(std::size_t{raw(slot)} * 2 + 1);
-    used_at_[raw(slot)] = now;
-    uses_.push_back({now, slot, store_.block_in(slot)});
-  }
-}
-
-void Level::expire(Time now) {
-  while (!uses_.empty() && uses_.front().at + rules_.trim.time_to_live <= now) {
-    const Use use = uses_.front();
-    uses_.pop_front();
-    const BlockPlace place = store_.place(use.chunk);
-    // Used again since, gone, or in use: the end of that is a use.
-    if (!place.idle() || place.slot() != use.slot || used_at_[raw(use.slot)] != use.at) continue;
-    store_.drop(use.slot, DropCause::kExpired);
-    ++counters.evicted;
-  }
 }
 
 }  // namespace spillway

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/engine/connectors/level_rules.hpp"
-#include "models/engine/stores/block_store.hpp"
+#include "models/engine/stores/shared_stores.hpp"
 #include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "policies/write_admission_policy.hpp"
@@ -22,7 +22,8 @@ namespace spillway {
 
 struct LevelConfig {
   StorageClientConfig device;
-  Duration lookup{0};  ///< of the thread that answers questions, for each chunk
+  bool shared = false;  ///< what the device holds is there for all its clients
+  Duration lookup{0};   ///< of the thread that answers questions, for each chunk
   std::uint64_t capacity = BlockStore::kUnbounded;  ///< in chunks
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
@@ -39,8 +40,10 @@ struct LevelCounters {
   std::uint64_t promotion_failures = 0;  ///< chunks found that host memory had no room for
   std::uint32_t pinned = 0;              ///< slots of host memory, by writes to here
   std::uint32_t peak_pinned = 0;
-  std::uint64_t stored = 0;   ///< chunks
-  std::uint64_t evicted = 0;  ///< chunks that left, by what this engine did
+  /// Chunks that came and left. Of a store that several share, each counts what came and left
+  /// between the last time that another counted and the time it did: the sums are the store's.
+  std::uint64_t stored = 0;
+  std::uint64_t evicted = 0;
   std::uint64_t refused = 0;  ///< chunks that write admission, or the lack of room, kept out
 };
 
@@ -63,8 +66,9 @@ class Level final : private StorageListener, private EventHandler {
     Network& network;
     Observer& observer;
     LevelListener& listener;
-    std::uint32_t chunks;     ///< ids of chunks are below or equal
-    EvictionContext context;  ///< what its policy may know beside the store
+    std::uint32_t chunks;            ///< ids of chunks are below or equal
+    EvictionContext context;         ///< what its policy may know beside the store
+    SharedStores* shared = nullptr;  ///< where the level is
   };
   Level(const Environment& environment, const LevelConfig& config);
 
@@ -73,11 +77,18 @@ class Level final : private StorageListener, private EventHandler {
   const LevelRules& rules() const { return rules_; }
   BlockStore& store() { return store_; }
   const BlockStore& store() const { return store_; }
+  /// Others read and write the store, too.
+  bool shared() const { return own_ == nullptr; }
   const StorageDevice& device() const { return device_; }
   bool bounded() const { return bounded_; }
   /// Takes out of `chunks` what is not to be written.
   void admit(std::vector<BlockId>& chunks, Time now, std::uint32_t writes_under_way);
   LevelCounters counters;
+  void settle() {
+    const BlockStore::Flow flow = store_.take_flow();
+    counters.stored += flow.stored;
+    counters.evicted += flow.evicted;
+  }
 
   /// Readable here.
   bool holds(BlockId chunk) const {
@@ -105,12 +116,6 @@ class Level final : private StorageListener, private EventHandler {
   std::vector<std::uint32_t>& ended() { return ended_; }
   bool idle() const { return batches_.empty() && device_.idle(); }
 
-  // ---- time to live
-  /// The chunks in these slots were written or read.
-  void used(SlotSpan slots, Time now);
-  /// Drops what nobody used for so long.
-  void expire(Time now);
-
  private:
   struct Result {
     BlockId chunk;
@@ -119,11 +124,6 @@ class Level final : private StorageListener, private EventHandler {
   struct Batch {
     Time answered;
     std::uint32_t chunks;
-  };
-  struct Use {
-    Time at;
-    SlotId slot;
-    BlockId chunk;
   };
   void on_read_service(std::uint32_t job, bool begins) override {
     listener_.on_level_read(job, begins);
@@ -139,7 +139,8 @@ class Level final : private StorageListener, private EventHandler {
   LevelRules rules_;
   Duration lookup_;
   bool bounded_;
-  BlockStore store_;
+  std::unique_ptr<BlockStore> own_;  ///< null where it is shared
+  BlockStore& store_;
   StorageDevice device_;
   std::unique_ptr<WriteAdmissionPolicy> admission_;  ///< null: every chunk is written
   std::vector<WriteVerdict> verdicts_;               ///< scratch
@@ -152,8 +153,6 @@ class Level final : private StorageListener, private EventHandler {
   Time thread_free_{};
   std::vector<Result> results_;       ///< not yet seen
   std::vector<std::uint32_t> ended_;  ///< jobs, not yet seen
-  RingQueue<Use> uses_;               ///< oldest first; superseded ones too
-  std::vector<Time> used_at_;         ///< by slot, where chunks expire
 };
 
 }  // namespace spillway

@@ -38,7 +38,7 @@ struct LevelRules {
   WriteRule write = WriteRule::kThrough;
   Inclusion inclusion = Inclusion::kInclusive;
   FullRule full = FullRule::kWait;
-  TrimRule trim;
+  TrimRule trim{};
   /// Chunks that requests which wait for admission may have on their way up from here; 0: none
   /// before the scheduler comes to them.
   std::uint32_t prefetch = 0;

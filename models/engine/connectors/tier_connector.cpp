@@ -48,7 +48,7 @@ TierLevel TierConnector::level(std::uint32_t tier) const {
     const std::uint32_t held = tier_->used() * per_chunk;
     return {tier_->stored() * per_chunk, tier_->evictions() * per_chunk, held, held};
   }
-  const LevelCounters& c = stack_->counters(tier - 1);
+  const LevelCounters& c = stack_->settled(tier - 1);
   const auto held = static_cast<std::uint32_t>((c.stored - c.evicted) * per_chunk);
   return {c.stored * per_chunk, c.evicted * per_chunk, held, held};
 }

@@ -28,7 +28,8 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
   KV_ASSERT(levels.size() <= 8, "{} levels behind host memory", levels.size());
   for (const LevelConfig& level : levels) {
     levels_.push_back(std::make_unique<Level>(
-        Level::Environment{e.queue, e.network, e.observer, *this, e.chunks, e.context}, level));
+        Level::Environment{e.queue, e.network, e.observer, *this, e.chunks, e.context, e.shared},
+        level));
     expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
     prefetch_budget_ = std::max(prefetch_budget_, level.rules.prefetch);
   }
@@ -47,7 +48,9 @@ bool TierStack::idle() const {
 void TierStack::check_drained() const {
   KV_ASSERT(pinned_slots_ == 0 && promoting_ == 0, "a level keeps {} slots of host memory",
             pinned_slots_);
-  for (const auto& level : levels_) level->store().check_drained();
+  for (const auto& level : levels_) {
+    if (!level->shared()) level->store().check_drained();
+  }
 }
 
 // ---- look-up
@@ -176,20 +179,13 @@ bool TierStack::make_room_at(std::size_t level, BlockSpan fresh, SlotSpan offere
                              const Access& access) {
   BlockStore& store = store_at(level);
   if (!spills(level)) {
-    const std::uint64_t before = store.evictions();
     const bool made = store.make_room(fresh, offered, access);
-    count_evicted(level, before);
     return made;
   }
   const auto wanted = static_cast<std::uint32_t>(fresh.size());
   const std::uint32_t coming = store.room() + store.leaving();
   if (wanted > coming) give_up(level, wanted - coming, fresh, offered, access);
   return wanted <= store.room();
-}
-
-void TierStack::count_evicted(std::size_t level, std::uint64_t before) {
-  if (level == kFirst) return;
-  levels_[level]->counters.evicted += levels_[level]->store().evictions() - before;
 }
 
 /// The next `count` blocks leave for the next level: at once where it holds them, else once it
@@ -203,9 +199,7 @@ void TierStack::give_up(std::size_t level, std::uint32_t count, BlockSpan fresh,
   const auto held = std::stable_partition(victims_.begin(), victims_.end(), [&](SlotId slot) {
     return !levels_[to]->holds(store.block_in(slot));
   });
-  const std::uint64_t before = store.evictions();
   store.end_read({held, victims_.end()}, access);
-  count_evicted(level, before);
   victims_.erase(held, victims_.end());
   if (victims_.empty()) return;
   const std::uint32_t job =
@@ -222,9 +216,7 @@ void TierStack::trim(std::size_t level, const TrimRule& rule, const Access& acce
   if (held <= share_of(rule.above, store.capacity())) return;
   const std::uint32_t left = share_of(rule.to, store.capacity());
   if (spills(level)) return give_up(level, held - left, {}, {}, access);
-  const std::uint64_t before = store.evictions();
   store.trim(held - left, access);
-  count_evicted(level, before);
 }
 
 // ---- writes
@@ -299,7 +291,10 @@ void TierStack::drop_present(Job& job) {
 /// False where the level has no room.
 bool TierStack::begin_write(std::uint32_t number, const Access& access) {
   const std::uint32_t to = jobs_[number].level;
-  if (!make_room_at(to, jobs_[number].chunks, {}, access)) return false;
+  if (!make_room_at(to, jobs_[number].chunks, {}, access)) {
+    if (levels_[to]->shared()) levels_[to]->store().await_room(*this);
+    return false;
+  }
   Job& job = jobs_[number];  // room may have taken further jobs
   Level& level = *levels_[to];
   for (const BlockId chunk : job.chunks) job.below.push_back(level.store().begin_write(chunk));
@@ -359,10 +354,7 @@ void TierStack::end_promotion(std::uint32_t number, const Access& access) {
   Level& level = *levels_[from];
   first_.end_write(jobs_[number].slots, access);
   promoting_ -= static_cast<std::uint32_t>(jobs_[number].slots.size());
-  const std::uint64_t before = level.store().evictions();
   level.store().end_read(jobs_[number].below, access);
-  count_evicted(from, before);
-  level.used(jobs_[number].below, access.now);
   if (level.rules().inclusion == Inclusion::kInclusive) return trim(kFirst, first_trim_, access);
   ended_slots_ = jobs_[number].slots;
   cascade(ended_slots_, access);
@@ -375,8 +367,6 @@ void TierStack::end_write(std::uint32_t number, const Access& access) {
   if (!job.below.empty()) --writes_under_way_[job.level];
   std::reverse(job.below.begin(), job.below.end());
   level.store().end_write(job.below, access);
-  level.used(job.below, access.now);
-  level.counters.stored += job.below.size();
   let_sources_go(number, access);
   trim(jobs_[number].level, level.rules().trim, access);
 }
@@ -388,9 +378,7 @@ void TierStack::let_sources_go(std::uint32_t number, const Access& access) {
     for (const SlotId slot : job.slots) pinned_slots_ -= --pins_[raw(slot)] == 0 ? 1 : 0;
     levels_[job.level]->counters.pinned -= static_cast<std::uint32_t>(job.slots.size());
   }
-  const std::uint64_t before = store_at(from).evictions();
   store_at(from).end_read(job.slots, access);
-  count_evicted(from, before);
 }
 
 // ---- steps
@@ -399,7 +387,9 @@ void TierStack::let_sources_go(std::uint32_t number, const Access& access) {
 void TierStack::begin_step(Time now) {
   if (begun_) return;
   begun_ = true;
-  for (std::uint32_t i = 0; expires_ && i < levels_.size(); ++i) levels_[i]->expire(now);
+  for (std::uint32_t i = 0; expires_ && i < levels_.size(); ++i) {
+    levels_[i]->store().expire(now);
+  }
   if (!any_ended_) return;
   any_ended_ = false;
   for (const auto& level : levels_) {
@@ -441,6 +431,12 @@ void TierStack::on_level_read(std::uint32_t job, bool begins) {
 
 void TierStack::on_level_progress(std::uint32_t job) {
   if (job != Level::kNoJob && jobs_[job].kind == Kind::kPromotion) tell(job, LoadEvent::kEnded);
+  any_ended_ = true;
+  waiter_.on_transfer_progress();
+}
+
+/// Another engine that shares a store has left some.
+void TierStack::on_room() {
   any_ended_ = true;
   waiter_.on_transfer_progress();
 }

@@ -34,7 +34,7 @@ struct ChunkAt {
   BlockId chunk;
 };
 
-class TierStack final : private LevelListener {
+class TierStack final : private LevelListener, private RoomListener {
  public:
   struct Environment {
     EventQueue& queue;
@@ -42,8 +42,9 @@ class TierStack final : private LevelListener {
     Observer& observer;
     TransferWaiter& waiter;
     Bytes chunk_bytes;
-    std::uint32_t chunks;     ///< ids of chunks are below or equal
-    EvictionContext context;  ///< what policies of levels may know beside their stores
+    std::uint32_t chunks;            ///< ids of chunks are below or equal
+    EvictionContext context;         ///< what policies of levels may know beside their stores
+    SharedStores* shared = nullptr;  ///< where a level is shared
   };
   TierStack(const Environment& environment, BlockStore& first, const TrimRule& first_trim,
             const std::vector<LevelConfig>& levels);
@@ -89,6 +90,11 @@ class TierStack final : private LevelListener {
   std::uint64_t version() const { return version_; }
   std::size_t size() const { return levels_.size(); }
   const LevelCounters& counters(std::size_t level) const { return levels_[level]->counters; }
+  /// The same, with what has come and gone brought up to date.
+  const LevelCounters& settled(std::size_t level) {
+    levels_[level]->settle();
+    return levels_[level]->counters;
+  }
   const StorageDevice& device(std::size_t level) const { return levels_[level]->device(); }
   bool bounded(std::size_t level) const { return levels_[level]->bounded(); }
   /// Most slots of host memory that writes pinned at once, whatever the level.
@@ -151,7 +157,6 @@ class TierStack final : private LevelListener {
     return chunk_bytes_ * static_cast<std::int64_t>(job.chunks.size());
   }
   bool make_room_at(std::size_t level, BlockSpan fresh, SlotSpan offered, const Access& access);
-  void count_evicted(std::size_t level, std::uint64_t before);
   void give_up(std::size_t level, std::uint32_t count, BlockSpan fresh, SlotSpan offered,
                const Access& access);
   void trim(std::size_t level, const TrimRule& rule, const Access& access);
@@ -167,6 +172,7 @@ class TierStack final : private LevelListener {
   void tell(std::uint32_t job, LoadEvent event);
   void on_level_read(std::uint32_t job, bool begins) override;
   void on_level_progress(std::uint32_t job) override;
+  void on_room() override;
 
   BlockStore& first_;
   TrimRule first_trim_;

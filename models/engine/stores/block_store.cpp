@@ -11,7 +11,8 @@ constexpr std::uint64_t kFirstStoreSlots = 1 << 10;  // then doubled
 BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, EvictionContext context)
     : residency_(size.distinct),
       capacity_(std::min<std::uint64_t>(size.capacity, size.distinct)),
-      blocks_(context.blocks) {
+      blocks_(context.blocks),
+      time_to_live_(size.time_to_live) {
   pins_.grow(size.grows ? std::min(capacity_ + 1, kFirstStoreSlots) : capacity_ + 1, 0);
   context.slots = static_cast<std::uint32_t>(pins_.size());
   context.capacity = size.capacity;
@@ -90,14 +91,6 @@ void BlockStore::trim(std::uint32_t count, const Access& access) {
   for (const SlotId victim : victims_) free_slot(victim, DropCause::kTrimmed);
 }
 
-void BlockStore::drop(SlotId slot, DropCause cause) {
-  ++version_;
-  KV_ASSERT(pins_[raw(slot)] == 0, "a block that is in use was dropped");
-  policy_->remove({&slot, 1}, RemoveCause::kInvalidated);
-  --evictable_;
-  free_slot(slot, cause);
-}
-
 void BlockStore::leave(SlotId slot, DropCause cause) {
   KV_ASSERT(pins_[raw(slot)] > 0, "a block that nothing reads leaves");
   if (leaving_.size() <= raw(slot)) leaving_.resize(pins_.size());
@@ -134,7 +127,10 @@ void BlockStore::end_write(SlotSpan slots, const Access& access) {
     set_busy(slot, false);
   }
   evictable_ += static_cast<std::uint32_t>(slots.size());
+  written_ += slots.size();
   policy_->add(slots, access);
+  for (std::size_t i = 0; expires() && i < slots.size(); ++i) note_use(slots[i], access.now);
+  tell_room();
 }
 
 void BlockStore::begin_read(SlotSpan slots) {
@@ -174,6 +170,48 @@ void BlockStore::end_read(SlotSpan slots, const Access& access) {
   }
   evictable_ += static_cast<std::uint32_t>(scratch_.size());
   if (!scratch_.empty()) policy_->add(scratch_, access);
+  for (std::size_t i = 0; expires() && i < scratch_.size(); ++i) note_use(scratch_[i], access.now);
+  tell_room();
+}
+
+void BlockStore::note_use(SlotId slot, Time now) {
+  if (used_at_.size() <= raw(slot)) used_at_.resize(std::size_t{raw(slot)} * 2 + 1);
+  used_at_[raw(slot)] = now;
+  uses_.push_back({now, slot, contents_[slot]});
+}
+
+void BlockStore::expire(Time now) {
+  while (!uses_.empty() && uses_.front().at + time_to_live_ <= now) {
+    const Use use = uses_.front();
+    uses_.pop_front();
+    const BlockPlace at = place(use.block);
+    // Used again since, gone, or in use: the end of that is a use.
+    if (!at.idle() || at.slot() != use.slot || used_at_[raw(use.slot)] != use.at) continue;
+    ++version_;
+    policy_->remove({&use.slot, 1}, RemoveCause::kInvalidated);
+    --evictable_;
+    free_slot(use.slot, DropCause::kExpired);
+  }
+}
+
+BlockStore::Flow BlockStore::take_flow() {
+  const Flow now{written_, evictions_};
+  const Flow out{now.stored - taken_.stored, now.evicted - taken_.evicted};
+  taken_ = now;
+  return out;
+}
+
+void BlockStore::await_room(RoomListener& listener) {
+  if (std::find(awaiting_room_.begin(), awaiting_room_.end(), &listener) == awaiting_room_.end()) {
+    awaiting_room_.push_back(&listener);
+  }
+}
+
+void BlockStore::tell_room() {
+  if (awaiting_room_.empty()) return;
+  const std::vector<RoomListener*> told = std::move(awaiting_room_);
+  awaiting_room_.clear();
+  for (RoomListener* listener : told) listener->on_room();
 }
 
 void BlockStore::touch(SlotSpan idle, const Access& access) {
@@ -183,6 +221,13 @@ void BlockStore::touch(SlotSpan idle, const Access& access) {
 
 void BlockStore::touch_all(BlockSpan blocks, SlotSpan slots) {
   ++version_;
+  if (leaving_slots_ > 0) {  // the policy has let go of these
+    scratch_.assign(slots.begin(), slots.end());
+    for (SlotId& slot : scratch_) {
+      if (slot != kNoSlot && forgotten(slot)) slot = kNoSlot;
+    }
+    slots = scratch_;
+  }
   if (policy_->touch_all(blocks, slots)) restless_ = true;
 }
 

@@ -17,6 +17,7 @@
 #include "policies/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/ids.hpp"
+#include "sim/ring_queue.hpp"
 
 namespace spillway {
 
@@ -31,6 +32,14 @@ enum class DropCause : std::uint8_t {
 };
 inline constexpr std::size_t kDropCauses = 4;
 
+class RoomListener {
+ public:
+  virtual void on_room() = 0;
+
+ protected:
+  ~RoomListener() = default;
+};
+
 class BlockStore {
  public:
   static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
@@ -39,6 +48,7 @@ class BlockStore {
     std::uint64_t capacity = 0;  ///< in blocks
     std::uint32_t distinct = 0;  ///< block ids are below or equal; more slots are never needed
     bool grows = false;          ///< slots are made as they are first used
+    Duration time_to_live{0};    ///< what nobody uses for so long leaves; 0: for ever
   };
   /// `context` is what the policy may know beside the store. Throws InputError when it does not
   /// fit.
@@ -46,7 +56,7 @@ class BlockStore {
 
   std::uint32_t used() const { return used_; }
   std::uint32_t evictable() const { return evictable_; }
-  std::uint64_t stored() const { return stored_; }
+  std::uint64_t stored() const { return stored_; }  ///< written, or being written
   std::uint64_t evictions() const { return evictions_; }
   std::uint64_t dropped(DropCause cause) const { return dropped_[static_cast<std::size_t>(cause)]; }
   std::uint64_t capacity() const { return capacity_; }
@@ -79,10 +89,21 @@ class BlockStore {
                      std::vector<SlotId>& out);
   /// The next `count` blocks leave now, as far as so many are idle.
   void trim(std::uint32_t count, const Access& access);
-  /// Drops an idle block.
-  void drop(SlotId slot, DropCause cause);
-  /// The same of a block that is read: with the last read.
+  /// A block that is read leaves with the last read.
   void leave(SlotId slot, DropCause cause);
+  /// Drops what nobody used for its time to live: to be called before anybody looks.
+  void expire(Time now);
+  bool expires() const { return time_to_live_ > Duration(0); }
+
+  /// Blocks whose writes have ended, and blocks that have left, since whoever asked last.
+  struct Flow {
+    std::uint64_t stored = 0;
+    std::uint64_t evicted = 0;
+  };
+  Flow take_flow();
+
+  /// Where several share the store: tells `listener`, once, that there may be room.
+  void await_room(RoomListener& listener);
 
   /// A slot for `block`, whose write starts now. Precondition: room was made.
   SlotId begin_write(BlockId block);
@@ -117,10 +138,20 @@ class BlockStore {
     const std::uint32_t mark = busy ? BlockPlace::kBusy : 0;
     residency_[contents_[slot]].word = raw(slot) | mark;
   }
+  bool forgotten(SlotId slot) const {
+    return raw(slot) < leaving_.size() && (leaving_[raw(slot)] & kForgotten) != 0;
+  }
   void grow();
   bool pop_victims(std::uint32_t count, BlockSpan fresh, SlotSpan offered, const Access& access);
   void free_slot(SlotId slot, DropCause cause);
+  void note_use(SlotId slot, Time now);
+  void tell_room();
 
+  struct Use {
+    Time at;
+    SlotId slot;
+    BlockId block;
+  };
   ResidencyColumn residency_;
   SlotContents contents_;
   std::unique_ptr<EvictionPolicy> policy_;
@@ -132,10 +163,16 @@ class BlockStore {
   std::uint64_t stored_ = 0;
   std::uint64_t evictions_ = 0;  ///< whatever the cause
   std::array<std::uint64_t, kDropCauses> dropped_{};
+  std::uint64_t written_ = 0;
+  Flow taken_;
   GrowingColumn<std::int32_t> pins_;  ///< by slot
   std::vector<std::uint32_t> free_;
   std::uint32_t leaving_slots_ = 0;
   std::vector<std::uint8_t> leaving_;  ///< by slot: 1 + cause; as long as needed
+  Duration time_to_live_;
+  RingQueue<Use> uses_;        ///< oldest first; superseded ones too
+  std::vector<Time> used_at_;  ///< by slot, where blocks expire
+  std::vector<RoomListener*> awaiting_room_;
   std::uint64_t version_ = 0;
   bool orders_all_ = false;
   bool restless_ = false;  ///< some touch would change something again if repeated

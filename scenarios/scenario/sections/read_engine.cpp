@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "models/catalogue/gpu_spec.hpp"
+#include "models/engine/connectors/rule_sets.hpp"
 #include "models/engine/copy_interference.hpp"
 #include "models/engine/presets.hpp"
 #include "models/engine/stores/grouped_blocks.hpp"
@@ -33,6 +34,7 @@ constexpr std::string_view kSchedulingPolicies[] = {"fcfs", "priority"};
 constexpr std::string_view kLoads[] = {"async", "blocking", "barrier", "layerwise"};
 constexpr std::string_view kLoadChoices[] = {"always_load", "break_even"};
 constexpr std::string_view kConnectors[] = {"native", "simple"};
+constexpr auto kRuleSetNames = rule_set_names();
 constexpr std::string_view kResidencies[] = {"full", "streaming"};
 constexpr std::string_view kPreemptionModes[] = {"recompute", "swap"};
 
@@ -88,6 +90,10 @@ constexpr Key kEngineKeys[] = {
                "Who waits for a load from below: request, batch, next step, or layer.", "async"),
     choice_key("load_or_recompute", kLoadChoices,
                "break_even: compute a prefix again where that is faster.", "always_load"),
+    choice_key("tier_rules", kRuleSetNames,
+               "Rules of secondary tiers that do not say otherwise: those of vLLM, or each tier "
+               "takes what the one before gives up.",
+               "vllm"),
     choice_key("offload_connector", kConnectors, "Connector of vLLM for the tier below HBM.",
                "native"),
     flag_key("lazy_offload", "simple connector: store only what HBM is about to evict."),
@@ -421,7 +427,6 @@ void check_groups(const ObjectReader& top, const Scenario& s) {
   };
   if (s.tier->eviction.text() != "lru") refuse("tiers", "eviction lru");
   if (s.tier->write_admission.text() != "always") refuse("tiers", "write_admission always");
-  if (!s.behind.empty()) refuse("tiers", "one tier below HBM");
   if (s.engine.simple_offload) refuse("engine", "offload_connector native");
   if (s.engine.blocks_per_chunk > 1) refuse("engine", "blocks_per_chunk 1");
   if (s.engine.store_threshold > 1) refuse("engine", "store_threshold below 2");

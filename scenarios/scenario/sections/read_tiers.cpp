@@ -21,7 +21,7 @@ constexpr Names kTierKinds[] = {"dram", "fs", "kv", "nvme", "object"};
 constexpr Key kTierKeys[] = {
     required(text_key("name", "Name of the tier in links, plans and results.")),
     required(choice_key("kind", kTierKinds, "What the tier is made of.")),
-    capacity_key("capacity", "Capacity. Secondary tiers take none."),
+    capacity_key("capacity", "Capacity. Of a secondary tier: inf if left out."),
     choice_key("scope", kTierScopes,
                "Who shares the storage. rank: the instance, and capacity is for each rank.",
                "instance"),
@@ -30,6 +30,20 @@ constexpr Key kTierKeys[] = {
                    "Which blocks are stored: always, second-hit, frequency:threshold=2:decay_s=600 "
                    "and others.",
                    "always")),
+    choice_key("write", kWriteRules,
+               "Secondary tier: whether blocks come with those of dram, or as the tier before "
+               "gives them up.",
+               "by engine.tier_rules"),
+    choice_key("inclusion", kInclusions,
+               "Secondary tier: whether a block stays when it is read into dram.",
+               "by engine.tier_rules"),
+    choice_key("when_full", kFullRules, "Secondary tier: what becomes of a write without room.",
+               "by engine.tier_rules"),
+    number_key("trim_above", 0, 1, "Share of the capacity above which blocks leave early.", "1"),
+    number_key("trim_to", 0, 1, "Share of the capacity that is left then.", "trim_above"),
+    number_key("ttl_s", 1e-6, 1e9, "Secondary tier: how long an unused block stays.", "for ever"),
+    integer_key("prefetch_chunks", 0, 1 << 20,
+                "Secondary tier: chunks that waiting requests may have on their way to dram.", "0"),
     object_key("device", ScenarioKeys::kDevice, "Storage of the tier.",
                "published figures of its kind, named in the warnings")};
 
@@ -132,23 +146,23 @@ TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
   return out;
 }
 
-/// A tier behind host memory: whatever is stored there is written to it, and nothing leaves it.
-TierChoice read_behind(const ObjectReader& tier, Scenario& s) {
+/// A tier behind host memory.
+TierChoice read_behind(const ObjectReader& tier, const ObjectReader& engine, Scenario& s) {
   if (tier.require_text("kind") == "dram") {
     tier.fail("kind",
               "expected nvme, fs, object or kv behind the first tier: one tier is host memory");
   }
   TierChoice out = begin_tier(tier, true, s);
-  tier.refuse({"eviction", "write_admission"},
-              "expected only with the first tier: all that it stores is written to those behind "
-              "it, and nothing leaves them");
-  out.capacity.kind = Capacity::Kind::kUnbounded;
   const std::string capacity = tier.text("capacity", ObjectReader::kSize).value_or("inf");
-  if (parse_capacity(capacity, out.where).kind != Capacity::Kind::kUnbounded) {
-    tier.fail("capacity", fmt::format("expected inf (or nothing) behind the first tier: vLLM "
-                                      "limits and evicts nothing there, found \"{}\"",
-                                      capacity));
+  out.capacity = instance_capacity(s, out, parse_capacity(capacity, out.where));
+  checked_tier_blocks(s, out.capacity, capacity, out.where);
+  if (out.capacity.kind == Capacity::Kind::kUnbounded) {
+    tier.refuse({"eviction"}, "expected only with a capacity: nothing has to leave this tier");
+  } else if (out.capacity.count == 0) {
+    tier.fail("capacity", "expected room for a chunk, or inf");
   }
+  out.eviction = read_eviction(tier);
+  read_level_rules(tier, engine, out);
   return out;
 }
 
@@ -201,9 +215,10 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
     out.eviction = parse_eviction("vllm-arc", tier.where("eviction"));
   }
   out.write_admission = read_write_admission(tier);
+  read_first_rules(tier, out);
   s.tier = std::move(out);
   for (std::size_t i = 1; i < tiers.size(); ++i) {
-    TierChoice behind = read_behind(tiers[i], s);
+    TierChoice behind = read_behind(tiers[i], *top.object("engine", ScenarioKeys::kEngine), s);
     bool taken = behind.name == s.tier->name;
     for (const TierChoice& other : s.behind) taken = taken || behind.name == other.name;
     if (taken) {

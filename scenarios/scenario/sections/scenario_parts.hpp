@@ -91,6 +91,10 @@ std::optional<WeightChoice> weights_in(const std::string& dtype, const ModelSpec
                                        const SourceRef& where);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);
+/// Rules of a tier behind another: `engine.tier_rules`, and over them the tier's own keys.
+void read_level_rules(const ObjectReader& tier, const ObjectReader& engine, TierChoice& out);
+/// Those that the first tier may have.
+void read_first_rules(const ObjectReader& tier, TierChoice& out);
 /// The key `write_admission` of a tier.
 WriteAdmissionChoice read_write_admission(const ObjectReader& tier);
 void read_policies(const ObjectReader& top, Scenario& s);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/engine/connectors/level_rules.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "policies/catalogue.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
@@ -32,6 +33,7 @@ struct TierChoice {
   Capacity capacity;
   EvictionChoice eviction;
   WriteAdmissionChoice write_admission;
+  LevelRules rules;
   bool per_rank = false;           ///< capacity is of each rank, not of the engine
   Scope scope = Scope::kInstance;  ///< of a storage tier: who has its device in common
   SourceRef where;
