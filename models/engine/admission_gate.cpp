@@ -20,10 +20,13 @@ void PrefillMeter::advance(Time now, std::uint64_t queued) {
 }
 
 AdmissionGate::AdmissionGate(std::unique_ptr<AdmissionPolicy> policy, RequestPool& requests)
-    : policy_(std::move(policy)), requests_(requests), longest_wait_(policy_->longest_wait()) {}
+    : policy_(std::move(policy)),
+      requests_(requests),
+      longest_wait_(open() ? Duration::max() : policy_->longest_wait()) {}
 
 Reason AdmissionGate::ask(const ActiveRequest& r, std::uint64_t blocks, std::uint32_t running,
                           std::uint32_t waiting, Time now) {
+  if (open()) return Reason::kNone;
   meter_.advance(now, queued_tokens_);
   AdmissionView view;
   view.now = now;
@@ -39,6 +42,7 @@ Reason AdmissionGate::ask(const ActiveRequest& r, std::uint64_t blocks, std::uin
 }
 
 void AdmissionGate::enter(Handle h, std::uint64_t blocks, Time now) {
+  if (open()) return;
   ActiveRequest& r = requests_[h];
   r.committed = static_cast<std::uint32_t>(blocks);
   committed_blocks_ += blocks;
@@ -47,6 +51,7 @@ void AdmissionGate::enter(Handle h, std::uint64_t blocks, Time now) {
 }
 
 void AdmissionGate::leave(ActiveRequest& r, Time now) {
+  if (open()) return;
   meter_.advance(now, queued_tokens_);
   committed_blocks_ -= r.committed;
   r.committed = 0;
@@ -60,12 +65,13 @@ void AdmissionGate::set_left(ActiveRequest& r, std::uint32_t left) {
 }
 
 void AdmissionGate::on_preempted(const StepPlan& plan, Time now) {
-  if (plan.preempted.empty()) return;
+  if (open() || plan.preempted.empty()) return;
   meter_.advance(now, queued_tokens_);
   for (const Handle h : plan.preempted) set_left(requests_[h], requests_[h].prompt);
 }
 
 void AdmissionGate::on_step_end(const StepPlan& plan, Time now) {
+  if (open()) return;
   meter_.advance(now, queued_tokens_);
   for (const ScheduledTokens& item : plan.items) {
     ActiveRequest& r = requests_[item.request];

@@ -36,7 +36,9 @@ class PrefillMeter {
 
 class AdmissionGate {
  public:
+  /// Without a policy it is open, and knows nothing.
   AdmissionGate(std::unique_ptr<AdmissionPolicy> policy, RequestPool& requests);
+  bool open() const { return policy_ == nullptr; }
 
   /// Whether the request, whose sequence may need `blocks`, enters now: kNone, or why it does not.
   Reason ask(const ActiveRequest& r, std::uint64_t blocks, std::uint32_t running,

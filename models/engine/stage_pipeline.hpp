@@ -18,6 +18,8 @@ namespace spillway {
 class StagePipeline {
  public:
   explicit StagePipeline(std::uint32_t stages) : free_(stages) {}
+  /// A batch has ended when it leaves the worker.
+  bool single() const { return free_.size() == 1; }
 
   /// A stage's share of a step, rounded up.
   Duration stage_time(Duration step) const {

@@ -38,6 +38,7 @@ struct StepPlan {
   std::uint32_t swapped_out = 0;
   std::uint32_t swapped_in = 0;
   std::vector<RefusedRequest> refused;
+  bool fatal = false;  ///< it cannot be carried out, and the engine ends with it
 
   /// The GPU has something to do: tokens, or copies on the compute stream.
   bool has_work() const { return !items.empty() || swapped_out + swapped_in > 0; }
@@ -48,6 +49,7 @@ struct StepPlan {
     swapped_out = swapped_in = 0;
     refused.clear();
     load_started = false;
+    fatal = false;
     starved = false;
     deferrals = 0;
     cold_prefill = cold_decode = moved_down = 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/engine/connectors/tier_stack.hpp"
+#include "models/engine/schedulers/load_choice.hpp"
 #include "scenarios/run/run_wiring.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
@@ -48,32 +50,26 @@ void sum_ranks(std::uint32_t ranks, LinkResult& link, Series& series) {
 }  // namespace
 
 void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
-  r.deferrals += engine.deferrals();
-  r.flush_stall_s += seconds_of(engine.flush_stall());
-  const PrefixCacheCounters& prefix = engine.scheduler().counters();
-  r.tiers[0].queries += prefix.queries;
-  r.tiers[0].hits += prefix.hits;
-  r.tiers[0].hits_resumed += prefix.hits_resumed;
+  const EngineStats stats = engine.stats();
+  r.deferrals += stats.deferrals;
+  r.flush_stall_s += seconds_of(stats.flush_stall);
+  r.tiers[0].queries += stats.prefix.queries;
+  r.tiers[0].hits += stats.prefix.hits;
+  r.tiers[0].hits_resumed += stats.prefix.hits_resumed;
   if (s_.engine.tensor_parallel > 1 && s_.compute->kind == ComputeChoice::Kind::kComponents) {
-    r.collective_s = r.collective_s.value_or(0) + seconds_of(engine.collective());
+    r.collective_s = r.collective_s.value_or(0) + seconds_of(stats.collective);
   }
-  if (v0()) add_swap(engine, r.swap);
+  if (stats.swap) add_swap(*stats.swap, r.swap);
   if (tiers() == 1) return;
-  if (v0()) {
-    r.tiers[1].evictions = 0;  // what left was swapped in, or ended
-  } else if (engine.streaming() != nullptr) {
-    r.tiers[1].queries += engine.streaming()->lower_counters().queries;
-    r.tiers[1].hits += engine.streaming()->lower_counters().hits;
-  } else {
-    gather_offload(engine.connector()->counters(), r);
-  }
+  if (stats.swap) r.tiers[1].evictions = 0;  // what left was swapped in, or ended
+  gather_offload(stats.offload, r);
   if (s_.copy_interference().any()) {
-    r.copy_harm_s = r.copy_harm_s.value_or(0) + seconds_of(engine.copy_harm());
+    r.copy_harm_s = r.copy_harm_s.value_or(0) + seconds_of(stats.copy_harm);
   }
   if (s_.engine.load != LoadSemantics::kAsync) {
     if (!r.load_wait) r.load_wait.emplace();
-    r.load_wait->steps += engine.load_stalls();
-    r.load_wait->stall_s += seconds_of(engine.load_stall());
+    r.load_wait->steps += stats.load_stalls;
+    r.load_wait->stall_s += seconds_of(stats.load_stall);
   }
 }
 
@@ -112,7 +108,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
     for (std::size_t store = 0; store < stores().size(); ++store) {
       name_storage_links(store, i, suffix, series, r);
     }
-    if (const TierStack* stack = cluster[i].stack()) gather_behind(r, *stack);
+    if (const TierStack* stack = cluster[i].stats().stack) gather_behind(r, *stack);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
@@ -174,21 +170,20 @@ void RunWiring::gather_behind(RunResult& r, const TierStack& stack) const {
 }
 
 /// Peaks are those of the instance with the highest.
-void RunWiring::add_swap(const Engine& engine, std::optional<SwapResult>& sum) const {
-  const V0Scheduler& v0 = *engine.v0();
+void RunWiring::add_swap(const SwapStats& swap, std::optional<SwapResult>& sum) const {
   if (!sum) sum.emplace();
   SwapResult& out = *sum;
-  out.swapped_out += v0.swaps().requests_out;
-  out.swapped_in += v0.swaps().requests_in;
-  out.blocks_out += v0.swaps().blocks_out;
-  out.blocks_in += v0.swaps().blocks_in;
-  if (engine.swap() != nullptr) out.stall_s += seconds_of(engine.swap()->stall());
-  out.peak_swapped = std::max(out.peak_swapped, std::uint64_t{v0.swaps().peak_requests});
+  out.swapped_out += swap.requests_out;
+  out.swapped_in += swap.requests_in;
+  out.blocks_out += swap.blocks_out;
+  out.blocks_in += swap.blocks_in;
+  out.stall_s += seconds_of(swap.stall);
+  out.peak_swapped = std::max(out.peak_swapped, std::uint64_t{swap.peak_requests});
   if (tier_blocks_ > 0) {
     out.peak_cpu_usage =
-        std::max(out.peak_cpu_usage, v0.swaps().peak_blocks / static_cast<double>(tier_blocks_));
+        std::max(out.peak_cpu_usage, swap.peak_blocks / static_cast<double>(tier_blocks_));
   }
-  if (const auto& fatal = v0.fatal(); fatal && out.fatal.empty()) {
+  if (const auto& fatal = swap.fatal; fatal && out.fatal.empty()) {
     out.fatal = fmt::format(
         "lack of CPU swap space: to swap request {} out takes {} blocks, and {} of {} are free",
         raw(fatal->request), fatal->needed, fatal->free, tier_blocks_);
@@ -231,11 +226,12 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
 
 std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
                                                      std::size_t store) const {
+  const EngineStats stats = engine.stats();
   std::vector<const StorageDevice*> out;
   if (has_storage()) {
-    for (const auto& device : engine.storage()) out.push_back(device.get());
+    for (const auto& device : stats.storage) out.push_back(device.get());
   } else {
-    out.push_back(&engine.stack()->device(store));
+    out.push_back(&stats.stack->device(store));
   }
   return out;
 }
@@ -307,11 +303,11 @@ LoadChoiceResult RunWiring::load_choice(const Cluster& cluster) const {
   out.break_even_tokens =
       estimate.break_even_tokens(most > 0 ? std::min(most, pool) : pool).value_or(0);
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
-    const LoadChoice* choice = cluster[i].load_choice();
-    if (choice == nullptr) continue;
+    const auto decisions = cluster[i].stats().load_decisions;
+    if (!decisions) continue;
     out.decided = true;
-    out.loaded += choice->loaded();
-    out.recomputed += choice->recomputed();
+    out.loaded += decisions->loaded;
+    out.recomputed += decisions->recomputed;
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/engine/families/families.hpp"
 #include "models/tier/storage_link.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -224,6 +225,7 @@ std::unique_ptr<LinkModel> RunWiring::load_link() const {
 EngineParts RunWiring::parts(std::uint32_t engine) const {
   EngineParts out;
   out.config = s_.engine;
+  out.assemble = assembler_of(s_.engine);
   out.admission = s_.admission;
   out.eviction = s_.hbm_eviction;
   out.cost = cost_ ? cost_() : s_.make_cost();

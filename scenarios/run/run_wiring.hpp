@@ -85,7 +85,7 @@ class RunWiring {
   std::vector<const StorageDevice*> devices(const Engine& engine, std::size_t store) const;
   /// What the devices of one tier did, at all its places.
   void gather_devices(const Cluster& cluster, std::size_t store, RunResult& r) const;
-  void add_swap(const Engine& engine, std::optional<SwapResult>& sum) const;
+  void add_swap(const SwapStats& swap, std::optional<SwapResult>& sum) const;
   LoadChoiceResult load_choice(const Cluster& cluster) const;
 
   const Scenario& s_;

@@ -1,5 +1,6 @@
 #include "scenarios/run/tiering_warnings.hpp"
 
+#include "models/engine/connectors/tier_stack.hpp"
 #include "models/engine/schedulers/load_choice.hpp"
 #include "models/tier/storage_link.hpp"
 #include "reports/notes/run_notes.hpp"
@@ -79,7 +80,7 @@ void warn_of_break_even(const Scenario& s, const TierStack& stack, std::size_t i
 }  // namespace
 
 void warn_of_tiering(const Scenario& s, const Engine& engine, SimulationOutcome& out) {
-  const TierStack* stack = engine.stack();
+  const TierStack* stack = engine.stats().stack;
   if (stack == nullptr) return;
   warn_of_pins(s, *stack, out);
   const RunResult& r = out.result;

@@ -1,5 +1,6 @@
 #include "tests/support/engine_run.hpp"
 
+#include "models/engine/families/families.hpp"
 #include "traces/workload_builder.hpp"
 
 namespace spillway::test {
@@ -31,6 +32,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
                      Observer* observer) {
   EngineParts parts;
   parts.config = setup.config;
+  parts.assemble = assembler_of(setup.config);
   parts.classes = setup.classes;
   parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
   parts.eviction = parse_eviction(setup.hbm_eviction, {});
@@ -66,23 +68,7 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   }
   run.stuck = engine.finish_run();
   run.standstill = engine.standstill();
-  run.prefix = engine.scheduler().counters();
-  if (engine.streaming() != nullptr) run.lower = engine.streaming()->lower_counters();
-  if (engine.connector() != nullptr) run.offload = engine.connector()->counters();
-  if (engine.pool() != nullptr) run.hbm_evictions = engine.pool()->evictions();
-  run.flush_stall = engine.flush_stall();
-  run.load_stalls = engine.load_stalls();
-  run.load_stall = engine.load_stall();
-  run.copy_harm = engine.copy_harm();
-  if (engine.load_choice() != nullptr) {
-    run.chosen_loads = engine.load_choice()->loaded();
-    run.chosen_recomputes = engine.load_choice()->recomputed();
-  }
-  if (engine.v0() != nullptr) {
-    run.swaps = engine.v0()->swaps();
-    run.fatal = engine.v0()->fatal();
-    if (engine.swap() != nullptr) run.swap_stall = engine.swap()->stall();
-  }
+  static_cast<EngineStats&>(run) = engine.stats();
   run.end = queue.now();
   return run;
 }

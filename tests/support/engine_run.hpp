@@ -64,23 +64,10 @@ struct Setup {
   Setup();
 };
 
-struct EngineRun {
+struct EngineRun : EngineStats {
   Journal journal;
-  PrefixCacheCounters prefix;
-  OffloadCounters offload;
-  PrefixCacheCounters lower;  ///< when streaming
-  std::uint64_t hbm_evictions = 0;
   std::uint32_t stuck = 0;
   std::optional<Standstill> standstill{};
-  Duration flush_stall{};
-  std::uint64_t load_stalls = 0;
-  Duration load_stall{};
-  Duration copy_harm{};
-  std::uint64_t chosen_loads = 0;  ///< where loads compete with recomputation
-  std::uint64_t chosen_recomputes = 0;
-  V0Scheduler::SwapCounters swaps;  ///< of v0
-  Duration swap_stall{};
-  std::optional<V0Scheduler::Fatal> fatal;
   Time end{};
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "tests/support/engine_run.hpp"
 
@@ -34,6 +35,7 @@ class FixedConnector final : public KvConnector, private TransferWaiter {
   EvictionPolicy* policy() override { return nullptr; }
   const OffloadCounters& counters() const override { return counters_; }
   void check_drained() const override {}
+  TransferWaiter& waiter() { return *this; }
 
  private:
   void on_transfer_progress() override {}
@@ -50,7 +52,9 @@ class SchedulerBench {
         requests(chains.longest_chain()),
         pool(config.num_gpu_blocks, parse_eviction("lru", {}), context(), true),
         connector(config),
-        scheduler({config, chains, requests, pool, with_connector ? &connector : nullptr, nullptr,
+        nothing(config, requests, connector.waiter()),
+        scheduler({config, chains, requests, pool,
+                   with_connector ? static_cast<KvConnector&>(connector) : nothing, choice,
                    journal}) {}
 
   Handle arrive(std::uint32_t row, std::int32_t priority = 0) {
@@ -92,6 +96,8 @@ class SchedulerBench {
   RequestPool requests;
   KvPool pool;
   FixedConnector connector;
+  NoConnector nothing;
+  LoadChoice choice;
   Journal journal;
   VllmScheduler scheduler;
 

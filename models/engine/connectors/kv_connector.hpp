@@ -5,40 +5,18 @@
 // tokens count as computed; then its transfers are submitted through jobs(); poll() at its end.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "models/engine/active_request.hpp"
 #include "models/engine/connectors/transfer_jobs.hpp"
+#include "models/engine/engine_stats.hpp"
 #include "models/engine/step_plan.hpp"
 #include "policies/eviction_policy.hpp"
-#include "policies/write_admission_policy.hpp"
 
 namespace spillway {
 
 class TierStack;
-
-struct OffloadCounters {
-  std::uint64_t queries = 0;       ///< full blocks asked for beyond HBM's hits, at first admissions
-  std::uint64_t hits = 0;          ///< of these, loaded
-  std::uint64_t hits_resumed = 0;  ///< loaded by requests that had been preempted
-  std::uint64_t store_failures = 0;  ///< batches refused for want of evictable blocks
-  std::uint64_t store_jobs = 0;
-  std::uint64_t load_jobs = 0;
-  std::uint64_t flushes = 0;         ///< steps that waited for a store
-  std::uint64_t stores_skipped = 0;  ///< offered blocks kept out by store_threshold
-  /// Blocks that write admission kept out, by why; an offer counts once it is settled.
-  std::array<std::uint64_t, kWriteVerdicts> refused{};
-};
-
-/// What one tier holds, in engine blocks, and what has entered and left it.
-struct TierLevel {
-  std::uint64_t stored = 0;
-  std::uint64_t evicted = 0;
-  std::uint32_t resident = 0;
-  std::uint32_t used = 0;
-};
 
 class KvConnector : public TransferListener {
  public:
@@ -86,6 +64,10 @@ class KvConnector : public TransferListener {
   /// The nearest tier's; null where it has none.
   virtual EvictionPolicy* policy() = 0;
   virtual const OffloadCounters& counters() const = 0;
+  virtual void report(EngineStats& stats) const {
+    stats.offload = counters();
+    stats.stack = stack();
+  }
   /// Always-on invariants that are too slow for every step; called when a run ends.
   virtual void check_drained() const = 0;
 

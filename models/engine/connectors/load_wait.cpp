@@ -32,29 +32,28 @@ void LoadWait::begin(const std::vector<std::uint32_t>& loads, bool computes) {
   unsubmitted_ = nullptr;
   waits_ = false;
   layered_ = false;
-  if (jobs_ == nullptr) return;
   KV_ASSERT(computes || loads.empty() || !runs_with_load(semantics_), "a load without its step");
   switch (semantics_) {
     case LoadSemantics::kAsync:
-      return jobs_->submit_loads(loads);
+      return jobs_.submit_loads(loads);
     case LoadSemantics::kBlocking:
       waits_ = !loads.empty();
-      return jobs_->submit_loads(loads);
+      return jobs_.submit_loads(loads);
     case LoadSemantics::kBarrier:
       waits_ = computes;
       unsubmitted_ = &loads;
       return;
     case LoadSemantics::kLayerwise:
       layered_ = !loads.empty();
-      if (layered_) jobs_->submit_layered_loads(loads, layers_);
+      if (layered_) jobs_.submit_layered_loads(loads, layers_);
       return;
   }
 }
 
 bool LoadWait::may_compute() {
-  if (waits_ && jobs_->loads_under_way() > 0) return false;
+  if (waits_ && jobs_.loads_under_way() > 0) return false;
   waits_ = false;
-  if (unsubmitted_ != nullptr) jobs_->submit_loads(*unsubmitted_);
+  if (unsubmitted_ != nullptr) jobs_.submit_loads(*unsubmitted_);
   unsubmitted_ = nullptr;
   return true;
 }
@@ -68,7 +67,7 @@ void LoadWait::begin_forward(Time now, Duration compute) {
 std::optional<Time> LoadWait::forward_end(Time now) {
   if (!layered_) return done_ + compute_;
   for (; next_layer_ < layers_; ++next_layer_) {
-    if (jobs_->pieces_pending(next_layer_) > 0) return std::nullopt;
+    if (jobs_.pieces_pending(next_layer_) > 0) return std::nullopt;
     const Duration part(layer_part(compute_.count(), next_layer_, layers_));
     done_ = layer_end(done_, now, part);
   }

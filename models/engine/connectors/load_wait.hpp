@@ -1,9 +1,9 @@
 // What the worker part of a step does about loads: when they are submitted, when the forward may
 // begin, and when it ends where layers wait for their own pieces.
 //
-// The engine calls begin() once the step's fences are down, then may_compute() until it says yes,
-// at every transfer that ends; then forward_end(), likewise until it names the end. One step at a
-// time: worker parts follow one another.
+// A step's moves (tier_moves.hpp) call begin() once the step's fences are down, then may_compute()
+// until it says yes, at every transfer that ends; then forward_end(), likewise until it names the
+// end. One step at a time: worker parts follow one another.
 //
 // Model: a step's time is spread evenly over the layers that have KV; its host overhead and output
 // head are part of that.
@@ -21,8 +21,8 @@ namespace spillway {
 
 class LoadWait {
  public:
-  /// `jobs` may be null, and outlives this. `layers` matters to kLayerwise only.
-  LoadWait(LoadSemantics semantics, std::uint32_t layers, TransferJobs* jobs)
+  /// `jobs` outlives this. `layers` matters to kLayerwise only.
+  LoadWait(LoadSemantics semantics, std::uint32_t layers, TransferJobs& jobs)
       : semantics_(semantics), layers_(layers), jobs_(jobs) {}
 
   /// The worker part of a step goes on with these loads. A step that `computes` nothing has no
@@ -39,7 +39,7 @@ class LoadWait {
  private:
   LoadSemantics semantics_;
   std::uint32_t layers_;
-  TransferJobs* jobs_;
+  TransferJobs& jobs_;
   const std::vector<std::uint32_t>* unsubmitted_ = nullptr;  ///< a barrier's own loads
   bool waits_ = false;                                       ///< for all loads under way to end
   bool layered_ = false;                                     ///< this step's loads come in pieces

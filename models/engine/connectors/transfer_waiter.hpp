@@ -21,6 +21,8 @@ class TransferWaiter {
  public:
   /// Told whenever a transfer ended.
   virtual void on_transfer_progress() = 0;
+  /// Instead, where a transfer matters to the step under way only: nothing else can begin by it.
+  virtual void on_step_progress() {}
   /// Of a connector's load job. Not told of loads in layers.
   virtual void on_load(std::uint32_t /*job*/, LoadEvent) {}
   /// Of a promotion towards the nearest tier, for a request that may be gone by now.

@@ -70,13 +70,15 @@ std::optional<std::uint32_t> LoadEstimate::break_even_tokens(std::uint32_t most)
 }
 
 bool LoadChoice::loads(const LoadEstimate::Prefix& p, Time now) {
+  if (!estimate_) return true;
   const Duration wait = std::max(link_free_, now) - now;
-  return estimate_.with_load(p, wait) <= estimate_.without_load(p);
+  return estimate_->with_load(p, wait) <= estimate_->without_load(p);
 }
 
 void LoadChoice::on_load(std::uint32_t blocks, Time now) {
-  ++loaded_;
-  link_free_ = std::max(link_free_, now) + estimate_.load(blocks);
+  if (!estimate_) return;
+  ++decisions_.loaded;
+  link_free_ = std::max(link_free_, now) + estimate_->load(blocks);
 }
 
 }  // namespace spillway

@@ -12,6 +12,7 @@
 
 #include "models/compute/step_cost.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/engine_stats.hpp"
 #include "models/link/link_model.hpp"
 
 namespace spillway {
@@ -52,24 +53,25 @@ class LoadEstimate {
 /// Decides at admission, with what is queued on the link.
 class LoadChoice {
  public:
+  /// Whatever lies below is loaded.
+  LoadChoice() = default;
   LoadChoice(const EngineConfig& config, StepCost& cost, std::unique_ptr<LinkModel> up)
-      : up_(std::move(up)), estimate_(config, cost, *up_) {}
+      : up_(std::move(up)), estimate_(std::in_place, config, cost, *up_) {}
 
   /// Loading takes no longer than computing.
   bool loads(const LoadEstimate::Prefix& p, Time now);
   /// The request was admitted: with a load, or without the one it could have had.
   void on_load(std::uint32_t blocks, Time now);
-  void on_recompute() { ++recomputed_; }
-
-  std::uint64_t loaded() const { return loaded_; }
-  std::uint64_t recomputed() const { return recomputed_; }
+  void on_recompute() { ++decisions_.recomputed; }
+  void report(EngineStats& stats) const {
+    if (estimate_) stats.load_decisions = decisions_;
+  }
 
  private:
   std::unique_ptr<LinkModel> up_;
-  LoadEstimate estimate_;
+  std::optional<LoadEstimate> estimate_;
   Time link_free_{};  ///< when the loads planned so far should have left the link
-  std::uint64_t loaded_ = 0;
-  std::uint64_t recomputed_ = 0;
+  LoadDecisions decisions_;
 };
 
 }  // namespace spillway

@@ -9,16 +9,11 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
+#include "models/engine/engine_stats.hpp"
 #include "models/engine/schedulers/standstill.hpp"
 #include "models/engine/step_plan.hpp"
 
 namespace spillway {
-
-struct PrefixCacheCounters {
-  std::uint64_t queries = 0;  ///< full blocks asked for, at first admissions
-  std::uint64_t hits = 0;
-  std::uint64_t hits_resumed = 0;  ///< by requests that had been preempted
-};
 
 class Scheduler {
  public:
@@ -44,7 +39,19 @@ class Scheduler {
 
   virtual std::uint32_t running() const = 0;
   virtual std::uint32_t waiting() const = 0;
-  virtual const PrefixCacheCounters& counters() const = 0;
+
+  /// HBM, and the tiers below it where the scheduler itself keeps blocks there.
+  virtual std::uint32_t tiers() const { return 1; }
+  virtual TierLevel level(std::uint32_t tier) const = 0;
+  /// Where the blocks that running requests need lie, for schedulers that leave some below HBM.
+  virtual void tell_needed(Time, Observer&) const {}
+  virtual void report(EngineStats& stats) const = 0;
+  /// When a run has ended without a request left: its stores must be empty of users.
+  virtual void check_drained() const = 0;
+
+  /// Behind a fatal plan: empties all queues and stores, as the end of the process does. Every
+  /// request that was here, in the order in which they are told of it.
+  virtual std::vector<Handle> abandon() { return {}; }
   /// Every request that is not running, in queue order, for the report of a deadlock.
   virtual std::vector<Handle> queued() const = 0;
   /// Why none of these gets on, when nothing runs and nothing is in flight.

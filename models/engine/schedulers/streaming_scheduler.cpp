@@ -139,8 +139,8 @@ void StreamingScheduler::count_admission(ActiveRequest& r, const Hits& hits) {
   const std::uint32_t block = env_.config.block_tokens;
   counters_.queries += r.tokens() / block;
   counters_.hits += hits.hbm;
-  lower_counters_.queries += r.tokens() / block - hits.hbm;
-  lower_counters_.hits += hits.below;
+  below_.queries += r.tokens() / block - hits.hbm;
+  below_.hits += hits.below;
   r.admitted_before = true;
   r.cached_tokens = {hits.hbm * block, hits.below * block};
 }
@@ -199,10 +199,34 @@ void StreamingScheduler::apply(StepPlan& plan) {
 }
 
 void StreamingScheduler::on_step_end(const StepPlan& plan, Time now) {
+  tell_reads(plan);
   for (const ScheduledTokens& item : plan.items) {
     ActiveRequest& r = env_.requests[item.request];
     if (!lossy(r)) end_fill(r, {now, r.id});
   }
+  env_.link.write_down(env_.store.take_moved_down());
+}
+
+/// What decodes read from below, page caches on the GPU apart.
+void StreamingScheduler::tell_reads(const StepPlan& plan) const {
+  const ColdDecode& cold = env_.config.cold;
+  const auto share = static_cast<std::uint64_t>(cold.selected_ppm) *
+                     static_cast<std::uint64_t>(kWholeShare - cold.page_cache_ppm);
+  for (const ScheduledTokens& item : plan.items) {
+    const ActiveRequest& r = env_.requests[item.request];
+    if (item.computed < r.prompt || r.arrival < env_.measure_from) continue;
+    env_.observer.on_cold_decode(item.cold * share / static_cast<std::uint64_t>(kWholeShare));
+  }
+}
+
+void StreamingScheduler::tell_needed(Time now, Observer& observer) const {
+  const StreamingStore::Needed needed = env_.store.needed();
+  observer.on_needed_blocks({now, needed.blocks, needed.in_hbm, needed.below_only});
+}
+
+void StreamingScheduler::report(EngineStats& stats) const {
+  stats.prefix = counters_;
+  stats.offload = below_;
 }
 
 /// The blocks that this step filled become evictable, the chain's tail the oldest.

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "models/engine/chain_map.hpp"
+#include "models/engine/connectors/cold_link.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
 #include "models/engine/stores/streaming_store.hpp"
@@ -39,6 +40,9 @@ class StreamingScheduler final : public Scheduler {
     const ChainMap& chains;
     RequestPool& requests;
     StreamingStore& store;
+    ColdLink& link;
+    Observer& observer;
+    Time measure_from;  ///< what requests that came earlier read is not told
   };
   explicit StreamingScheduler(const Environment& environment);
 
@@ -53,9 +57,16 @@ class StreamingScheduler final : public Scheduler {
   void withdraw(Handle h) override;
   std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
   std::uint32_t waiting() const override { return static_cast<std::uint32_t>(waiting_.size()); }
-  const PrefixCacheCounters& counters() const override { return counters_; }
-  /// Look-ups of the blocks that HBM did not have, and those of them that the tier below did.
-  const PrefixCacheCounters& lower_counters() const { return lower_counters_; }
+  /// HBM, and the tier below where there is one.
+  std::uint32_t tiers() const override {
+    return env_.store.capacity() > env_.store.usable() ? 2 : 1;
+  }
+  TierLevel level(std::uint32_t tier) const override {
+    return tier == 0 ? env_.store.hbm_level() : env_.store.lower_level();
+  }
+  void tell_needed(Time now, Observer& observer) const override;
+  void report(EngineStats& stats) const override;
+  void check_drained() const override { env_.store.check_drained(); }
   std::vector<Handle> queued() const override;
 
  private:
@@ -84,6 +95,7 @@ class StreamingScheduler final : public Scheduler {
   void grow(ActiveRequest& r, std::uint32_t tokens, const Access& access);
   void read_chains(Time now, StepPlan& plan);
   void end_fill(ActiveRequest& r, const Access& access);
+  void tell_reads(const StepPlan& plan) const;
   BlockSpan chain_of(const ActiveRequest& r, std::uint32_t blocks);
 
   Environment env_;
@@ -97,7 +109,7 @@ class StreamingScheduler final : public Scheduler {
   std::vector<EvictionPolicy*> listeners_;  ///< policies that want chains
   std::vector<BlockId> chain_;              ///< scratch
   PrefixCacheCounters counters_;
-  PrefixCacheCounters lower_counters_;
+  OffloadCounters below_;  ///< look-ups of the blocks that HBM did not have, and hits
 };
 
 }  // namespace spillway

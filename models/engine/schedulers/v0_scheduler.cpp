@@ -31,7 +31,7 @@ void V0Scheduler::schedule(Time now, StepPlan& plan) {
   } else {
     schedule_default(now, plan);
   }
-  if (fatal_) return;
+  if (plan.fatal) return;
   requeue_victims(plan);
   count_swaps(plan);
 }
@@ -48,7 +48,7 @@ void V0Scheduler::schedule_default(Time now, StepPlan& plan) {
   }
   budget.seqs = env_.config.max_num_seqs;  // each running request counts as it is scheduled
   schedule_running(now, plan, budget);
-  if (fatal_) return;
+  if (plan.fatal) return;
   if (!preempted_any(plan)) schedule_swapped(now, plan, budget);
   KV_ASSERT(from_running_.prefills.empty() && from_swapped_.prefills.empty(),
             "a prompt in part, without chunked prefill");
@@ -62,7 +62,7 @@ void V0Scheduler::schedule_default(Time now, StepPlan& plan) {
 void V0Scheduler::schedule_chunked(Time now, StepPlan& plan) {
   Budget budget{env_.config.max_num_batched_tokens, env_.config.max_num_seqs};
   schedule_running(now, plan, budget);
-  if (fatal_) return;
+  if (plan.fatal) return;
   if (!preempted_any(plan)) schedule_swapped(now, plan, budget);
   schedule_waiting(now, plan, budget);
   for (const auto* part : {&from_waiting_, &from_running_.prefills, &from_swapped_.prefills,
@@ -94,7 +94,7 @@ void V0Scheduler::schedule_running(Time now, StepPlan& plan, Budget& budget) {
       const Handle victim = next < end ? running_[--end] : h;
       kept = victim != h;
       preempt(victim, now, plan);
-      if (fatal_) return;
+      if (plan.fatal) return;
     }
     if (!kept) continue;
     const bool prefills = blocks_.prefills(h, known);
@@ -168,7 +168,8 @@ void V0Scheduler::preempt(Handle victim, Time now, StepPlan& plan) {
   ActiveRequest& r = env_.requests[victim];
   if (env_.config.swap.swap) {
     if (!blocks_.can_swap_out(victim, r.tokens())) {
-      fatal_ = {r.id, blocks_.needed_to_swap(victim, r.tokens()), blocks_.cpu().free};
+      plan.fatal = true;
+      swaps_.fatal = {r.id, blocks_.needed_to_swap(victim, r.tokens()), blocks_.cpu().free};
       return;
     }
     plan.swapped_out += blocks_.swap_out(victim);
@@ -225,6 +226,12 @@ void V0Scheduler::withdraw(Handle h) {
     if (waiting_[i] == h) return waiting_.erase(i);
   }
   KV_ASSERT(false, "request {} is not in the queue", raw(env_.requests[h].id));
+}
+
+TierLevel V0Scheduler::level(std::uint32_t tier) const {
+  if (tier == 0) return {0, 0, 0, blocks_.gpu().used()};
+  const std::uint32_t held = blocks_.cpu().used();
+  return {swaps_.blocks_out, swaps_.blocks_out - held, held, held};
 }
 
 std::vector<Handle> V0Scheduler::queued() const {

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "models/engine/active_request.hpp"
@@ -33,20 +32,12 @@ class V0Scheduler final : public Scheduler {
     RequestPool& requests;
     Observer& observer;
   };
-  /// The swap-out that the engine died of.
-  struct Fatal {
-    RequestId request{};
-    std::uint32_t needed = 0;  ///< CPU blocks
-    std::uint32_t free = 0;
-  };
-
   explicit V0Scheduler(const Environment& environment);
 
   std::uint64_t blocks_of(const ActiveRequest& r) const override;
   /// v0 finds out when the request reaches the head of its queue.
   bool can_hold(const ActiveRequest&) const override { return true; }
   void enqueue(Handle h) override { waiting_.push_back(h); }
-  /// A plan is void where fatal() is set behind it.
   void schedule(Time now, StepPlan& plan) override;
   void apply(StepPlan& plan) override;
   void collect(ActiveRequest& r) override { ++r.generated; }
@@ -57,24 +48,16 @@ class V0Scheduler final : public Scheduler {
   std::uint32_t waiting() const override {
     return static_cast<std::uint32_t>(waiting_.size() + swapped_.size());
   }
-  const PrefixCacheCounters& counters() const override { return counters_; }
+  /// HBM, and the CPU pool where there is one.
+  std::uint32_t tiers() const override { return blocks_.cpu().total > 0 ? 2 : 1; }
+  TierLevel level(std::uint32_t tier) const override;
+  void report(EngineStats& stats) const override { stats.swap = swaps_; }
+  void check_drained() const override { blocks_.check_drained(); }
   std::vector<Handle> queued() const override;
-
-  const std::optional<Fatal>& fatal() const { return fatal_; }
-  /// Empties all queues and pools, as the end of the process does.
-  std::vector<Handle> abandon();
+  std::vector<Handle> abandon() override;
 
   const V0BlockManager& blocks() const { return blocks_; }
-  /// Of steps that ran: not of the one that the engine died in.
-  struct SwapCounters {
-    std::uint64_t requests_out = 0;
-    std::uint64_t requests_in = 0;
-    std::uint64_t blocks_out = 0;
-    std::uint64_t blocks_in = 0;
-    std::uint32_t peak_requests = 0;  ///< swapped out at once
-    std::uint32_t peak_blocks = 0;
-  };
-  const SwapCounters& swaps() const { return swaps_; }
+  const SwapStats& swaps() const { return swaps_; }
 
  private:
   /// What a step may still take (SchedulingBudget).
@@ -118,9 +101,7 @@ class V0Scheduler final : public Scheduler {
   RingQueue<Handle> waiting_;
   RingQueue<Handle> swapped_;  ///< first out, first in
   std::vector<Handle> running_;
-  std::optional<Fatal> fatal_;
-  PrefixCacheCounters counters_;  ///< there is no prefix cache
-  SwapCounters swaps_;
+  SwapStats swaps_;
   // Scratch of one schedule().
   Scheduled from_running_;
   Scheduled from_swapped_;

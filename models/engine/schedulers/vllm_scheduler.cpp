@@ -24,9 +24,8 @@ VllmScheduler::VllmScheduler(const Environment& environment)
         GroupedBlocks::Environment{env_.config, env_.chains, env_.requests, env_.pool});
   }
   if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
-  if (env_.connector != nullptr && env_.connector->policy() != nullptr &&
-      env_.connector->policy()->wants_chains()) {
-    listeners_.push_back({env_.connector->policy(), env_.config.blocks_per_chunk});
+  if (env_.connector.policy() != nullptr && env_.connector.policy()->wants_chains()) {
+    listeners_.push_back({env_.connector.policy(), env_.config.blocks_per_chunk});
   }
   if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
 }
@@ -159,7 +158,7 @@ void VllmScheduler::take_from(StepPlan& plan, Handle h) {
 /// loaded into meanwhile, when that step ends. The caller then gains nothing by this victim and
 /// takes the next one, down to the request that wanted the blocks (vLLM issue 49674).
 void VllmScheduler::free_blocks(ActiveRequest& r, Time now) {
-  if (env_.config.defer_block_free && env_.connector != nullptr && r.last_step > steps_ended_) {
+  if (env_.config.defer_block_free && env_.connector.tiers() > 0 && r.last_step > steps_ended_) {
     held_back_.push_back({steps_scheduled_, r.id, std::move(r.slots)});
     r.slots = {};
     return;
@@ -235,8 +234,8 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
   }
   if (!r.announced) {
     tell_lookup(r, access);
-    if (env_.connector != nullptr && r.offload) {
-      env_.connector->note_lookup(r, found_.local());
+    if (r.offload) {
+      env_.connector.note_lookup(r, found_.local());
     }
   }
   const bool loads = found_.external > 0;
@@ -257,7 +256,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
   blocked_.valid = false;
   if (!resumed) count_admission(r, now);
   r.computed = before;
-  if (loads) env_.connector->plan_load(h, found_.local(), found_.external);
+  if (loads) env_.connector.plan_load(h, found_.local(), found_.external);
   if (parks) {
     r.state = RequestState::kLoading;
     set_prefilling(h, true);
@@ -277,7 +276,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
 /// Fills found_. The result for a blocked head is kept: nothing it rests on has changed, and the
 /// touch of its blocks below would leave their order as it is.
 void VllmScheduler::look_up(Handle h, const Access& access) {
-  const std::uint64_t version = env_.connector == nullptr ? 0 : env_.connector->version();
+  const std::uint64_t version = env_.connector.version();
   if (blocked_.valid && blocked_.request == h && blocked_.below_version == version &&
       !env_.pool.watched_changed()) {
     return;
@@ -285,8 +284,8 @@ void VllmScheduler::look_up(Handle h, const Access& access) {
   forget_found();
   const ActiveRequest& r = env_.requests[h];
   find_local(r);
-  if (env_.connector != nullptr && r.offload) {
-    const auto below = env_.connector->look_up(r, found_.local(), access);
+  if (r.offload) {
+    const auto below = env_.connector.look_up(r, found_.local(), access);
     found_.external = below.blocks;
     found_.known = below.known;
     choose(r, access.now);
@@ -295,9 +294,9 @@ void VllmScheduler::look_up(Handle h, const Access& access) {
 
 /// Declines the load where computing is expected to take less time.
 void VllmScheduler::choose(const ActiveRequest& r, Time now) {
-  if (env_.load_choice == nullptr || found_.external == 0) return;
+  if (found_.external == 0) return;
   const std::uint32_t local = found_.local() * env_.config.block_tokens;
-  if (env_.load_choice->loads({local, found_.external, r.tokens()}, now)) return;
+  if (env_.load_choice.loads({local, found_.external, r.tokens()}, now)) return;
   std::swap(found_.declined, found_.external);
 }
 
@@ -315,7 +314,7 @@ void VllmScheduler::forget_found() {
 void VllmScheduler::remember_blocked(Handle h) {
   if (blocked_.valid || groups_ != nullptr) return;  // with groups, every step looks again
   env_.pool.watch(found_.hits, found_.missed);
-  blocked_ = {true, h, env_.connector == nullptr ? 0 : env_.connector->version()};
+  blocked_ = {true, h, env_.connector.version()};
 }
 
 /// Walks the chain from its root to the first block that HBM does not hold. The last token is
@@ -350,20 +349,16 @@ void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
     counters_.queries += r.tokens() / env_.config.block_tokens;
     counters_.hits += found_.local();
   }
-  if (env_.connector != nullptr && r.offload) {
-    env_.connector->count_admission(r, found_.local(), found_.external);
+  if (r.offload) {
+    env_.connector.count_admission(r, found_.local(), found_.external);
   }
-  if (env_.load_choice != nullptr) {
-    if (found_.external > 0) env_.load_choice->on_load(found_.external, now);
-    if (found_.declined > 0) env_.load_choice->on_recompute();
-  }
+  if (found_.external > 0) env_.load_choice.on_load(found_.external, now);
+  if (found_.declined > 0) env_.load_choice.on_recompute();
   if (r.admitted_before) return;
   r.admitted_before = true;
   r.cached_tokens[0] = found_.local() * env_.config.block_tokens;
   r.cached_tokens[1] = found_.external * env_.config.block_tokens;
-  if (env_.connector != nullptr) {
-    env_.connector->attribute(r, found_.local(), found_.external);
-  }
+  env_.connector.attribute(r, found_.local(), found_.external);
 }
 
 /// Slots for a waiting request: its local hit, room for the blocks to load, and its new tokens.
@@ -540,6 +535,12 @@ void VllmScheduler::set_prefilling(Handle h, bool on) {
   const auto it = std::find(prefilling_.begin(), prefilling_.end(), h);
   *it = prefilling_.back();
   prefilling_.pop_back();
+}
+
+void VllmScheduler::report(EngineStats& stats) const {
+  stats.prefix = counters_;
+  stats.hbm_evictions = env_.pool.evictions();
+  env_.load_choice.report(stats);
 }
 
 std::vector<Handle> VllmScheduler::queued() const {

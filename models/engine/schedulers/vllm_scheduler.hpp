@@ -35,8 +35,8 @@ class VllmScheduler final : public Scheduler {
     const ChainMap& chains;
     RequestPool& requests;
     KvPool& pool;
-    KvConnector* connector;   ///< null without a tier below
-    LoadChoice* load_choice;  ///< null: whatever lies below is loaded
+    KvConnector& connector;
+    LoadChoice& load_choice;
     Observer& observer;
   };
   explicit VllmScheduler(const Environment& environment);
@@ -56,7 +56,12 @@ class VllmScheduler final : public Scheduler {
   std::uint32_t waiting() const override {
     return static_cast<std::uint32_t>(waiting_.size() + skipped_.size());
   }
-  const PrefixCacheCounters& counters() const override { return counters_; }
+  TierLevel level(std::uint32_t) const override {
+    return {env_.pool.registered(), env_.pool.evictions(), env_.pool.cached(), env_.pool.used()};
+  }
+  void report(EngineStats& stats) const override;
+  void check_drained() const override { env_.pool.check_drained(); }
+  const PrefixCacheCounters& counters() const { return counters_; }
   void withdraw(Handle h) override;
   std::vector<Handle> queued() const override;
   Standstill standstill() const override;

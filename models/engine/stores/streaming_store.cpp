@@ -298,15 +298,15 @@ void StreamingStore::drop_below(std::uint32_t slot) {
 // ---- what observers see
 // --------------------------------------------------------------------------
 
-StreamingStore::Level StreamingStore::hbm_level() const {
-  Level level = hbm_;
+TierLevel StreamingStore::hbm_level() const {
+  TierLevel level = hbm_;
   level.resident = never_used_ - 1 - static_cast<std::uint32_t>(free_.size());
   level.used = hbm_used_ + nameless_;
   return level;
 }
 
-StreamingStore::Level StreamingStore::lower_level() const {
-  Level level = lower_;
+TierLevel StreamingStore::lower_level() const {
+  TierLevel level = lower_;
   level.resident = lower_never_used_ - 1 - static_cast<std::uint32_t>(lower_free_.size());
   level.used = level.resident;
   return level;

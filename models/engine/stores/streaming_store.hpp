@@ -25,6 +25,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/engine/engine_stats.hpp"
 #include "policies/catalogue.hpp"
 #include "policies/containers/index_list.hpp"
 #include "sim/error.hpp"
@@ -78,15 +79,8 @@ class StreamingStore {
   /// Blocks that have moved below since the last call.
   std::uint64_t take_moved_down();
 
-  /// For observers: a tier's blocks in and out so far, those held, and those of these in use.
-  struct Level {
-    std::uint64_t stored = 0;
-    std::uint64_t evicted = 0;
-    std::uint32_t resident = 0;
-    std::uint32_t used = 0;
-  };
-  Level hbm_level() const;
-  Level lower_level() const;
+  TierLevel hbm_level() const;
+  TierLevel lower_level() const;
   /// Claimed blocks that some tier has been given, nameless ones included, and where they are.
   struct Needed {
     std::uint64_t blocks = 0;
@@ -141,8 +135,8 @@ class StreamingStore {
   std::uint64_t below_only_ = 0;
   std::uint32_t filling_ = 0;
   std::uint32_t nameless_ = 0;
-  Level hbm_;
-  Level lower_;
+  TierLevel hbm_;
+  TierLevel lower_;
   std::uint64_t moved_down_ = 0;
 
   std::vector<SlotId> noted_;   ///< scratch: slots to touch or add

@@ -115,13 +115,13 @@ Setup setup_of(std::int64_t bytes_per_second) {
 TEST_CASE("what loads sooner is loaded, what computes sooner is computed", "[models]") {
   // Computing 128 tokens: 2 ms + 2.56 ms + 640 ns. A load at 25 GB/s: 0.68 ms + 2.02 ms.
   const EngineRun fast = run_engine(history(), setup_of(25'000'000'000));
-  CHECK(fast.chosen_loads == 2);
-  CHECK(fast.chosen_recomputes == 0);
+  CHECK(fast.load_decisions->loaded == 2);
+  CHECK(fast.load_decisions->recomputed == 0);
   CHECK(fast.journal.requests[5].cached_tokens[1] == 128);
   // At 5 GB/s: 3.37 ms + 2.02 ms.
   const EngineRun slow = run_engine(history(), setup_of(5'000'000'000));
-  CHECK(slow.chosen_loads == 0);
-  CHECK(slow.chosen_recomputes == 2);
+  CHECK(slow.load_decisions->loaded == 0);
+  CHECK(slow.load_decisions->recomputed == 2);
   CHECK(slow.journal.requests[5].cached_tokens[1] == 0);
   CHECK(slow.offload.load_jobs == 0);
   CHECK(nanoseconds_of(slow.journal.requests[5].first_token) == 400'000'000 + step_ns(256, 256));
@@ -131,8 +131,8 @@ TEST_CASE("a queue on the link counts", "[models]") {
   // At 10 GB/s a load takes 1.69 ms: 3.71 ms with its token, against 4.56 ms. Behind the first
   // request's load the second's would take 5.40 ms.
   const EngineRun run = run_engine(history(), setup_of(10'000'000'000));
-  CHECK(run.chosen_loads == 1);
-  CHECK(run.chosen_recomputes == 1);
+  CHECK(run.load_decisions->loaded == 1);
+  CHECK(run.load_decisions->recomputed == 1);
   CHECK(run.journal.requests[5].cached_tokens[1] == 128);
   CHECK(run.journal.requests[6].cached_tokens[1] == 0);
 }

@@ -70,12 +70,12 @@ TEST_CASE("a swap makes its step longer by its copies, to the nanosecond", "[mod
   CHECK(nanoseconds_of(out.ended) == kSecond + kFourBlocks);
   CHECK(run.journal.transfers[1].link == 1);
   CHECK(nanoseconds_of(run.journal.transfers[1].started) == sixth);
-  CHECK(run.swap_stall == Duration(2 * kFourBlocks));
+  CHECK(run.swap->stall == Duration(2 * kFourBlocks));
   CHECK(run.journal.preempted == std::vector<RequestId>{RequestId{1}});
-  CHECK(run.swaps.requests_out == 1);
-  CHECK(run.swaps.requests_in == 1);
-  CHECK(run.swaps.peak_requests == 1);
-  CHECK(run.swaps.peak_blocks == 4);
+  CHECK(run.swap->requests_out == 1);
+  CHECK(run.swap->requests_in == 1);
+  CHECK(run.swap->peak_requests == 1);
+  CHECK(run.swap->peak_blocks == 4);
 }
 
 TEST_CASE("the same history, computed again instead", "[models]") {
@@ -94,8 +94,8 @@ TEST_CASE("the same history, computed again instead", "[models]") {
 
 TEST_CASE("an engine without room to swap dies, and everybody with it", "[models]") {
   const EngineRun run = run_engine(history(), history_setup(3));
-  REQUIRE(run.fatal);
-  CHECK(run.fatal->needed == 4);
+  REQUIRE(run.swap->fatal);
+  CHECK(run.swap->fatal->needed == 4);
   CHECK(run.stuck == 0);
   for (const RequestRecord& r : run.journal.requests) {
     CHECK(r.status == RequestStatus::kFailed);
@@ -116,7 +116,7 @@ TEST_CASE("alone in too small a pool, a request takes turns with itself", "[mode
   const std::int64_t turn = 2 * kFourBlocks;
   CHECK(finish(run, 0) == step_ns(60, 60) + turn + step_ns(1, 61) + turn + step_ns(1, 62));
   CHECK(run.journal.steps.size() == 3);
-  CHECK(run.swaps.requests_out == 2);
+  CHECK(run.swap->requests_out == 2);
 }
 
 // With a watermark it never comes back: v0 hangs, and so does everybody behind.
@@ -170,18 +170,18 @@ TEST_CASE("whatever swaps or computes again, all blocks return and all requests 
     CHECK(std::all_of(run.journal.requests.begin(), run.journal.requests.end(),
                       [](const auto& r) { return r.status == RequestStatus::kCompleted; }));
     preempted += run.journal.preempted.size();
-    CHECK(run.swaps.requests_out == (swaps ? run.journal.preempted.size() : 0));
-    CHECK(run.swaps.requests_out == run.swaps.requests_in);
-    CHECK(run.swaps.blocks_out == run.swaps.blocks_in);
+    CHECK(run.swap->requests_out == (swaps ? run.journal.preempted.size() : 0));
+    CHECK(run.swap->requests_out == run.swap->requests_in);
+    CHECK(run.swap->blocks_out == run.swap->blocks_in);
     Duration copied{0};
     Bytes moved{0};
     for (const TransferRecord& t : run.journal.transfers) {
       copied += t.ended - t.started;
       moved = moved + t.payload;
     }
-    CHECK(copied == run.swap_stall);
+    CHECK(copied == run.swap->stall);
     CHECK(moved.count() ==
-          static_cast<std::int64_t>(run.swaps.blocks_out + run.swaps.blocks_in) * 2'097'152);
+          static_cast<std::int64_t>(run.swap->blocks_out + run.swap->blocks_in) * 2'097'152);
     for (const TierChange& change : run.journal.tier_changes) {
       CHECK(change.used <= (change.tier == 0 ? setup.config.num_gpu_blocks : 2000));
     }

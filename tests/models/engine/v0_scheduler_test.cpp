@@ -226,9 +226,9 @@ TEST_CASE("a swap-out without room ends the engine, and gives everything back", 
   bench.step();
   bench.step();
   const Handle waiting = bench.add(16);
-  CHECK_FALSE(bench.scheduler->fatal());
+  CHECK_FALSE(bench.scheduler->swaps().fatal);
   CHECK_FALSE(bench.step().has_work());
-  const auto& fatal = bench.scheduler->fatal();
+  const auto& fatal = bench.scheduler->swaps().fatal;
   REQUIRE(fatal);
   CHECK(fatal->request == RequestId{1});
   CHECK(fatal->needed == 4);

@@ -9,7 +9,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "models/engine/connectors/step_moves.hpp"
 #include "models/engine/connectors/transfer_waiter.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/step_plan.hpp"
@@ -17,27 +19,34 @@
 
 namespace spillway {
 
-class ColdLink final : public TransferListener {
+class ColdLink final : public StepMoves, public TransferListener {
  public:
   ColdLink(const EngineConfig& config, TransferWaiter& waiter) : config_(config), waiter_(waiter) {}
-  /// The path must outlive the last transfer. Without one nothing may move.
-  void attach(TransferPath& path) { path_ = &path; }
+  /// Without a path nothing may move.
+  void attach(std::unique_ptr<TransferPath> path) { path_ = std::move(path); }
 
-  /// A step may not begin yet: blocks written down earlier have not arrived.
-  bool must_wait() const { return down_ended_ < down_due_; }
-  /// Submits what the step moves. Returns whether it has to wait for blocks from below.
-  bool begin_step(const StepPlan& plan);
+  /// Blocks written down earlier have arrived.
+  bool flushed(const StepPlan& plan, const StepTransfers&) override {
+    return plan.items.empty() || down_ended_ >= down_due_;
+  }
+  /// Submits what the step moves.
+  Duration begin_forward(const StepPlan& plan, Time now, Duration compute) override;
+  std::optional<Time> new_end(Time now) override;
+  bool idle() const override { return path_ == nullptr || path_->idle(); }
   /// Blocks that a step filled and that go below now.
   void write_down(std::uint64_t blocks);
-  bool reading() const { return reading_; }
-  bool idle() const { return !reading_ && down_ended_ == down_submitted_; }
 
   void on_transfer_done(Direction direction, std::uint32_t job) override;
 
  private:
+  bool read(const StepPlan& plan);
+
   const EngineConfig& config_;
   TransferWaiter& waiter_;
-  TransferPath* path_ = nullptr;
+  std::unique_ptr<TransferPath> path_;
+  Time start_{};          ///< of the forward
+  Duration compute_{};    ///< it would last
+  bool awaited_ = false;  ///< it ends with the blocks that it reads
   bool reading_ = false;
   std::uint32_t down_submitted_ = 0;
   std::uint32_t down_ended_ = 0;

@@ -1,6 +1,8 @@
-#include "models/engine/swap_copies.hpp"
+#include "models/engine/connectors/swap_copies.hpp"
 
 #include <algorithm>
+
+#include "models/engine/engine_stats.hpp"
 
 namespace spillway {
 
@@ -12,11 +14,16 @@ SwapCopies::SwapCopies(LaneSpec down, LaneSpec up, Bytes block_bytes,
       copies_per_block_(copies_per_block),
       observer_(observer) {}
 
-Duration SwapCopies::copy(const StepPlan& plan, Time now) {
+Duration SwapCopies::begin_forward(const StepPlan& plan, Time now, Duration compute) {
   Duration taken = copy_one_way(Direction::kDown, plan.swapped_out, now);
   taken += copy_one_way(Direction::kUp, plan.swapped_in, now + taken);
   stall_ += taken;
+  StepMoves::begin_forward(plan, now + taken, compute);
   return taken;
+}
+
+void SwapCopies::report(EngineStats& stats) const {
+  if (stats.swap) stats.swap->stall = stall_;
 }
 
 Duration SwapCopies::time_of(Direction direction, std::uint32_t blocks) const {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "models/engine/connectors/step_moves.hpp"
 #include "models/engine/step_plan.hpp"
 #include "models/link/copy_path.hpp"
 #include "sim/observer.hpp"
@@ -15,18 +16,19 @@
 
 namespace spillway {
 
-class SwapCopies {
+class SwapCopies final : public StepMoves {
  public:
   /// `copies_per_block`: layers, twice.
   SwapCopies(LaneSpec down, LaneSpec up, Bytes block_bytes, std::uint32_t copies_per_block,
              Observer& observer);
 
-  /// Issues the step's copies at `now`: out, then in. How long the stream is busy with them.
-  Duration copy(const StepPlan& plan, Time now);
+  /// Issues the step's copies at `now`: out, then in. The stream is busy with them for as long as
+  /// is returned.
+  Duration begin_forward(const StepPlan& plan, Time now, Duration compute) override;
+  void report(EngineStats& stats) const override;
 
   /// Of so many blocks one way, with the link to themselves.
   Duration time_of(Direction direction, std::uint32_t blocks) const;
-  Duration stall() const { return stall_; }
 
  private:
   Duration copy_one_way(Direction direction, std::uint32_t blocks, Time now);

@@ -1,13 +1,30 @@
-#include "models/engine/cold_link.hpp"
+#include "models/engine/connectors/cold_link.hpp"
 
 #include "sim/error.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
 
-bool ColdLink::begin_step(const StepPlan& plan) {
+Duration ColdLink::begin_forward(const StepPlan& plan, Time now, Duration compute) {
+  start_ = now;
+  compute_ = compute;
   write_down(plan.moved_down);
   down_due_ = down_submitted_;
+  awaited_ = read(plan);
+  return StepMoves::begin_forward(plan, now, compute);
+}
+
+std::optional<Time> ColdLink::new_end(Time now) {
+  if (!awaited_) return StepMoves::new_end(now);
+  if (reading_) return std::nullopt;
+  awaited_ = false;
+  end_.reset();
+  const ColdDecode& cold = config_.cold;
+  return start_ + streamed_step({compute_, now - start_}, cold.form, cold.efficiency_ppm);
+}
+
+/// Submits what the plan reads from below; false where that is nothing.
+bool ColdLink::read(const StepPlan& plan) {
   const ColdDecode& cold = config_.cold;
   const WideInt whole = WideInt{kWholeShare} * kWholeShare;
   const WideInt share = WideInt{cold.selected_ppm} * (kWholeShare - cold.page_cache_ppm);
@@ -41,7 +58,7 @@ void ColdLink::on_transfer_done(Direction direction, std::uint32_t) {
   } else {
     ++down_ended_;
   }
-  waiter_.on_transfer_progress();
+  waiter_.on_step_progress();
 }
 
 }  // namespace spillway

@@ -1,0 +1,55 @@
+// What a step moves beside its compute, and how that holds it up or lengthens it.
+//
+// For each step whose worker part begins, in this order: start(); flushed() until it says yes;
+// load() once; may_compute() until it says yes; where it computes or copies, begin_forward() and
+// new_end() until the forward has ended; end(). What answers is asked again whenever a transfer has
+// ended. Worker parts follow one another, so all but end() are about one step at a time.
+//
+// As it stands here, nothing moves: a step lasts as long as its compute.
+#pragma once
+
+#include <optional>
+
+#include "sim/units.hpp"
+
+namespace spillway {
+
+struct EngineStats;
+struct StepPlan;
+struct StepTransfers;
+
+class StepMoves {
+ public:
+  virtual ~StepMoves() = default;
+
+  /// The worker part begins, and submits what it does not wait for.
+  virtual void start(const StepTransfers&) {}
+  /// What has to be out of the way before anything of this step moves is.
+  virtual bool flushed(const StepPlan&, const StepTransfers&) { return true; }
+  /// Nothing is in the way since `now`: it moves what the step needs.
+  virtual void load(const StepPlan&, const StepTransfers&, Time /*now*/) {}
+  virtual bool may_compute() { return true; }
+  /// The forward would begin at `now` and last `compute`; it begins later by what is returned, the
+  /// time of copies on its own stream.
+  virtual Duration begin_forward(const StepPlan&, Time now, Duration compute) {
+    end_ = now + compute;
+    return Duration(0);
+  }
+  /// When the forward ends: told once that is certain, and again whenever it has moved.
+  virtual std::optional<Time> new_end(Time /*now*/) {
+    const std::optional<Time> end = end_;
+    end_.reset();
+    return end;
+  }
+  /// The step has ended, and its tokens are collected.
+  virtual void end(const StepTransfers&, Time /*now*/) {}
+
+  /// Nothing is on its way.
+  virtual bool idle() const { return true; }
+  virtual void report(EngineStats&) const {}
+
+ protected:
+  std::optional<Time> end_{};  ///< not told yet
+};
+
+}  // namespace spillway

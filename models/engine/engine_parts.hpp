@@ -1,0 +1,105 @@
+// What an engine is made from, and its parts put together: the seam between engine families and the
+// loop that runs them.
+//
+// A family is a function that makes an Assembly from EngineParts, and a row in families.hpp. The
+// engine calls it once, while it is constructed, and asks the parts from then on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/compute/step_cost.hpp"
+#include "models/engine/connectors/kv_connector.hpp"
+#include "models/engine/connectors/level.hpp"
+#include "models/engine/connectors/step_moves.hpp"
+#include "models/engine/copy_interference.hpp"
+#include "models/engine/engine_config.hpp"
+#include "models/engine/schedulers/scheduler.hpp"
+#include "models/link/host_path.hpp"
+#include "models/tier/network.hpp"
+#include "models/tier/storage_device.hpp"
+#include "policies/catalogue.hpp"
+#include "sim/event_queue.hpp"
+#include "sim/workload.hpp"
+
+namespace spillway {
+
+class ChainMap;
+class ForwardCost;
+struct Assembly;
+struct EngineParts;
+struct Site;
+
+/// Puts a family's parts together. It may take what it needs out of `parts`; the site's things
+/// outlive what it returns.
+using Assembler = Assembly (*)(const Site& site, EngineParts& parts);
+
+/// The tier below HBM and the path to it.
+struct LowerTierConfig {
+  std::uint64_t capacity_blocks = 0;
+  EvictionChoice eviction;
+  WriteAdmissionChoice write_admission;
+  /// Between HBM and the tier, or host memory before it.
+  HostLanes lanes;
+  /// Where the tier is storage: a client of it, or one of each rank if `direct`; then no lanes.
+  std::vector<StorageClientConfig> storage;
+  bool direct = false;
+  std::uint32_t copies = 1;  ///< parts of ranks that tiers below keep of each block
+  /// The tiers behind it, in the order of look-ups; only where it is memory.
+  std::vector<LevelConfig> behind;
+  TrimRule trim;  ///< of the tier itself
+  /// The link up once more, to estimate loads with; null: whatever lies below is loaded.
+  std::unique_ptr<LinkModel> load_estimate;
+  CopyInterference interference;  ///< what its copies take from steps; not with layer-wise loads
+};
+
+/// What vLLM v0 swaps over: both ways run on the compute stream, never at once.
+struct SwapLanes {
+  LaneSpec down;  ///< HBM to the CPU pool
+  LaneSpec up;
+};
+
+struct EngineParts {
+  Assembler assemble = nullptr;  ///< of the engine's family
+  EngineConfig config;
+  AdmissionChoice admission;  ///< of requests
+  EvictionChoice eviction;    ///< HBM's policy for cached, unused blocks
+  std::unique_ptr<StepCost> cost;
+  std::unique_ptr<LowerTierConfig> lower;  ///< null: nothing below HBM
+  Time measure_from{};                     ///< requests that arrive earlier are the warm-up's
+  std::vector<RequestClass> classes;       ///< by tenant; empty: all alike
+  std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
+  SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
+  StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
+};
+
+/// Where the parts of an engine stand.
+struct Site {
+  EventQueue& queue;
+  Network& network;
+  const Workload& workload;
+  const EngineConfig& config;
+  const ChainMap& chains;
+  RequestPool& requests;
+  ForwardCost& cost;
+  Observer& observer;
+  TransferWaiter& waiter;  ///< the engine, told of transfers
+};
+
+/// A family's parts, each of which the loop asks in every step.
+struct Assembly {
+  /// What the others stand on: stores, choices. A family derives its own.
+  struct Base {
+    virtual ~Base() = default;
+  };
+  std::unique_ptr<Base> base;
+  std::unique_ptr<KvConnector> connector;
+  std::unique_ptr<StepMoves> moves;
+  std::unique_ptr<Scheduler> scheduler;
+  /// Its clients of the tier below; none where that is memory.
+  std::span<const std::unique_ptr<StorageDevice>> storage{};
+};
+
+}  // namespace spillway

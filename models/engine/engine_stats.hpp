@@ -1,0 +1,89 @@
+// What an engine's parts have counted by the end of a run: plain figures, each filled by the part
+// that knows it (report()); what a family does not have stays 0 or empty.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "policies/write_admission_policy.hpp"
+#include "sim/ids.hpp"
+#include "sim/units.hpp"
+
+namespace spillway {
+
+class StorageDevice;
+class TierStack;
+
+struct PrefixCacheCounters {
+  std::uint64_t queries = 0;  ///< full blocks asked for, at first admissions
+  std::uint64_t hits = 0;
+  std::uint64_t hits_resumed = 0;  ///< by requests that had been preempted
+};
+
+struct OffloadCounters {
+  std::uint64_t queries = 0;       ///< full blocks asked for beyond HBM's hits, at first admissions
+  std::uint64_t hits = 0;          ///< of these, loaded
+  std::uint64_t hits_resumed = 0;  ///< loaded by requests that had been preempted
+  std::uint64_t store_failures = 0;  ///< batches refused for want of evictable blocks
+  std::uint64_t store_jobs = 0;
+  std::uint64_t load_jobs = 0;
+  std::uint64_t flushes = 0;         ///< steps that waited for a store
+  std::uint64_t stores_skipped = 0;  ///< offered blocks kept out by store_threshold
+  /// Blocks that write admission kept out, by why; an offer counts once it is settled.
+  std::array<std::uint64_t, kWriteVerdicts> refused{};
+};
+
+/// Requests swapped out whole, in steps that ran.
+struct SwapStats {
+  /// The swap-out that the engine died of.
+  struct Fatal {
+    RequestId request{};
+    std::uint32_t needed = 0;  ///< CPU blocks
+    std::uint32_t free = 0;
+  };
+  std::uint64_t requests_out = 0;
+  std::uint64_t requests_in = 0;
+  std::uint64_t blocks_out = 0;
+  std::uint64_t blocks_in = 0;
+  std::uint32_t peak_requests = 0;  ///< swapped out at once
+  std::uint32_t peak_blocks = 0;
+  Duration stall{};  ///< steps were longer by the copies
+  std::optional<Fatal> fatal{};
+};
+
+/// What was decided of the prefixes that could be loaded.
+struct LoadDecisions {
+  std::uint64_t loaded = 0;
+  std::uint64_t recomputed = 0;
+};
+
+struct EngineStats {
+  PrefixCacheCounters prefix;  ///< HBM's
+  std::uint64_t hbm_evictions = 0;
+  OffloadCounters offload;                        ///< the tier below
+  std::optional<SwapStats> swap{};                ///< where requests may be swapped out
+  std::optional<LoadDecisions> load_decisions{};  ///< where loads compete with recomputation
+  std::uint64_t deferrals = 0;                    ///< look-ups put off
+  Duration flush_stall{};                         ///< steps waited for stores
+  std::uint64_t load_stalls = 0;                  ///< steps that waited for loads
+  Duration load_stall{};
+  Duration copy_harm{};              ///< what copies added to the time of steps
+  Duration collective{};             ///< spent in collectives of ranks
+  const TierStack* stack = nullptr;  ///< the tiers behind the first, as they are; null: none
+  /// Clients of the tier below; none where that is memory.
+  std::span<const std::unique_ptr<StorageDevice>> storage{};
+};
+
+/// What one tier holds, in engine blocks, and what has entered and left it.
+struct TierLevel {
+  std::uint64_t stored = 0;
+  std::uint64_t evicted = 0;
+  std::uint32_t resident = 0;
+  std::uint32_t used = 0;
+  bool operator==(const TierLevel&) const = default;
+};
+
+}  // namespace spillway

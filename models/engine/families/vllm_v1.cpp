@@ -1,0 +1,121 @@
+// vLLM v1: one pool of hashed blocks in HBM, and a connector to what lies below.
+#include "models/engine/chain_map.hpp"
+#include "models/engine/connectors/grouped_connector.hpp"
+#include "models/engine/connectors/no_connector.hpp"
+#include "models/engine/connectors/offload_connector.hpp"
+#include "models/engine/connectors/simple_connector.hpp"
+#include "models/engine/connectors/tier_moves.hpp"
+#include "models/engine/families/families.hpp"
+#include "models/engine/families/pieces.hpp"
+#include "models/engine/forward_cost.hpp"
+#include "models/engine/schedulers/vllm_scheduler.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+struct V1Base final : Assembly::Base {
+  std::unique_ptr<RequestFacts> facts;
+  std::unique_ptr<KvPool> pool;
+  std::optional<LoadChoice> load_choice;
+};
+
+/// What policies of tiers below HBM call a block is a chunk.
+EvictionContext chunk_context(const Site& site, const V1Base& base) {
+  EvictionContext context = policy_context(site, base.facts.get());
+  context.block_tokens *= site.config.blocks_per_chunk;
+  return context;
+}
+
+std::unique_ptr<BlockStore> first_store(const Site& site, const V1Base& base,
+                                        const LowerTierConfig& lower) {
+  const std::uint64_t chunks = lower.capacity_blocks == BlockStore::kUnbounded
+                                   ? BlockStore::kUnbounded
+                                   : lower.capacity_blocks / site.config.blocks_per_chunk;
+  return std::make_unique<BlockStore>(BlockStore::Size{chunks, page_names(site)}, lower.eviction,
+                                      chunk_context(site, base));
+}
+
+std::unique_ptr<TierStack> stack_over(const Site& site, const V1Base& base, BlockStore& first,
+                                      const EngineParts& parts) {
+  const LowerTierConfig& lower = *parts.lower;
+  // A file behind host memory is a row of it: all ranks' parts of a chunk.
+  const Bytes chunk = site.config.block_bytes * std::int64_t{site.config.blocks_per_chunk} *
+                      std::int64_t{lower.copies};
+  return std::make_unique<TierStack>(
+      TierStack::Environment{site.queue, site.network, site.observer, site.waiter, chunk,
+                             page_names(site), chunk_context(site, base), parts.shared},
+      first, lower.trim, lower.behind);
+}
+
+std::unique_ptr<WriteAdmissionPolicy> write_admission(const Site& site,
+                                                      const LowerTierConfig& lower) {
+  WriteAdmissionContext context;
+  context.blocks = site.chains.block_count();
+  context.block_tokens = site.config.block_tokens * site.config.blocks_per_chunk;
+  return lower.write_admission.make(context);
+}
+
+std::unique_ptr<KvConnector> connector_of(const Site& site, V1Base& base,
+                                          const EngineParts& parts) {
+  const EngineConfig& config = site.config;
+  const LowerTierConfig* lower = parts.lower.get();
+  if (lower == nullptr) return std::make_unique<NoConnector>(config, site.requests, site.waiter);
+  if (config.simple_offload && !config.groups.hybrid()) {
+    return std::make_unique<SimpleConnector>(
+        SimpleConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
+        lower->capacity_blocks);
+  }
+  auto tier = first_store(site, base, *lower);
+  auto stack = stack_over(site, base, *tier, parts);
+  if (config.groups.hybrid()) {  // its tiers keep pages of groups
+    return std::make_unique<GroupedConnector>(
+        GroupedConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
+        std::move(tier), std::move(stack), site.workload.size());
+  }
+  return std::make_unique<OffloadConnector>(
+      OffloadConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
+      std::move(tier), std::move(stack), write_admission(site, *lower));
+}
+
+std::unique_ptr<StepMoves> moves_of(const Site& site, const CopyInterference& interference,
+                                    TransferJobs& jobs, std::unique_ptr<TransferPath> path) {
+  TierMoves moves(site.config.load, site.config.layers, jobs, std::move(path));
+  if (!interference.any()) return std::make_unique<TierMoves>(std::move(moves));
+  KV_ASSERT(site.config.load != LoadSemantics::kLayerwise, "layers are not slowed by copies");
+  return std::make_unique<SlowedMoves>(std::move(moves), interference, site.cost);
+}
+
+}  // namespace
+
+Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
+  const EngineConfig& config = site.config;
+  LowerTierConfig* lower = parts.lower.get();
+  auto base = std::make_unique<V1Base>();
+  base->facts = needed_facts(site, parts);
+  base->pool =
+      std::make_unique<KvPool>(config.num_gpu_blocks, parts.eviction,
+                               policy_context(site, base->facts.get()), config.unhashed_front);
+  if (lower != nullptr && lower->load_estimate != nullptr) {
+    base->load_choice.emplace(config, site.cost.step(), std::move(lower->load_estimate));
+  } else {
+    base->load_choice.emplace();
+  }
+  Assembly out;
+  out.connector = connector_of(site, *base, parts);
+  if (lower == nullptr) {
+    out.moves = std::make_unique<StepMoves>();
+  } else {
+    LowerPath path = make_path(site, *lower, *out.connector);
+    out.storage = path.storage;
+    out.moves = moves_of(site, lower->interference, out.connector->jobs(), std::move(path.path));
+  }
+  out.scheduler = std::make_unique<VllmScheduler>(
+      VllmScheduler::Environment{config, site.chains, site.requests, *base->pool, *out.connector,
+                                 *base->load_choice, site.observer});
+  out.base = std::move(base);
+  return out;
+}
+
+}  // namespace spillway

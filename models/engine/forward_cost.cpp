@@ -1,0 +1,47 @@
+#include "models/engine/forward_cost.hpp"
+
+#include <algorithm>
+
+#include "models/engine/step_plan.hpp"
+
+namespace spillway {
+
+ForwardCost::ForwardCost(std::unique_ptr<StepCost> cost, std::uint32_t kept_tokens,
+                         bool collectives)
+    : cost_(std::move(cost)),
+      kept_tokens_(kept_tokens > 0 ? kept_tokens : ~std::uint32_t{0}),
+      collectives_(collectives) {}
+
+Duration ForwardCost::of(const StepPlan& plan) {
+  StepShape shape;
+  chunks_.clear();
+  for (const ScheduledTokens& item : plan.items) {
+    if (item.tokens == 1) {
+      ++shape.decodes;
+      shape.decode_context += std::min(item.computed + 1, kept_tokens_);
+    } else {
+      chunks_.push_back({item.tokens, std::min(item.computed, kept_tokens_)});
+    }
+    shape.sampled += item.samples ? 1 : 0;
+  }
+  shape.prefills = chunks_;
+  if (collectives_) {
+    std::uint64_t tokens = shape.decodes;
+    for (const PrefillChunk& chunk : chunks_) tokens += chunk.tokens;
+    collective_ += cost_->collective_time(tokens);
+  }
+  return cost_->step_time(shape);
+}
+
+Duration ForwardCost::of_decodes(const StepPlan& plan) {
+  StepShape decodes;
+  for (const ScheduledTokens& item : plan.items) {
+    if (item.tokens > 1) continue;
+    ++decodes.decodes;
+    decodes.decode_context += item.computed + 1;
+    decodes.sampled += item.samples ? 1 : 0;
+  }
+  return decodes.decodes > 0 ? cost_->step_time(decodes) : Duration(0);
+}
+
+}  // namespace spillway
