@@ -222,24 +222,40 @@ TEST_CASE("storage below two ranks holds the parts of both", "[scenarios]") {
         static_cast<std::int64_t>(run.result().tiers[1].stores) * 2'097'152);
 }
 
-TEST_CASE("two ranks reach a server themselves, each with its part", "[scenarios]") {
-  // 4 GB/s for each rank: 16 files of 16 tokens each. 1 ms, then half a document at 4 GB/s.
-  const char* far =
-      R"([{"name": "far", "kind": "fs", "capacity": "inf", "device": {"direct": true,)"
-      R"( "client_limit": "4GB/s", "aggregate_limit": "100GB/s", "read_latency_us": 1000,)"
-      R"( "write_latency_us": 1000, "chunk_tokens": 16, "threads": 64}}])";
-  const Seen run = see(reference_with({"plan=null", "engine.num_gpu_blocks=33",
-                                       "engine.tensor_parallel_size=2", std::string("tiers=") + far,
-                                       R"(links=[{"name": "d2h", "from": "hbm", "to": "host",)"
-                                       R"( "kind": "constant", "bandwidth": "25GB/s"}, {"name":)"
-                                       R"( "h2d", "from": "host", "to": "hbm", "kind": "constant",)"
-                                       R"( "bandwidth": "25GB/s"}])"}),
-                       documents(1));
+/// A file system that GPUs reach themselves over links of `link`: files of one block, 1 ms each,
+/// 4 GB/s for a client.
+Scenario on_files(const std::string& link, const std::string& parallel) {
+  const auto lane = [&](const char* name, const char* from, const char* to) {
+    return fmt::format(R"({{"name": "{}", "from": "{}", "to": "{}", "kind": "constant",)"
+                       R"( "bandwidth": "{}"}})",
+                       name, from, to, link);
+  };
+  return reference_with(
+      {"plan=null", "engine.num_gpu_blocks=33", parallel,
+       R"(tiers=[{"name": "far", "kind": "fs", "capacity": "inf", "device": {"direct": true,)"
+       R"( "client_limit": "4GB/s", "aggregate_limit": "100GB/s", "read_latency_us": 1000,)"
+       R"( "write_latency_us": 1000, "chunk_tokens": 16, "threads": 64}}])",
+       fmt::format("links=[{}, {}]", lane("d2h", "hbm", "host"), lane("h2d", "host", "hbm"))});
+}
+
+TEST_CASE("two ranks reach a file system themselves, each with its part", "[scenarios]") {
+  // 1 ms, then half a document at 4 GB/s.
+  const Seen run = see(on_files("25GB/s", "engine.tensor_parallel_size=2"), documents(1));
   CHECK(run.journal.requests[2].cached_tokens[1] == 512);
   CHECK(run.ttft(2) == 1'000'000 + kDocument / 2 / 4 + step_ns(1, 512));
   CHECK(run.link("far-read/rank0").bytes == kDocument / 2);
   CHECK(run.link("far-read/rank1").bytes == kDocument / 2);
   CHECK(run.result().tiers[1].device->bytes_read == kDocument);
+}
+
+TEST_CASE("engines that reach a file system themselves have a link each", "[scenarios]") {
+  const Seen run = see(on_files("2GB/s", "engine.data_parallel_size=2"), documents(2));
+  for (const std::size_t i : {4U, 5U}) {
+    CHECK(run.journal.requests[i].cached_tokens[1] == 512);
+    CHECK(run.ttft(i) == 1'000'000 + kDocument / 2 + step_ns(1, 512));
+  }
+  CHECK(run.link("far-read/engine1").bytes == kDocument);
+  CHECK(find_note(run.outcome.warnings, "storage-shares-device"));
 }
 
 TEST_CASE("a file behind host memory holds all ranks' parts", "[scenarios]") {
