@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/error.hpp"
+
 namespace spillway {
 
 namespace {
@@ -182,6 +184,8 @@ std::uint32_t Cluster::finish_run() {
   std::uint32_t stuck = 0;
   for (const auto& engine : engines_) stuck += engine->finish_run();
   if (stuck == 0) shared_stores_.check_drained();
+  KV_ASSERT(network_.fabric().idle(), "{} transfers under way after the last event",
+            network_.fabric().in_flight());
   return stuck;
 }
 

@@ -29,6 +29,10 @@ class Network {
     }
   }
 
+  // Servers refer to fabric and media.
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
   Fabric& fabric() { return fabric_; }
   const Fabric& fabric() const { return fabric_; }
   const LaidMedia& media() const { return media_; }

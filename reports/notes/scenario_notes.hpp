@@ -158,6 +158,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
     // ---- host memory
     {"host-memory-unchecked", "host", NoteGrade::kDetail,
      "A tier of size inf is not held against the host's memory."},
+    {"host-memory-unloaded", "host", NoteGrade::kWarning,
+     "Only {simulated} of {instances} instances on the host load its memory. Set fleet.replicas to "
+     "{instances} to simulate all."},
     {"host-memory-tight", "host", NoteGrade::kWarning,
      "Host memory needed is {needed_bytes}, within 10% of the host's {host_bytes}. Page tables, "
      "page cache and shared memory may exhaust it (vLLM 53042). Choose smaller tiers."},

@@ -4,7 +4,16 @@
 
 #include <algorithm>
 
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/host.hpp"
+
 namespace spillway {
+
+Places::Shape shape_of(const Scenario& s) {
+  const std::uint32_t instances = s.fleet->replicas;
+  return {instances, s.engine.data_parallel, s.host ? s.host->instances : instances};
+}
 
 Places::Places(const Shape& shape, const Links& links)
     : shape_(shape), scopes_(links.media), laid_(links.media.size()) {

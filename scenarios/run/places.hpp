@@ -15,6 +15,8 @@
 
 namespace spillway {
 
+struct Scenario;
+
 class Places {
  public:
   struct Shape {
@@ -62,5 +64,8 @@ class Places {
   std::vector<std::uint32_t> first_storage_;
   std::uint32_t count_ = 0;
 };
+
+/// The instances of a scenario on its hosts; one host holds all unless it says fewer.
+Places::Shape shape_of(const Scenario& scenario);
 
 }  // namespace spillway

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "reports/notes/run_notes.hpp"
+#include "scenarios/run/places.hpp"
 #include "scenarios/run/standstill_note.hpp"
 #include "scenarios/run/tiering_warnings.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "sim/reasons.hpp"
 
 namespace spillway {
@@ -79,6 +81,19 @@ void warn_of_tiers(const Scenario& s, const Cluster& cluster, SimulationOutcome&
   }
 }
 
+/// Devices have the scope of their tier, contents are each engine's own.
+void warn_of_sharing(const Scenario& s, SimulationOutcome& out) {
+  const Places places(shape_of(s), {});
+  const auto warn = [&](const TierChoice& tier) {
+    const std::uint32_t engines = tier.storage ? places.engines_at(tier.scope, 0) : 1;
+    if (engines == 1) return;
+    out.warnings.push_back(
+        run_note("storage-shares-device", {{"engines", engines}, {"tier", tier.name}}));
+  };
+  if (s.tier) warn(*s.tier);
+  for (const TierChoice& tier : s.behind) warn(tier);
+}
+
 }  // namespace
 
 void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster& cluster,
@@ -86,6 +101,7 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
   RunResult& r = out.result;
   warn_of_reach(out);
   warn_of_tiers(s, cluster, out);
+  warn_of_sharing(s, out);
   warn_of_swapping(stuck, out);
   if (stuck > 0 && !r.swap) {
     std::uint32_t at = 0;

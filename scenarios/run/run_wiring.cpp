@@ -5,8 +5,6 @@
 #include "models/engine/families/families.hpp"
 #include "models/tier/storage_link.hpp"
 #include "scenarios/scenario/scenario.hpp"
-#include "scenarios/scenario/sections/fleet.hpp"
-#include "scenarios/scenario/sections/host.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
@@ -56,16 +54,13 @@ std::vector<const TierChoice*> RunWiring::stores() const {
 }
 
 Places RunWiring::make_places() const {
-  const std::uint32_t instances = s_.fleet->replicas;
-  const Places::Shape shape{instances, s_.engine.data_parallel,
-                            s_.host ? s_.host->instances : instances};
   Places::Links links;
-  if (tiers() == 1) return {shape, links};
+  if (tiers() == 1) return {shape_of(s_), links};
   links.lanes = 2 * lane_pairs();
   for (const MediumChoice& medium : s_.media) links.media.push_back(medium.scope);
   const std::size_t apart = stores().size() - (has_storage() && direct() ? 1 : 0);
   links.storage = 2 * static_cast<std::uint32_t>(apart);
-  return {shape, links};
+  return {shape_of(s_), links};
 }
 
 std::vector<std::uint64_t> RunWiring::capacities() const {
@@ -126,11 +121,15 @@ std::uint64_t RunWiring::seed_of(std::uint32_t engine) const {
   return core == 0 ? seed : Stream(seed, "engine", core).bits();
 }
 
+/// Each then has a link of its own to bound it; else the GPU's link bounds the device.
+bool RunWiring::several_gpus(std::size_t store) const {
+  return s_.world() * places_.engines_at(stores()[store]->scope, 0) > 1;
+}
+
 StorageServerSpec RunWiring::server(std::size_t store, std::uint32_t place) const {
   const TierChoice& tier = *stores()[store];
   const StorageChoice& choice = *tier.storage;
-  // Each of several ranks has a link of its own to bound it (clients()).
-  const bool bound = choice.direct && s_.world() == 1;
+  const bool bound = choice.direct && !several_gpus(store);
   StorageServerSpec out{
       bound ? direct_storage(choice.spec, s_.down->make()->capacity(), s_.up->make()->capacity())
             : choice.spec};
@@ -181,7 +180,7 @@ std::vector<StorageClientConfig> RunWiring::clients(std::size_t store, std::uint
     if (rank > 0) client.seed = Stream(out.seed, "rank", rank).bits();
     client.write_link = places_.first_lane(engine) + 2 * rank + kDownLink;
     client.read_link = places_.first_lane(engine) + 2 * rank + kUpLink;
-    if (s_.world() > 1) {
+    if (several_gpus(store)) {
       const auto rate = [&](bool down) {
         return static_cast<std::int64_t>(rank_link(rank, down).make()->capacity().value());
       };
@@ -213,7 +212,7 @@ std::unique_ptr<LinkModel> RunWiring::load_link() const {
   StorageSpec spec = device.spec;
   spec.read.total_rate = shared_part(spec.read.total_rate, device.others, device.clients);
   if (!direct()) return make_storage_read_link(spec, 0, s_.up->make(), s_.tier_copies());
-  if (s_.world() > 1) {
+  if (several_gpus(0)) {
     // All ranks read their parts at once, each over its own link; the slowest has `up`.
     spec.read.total_rate = shared_part(spec.read.total_rate, s_.world() - 1);
     spec.read.client_rate = lowest_rate(

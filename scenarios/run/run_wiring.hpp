@@ -68,6 +68,8 @@ class RunWiring {
   /// Of the storage tier `store`: its device at the places of its scope, bounded by the GPU's link
   /// too where it reaches the GPU itself.
   StorageServerSpec server(std::size_t store, std::uint32_t place) const;
+  /// Reach it, where it is direct.
+  bool several_gpus(std::size_t store) const;
   std::uint32_t server_index(std::size_t store, std::uint32_t engine) const;
   /// An engine's client of it: one of each rank where they reach it themselves.
   std::vector<StorageClientConfig> clients(std::size_t store, std::uint32_t engine) const;

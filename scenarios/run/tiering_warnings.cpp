@@ -55,14 +55,14 @@ void warn_of_break_even(const Scenario& s, const TierStack& stack, std::size_t i
   const std::uint32_t blocks = tokens / s.engine.block_tokens;
   const auto cost = s.make_cost();
   const auto up = s.up->make();
-  const auto storage = make_storage_read_link(one_thread, choice.clients, nullptr);
+  const auto storage = make_storage_read_link(one_thread, choice.clients, nullptr, s.tier_copies());
   LoadEstimate hop(s.engine, *cost, *up);
   LoadEstimate read(s.engine, *cost, *storage);
   const Duration reading = read.load(blocks);
   const Duration climbing = hop.load(blocks);
   const Duration computing = hop.compute(before, before + tokens);
   if (reading + climbing <= computing) return;
-  const auto bytes = static_cast<double>(blocks * s.engine.block_bytes.count());
+  const auto bytes = static_cast<double>(blocks * s.tier_block_bytes().count());
   NoteFigures figures = {{"tier", out.result.tiers[i + 2].name},
                          {"tokens", tokens},
                          {"tokens_before", before},

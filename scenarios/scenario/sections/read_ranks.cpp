@@ -212,6 +212,11 @@ void read_host(const ObjectReader& top, Scenario& s) {
     if (const auto rate = host->text("memory_bandwidth", ObjectReader::kRate)) {
       out.memory_rate = parse_bandwidth(*rate, host->where("memory_bandwidth"));
       bound_host_memory(*host, s, out.memory_rate);
+      if (out.instances > s.fleet->replicas) {
+        s.notes.push_back(
+            scenario_note("host-memory-unloaded",
+                          {{"instances", out.instances}, {"simulated", s.fleet->replicas}}));
+      }
     }
     out.where = host->where("memory");
     s.host = out;

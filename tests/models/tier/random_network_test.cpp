@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kGiga = 1'000'000'000;
 
 /// The topology that a seed stands for, and what goes over it.
-class RandomNetwork final : EventHandler, Observer {
+class RandomNetwork final : public EventHandler, public Observer {
  public:
   explicit RandomNetwork(std::uint64_t seed) : random_(seed, "topology") {
     NetworkSpec spec;

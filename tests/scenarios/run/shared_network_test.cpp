@@ -14,13 +14,15 @@ constexpr std::int64_t kDocument = 67'108'864;                          // 512 t
 constexpr std::int64_t kCopy = 10'000 + (kDocument + 24) / 25;          // over a link of 25 GB/s
 constexpr std::int64_t kHalfCopy = 10'000 + (kDocument / 2 + 24) / 25;  // one of two ranks
 
-/// The reference scenario, its HBM of one document, with `tiers` below and links to `host_end`.
+/// The reference scenario, its HBM of one document, with `tiers` below and links to `host_end`
+/// that go through the media `through`.
 Scenario shared_scenario(const std::string& tiers, const std::string& host_end, const Sets& more,
-                         const std::string& through = "[]") {
+                         const std::string& through = "") {
+  const std::string media = through.empty() ? "" : R"(, "through": )" + through;
   const auto link = [&](const char* name, const std::string& from, const std::string& to) {
     return fmt::format(R"({{"name": "{}", "from": "{}", "to": "{}", "kind": "affine",)"
-                       R"( "latency_us": 10, "bandwidth": "25GB/s", "through": {}}})",
-                       name, from, to, through);
+                       R"( "latency_us": 10, "bandwidth": "25GB/s"{}}})",
+                       name, from, to, media);
   };
   Sets sets = {"plan=null", "engine.num_gpu_blocks=33", "tiers=" + tiers};
   sets.insert(sets.end(), more.begin(), more.end());
@@ -37,7 +39,7 @@ const char kDrive[] = R"([{"name": "ssd", "kind": "nvme", "capacity": "inf", "de
 const char kBehind[] = R"([{"name": "dram", "kind": "dram", "capacity": "4GiB"},)"
                        R"( {"name": "ssd", "kind": "nvme"}])";
 
-Scenario on_dram(const Sets& more, const std::string& through = "[]") {
+Scenario on_dram(const Sets& more, const std::string& through = "") {
   return shared_scenario(kDram, "dram", more, through);
 }
 Scenario on_drive(const Sets& more) {
@@ -130,7 +132,7 @@ TEST_CASE("engines of one instance share its medium", "[scenarios]") {
 TEST_CASE("a medium is there once for each place of its scope", "[scenarios]") {
   std::vector<Row> rows;
   for (std::uint64_t i = 0; i < 200; ++i) {
-    rows.push_back({20 * static_cast<std::int64_t>(i), 512, 4, {i % 20}});
+    rows.push_back({20 * static_cast<std::int64_t>(i), 512, 1, {i % 20}});
   }
   const Workload workload = workload_of(rows, 512);
   const auto run = [&](const std::string& scope) {
@@ -191,7 +193,7 @@ TEST_CASE("an instance that nobody shares with is as if it were alone", "[scenar
   // One session, whose turns repeat two documents: one of four instances gets all.
   std::vector<Turn> turns;
   for (std::uint64_t i = 0; i < 8; ++i) {
-    Turn turn{500 * static_cast<std::int64_t>(i), 512, 4, {}, 400, {i % 2}};
+    Turn turn{500 * static_cast<std::int64_t>(i), 512, 1, {}, 400, {i % 2}};
     if (i > 0) turn.after = {i - 1};
     turns.push_back(turn);
   }
@@ -222,24 +224,40 @@ TEST_CASE("storage below two ranks holds the parts of both", "[scenarios]") {
         static_cast<std::int64_t>(run.result().tiers[1].stores) * 2'097'152);
 }
 
-TEST_CASE("two ranks reach a server themselves, each with its part", "[scenarios]") {
-  // 4 GB/s for each rank: 16 files of 16 tokens each. 1 ms, then half a document at 4 GB/s.
-  const char* far =
-      R"([{"name": "far", "kind": "fs", "capacity": "inf", "device": {"direct": true,)"
-      R"( "client_limit": "4GB/s", "aggregate_limit": "100GB/s", "read_latency_us": 1000,)"
-      R"( "write_latency_us": 1000, "chunk_tokens": 16, "threads": 64}}])";
-  const Seen run = see(reference_with({"plan=null", "engine.num_gpu_blocks=33",
-                                       "engine.tensor_parallel_size=2", std::string("tiers=") + far,
-                                       R"(links=[{"name": "d2h", "from": "hbm", "to": "host",)"
-                                       R"( "kind": "constant", "bandwidth": "25GB/s"}, {"name":)"
-                                       R"( "h2d", "from": "host", "to": "hbm", "kind": "constant",)"
-                                       R"( "bandwidth": "25GB/s"}])"}),
-                       documents(1));
+/// A file system that GPUs reach themselves over links of `link`: files of one block, 1 ms each,
+/// 4 GB/s for a client.
+Scenario on_files(const std::string& link, const std::string& parallel) {
+  const auto lane = [&](const char* name, const char* from, const char* to) {
+    return fmt::format(R"({{"name": "{}", "from": "{}", "to": "{}", "kind": "constant",)"
+                       R"( "bandwidth": "{}"}})",
+                       name, from, to, link);
+  };
+  return reference_with(
+      {"plan=null", "engine.num_gpu_blocks=33", parallel,
+       R"(tiers=[{"name": "far", "kind": "fs", "capacity": "inf", "device": {"direct": true,)"
+       R"( "client_limit": "4GB/s", "aggregate_limit": "100GB/s", "read_latency_us": 1000,)"
+       R"( "write_latency_us": 1000, "chunk_tokens": 16, "threads": 64}}])",
+       fmt::format("links=[{}, {}]", lane("d2h", "hbm", "host"), lane("h2d", "host", "hbm"))});
+}
+
+TEST_CASE("two ranks reach a file system themselves, each with its part", "[scenarios]") {
+  // 1 ms, then half a document at 4 GB/s.
+  const Seen run = see(on_files("25GB/s", "engine.tensor_parallel_size=2"), documents(1));
   CHECK(run.journal.requests[2].cached_tokens[1] == 512);
   CHECK(run.ttft(2) == 1'000'000 + kDocument / 2 / 4 + step_ns(1, 512));
   CHECK(run.link("far-read/rank0").bytes == kDocument / 2);
   CHECK(run.link("far-read/rank1").bytes == kDocument / 2);
   CHECK(run.result().tiers[1].device->bytes_read == kDocument);
+}
+
+TEST_CASE("engines that reach a file system themselves have a link each", "[scenarios]") {
+  const Seen run = see(on_files("2GB/s", "engine.data_parallel_size=2"), documents(2));
+  for (const std::size_t i : {4U, 5U}) {
+    CHECK(run.journal.requests[i].cached_tokens[1] == 512);
+    CHECK(run.ttft(i) == 1'000'000 + kDocument / 2 + step_ns(1, 512));
+  }
+  CHECK(run.link("far-read/engine1").bytes == kDocument);
+  CHECK(find_note(run.outcome.warnings, "storage-shares-device"));
 }
 
 TEST_CASE("a file behind host memory holds all ranks' parts", "[scenarios]") {

@@ -38,8 +38,7 @@ TEST_CASE("malformed tiers", "[scenarios]") {
        {kTierLine, tier(R"("capacity": "64")"), "tiers.0.capacity: expected a size with a unit"},
        {kTierLine, tier(R"("capacity": "-1GiB")"), "tiers.0.capacity: expected a size with a unit"},
        {kTierLine, tier(R"("scope": "node", "capacity": "1GiB")"),
-        "tiers.0.scope: expected instance or rank (one engine, or each for itself), found "
-        "\"node\""},
+        "tiers.0.scope: expected instance or rank, found \"node\": each engine pins a pool"},
        {kTierLine, tier(R"("capacity": "1GiB", "eviction": "lur")"),
         "tiers.0.eviction: unknown eviction policy \"lur\"; did you mean \"lru\"?"},
        {kTierLine, tier(R"("scope": "instance")"),

@@ -91,7 +91,7 @@ TEST_CASE("malformed devices", "[scenarios]") {
         "tiers.0.device: expected only with a tier of kind nvme, fs, object or kv"},
        {kTierLine, tier(R"("name": "host", "kind": "nvme")"), "tiers.0.name: \"host\" is taken"},
        {kTierLine, tier(R"("name": "far", "kind": "nvme", "scope": "cluster")"),
-        "tiers.0.scope: expected instance or rank"},
+        "tiers.0.scope: expected instance, rank or node, found \"cluster\": a drive belongs"},
        {kTierLine, tier(R"("name": "far", "kind": "fs", "scope": "rack")"),
         "tiers.0.scope: unknown scope \"rack\"; did you mean \"rank\"?"}});
   const std::string linked =
