@@ -12,9 +12,10 @@ GroupedConnector::GroupedConnector(const Environment& environment, std::unique_p
     : TierConnector(environment, std::move(tier), std::move(stack)),
       groups_(environment.config.groups),
       count_(groups_.count()),
-      window_((groups_.window + environment.config.block_tokens - 1) /
-              environment.config.block_tokens),
-      hit_blocks_(requests, 0) {
+      per_chunk_(environment.config.blocks_per_chunk),
+      chunk_tokens_(environment.config.block_tokens * per_chunk_),
+      window_(chunks_up_to(groups_.window)),
+      hit_chunks_(requests, 0) {
   for (std::uint32_t g = groups_.sliding; g < count_; ++g) order_.push_back(g);
   for (std::uint32_t g = 0; g < groups_.sliding; ++g) order_.push_back(g);
 }
@@ -22,19 +23,22 @@ GroupedConnector::GroupedConnector(const Environment& environment, std::unique_p
 // ---- look-up
 // -------------------------------------------------------------------------------------
 
-void GroupedConnector::name_blocks(const ActiveRequest& r) {
+void GroupedConnector::name_chunks(const ActiveRequest& r) {
   names_.clear();
-  env_.chains.for_runs(r.id, 0, blocks_of(r.tokens()),
-                       [&](std::uint32_t first, std::uint32_t count) {
-                         for (std::uint32_t i = 0; i < count; ++i) names_.push_back(first + i);
-                         return true;
-                       });
+  const std::uint32_t k = per_chunk_;
+  std::uint32_t at = 0;
+  const std::uint32_t full = r.tokens() / chunk_tokens_ * k;
+  env_.chains.for_runs(r.id, 0, full, [&](std::uint32_t first, std::uint32_t count) {
+    for (std::uint32_t i = k - 1 - at % k; i < count; i += k) names_.push_back(first + i);
+    at += count;
+    return true;
+  });
 }
 
-LookupState GroupedConnector::state_at(std::uint32_t block, std::uint32_t group,
+LookupState GroupedConnector::state_at(std::uint32_t chunk, std::uint32_t group,
                                        const Asking& who) {
-  const ChunkAt at{block * count_ + group, BlockId{names_[block] * count_ + group}};
-  return state_of(page(block, group), at, who.r, who.access);
+  const ChunkAt at{chunk * count_ + group, BlockId{names_[chunk] * count_ + group}};
+  return state_of(page(chunk, group), at, who.r, who.access);
 }
 
 /// From the first block on, up to a miss.
@@ -45,7 +49,7 @@ GroupedConnector::Hits GroupedConnector::prefix_below(std::uint32_t group, std::
     const LookupState state = state_at(i, group, who);
     if (state == LookupState::kMiss) break;
     out.pending = out.pending || state == LookupState::kPending;
-    ++out.blocks;
+    ++out.chunks;
   }
   return out;
 }
@@ -70,10 +74,10 @@ GroupedConnector::Hits GroupedConnector::window_below(std::uint32_t group, std::
 /// turn, and again where a later one shortened what an earlier one had answered for. The last token
 /// is computed in any case.
 std::optional<std::uint32_t> GroupedConnector::reach(const Asking& who, std::uint32_t local) {
-  const std::uint32_t block = env_.config.block_tokens;
   const auto named = static_cast<std::uint32_t>(names_.size());
-  const std::uint32_t above = local * block;
-  std::uint32_t end = std::min(who.r.tokens() - 1, named * block);
+  const std::uint32_t above = local * env_.config.block_tokens;
+  const std::uint32_t first = local / per_chunk_;
+  std::uint32_t end = std::min(who.r.tokens() - 1, named * chunk_tokens_);
   std::uint32_t before = 0;
   bool deferred = false;
   const auto none = static_cast<std::uint32_t>(order_.size());
@@ -81,15 +85,15 @@ std::optional<std::uint32_t> GroupedConnector::reach(const Asking& who, std::uin
     std::uint32_t again = none;
     bool slid = false;
     for (std::uint32_t i = from; i < none; ++i) {
-      if (end < above + block) return above;
+      if (end < above + chunk_tokens_) return above;
       const std::uint32_t group = order_[i];
-      const std::uint32_t to = std::min((end + block - 1) / block, named);
-      const Hits hits = sliding(group) ? window_below(group, local, to, who)
-                                       : prefix_below(group, local, to, who);
-      if (!hits.pending && hits.blocks == 0) return above;
+      const std::uint32_t to = std::min(chunks_up_to(end), named);
+      const Hits hits =
+          sliding(group) ? window_below(group, first, to, who) : prefix_below(group, first, to, who);
+      if (!hits.pending && hits.chunks == 0) return above;
       deferred = deferred || hits.pending;
-      if (!hits.pending) end = std::min(end, (local + hits.blocks) * block);
-      if (end < above + block) return above;
+      if (!hits.pending) end = std::min(end, (first + hits.chunks) * chunk_tokens_);
+      if (end < above + chunk_tokens_) return above;
       if (end < before) {
         if (deferred) {
           deferred = false;
@@ -103,16 +107,16 @@ std::optional<std::uint32_t> GroupedConnector::reach(const Asking& who, std::uin
     }
     from = again;
   }
-  if (deferred || convoy(local, (end + block - 1) / block)) return std::nullopt;
+  if (deferred || convoy(first, chunks_up_to(end))) return std::nullopt;
   return end;
 }
 
-/// Another request loads a page of what this one would load.
-bool GroupedConnector::convoy(std::uint32_t local, std::uint32_t end) const {
+/// Another request loads a page of what this one would load: of the chunks [from, to).
+bool GroupedConnector::convoy(std::uint32_t from, std::uint32_t to) const {
   if (!env_.config.convoy || !env_.config.enable_prefix_caching) return false;
   for (std::uint32_t g = 0; g < count_; ++g) {
-    const bool slides = sliding(g) && end > window_;
-    for (std::uint32_t i = slides ? std::max(local, end - window_) : local; i < end; ++i) {
+    const bool slides = sliding(g) && to > window_;
+    for (std::uint32_t i = slides ? std::max(from, to - window_) : from; i < to; ++i) {
       const BlockPlace place = page(i, g);
       if (tier_->state(place) != LookupState::kReading) continue;
       if (!has_levels_ || stack_->loading(place.slot())) return true;
@@ -125,10 +129,10 @@ GroupedConnector::Lookup GroupedConnector::look_up(const ActiveRequest& r, std::
                                                    const Access& access) {
   if (has_levels_) stack_->begin_step(access.now);
   if (r.transfers_in_flight()) return {false, 0};
-  name_blocks(r);
+  name_chunks(r);
   const std::uint32_t block = env_.config.block_tokens;
   const std::optional<std::uint32_t> end = reach({r, access}, local);
-  hit_blocks_[r.id] = end ? blocks_of(*end) : local;
+  hit_chunks_[r.id] = end ? *end / chunk_tokens_ : local / per_chunk_;
   touch(r, access);
   if (!end) return {false, 0};
   return {true, (*end + block - 1) / block - local};
@@ -138,7 +142,7 @@ GroupedConnector::Lookup GroupedConnector::look_up(const ActiveRequest& r, std::
 void GroupedConnector::touch(const ActiveRequest& r, const Access& access) {
   touched_.clear();
   const auto named = static_cast<std::uint32_t>(names_.size());
-  const std::uint32_t hit = hit_blocks_[r.id];
+  const std::uint32_t hit = hit_chunks_[r.id];
   for (std::uint32_t g = 0; g < count_; ++g) {
     const std::uint32_t from = sliding(g) && hit > window_ ? hit - window_ : 0;
     for (std::uint32_t i = named; i-- > from;) {
@@ -154,18 +158,26 @@ void GroupedConnector::touch(const ActiveRequest& r, const Access& access) {
 void GroupedConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) {
   ActiveRequest& r = env_.requests[h];
   const std::uint32_t job = jobs_.make(h);
-  name_blocks(r);
+  name_chunks(r);
   auto& below = jobs_[job].below;
+  const std::uint32_t end = local + blocks;
+  std::uint32_t copied = 0;
   for (std::uint32_t g = 0; g < count_; ++g) {
-    for (std::uint32_t i = local; i < local + blocks; ++i) {
-      if (r.slots[std::size_t{i} * count_ + g] == kNullSlot) continue;
-      KV_ASSERT(page(i, g).here(), "a load of a page that is not there");
-      below.push_back(page(i, g).slot());
+    for (std::uint32_t i = local; i < end;) {
+      const std::uint32_t chunk = i / per_chunk_;
+      std::uint32_t wanted = 0;
+      for (; i < end && i / per_chunk_ == chunk; ++i) {
+        wanted += r.slots[std::size_t{i} * count_ + g] == kNullSlot ? 0 : 1;
+      }
+      if (wanted == 0) continue;
+      KV_ASSERT(page(chunk, g).here(), "a load of a page that is not there");
+      below.push_back(page(chunk, g).slot());
+      copied += wanted;
     }
   }
-  jobs_[job].blocks = static_cast<std::uint32_t>(below.size());
+  jobs_[job].blocks = copied;
   tier_->begin_read(below);
-  r.next_store = local + blocks;
+  r.next_store = end;
   r.loads = 1;
   r.load_done = false;
   jobs_.plan_load(job);
@@ -183,7 +195,9 @@ void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   for (const ScheduledTokens& item : plan.items) {
     const ActiveRequest& r = env_.requests[item.request];
     const std::uint32_t tokens = std::min(item.computed + item.tokens, storable_tokens(r));
-    if (blocks_of(tokens) > r.next_store) offer(item.request, tokens, {now, r.id}, false);
+    if (tokens >= r.next_store * env_.config.block_tokens + chunk_tokens_) {
+      offer(item.request, tokens, {now, r.id}, false);
+    }
   }
   for (const Handle h : unoffered_) {
     ActiveRequest& r = env_.requests[h];
@@ -200,36 +214,47 @@ void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
 // ---- offers
 // --------------------------------------------------------------------------------------
 
-/// The pages of the blocks from next_store on, group by group. A sliding group's that are gone are
-/// left out; so are a finished request's that this step gave to others.
+/// Where the blocks of a chunk are in HBM, into chunk_slots_. False where some are gone, or where
+/// this step gave a finished request's to others.
+bool GroupedConnector::collect_slots(const ActiveRequest& r, std::uint32_t chunk,
+                                     std::uint32_t group, bool finished) {
+  chunk_slots_.clear();
+  for (std::uint32_t i = chunk * per_chunk_; i < (chunk + 1) * per_chunk_; ++i) {
+    const SlotId slot = r.slots[std::size_t{i} * count_ + group];
+    if (slot == kNullSlot) return false;
+    if (finished && sliding(group) && env_.pool.given_this_step(slot)) return false;
+    chunk_slots_.push_back(slot);
+  }
+  return true;
+}
+
+/// The pages of the chunks from next_store on, group by group.
 void GroupedConnector::collect_offers(const ActiveRequest& r, std::uint32_t storable,
                                       bool finished) {
   offered_.clear();
   fresh_.clear();
   fresh_at_.clear();
   for (std::uint32_t g = 0; g < count_; ++g) {
-    if (g == groups_.sliding) fresh_sliding_ = static_cast<std::uint32_t>(fresh_.size());
-    for (std::uint32_t i = r.next_store; i < storable; ++i) {
-      const SlotId slot = r.slots[std::size_t{i} * count_ + g];
-      if (slot == kNullSlot) continue;
-      if (finished && sliding(g) && env_.pool.given_this_step(slot)) continue;
+    if (g == groups_.sliding) fresh_sliding_ = static_cast<std::uint32_t>(fresh_at_.size());
+    for (std::uint32_t i = r.next_store / per_chunk_; i < storable; ++i) {
+      if (!collect_slots(r, i, g, finished)) continue;
       if (page(i, g).here()) {
         offered_.push_back(page(i, g).slot());
       } else {
         fresh_.push_back(BlockId{names_[i] * count_ + g});
-        fresh_at_.push_back(slot);
+        fresh_at_.insert(fresh_at_.end(), chunk_slots_.begin(), chunk_slots_.end());
       }
     }
   }
-  if (groups_.full == 0) fresh_sliding_ = static_cast<std::uint32_t>(fresh_.size());
+  if (groups_.full == 0) fresh_sliding_ = static_cast<std::uint32_t>(fresh_at_.size());
 }
 
 void GroupedConnector::offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) {
   ActiveRequest& r = env_.requests[h];
   const auto held = static_cast<std::uint32_t>(r.slots.size()) / count_;
-  const std::uint32_t storable = std::min(blocks_of(tokens), held);
-  if (storable <= r.next_store) return;
-  name_blocks(r);
+  const std::uint32_t storable = std::min(tokens / chunk_tokens_, held / per_chunk_);
+  if (storable <= r.next_store / per_chunk_) return;
+  name_chunks(r);
   collect_offers(r, storable, finished);
   if (!fresh_.empty()) {
     if (!stack_->make_room(fresh_, offered_, access)) {
@@ -240,7 +265,7 @@ void GroupedConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     make_job(h, finished);
     touch(r, access);
   }
-  r.next_store = storable;
+  r.next_store = storable * per_chunk_;
 }
 
 /// A store of the pages in fresh_.
@@ -248,9 +273,9 @@ void GroupedConnector::make_job(Handle h, bool finished) {
   const std::uint32_t job = jobs_.make(h);
   for (const BlockId name : fresh_) jobs_[job].below.push_back(tier_->begin_write(name));
   jobs_[job].hbm = fresh_at_;
-  jobs_[job].blocks = static_cast<std::uint32_t>(fresh_.size());
-  if (sliding_pages_.size() <= job) sliding_pages_.resize(job + 1);
-  sliding_pages_[job] = fresh_sliding_;
+  jobs_[job].blocks = static_cast<std::uint32_t>(fresh_at_.size());
+  if (sliding_slots_.size() <= job) sliding_slots_.resize(job + 1);
+  sliding_slots_[job] = fresh_sliding_;
   for (const SlotId slot : watched(job)) env_.pool.guard(slot);
   pending_.push_back(job);
   env_.requests[h].stores.push_back(job);
@@ -281,14 +306,14 @@ void GroupedConnector::on_finished(Handle h, bool held) {
 // ---- fences
 // --------------------------------------------------------------------------------------
 
-/// Pages of a store that fences watch from its start: those of sliding groups.
+/// Slots of a store that fences watch from its start: those of sliding groups.
 SlotSpan GroupedConnector::watched(std::uint32_t job) const {
-  return SlotSpan(jobs_[job].hbm).first(sliding_pages_[job]);
+  return SlotSpan(jobs_[job].hbm).first(sliding_slots_[job]);
 }
 
 /// Those that they watch once the request has finished.
 SlotSpan GroupedConnector::unwatched(std::uint32_t job) const {
-  return SlotSpan(jobs_[job].hbm).subspan(sliding_pages_[job]);
+  return SlotSpan(jobs_[job].hbm).subspan(sliding_slots_[job]);
 }
 
 /// Some page handed out in this step is still being read by a store: find which.

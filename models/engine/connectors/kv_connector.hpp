@@ -24,6 +24,8 @@ class KvConnector : public TransferListener {
     bool known;            ///< false: ask again at the next step
     std::uint32_t blocks;  ///< that can be loaded behind the local hit
   };
+  /// The request has come, and waits to be scheduled.
+  virtual void on_enqueue(Handle /*h*/) {}
   /// How much of the request lies below, beyond its first `local` blocks. Touches what it finds.
   virtual Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) = 0;
   /// Changes with everything that a look-up rests on: between two equal versions a repeated one

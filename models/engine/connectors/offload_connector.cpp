@@ -203,9 +203,38 @@ void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers
   }
   unoffered_.clear();
 
+  if (!ahead_.empty()) look_ahead(now);
   if (has_levels_) stack_->end_step(now);
   jobs_.end_plan();
   if (transfers.fences_pending > 0) ++counters_.flushes;
+}
+
+/// Each waiting request's chunks that neither HBM nor the nearest tier has are asked for, up to
+/// the first that no level has.
+void OffloadConnector::look_ahead(Time now) {
+  std::erase_if(ahead_, [&](Ahead& a) {
+    const ActiveRequest& r = env_.requests[a.handle];
+    if (r.id != a.request || r.state != RequestState::kWaiting || r.admitted_before) return true;
+    const Access access{now, r.id};
+    std::uint32_t position = a.from;
+    bool there = true;  // all so far
+    bool over = true;
+    for_keys(r.id, a.from, r.tokens() / chunk_tokens_, [&](std::uint32_t first, std::uint32_t n) {
+      for (std::uint32_t i = 0; i < n; ++i, first += per_chunk_, ++position) {
+        const BlockId key{first};
+        if (!tier_->place(key).here() && !env_.pool.places(first)->here()) {
+          const auto verdict = stack_->look_ahead({position, key}, a.handle, access);
+          if (verdict == TierStack::Verdict::kMiss) return false;
+          over = over && verdict != TierStack::Verdict::kRetry;
+          there = false;
+        } else if (there) {
+          a.from = position + 1;
+        }
+      }
+      return true;
+    });
+    return over;
+  });
 }
 
 // ---- offers

@@ -29,6 +29,9 @@ class OffloadConnector final : public TierConnector {
                    std::unique_ptr<WriteAdmissionPolicy> admission);
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
+  void on_enqueue(Handle h) override {
+    if (stack_->looks_ahead()) ahead_.push_back({h, env_.requests[h].id, 0});
+  }
   void note_lookup(const ActiveRequest& r, std::uint32_t local) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
@@ -36,6 +39,7 @@ class OffloadConnector final : public TierConnector {
 
  private:
   std::uint32_t position_of(std::uint32_t block) const override { return block / per_chunk_; }
+  void look_ahead(Time now);
   void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
   void ask_admission(const ActiveRequest& r, Time now);
   void drop_unseen();
@@ -57,6 +61,14 @@ class OffloadConnector final : public TierConnector {
   std::unique_ptr<WriteAdmissionPolicy> admission_;
   std::unique_ptr<StoreThreshold> threshold_;  ///< null: chunks are stored at first sight
   bool counts_lookups_;                        ///< write admission does
+
+  /// A request that waits, of which levels behind may be read already.
+  struct Ahead {
+    Handle handle;
+    RequestId request;
+    std::uint32_t from;  ///< chunks before this one are in the nearest tier, or were
+  };
+  std::vector<Ahead> ahead_;
 
   std::vector<std::uint32_t> finished_jobs_;  ///< pending stores of finished requests
   std::uint32_t stores_in_flight_ = 0;

@@ -24,6 +24,7 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
       to_submit_(levels.size()),
       waiting_(levels.size()),
       writes_under_way_(levels.size()),
+      promoting_(levels.size()),
       pins_(levels.empty() ? 0 : first.capacity() + 1) {
   KV_ASSERT(levels.size() <= 8, "{} levels behind host memory", levels.size());
   for (const LevelConfig& level : levels) {
@@ -31,7 +32,7 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
         Level::Environment{e.queue, e.network, e.observer, *this, e.chunks, e.context, e.shared},
         level));
     expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
-    prefetch_budget_ = std::max(prefetch_budget_, level.rules.prefetch);
+    looks_ahead_ = looks_ahead_ || level.rules.prefetch > 0;
   }
 }
 
@@ -46,7 +47,7 @@ bool TierStack::idle() const {
 }
 
 void TierStack::check_drained() const {
-  KV_ASSERT(pinned_slots_ == 0 && promoting_ == 0, "a level keeps {} slots of host memory",
+  KV_ASSERT(pinned_slots_ == 0, "a level keeps {} slots of host memory",
             pinned_slots_);
   for (const auto& level : levels_) {
     if (!level->shared()) level->store().check_drained();
@@ -69,33 +70,59 @@ TierStack::Asker& TierStack::asker(RequestId request) {
   return askers_[index - 1];
 }
 
+TierStack::Mark& TierStack::mark_of(Asker& who, const ChunkAt& at) {
+  if (who.marks.size() <= at.position) {
+    const std::size_t before = who.marks.capacity();
+    who.marks.resize(at.position + 1);
+    marks_claim_.grow((who.marks.capacity() - before) * sizeof(Mark));
+  }
+  who.marks[at.position].chunk = at.chunk;
+  return who.marks[at.position];
+}
+
+/// What is known of the level and the chunk; the first question of a request is noted.
+Level::Answer TierStack::ask(std::uint32_t number, Mark& mark) {
+  Level& level = *levels_[number];
+  const Level::Answer answer = level.ask(mark.chunk);
+  if ((mark.asked >> number & 1) == 0) {
+    mark.asked = static_cast<std::uint8_t>(mark.asked | 1U << number);
+    level.keep(mark.chunk);
+  }
+  if (answer != Level::Answer::kYes || level.holds(mark.chunk)) return answer;
+  level.deny(mark.chunk);
+  return Level::Answer::kNo;
+}
+
 /// All levels are asked in turn, even behind one whose answer is awaited, as upstream does.
 TierStack::Verdict TierStack::look_up(const ChunkAt& at, Handle handle, const Access& access) {
-  const auto [position, chunk] = at;
   Asker& who = asker(access.request);
   if (who.livelocked) return Verdict::kRetry;
   who.handle = handle;
-  if (who.marks.size() <= position) {
-    const std::size_t before = who.marks.capacity();
-    who.marks.resize(position + 1);
-    marks_claim_.grow((who.marks.capacity() - before) * sizeof(Mark));
-  }
-  Mark& mark = who.marks[position];
-  mark.chunk = chunk;
+  Mark& mark = mark_of(who, at);
   bool retry = false;
   for (std::uint32_t i = 0; i < levels_.size(); ++i) {
-    Level& level = *levels_[i];
-    Level::Answer answer = level.ask(chunk);
-    if ((mark.asked >> i & 1) == 0) {
-      mark.asked = static_cast<std::uint8_t>(mark.asked | 1U << i);
-      level.keep(chunk);
-    }
-    if (answer == Level::Answer::kYes && !level.holds(chunk)) {
-      level.deny(chunk);
-      answer = Level::Answer::kNo;
-    }
+    const Level::Answer answer = ask(i, mark);
     if (answer == Level::Answer::kYes) {
-      return promote(i, who, position, access) ? Verdict::kPending : Verdict::kMiss;
+      return promote(i, who, at.position, access) ? Verdict::kPending : Verdict::kMiss;
+    }
+    retry = retry || answer != Level::Answer::kNo;
+  }
+  return retry ? Verdict::kRetry : Verdict::kMiss;
+}
+
+TierStack::Verdict TierStack::look_ahead(const ChunkAt& at, Handle handle, const Access& access) {
+  Asker& who = asker(access.request);
+  if (who.livelocked) return Verdict::kRetry;
+  who.handle = handle;
+  Mark& mark = mark_of(who, at);
+  bool retry = false;
+  for (std::uint32_t i = 0; i < levels_.size(); ++i) {
+    const std::uint32_t most = levels_[i]->rules().prefetch;
+    if (most == 0) continue;
+    const Level::Answer answer = ask(i, mark);
+    if (answer == Level::Answer::kYes && promoting_[i] >= most) return Verdict::kRetry;
+    if (answer == Level::Answer::kYes) {
+      return promote(i, who, at.position, access) ? Verdict::kPending : Verdict::kMiss;
     }
     retry = retry || answer != Level::Answer::kNo;
   }
@@ -136,7 +163,7 @@ bool TierStack::promote(std::uint32_t number, Asker& who, std::uint32_t position
   }
   jobs_[job].below.push_back(from);
   jobs_[job].slots.push_back(first_.begin_write(mark.chunk));
-  ++promoting_;
+  ++promoting_[number];
   return true;
 }
 
@@ -353,7 +380,7 @@ void TierStack::end_promotion(std::uint32_t number, const Access& access) {
   const std::uint32_t from = jobs_[number].level;
   Level& level = *levels_[from];
   first_.end_write(jobs_[number].slots, access);
-  promoting_ -= static_cast<std::uint32_t>(jobs_[number].slots.size());
+  promoting_[from] -= static_cast<std::uint32_t>(jobs_[number].slots.size());
   level.store().end_read(jobs_[number].below, access);
   if (level.rules().inclusion == Inclusion::kInclusive) return trim(kFirst, first_trim_, access);
   ended_slots_ = jobs_[number].slots;

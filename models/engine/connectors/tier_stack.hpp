@@ -57,6 +57,10 @@ class TierStack final : private LevelListener, private RoomListener {
   /// `access.request`, here by its handle, looks for a chunk that host memory lacks. The step has
   /// begun.
   Verdict look_up(const ChunkAt& at, Handle handle, const Access& access);
+  /// The same before the scheduler comes to the request, as far as the levels' rules allow: kRetry
+  /// too where as much is on its way as they do.
+  Verdict look_ahead(const ChunkAt& at, Handle handle, const Access& access);
+  bool looks_ahead() const { return looks_ahead_; }
   /// Room in host memory for `fresh`, none of `offered` leaving for it. All or nothing.
   bool make_room(BlockSpan fresh, SlotSpan offered, const Access& access);
   /// Blocks in these slots have come down from HBM.
@@ -83,9 +87,6 @@ class TierStack final : private LevelListener, private RoomListener {
   /// The level from which the `position`-th chunk was promoted for the request, from 1; else 0.
   std::uint32_t source(RequestId request, std::uint32_t position) const;
   void count(std::size_t level, std::uint64_t queries, std::uint64_t hits);
-  /// Chunks that waiting requests may have on their way up; and those on their way.
-  std::uint32_t prefetch_budget() const { return prefetch_budget_; }
-  std::uint32_t promoting() const { return promoting_; }
 
   std::uint64_t version() const { return version_; }
   std::size_t size() const { return levels_.size(); }
@@ -139,6 +140,8 @@ class TierStack final : private LevelListener, private RoomListener {
   static constexpr std::size_t kFirst = ~std::size_t{0};  ///< host memory, before level 0
 
   Asker& asker(RequestId request);
+  Mark& mark_of(Asker& who, const ChunkAt& at);
+  Level::Answer ask(std::uint32_t level, Mark& mark);
   bool promote(std::uint32_t level, Asker& who, std::uint32_t position, const Access& access);
   std::uint32_t make_job(std::uint32_t level, Kind kind, RequestId request);
   BlockStore& store_at(std::size_t level) {
@@ -184,6 +187,7 @@ class TierStack final : private LevelListener, private RoomListener {
   std::vector<std::vector<std::uint32_t>> to_submit_;  ///< promotions of this step, by level
   std::vector<RingQueue<std::uint32_t>> waiting_;      ///< writes that lack room, by level
   std::vector<std::uint32_t> writes_under_way_;        ///< jobs, by level
+  std::vector<std::uint32_t> promoting_;               ///< chunks, by level
   std::vector<std::uint8_t> pins_;                     ///< by slot of host memory: writes under way
   std::uint32_t pinned_slots_ = 0;
   std::uint32_t peak_pinned_slots_ = 0;
@@ -196,8 +200,7 @@ class TierStack final : private LevelListener, private RoomListener {
   bool any_ended_ = false;
   bool refused_in_step_ = false;
   bool expires_ = false;  ///< some level has a time to live
-  std::uint32_t prefetch_budget_ = 0;
-  std::uint32_t promoting_ = 0;  ///< chunks
+  bool looks_ahead_ = false;  ///< some level is read before its requests are scheduled
   std::uint64_t stores_refused_ = 0;
   std::uint64_t promotions_refused_ = 0;
   std::uint32_t livelocked_ = 0;

@@ -45,7 +45,10 @@ class VllmScheduler final : public Scheduler {
   bool can_hold(const ActiveRequest& r) const override {
     return blocks_of(r) <= env_.pool.usable();
   }
-  void enqueue(Handle h) override { waiting_.push_back(h); }
+  void enqueue(Handle h) override {
+    waiting_.push_back(h);
+    env_.connector.on_enqueue(h);
+  }
   void schedule(Time now, StepPlan& plan) override;
   void apply(StepPlan& plan) override;
   void on_step_end(const StepPlan& plan, Time now) override;

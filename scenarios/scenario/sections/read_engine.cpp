@@ -427,8 +427,11 @@ void check_groups(const ObjectReader& top, const Scenario& s) {
   };
   if (s.tier->eviction.text() != "lru") refuse("tiers", "eviction lru");
   if (s.tier->write_admission.text() != "always") refuse("tiers", "write_admission always");
+  for (const TierChoice& tier : s.behind) {
+    if (tier.eviction.text() != "lru") refuse("tiers", "eviction lru");
+    if (tier.rules.prefetch > 0) refuse("tiers", "prefetch_chunks 0");
+  }
   if (s.engine.simple_offload) refuse("engine", "offload_connector native");
-  if (s.engine.blocks_per_chunk > 1) refuse("engine", "blocks_per_chunk 1");
   if (s.engine.store_threshold > 1) refuse("engine", "store_threshold below 2");
 }
 

@@ -1,60 +1,9 @@
 // Tiers behind host memory (vLLM's TieringOffloadingSpec): what a look-up there costs, what a write
 // there pins, and what the result says about it.
-#include "scenarios/scenario/scenario.hpp"
-#include "tests/scenarios/run/run_setup.hpp"
-#include "tests/support/notes.hpp"
+#include "tests/scenarios/scenario/tiered.hpp"
 
 namespace spillway::test {
 namespace {
-
-// A document is 512 tokens: 32 blocks of 2 MiB, 67,108,864 bytes.
-constexpr std::int64_t kDocument = 67'108'864;
-
-/// A tier of kind fs that moves `rate` in either direction after 100 us a file.
-std::string fs_tier(const std::string& rate, const std::string& more = "",
-                    const std::string& name = "fs") {
-  return fmt::format(R"({{"name": "{}", "kind": "fs", "device": {{"read_bandwidth": "{}",)"
-                     R"( "write_bandwidth": "{}", "read_latency_us": 100,)"
-                     R"( "write_latency_us": 100{}}}}})",
-                     name, rate, rate, more);
-}
-
-/// The reference scenario with host memory for `dram` blocks, and `behind` it.
-Scenario tiered(int hbm, int dram, const std::string& behind,
-                std::vector<std::string> assignments = {}) {
-  assignments.insert(
-      assignments.begin(),
-      {fmt::format(R"(tiers=[{{"name": "dram", "kind": "dram", "capacity": "{}blocks"}}{}])", dram,
-                   behind.empty() ? "" : "," + behind),
-       fmt::format("engine.num_gpu_blocks={}", hbm + 1), "plan=null"});
-  return reference_with(assignments);
-}
-
-struct Told {
-  SimulationOutcome outcome;
-  Journal journal;
-  const RunResult& result() const { return outcome.result; }
-  std::int64_t ttft_ns(std::size_t request) const {
-    const RequestRecord& r = journal.requests[request];
-    return (r.first_token - r.arrival).count();
-  }
-  bool warns(const std::string& text) const { return says(outcome.warnings, text); }
-};
-
-Told told(const Scenario& scenario, const Workload& workload) {
-  Told out;
-  SimulationOptions options;
-  options.observers = {&out.journal};
-  out.outcome = simulate(scenario, workload, options);
-  return out;
-}
-
-/// Documents 0, 1 and 2 pass through an HBM of one document and a dram of one and a bit; then
-/// document 0 comes again, which only the tiers behind still hold.
-Workload three_then_the_first() {
-  return workload_of(
-      {{0, 512, 1, {0}}, {500, 512, 1, {1}}, {1000, 512, 1, {2}}, {1500, 512, 1, {0}}}, 512);
-}
 
 TEST_CASE("section 9 (7): fs full miss costs one deferral", "[scenarios]") {
   // #45765: a request of which nothing lies anywhere asks, and is told at the next step.
@@ -244,10 +193,27 @@ TEST_CASE("malformed tiers behind host memory", "[scenarios]") {
        {kTierLine, behind(R"("name": "dram", "kind": "fs")"),
         "tiers.1.name: two tiers are called \"dram\""},
        {kTierLine, tiers(eight), "tiers.7: expected at most 7 tiers below hbm, found 8"},
-       {kTierLine, behind(R"("name": "fs", "kind": "fs", "capacity": "1TB")"),
-        "tiers.1.capacity: expected inf (or nothing) behind the first tier"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "eviction": "fifo")"),
-        "tiers.1.eviction: expected only with the first tier"},
+        "tiers.1.eviction: expected only with a capacity"},
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "inclusion": "exclusive")"),
+        "tiers.1.inclusion: exclusive and \"write\": \"through\" contradict each other"},
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "write": "late")"),
+        "tiers.1.write: unknown write \"late\"; known: through, on-eviction"},
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "trim_above": 0.5)"),
+        "tiers.1.trim_above: expected only with a capacity"},
+       {kTierLine,
+        behind(
+            R"("name": "fs", "kind": "fs", "capacity": "1TB", "trim_above": 0.5, "trim_to": 0.6)"),
+        "tiers.1.trim_to: expected at most trim_above (0.5), found 0.6"},
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "capacity": "1TB", "trim_to": 0.6)"),
+        "tiers.1.trim_to: expected only with trim_above"},
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "write_admission": "min-depth")"),
+        "tiers.1.write_admission: min-depth"},
+       {kTierLine, behind(R"("name": "fs", "kind": "fs", "capacity": "0GiB")"),
+        "tiers.1.capacity: expected room for a chunk, or inf"},
+       {kTierLine,
+        tiers(R"({"name": "d", "kind": "dram", "capacity": "1GiB", "inclusion": "exclusive"})"),
+        "tiers.0.inclusion: expected only with a tier behind the first"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "device": {"threads": 4})"),
         "tiers.1.device.threads: expected only with the tier next to HBM"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "device": {"direct": true})"),
