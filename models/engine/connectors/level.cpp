@@ -32,8 +32,15 @@ Level::Level(const Environment& e, const LevelConfig& config)
                            : *own_),
       device_(e.network.server(config.device.server), config.device, e.observer, *this),
       admission_(admission_of(e, config)),
-      answers_(std::size_t{e.chunks} + 1),
-      askers_(std::size_t{e.chunks} + 1) {}
+      answers_(std::size_t{e.context.blocks} + 1),
+      askers_(std::size_t{e.context.blocks} + 1) {}
+
+void Level::grow_blocks(std::uint32_t blocks) {
+  store_.grow_blocks(blocks);
+  if (admission_ != nullptr) admission_->grow(blocks);
+  answers_.resize(std::size_t{blocks} + 1);
+  askers_.resize(std::size_t{blocks} + 1);
+}
 
 void Level::admit(std::vector<BlockId>& chunks, Time now, std::uint32_t writes_under_way) {
   if (admission_ == nullptr || chunks.empty()) return;

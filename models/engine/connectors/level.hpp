@@ -59,14 +59,14 @@ class LevelListener {
   ~LevelListener() = default;
 };
 
-class Level final : private StorageListener, private EventHandler {
+class Level final : public BlockColumns, private StorageListener, private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
     Network& network;
     Observer& observer;
     LevelListener& listener;
-    std::uint32_t chunks;            ///< ids of chunks are below or equal
+    std::uint32_t chunks;            ///< ids of chunks stay below or equal
     EvictionContext context;         ///< what its policy may know beside the store
     SharedStores* shared = nullptr;  ///< where the level is
   };
@@ -95,6 +95,8 @@ class Level final : private StorageListener, private EventHandler {
     const BlockPlace place = store_.place(chunk);
     return place.here() && store_.pins(place.slot()) >= 0;
   }
+
+  void grow_blocks(std::uint32_t blocks) override;
 
   // ---- questions
   enum class Answer : std::uint8_t { kUnasked, kNoted, kAsked, kYes, kNo };

@@ -23,8 +23,7 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
       chunk_bytes_(e.chunk_bytes),
       to_submit_(levels.size()),
       waiting_(levels.size()),
-      writes_under_way_(levels.size()),
-      pins_(levels.empty() ? 0 : first.capacity() + 1) {
+      writes_under_way_(levels.size()) {
   KV_ASSERT(levels.size() <= 8, "{} levels behind host memory", levels.size());
   for (const LevelConfig& level : levels) {
     levels_.push_back(std::make_unique<Level>(
@@ -33,6 +32,12 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
     expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
     prefetch_budget_ = std::max(prefetch_budget_, level.rules.prefetch);
   }
+  pins_.resize(slots_for(e.context.blocks));
+}
+
+void TierStack::grow_blocks(std::uint32_t blocks) {
+  for (const auto& level : levels_) level->grow_blocks(blocks);
+  pins_.resize(slots_for(blocks));
 }
 
 void TierStack::count(std::size_t level, std::uint64_t queries, std::uint64_t hits) {

@@ -18,6 +18,7 @@
 // it, so that nobody asks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,7 @@ struct ChunkAt {
   BlockId chunk;
 };
 
-class TierStack final : private LevelListener, private RoomListener {
+class TierStack final : public BlockColumns, private LevelListener, private RoomListener {
  public:
   struct Environment {
     EventQueue& queue;
@@ -42,12 +43,14 @@ class TierStack final : private LevelListener, private RoomListener {
     Observer& observer;
     TransferWaiter& waiter;
     Bytes chunk_bytes;
-    std::uint32_t chunks;            ///< ids of chunks are below or equal
+    std::uint32_t chunks;            ///< ids of chunks stay below or equal
     EvictionContext context;         ///< what policies of levels may know beside their stores
     SharedStores* shared = nullptr;  ///< where a level is shared
   };
   TierStack(const Environment& environment, BlockStore& first, const TrimRule& first_trim,
             const std::vector<LevelConfig>& levels);
+
+  void grow_blocks(std::uint32_t blocks) override;
 
   enum class Verdict : std::uint8_t {
     kMiss,
@@ -106,6 +109,10 @@ class TierStack final : private LevelListener, private RoomListener {
   std::uint32_t livelocked() const { return livelocked_; }
 
  private:
+  /// Host memory has no more slots in use than it has met chunks.
+  std::size_t slots_for(std::uint32_t blocks) const {
+    return levels_.empty() ? 0 : std::min<std::size_t>(first_.capacity(), blocks) + 1;
+  }
   enum class Kind : std::uint8_t {
     kWrite,      ///< from host memory to the level
     kPromotion,  ///< from the level to host memory
