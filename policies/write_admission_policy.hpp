@@ -44,7 +44,7 @@ struct WriteOffer {
 };
 
 struct WriteAdmissionContext {
-  std::uint32_t blocks = 0;  ///< block ids are below this
+  std::uint32_t blocks = 0;  ///< block ids are below this, until grow()
   std::uint32_t block_tokens = 1;
 };
 
@@ -54,6 +54,9 @@ class WriteAdmissionPolicy {
 
   /// Fills verdicts[i] for blocks[i]; the spans are equally long and not empty.
   virtual void decide(const WriteOffer& offer, std::span<WriteVerdict> verdicts) = 0;
+
+  /// From now on block ids are below `blocks`, which is at least what it was.
+  virtual void grow(std::uint32_t /*blocks*/) {}
 
   /// True where on_lookup() has to be called; asked once.
   virtual bool wants_lookups() const { return false; }

@@ -87,11 +87,10 @@ void ChainMap::number_blocks() {
     base_[TraceBlockId{id}] = static_cast<std::uint32_t>(next);
     next += count[TraceBlockId{id}];
   }
+  shared_ = static_cast<std::uint32_t>(next);
   for (std::uint32_t i = 0; i < workload_.size(); ++i) {
     const RequestId request{i};
-    const auto total = static_cast<std::uint32_t>(
-        (std::uint64_t{workload_.input_tokens(request)} + workload_.output_tokens(request)) /
-        block_tokens_);
+    const std::uint32_t total = blocks_of(request);
     own_base_[request] = static_cast<std::uint32_t>(next);
     if (continued_by(request) == kNobody) next += total - reach_[request];
     longest_chain_ = std::max(longest_chain_, total + 1);

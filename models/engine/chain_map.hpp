@@ -1,4 +1,5 @@
-// Which engine blocks a request's tokens consist of.
+// Which engine blocks a request's tokens consist of: the block ids of a whole simulation, computed
+// once and shared by its engines. Each engine may call them otherwise (local_chains.hpp).
 //
 // Engine block i of trace block t is (t, i): ids of one trace block are consecutive, so a chain is
 // a few runs of consecutive ids. An engine block belongs to the trace block that holds its last
@@ -29,13 +30,42 @@ class ChainMap {
 
   std::uint32_t block_count() const { return block_count_; }
   std::uint32_t longest_chain() const { return longest_chain_; }
+  std::uint32_t block_tokens() const { return block_tokens_; }
+  const Workload& workload() const { return workload_; }
   /// Requests whose output joins the chain of a later prompt.
   std::uint32_t joined() const { return joined_; }
+
+  /// Full blocks of the request's prompt and output.
+  std::uint32_t blocks_of(RequestId request) const {
+    return static_cast<std::uint32_t>(
+        (std::uint64_t{workload_.input_tokens(request)} + workload_.output_tokens(request)) /
+        block_tokens_);
+  }
+  /// The ids of a trace block's engine blocks, and of those that are a request's own: the first,
+  /// and how many follow each other.
+  std::uint32_t base(TraceBlockId block) const { return base_[block]; }
+  std::uint32_t base(RequestId request) const { return own_base_[request]; }
+  std::uint32_t count(TraceBlockId block) const {
+    const std::uint32_t next = raw(block) + 1;
+    return (next < base_.size() ? base_[TraceBlockId{next}] : shared_) - base_[block];
+  }
+  std::uint32_t count(RequestId request) const {
+    const std::uint32_t next = raw(request) + 1;
+    return (next < own_base_.size() ? own_base_[RequestId{next}] : block_count_) -
+           own_base_[request];
+  }
 
   /// Calls run(first id, count) for the blocks [from, to) of the request's prompt and output, in
   /// order; stops early when it returns false.
   template <class Run>
   void for_runs(RequestId request, std::uint32_t from, std::uint32_t to, Run run) const {
+    for_runs_as([this](auto whose) { return base(whose); }, request, from, to, run);
+  }
+  /// The same where base_of(whose) is the first id of a trace block's blocks, or of a request's
+  /// own: the runs are as long as here.
+  template <class Base, class Run>
+  void for_runs_as(Base base_of, RequestId request, std::uint32_t from, std::uint32_t to,
+                   Run& run) const {
     for (;;) {
       const std::uint32_t reach = std::min(reach_[request], to);
       const auto chain = workload_.chain(request);
@@ -44,14 +74,14 @@ class ChainMap {
         const auto k = static_cast<std::uint32_t>(last_token / trace_block_tokens_);
         const std::uint32_t first = first_block(k);
         const std::uint32_t end = std::min(first_block(k + 1), reach);
-        if (!run(base_[chain[k]] + (from - first), end - from)) return;
+        if (!run(base_of(chain[k]) + (from - first), end - from)) return;
         from = end;
       }
       if (from >= to) return;
       if (continued_by(request) == kNobody) break;
       request = continued_by(request);
     }
-    run(own_base_[request] + (from - reach_[request]), to - from);
+    run(base_of(request) + (from - reach_[request]), to - from);
   }
 
  private:
@@ -76,6 +106,7 @@ class ChainMap {
   IdVector<RequestId, std::uint32_t> reach_;     ///< blocks that the own chain identifies
   IdVector<RequestId, RequestId> next_;          ///< who continues it; empty without links
   IdVector<RequestId, std::uint32_t> own_base_;  ///< blocks of nobody else, from reach_ on
+  std::uint32_t shared_ = 0;                     ///< ids below this are of trace blocks
   std::uint32_t block_count_ = 0;
   std::uint32_t longest_chain_ = 0;
   std::uint32_t joined_ = 0;

@@ -32,26 +32,36 @@ std::unique_ptr<AdmissionPolicy> admission_of(const EngineParts& parts) {
 
 }  // namespace
 
-Engine::Engine(EventQueue& queue, Network& network, const Workload& workload, EngineParts parts,
+Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, EngineParts parts,
                Observer& observer)
     : queue_(queue),
-      workload_(workload),
+      workload_(chains.workload()),
       config_(parts.config),
       observer_(observer),
       measure_from_(parts.measure_from),
       classes_(std::move(parts.classes)),
       stage_watch_(parts.stages),
       cost_(std::move(parts.cost), config_.token_budget, config_.tensor_parallel > 1),
-      chains_(workload, config_.block_tokens),
+      chains_(chains, parts.names_of_one_in),
       requests_(chains_.longest_chain() * config_.groups.count()),
       gate_(admission_of(parts), requests_),
       assembly_(parts.assemble(
-          {queue, network, workload, config_, chains_, requests_, cost_, observer, *this}, parts)),
+          {queue, network, workload_, config_, chains_, requests_, cost_, observer, *this}, parts)),
       scheduler_(*assembly_.scheduler),
       connector_(*assembly_.connector),
       moves_(*assembly_.moves),
       depth_(depth_of(config_)),
-      stages_(config_.pipeline_parallel) {}
+      stages_(config_.pipeline_parallel) {
+  KV_ASSERT(chains.block_tokens() == config_.block_tokens, "chains in blocks of another size");
+}
+
+void Engine::watch_pool(StoreWatch& watch) {
+  if (assembly_.base != nullptr) assembly_.base->watch_pool(watch);
+}
+
+void Engine::watch_lower(StoreWatch& watch) {
+  connector_.tell(watch);
+}
 
 EngineStats Engine::stats() const {
   EngineStats stats;
@@ -98,6 +108,7 @@ void Engine::submit(RequestId request, Time due) {
   if (refusal != Reason::kNone) return end_request(h, RequestStatus::kRejected, refusal);
   gate_.enter(h, blocks, r.arrival);
   watch_waits();
+  chains_.name(request);
   scheduler_.enqueue(h);
   wake();
 }

@@ -22,9 +22,9 @@
 
 #include "models/arrivals.hpp"
 #include "models/engine/admission_gate.hpp"
-#include "models/engine/chain_map.hpp"
 #include "models/engine/engine_parts.hpp"
 #include "models/engine/forward_cost.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/stage_pipeline.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
@@ -34,8 +34,9 @@ namespace spillway {
 class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
  public:
   /// `listener` may be set later, before the first request ends.
-  /// `network` is the simulation's; nothing has been submitted to it yet.
-  Engine(EventQueue& queue, Network& network, const Workload& workload, EngineParts parts,
+  /// `network` is the simulation's; nothing has been submitted to it yet. `chains` are those of the
+  /// whole simulation, in blocks as large as this engine's.
+  Engine(EventQueue& queue, Network& network, const ChainMap& chains, EngineParts parts,
          Observer& observer);
 
   void set_listener(RequestEndListener& listener) { listener_ = &listener; }
@@ -49,7 +50,14 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   const std::optional<Standstill>& standstill() const { return standstill_; }
 
   const Scheduler& scheduler() const { return scheduler_; }
-  const ChainMap& chains() const { return chains_; }
+  LocalChains& chains() { return chains_; }
+  const LocalChains& chains() const { return chains_; }
+  /// Ids in pool and tiers for each block of a chain: one a KV group, the block's times so many.
+  std::uint32_t pages_per_block() const { return config_.groups.count(); }
+  /// Whoever watches is told what a store gains and loses, by its own block ids: HBM's pool, or the
+  /// tier below it. v0 and streaming tell nothing.
+  void watch_pool(StoreWatch& watch);
+  void watch_lower(StoreWatch& watch);
   /// What all its parts have counted.
   EngineStats stats() const;
 
@@ -110,7 +118,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   StageWatch* stage_watch_;
   std::deque<std::vector<StageMark>> marks_;  ///< by handle, where stages are watched
   ForwardCost cost_;
-  ChainMap chains_;
+  LocalChains chains_;
   RequestPool requests_;
   AdmissionGate gate_;
   Assembly assembly_;

@@ -26,8 +26,9 @@
 
 namespace spillway {
 
-class ChainMap;
 class ForwardCost;
+class LocalChains;
+class StoreWatch;
 struct Assembly;
 struct EngineParts;
 struct Site;
@@ -73,6 +74,13 @@ struct EngineParts {
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
   SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
+  std::uint32_t names_of_one_in = 1;  ///< engines: one among several has its own names of blocks
+  const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
+
+  /// Some policy asks for facts of requests.
+  bool need_facts() const;
+  /// Other engines have a level of it, too.
+  bool shares_stores() const;
 };
 
 /// Where the parts of an engine stand.
@@ -81,7 +89,7 @@ struct Site {
   Network& network;
   const Workload& workload;
   const EngineConfig& config;
-  const ChainMap& chains;
+  LocalChains& chains;  ///< columns by block id are to be attached
   RequestPool& requests;
   ForwardCost& cost;
   Observer& observer;
@@ -93,6 +101,8 @@ struct Assembly {
   /// What the others stand on: stores, choices. A family derives its own.
   struct Base {
     virtual ~Base() = default;
+    /// Whoever watches is told what HBM gains and loses, where it has named blocks.
+    virtual void watch_pool(StoreWatch& /*watch*/) {}
   };
   std::unique_ptr<Base> base;
   std::unique_ptr<KvConnector> connector;

@@ -29,6 +29,10 @@ class Frequency final : public WriteAdmissionPolicy {
     }
     if (counted_.size() > most_) make_fit(offer.now);
   }
+  void grow(std::uint32_t blocks) override {
+    count_.resize(blocks, 0);
+    counted_.reserve(blocks);
+  }
 
  private:
   static constexpr std::uint32_t kMostCount = 1U << 31;

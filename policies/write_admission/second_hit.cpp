@@ -20,8 +20,13 @@ namespace {
 /// Counts of the blocks seen last.
 class Tracker {
  public:
-  Tracker(std::uint32_t entries, std::uint32_t blocks)
-      : entry_of_(blocks, kNone), entries_(entries), order_(entries) {}
+  /// At most `entries`, of block ids below `blocks`.
+  Tracker(std::uint64_t entries, std::uint32_t blocks) : most_(entries), order_(0) { grow(blocks); }
+  void grow(std::uint32_t blocks) {
+    entry_of_.resize(blocks, kNone);
+    entries_.resize(std::min<std::uint64_t>(most_, blocks));
+    order_.grow(static_cast<std::uint32_t>(entries_.size()));
+  }
 
   std::uint32_t count(BlockId block) const {
     const std::uint32_t entry = entry_of_[raw(block)];
@@ -53,6 +58,7 @@ class Tracker {
     return entry;
   }
 
+  std::uint64_t most_;
   std::vector<std::uint32_t> entry_of_;  ///< by block
   std::vector<Entry> entries_;
   IndexList order_;  ///< of entries, seen longest ago first
@@ -61,7 +67,7 @@ class Tracker {
 
 class SecondHit final : public WriteAdmissionPolicy {
  public:
-  SecondHit(std::uint32_t threshold, bool count_lookups, std::uint32_t entries,
+  SecondHit(std::uint32_t threshold, bool count_lookups, std::uint64_t entries,
             std::uint32_t blocks)
       : threshold_(threshold), count_lookups_(count_lookups), tracker_(entries, blocks) {}
 
@@ -73,6 +79,7 @@ class SecondHit final : public WriteAdmissionPolicy {
           tracker_.count(block) >= threshold_ ? WriteVerdict::kWrite : WriteVerdict::kFirstSighting;
     }
   }
+  void grow(std::uint32_t blocks) override { tracker_.grow(blocks); }
   bool wants_lookups() const override { return count_lookups_; }
   void on_lookup(BlockSpan blocks) override {
     for (const BlockId block : blocks) tracker_.see(block);
@@ -88,10 +95,9 @@ class SecondHit final : public WriteAdmissionPolicy {
 
 std::unique_ptr<WriteAdmissionPolicy> make_second_hit(const WriteAdmissionContext& context,
                                                       const Params& params, const SourceRef&) {
-  const std::uint64_t entries = std::min<std::uint64_t>(params.whole("tracker"), context.blocks);
   return std::make_unique<SecondHit>(static_cast<std::uint32_t>(params.whole("threshold")),
                                      params.text("count") == "lookups",
-                                     static_cast<std::uint32_t>(entries), context.blocks);
+                                     params.whole("tracker"), context.blocks);
 }
 
 }  // namespace spillway

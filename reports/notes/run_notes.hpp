@@ -107,11 +107,14 @@ inline constexpr NoteRow kRunNotes[] = {
     // ---- fleets
     {"fleet-by-session", "fleet", NoteGrade::kDetail,
      "{instances} instances serve {least_requests} to {most_requests} requests each. A session "
-     "goes to one of them by a hash. Routing by load or by prefix is not modelled."},
+     "goes to one of them by a hash. Routing by prefix is not modelled."},
     {"fleet-by-inferred-session", "fleet", NoteGrade::kWarning,
      "{instances} instances serve {least_requests} to {most_requests} requests each. The trace "
-     "names no sessions, so these are inferred from shared prefixes. Routing by load or by prefix "
-     "is not modelled."},
+     "names no sessions, so these are inferred from shared prefixes. Routing by prefix is not "
+     "modelled."},
+    {"fleet-by-routing", "fleet", NoteGrade::kDetail,
+     "{instances} instances serve {least_requests} to {most_requests} requests each, by routing "
+     "{routing}. Turns of a session may go to different instances."},
     {"fleet-own-storage", "fleet", NoteGrade::kWarning,
      "Each instance has storage devices of its own. Set tiers[].scope to share them."},
     {"storage-shares-device", "fleet", NoteGrade::kWarning,

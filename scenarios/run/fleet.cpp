@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/cluster/session_groups.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -23,38 +24,51 @@ bool own_media(const Scenario& s) {
                      [](const MediumChoice& m) { return m.scope == Scope::kInstance; });
 }
 
-Notes notes_of(const Scenario& s, const SessionSplit& split, bool named) {
-  const auto [least, most] =
-      std::minmax_element(split.members.begin(), split.members.end(),
-                          [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  const NoteFigures figures = {{"instances", split.members.size()},
-                               {"least_requests", least->size()},
-                               {"most_requests", most->size()}};
-  Notes out = {named ? run_note("fleet-by-session", figures)
-                     : run_note("fleet-by-inferred-session", figures)};
-  if (own_storage(s)) out.push_back(run_note("fleet-own-storage"));
-  if (own_media(s)) out.push_back(run_note("fleet-own-media"));
-  return out;
+bool names_sessions(const Workload& workload) {
+  return workload.has_sessions() || !workload.columns().after_begin.empty();
+}
+
+std::unique_ptr<Router> session_router(const Scenario& s, const Workload& workload) {
+  const auto by_session = [&](std::span<const std::uint32_t> sessions) {
+    return make_session_hash(instances_by_session(workload, sessions, s.fleet->replicas, s.seed));
+  };
+  if (names_sessions(workload)) return by_session(workload.columns().session);
+  const Workload inferred =
+      infer_sessions(Workload(nullptr, workload.columns(), WorkloadSource{workload.source()}), {});
+  return by_session(inferred.columns().session);
 }
 
 }  // namespace
 
-std::optional<FleetSplit> split_fleet(const Scenario& s, const Workload& workload) {
-  if (s.fleet->replicas == 1) return std::nullopt;
-  const auto split = [&](std::span<const std::uint32_t> sessions) {
-    return split_sessions(workload, sessions, s.fleet->replicas, s.seed);
-  };
-  FleetSplit out;
-  const bool named = workload.has_sessions() || !workload.columns().after_begin.empty();
-  if (named) {
-    out.sessions = split(workload.columns().session);
-    out.notes = notes_of(s, out.sessions, true);
-    return out;
+std::unique_ptr<Router> make_fleet_router(const Scenario& s, const Workload& workload) {
+  if (s.fleet->replicas == 1) return nullptr;
+  switch (s.fleet->routing) {
+    case FleetRouting::kRoundRobin:
+      return make_round_robin();
+    case FleetRouting::kLeastLoaded:
+      return make_least_loaded();
+    case FleetRouting::kSessionHash:
+      break;
   }
-  const Workload inferred =
-      infer_sessions(Workload(nullptr, workload.columns(), WorkloadSource{workload.source()}), {});
-  out.sessions = split(inferred.columns().session);
-  out.notes = notes_of(s, out.sessions, false);
+  return session_router(s, workload);
+}
+
+Notes fleet_notes(const Scenario& s, const Workload& workload,
+                  std::span<const std::uint64_t> served) {
+  const auto [least, most] = std::minmax_element(served.begin(), served.end());
+  NoteFigures figures = {
+      {"instances", served.size()}, {"least_requests", *least}, {"most_requests", *most}};
+  Notes out;
+  if (s.fleet->routing != FleetRouting::kSessionHash) {
+    figures.emplace_back("routing", name_of(s.fleet->routing));
+    out.push_back(run_note("fleet-by-routing", std::move(figures)));
+  } else if (names_sessions(workload)) {
+    out.push_back(run_note("fleet-by-session", std::move(figures)));
+  } else {
+    out.push_back(run_note("fleet-by-inferred-session", std::move(figures)));
+  }
+  if (own_storage(s)) out.push_back(run_note("fleet-own-storage"));
+  if (own_media(s)) out.push_back(run_note("fleet-own-media"));
   return out;
 }
 

@@ -134,11 +134,7 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
         run_note("clients-waited", {{"mean_wait_ms", r.client_queue_time.mean_ms}}));
   }
   out.warnings.push_back(run_note("reuse-lower-bound"));
-  std::uint32_t joined = 0;  // engines of one instance share its workload
-  for (std::uint32_t i = 0; i < cluster.size(); i += cluster.engines_of_instance()) {
-    joined += cluster[i].chains().joined();
-  }
-  if (joined > 0) {
+  if (const std::uint32_t joined = cluster.chains().joined(); joined > 0) {
     out.warnings.push_back(run_note("answers-in-prompts",
                                     {{"requests", joined}, {"requests_in_all", workload.size()}}));
   }

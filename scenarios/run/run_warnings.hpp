@@ -1,7 +1,7 @@
 // What a finished run has to say beside its figures.
 #pragma once
 
-#include "models/cluster.hpp"
+#include "models/cluster/cluster.hpp"
 #include "scenarios/run/simulation.hpp"
 
 namespace spillway {

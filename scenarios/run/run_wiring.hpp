@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-#include "models/cluster.hpp"
+#include "models/cluster/cluster.hpp"
 #include "scenarios/run/places.hpp"
 #include "sim/result.hpp"
 

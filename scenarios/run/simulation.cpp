@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "models/cluster.hpp"
+#include "models/cluster/cluster.hpp"
 #include "models/engine/stores/grouped_blocks.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/machine/host_memory.hpp"
@@ -17,6 +17,7 @@
 #include "scenarios/run/run_wiring.hpp"
 #include "scenarios/run/tenant_figures.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
@@ -173,10 +174,10 @@ class Run {
       out.stages = options_.stages;
       return out;
     };
-    const std::optional<FleetSplit> fleet = split_fleet(s_, workload_);
+    const std::unique_ptr<Router> router = make_fleet_router(s_, workload_);
     const NetworkSpec network = wiring_.network();
     Cluster cluster(queue_, workload_,
-                    {s_.engine.data_parallel, fleet ? &fleet->sessions : nullptr, &network}, parts,
+                    {s_.engine.data_parallel, s_.fleet->replicas, &network, router.get()}, parts,
                     observers_);
     Arrivals arrivals(queue_, workload_, s_.workload->arrival, cluster.sink());
     cluster.set_listener(arrivals);
@@ -213,7 +214,9 @@ class Run {
       out.result.binding = {"swap_space", run_note("death-limits", {{"cause", swap->fatal}})};
     }
     tenants_.judge(out.result);
-    if (fleet) append(out.warnings, fleet->notes);
+    if (router != nullptr) {
+      append(out.warnings, fleet_notes(s_, workload_, cluster.requests_of_instances()));
+    }
     if (!stopped) add_run_warnings(s_, workload_, cluster, stuck, out);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

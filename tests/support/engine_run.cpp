@@ -59,7 +59,10 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
   EngineRun run;
   EventQueue queue;
   Network network(queue);
-  Engine engine(queue, network, workload, std::move(parts),
+  const ChainMap chains(workload, parts.config.block_tokens);
+  std::optional<RequestFacts> facts;
+  if (parts.need_facts()) parts.facts = &facts.emplace(request_facts(workload));
+  Engine engine(queue, network, chains, std::move(parts),
                 observer != nullptr ? *observer : run.journal);
   Arrivals arrivals(queue, workload, arrival, engine);
   engine.set_listener(arrivals);

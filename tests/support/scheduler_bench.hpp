@@ -48,7 +48,8 @@ class SchedulerBench {
   SchedulerBench(const std::vector<Row>& rows, const EngineConfig& given, bool with_connector)
       : config(given),
         workload(workload_of(rows, given.block_tokens)),
-        chains(workload, config.block_tokens),
+        names(workload, config.block_tokens),
+        chains(names),
         requests(chains.longest_chain()),
         pool(config.num_gpu_blocks, parse_eviction("lru", {}), context(), true),
         connector(config),
@@ -92,7 +93,8 @@ class SchedulerBench {
 
   EngineConfig config;
   Workload workload;
-  ChainMap chains;
+  ChainMap names;
+  LocalChains chains;
   RequestPool requests;
   KvPool pool;
   FixedConnector connector;

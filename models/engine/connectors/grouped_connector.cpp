@@ -88,8 +88,8 @@ std::optional<std::uint32_t> GroupedConnector::reach(const Asking& who, std::uin
       if (end < above + chunk_tokens_) return above;
       const std::uint32_t group = order_[i];
       const std::uint32_t to = std::min(chunks_up_to(end), named);
-      const Hits hits =
-          sliding(group) ? window_below(group, first, to, who) : prefix_below(group, first, to, who);
+      const Hits hits = sliding(group) ? window_below(group, first, to, who)
+                                       : prefix_below(group, first, to, who);
       if (!hits.pending && hits.chunks == 0) return above;
       deferred = deferred || hits.pending;
       if (!hits.pending) end = std::min(end, (first + hits.chunks) * chunk_tokens_);

@@ -70,7 +70,7 @@ class GroupedConnector final : public TierConnector {
 
   KvGroups groups_;
   std::uint32_t count_;
-  std::uint32_t per_chunk_;           ///< blocks
+  std::uint32_t per_chunk_;  ///< blocks
   std::uint32_t chunk_tokens_;
   std::uint32_t window_;              ///< chunks that a look-up wants in a row of a sliding group
   std::vector<std::uint32_t> order_;  ///< of look-ups: full groups first

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
+#include "models/engine/block_columns.hpp"
 #include "models/engine/connectors/transfer_jobs.hpp"
 #include "models/engine/engine_stats.hpp"
 #include "models/engine/step_plan.hpp"
@@ -16,9 +17,10 @@
 
 namespace spillway {
 
+class StoreWatch;
 class TierStack;
 
-class KvConnector : public TransferListener {
+class KvConnector : public TransferListener, public BlockColumns {
  public:
   struct Lookup {
     bool known;            ///< false: ask again at the next step
@@ -70,6 +72,9 @@ class KvConnector : public TransferListener {
     stats.offload = counters();
     stats.stack = stack();
   }
+  void grow_blocks(std::uint32_t /*blocks*/) override {}
+  /// What the nearest tier gains and loses.
+  virtual void tell(StoreWatch& /*watch*/) {}
   /// Always-on invariants that are too slow for every step; called when a run ends.
   virtual void check_drained() const = 0;
 

@@ -6,15 +6,22 @@ namespace spillway {
 
 namespace {
 
+/// What engines share is named by all that there will ever be.
+EvictionContext context_of(const Level::Environment& e, const LevelConfig& config) {
+  EvictionContext context = e.context;
+  if (config.shared) context.blocks = e.chunks;
+  return context;
+}
+
 std::unique_ptr<BlockStore> store_of(const Level::Environment& e, const LevelConfig& config) {
   const BlockStore::Size size{config.capacity, e.chunks, true, config.rules.trim.time_to_live};
-  return std::make_unique<BlockStore>(size, config.eviction, e.context);
+  return std::make_unique<BlockStore>(size, config.eviction, context_of(e, config));
 }
 
 std::unique_ptr<WriteAdmissionPolicy> admission_of(const Level::Environment& e,
                                                    const LevelConfig& config) {
   WriteAdmissionContext context;
-  context.blocks = e.context.blocks;
+  context.blocks = context_of(e, config).blocks;
   context.block_tokens = e.context.block_tokens;
   return config.write_admission.make(context);
 }
@@ -25,6 +32,7 @@ Level::Level(const Environment& e, const LevelConfig& config)
     : queue_(e.queue),
       listener_(e.listener),
       rules_(config.rules),
+      global_(e.global),
       lookup_(config.lookup),
       bounded_(config.capacity != BlockStore::kUnbounded),
       own_(config.shared ? nullptr : store_of(e, config)),
@@ -32,8 +40,17 @@ Level::Level(const Environment& e, const LevelConfig& config)
                            : *own_),
       device_(e.network.server(config.device.server), config.device, e.observer, *this),
       admission_(admission_of(e, config)),
-      answers_(std::size_t{e.chunks} + 1),
-      askers_(std::size_t{e.chunks} + 1) {}
+      answers_(std::size_t{e.context.blocks} + 1),
+      askers_(std::size_t{e.context.blocks} + 1) {}
+
+void Level::grow_blocks(std::uint32_t blocks) {
+  if (!shared()) {
+    store_.grow_blocks(blocks);
+    if (admission_ != nullptr) admission_->grow(blocks);
+  }
+  answers_.resize(std::size_t{blocks} + 1);
+  askers_.resize(std::size_t{blocks} + 1);
+}
 
 void Level::admit(std::vector<BlockId>& chunks, Time now, std::uint32_t writes_under_way) {
   if (admission_ == nullptr || chunks.empty()) return;
@@ -90,7 +107,7 @@ bool Level::submit_questions(Time now) {
     answers_[raw(chunk)] = Answer::kAsked;
     ++chunks;
     if (lookup_ == Duration(0)) {
-      results_.push_back({chunk, holds(chunk)});
+      results_.push_back({chunk, holds(name_of(chunk))});
     } else {
       asked_.push_back(chunk);
     }
@@ -108,7 +125,7 @@ bool Level::submit_questions(Time now) {
 void Level::on_event(EventPayload) {
   for (std::uint32_t i = 0; i < batches_.front().chunks; ++i) {
     const BlockId chunk = asked_.front();
-    results_.push_back({chunk, holds(chunk)});
+    results_.push_back({chunk, holds(name_of(chunk))});
     asked_.pop_front();
   }
   batches_.pop_front();

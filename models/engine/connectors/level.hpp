@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/engine/connectors/level_rules.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/stores/shared_stores.hpp"
 #include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
@@ -19,6 +20,16 @@
 #include "sim/event_queue.hpp"
 
 namespace spillway {
+
+/// From an engine's names of chunks, pages of `per_block` groups, to those of the simulation.
+struct GlobalNames {
+  const LocalChains* chains = nullptr;
+  std::uint32_t per_block = 1;
+  BlockId operator()(BlockId chunk) const {
+    const std::uint32_t block = raw(chains->global_of(BlockId{raw(chunk) / per_block}));
+    return BlockId{block * per_block + raw(chunk) % per_block};
+  }
+};
 
 struct LevelConfig {
   StorageClientConfig device;
@@ -59,16 +70,17 @@ class LevelListener {
   ~LevelListener() = default;
 };
 
-class Level final : private StorageListener, private EventHandler {
+class Level final : public BlockColumns, private StorageListener, private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
     Network& network;
     Observer& observer;
     LevelListener& listener;
-    std::uint32_t chunks;            ///< ids of chunks are below or equal
+    std::uint32_t chunks;            ///< ids of chunks stay below or equal
     EvictionContext context;         ///< what its policy may know beside the store
     SharedStores* shared = nullptr;  ///< where the level is
+    GlobalNames global{};            ///< where it is
   };
   Level(const Environment& environment, const LevelConfig& config);
 
@@ -90,11 +102,15 @@ class Level final : private StorageListener, private EventHandler {
     counters.evicted += flow.evicted;
   }
 
-  /// Readable here.
-  bool holds(BlockId chunk) const {
-    const BlockPlace place = store_.place(chunk);
+  /// What the store calls a chunk that the engine calls `chunk`.
+  BlockId name_of(BlockId chunk) const { return shared() ? global_(chunk) : chunk; }
+  /// Readable here; by the store's name.
+  bool holds(BlockId name) const {
+    const BlockPlace place = store_.place(name);
     return place.here() && store_.pins(place.slot()) >= 0;
   }
+
+  void grow_blocks(std::uint32_t blocks) override;
 
   // ---- questions
   enum class Answer : std::uint8_t { kUnasked, kNoted, kAsked, kYes, kNo };
@@ -137,6 +153,7 @@ class Level final : private StorageListener, private EventHandler {
   EventQueue& queue_;
   LevelListener& listener_;
   LevelRules rules_;
+  GlobalNames global_;
   Duration lookup_;
   bool bounded_;
   std::unique_ptr<BlockStore> own_;  ///< null where it is shared

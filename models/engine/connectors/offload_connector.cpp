@@ -20,6 +20,12 @@ OffloadConnector::OffloadConnector(const Environment& environment, std::unique_p
                                                 c.max_tracker_size, env_.chains.block_count());
 }
 
+void OffloadConnector::grow_blocks(std::uint32_t blocks) {
+  TierConnector::grow_blocks(blocks);
+  if (threshold_ != nullptr) threshold_->grow(blocks);
+  if (admission_ != nullptr) admission_->grow(blocks);
+}
+
 // ---- look-up
 // -------------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ class OffloadConnector final : public TierConnector {
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
   void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
   void on_finished(Handle h, bool held) override;
+  void grow_blocks(std::uint32_t blocks) override;
 
  private:
   std::uint32_t position_of(std::uint32_t block) const override { return block / per_chunk_; }

@@ -10,12 +10,12 @@ namespace {
 
 /// Slots, the null block's among them, that can ever be used: two copies of a block are rare, more
 /// copies than HBM has slots for do not occur at once.
-std::uint32_t slots_for(std::uint64_t capacity, const ChainMap& chains, const EngineConfig& c) {
-  const std::uint64_t useful = 2 * std::uint64_t{chains.block_count()} + c.num_gpu_blocks;
+std::uint32_t slots_for(std::uint64_t capacity, const LocalChains& chains, const EngineConfig& c) {
+  const std::uint64_t useful = 2 * std::uint64_t{chains.most_blocks()} + c.num_gpu_blocks;
   return static_cast<std::uint32_t>(std::min(capacity, useful) + 1);
 }
 
-EvictionContext context_of(const ChainMap& chains, const EngineConfig& config) {
+EvictionContext context_of(const LocalChains& chains, const EngineConfig& config) {
   EvictionContext context;
   context.blocks = chains.block_count();
   context.block_tokens = config.block_tokens;
@@ -28,7 +28,8 @@ SimpleConnector::SimpleConnector(const Environment& environment, std::uint64_t c
     : KvConnector(environment.config, environment.waiter),
       env_(environment),
       cpu_(slots_for(capacity_blocks, environment.chains, environment.config), EvictionChoice(),
-           context_of(environment.chains, environment.config), true),
+           context_of(environment.chains, environment.config), true,
+           environment.chains.most_blocks()),
       lazy_target_(
           2 * ((environment.config.max_num_batched_tokens + environment.config.block_tokens - 1) /
                environment.config.block_tokens)),

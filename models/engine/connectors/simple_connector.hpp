@@ -51,9 +51,9 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
 namespace spillway {
@@ -62,7 +62,7 @@ class SimpleConnector final : public KvConnector {
  public:
   struct Environment {
     const EngineConfig& config;
-    const ChainMap& chains;
+    const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;
     TransferWaiter& waiter;
@@ -84,6 +84,8 @@ class SimpleConnector final : public KvConnector {
   TierLevel level(std::uint32_t tier) const override;
   EvictionPolicy* policy() override { return nullptr; }
   const OffloadCounters& counters() const override { return counters_; }
+  void grow_blocks(std::uint32_t blocks) override { cpu_.grow_blocks(blocks); }
+  void tell(StoreWatch& watch) override { cpu_.tell(watch); }
   void check_drained() const override;
   void tell_clocks(std::uint32_t job, LoadEvent event, Time now) override;
   void on_transfer_done(Direction direction, std::uint32_t job) override;

@@ -27,6 +27,11 @@ class StoreThreshold {
         count_(blocks, 0),
         order_(1, blocks) {}
 
+  void grow(std::uint32_t blocks) {
+    count_.resize(blocks, 0);
+    order_.grow(blocks);
+  }
+
   bool counts_offers() const { return counts_offers_; }
   bool passes(BlockId key) const { return count_[raw(key)] >= threshold_; }
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/tier_stack.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/stores/block_store.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
@@ -22,7 +22,7 @@ class TierConnector : public KvConnector {
  public:
   struct Environment {
     const EngineConfig& config;
-    const ChainMap& chains;
+    const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;
     TransferWaiter& waiter;
@@ -46,6 +46,11 @@ class TierConnector : public KvConnector {
   }
   EvictionPolicy* policy() override { return &tier_->policy(); }
   const OffloadCounters& counters() const override { return counters_; }
+  void grow_blocks(std::uint32_t blocks) override {
+    tier_->grow_blocks(blocks);
+    stack_->grow_blocks(blocks);
+  }
+  void tell(StoreWatch& watch) override { tier_->tell(watch); }
   void check_drained() const override {
     tier_->check_drained();
     stack_->check_drained();

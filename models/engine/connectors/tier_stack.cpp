@@ -24,16 +24,22 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
       to_submit_(levels.size()),
       waiting_(levels.size()),
       writes_under_way_(levels.size()),
-      promoting_(levels.size()),
-      pins_(levels.empty() ? 0 : first.capacity() + 1) {
+      promoting_(levels.size()) {
   KV_ASSERT(levels.size() <= 8, "{} levels behind host memory", levels.size());
   for (const LevelConfig& level : levels) {
-    levels_.push_back(std::make_unique<Level>(
-        Level::Environment{e.queue, e.network, e.observer, *this, e.chunks, e.context, e.shared},
-        level));
+    levels_.push_back(
+        std::make_unique<Level>(Level::Environment{e.queue, e.network, e.observer, *this, e.chunks,
+                                                   e.context, e.shared, e.global},
+                                level));
     expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
     looks_ahead_ = looks_ahead_ || level.rules.prefetch > 0;
   }
+  pins_.resize(slots_for(e.context.blocks));
+}
+
+void TierStack::grow_blocks(std::uint32_t blocks) {
+  for (const auto& level : levels_) level->grow_blocks(blocks);
+  pins_.resize(slots_for(blocks));
 }
 
 void TierStack::count(std::size_t level, std::uint64_t queries, std::uint64_t hits) {
@@ -47,8 +53,7 @@ bool TierStack::idle() const {
 }
 
 void TierStack::check_drained() const {
-  KV_ASSERT(pinned_slots_ == 0, "a level keeps {} slots of host memory",
-            pinned_slots_);
+  KV_ASSERT(pinned_slots_ == 0, "a level keeps {} slots of host memory", pinned_slots_);
   for (const auto& level : levels_) {
     if (!level->shared()) level->store().check_drained();
   }
@@ -88,7 +93,7 @@ Level::Answer TierStack::ask(std::uint32_t number, Mark& mark) {
     mark.asked = static_cast<std::uint8_t>(mark.asked | 1U << number);
     level.keep(mark.chunk);
   }
-  if (answer != Level::Answer::kYes || level.holds(mark.chunk)) return answer;
+  if (answer != Level::Answer::kYes || level.holds(level.name_of(mark.chunk))) return answer;
   level.deny(mark.chunk);
   return Level::Answer::kNo;
 }
@@ -156,7 +161,7 @@ bool TierStack::promote(std::uint32_t number, Asker& who, std::uint32_t position
     open_jobs.push_back(job);
     level.counters.promoted_behind += position;
   }
-  const SlotId from = level.store().place(mark.chunk).slot();
+  const SlotId from = level.store().place(level.name_of(mark.chunk)).slot();
   level.store().begin_read({&from, 1});
   if (level.rules().inclusion == Inclusion::kExclusive) {
     level.store().leave(from, DropCause::kMoved);
@@ -224,7 +229,7 @@ void TierStack::give_up(std::size_t level, std::uint32_t count, BlockSpan fresh,
   if (victims_.empty()) return;
   const auto to = static_cast<std::uint32_t>(level + 1);
   const auto held = std::stable_partition(victims_.begin(), victims_.end(), [&](SlotId slot) {
-    return !levels_[to]->holds(store.block_in(slot));
+    return !levels_[to]->holds(name_at(to, level, slot));
   });
   store.end_read({held, victims_.end()}, access);
   victims_.erase(held, victims_.end());
@@ -300,8 +305,8 @@ void TierStack::begin_or_wait(std::uint32_t job, const Access& access) {
 void TierStack::choose_chunks(std::uint32_t number, const Access& access) {
   Job& job = jobs_[number];
   Level& level = *levels_[job.level];
-  BlockStore& sources = store_at(source_of(job));
-  for (const SlotId slot : job.slots) job.chunks.push_back(sources.block_in(slot));
+  const std::size_t from = source_of(job);
+  for (const SlotId slot : job.slots) job.chunks.push_back(name_at(job.level, from, slot));
   drop_present(job);
   const std::size_t lacking = job.chunks.size();
   level.admit(job.chunks, access.now, writes_under_way_[job.level]);

@@ -18,6 +18,7 @@
 // it, so that nobody asks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,7 @@ struct ChunkAt {
   BlockId chunk;
 };
 
-class TierStack final : private LevelListener, private RoomListener {
+class TierStack final : public BlockColumns, private LevelListener, private RoomListener {
  public:
   struct Environment {
     EventQueue& queue;
@@ -42,12 +43,15 @@ class TierStack final : private LevelListener, private RoomListener {
     Observer& observer;
     TransferWaiter& waiter;
     Bytes chunk_bytes;
-    std::uint32_t chunks;            ///< ids of chunks are below or equal
+    std::uint32_t chunks;            ///< ids of chunks stay below or equal
     EvictionContext context;         ///< what policies of levels may know beside their stores
     SharedStores* shared = nullptr;  ///< where a level is shared
+    GlobalNames global{};            ///< where one is
   };
   TierStack(const Environment& environment, BlockStore& first, const TrimRule& first_trim,
             const std::vector<LevelConfig>& levels);
+
+  void grow_blocks(std::uint32_t blocks) override;
 
   enum class Verdict : std::uint8_t {
     kMiss,
@@ -107,6 +111,10 @@ class TierStack final : private LevelListener, private RoomListener {
   std::uint32_t livelocked() const { return livelocked_; }
 
  private:
+  /// Host memory has no more slots in use than it has met chunks.
+  std::size_t slots_for(std::uint32_t blocks) const {
+    return levels_.empty() ? 0 : std::min<std::size_t>(first_.capacity(), blocks) + 1;
+  }
   enum class Kind : std::uint8_t {
     kWrite,      ///< from host memory to the level
     kPromotion,  ///< from the level to host memory
@@ -119,7 +127,7 @@ class TierStack final : private LevelListener, private RoomListener {
     RequestId request{};
     Handle handle{};              ///< its, where the job is a promotion
     std::vector<SlotId> slots;    ///< in host memory; of a move: in the level before
-    std::vector<BlockId> chunks;  ///< of a write: those that go
+    std::vector<BlockId> chunks;  ///< of a write: those that go, as the level calls them
     std::vector<SlotId> below;    ///< in the level: written, or read
   };
   /// What one request knows of one chunk of its chain.
@@ -155,6 +163,13 @@ class TierStack final : private LevelListener, private RoomListener {
   static std::size_t source_of(const Job& job) {
     const bool moves = job.kind == Kind::kMove || job.kind == Kind::kMoveWrite;
     return moves ? job.level - std::size_t{1} : kFirst;
+  }
+  /// What level `to` calls the chunk in a slot of the level `from`. What stands behind a shared
+  /// level is shared too.
+  BlockId name_at(std::uint32_t to, std::size_t from, SlotId slot) {
+    const BlockId chunk = store_at(from).block_in(slot);
+    const bool global = from != kFirst && levels_[from]->shared();
+    return global ? chunk : levels_[to]->name_of(chunk);
   }
   Bytes bytes_of(const Job& job) const {
     return chunk_bytes_ * static_cast<std::int64_t>(job.chunks.size());
@@ -199,7 +214,7 @@ class TierStack final : private LevelListener, private RoomListener {
   bool begun_ = false;  ///< begin_step() has run in this step
   bool any_ended_ = false;
   bool refused_in_step_ = false;
-  bool expires_ = false;  ///< some level has a time to live
+  bool expires_ = false;      ///< some level has a time to live
   bool looks_ahead_ = false;  ///< some level is read before its requests are scheduled
   std::uint64_t stores_refused_ = 0;
   std::uint64_t promotions_refused_ = 0;

@@ -1,6 +1,8 @@
 #include "models/engine/families/pieces.hpp"
 
-#include "models/engine/chain_map.hpp"
+#include <algorithm>
+
+#include "models/engine/local_chains.hpp"
 #include "models/tier/storage_path.hpp"
 #include "sim/error.hpp"
 
@@ -8,7 +10,7 @@ namespace spillway {
 
 std::uint32_t page_names(const Site& site) {
   constexpr std::uint64_t kMostNames = (std::uint64_t{1} << 31) - 2;
-  const std::uint32_t blocks = site.chains.block_count();
+  const std::uint32_t blocks = site.chains.most_blocks();
   const std::uint32_t groups = site.config.groups.count();
   if (std::uint64_t{blocks} * groups > kMostNames) {
     throw InputError(Fault::kIo, {"hybrid_kv_cache", 0, ""},
@@ -19,17 +21,25 @@ std::uint32_t page_names(const Site& site) {
   return blocks * groups;
 }
 
-std::unique_ptr<RequestFacts> needed_facts(const Site& site, const EngineParts& parts) {
-  const bool needed = parts.eviction.needs().requests ||
-                      (parts.lower != nullptr && parts.lower->eviction.needs().requests);
-  return needed ? std::make_unique<RequestFacts>(request_facts(site.workload)) : nullptr;
+bool EngineParts::need_facts() const {
+  if (eviction.needs().requests) return true;
+  if (lower == nullptr) return false;
+  return lower->eviction.needs().requests ||
+         std::any_of(lower->behind.begin(), lower->behind.end(),
+                     [](const LevelConfig& level) { return level.eviction.needs().requests; });
 }
 
-EvictionContext policy_context(const Site& site, const RequestFacts* facts) {
+bool EngineParts::shares_stores() const {
+  return lower != nullptr && std::any_of(lower->behind.begin(), lower->behind.end(),
+                                         [](const LevelConfig& level) { return level.shared; });
+}
+
+EvictionContext policy_context(const Site& site, const EngineParts& parts) {
+  KV_ASSERT(parts.facts != nullptr || !parts.need_facts(), "a policy without the facts it needs");
   EvictionContext context;
-  context.blocks = page_names(site);
+  context.blocks = site.chains.block_count() * site.config.groups.count();
   context.block_tokens = site.config.block_tokens;
-  context.requests = facts;
+  context.requests = parts.facts;
   return context;
 }
 

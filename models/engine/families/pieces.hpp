@@ -5,13 +5,11 @@
 
 namespace spillway {
 
-/// Names of blocks as pool and tiers see them: one for each KV group. Throws InputError (exit 7)
-/// when they do not fit.
+/// Names of blocks as pool and tiers see them, however many there will be: one for each KV group.
+/// Throws InputError (exit 7) when they do not fit.
 std::uint32_t page_names(const Site& site);
 
-/// What the policies of HBM and the tier below may ask of requests; null where neither does.
-std::unique_ptr<RequestFacts> needed_facts(const Site& site, const EngineParts& parts);
-EvictionContext policy_context(const Site& site, const RequestFacts* facts);
+EvictionContext policy_context(const Site& site, const EngineParts& parts);
 
 /// The way between HBM and the tier below.
 struct LowerPath {

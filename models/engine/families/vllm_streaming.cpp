@@ -1,9 +1,9 @@
 // Streaming: a store in which running requests may have blocks below HBM, and steps that end with
 // what they compute and what they read (step_overlap.hpp).
-#include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/families/families.hpp"
 #include "models/engine/families/pieces.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/streaming_scheduler.hpp"
 #include "sim/error.hpp"
 
@@ -12,7 +12,6 @@ namespace spillway {
 namespace {
 
 struct StreamingBase final : Assembly::Base {
-  std::unique_ptr<RequestFacts> facts;
   std::unique_ptr<StreamingStore> store;
 };
 
@@ -26,11 +25,11 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts) {
   KV_ASSERT(lower == nullptr || !lower->interference.any(),
             "streamed steps are not slowed by copies");
   auto base = std::make_unique<StreamingBase>();
-  base->facts = needed_facts(site, parts);
   base->store = std::make_unique<StreamingStore>(
-      config.num_gpu_blocks, lower != nullptr ? lower->capacity_blocks : 0, parts.eviction,
-      lower != nullptr ? lower->eviction : EvictionChoice(),
-      policy_context(site, base->facts.get()));
+      config.num_gpu_blocks, lower != nullptr ? lower->capacity_blocks : 0,
+      site.chains.most_blocks(), parts.eviction,
+      lower != nullptr ? lower->eviction : EvictionChoice(), policy_context(site, parts));
+  site.chains.attach(*base->store);
   auto link = std::make_unique<ColdLink>(config, site.waiter);
   Assembly out;
   if (lower != nullptr) {

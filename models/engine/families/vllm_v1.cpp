@@ -1,5 +1,4 @@
 // vLLM v1: one pool of hashed blocks in HBM, and a connector to what lies below.
-#include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/grouped_connector.hpp"
 #include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/connectors/offload_connector.hpp"
@@ -8,6 +7,7 @@
 #include "models/engine/families/families.hpp"
 #include "models/engine/families/pieces.hpp"
 #include "models/engine/forward_cost.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "sim/error.hpp"
 
@@ -16,36 +16,47 @@ namespace spillway {
 namespace {
 
 struct V1Base final : Assembly::Base {
-  std::unique_ptr<RequestFacts> facts;
   std::unique_ptr<KvPool> pool;
   std::optional<LoadChoice> load_choice;
+
+  void watch_pool(StoreWatch& watch) override { pool->tell(watch); }
 };
 
 /// What policies of tiers below HBM call a block is a chunk.
-EvictionContext chunk_context(const Site& site, const V1Base& base) {
-  EvictionContext context = policy_context(site, base.facts.get());
+EvictionContext chunk_context(const Site& site, const EngineParts& parts) {
+  EvictionContext context = policy_context(site, parts);
   context.block_tokens *= site.config.blocks_per_chunk;
   return context;
 }
 
-std::unique_ptr<BlockStore> first_store(const Site& site, const V1Base& base,
-                                        const LowerTierConfig& lower) {
+std::unique_ptr<BlockStore> first_store(const Site& site, const EngineParts& parts) {
+  const LowerTierConfig& lower = *parts.lower;
   const std::uint64_t chunks = lower.capacity_blocks == BlockStore::kUnbounded
                                    ? BlockStore::kUnbounded
                                    : lower.capacity_blocks / site.config.blocks_per_chunk;
   return std::make_unique<BlockStore>(BlockStore::Size{chunks, page_names(site)}, lower.eviction,
-                                      chunk_context(site, base));
+                                      chunk_context(site, parts));
 }
 
-std::unique_ptr<TierStack> stack_over(const Site& site, const V1Base& base, BlockStore& first,
+std::unique_ptr<TierStack> stack_over(const Site& site, BlockStore& first,
                                       const EngineParts& parts) {
   const LowerTierConfig& lower = *parts.lower;
   // A file behind host memory is a row of it: all ranks' parts of a chunk.
   const Bytes chunk = site.config.block_bytes * std::int64_t{site.config.blocks_per_chunk} *
                       std::int64_t{lower.copies};
+  for (const LevelConfig& level : lower.behind) {
+    if (level.shared) site.chains.keep_origins();
+  }
   return std::make_unique<TierStack>(
-      TierStack::Environment{site.queue, site.network, site.observer, site.waiter, chunk,
-                             page_names(site), chunk_context(site, base), parts.shared},
+      TierStack::Environment{site.queue,
+                             site.network,
+                             site.observer,
+                             site.waiter,
+                             chunk,
+                             page_names(site),
+                             chunk_context(site, parts),
+                             parts.shared,
+                             {&site.chains, site.config.groups.count()}},
       first, lower.trim, lower.behind);
 }
 
@@ -67,8 +78,8 @@ std::unique_ptr<KvConnector> connector_of(const Site& site, V1Base& base,
         SimpleConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
         lower->capacity_blocks);
   }
-  auto tier = first_store(site, base, *lower);
-  auto stack = stack_over(site, base, *tier, parts);
+  auto tier = first_store(site, parts);
+  auto stack = stack_over(site, *tier, parts);
   if (config.groups.hybrid()) {  // its tiers keep pages of groups
     return std::make_unique<GroupedConnector>(
         GroupedConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
@@ -93,10 +104,10 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
   const EngineConfig& config = site.config;
   LowerTierConfig* lower = parts.lower.get();
   auto base = std::make_unique<V1Base>();
-  base->facts = needed_facts(site, parts);
   base->pool =
-      std::make_unique<KvPool>(config.num_gpu_blocks, parts.eviction,
-                               policy_context(site, base->facts.get()), config.unhashed_front);
+      std::make_unique<KvPool>(config.num_gpu_blocks, parts.eviction, policy_context(site, parts),
+                               config.unhashed_front, page_names(site));
+  site.chains.attach(*base->pool, config.groups.count());
   if (lower != nullptr && lower->load_estimate != nullptr) {
     base->load_choice.emplace(config, site.cost.step(), std::move(lower->load_estimate));
   } else {
@@ -104,6 +115,7 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
   }
   Assembly out;
   out.connector = connector_of(site, *base, parts);
+  site.chains.attach(*out.connector, config.groups.count());
   if (lower == nullptr) {
     out.moves = std::make_unique<StepMoves>();
   } else {

@@ -24,8 +24,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/chain_map.hpp"
 #include "models/engine/connectors/cold_link.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
 #include "models/engine/stores/streaming_store.hpp"
@@ -37,7 +37,7 @@ class StreamingScheduler final : public Scheduler {
  public:
   struct Environment {
     const EngineConfig& config;
-    const ChainMap& chains;
+    const LocalChains& chains;
     RequestPool& requests;
     StreamingStore& store;
     ColdLink& link;

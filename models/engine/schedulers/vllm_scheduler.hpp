@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/chain_map.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/schedulers/load_choice.hpp"
@@ -32,7 +32,7 @@ class VllmScheduler final : public Scheduler {
  public:
   struct Environment {
     const EngineConfig& config;
-    const ChainMap& chains;
+    const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;
     KvConnector& connector;

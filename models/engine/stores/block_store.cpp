@@ -5,7 +5,7 @@
 namespace spillway {
 
 namespace {
-constexpr std::uint64_t kFirstStoreSlots = 1 << 10;  // then doubled
+constexpr std::uint64_t kFirstStoreSlots = 1 << 10;  // then a quarter more at a time
 }  // namespace
 
 BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, EvictionContext context)
@@ -13,7 +13,8 @@ BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, Evictio
       capacity_(std::min<std::uint64_t>(size.capacity, size.distinct)),
       blocks_(context.blocks),
       time_to_live_(size.time_to_live) {
-  pins_.grow(size.grows ? std::min(capacity_ + 1, kFirstStoreSlots) : capacity_ + 1, 0);
+  const std::uint64_t first = size.grows ? kFirstStoreSlots : context.blocks;
+  pins_.grow(std::min(capacity_, first) + 1, 0);
   context.slots = static_cast<std::uint32_t>(pins_.size());
   context.capacity = size.capacity;
   context.contents = &contents_;
@@ -23,11 +24,16 @@ BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, Evictio
 }
 
 void BlockStore::grow() {
-  const auto slots =
-      static_cast<std::uint32_t>(std::min(2 * std::uint64_t{pins_.size()}, capacity_ + 1));
+  const std::uint64_t more = std::max<std::uint64_t>(pins_.size() / 4, kFirstStoreSlots);
+  const auto slots = static_cast<std::uint32_t>(std::min(pins_.size() + more, capacity_ + 1));
   pins_.grow(slots, 0);
   contents_.resize(slots);
   policy_->grow(slots, blocks_);
+}
+
+void BlockStore::grow_blocks(std::uint32_t blocks) {
+  blocks_ = blocks;
+  policy_->grow(static_cast<std::uint32_t>(pins_.size()), blocks);
 }
 
 bool BlockStore::make_room(BlockSpan fresh, SlotSpan offered, const Access& access) {
@@ -61,6 +67,7 @@ bool BlockStore::pop_victims(std::uint32_t count, BlockSpan fresh, SlotSpan offe
 
 void BlockStore::free_slot(SlotId slot, DropCause cause) {
   residency_[contents_[slot]].word = 0;
+  if (watch_ != nullptr) watch_->on_dropped(contents_[slot]);
   contents_[slot] = kNoBlock;
   free_.push_back(raw(slot));
   --used_;
@@ -125,6 +132,7 @@ void BlockStore::end_write(SlotSpan slots, const Access& access) {
     KV_ASSERT(pins_[raw(slot)] == kWriting, "a write ended twice");
     pins_[raw(slot)] = 0;
     set_busy(slot, false);
+    if (watch_ != nullptr) watch_->on_stored(contents_[slot]);
   }
   evictable_ += static_cast<std::uint32_t>(slots.size());
   written_ += slots.size();

@@ -13,7 +13,9 @@
 #include <memory>
 #include <vector>
 
+#include "models/engine/block_columns.hpp"
 #include "models/engine/stores/residency.hpp"
+#include "models/engine/stores/store_watch.hpp"
 #include "policies/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/ids.hpp"
@@ -40,13 +42,13 @@ class RoomListener {
   ~RoomListener() = default;
 };
 
-class BlockStore {
+class BlockStore final : public BlockColumns {
  public:
   static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
 
   struct Size {
     std::uint64_t capacity = 0;  ///< in blocks
-    std::uint32_t distinct = 0;  ///< block ids are below or equal; more slots are never needed
+    std::uint32_t distinct = 0;  ///< block ids stay below or equal; more slots are never needed
     bool grows = false;          ///< slots are made as they are first used
     Duration time_to_live{0};    ///< what nobody uses for so long leaves; 0: for ever
   };
@@ -129,6 +131,9 @@ class BlockStore {
     restless_ = false;
   }
 
+  void grow_blocks(std::uint32_t blocks) override;
+  void tell(StoreWatch& watch) { watch_ = &watch; }
+
   void check_drained() const;
 
  private:
@@ -153,6 +158,7 @@ class BlockStore {
     BlockId block;
   };
   ResidencyColumn residency_;
+  StoreWatch* watch_ = nullptr;
   SlotContents contents_;
   std::unique_ptr<EvictionPolicy> policy_;
   std::uint64_t capacity_;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/chain_map.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/engine_config.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
@@ -34,7 +34,7 @@ class GroupedBlocks {
  public:
   struct Environment {
     const EngineConfig& config;
-    const ChainMap& chains;
+    const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;
   };

@@ -9,8 +9,8 @@ constexpr std::uint32_t kFirstPoolSlots = 1 << 14;  // then doubled: few runs to
 }  // namespace
 
 KvPool::KvPool(std::uint32_t slots, const EvictionChoice& eviction, EvictionContext context,
-               bool unhashed_front)
-    : residency_(context.blocks),
+               bool unhashed_front, std::uint32_t most_blocks)
+    : residency_(std::max(most_blocks, context.blocks)),
       unhashed_front_(unhashed_front),
       usable_(slots - 1),
       free_(slots - 1),
@@ -34,6 +34,11 @@ void KvPool::grow() {
   slots_.grow(slots, {});
   contents_.resize(static_cast<std::uint32_t>(slots));
   policy_->grow(static_cast<std::uint32_t>(slots), blocks_);
+}
+
+void KvPool::grow_blocks(std::uint32_t blocks) {
+  blocks_ = blocks;
+  policy_->grow(static_cast<std::uint32_t>(slots_.size()), blocks);
 }
 
 SlotId KvPool::take(const Access& access) {
@@ -66,6 +71,7 @@ void KvPool::evict(std::uint32_t slot) {
     link = &slots_[*link].next_copy;
   }
   *link = leaving.next_copy;
+  if (watch_ != nullptr && residency_[block].word == 0) watch_->on_dropped(block);
   block = kNoBlock;
   leaving.next_copy = 0;
   watched_changed_ = watched_changed_ || leaving.watched;
@@ -93,6 +99,7 @@ void KvPool::register_block(SlotId slot, BlockId id) {
   contents_[slot] = id;
   full.next_copy = 0;
   std::uint32_t* link = &residency_.place(id).word;
+  if (watch_ != nullptr && *link == 0) watch_->on_stored(id);
   while (*link != 0) link = &slots_[*link].next_copy;
   *link = raw(slot);
   ++cached_;

@@ -11,7 +11,9 @@
 #include <memory>
 #include <vector>
 
+#include "models/engine/block_columns.hpp"
 #include "models/engine/stores/residency.hpp"
+#include "models/engine/stores/store_watch.hpp"
 #include "policies/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/growing_column.hpp"
@@ -19,12 +21,13 @@
 
 namespace spillway {
 
-class KvPool {
+class KvPool final : public BlockColumns {
  public:
   /// `slots` includes slot 0, the null block. `unhashed_front`: see EngineConfig. `context` is what
-  /// the policy may know beside the pool. Throws InputError when it does not fit.
+  /// the policy may know beside the pool; its block ids grow to `most_blocks` at most, where that is
+  /// more. Throws InputError when it does not fit.
   KvPool(std::uint32_t slots, const EvictionChoice& eviction, EvictionContext context,
-         bool unhashed_front);
+         bool unhashed_front, std::uint32_t most_blocks = 0);
 
   std::uint32_t usable() const { return usable_; }
   std::uint32_t free() const { return free_; }
@@ -80,6 +83,9 @@ class KvPool {
   template <class Visit>
   void walk_free(SlotId after, Visit visit) const;
 
+  void grow_blocks(std::uint32_t blocks) override;
+  void tell(StoreWatch& watch) { watch_ = &watch; }
+
   /// Always-on invariants that are too slow for every step; called when a run ends.
   void check_drained() const;
 
@@ -101,6 +107,7 @@ class KvPool {
   }
 
   ResidencyColumn residency_;
+  StoreWatch* watch_ = nullptr;
   SlotContents contents_;
   std::unique_ptr<EvictionPolicy> policy_;
   bool unhashed_front_;

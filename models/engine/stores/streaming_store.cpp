@@ -6,18 +6,18 @@
 namespace spillway {
 
 StreamingStore::StreamingStore(std::uint32_t slots, std::uint64_t lower_blocks,
-                               const EvictionChoice& eviction, const EvictionChoice& lower_eviction,
-                               EvictionContext context)
+                               std::uint32_t distinct_blocks, const EvictionChoice& eviction,
+                               const EvictionChoice& lower_eviction, EvictionContext context)
     : usable_(slots - 1),
-      lower_capacity_(std::min<std::uint64_t>(lower_blocks, context.blocks)),
+      lower_capacity_(std::min<std::uint64_t>(lower_blocks, distinct_blocks)),
       places_(context.blocks),
-      copies_(static_cast<std::uint32_t>(lower_capacity_) + 1) {
+      copies_(lower_slots_for(context.blocks)) {
   contents_.resize(slots);
   context.slots = slots;
   context.capacity = usable_;
   context.contents = &contents_;
   policy_ = eviction.make(context);
-  lower_contents_.resize(static_cast<std::uint32_t>(lower_capacity_) + 1);
+  lower_contents_.resize(lower_slots_for(context.blocks));
   context.slots = lower_contents_.size();
   context.capacity = lower_blocks;
   context.contents = &lower_contents_;
@@ -26,6 +26,17 @@ StreamingStore::StreamingStore(std::uint32_t slots, std::uint64_t lower_blocks,
   noted_.reserve(slots);
   spared_.reserve(slots);
   lower_free_.reserve(lower_contents_.size());
+}
+
+void StreamingStore::grow_blocks(std::uint32_t blocks) {
+  const std::uint32_t lower = lower_slots_for(blocks);
+  places_.reserve(blocks);
+  places_.resize(blocks);
+  copies_.grow(lower);
+  lower_contents_.resize(lower);
+  lower_free_.reserve(lower);
+  policy_->grow(contents_.size(), blocks);
+  lower_policy_->grow(lower, blocks);
 }
 
 // ---- claims

@@ -21,10 +21,12 @@
 // buffers, without a slot of their own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "models/engine/block_columns.hpp"
 #include "models/engine/engine_stats.hpp"
 #include "policies/catalogue.hpp"
 #include "policies/containers/index_list.hpp"
@@ -33,12 +35,14 @@
 
 namespace spillway {
 
-class StreamingStore {
+class StreamingStore final : public BlockColumns {
  public:
-  /// `slots` includes slot 0, which is never used. `context` is what policies may know beside the
-  /// store. Throws InputError when a policy does not fit.
-  StreamingStore(std::uint32_t slots, std::uint64_t lower_blocks, const EvictionChoice& eviction,
-                 const EvictionChoice& lower_eviction, EvictionContext context);
+  /// `slots` includes slot 0, which is never used; no more than `distinct_blocks` are ever below.
+  /// `context` is what policies may know beside the store. Throws InputError when a policy does not
+  /// fit.
+  StreamingStore(std::uint32_t slots, std::uint64_t lower_blocks, std::uint32_t distinct_blocks,
+                 const EvictionChoice& eviction, const EvictionChoice& lower_eviction,
+                 EvictionContext context);
 
   std::uint32_t usable() const { return usable_; }
   /// Blocks that all tiers hold together.
@@ -89,9 +93,15 @@ class StreamingStore {
   };
   Needed needed() const { return {needed_ + nameless_, hbm_used_ + nameless_, below_only_}; }
 
+  void grow_blocks(std::uint32_t blocks) override;
+
   void check_drained() const;
 
  private:
+  /// Slot 0 is among them.
+  std::uint32_t lower_slots_for(std::uint32_t blocks) const {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(lower_capacity_, blocks)) + 1;
+  }
   static constexpr std::uint32_t kFilling = std::uint32_t{1} << 31;
   struct Place {
     std::uint32_t hbm = 0;    ///< slot, with kFilling while it is not full; 0: not there

@@ -75,9 +75,13 @@ constexpr Key kDemandKeys[] = {
 constexpr Key kSweepKeys[] = {
     required(axes_key("vary", "Dotted keys as in --set, each with the values to try.")),
     integer_key("replications", 1, kMostReplications, "Replicates of each combination.", "1")};
-constexpr Key kFleetKeys[] = {integer_key("replicas", 1, FleetChoice::kMostReplicas,
-                                          "Identical instances. Each session stays on one of them.",
-                                          "1")};
+constexpr std::string_view kRoutings[] = {"session-hash", "round-robin", "least-loaded"};
+constexpr Key kFleetKeys[] = {
+    integer_key("replicas", 1, FleetChoice::kMostReplicas, "Identical instances.", "1"),
+    choice_key("routing", kRoutings,
+               "Which instance serves a request. session-hash: one for each session. round-robin: "
+               "in turn. least-loaded: least 4 x waiting + running.",
+               "session-hash")};
 
 /// An object of dotted keys and lists of values.
 std::vector<SearchAxis> read_axes(const ObjectReader& o, std::string_view key) {
@@ -141,6 +145,10 @@ const KeyTable ScenarioKeys::kPlan = kPlanKeys;
 const KeyTable ScenarioKeys::kDemand = kDemandKeys;
 const KeyTable ScenarioKeys::kSweep = kSweepKeys;
 const KeyTable ScenarioKeys::kFleet = kFleetKeys;
+
+std::string_view name_of(FleetRouting routing) {
+  return kRoutings[static_cast<std::size_t>(routing)];
+}
 
 std::string_view name_of(Objective objective) {
   return kObjectives[static_cast<std::size_t>(objective)];
@@ -243,6 +251,10 @@ void read_fleet(const ObjectReader& top, Scenario& s) {
   if (!fleet) return;
   s.fleet->where = fleet->where();
   assign(s.fleet->replicas, fleet->integer("replicas"));
+  const auto routing = fleet->text("routing");
+  if (!routing) return;
+  const auto at = std::find(std::begin(kRoutings), std::end(kRoutings), *routing);
+  s.fleet->routing = static_cast<FleetRouting>(at - std::begin(kRoutings));
 }
 
 }  // namespace spillway

@@ -166,6 +166,15 @@ TierChoice read_behind(const ObjectReader& tier, const ObjectReader& engine, Sce
   return out;
 }
 
+/// What several engines put into a tier, one of them alone cannot take.
+void check_spill(const ObjectReader& tier, const TierChoice& before, const TierChoice& behind) {
+  if (behind.rules.write != WriteRule::kOnEviction || behind.scope >= before.scope) return;
+  tier.fail(tier.told("scope") ? "scope" : "write",
+            fmt::format("{} takes what {} gives up, which is shared more widely ({} against {}); "
+                        "expected a scope at least as wide, or \"write\": \"through\"",
+                        behind.name, before.name, name_of(before.scope), name_of(behind.scope)));
+}
+
 /// What vLLM's tiers behind host memory (TieringOffloadingSpec) do not go with.
 void check_behind(const ObjectReader& top, const Scenario& s) {
   const EngineConfig& c = s.engine;
@@ -225,6 +234,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
       tiers[i].fail("name", fmt::format("two tiers are called \"{}\"; expected different names",
                                         behind.name));
     }
+    if (!s.behind.empty()) check_spill(tiers[i], s.behind.back(), behind);
     s.behind.push_back(std::move(behind));
   }
   if (s.behind.empty()) return;

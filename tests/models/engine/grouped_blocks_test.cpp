@@ -29,7 +29,8 @@ struct Rig {
   Rig(const std::vector<Row>& rows, KvGroups groups, std::uint32_t pages)
       : workload(workload_of(rows, 4)),
         config(config_of(groups, pages)),
-        chains(workload, config.block_tokens),
+        names(workload, config.block_tokens),
+        chains(names),
         requests(chains.longest_chain() * groups.count()),
         pool(config.num_gpu_blocks, EvictionChoice(), context(), true),
         blocks({config, chains, requests, pool}) {
@@ -79,7 +80,8 @@ struct Rig {
 
   Workload workload;
   EngineConfig config;
-  ChainMap chains;
+  ChainMap names;
+  LocalChains chains;
   RequestPool requests;
   KvPool pool;
   GroupedBlocks blocks;

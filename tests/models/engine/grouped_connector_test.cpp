@@ -18,7 +18,8 @@ struct Below {
   Below(std::uint32_t tokens, KvGroups groups)
       : workload(workload_of({{0, tokens, 1, ids(tokens / 4)}}, 4)),
         config(config_of(groups)),
-        chains(workload, 4),
+        map(workload, 4),
+        chains(map),
         names(chains.block_count() * groups.count()),
         requests(chains.longest_chain() * groups.count()),
         pool(config.num_gpu_blocks, EvictionChoice(), context(), true) {
@@ -62,7 +63,8 @@ struct Below {
 
   Workload workload;
   EngineConfig config;
-  ChainMap chains;
+  ChainMap map;
+  LocalChains chains;
   std::uint32_t names;
   RequestPool requests;
   KvPool pool;

@@ -1,8 +1,9 @@
-// Identical instances of everything, among which sessions are split.
+// Identical instances of everything, among which requests are divided.
 #include "scenarios/run/fleet.hpp"
 
 #include <algorithm>
 
+#include "models/cluster/session_groups.hpp"
 #include "scenarios/scenario/resolved.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "sim/quantile.hpp"
@@ -10,6 +11,7 @@
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 #include "tests/support/session_rows.hpp"
+#include "tests/support/workload_part.hpp"
 
 namespace spillway::test {
 namespace {
@@ -59,8 +61,8 @@ TEST_CASE("each instance of a fleet behaves as it would alone", "[scenarios]") {
     const Workload workload = chats(20, 4, 12);
     const Scenario scenario = fleet_of(3, with);
     const Observed fleet = observe(scenario, workload);
-    const auto split = split_fleet(scenario, workload);
-    REQUIRE(split);
+    const auto instances =
+        instances_by_session(workload, workload.columns().session, 3, scenario.seed);
     const RunResult& all = fleet.outcome.result;
     std::uint64_t stores = 0;
     std::uint64_t hits = 0;
@@ -68,8 +70,11 @@ TEST_CASE("each instance of a fleet behaves as it would alone", "[scenarios]") {
     std::uint64_t preemptions = 0;
     std::vector<double> ttft;
     for (std::uint32_t k = 0; k < 3; ++k) {
-      const Observed alone = observe(fleet_of(1, with), split->sessions.parts[k]);
-      const auto& members = split->sessions.members[k];
+      std::vector<RequestId> members;
+      for (std::uint32_t i = 0; i < workload.size(); ++i) {
+        if (instances[i] == InstanceId{k}) members.push_back(RequestId{i});
+      }
+      const Observed alone = observe(fleet_of(1, with), part_of(workload, members));
       for (std::size_t i = 0; i < members.size(); ++i) {
         const RequestRecord& here = fleet.journal.requests[raw(members[i])];
         const RequestRecord& there = alone.journal.requests[i];
@@ -149,12 +154,16 @@ TEST_CASE("a trace without sessions is split by those that prefixes suggest", "[
         {60'000 + static_cast<std::int64_t>(s) * 100, 192, 4, {2 * s, 2 * s + 1, 1000 + s}});
   }
   const Workload workload = workload_of(rows, 64);
-  const auto split = split_fleet(fleet_of(4), workload);
-  REQUIRE(split);
-  for (std::uint32_t i = 0; i < 40; ++i) {
-    CHECK(split->sessions.instance[i] == split->sessions.instance[i + 40]);
-  }
-  CHECK(find_note(split->notes, "fleet-by-inferred-session"));
+  const auto router = make_fleet_router(fleet_of(4), workload);
+  REQUIRE(router);
+  const ChainMap chains(workload, 16);
+  const std::vector<InstanceView> fleet(4);
+  const auto instance_of = [&](std::uint32_t i) {
+    return router->route({RequestId{i}, Time{}, 128, chains}, fleet);
+  };
+  for (std::uint32_t i = 0; i < 40; ++i) CHECK(instance_of(i) == instance_of(i + 40));
+  CHECK(find_note(fleet_notes(fleet_of(4), workload, std::vector<std::uint64_t>{20, 20, 20, 20}),
+                  "fleet-by-inferred-session"));
 }
 
 TEST_CASE("storage of a fleet is counted over all drives", "[scenarios]") {

@@ -1,4 +1,4 @@
-#include "sim/workload_part.hpp"
+#include "tests/support/workload_part.hpp"
 
 #include <utility>
 #include <vector>

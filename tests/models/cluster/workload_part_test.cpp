@@ -1,5 +1,5 @@
 // Parts of workloads.
-#include "sim/workload_part.hpp"
+#include "tests/support/workload_part.hpp"
 
 #include <algorithm>
 

@@ -1,16 +1,10 @@
-#include "models/cluster.hpp"
+#include "models/cluster/cluster.hpp"
 
 #include <algorithm>
 
 #include "sim/error.hpp"
 
 namespace spillway {
-
-namespace {
-
-constexpr std::uint64_t kWaitingWeight = 4;  // vllm/v1/engine/core_client.py
-
-}  // namespace
 
 /// What was told last, over all engines.
 struct Cluster::Totals {
@@ -34,12 +28,10 @@ class Cluster::MediaView final : public Observer {
 };
 
 /// What the outside is told of one engine, as part of all.
-class Cluster::View final : public Observer, public RequestEndListener {
+class Cluster::View final : public Observer {
  public:
-  /// `names` are those of its requests outside; null: as it calls them.
-  View(Observer& observer, Totals& totals, std::uint32_t engine,
-       const std::vector<RequestId>* names)
-      : observer_(observer), totals_(totals), engine_(engine), names_(names) {}
+  View(Observer& observer, Totals& totals, std::uint32_t engine)
+      : observer_(observer), totals_(totals), engine_(engine) {}
 
   void on_step(const StepRecord& r) override {
     ++share.steps;
@@ -55,9 +47,7 @@ class Cluster::View final : public Observer, public RequestEndListener {
   }
   void on_request(const RequestRecord& r) override {
     first_arrival = std::min(first_arrival, r.arrival);
-    RequestRecord out = r;
-    out.request = outside(r.request);
-    observer_.on_request(out);
+    observer_.on_request(r);
   }
   void on_transfer(const TransferRecord& r) override {
     last_event = std::max(last_event, r.ended);
@@ -75,7 +65,7 @@ class Cluster::View final : public Observer, public RequestEndListener {
   }
   void on_preemption(Time now, RequestId request) override {
     ++share.preemptions;
-    observer_.on_preemption(now, outside(request));
+    observer_.on_preemption(now, request);
   }
   void on_cold_decode(std::uint64_t millionths) override { observer_.on_cold_decode(millionths); }
   void on_needed_blocks(const NeededBlocks& n) override {
@@ -87,23 +77,18 @@ class Cluster::View final : public Observer, public RequestEndListener {
     needed_ = n;
     observer_.on_needed_blocks(total);
   }
-  void on_request_end(RequestId request) override { listener->on_request_end(outside(request)); }
 
   EngineShare share;
   Duration busy{};
   Time first_arrival = Time::max();
   Time last_event{};
-  RequestEndListener* listener = nullptr;
 
  private:
-  RequestId outside(RequestId own) const { return names_ == nullptr ? own : (*names_)[raw(own)]; }
-
   Observer& observer_;
   Totals& totals_;
   std::vector<TierChange> own_;
   NeededBlocks needed_;
   std::uint32_t engine_;
-  const std::vector<RequestId>* names_;
   Time last_end_{};
 };
 
@@ -114,70 +99,95 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
       totals_(std::make_unique<Totals>()),
       media_view_(std::make_unique<MediaView>(observer, *totals_)),
       network_(queue, size.network == nullptr ? NetworkSpec() : *size.network,
-               size.split == nullptr && size.engines == 1 ? observer : *media_view_) {
-  const auto instances =
-      size.split == nullptr ? 1 : static_cast<std::uint32_t>(size.split->parts.size());
-  const std::uint32_t engines = instances * size.engines;
-  counts_.resize(engines);
-  counted_.assign(instances, -1);
-  const auto parts_of = [&](std::uint32_t engine) {
-    EngineParts out = parts(engine);
-    out.shared = &shared_stores_;
-    return out;
-  };
-  if (engines == 1) {
-    engines_.push_back(std::make_unique<Engine>(queue, network_, workload, parts_of(0), observer));
-    return;
-  }
+               size.instances * size.engines == 1 ? observer : *media_view_),
+      balancer_(make_least_loaded()),
+      fleet_(size.instances),
+      cores_(size.instances, LoadBoard(size.engines)) {
+  KV_ASSERT(size.instances == 1 || size.router != nullptr, "several instances without a router");
+  const std::uint32_t engines = size.instances * size.engines;
+  const bool routed = size.instances > 1 && size.router->wants_residency();
+  if (routed) feed_ = std::make_unique<ResidencyFeed>(queue, *size.router, size.residency_lag);
   for (std::uint32_t i = 0; i < engines; ++i) {
-    const std::uint32_t instance = i / size.engines;
-    const bool whole = size.split == nullptr;
-    views_.push_back(std::make_unique<View>(observer, *totals_, i,
-                                            whole ? nullptr : &size.split->members[instance]));
-    engines_.push_back(std::make_unique<Engine>(queue, network_,
-                                                whole ? workload : size.split->parts[instance],
-                                                parts_of(i), *views_.back()));
+    EngineParts made = complete(parts(i), workload, engines);
+    Observer* told = &observer;
+    if (engines > 1) {
+      views_.push_back(std::make_unique<View>(observer, *totals_, i));
+      told = views_.back().get();
+    }
+    engines_.push_back(
+        std::make_unique<Engine>(queue, network_, *chains_, std::move(made), *told));
+    if (routed) feed_->watch(*engines_.back(), InstanceId{i / size.engines});
   }
+}
+
+/// With what all engines share, made for the first that needs it.
+EngineParts Cluster::complete(EngineParts parts, const Workload& workload,
+                              std::uint32_t engines) {
+  if (chains_ == nullptr) {
+    chains_ = std::make_unique<ChainMap>(workload, parts.config.block_tokens);
+  }
+  if (facts_ == nullptr && parts.need_facts()) {
+    facts_ = std::make_unique<RequestFacts>(request_facts(workload));
+  }
+  parts.facts = facts_.get();
+  parts.shared = &shared_stores_;
+  // Model: over a shared store all engines go by the simulation's names, which it goes by.
+  parts.names_of_one_in = parts.shares_stores() ? 1 : engines;
+  return parts;
 }
 
 Cluster::~Cluster() = default;
 
 void Cluster::set_listener(RequestEndListener& listener) {
-  for (std::size_t i = 0; i < engines_.size(); ++i) {
-    if (views_.empty()) {
-      engines_[i]->set_listener(listener);
-    } else {
-      views_[i]->listener = &listener;
-      engines_[i]->set_listener(*views_[i]);
-    }
-  }
+  for (const auto& engine : engines_) engine->set_listener(listener);
 }
 
 void Cluster::submit(RequestId request, Time due) {
-  const bool whole = size_.split == nullptr;
-  const std::uint32_t chosen =
-      choose(whole ? 0 : size_.split->instance[raw(request)], queue_.now());
-  ++views_[chosen]->share.requests;
-  engines_[chosen]->submit(whole ? request : size_.split->local[raw(request)], due);
+  const RequestView view{request, queue_.now(), chains_->workload().input_tokens(request),
+                         *chains_};
+  const InstanceId instance = choose_instance(view);
+  const std::uint32_t engine = raw(instance) * size_.engines + choose_engine(instance, view);
+  if (!views_.empty()) ++views_[engine]->share.requests;
+  engines_[engine]->submit(request, due);
 }
 
-std::uint32_t Cluster::choose(std::uint32_t instance, Time now) {
-  const std::uint32_t first = instance * size_.engines;
-  if (size_.engines == 1) return first;
-  const std::int64_t window = now.time_since_epoch() / kCountsAge;
-  if (window != counted_[instance]) {
-    counted_[instance] = window;
-    for (std::size_t i = first; i < first + size_.engines; ++i) {
-      counts_[i] = {engines_[i]->scheduler().waiting(), engines_[i]->scheduler().running()};
+InstanceId Cluster::choose_instance(const RequestView& request) {
+  if (size_.instances == 1) return InstanceId{0};
+  const auto fleet = fleet_.at(request.now, [&](std::uint32_t instance, InstanceView& view) {
+    view.waiting = view.running = 0;
+    for (std::uint32_t i = 0; i < size_.engines; ++i) {
+      const Scheduler& scheduler = engines_[instance * size_.engines + i]->scheduler();
+      view.waiting += scheduler.waiting();
+      view.running += scheduler.running();
     }
+  });
+  const InstanceId chosen = size_.router->route(request, fleet);
+  KV_ASSERT(raw(chosen) < fleet.size() && fleet[raw(chosen)].takes_requests(),
+            "request {} routed to instance {}, which takes none", raw(request.id), raw(chosen));
+  fleet_.sent(chosen);
+  return chosen;
+}
+
+/// Which of the instance's.
+std::uint32_t Cluster::choose_engine(InstanceId instance, const RequestView& request) {
+  if (size_.engines == 1) return 0;
+  LoadBoard& board = cores_[raw(instance)];
+  const auto cores = board.at(request.now, [&](std::uint32_t core, InstanceView& view) {
+    const Scheduler& scheduler = engines_[raw(instance) * size_.engines + core]->scheduler();
+    view.waiting = scheduler.waiting();
+    view.running = scheduler.running();
+  });
+  const InstanceId chosen = balancer_->route(request, cores);
+  board.sent(chosen);
+  return raw(chosen);
+}
+
+std::vector<std::uint64_t> Cluster::requests_of_instances() const {
+  std::vector<std::uint64_t> out(size_.instances);
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    out[i / size_.engines] += views_[i]->share.requests;
   }
-  const auto score = [](const Counts& c) { return c.waiting * kWaitingWeight + c.running; };
-  const auto begin = counts_.begin() + first;
-  const auto least =
-      std::min_element(begin, begin + size_.engines,
-                       [&](const Counts& a, const Counts& b) { return score(a) < score(b); });
-  ++least->waiting;
-  return static_cast<std::uint32_t>(least - counts_.begin());
+  return out;
 }
 
 std::uint32_t Cluster::finish_run() {

@@ -1,5 +1,5 @@
 // Several engines behind one endpoint.
-#include "models/cluster.hpp"
+#include "models/cluster/cluster.hpp"
 
 #include "models/engine/families/families.hpp"
 #include "tests/support/catch.hpp"
@@ -20,7 +20,7 @@ ClusterRun run_cluster(const Workload& workload, std::uint32_t engines,
   EventQueue queue;
   const Setup setup;
   Cluster cluster(
-      queue, workload, {engines, nullptr, nullptr},
+      queue, workload, {.engines = engines},
       [&](std::uint32_t) {
         EngineParts parts;
         parts.config = setup.config;

@@ -1,11 +1,10 @@
-#include "models/session_split.hpp"
+#include "models/cluster/session_groups.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include "sim/error.hpp"
 #include "sim/rng.hpp"
-#include "sim/workload_part.hpp"
 
 namespace spillway {
 
@@ -47,25 +46,22 @@ Groups groups_of(const Workload& workload, std::span<const std::uint32_t> sessio
 
 }  // namespace
 
-SessionSplit split_sessions(const Workload& workload, std::span<const std::uint32_t> sessions,
-                            std::uint32_t instances, std::uint64_t seed) {
+std::vector<InstanceId> instances_by_session(const Workload& workload,
+                                             std::span<const std::uint32_t> sessions,
+                                             std::uint32_t instances, std::uint64_t seed) {
   KV_ASSERT(sessions.empty() || sessions.size() == workload.size(), "sessions of other requests");
   Groups groups = groups_of(workload, sessions);
-  SessionSplit out;
-  out.members.resize(instances);
+  std::vector<InstanceId> out;
+  out.reserve(workload.size());
   for (std::uint32_t r = 0; r < workload.size(); ++r) {
     const std::uint32_t first = groups.first_of(r);
     if (first < r) {
-      out.instance.push_back(out.instance[first]);
-    } else {
-      Stream draw(seed, "fleet-instance", sessions.empty() ? r : sessions[r]);
-      out.instance.push_back(static_cast<std::uint32_t>(draw.below(instances)));
+      out.push_back(out[first]);
+      continue;
     }
-    std::vector<RequestId>& members = out.members[out.instance[r]];
-    out.local.push_back(RequestId{static_cast<std::uint32_t>(members.size())});
-    members.push_back(RequestId{r});
+    Stream draw(seed, "fleet-instance", sessions.empty() ? r : sessions[r]);
+    out.push_back(InstanceId{static_cast<std::uint32_t>(draw.below(instances))});
   }
-  for (const auto& members : out.members) out.parts.push_back(part_of(workload, members));
   return out;
 }
 
