@@ -169,7 +169,7 @@ TierChoice read_behind(const ObjectReader& tier, const ObjectReader& engine, Sce
 /// What several engines put into a tier, one of them alone cannot take.
 void check_spill(const ObjectReader& tier, const TierChoice& before, const TierChoice& behind) {
   if (behind.rules.write != WriteRule::kOnEviction || behind.scope >= before.scope) return;
-  tier.fail(tier.told("scope") ? "scope" : "write",
+  tier.fail("write",
             fmt::format("{} takes what {} gives up, which is shared more widely ({} against {}); "
                         "expected a scope at least as wide, or \"write\": \"through\"",
                         behind.name, before.name, name_of(before.scope), name_of(behind.scope)));

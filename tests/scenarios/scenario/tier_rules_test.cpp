@@ -168,5 +168,82 @@ TEST_CASE("engines of data parallelism find in a tier what the others wrote", "[
   CHECK(r.tiers[2].peak_bytes == 2 * kDocument);
 }
 
+/// Two instances behind a router that takes turns.
+std::vector<std::string> in_turn() {
+  return {"fleet.replicas=2", "fleet.routing=round-robin", "host.instances=1", "host.memory=1TB"};
+}
+
+TEST_CASE("instances find in a store of the cluster what the others wrote", "[scenarios]") {
+  // Instance 0 computes document 0, instance 1 document 1, instance 0 document 1 (which it has
+  // never seen), instance 1 document 0. Each is written once.
+  const std::string shared = level("store", R"("scope": "cluster")");
+  const Told run = told(tiered(39, 64, shared, in_turn()), documents({0, 1, 1, 0}));
+  const RunResult& r = run.result();
+  REQUIRE(r.engines.size() == 2);
+  CHECK(r.engines[0].requests == 2);
+  CHECK(run.journal.requests[2].cached_tokens[2] == 512);
+  CHECK(run.journal.requests[3].cached_tokens[2] == 512);
+  CHECK(run.ttft_ns(2) == kDocument + kLoad + step_ns(1, 512));
+  CHECK(r.tiers[2].stores == 2 * 32);
+  CHECK(r.tiers[2].peak_bytes == 2 * kDocument);
+  CHECK(r.tiers[2].device->bytes_written == 2 * kDocument);
+  CHECK(r.tiers[2].device->bytes_read == 2 * kDocument);
+  // Where each has its own, nothing is found.
+  const std::string own = level("store", R"("scope": "instance")");
+  const Told apart = told(tiered(39, 64, own, in_turn()), documents({0, 1, 1, 0}));
+  CHECK(apart.result().tiers[2].hits == 0);
+  CHECK(apart.result().tiers[2].stores == 4 * 32);
+}
+
+TEST_CASE("a shared store serves one instance as if it were alone", "[scenarios]") {
+  // One session: all its requests go to one of the two instances.
+  std::vector<Row> rows;
+  for (const std::uint64_t id : {0U, 1U, 2U, 0U, 3U, 1U}) {
+    rows.push_back({1000 * static_cast<std::int64_t>(rows.size()), 512, 1, {id}});
+  }
+  const std::string fs = level("store", R"("capacity": "96blocks", "scope": "cluster")");
+  const auto ttfts = [&](const std::string& replicas) {
+    const Workload named = workload_of(rows, 512);
+    const std::vector<std::uint32_t> sessions(rows.size(), 0);
+    WorkloadColumns columns = named.columns();
+    columns.session = sessions;
+    const Workload one(nullptr, columns, WorkloadSource{named.source()});
+    const Told run = told(tiered(39, 64, fs, {"fleet.replicas=" + replicas}), one);
+    std::vector<std::int64_t> out;
+    for (std::size_t i = 0; i < rows.size(); ++i) out.push_back(run.ttft_ns(i));
+    out.push_back(run.result().tiers[2].device->bytes_written);
+    out.push_back(static_cast<std::int64_t>(run.result().tiers[2].evictions));
+    return out;
+  };
+  CHECK(ttfts("2") == ttfts("1"));
+}
+
+TEST_CASE("engines that share a store wait for each other's room", "[scenarios]") {
+  // The store holds one document. Two instances write one each at the same time: the second write
+  // waits until the first is there, and pushes it out.
+  const std::string store = level("store", R"("capacity": "32blocks", "scope": "cluster")");
+  const Workload two = workload_of({{0, 512, 1, {0}}, {0, 512, 1, {1}}}, 512);
+  const Told run = told(tiered(39, 64, store, in_turn()), two);
+  CHECK(run.result().completed == 2);
+  CHECK(run.result().tiers[2].stores == 2 * 32);
+  CHECK(run.result().tiers[2].evictions == 32);
+  CHECK(run.result().tiers[2].peak_bytes == kDocument);
+}
+
+TEST_CASE("what cannot hold together is refused", "[scenarios]") {
+  const auto error = [](const std::string& behind, const std::vector<std::string>& more = {}) {
+    return std::string(error_of([&] { tiered(40, 40, behind, more); }).what());
+  };
+  CHECK_THAT(
+      error(level("a", R"("scope": "cluster")") + "," +
+            level("b", R"("write": "on-eviction", "scope": "instance")")),
+      ContainsSubstring("tiers.2.write: b takes what a gives up, which is shared more widely"));
+  CHECK_THAT(error(level("a", R"("inclusion": "exclusive")")),
+             ContainsSubstring("tiers.1.inclusion: exclusive and"));
+  CHECK_THAT(
+      error(fs_tier("1GB/s"), {"engine.tier_rules=lazy"}),
+      ContainsSubstring("engine.tier_rules: unknown tier_rules \"lazy\"; known: vllm, spill"));
+}
+
 }  // namespace
 }  // namespace spillway::test
