@@ -81,17 +81,13 @@ void warn_of_tiers(const Scenario& s, const Cluster& cluster, SimulationOutcome&
   }
 }
 
-/// Devices have the scope of their tier, contents are each engine's own.
+/// A device has the scope of its tier. Directly below HBM, each engine has blocks of its own there.
 void warn_of_sharing(const Scenario& s, SimulationOutcome& out) {
-  const Places places(shape_of(s), {});
-  const auto warn = [&](const TierChoice& tier) {
-    const std::uint32_t engines = tier.storage ? places.engines_at(tier.scope, 0) : 1;
-    if (engines == 1) return;
-    out.warnings.push_back(
-        run_note("storage-shares-device", {{"engines", engines}, {"tier", tier.name}}));
-  };
-  if (s.tier) warn(*s.tier);
-  for (const TierChoice& tier : s.behind) warn(tier);
+  if (!s.tier || !s.tier->storage) return;
+  const std::uint32_t engines = Places(shape_of(s), {}).engines_at(s.tier->scope, 0);
+  if (engines == 1) return;
+  out.warnings.push_back(
+      run_note("storage-shares-device", {{"engines", engines}, {"tier", s.tier->name}}));
 }
 
 }  // namespace

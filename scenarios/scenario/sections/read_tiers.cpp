@@ -112,7 +112,7 @@ void read_kind(const ObjectReader& tier, bool behind, TierChoice& out, Scenario&
   tier.fail("kind", unknown_name("kind of tier", kind, kTierKinds));
 }
 
-/// Who shares the tier's device. Each engine keeps blocks of its own there.
+/// Who shares the tier's device, and behind host memory its blocks too.
 void read_tier_scope(const ObjectReader& tier, TierChoice& t) {
   const std::string scope = tier.text("scope").value_or("instance");
   t.per_rank = scope == "rank";
