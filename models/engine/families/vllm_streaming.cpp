@@ -28,8 +28,7 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts) {
   base->store = std::make_unique<StreamingStore>(
       config.num_gpu_blocks, lower != nullptr ? lower->capacity_blocks : 0,
       site.chains.most_blocks(), parts.eviction,
-      lower != nullptr ? lower->eviction : EvictionChoice(),
-      policy_context(site, parts));
+      lower != nullptr ? lower->eviction : EvictionChoice(), policy_context(site, parts));
   site.chains.attach(*base->store);
   auto link = std::make_unique<ColdLink>(config, site.waiter);
   Assembly out;
