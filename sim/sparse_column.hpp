@@ -21,8 +21,8 @@ class SparseColumn {
  public:
   /// Ids are below `ids`. Throws MemoryShort where the system has no addresses for the index.
   explicit SparseColumn(std::size_t ids)
-      : piece_of_(static_cast<std::uint32_t*>(
-            std::calloc(ids / kPieceIds + 1, sizeof(std::uint32_t)))) {
+      : piece_of_(
+            static_cast<std::uint32_t*>(std::calloc(ids / kPieceIds + 1, sizeof(std::uint32_t)))) {
     if (piece_of_ == nullptr) refuse_memory((ids / kPieceIds + 1) * sizeof(std::uint32_t));
     values_.grow(kPieceIds, T{});  // of all pieces that nobody placed
   }

@@ -114,15 +114,13 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
       views_.push_back(std::make_unique<View>(observer, *totals_, i));
       told = views_.back().get();
     }
-    engines_.push_back(
-        std::make_unique<Engine>(queue, network_, *chains_, std::move(made), *told));
+    engines_.push_back(std::make_unique<Engine>(queue, network_, *chains_, std::move(made), *told));
     if (routed) feed_->watch(*engines_.back(), InstanceId{i / size.engines});
   }
 }
 
 /// With what all engines share, made for the first that needs it.
-EngineParts Cluster::complete(EngineParts parts, const Workload& workload,
-                              std::uint32_t engines) {
+EngineParts Cluster::complete(EngineParts parts, const Workload& workload, std::uint32_t engines) {
   if (chains_ == nullptr) {
     chains_ = std::make_unique<ChainMap>(workload, parts.config.block_tokens);
   }

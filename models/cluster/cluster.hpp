@@ -80,16 +80,16 @@ class Cluster final : public RequestSink {
 
   EventQueue& queue_;
   Size size_;
-  std::unique_ptr<ChainMap> chains_;      ///< of all engines
-  std::unique_ptr<RequestFacts> facts_;   ///< of all engines, where a policy needs them
+  std::unique_ptr<ChainMap> chains_;       ///< of all engines
+  std::unique_ptr<RequestFacts> facts_;    ///< of all engines, where a policy needs them
   std::unique_ptr<Totals> totals_;         ///< over all engines
   std::unique_ptr<MediaView> media_view_;  ///< over several
   Network network_;                        ///< of all engines
   SharedStores shared_stores_;             ///< of several
-  std::unique_ptr<Router> balancer_;      ///< among the engines of one instance
-  LoadBoard fleet_;                       ///< of instances
-  std::vector<LoadBoard> cores_;          ///< by instance, of its engines
-  std::unique_ptr<ResidencyFeed> feed_;   ///< null: the router does not want it
+  std::unique_ptr<Router> balancer_;       ///< among the engines of one instance
+  LoadBoard fleet_;                        ///< of instances
+  std::vector<LoadBoard> cores_;           ///< by instance, of its engines
+  std::unique_ptr<ResidencyFeed> feed_;    ///< null: the router does not want it
   std::vector<std::unique_ptr<View>> views_;
   std::vector<std::unique_ptr<Engine>> engines_;
 };

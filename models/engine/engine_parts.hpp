@@ -74,7 +74,7 @@ struct EngineParts {
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
   SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
-  std::uint32_t names_of_one_in = 1;  ///< engines: one among several has its own names of blocks
+  std::uint32_t names_of_one_in = 1;    ///< engines: one among several has its own names of blocks
   const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
 
   /// Some policy asks for facts of requests.

@@ -96,8 +96,8 @@ class SecondHit final : public WriteAdmissionPolicy {
 std::unique_ptr<WriteAdmissionPolicy> make_second_hit(const WriteAdmissionContext& context,
                                                       const Params& params, const SourceRef&) {
   return std::make_unique<SecondHit>(static_cast<std::uint32_t>(params.whole("threshold")),
-                                     params.text("count") == "lookups",
-                                     params.whole("tracker"), context.blocks);
+                                     params.text("count") == "lookups", params.whole("tracker"),
+                                     context.blocks);
 }
 
 }  // namespace spillway

@@ -28,8 +28,7 @@ Setup::Setup() {
   config.block_bytes = Bytes(16 * 131072);
 }
 
-EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival,
-                     Observer* observer) {
+EngineParts parts_of(const Setup& setup) {
   EngineParts parts;
   parts.config = setup.config;
   parts.assemble = assembler_of(setup.config);
@@ -56,6 +55,12 @@ EngineRun run_engine(const Workload& workload, const Setup& setup, const Arrival
     parts.swap->down = {0, make_affine_link(latency, setup.bytes_per_second), 1};
     parts.swap->up = {1, make_affine_link(latency, setup.bytes_per_second), 1};
   }
+  return parts;
+}
+
+EngineRun run_engine(const Workload& workload, const Setup& setup, const ArrivalConfig& arrival,
+                     Observer* observer) {
+  EngineParts parts = parts_of(setup);
   EngineRun run;
   EventQueue queue;
   Network network(queue);

@@ -71,6 +71,8 @@ struct EngineRun : EngineStats {
   Time end{};
 };
 
+EngineParts parts_of(const Setup& setup);
+
 /// With an `observer`, that one is told instead of the journal.
 EngineRun run_engine(const Workload& workload, const Setup& setup,
                      const ArrivalConfig& arrival = {}, Observer* observer = nullptr);

@@ -25,8 +25,8 @@
 #include <vector>
 
 #include "models/engine/connectors/cold_link.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
 #include "models/engine/stores/streaming_store.hpp"
 #include "sim/ring_queue.hpp"

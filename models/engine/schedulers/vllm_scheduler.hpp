@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/load_choice.hpp"
 #include "models/engine/schedulers/request_queue.hpp"
 #include "models/engine/schedulers/scheduler.hpp"

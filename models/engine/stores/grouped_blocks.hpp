@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
 namespace spillway {

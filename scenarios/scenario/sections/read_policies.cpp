@@ -14,7 +14,7 @@ constexpr Key kPolicyKeys[] = {
                    "Which requests enter: always, queue-limit:max_queue=100:timeout_s=30, "
                    "all-tiers:share=0.9.",
                    "always")),
-    Key{.name = "routing", .help = "Reserved: this release routes sessions by hash."}};
+    Key{.name = "routing", .help = "Refused: fleet.routing chooses the instance."}};
 
 }  // namespace
 
@@ -23,7 +23,7 @@ const KeyTable ScenarioKeys::kPolicies = kPolicyKeys;
 void read_policies(const ObjectReader& top, Scenario& s) {
   const auto policies = top.object("policies", ScenarioKeys::kPolicies);
   if (!policies) return;
-  policies->refuse({"routing"}, "expected no routing: this release runs one engine");
+  policies->refuse({"routing"}, "expected fleet.routing instead");
   if (const auto text = policies->text("admission")) {
     s.admission = parse_admission(*text, policies->where("admission"));
   }

@@ -1,7 +1,6 @@
 // Several engines behind one endpoint.
 #include "models/cluster/cluster.hpp"
 
-#include "models/engine/families/families.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/engine_run.hpp"
 
@@ -20,16 +19,7 @@ ClusterRun run_cluster(const Workload& workload, std::uint32_t engines,
   EventQueue queue;
   const Setup setup;
   Cluster cluster(
-      queue, workload, {.engines = engines},
-      [&](std::uint32_t) {
-        EngineParts parts;
-        parts.config = setup.config;
-        parts.assemble = assembler_of(setup.config);
-        parts.cost = make_linear_cost({decimal_of(2000), decimal_of(20000), decimal_of(5)});
-        parts.eviction = parse_eviction("lru", {});
-        parts.admission = parse_admission("always", {});
-        return parts;
-      },
+      queue, workload, {.engines = engines}, [&](std::uint32_t) { return parts_of(setup); },
       run.journal);
   Arrivals arrivals(queue, workload, arrival, cluster.sink());
   cluster.set_listener(arrivals);

@@ -166,6 +166,40 @@ TEST_CASE("a trace without sessions is split by those that prefixes suggest", "[
                   "fleet-by-inferred-session"));
 }
 
+TEST_CASE("requests may be dealt out in turn or by load, whoever waits for whom", "[scenarios]") {
+  const Workload workload = chats(20, 4, 12);
+  for (const char* routing : {"round-robin", "least-loaded"}) {
+    const std::string key = fmt::format("fleet.routing={}", routing);
+    const Observed run = observe(fleet_of(3, {key, "workload.sessions=wait"}), workload);
+    const RunResult& r = run.outcome.result;
+    CHECK(r.completed == 80);
+    std::uint64_t served = 0;
+    for (const EngineShare& engine : r.engines) {
+      CHECK(engine.requests > 0);
+      served += engine.requests;
+    }
+    CHECK(served == 80);
+    if (routing == std::string("round-robin")) CHECK(r.engines[0].requests == 27);
+    const Note* note = find_note(run.outcome.warnings, "fleet-by-routing");
+    REQUIRE(note);
+    CHECK_THAT(note->text, ContainsSubstring(routing));
+    CHECK(digest_of_run(fleet_of(3, {key}), workload) ==
+          digest_of_run(fleet_of(3, {key}), workload));
+    CHECK(digest_of_run(fleet_of(3, {key}), workload) != digest_of_run(fleet_of(3), workload));
+    CHECK(digest_of_run(fleet_of(1, {key}), workload) == digest_of_run(fleet_of(1), workload));
+  }
+  CHECK(digest_of_run(fleet_of(3, {"fleet.routing=session-hash"}), workload) ==
+        digest_of_run(fleet_of(3), workload));
+}
+
+TEST_CASE("a routing that nobody knows is refused with those there are", "[scenarios]") {
+  const std::string error = error_of([] { fleet_of(2, {"fleet.routing=sticky"}); }).what();
+  CHECK_THAT(error, ContainsSubstring("fleet.routing"));
+  for (const char* known : {"session-hash", "round-robin", "least-loaded"}) {
+    CHECK_THAT(error, ContainsSubstring(known));
+  }
+}
+
 TEST_CASE("storage of a fleet is counted over all drives", "[scenarios]") {
   const std::vector<std::string> nvme = {
       R"(tiers=[{"name": "ssd", "kind": "nvme", "capacity": "1GiB"}])",
@@ -203,6 +237,8 @@ TEST_CASE("a host holds all instances unless it says fewer", "[scenarios]") {
 
 TEST_CASE("the resolved configuration names a fleet", "[scenarios]") {
   CHECK(resolved_configuration(fleet_of(3))["fleet"]["replicas"] == 3);
+  CHECK(resolved_configuration(fleet_of(3, {"fleet.routing=round-robin"}))["fleet"]["routing"] ==
+        "round-robin");
   CHECK_FALSE(resolved_configuration(reference_with()).contains("fleet"));
 }
 
