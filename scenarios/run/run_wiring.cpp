@@ -72,9 +72,16 @@ std::vector<std::uint64_t> RunWiring::capacities() const {
   return out;
 }
 
-/// How many there are of tier `i`: engines share those behind the first by their scope.
+bool RunWiring::shared(const TierChoice& tier, std::uint32_t engine) const {
+  return tier.storage && !tier.per_rank &&
+         places_.engines_at(tier.scope, places_.place(tier.scope, engine)) > 1;
+}
+
+/// How many there are of tier `i`: engines share storage by its scope.
 std::uint32_t RunWiring::stores_of(std::size_t i) const {
-  return i < 2 ? s_.engines() : places_.count(s_.behind[i - 2].scope);
+  if (i == 0 || tiers() == 1) return s_.engines();
+  const TierChoice& tier = i == 1 ? *s_.tier : s_.behind[i - 2];
+  return tier.storage && !tier.per_rank ? places_.count(tier.scope) : s_.engines();
 }
 
 const LinkChoice& RunWiring::rank_link(std::uint32_t rank, bool down) const {
@@ -246,6 +253,7 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   out.lower->lanes = lanes(engine);
   out.lower->copies = s_.tier_copies();
   if (has_storage()) {
+    out.lower->shared = shared(*s_.tier, engine);
     out.lower->storage = clients(0, engine);
     out.lower->direct = direct();
   }
@@ -256,8 +264,7 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
     level.rules = s_.behind[i].rules;
     level.eviction = s_.behind[i].eviction;
     level.write_admission = s_.behind[i].write_admission;
-    level.shared =
-        places_.engines_at(s_.behind[i].scope, places_.place(s_.behind[i].scope, engine)) > 1;
+    level.shared = shared(s_.behind[i], engine);
     const std::uint64_t blocks = s_.tier_blocks(s_.behind[i].capacity);
     if (blocks != kUnboundedBlocks) level.capacity = blocks / s_.engine.blocks_per_chunk;
     out.lower->behind.push_back(std::move(level));

@@ -57,6 +57,8 @@ class RunWiring {
   std::uint32_t medium_index(const std::string& name) const;
   /// Down and up: one pair where all ranks are alike, else one of each rank.
   std::uint32_t lane_pairs() const;
+  /// Other engines find in the tier what this one wrote.
+  bool shared(const TierChoice& tier, std::uint32_t engine) const;
   std::uint32_t stores_of(std::size_t i) const;
   const LinkChoice& rank_link(std::uint32_t rank, bool down) const;
   /// The `number`-th of an engine.

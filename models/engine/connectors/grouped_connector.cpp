@@ -7,9 +7,9 @@
 
 namespace spillway {
 
-GroupedConnector::GroupedConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+GroupedConnector::GroupedConnector(const Environment& environment, FirstStore first,
                                    std::unique_ptr<TierStack> stack, std::uint32_t requests)
-    : TierConnector(environment, std::move(tier), std::move(stack)),
+    : TierConnector(environment, std::move(first), std::move(stack)),
       groups_(environment.config.groups),
       count_(groups_.count()),
       per_chunk_(environment.config.blocks_per_chunk),
@@ -28,7 +28,7 @@ void GroupedConnector::name_chunks(const ActiveRequest& r) {
   const std::uint32_t k = per_chunk_;
   std::uint32_t at = 0;
   const std::uint32_t full = r.tokens() / chunk_tokens_ * k;
-  env_.chains.for_runs(r.id, 0, full, [&](std::uint32_t first, std::uint32_t count) {
+  for_runs(r.id, 0, full, [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = k - 1 - at % k; i < count; i += k) names_.push_back(first + i);
     at += count;
     return true;
@@ -176,7 +176,7 @@ void GroupedConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
     }
   }
   jobs_[job].blocks = copied;
-  tier_->begin_read(below);
+  begin_read(below);
   r.next_store = end;
   r.loads = 1;
   r.load_done = false;
@@ -271,7 +271,7 @@ void GroupedConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
 /// A store of the pages in fresh_.
 void GroupedConnector::make_job(Handle h, bool finished) {
   const std::uint32_t job = jobs_.make(h);
-  for (const BlockId name : fresh_) jobs_[job].below.push_back(tier_->begin_write(name));
+  for (const BlockId name : fresh_) jobs_[job].below.push_back(begin_write(name));
   jobs_[job].hbm = fresh_at_;
   jobs_[job].blocks = static_cast<std::uint32_t>(fresh_at_.size());
   if (sliding_slots_.size() <= job) sliding_slots_.resize(job + 1);
@@ -332,7 +332,7 @@ void GroupedConnector::fence_given_pages() {
 void GroupedConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
-  tier_->end_write(jobs_[job].below, {now, r.id});
+  end_write(jobs_[job].below, {now, r.id});
   stack_->cascade(jobs_[job].below, {now, r.id});
   r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
   pending_.erase(std::find(pending_.begin(), pending_.end(), job));

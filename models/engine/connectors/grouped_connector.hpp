@@ -22,7 +22,7 @@ namespace spillway {
 class GroupedConnector final : public TierConnector {
  public:
   /// `requests`: of the workload.
-  GroupedConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+  GroupedConnector(const Environment& environment, FirstStore first,
                    std::unique_ptr<TierStack> stack, std::uint32_t requests);
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;

@@ -6,22 +6,24 @@
 
 namespace spillway {
 
-OffloadConnector::OffloadConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+OffloadConnector::OffloadConnector(const Environment& environment, FirstStore first,
                                    std::unique_ptr<TierStack> stack,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
-    : TierConnector(environment, std::move(tier), std::move(stack)),
+    : TierConnector(environment, std::move(first), std::move(stack)),
       per_chunk_(environment.config.blocks_per_chunk),
       chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
       admission_(std::move(admission)),
       counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {
   const EngineConfig& c = env_.config;
   if (c.store_threshold < 2) return;
-  threshold_ = std::make_unique<StoreThreshold>(c.store_threshold, c.threshold_counts_offers,
-                                                c.max_tracker_size, env_.chains.block_count());
+  threshold_ = std::make_unique<StoreThreshold>(
+      c.store_threshold, c.threshold_counts_offers, c.max_tracker_size,
+      shared_ ? env_.chains.most_blocks() : env_.chains.block_count());
 }
 
 void OffloadConnector::grow_blocks(std::uint32_t blocks) {
   TierConnector::grow_blocks(blocks);
+  if (shared_) return;
   if (threshold_ != nullptr) threshold_->grow(blocks);
   if (admission_ != nullptr) admission_->grow(blocks);
 }
@@ -36,7 +38,7 @@ void OffloadConnector::for_keys(RequestId id, std::uint32_t from, std::uint32_t 
                                 Visit visit) const {
   const std::uint32_t k = per_chunk_;
   std::uint32_t at = from * k;
-  env_.chains.for_runs(id, at, to * k, [&](std::uint32_t first, std::uint32_t count) {
+  for_runs(id, at, to * k, [&](std::uint32_t first, std::uint32_t count) {
     if (k > 1) {
       const std::uint32_t lead = k - 1 - at % k;
       at += count;
@@ -181,7 +183,7 @@ void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
   KV_ASSERT(jobs_[job].below.size() == end - first && end * per_chunk_ == local + blocks,
             "a load of blocks that are not there");
   jobs_[job].blocks = blocks;
-  tier_->begin_read(jobs_[job].below);
+  begin_read(jobs_[job].below);
   r.next_store = local + blocks;
   r.loads = 1;
   r.load_done = false;
@@ -340,7 +342,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   }
   const std::uint32_t job = jobs_.make(h);
   TransferJob& store = jobs_[job];
-  for (const BlockId key : fresh_) store.below.push_back(tier_->begin_write(key));
+  for (const BlockId key : fresh_) store.below.push_back(begin_write(key));
   for (const std::uint32_t at : fresh_at_) {
     const auto first = r.slots.begin() + std::ptrdiff_t{at} * stride;
     if (stride == 1) {
@@ -403,7 +405,7 @@ void OffloadConnector::fence_given_blocks() {
 void OffloadConnector::complete_store(std::uint32_t job, Time now) {
   const Handle h = jobs_[job].request;
   ActiveRequest& r = env_.requests[h];
-  tier_->end_write(jobs_[job].below, {now, r.id});
+  end_write(jobs_[job].below, {now, r.id});
   stack_->cascade(jobs_[job].below, {now, r.id});
   r.stores.erase(std::find(r.stores.begin(), r.stores.end(), job));
   if (r.state == RequestState::kFinished) {

@@ -24,7 +24,7 @@ namespace spillway {
 class OffloadConnector final : public TierConnector {
  public:
   /// `admission` is null where every block is written.
-  OffloadConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
+  OffloadConnector(const Environment& environment, FirstStore first,
                    std::unique_ptr<TierStack> stack,
                    std::unique_ptr<WriteAdmissionPolicy> admission);
 

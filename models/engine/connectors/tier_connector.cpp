@@ -44,6 +44,13 @@ void TierConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32
 
 TierLevel TierConnector::level(std::uint32_t tier) const {
   const std::uint32_t per_chunk = env_.config.blocks_per_chunk;
+  if (tier == 0 && shared_) {
+    const BlockStore::Flow more = tier_->take_flow();
+    flow_.stored += more.stored * per_chunk;
+    flow_.evicted += more.evicted * per_chunk;
+    const auto held = static_cast<std::uint32_t>(flow_.stored - flow_.evicted);
+    return {flow_.stored, flow_.evicted, held, held};
+  }
   if (tier == 0) {
     const std::uint32_t held = tier_->used() * per_chunk;
     return {tier_->stored() * per_chunk, tier_->evictions() * per_chunk, held, held};
@@ -51,6 +58,30 @@ TierLevel TierConnector::level(std::uint32_t tier) const {
   const LevelCounters& c = stack_->settled(tier - 1);
   const auto held = static_cast<std::uint32_t>((c.stored - c.evicted) * per_chunk);
   return {c.stored * per_chunk, c.evicted * per_chunk, held, held};
+}
+
+LookupState TierConnector::state_among_others(BlockPlace place) const {
+  const LookupState state = tier_->state(place);
+  if (state != LookupState::kPending && state != LookupState::kReading) return state;
+  const std::size_t slot = raw(place.slot());
+  const std::int16_t own = slot < own_.size() ? own_[slot] : std::int16_t{0};
+  if (own != 0) return state;
+  return state == LookupState::kPending ? LookupState::kMiss : LookupState::kReady;
+}
+
+void TierConnector::end_write(SlotSpan slots, const Access& access) {
+  tier_->end_write(slots, access);
+  for (std::size_t i = 0; shared_ && i < slots.size(); ++i) own_at(slots[i]) = 0;
+}
+
+void TierConnector::begin_read(SlotSpan slots) {
+  tier_->begin_read(slots);
+  for (std::size_t i = 0; shared_ && i < slots.size(); ++i) ++own_at(slots[i]);
+}
+
+void TierConnector::end_read(SlotSpan slots, const Access& access) {
+  tier_->end_read(slots, access);
+  for (std::size_t i = 0; shared_ && i < slots.size(); ++i) --own_at(slots[i]);
 }
 
 bool TierConnector::poll(Time now) {
@@ -64,7 +95,7 @@ bool TierConnector::poll(Time now) {
 
 void TierConnector::complete_load(std::uint32_t job, Time now) {
   ActiveRequest& r = env_.requests[jobs_[job].request];
-  tier_->end_read(jobs_[job].below, {now, r.id});
+  end_read(jobs_[job].below, {now, r.id});
   r.loads = 0;
   r.load_done = r.state == RequestState::kLoading;
   recycle_if_gone(jobs_[job].request);

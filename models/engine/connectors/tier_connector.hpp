@@ -18,6 +18,14 @@
 
 namespace spillway {
 
+/// The tier below HBM: an engine's own, or one that it shares with others.
+struct FirstStore {
+  std::unique_ptr<BlockStore> own;  ///< null where it is shared
+  BlockStore& store;
+};
+
+/// Where the tier is shared, what others write is not there yet, and what they read is ready: their
+/// transfers are nothing to wait for.
 class TierConnector : public KvConnector {
  public:
   struct Environment {
@@ -47,23 +55,43 @@ class TierConnector : public KvConnector {
   EvictionPolicy* policy() override { return &tier_->policy(); }
   const OffloadCounters& counters() const override { return counters_; }
   void grow_blocks(std::uint32_t blocks) override {
-    tier_->grow_blocks(blocks);
+    if (!shared_) tier_->grow_blocks(blocks);
     stack_->grow_blocks(blocks);
   }
   void tell(StoreWatch& watch) override { tier_->tell(watch); }
   void check_drained() const override {
-    tier_->check_drained();
+    if (!shared_) tier_->check_drained();
     stack_->check_drained();
   }
 
  protected:
-  TierConnector(const Environment& environment, std::unique_ptr<BlockStore> tier,
-                std::unique_ptr<TierStack> stack)
+  TierConnector(const Environment& environment, FirstStore first, std::unique_ptr<TierStack> stack)
       : KvConnector(environment.config, environment.waiter),
         env_(environment),
-        tier_(std::move(tier)),
+        own_tier_(std::move(first.own)),
+        tier_(&first.store),
+        shared_(own_tier_ == nullptr),
         stack_(std::move(stack)),
         has_levels_(stack_->size() > 0) {}
+
+  /// A request's blocks by the names that the first tier has for them.
+  template <class Run>
+  void for_runs(RequestId id, std::uint32_t from, std::uint32_t to, Run run) const {
+    if (shared_) {
+      env_.chains.global().for_runs(id, from, to, run);
+    } else {
+      env_.chains.for_runs(id, from, to, run);
+    }
+  }
+  // Reads and writes of this engine.
+  SlotId begin_write(BlockId chunk) {
+    const SlotId slot = tier_->begin_write(chunk);
+    if (shared_) own_at(slot) = kOwnWrite;
+    return slot;
+  }
+  void end_write(SlotSpan slots, const Access& access);
+  void begin_read(SlotSpan slots);
+  void end_read(SlotSpan slots, const Access& access);
 
   /// What of the request may go below, in tokens.
   std::uint32_t storable_tokens(const ActiveRequest& r) const {
@@ -72,7 +100,8 @@ class TierConnector : public KvConnector {
   /// What a look-up finds of a chunk that is at `place` in the first tier, with the tiers behind.
   LookupState state_of(BlockPlace place, const ChunkAt& chunk, const ActiveRequest& r,
                        const Access& access) {
-    return has_levels_ ? state_behind(place, chunk, r, access) : tier_->state(place);
+    if (has_levels_) return state_behind(place, chunk, r, access);
+    return shared_ ? state_among_others(place) : tier_->state(place);
   }
   /// Which of the request's chunks says where its block `block` came from.
   virtual std::uint32_t position_of(std::uint32_t block) const = 0;
@@ -85,7 +114,9 @@ class TierConnector : public KvConnector {
   void recycle_if_gone(Handle h);
 
   Environment env_;
-  std::unique_ptr<BlockStore> tier_;  ///< the first below HBM
+  std::unique_ptr<BlockStore> own_tier_;
+  BlockStore* tier_;                  ///< the first below HBM
+  bool shared_;                       ///< by other engines, too
   std::unique_ptr<TierStack> stack_;  ///< it and those behind it
   bool has_levels_;                   ///< there are some
   OffloadCounters counters_;
@@ -94,7 +125,16 @@ class TierConnector : public KvConnector {
  private:
   LookupState state_behind(BlockPlace place, const ChunkAt& chunk, const ActiveRequest& r,
                            const Access& access);
+  LookupState state_among_others(BlockPlace place) const;
   void complete_load(std::uint32_t job, Time now);
+
+  static constexpr std::int16_t kOwnWrite = -1;
+  std::int16_t& own_at(SlotId slot) {
+    if (own_.size() <= raw(slot)) own_.resize(std::size_t{raw(slot)} * 2 + 1);
+    return own_[raw(slot)];
+  }
+  std::vector<std::int16_t> own_;  ///< by slot of a shared tier: reads, or kOwnWrite
+  mutable BlockStore::Flow flow_;  ///< of a shared tier, as far as this engine told it
 };
 
 }  // namespace spillway

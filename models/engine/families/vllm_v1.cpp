@@ -29,13 +29,22 @@ EvictionContext chunk_context(const Site& site, const EngineParts& parts) {
   return context;
 }
 
-std::unique_ptr<BlockStore> first_store(const Site& site, const EngineParts& parts) {
+/// What engines share is named by all that there will ever be.
+FirstStore first_store(const Site& site, const EngineParts& parts) {
   const LowerTierConfig& lower = *parts.lower;
   const std::uint64_t chunks = lower.capacity_blocks == BlockStore::kUnbounded
                                    ? BlockStore::kUnbounded
                                    : lower.capacity_blocks / site.config.blocks_per_chunk;
-  return std::make_unique<BlockStore>(BlockStore::Size{chunks, page_names(site)}, lower.eviction,
-                                      chunk_context(site, parts));
+  EvictionContext context = chunk_context(site, parts);
+  if (lower.shared) context.blocks = page_names(site);
+  const auto make = [&] {
+    return std::make_unique<BlockStore>(BlockStore::Size{chunks, page_names(site)}, lower.eviction,
+                                        context);
+  };
+  if (lower.shared) return {nullptr, parts.shared->at(lower.storage.front().server, make)};
+  auto own = make();
+  BlockStore& store = *own;
+  return {std::move(own), store};
 }
 
 std::unique_ptr<TierStack> stack_over(const Site& site, BlockStore& first,
@@ -63,7 +72,7 @@ std::unique_ptr<TierStack> stack_over(const Site& site, BlockStore& first,
 std::unique_ptr<WriteAdmissionPolicy> write_admission(const Site& site,
                                                       const LowerTierConfig& lower) {
   WriteAdmissionContext context;
-  context.blocks = site.chains.block_count();
+  context.blocks = lower.shared ? site.chains.most_blocks() : site.chains.block_count();
   context.block_tokens = site.config.block_tokens * site.config.blocks_per_chunk;
   return lower.write_admission.make(context);
 }
@@ -78,8 +87,8 @@ std::unique_ptr<KvConnector> connector_of(const Site& site, V1Base& base,
         SimpleConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
         lower->capacity_blocks);
   }
-  auto tier = first_store(site, parts);
-  auto stack = stack_over(site, *tier, parts);
+  FirstStore tier = first_store(site, parts);
+  auto stack = stack_over(site, tier.store, parts);
   if (config.groups.hybrid()) {  // its tiers keep pages of groups
     return std::make_unique<GroupedConnector>(
         GroupedConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
