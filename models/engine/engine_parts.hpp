@@ -14,8 +14,8 @@
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/level.hpp"
 #include "models/engine/connectors/step_moves.hpp"
-#include "models/engine/copy_interference.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/forward_cost.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
 #include "models/link/host_path.hpp"
 #include "models/tier/network.hpp"
@@ -26,8 +26,6 @@
 
 namespace spillway {
 
-class ForwardCost;
-class LocalChains;
 class StoreWatch;
 struct Assembly;
 struct EngineParts;
@@ -74,7 +72,7 @@ struct EngineParts {
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
   SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
-  std::uint32_t names_of_one_in = 1;  ///< engines: one among several has its own names of blocks
+  std::uint32_t names_of_one_in = 1;    ///< engines: one among several has its own names of blocks
   const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
 
   /// Some policy asks for facts of requests.

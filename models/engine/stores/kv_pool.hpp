@@ -24,8 +24,8 @@ namespace spillway {
 class KvPool final : public BlockColumns {
  public:
   /// `slots` includes slot 0, the null block. `unhashed_front`: see EngineConfig. `context` is what
-  /// the policy may know beside the pool; its block ids grow to `most_blocks` at most, where that is
-  /// more. Throws InputError when it does not fit.
+  /// the policy may know beside the pool; its block ids grow to `most_blocks` at most, where that
+  /// is more. Throws InputError when it does not fit.
   KvPool(std::uint32_t slots, const EvictionChoice& eviction, EvictionContext context,
          bool unhashed_front, std::uint32_t most_blocks = 0);
 
