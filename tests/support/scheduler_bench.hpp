@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "tests/support/engine_run.hpp"
 
@@ -54,8 +53,8 @@ class SchedulerBench {
         pool(config.num_gpu_blocks, parse_eviction("lru", {}), context(), true),
         connector(config),
         nothing(config, requests, connector.waiter()),
-        scheduler({config, chains, requests, pool,
-                   with_connector ? static_cast<KvConnector&>(connector) : nothing, choice,
+        scheduler({config, v1_rules(config, with_connector), v1_step(config), chains, requests,
+                   pool, with_connector ? static_cast<KvConnector&>(connector) : nothing, choice,
                    journal}) {}
 
   Handle arrive(std::uint32_t row, std::int32_t priority = 0) {

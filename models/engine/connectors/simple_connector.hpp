@@ -50,10 +50,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/local_chains.hpp"
+#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
 namespace spillway {
@@ -61,7 +59,7 @@ namespace spillway {
 class SimpleConnector final : public KvConnector {
  public:
   struct Environment {
-    const EngineConfig& config;
+    const OffloadConfig& config;
     const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;

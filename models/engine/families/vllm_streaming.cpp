@@ -1,9 +1,6 @@
 // Streaming: a store in which running requests may have blocks below HBM, and steps that end with
 // what they compute and what they read (step_overlap.hpp).
-#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/families/families.hpp"
-#include "models/engine/families/pieces.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/streaming_scheduler.hpp"
 #include "sim/error.hpp"
 
@@ -30,7 +27,7 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts) {
       site.chains.most_blocks(), parts.eviction,
       lower != nullptr ? lower->eviction : EvictionChoice(), policy_context(site, parts));
   site.chains.attach(*base->store);
-  auto link = std::make_unique<ColdLink>(config, site.waiter);
+  auto link = std::make_unique<ColdLink>(config, config.cold, site.waiter);
   Assembly out;
   if (lower != nullptr) {
     LowerPath path = make_path(site, *lower, *link);
@@ -39,7 +36,8 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts) {
   }
   out.connector = std::make_unique<NoConnector>(config, site.requests, site.waiter);
   out.scheduler = std::make_unique<StreamingScheduler>(StreamingScheduler::Environment{
-      config, site.chains, site.requests, *base->store, *link, site.observer, parts.measure_from});
+      config.block_tokens, config, streaming_step(config), site.chains, site.requests, *base->store,
+      *link, site.observer, parts.measure_from});
   out.moves = std::move(link);
   out.base = std::move(base);
   return out;

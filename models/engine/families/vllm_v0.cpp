@@ -1,5 +1,4 @@
 // vLLM v0: plain blocks in two pools, and swaps that a step waits for.
-#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/connectors/swap_copies.hpp"
 #include "models/engine/families/families.hpp"
 #include "models/engine/schedulers/v0_scheduler.hpp"
@@ -13,8 +12,8 @@ Assembly assemble_vllm_v0(const Site& site, EngineParts& parts) {
             "v0 with asynchronous scheduling, or with a tier below");
   Assembly out;
   out.connector = std::make_unique<NoConnector>(config, site.requests, site.waiter);
-  out.scheduler =
-      std::make_unique<V0Scheduler>(V0Scheduler::Environment{config, site.requests, site.observer});
+  out.scheduler = std::make_unique<V0Scheduler>(V0Scheduler::Environment{
+      config, v0_rules(config), v0_step(config), site.requests, site.observer});
   if (parts.swap == nullptr) {
     out.moves = std::make_unique<StepMoves>();
   } else {

@@ -1,13 +1,9 @@
 // vLLM v1: one pool of hashed blocks in HBM, and a connector to what lies below.
 #include "models/engine/connectors/grouped_connector.hpp"
-#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/connectors/offload_connector.hpp"
 #include "models/engine/connectors/simple_connector.hpp"
 #include "models/engine/connectors/tier_moves.hpp"
 #include "models/engine/families/families.hpp"
-#include "models/engine/families/pieces.hpp"
-#include "models/engine/forward_cost.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "sim/error.hpp"
 
@@ -132,9 +128,9 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
     out.storage = path.storage;
     out.moves = moves_of(site, lower->interference, out.connector->jobs(), std::move(path.path));
   }
-  out.scheduler = std::make_unique<VllmScheduler>(
-      VllmScheduler::Environment{config, site.chains, site.requests, *base->pool, *out.connector,
-                                 *base->load_choice, site.observer});
+  out.scheduler = std::make_unique<VllmScheduler>(VllmScheduler::Environment{
+      config, v1_rules(config, lower != nullptr), v1_step(config), site.chains, site.requests,
+      *base->pool, *out.connector, *base->load_choice, site.observer});
   out.base = std::move(base);
   return out;
 }
