@@ -15,14 +15,6 @@ constexpr std::uint32_t kMaxEmptySteps = 100'000;
 // Steps that only compute again what preemptions took: beyond any such stretch that ends.
 constexpr std::uint32_t kMostRepeating = 100'000;
 
-/// vLLM keeps as many batches in flight as there are stages (vllm/config/vllm.py,
-/// max_concurrent_batches @ 017e9f4448), or two where it schedules ahead.
-std::uint32_t depth_of(const EngineConfig& config) {
-  KV_ASSERT(config.pipeline_parallel == 1 || !config.async_scheduling,
-            "a pipeline with asynchronous scheduling");
-  return config.async_scheduling ? 2 : config.pipeline_parallel;
-}
-
 std::unique_ptr<AdmissionPolicy> admission_of(const EngineParts& parts) {
   AdmissionContext context;
   context.gpu_blocks = parts.config.usable_blocks();
@@ -50,9 +42,11 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       scheduler_(*assembly_.scheduler),
       connector_(*assembly_.connector),
       moves_(*assembly_.moves),
-      depth_(depth_of(config_)),
+      depth_(config_.batches_in_flight()),
       stages_(config_.pipeline_parallel) {
   KV_ASSERT(chains.block_tokens() == config_.block_tokens, "chains in blocks of another size");
+  KV_ASSERT(stages_.single() || !config_.async_scheduling,
+            "a pipeline with asynchronous scheduling");
 }
 
 void Engine::watch_pool(StoreWatch& watch) {

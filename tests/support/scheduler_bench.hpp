@@ -54,8 +54,8 @@ class SchedulerBench {
         pool(config.num_gpu_blocks, parse_eviction("lru", {}), context(), true),
         connector(config),
         nothing(config, requests, connector.waiter()),
-        scheduler({config, chains, requests, pool,
-                   with_connector ? static_cast<KvConnector&>(connector) : nothing, choice,
+        scheduler({config, v1_rules(config, with_connector), v1_step(config), chains, requests,
+                   pool, with_connector ? static_cast<KvConnector&>(connector) : nothing, choice,
                    journal}) {}
 
   Handle arrive(std::uint32_t row, std::int32_t priority = 0) {

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/connectors/step_moves.hpp"
 #include "models/engine/connectors/transfer_waiter.hpp"
-#include "models/engine/engine_config.hpp"
 #include "models/engine/step_plan.hpp"
 #include "models/link/copy_path.hpp"
 
@@ -21,7 +21,8 @@ namespace spillway {
 
 class ColdLink final : public StepMoves, public TransferListener {
  public:
-  ColdLink(const EngineConfig& config, TransferWaiter& waiter) : config_(config), waiter_(waiter) {}
+  ColdLink(const BlockConfig& blocks, const ColdDecode& cold, TransferWaiter& waiter)
+      : blocks_(blocks), cold_(cold), waiter_(waiter) {}
   /// Without a path nothing may move.
   void attach(std::unique_ptr<TransferPath> path) { path_ = std::move(path); }
 
@@ -41,7 +42,8 @@ class ColdLink final : public StepMoves, public TransferListener {
  private:
   bool read(const StepPlan& plan);
 
-  const EngineConfig& config_;
+  const BlockConfig& blocks_;
+  const ColdDecode& cold_;
   TransferWaiter& waiter_;
   std::unique_ptr<TransferPath> path_;
   Time start_{};          ///< of the forward

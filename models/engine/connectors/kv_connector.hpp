@@ -90,7 +90,7 @@ class KvConnector : public TransferListener, public BlockColumns {
   virtual ~KvConnector() = default;
 
  protected:
-  KvConnector(const EngineConfig& config, TransferWaiter& waiter) : jobs_(config, waiter) {}
+  KvConnector(const OffloadConfig& config, TransferWaiter& waiter) : jobs_(config, waiter) {}
 
   TransferJobs jobs_;
 };

@@ -7,7 +7,7 @@ namespace spillway {
 
 class NoConnector final : public KvConnector {
  public:
-  NoConnector(const EngineConfig& config, RequestPool& requests, TransferWaiter& waiter)
+  NoConnector(const OffloadConfig& config, RequestPool& requests, TransferWaiter& waiter)
       : KvConnector(config, waiter), requests_(requests) {}
 
   Lookup look_up(const ActiveRequest&, std::uint32_t, const Access&) override { return {true, 0}; }

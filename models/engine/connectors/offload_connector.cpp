@@ -14,7 +14,7 @@ OffloadConnector::OffloadConnector(const Environment& environment, FirstStore fi
       chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
       admission_(std::move(admission)),
       counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {
-  const EngineConfig& c = env_.config;
+  const OffloadConfig& c = env_.config;
   if (c.store_threshold < 2) return;
   threshold_ = std::make_unique<StoreThreshold>(
       c.store_threshold, c.threshold_counts_offers, c.max_tracker_size,

@@ -10,12 +10,12 @@ namespace {
 
 /// Slots, the null block's among them, that can ever be used: two copies of a block are rare, more
 /// copies than HBM has slots for do not occur at once.
-std::uint32_t slots_for(std::uint64_t capacity, const LocalChains& chains, const EngineConfig& c) {
+std::uint32_t slots_for(std::uint64_t capacity, const LocalChains& chains, const OffloadConfig& c) {
   const std::uint64_t useful = 2 * std::uint64_t{chains.most_blocks()} + c.num_gpu_blocks;
   return static_cast<std::uint32_t>(std::min(capacity, useful) + 1);
 }
 
-EvictionContext context_of(const LocalChains& chains, const EngineConfig& config) {
+EvictionContext context_of(const LocalChains& chains, const OffloadConfig& config) {
   EvictionContext context;
   context.blocks = chains.block_count();
   context.block_tokens = config.block_tokens;

@@ -52,7 +52,7 @@
 
 #include "models/engine/active_request.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
-#include "models/engine/engine_config.hpp"
+#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
@@ -61,7 +61,7 @@ namespace spillway {
 class SimpleConnector final : public KvConnector {
  public:
   struct Environment {
-    const EngineConfig& config;
+    const OffloadConfig& config;
     const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;

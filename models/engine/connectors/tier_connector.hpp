@@ -10,8 +10,8 @@
 
 #include "models/engine/active_request.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
+#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/connectors/tier_stack.hpp"
-#include "models/engine/engine_config.hpp"
 #include "models/engine/local_chains.hpp"
 #include "models/engine/stores/block_store.hpp"
 #include "models/engine/stores/kv_pool.hpp"
@@ -29,7 +29,7 @@ struct FirstStore {
 class TierConnector : public KvConnector {
  public:
   struct Environment {
-    const EngineConfig& config;
+    const OffloadConfig& config;
     const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;

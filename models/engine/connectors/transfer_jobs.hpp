@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
+#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/connectors/transfer_waiter.hpp"
 #include "models/engine/copy_interference.hpp"
-#include "models/engine/engine_config.hpp"
 #include "models/link/copy_path.hpp"
 #include "sim/ring_queue.hpp"
 
@@ -48,7 +48,7 @@ struct TransferJob {
 
 class TransferJobs {
  public:
-  TransferJobs(const EngineConfig& config, TransferWaiter& waiter)
+  TransferJobs(const OffloadConfig& config, TransferWaiter& waiter)
       : config_(config), waiter_(waiter) {}
   /// The path must outlive the last transfer.
   void attach(TransferPath& path) { path_ = &path; }
@@ -96,7 +96,7 @@ class TransferJobs {
   void submit(Direction direction, std::uint32_t job);
   bool ends_load(std::uint32_t& job);
 
-  const EngineConfig& config_;
+  const OffloadConfig& config_;
   TransferWaiter& waiter_;
   TransferPath* path_ = nullptr;
   std::vector<TransferJob> jobs_;

@@ -30,7 +30,7 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts) {
       site.chains.most_blocks(), parts.eviction,
       lower != nullptr ? lower->eviction : EvictionChoice(), policy_context(site, parts));
   site.chains.attach(*base->store);
-  auto link = std::make_unique<ColdLink>(config, site.waiter);
+  auto link = std::make_unique<ColdLink>(config, config.cold, site.waiter);
   Assembly out;
   if (lower != nullptr) {
     LowerPath path = make_path(site, *lower, *link);
@@ -39,7 +39,8 @@ Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts) {
   }
   out.connector = std::make_unique<NoConnector>(config, site.requests, site.waiter);
   out.scheduler = std::make_unique<StreamingScheduler>(StreamingScheduler::Environment{
-      config, site.chains, site.requests, *base->store, *link, site.observer, parts.measure_from});
+      config.block_tokens, config, streaming_step(config), site.chains, site.requests, *base->store,
+      *link, site.observer, parts.measure_from});
   out.moves = std::move(link);
   out.base = std::move(base);
   return out;

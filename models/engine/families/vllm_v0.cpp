@@ -13,8 +13,8 @@ Assembly assemble_vllm_v0(const Site& site, EngineParts& parts) {
             "v0 with asynchronous scheduling, or with a tier below");
   Assembly out;
   out.connector = std::make_unique<NoConnector>(config, site.requests, site.waiter);
-  out.scheduler =
-      std::make_unique<V0Scheduler>(V0Scheduler::Environment{config, site.requests, site.observer});
+  out.scheduler = std::make_unique<V0Scheduler>(V0Scheduler::Environment{
+      config, v0_rules(config), v0_step(config), site.requests, site.observer});
   if (parts.swap == nullptr) {
     out.moves = std::make_unique<StepMoves>();
   } else {

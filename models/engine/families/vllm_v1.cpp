@@ -132,9 +132,9 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
     out.storage = path.storage;
     out.moves = moves_of(site, lower->interference, out.connector->jobs(), std::move(path.path));
   }
-  out.scheduler = std::make_unique<VllmScheduler>(
-      VllmScheduler::Environment{config, site.chains, site.requests, *base->pool, *out.connector,
-                                 *base->load_choice, site.observer});
+  out.scheduler = std::make_unique<VllmScheduler>(VllmScheduler::Environment{
+      config, v1_rules(config, lower != nullptr), v1_step(config), site.chains, site.requests,
+      *base->pool, *out.connector, *base->load_choice, site.observer});
   out.base = std::move(base);
   return out;
 }

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "models/compute/step_cost.hpp"
-#include "models/engine/engine_config.hpp"
+#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/engine_stats.hpp"
 #include "models/link/link_model.hpp"
 
@@ -20,7 +20,7 @@ namespace spillway {
 class LoadEstimate {
  public:
   /// All of these outlive it; `up` is the link towards HBM.
-  LoadEstimate(const EngineConfig& config, StepCost& cost, const LinkModel& up)
+  LoadEstimate(const OffloadConfig& config, StepCost& cost, const LinkModel& up)
       : config_(config), cost_(cost), up_(up) {}
 
   /// The link's time for so many blocks, nothing else on it.
@@ -45,7 +45,7 @@ class LoadEstimate {
  private:
   bool pays(std::uint32_t blocks);
 
-  const EngineConfig& config_;
+  const OffloadConfig& config_;
   StepCost& cost_;
   const LinkModel& up_;
 };
@@ -55,7 +55,7 @@ class LoadChoice {
  public:
   /// Whatever lies below is loaded.
   LoadChoice() = default;
-  LoadChoice(const EngineConfig& config, StepCost& cost, std::unique_ptr<LinkModel> up)
+  LoadChoice(const OffloadConfig& config, StepCost& cost, std::unique_ptr<LinkModel> up)
       : up_(std::move(up)), estimate_(std::in_place, config, cost, *up_) {}
 
   /// Loading takes no longer than computing.

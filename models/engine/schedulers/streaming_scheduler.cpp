@@ -6,11 +6,12 @@
 
 namespace spillway {
 
-StreamingScheduler::StreamingScheduler(const Environment& environment) : env_(environment) {
-  running_.reserve(env_.config.max_num_seqs);
-  for (EvictionPolicy* policy : {&env_.store.policy(), &env_.store.lower_policy()}) {
-    if (policy->wants_chains()) listeners_.push_back(policy);
-  }
+StreamingScheduler::StreamingScheduler(const Environment& environment)
+    : QueueScheduler(environment.requests, environment.observer, {}, environment.step),
+      env_(environment),
+      listeners_(environment.chains) {
+  listeners_.add(&env_.store.policy(), 1);
+  listeners_.add(&env_.store.lower_policy(), 1);
   chain_.reserve(env_.chains.longest_chain());
 }
 
@@ -19,12 +20,12 @@ StreamingScheduler::StreamingScheduler(const Environment& environment) : env_(en
 
 /// The last token's KV is never stored, so P + O - 1 tokens count.
 bool StreamingScheduler::lossy(const ActiveRequest& r) const {
-  const std::uint32_t budget = env_.config.token_budget;
+  const std::uint32_t budget = env_.streaming.token_budget;
   return budget > 0 && r.prompt + r.output - 1 > budget;
 }
 
 StreamingScheduler::Extent StreamingScheduler::extent_of(const ActiveRequest& r) const {
-  const std::uint32_t block = env_.config.block_tokens;
+  const std::uint32_t block = env_.block_tokens;
   const std::uint32_t all = blocks_for(r, r.prompt + r.output - 1);
   if (lossy(r)) return {0, all, all};
   const std::uint32_t named = std::min(all, (r.prompt + r.output) / block);
@@ -42,16 +43,16 @@ bool StreamingScheduler::can_hold(const ActiveRequest& r) const {
 
 /// Blocks that hold what is kept of so many tokens.
 std::uint32_t StreamingScheduler::blocks_for(const ActiveRequest& r, std::uint32_t tokens) const {
-  if (lossy(r)) tokens = std::min(tokens, env_.config.token_budget);
-  return (tokens + env_.config.block_tokens - 1) / env_.config.block_tokens;
+  if (lossy(r)) tokens = std::min(tokens, env_.streaming.token_budget);
+  return (tokens + env_.block_tokens - 1) / env_.block_tokens;
 }
 
 // ---- a step
 // --------------------------------------------------------------------------------------
 
 void StreamingScheduler::schedule(Time now, StepPlan& plan) {
-  plan.clear();
-  budget_ = env_.config.max_num_batched_tokens;
+  begin(plan);
+  budget_ = step_.tokens;
   schedule_running(now, plan);
   schedule_waiting(now, plan);
   plan.starved = head_blocked_;
@@ -61,7 +62,7 @@ void StreamingScheduler::schedule(Time now, StepPlan& plan) {
 void StreamingScheduler::schedule_running(Time now, StepPlan& plan) {
   for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
     const Handle h = running_[i];
-    ActiveRequest& r = env_.requests[h];
+    ActiveRequest& r = requests_[h];
     const std::uint32_t tokens = fitting(r, r.tokens() - r.computed);
     if (tokens == 0) continue;
     grow(r, tokens, {now, r.id});
@@ -71,26 +72,22 @@ void StreamingScheduler::schedule_running(Time now, StepPlan& plan) {
 }
 
 void StreamingScheduler::schedule_waiting(Time now, StepPlan& plan) {
-  while (!waiting_.empty() && !head_blocked_ && budget_ > 0 &&
-         running_.size() < env_.config.max_num_seqs) {
+  while (!waiting_.empty() && !head_blocked_ && budget_ > 0 && running_.size() < step_.requests) {
     const Handle h = waiting_.front();
-    ActiveRequest& r = env_.requests[h];
+    ActiveRequest& r = requests_[h];
     const Access access{now, r.id};
     const Extent extent = extent_of(r);
     head_blocked_ = !fits(r, extent);
     if (head_blocked_) return;
     const Hits hits = look_up(r, extent);
-    r.computed = hits.all() * env_.config.block_tokens;
+    r.computed = hits.all() * env_.block_tokens;
     const std::uint32_t tokens = fitting(r, r.tokens() - r.computed);
     if (tokens == 0) {
       r.computed = 0;
       return;
     }
     waiting_.pop_front();
-    if (!listeners_.empty()) {
-      const BlockSpan chain = chain_of(r, r.tokens() / env_.config.block_tokens);
-      for (EvictionPolicy* policy : listeners_) policy->on_lookup(chain, access);
-    }
+    listeners_.tell(&EvictionPolicy::on_lookup, r, r.tokens() / env_.block_tokens, access);
     env_.chains.for_runs(r.id, 0, extent.named, [&](std::uint32_t first, std::uint32_t count) {
       env_.store.claim(first, count);
       return true;
@@ -102,7 +99,7 @@ void StreamingScheduler::schedule_waiting(Time now, StepPlan& plan) {
     r.state = RequestState::kRunning;
     r.scheduled = now;
     running_.push_back(h);
-    env_.requests.lend_slots(r);
+    requests_.lend_slots(r);
     grow(r, tokens, access);
     budget_ -= tokens;
     plan.items.push_back({h, tokens, r.computed});
@@ -123,7 +120,7 @@ bool StreamingScheduler::fits(const ActiveRequest& r, const Extent& extent) cons
 StreamingScheduler::Hits StreamingScheduler::look_up(const ActiveRequest& r,
                                                      const Extent& extent) const {
   Hits hits;
-  const std::uint32_t limit = std::min(extent.named, (r.tokens() - 1) / env_.config.block_tokens);
+  const std::uint32_t limit = std::min(extent.named, (r.tokens() - 1) / env_.block_tokens);
   env_.chains.for_runs(r.id, 0, limit, [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       const BlockId id{first + i};
@@ -136,7 +133,7 @@ StreamingScheduler::Hits StreamingScheduler::look_up(const ActiveRequest& r,
 }
 
 void StreamingScheduler::count_admission(ActiveRequest& r, const Hits& hits) {
-  const std::uint32_t block = env_.config.block_tokens;
+  const std::uint32_t block = env_.block_tokens;
   counters_.queries += r.tokens() / block;
   counters_.hits += hits.hbm;
   below_.queries += r.tokens() / block - hits.hbm;
@@ -148,15 +145,11 @@ void StreamingScheduler::count_admission(ActiveRequest& r, const Hits& hits) {
 /// How many of `tokens` the request may compute in this step: within the budget, and with an HBM
 /// slot for each block that it fills.
 std::uint32_t StreamingScheduler::fitting(const ActiveRequest& r, std::uint32_t tokens) const {
-  const EngineConfig& config = env_.config;
-  tokens = std::min(tokens, budget_);
-  if (config.long_prefill_token_threshold > 0) {
-    tokens = std::min(tokens, config.long_prefill_token_threshold);
-  }
+  tokens = std::min(step_.capped(tokens), budget_);
   const std::uint32_t free = env_.store.usable() - 1 - env_.store.pinned();
   const std::uint32_t held = blocks_for(r, r.computed);
   if (blocks_for(r, r.computed + tokens) <= held + free) return tokens;
-  return (held + free) * config.block_tokens - r.computed;
+  return (held + free) * env_.block_tokens - r.computed;
 }
 
 void StreamingScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& access) {
@@ -175,9 +168,9 @@ void StreamingScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Acce
 }
 
 void StreamingScheduler::read_chains(Time now, StepPlan& plan) {
-  const bool selects = env_.config.cold.selected_ppm < kWholeShare;
+  const bool selects = env_.streaming.cold.selected_ppm < kWholeShare;
   for (ScheduledTokens& item : plan.items) {
-    const ActiveRequest& r = env_.requests[item.request];
+    const ActiveRequest& r = requests_[item.request];
     const Access access{now, r.id};
     const bool decodes = item.computed >= r.prompt;
     const bool bring_up = !decodes || !selects;
@@ -190,18 +183,10 @@ void StreamingScheduler::read_chains(Time now, StepPlan& plan) {
   plan.moved_down = env_.store.take_moved_down();
 }
 
-void StreamingScheduler::apply(StepPlan& plan) {
-  for (ScheduledTokens& item : plan.items) {
-    ActiveRequest& r = env_.requests[item.request];
-    r.computed += item.tokens;
-    item.samples = r.computed == r.tokens();
-  }
-}
-
 void StreamingScheduler::on_step_end(const StepPlan& plan, Time now) {
   tell_reads(plan);
   for (const ScheduledTokens& item : plan.items) {
-    ActiveRequest& r = env_.requests[item.request];
+    ActiveRequest& r = requests_[item.request];
     if (!lossy(r)) end_fill(r, {now, r.id});
   }
   env_.link.write_down(env_.store.take_moved_down());
@@ -209,11 +194,11 @@ void StreamingScheduler::on_step_end(const StepPlan& plan, Time now) {
 
 /// What decodes read from below, page caches on the GPU apart.
 void StreamingScheduler::tell_reads(const StepPlan& plan) const {
-  const ColdDecode& cold = env_.config.cold;
+  const ColdDecode& cold = env_.streaming.cold;
   const auto share = static_cast<std::uint64_t>(cold.selected_ppm) *
                      static_cast<std::uint64_t>(kWholeShare - cold.page_cache_ppm);
   for (const ScheduledTokens& item : plan.items) {
-    const ActiveRequest& r = env_.requests[item.request];
+    const ActiveRequest& r = requests_[item.request];
     if (item.computed < r.prompt || r.arrival < env_.measure_from) continue;
     env_.observer.on_cold_decode(item.cold * share / static_cast<std::uint64_t>(kWholeShare));
   }
@@ -231,7 +216,7 @@ void StreamingScheduler::report(EngineStats& stats) const {
 
 /// The blocks that this step filled become evictable, the chain's tail the oldest.
 void StreamingScheduler::end_fill(ActiveRequest& r, const Access& access) {
-  const std::uint32_t block = env_.config.block_tokens;
+  const std::uint32_t block = env_.block_tokens;
   const std::uint32_t full = std::min(r.computed / block, extent_of(r).named);
   if (full <= r.registered) return;
   chain_.clear();
@@ -248,27 +233,18 @@ void StreamingScheduler::end_fill(ActiveRequest& r, const Access& access) {
   };
   env_.store.end_fill(chain_, {place(excess.to), place(excess.from)}, access);
   r.registered = full;
-  if (listeners_.empty() || r.computed <= r.prompt) return;
-  const BlockSpan chain = chain_of(r, full);
-  for (EvictionPolicy* policy : listeners_) policy->on_growth(chain, access);
-}
-
-void StreamingScheduler::collect(ActiveRequest& r) {
-  ++r.generated;
+  if (r.computed > r.prompt) listeners_.tell(&EvictionPolicy::on_growth, r, full, access);
 }
 
 // ---- ends
 // ----------------------------------------------------------------------------------------
 
 bool StreamingScheduler::finish(Handle h, Time now) {
-  ActiveRequest& r = env_.requests[h];
+  ActiveRequest& r = requests_[h];
   const Access access{now, r.id};
   KV_ASSERT(r.state == RequestState::kRunning, "request {} ends without having run", raw(r.id));
-  running_.erase(std::find(running_.begin(), running_.end(), h));
-  if (!listeners_.empty()) {
-    const BlockSpan chain = chain_of(r, r.registered);
-    for (EvictionPolicy* policy : listeners_) policy->on_release(chain, access);
-  }
+  stop_running(h);
+  listeners_.tell(&EvictionPolicy::on_release, r, r.registered, access);
   const Extent extent = extent_of(r);
   const BlockSpan claimed = chain_of(r, extent.named);
   for (std::size_t i = claimed.size(); i-- > 0;) env_.store.unclaim(raw(claimed[i]), 1, access);
@@ -284,12 +260,8 @@ bool StreamingScheduler::finish(Handle h, Time now) {
 }
 
 void StreamingScheduler::withdraw(Handle h) {
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i] != h) continue;
-    head_blocked_ = false;
-    return waiting_.erase(i);
-  }
-  KV_ASSERT(false, "request {} is not in the queue", raw(env_.requests[h].id));
+  head_blocked_ = false;
+  QueueScheduler::withdraw(h);
 }
 
 /// The request's first `blocks` blocks with ids, into chain_.
@@ -300,12 +272,6 @@ BlockSpan StreamingScheduler::chain_of(const ActiveRequest& r, std::uint32_t blo
     return true;
   });
   return chain_;
-}
-
-std::vector<Handle> StreamingScheduler::queued() const {
-  std::vector<Handle> out;
-  for (std::size_t i = 0; i < waiting_.size(); ++i) out.push_back(waiting_[i]);
-  return out;
 }
 
 }  // namespace spillway

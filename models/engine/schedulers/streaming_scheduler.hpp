@@ -25,18 +25,18 @@
 #include <vector>
 
 #include "models/engine/connectors/cold_link.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/local_chains.hpp"
-#include "models/engine/schedulers/scheduler.hpp"
+#include "models/engine/schedulers/chain_listeners.hpp"
+#include "models/engine/schedulers/queue_scheduler.hpp"
 #include "models/engine/stores/streaming_store.hpp"
-#include "sim/ring_queue.hpp"
 
 namespace spillway {
 
-class StreamingScheduler final : public Scheduler {
+class StreamingScheduler final : public QueueScheduler {
  public:
   struct Environment {
-    const EngineConfig& config;
+    std::uint32_t block_tokens;
+    const StreamingConfig& streaming;
+    StepRules step;
     const LocalChains& chains;
     RequestPool& requests;
     StreamingStore& store;
@@ -48,15 +48,10 @@ class StreamingScheduler final : public Scheduler {
 
   std::uint64_t blocks_of(const ActiveRequest& r) const override;
   bool can_hold(const ActiveRequest& r) const override;
-  void enqueue(Handle h) override { waiting_.push_back(h); }
   void schedule(Time now, StepPlan& plan) override;
-  void apply(StepPlan& plan) override;
   void on_step_end(const StepPlan& plan, Time now) override;
-  void collect(ActiveRequest& r) override;
   bool finish(Handle h, Time now) override;
   void withdraw(Handle h) override;
-  std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
-  std::uint32_t waiting() const override { return static_cast<std::uint32_t>(waiting_.size()); }
   /// HBM, and the tier below where there is one.
   std::uint32_t tiers() const override {
     return env_.store.capacity() > env_.store.usable() ? 2 : 1;
@@ -67,7 +62,6 @@ class StreamingScheduler final : public Scheduler {
   void tell_needed(Time now, Observer& observer) const override;
   void report(EngineStats& stats) const override;
   void check_drained() const override { env_.store.check_drained(); }
-  std::vector<Handle> queued() const override;
 
  private:
   /// What a request's whole sequence takes.
@@ -99,15 +93,13 @@ class StreamingScheduler final : public Scheduler {
   BlockSpan chain_of(const ActiveRequest& r, std::uint32_t blocks);
 
   Environment env_;
-  RingQueue<Handle> waiting_;
-  std::vector<Handle> running_;
   bool head_blocked_ = false;   ///< nothing has ended since the first in the queue did not fit
   std::uint32_t pinned_ = 0;    ///< HBM slots that running requests may pin between steps
   std::uint64_t nameless_ = 0;  ///< slots promised to them, taken or not
   std::uint64_t nameless_taken_ = 0;
   std::uint32_t budget_ = 0;
-  std::vector<EvictionPolicy*> listeners_;  ///< policies that want chains
-  std::vector<BlockId> chain_;              ///< scratch
+  ChainListeners listeners_;
+  std::vector<BlockId> chain_;  ///< scratch
   PrefixCacheCounters counters_;
   OffloadCounters below_;  ///< look-ups of the blocks that HBM did not have, and hits
 };

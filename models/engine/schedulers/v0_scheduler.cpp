@@ -7,49 +7,51 @@
 namespace spillway {
 
 V0Scheduler::V0Scheduler(const Environment& environment)
-    : env_(environment),
-      blocks_(environment.config.block_tokens, environment.config.usable_blocks(),
-              environment.config.swap.cpu_blocks, environment.config.watermark) {
-  running_.reserve(env_.config.max_num_seqs);
+    : QueueScheduler(environment.requests, environment.observer, environment.rules,
+                     environment.step),
+      block_tokens_(environment.config.block_tokens),
+      blocks_(block_tokens_, environment.config.num_gpu_blocks, environment.config.swap.cpu_blocks,
+              environment.config.watermark) {
+  KV_ASSERT(rules_.admit == AdmitRule::kKnownTokens && rules_.victim == VictimRule::kLast &&
+                rules_.order == QueueOrder::kArrival,
+            "rules of another family");
 }
 
 /// The last token's KV is never stored, so P + O - 1 tokens have to fit.
 std::uint64_t V0Scheduler::blocks_of(const ActiveRequest& r) const {
   const std::uint64_t length = std::uint64_t{r.prompt} + r.output;
-  return (length - 1 + env_.config.block_tokens - 1) / env_.config.block_tokens;
+  return (length - 1 + block_tokens_ - 1) / block_tokens_;
 }
 
 void V0Scheduler::schedule(Time now, StepPlan& plan) {
-  plan.clear();
+  begin(plan);
   from_running_.clear();
   from_swapped_.clear();
   from_waiting_.clear();
-  victims_.clear();
   left_.clear();
-  if (env_.config.chunked_prefill) {
+  if (step_.mixed) {
     schedule_chunked(now, plan);
   } else {
     schedule_default(now, plan);
   }
   if (plan.fatal) return;
-  requeue_victims(plan);
+  requeue();
   count_swaps(plan);
 }
 
 /// Prompts, unless something is swapped out; only where none starts, decodes.
 void V0Scheduler::schedule_default(Time now, StepPlan& plan) {
-  Budget budget{env_.config.max_num_batched_tokens,
-                env_.config.max_num_seqs - static_cast<std::uint32_t>(running_.size())};
-  if (swapped_.empty()) schedule_waiting(now, plan, budget);
+  Budget budget{step_.tokens, step_.requests - static_cast<std::uint32_t>(running_.size())};
+  if (apart_.empty()) schedule_waiting(now, plan, budget);
   if (!from_waiting_.empty()) {
     plan.items = from_waiting_;
     for (const ScheduledTokens& item : from_waiting_) running_.push_back(item.request);
     return;
   }
-  budget.seqs = env_.config.max_num_seqs;  // each running request counts as it is scheduled
+  budget.seqs = step_.requests;  // each running request counts as it is scheduled
   schedule_running(now, plan, budget);
   if (plan.fatal) return;
-  if (!preempted_any(plan)) schedule_swapped(now, plan, budget);
+  if (victims_.empty()) schedule_swapped(now, plan, budget);
   KV_ASSERT(from_running_.prefills.empty() && from_swapped_.prefills.empty(),
             "a prompt in part, without chunked prefill");
   plan.items = from_running_.decodes;
@@ -60,10 +62,10 @@ void V0Scheduler::schedule_default(Time now, StepPlan& plan) {
 
 /// Prompts come first in the step, as attention backends want them, and last among the running.
 void V0Scheduler::schedule_chunked(Time now, StepPlan& plan) {
-  Budget budget{env_.config.max_num_batched_tokens, env_.config.max_num_seqs};
+  Budget budget{step_.tokens, step_.requests};
   schedule_running(now, plan, budget);
   if (plan.fatal) return;
-  if (!preempted_any(plan)) schedule_swapped(now, plan, budget);
+  if (victims_.empty()) schedule_swapped(now, plan, budget);
   schedule_waiting(now, plan, budget);
   for (const auto* part : {&from_waiting_, &from_running_.prefills, &from_swapped_.prefills,
                            &from_running_.decodes, &from_swapped_.decodes}) {
@@ -88,12 +90,16 @@ void V0Scheduler::schedule_running(Time now, StepPlan& plan, Budget& budget) {
     const std::uint32_t tokens = new_tokens(h, budget);
     if (tokens == 0) break;
     ++next;
-    const std::uint32_t known = env_.requests[h].tokens();
+    const std::uint32_t known = requests_[h].tokens();
     bool kept = true;
     while (kept && !blocks_.can_append(h, known)) {
-      const Handle victim = next < end ? running_[--end] : h;
-      kept = victim != h;
-      preempt(victim, now, plan);
+      if (next < end) {
+        end = victim(end);
+        preempt(running_[end], now, plan);
+      } else {
+        kept = false;
+        preempt(h, now, plan);
+      }
       if (plan.fatal) return;
     }
     if (!kept) continue;
@@ -106,26 +112,26 @@ void V0Scheduler::schedule_running(Time now, StepPlan& plan, Budget& budget) {
 }
 
 void V0Scheduler::schedule_swapped(Time now, StepPlan& plan, Budget& budget) {
-  while (!swapped_.empty()) {
-    const Handle h = swapped_.front();
-    const std::uint32_t known = env_.requests[h].tokens();
+  while (!apart_.empty()) {
+    const Handle h = apart_.front();
+    const std::uint32_t known = requests_[h].tokens();
     const AllocStatus status = blocks_.can_swap_in(h, known);
     plan.starved = plan.starved || status == AllocStatus::kLater;
     if (status == AllocStatus::kLater) return;
     if (status == AllocStatus::kNeverFits) {
-      swapped_.pop_front();
+      apart_.pop_front();
       blocks_.free(h);
       plan.refused.push_back({h, Reason::kExceedsPool});
       continue;
     }
     const std::uint32_t tokens = new_tokens(h, budget);
     if (!budget.fits(tokens)) return;
-    swapped_.pop_front();
+    apart_.pop_front();
     const bool prefills = blocks_.prefills(h, known);
     plan.swapped_in += blocks_.swap_in(h);
     blocks_.append(h, known);
     ++swaps_.requests_in;
-    env_.requests[h].state = RequestState::kRunning;
+    requests_[h].state = RequestState::kRunning;
     note_scheduled(prefills ? from_swapped_.prefills : from_swapped_.decodes, h, tokens, now);
     budget.take(tokens);
   }
@@ -134,10 +140,9 @@ void V0Scheduler::schedule_swapped(Time now, StepPlan& plan, Budget& budget) {
 void V0Scheduler::schedule_waiting(Time now, StepPlan& plan, Budget& budget) {
   while (!waiting_.empty()) {
     const Handle h = waiting_.front();
-    ActiveRequest& r = env_.requests[h];
+    ActiveRequest& r = requests_[h];
     const std::uint32_t known = r.tokens();
-    const std::uint32_t tokens =
-        env_.config.chunked_prefill ? std::min(known, budget.tokens) : known;
+    const std::uint32_t tokens = step_.chunked ? std::min(known, budget.tokens) : known;
     if (tokens > longest_prompt()) {
       waiting_.pop_front();
       plan.refused.push_back({h, Reason::kTooLong});
@@ -165,67 +170,36 @@ void V0Scheduler::schedule_waiting(Time now, StepPlan& plan, Budget& budget) {
 // ----------------------------------------------------------------------------------
 
 void V0Scheduler::preempt(Handle victim, Time now, StepPlan& plan) {
-  ActiveRequest& r = env_.requests[victim];
-  if (env_.config.swap.swap) {
-    if (!blocks_.can_swap_out(victim, r.tokens())) {
-      plan.fatal = true;
-      swaps_.fatal = {r.id, blocks_.needed_to_swap(victim, r.tokens()), blocks_.cpu().free};
-      return;
-    }
-    plan.swapped_out += blocks_.swap_out(victim);
-    victims_.push_back(victim);
-  } else {
+  if (recomputes()) {
     blocks_.free(victim);
-    r.computed_peak = std::max(r.computed_peak, r.computed);
-    r.computed = 0;
-    plan.preempted.push_back(victim);
+    return lose(victim, now, plan);
   }
-  plan.starved = true;
-  r.state = RequestState::kPreempted;
-  ++r.preemptions;
-  r.clock.preempt(now);
-  env_.observer.on_preemption(now, r.id);
-}
-
-/// Those that compute again keep their order at the queue's front; those swapped out are queued as
-/// they were taken, the last running one first.
-void V0Scheduler::requeue_victims(const StepPlan& plan) {
-  for (const Handle h : plan.preempted) waiting_.push_front(h);
-  for (const Handle h : victims_) swapped_.push_back(h);
+  const ActiveRequest& r = requests_[victim];
+  if (!blocks_.can_swap_out(victim, r.tokens())) {
+    plan.fatal = true;
+    swaps_.fatal = {r.id, blocks_.needed_to_swap(victim, r.tokens()), blocks_.cpu().free};
+    return;
+  }
+  plan.swapped_out += blocks_.swap_out(victim);
+  lose(victim, now, plan);
 }
 
 void V0Scheduler::count_swaps(const StepPlan& plan) {
-  swaps_.requests_out += victims_.size();
+  if (!recomputes()) swaps_.requests_out += victims_.size();
   swaps_.blocks_out += plan.swapped_out;
   swaps_.blocks_in += plan.swapped_in;
-  swaps_.peak_requests =
-      std::max(swaps_.peak_requests, static_cast<std::uint32_t>(swapped_.size()));
+  swaps_.peak_requests = std::max(swaps_.peak_requests, static_cast<std::uint32_t>(apart_.size()));
   swaps_.peak_blocks = std::max(swaps_.peak_blocks, blocks_.cpu().used());
 }
 
 // ---- ends
 // ----------------------------------------------------------------------------------------
 
-void V0Scheduler::apply(StepPlan& plan) {
-  for (ScheduledTokens& item : plan.items) {
-    ActiveRequest& r = env_.requests[item.request];
-    r.computed += item.tokens;
-    item.samples = r.computed == r.tokens();
-  }
-}
-
 bool V0Scheduler::finish(Handle h, Time /*now*/) {
-  running_.erase(std::find(running_.begin(), running_.end(), h));
+  stop_running(h);
   blocks_.free(h);
-  env_.requests[h].state = RequestState::kFinished;
+  requests_[h].state = RequestState::kFinished;
   return true;
-}
-
-void V0Scheduler::withdraw(Handle h) {
-  for (std::size_t i = 0; i < waiting_.size(); ++i) {
-    if (waiting_[i] == h) return waiting_.erase(i);
-  }
-  KV_ASSERT(false, "request {} is not in the queue", raw(env_.requests[h].id));
 }
 
 TierLevel V0Scheduler::level(std::uint32_t tier) const {
@@ -234,21 +208,13 @@ TierLevel V0Scheduler::level(std::uint32_t tier) const {
   return {swaps_.blocks_out, swaps_.blocks_out - held, held, held};
 }
 
-std::vector<Handle> V0Scheduler::queued() const {
-  std::vector<Handle> out;
-  for (std::size_t i = 0; i < swapped_.size(); ++i) out.push_back(swapped_[i]);
-  for (std::size_t i = 0; i < waiting_.size(); ++i) out.push_back(waiting_[i]);
-  return out;
-}
-
 std::vector<Handle> V0Scheduler::abandon() {
   std::vector<Handle> out = running_;  // as before the step that failed: its victims are in there
+  apart_.list(out);
   for (const Handle h : out) blocks_.free(h);
-  for (std::size_t i = 0; i < swapped_.size(); ++i) blocks_.free(swapped_[i]);
-  const std::vector<Handle> behind = queued();
-  out.insert(out.end(), behind.begin(), behind.end());
+  waiting_.list(out);
   running_.clear();
-  while (!swapped_.empty()) swapped_.pop_front();
+  while (!apart_.empty()) apart_.pop_front();
   while (!waiting_.empty()) waiting_.pop_front();
   return out;
 }
@@ -258,7 +224,7 @@ std::vector<Handle> V0Scheduler::abandon() {
 
 void V0Scheduler::note_scheduled(std::vector<ScheduledTokens>& to, Handle h, std::uint32_t tokens,
                                  Time now) {
-  ActiveRequest& r = env_.requests[h];
+  ActiveRequest& r = requests_[h];
   if (r.scheduled == kNever) r.scheduled = now;
   to.push_back({h, tokens, r.computed});
 }
@@ -266,25 +232,22 @@ void V0Scheduler::note_scheduled(std::vector<ScheduledTokens>& to, Handle h, std
 /// What is left of a prompt, in as far as the step's tokens go where it may be cut; one token of a
 /// decode.
 std::uint32_t V0Scheduler::new_tokens(Handle h, const Budget& budget) const {
-  const ActiveRequest& r = env_.requests[h];
+  const ActiveRequest& r = requests_[h];
   const std::uint32_t tokens = r.tokens() - r.computed;
-  return env_.config.chunked_prefill ? std::min(tokens, budget.tokens) : tokens;
+  return step_.chunked ? std::min(tokens, budget.tokens) : tokens;
 }
 
 /// Model: upstream admits a prompt that takes several steps and the whole pool. With room left in
 /// its last block it wants a free one to go on, preempts itself, and begins again, without end.
 /// Here it stays at the head of the queue, where it blocks what it blocks upstream.
 bool V0Scheduler::restarts_for_ever(std::uint32_t tokens) const {
-  const EngineConfig& c = env_.config;
-  return c.chunked_prefill && !c.swap.swap && tokens > c.max_num_batched_tokens &&
-         blocks_.takes_all(tokens);
+  return step_.chunked && recomputes() && tokens > step_.tokens && blocks_.takes_all(tokens);
 }
 
 /// A prompt that is computed whole has to fit a step.
 std::uint32_t V0Scheduler::longest_prompt() const {
-  const EngineConfig& c = env_.config;
-  const std::uint32_t limit = c.max_model_len > 0 ? c.max_model_len : ~std::uint32_t{0};
-  return c.chunked_prefill ? limit : std::min(limit, c.max_num_batched_tokens);
+  const std::uint32_t limit = step_.longest > 0 ? step_.longest : ~std::uint32_t{0};
+  return step_.chunked ? limit : std::min(limit, step_.tokens);
 }
 
 }  // namespace spillway

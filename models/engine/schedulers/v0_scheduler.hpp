@@ -15,20 +15,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/schedulers/scheduler.hpp"
-#include "models/engine/step_plan.hpp"
+#include "models/engine/schedulers/queue_scheduler.hpp"
 #include "models/engine/stores/v0_block_manager.hpp"
-#include "sim/observer.hpp"
-#include "sim/ring_queue.hpp"
 
 namespace spillway {
 
-class V0Scheduler final : public Scheduler {
+class V0Scheduler final : public QueueScheduler {
  public:
   struct Environment {
-    const EngineConfig& config;
+    const SchedulerConfig& config;
+    SchedulerRules rules;
+    StepRules step;
     RequestPool& requests;
     Observer& observer;
   };
@@ -37,23 +34,13 @@ class V0Scheduler final : public Scheduler {
   std::uint64_t blocks_of(const ActiveRequest& r) const override;
   /// v0 finds out when the request reaches the head of its queue.
   bool can_hold(const ActiveRequest&) const override { return true; }
-  void enqueue(Handle h) override { waiting_.push_back(h); }
   void schedule(Time now, StepPlan& plan) override;
-  void apply(StepPlan& plan) override;
-  void collect(ActiveRequest& r) override { ++r.generated; }
   bool finish(Handle h, Time now) override;
-  void withdraw(Handle h) override;
-
-  std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
-  std::uint32_t waiting() const override {
-    return static_cast<std::uint32_t>(waiting_.size() + swapped_.size());
-  }
   /// HBM, and the CPU pool where there is one.
   std::uint32_t tiers() const override { return blocks_.cpu().total > 0 ? 2 : 1; }
   TierLevel level(std::uint32_t tier) const override;
   void report(EngineStats& stats) const override { stats.swap = swaps_; }
   void check_drained() const override { blocks_.check_drained(); }
-  std::vector<Handle> queued() const override;
   std::vector<Handle> abandon() override;
 
   const V0BlockManager& blocks() const { return blocks_; }
@@ -86,28 +73,20 @@ class V0Scheduler final : public Scheduler {
   void schedule_swapped(Time now, StepPlan& plan, Budget& budget);
   void schedule_waiting(Time now, StepPlan& plan, Budget& budget);
   void preempt(Handle victim, Time now, StepPlan& plan);
-  void requeue_victims(const StepPlan& plan);
   void count_swaps(const StepPlan& plan);
   void note_scheduled(std::vector<ScheduledTokens>& to, Handle h, std::uint32_t tokens, Time now);
   std::uint32_t new_tokens(Handle h, const Budget& budget) const;
   std::uint32_t longest_prompt() const;
   bool restarts_for_ever(std::uint32_t tokens) const;
-  bool preempted_any(const StepPlan& plan) const {
-    return !plan.preempted.empty() || !victims_.empty();
-  }
 
-  Environment env_;
+  std::uint32_t block_tokens_;
   V0BlockManager blocks_;
-  RingQueue<Handle> waiting_;
-  RingQueue<Handle> swapped_;  ///< first out, first in
-  std::vector<Handle> running_;
   SwapStats swaps_;
   // Scratch of one schedule().
   Scheduled from_running_;
   Scheduled from_swapped_;
   std::vector<ScheduledTokens> from_waiting_;
-  std::vector<Handle> victims_;  ///< swapped out, the last running one first
-  std::vector<Handle> left_;     ///< running requests that the budget did not reach
+  std::vector<Handle> left_;  ///< running requests that the budget did not reach
 };
 
 }  // namespace spillway

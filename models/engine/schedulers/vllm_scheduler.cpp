@@ -8,26 +8,22 @@
 namespace spillway {
 
 VllmScheduler::VllmScheduler(const Environment& environment)
-    : env_(environment),
+    : QueueScheduler(environment.requests, environment.observer, environment.rules,
+                     environment.step),
+      env_(environment),
       watermark_blocks_(static_cast<std::uint32_t>(
           std::floor(environment.config.watermark * environment.config.num_gpu_blocks))),
-      waiting_(environment.requests, environment.config.priority_scheduling),
-      skipped_(environment.requests, environment.config.priority_scheduling),
-      step_budget_(environment.config.max_num_scheduled_tokens > 0
-                       ? environment.config.max_num_scheduled_tokens
-                       : environment.config.max_num_batched_tokens) {
-  running_.reserve(env_.config.max_num_seqs);
+      listeners_(environment.chains) {
+  KV_ASSERT(recomputes() && rules_.requeue == Requeue::kFront && step_.mixed,
+            "rules of another family");
   found_.hits.reserve(
       std::min(env_.pool.usable(), env_.chains.longest_chain() * env_.config.groups.count()));
   if (env_.config.groups.hybrid()) {
     groups_ = std::make_unique<GroupedBlocks>(
-        GroupedBlocks::Environment{env_.config, env_.chains, env_.requests, env_.pool});
+        GroupedBlocks::Environment{env_.config, env_.chains, requests_, env_.pool});
   }
-  if (env_.pool.policy().wants_chains()) listeners_.push_back({&env_.pool.policy(), 1});
-  if (env_.connector.policy() != nullptr && env_.connector.policy()->wants_chains()) {
-    listeners_.push_back({env_.connector.policy(), env_.config.blocks_per_chunk});
-  }
-  if (!listeners_.empty()) chain_.reserve(env_.chains.longest_chain());
+  listeners_.add(&env_.pool.policy(), 1);
+  listeners_.add(env_.connector.policy(), env_.config.blocks_per_chunk);
 }
 
 /// The last token's KV is never stored, so P + O - 1 tokens have to fit.
@@ -36,19 +32,19 @@ std::uint64_t VllmScheduler::blocks_of(const ActiveRequest& r) const {
 }
 
 void VllmScheduler::schedule(Time now, StepPlan& plan) {
-  plan.clear();
+  begin(plan);
   env_.pool.begin_step();
-  budget_ = step_budget_;
+  budget_ = step_.tokens;
   refusal_.valid = false;
   schedule_running(now, plan);
-  if (plan.preempted.empty()) return schedule_waiting(now, plan);
-  plan.starved = true;
+  if (victims_.empty()) return schedule_waiting(now, plan);
+  requeue();
 }
 
 void VllmScheduler::apply(StepPlan& plan) {
   if (!plan.items.empty()) ++steps_scheduled_;
   for (ScheduledTokens& item : plan.items) {
-    ActiveRequest& r = env_.requests[item.request];
+    ActiveRequest& r = requests_[item.request];
     r.last_step = steps_scheduled_;
     r.computed += item.tokens;
     item.samples = r.computed == r.tokens() + r.placeholders;
@@ -58,7 +54,7 @@ void VllmScheduler::apply(StepPlan& plan) {
   }
   if (groups_ == nullptr) return;
   for (const ScheduledTokens& item : plan.items) {
-    groups_->tokens_begin(env_.requests[item.request].id, item.tokens);
+    groups_->tokens_begin(requests_[item.request].id, item.tokens);
   }
 }
 
@@ -68,13 +64,13 @@ void VllmScheduler::on_step_end(const StepPlan& plan, Time now) {
   ++steps_ended_;
   if (groups_ != nullptr) {  // their pages may be given back up to here
     for (const ScheduledTokens& item : plan.items) {
-      groups_->tokens_end(env_.requests[item.request].id, item.tokens);
+      groups_->tokens_end(requests_[item.request].id, item.tokens);
     }
   }
   while (!held_back_.empty() && held_back_.front().step <= steps_ended_) {
     HeldBack& freed = held_back_.front();
     release(freed.slots, {now, freed.request});
-    env_.requests.take_back(std::move(freed.slots));
+    requests_.take_back(std::move(freed.slots));
     held_back_.pop_front();
   }
 }
@@ -92,17 +88,15 @@ void VllmScheduler::collect(ActiveRequest& r) {
 void VllmScheduler::schedule_running(Time now, StepPlan& plan) {
   for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
     const Handle h = running_[i];
-    ActiveRequest& r = env_.requests[h];
+    ActiveRequest& r = requests_[h];
     if (r.last_token_in_flight()) continue;
-    const std::uint32_t ahead = env_.config.async_scheduling ? r.placeholders : 0;
-    std::uint32_t tokens = std::min(capped(r.tokens() + ahead - r.computed), budget_);
-    if (env_.config.max_model_len > 0) {
-      tokens = std::min(tokens, env_.config.max_model_len - 1 - r.computed);
-    }
+    const std::uint32_t ahead = step_.ahead ? r.placeholders : 0;
+    std::uint32_t tokens = std::min(step_.capped(r.tokens() + ahead - r.computed), budget_);
+    if (step_.longest > 0) tokens = std::min(tokens, step_.longest - 1 - r.computed);
     if (tokens == 0) continue;
     const Access access{now, r.id};
     while (!grow(r, tokens, access)) {
-      const std::size_t at = victim();
+      const std::size_t at = victim(running_.size());
       const Handle chosen = running_[at];
       if (at < i) {  // the walk has passed it
         take_from(plan, chosen);
@@ -129,20 +123,6 @@ bool VllmScheduler::grow(ActiveRequest& r, std::uint32_t tokens, const Access& a
   return true;
 }
 
-/// Where in running_ the next request to preempt stands: the last one; by priority the one that
-/// would be served last. Upstream compares (priority, arrival) alone, of wall-clock arrivals that
-/// are never equal; here requests may arrive together, and taking the first of equals could preempt
-/// whoever is furthest along for ever.
-std::size_t VllmScheduler::victim() const {
-  if (!env_.config.priority_scheduling) return running_.size() - 1;
-  const auto rank = [&](std::size_t i) { return rank_of(env_.requests[running_[i]]); };
-  std::size_t worst = 0;
-  for (std::size_t i = 1; i < running_.size(); ++i) {
-    if (rank(worst) < rank(i)) worst = i;
-  }
-  return worst;
-}
-
 /// A request preempted after this step gave it tokens: they are there for others again. Blocks that
 /// these tokens would have filled stay in the prefix cache as if they had, as upstream.
 void VllmScheduler::take_from(StepPlan& plan, Handle h) {
@@ -151,14 +131,14 @@ void VllmScheduler::take_from(StepPlan& plan, Handle h) {
   if (it == plan.items.end()) return;
   budget_ += it->tokens;
   plan.items.erase(it);
-  env_.pool.forget_given(env_.requests[h].slots);
+  env_.pool.forget_given(requests_[h].slots);
 }
 
 /// Its blocks become free: at once, or where a step in flight may write them and they could be
 /// loaded into meanwhile, when that step ends. The caller then gains nothing by this victim and
 /// takes the next one, down to the request that wanted the blocks (vLLM issue 49674).
 void VllmScheduler::free_blocks(ActiveRequest& r, Time now) {
-  if (env_.config.defer_block_free && env_.connector.tiers() > 0 && r.last_step > steps_ended_) {
+  if (rules_.fate == KvFate::kDroppedAfterStep && r.last_step > steps_ended_) {
     held_back_.push_back({steps_scheduled_, r.id, std::move(r.slots)});
     r.slots = {};
     return;
@@ -169,22 +149,13 @@ void VllmScheduler::free_blocks(ActiveRequest& r, Time now) {
 
 void VllmScheduler::preempt(std::size_t at, Time now, StepPlan& plan) {
   const Handle h = running_[at];
-  ActiveRequest& r = env_.requests[h];
+  ActiveRequest& r = requests_[h];
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
-  tell_release(r, now);
+  listeners_.tell(&EvictionPolicy::on_release, r, r.registered, {now, r.id});
   r.announced = false;
   free_blocks(r, now);
-  r.computed_peak = std::max(r.computed_peak, r.computed);
-  r.computed = 0;
-  r.placeholders = 0;
-  r.registered = 0;
-  r.state = RequestState::kPreempted;
-  ++r.preemptions;
-  r.clock.preempt(now);
   if (r.prefilling) set_prefilling(h, false);
-  waiting_.push_front(h);
-  plan.preempted.push_back(h);
-  env_.observer.on_preemption(now, r.id);
+  lose(h, now, plan);
 }
 
 // ---- waiting
@@ -192,8 +163,8 @@ void VllmScheduler::preempt(std::size_t at, Time now, StepPlan& plan) {
 
 void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
   set_aside_.clear();
-  while ((!skipped_.empty() || !waiting_.empty()) && budget_ > 0 &&
-         running_.size() < env_.config.max_num_seqs) {
+  while ((!apart_.empty() || !waiting_.empty()) && budget_ > 0 &&
+         running_.size() < step_.requests) {
     RequestQueue& queue = next_queue();
     const Handle h = queue.front();
     const Verdict verdict = consider(h, now, plan);
@@ -204,19 +175,19 @@ void VllmScheduler::schedule_waiting(Time now, StepPlan& plan) {
     queue.pop_front();
     if (verdict == Verdict::kSetAside) set_aside_.push_back(h);
   }
-  for (std::size_t i = set_aside_.size(); i-- > 0;) skipped_.push_front(set_aside_[i]);
+  for (std::size_t i = set_aside_.size(); i-- > 0;) apart_.push_front(set_aside_[i]);
 }
 
 /// Where the next request to consider stands: first come, first served, those set aside go first;
 /// by priority, whoever is first.
 RequestQueue& VllmScheduler::next_queue() {
-  if (skipped_.empty()) return waiting_;
-  if (!env_.config.priority_scheduling || waiting_.empty()) return skipped_;
-  return waiting_.precedes(skipped_) ? waiting_ : skipped_;
+  if (apart_.empty()) return waiting_;
+  if (rules_.order == QueueOrder::kArrival || waiting_.empty()) return apart_;
+  return waiting_.precedes(apart_) ? waiting_ : apart_;
 }
 
 VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& plan) {
-  ActiveRequest& r = env_.requests[h];
+  ActiveRequest& r = requests_[h];
   const Access access{now, r.id};
   if (r.state == RequestState::kLoading) {
     if (!r.load_done && !runs_behind_load(env_.config.load)) return Verdict::kSetAside;
@@ -232,8 +203,9 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
       return Verdict::kSetAside;
     }
   }
-  if (!r.announced) {
-    tell_lookup(r, access);
+  if (!r.announced) {  // once each time it is to be admitted
+    r.announced = true;
+    listeners_.tell(&EvictionPolicy::on_lookup, r, r.tokens() / env_.config.block_tokens, access);
     if (r.offload) {
       env_.connector.note_lookup(r, found_.local());
     }
@@ -243,9 +215,9 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
   std::uint32_t before =
       resumed ? r.computed : (found_.local() + found_.external) * env_.config.block_tokens;
   if (!parks) before = std::min(before, r.tokens() - 1);  // at least one token is computed
-  const std::uint32_t wanted = parks ? 0 : capped(r.tokens() - before);
+  const std::uint32_t wanted = parks ? 0 : step_.capped(r.tokens() - before);
   const std::uint32_t tokens = std::min(wanted, budget_);
-  const bool cut = tokens < wanted && !env_.config.chunked_prefill;
+  const bool cut = tokens < wanted && !step_.chunked;
   if (cut || !admit(r, {before, tokens, parks}, access)) {
     refusal_.valid = true;
     refusal_.request = h;
@@ -282,7 +254,7 @@ void VllmScheduler::look_up(Handle h, const Access& access) {
     return;
   }
   forget_found();
-  const ActiveRequest& r = env_.requests[h];
+  const ActiveRequest& r = requests_[h];
   find_local(r);
   if (r.offload) {
     const auto below = env_.connector.look_up(r, found_.local(), access);
@@ -365,13 +337,11 @@ void VllmScheduler::count_admission(ActiveRequest& r, Time now) {
 /// False when it does not fit, with nothing changed.
 bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& access) {
   if (groups_ != nullptr) return admit_grouped(r, a, access);
-  const EngineConfig& config = env_.config;
   const std::uint32_t local = found_.local();
   const auto held = static_cast<std::uint32_t>(r.slots.size()) + local;
-  const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
   const auto needed = [&](std::uint32_t total_tokens) {
     const std::uint32_t blocks = blocks_for(total_tokens);
-    return (blocks > held ? blocks - held : 0) + found_.idle + watermark;
+    return (blocks > held ? blocks - held : 0) + found_.idle + watermark();
   };
   const std::uint32_t free = env_.pool.free();
   const auto refuse = [&](std::uint32_t blocks, std::uint32_t reserved) {
@@ -379,12 +349,14 @@ bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& ac
     refusal_.reserved = reserved;
     return false;
   };
-  if (config.reserve_full_isl && needed(r.tokens()) > free) return refuse(needed(r.tokens()), 0);
+  if (rules_.admit == AdmitRule::kKnownTokens && needed(r.tokens()) > free) {
+    return refuse(needed(r.tokens()), 0);
+  }
   const std::uint32_t now_needed = needed(a.known + a.tokens);
-  const std::uint32_t reserved = a.parks && config.async_load_reservation ? reserved_blocks() : 0;
+  const std::uint32_t reserved = a.parks && rules_.loads_leave_room ? reserved_blocks() : 0;
   if (std::uint64_t{now_needed} + reserved > free) return refuse(now_needed, reserved);
 
-  env_.requests.lend_slots(r);
+  requests_.lend_slots(r);
   env_.pool.note_given(r.slots);  // what a promoted request holds is handed to the worker now
   if (local > 0) {
     env_.pool.share(found_.hits);
@@ -398,11 +370,14 @@ bool VllmScheduler::admit(ActiveRequest& r, const Admission& a, const Access& ac
 }
 
 bool VllmScheduler::admit_grouped(ActiveRequest& r, const Admission& a, const Access& access) {
-  const std::uint32_t watermark = running_.empty() ? 0 : watermark_blocks_;
-  const std::uint32_t reserved =
-      a.parks && env_.config.async_load_reservation ? reserved_blocks() : 0;
-  const GroupedBlocks::Admission wanted{a.known,   a.tokens, found_.external,
-                                        watermark, reserved, a.parks};
+  const std::uint32_t reserved = a.parks && rules_.loads_leave_room ? reserved_blocks() : 0;
+  const GroupedBlocks::Admission wanted{a.known,
+                                        a.tokens,
+                                        found_.external,
+                                        watermark(),
+                                        reserved,
+                                        a.parks,
+                                        rules_.admit == AdmitRule::kKnownTokens};
   if (groups_->admit(r, wanted, found_.hits, access)) return true;
   refusal_.needed = groups_->asked();
   refusal_.reserved = reserved;
@@ -419,11 +394,11 @@ void VllmScheduler::promote(ActiveRequest& r) {
 }
 
 bool VllmScheduler::finish(Handle h, Time now) {
-  ActiveRequest& r = env_.requests[h];
+  ActiveRequest& r = requests_[h];
   const bool ran = r.state == RequestState::kRunning;
   if (ran) {
-    running_.erase(std::find(running_.begin(), running_.end(), h));
-    tell_release(r, now);
+    stop_running(h);
+    listeners_.tell(&EvictionPolicy::on_release, r, r.registered, {now, r.id});
     release(r.slots, {now, r.id});
   } else {
     const bool there = waiting_.erase(h);
@@ -434,24 +409,16 @@ bool VllmScheduler::finish(Handle h, Time now) {
 }
 
 void VllmScheduler::withdraw(Handle h) {
-  KV_ASSERT(env_.requests[h].slots.empty(), "a request leaves the queue with its blocks");
   if (blocked_.request == h) blocked_.valid = false;
-  const bool there = skipped_.erase(h) || waiting_.erase(h);
-  KV_ASSERT(there, "request {} is not in the queue", raw(env_.requests[h].id));
+  QueueScheduler::withdraw(h);
 }
 
 // ---- small parts
 // ---------------------------------------------------------------------------------
 
-std::uint32_t VllmScheduler::capped(std::uint32_t tokens) const {
-  const std::uint32_t threshold = env_.config.long_prefill_token_threshold;
-  return threshold > 0 ? std::min(tokens, threshold) : tokens;
-}
-
 /// Blocks that hold so many tokens.
 std::uint32_t VllmScheduler::blocks_for(std::uint32_t tokens) const {
-  const std::uint32_t most = env_.config.max_model_len;
-  const std::uint32_t held = most > 0 ? std::min(tokens, most) : tokens;
+  const std::uint32_t held = step_.longest > 0 ? std::min(tokens, step_.longest) : tokens;
   return (held + env_.config.block_tokens - 1) / env_.config.block_tokens;
 }
 
@@ -459,7 +426,7 @@ std::uint32_t VllmScheduler::blocks_for(std::uint32_t tokens) const {
 std::uint32_t VllmScheduler::reserved_blocks() const {
   std::uint32_t sum = 0;
   for (const Handle h : prefilling_) {
-    const ActiveRequest& r = env_.requests[h];
+    const ActiveRequest& r = requests_[h];
     if (groups_ != nullptr) {
       sum += groups_->outstanding(r);
       continue;
@@ -492,42 +459,8 @@ void VllmScheduler::release(const std::vector<SlotId>& slots, const Access& acce
   env_.pool.release(slots, access);
 }
 
-/// The request's first `blocks` full blocks, into chain_.
-void VllmScheduler::collect_chain(const ActiveRequest& r, std::uint32_t blocks) {
-  chain_.clear();
-  env_.chains.for_runs(r.id, 0, blocks, [&](std::uint32_t first, std::uint32_t count) {
-    for (std::uint32_t i = 0; i < count; ++i) chain_.push_back(BlockId{first + i});
-    return true;
-  });
-}
-
-/// chain_ as a tier of chunks knows it: by the last block of each.
-BlockSpan VllmScheduler::keys_of(const Listener& listener) {
-  if (listener.blocks_per_key == 1) return chain_;
-  keys_.clear();
-  for (std::size_t i = listener.blocks_per_key - 1; i < chain_.size();
-       i += listener.blocks_per_key) {
-    keys_.push_back(chain_[i]);
-  }
-  return keys_;
-}
-
-/// Policies that want chains hear of a request once each time it is to be admitted.
-void VllmScheduler::tell_lookup(ActiveRequest& r, const Access& access) {
-  r.announced = true;
-  if (listeners_.empty()) return;
-  collect_chain(r, r.tokens() / env_.config.block_tokens);
-  for (const Listener& l : listeners_) l.policy->on_lookup(keys_of(l), access);
-}
-
-void VllmScheduler::tell_release(const ActiveRequest& r, Time now) {
-  if (listeners_.empty()) return;
-  collect_chain(r, r.registered);
-  for (const Listener& l : listeners_) l.policy->on_release(keys_of(l), {now, r.id});
-}
-
 void VllmScheduler::set_prefilling(Handle h, bool on) {
-  env_.requests[h].prefilling = on;
+  requests_[h].prefilling = on;
   if (on) {
     prefilling_.push_back(h);
     return;
@@ -543,33 +476,21 @@ void VllmScheduler::report(EngineStats& stats) const {
   env_.load_choice.report(stats);
 }
 
-std::vector<Handle> VllmScheduler::queued() const {
-  std::vector<Handle> out;
-  skipped_.list(out);
-  waiting_.list(out);
-  if (env_.config.priority_scheduling) {
-    std::sort(out.begin(), out.end(), [&](Handle a, Handle b) {
-      return rank_of(env_.requests[a]) < rank_of(env_.requests[b]);
-    });
-  }
-  return out;
-}
-
 /// The last walk stopped at its head or, where it found no such, put off every look-up.
 Standstill VllmScheduler::standstill() const {
   Standstill out;
   const std::vector<Handle> queue = queued();
   const bool stopped = refusal_.valid;
   const Handle head = stopped ? refusal_.request : queue.front();
-  const ActiveRequest& r = env_.requests[head];
+  const ActiveRequest& r = requests_[head];
   out.head = r.id;
   out.tokens = r.tokens();
   out.holds = GroupedBlocks::pages_in(r.slots);
   out.free = env_.pool.free();
   out.usable = env_.pool.usable();
-  out.budget = step_budget_;
+  out.budget = step_.tokens;
   for (const Handle h : queue) {
-    const ActiveRequest& other = env_.requests[h];
+    const ActiveRequest& other = requests_[h];
     if (h == head || other.slots.empty()) continue;
     out.others.push_back({other.id, GroupedBlocks::pages_in(other.slots)});
   }

@@ -13,25 +13,21 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/local_chains.hpp"
+#include "models/engine/schedulers/chain_listeners.hpp"
 #include "models/engine/schedulers/load_choice.hpp"
-#include "models/engine/schedulers/request_queue.hpp"
-#include "models/engine/schedulers/scheduler.hpp"
-#include "models/engine/step_plan.hpp"
+#include "models/engine/schedulers/queue_scheduler.hpp"
 #include "models/engine/stores/grouped_blocks.hpp"
-#include "models/engine/stores/kv_pool.hpp"
-#include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {
 
-class VllmScheduler final : public Scheduler {
+class VllmScheduler final : public QueueScheduler {
  public:
   struct Environment {
-    const EngineConfig& config;
+    const SchedulerConfig& config;
+    SchedulerRules rules;
+    StepRules step;
     const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;
@@ -46,7 +42,7 @@ class VllmScheduler final : public Scheduler {
     return blocks_of(r) <= env_.pool.usable();
   }
   void enqueue(Handle h) override {
-    waiting_.push_back(h);
+    QueueScheduler::enqueue(h);
     env_.connector.on_enqueue(h);
   }
   void schedule(Time now, StepPlan& plan) override;
@@ -55,10 +51,6 @@ class VllmScheduler final : public Scheduler {
   void collect(ActiveRequest& r) override;
   bool finish(Handle h, Time now) override;
 
-  std::uint32_t running() const override { return static_cast<std::uint32_t>(running_.size()); }
-  std::uint32_t waiting() const override {
-    return static_cast<std::uint32_t>(waiting_.size() + skipped_.size());
-  }
   TierLevel level(std::uint32_t) const override {
     return {env_.pool.registered(), env_.pool.evictions(), env_.pool.cached(), env_.pool.used()};
   }
@@ -66,9 +58,7 @@ class VllmScheduler final : public Scheduler {
   void check_drained() const override { env_.pool.check_drained(); }
   const PrefixCacheCounters& counters() const { return counters_; }
   void withdraw(Handle h) override;
-  std::vector<Handle> queued() const override;
   Standstill standstill() const override;
-  std::vector<Handle> served() const override { return running_; }
 
  private:
   /// What a look-up found for a request about to be admitted.
@@ -105,12 +95,6 @@ class VllmScheduler final : public Scheduler {
   };
   enum class Verdict : std::uint8_t { kAdmitted, kSetAside, kStop };
 
-  /// A policy that wants chains, and how many blocks its tier keeps as one.
-  struct Listener {
-    EvictionPolicy* policy;
-    std::uint32_t blocks_per_key;
-  };
-
   void schedule_running(Time now, StepPlan& plan);
   void schedule_waiting(Time now, StepPlan& plan);
   Verdict consider(Handle h, Time now, StepPlan& plan);
@@ -122,7 +106,6 @@ class VllmScheduler final : public Scheduler {
     bool parks;            ///< it waits for its load and computes nothing yet
   };
   bool admit(ActiveRequest& r, const Admission& a, const Access& access);
-  std::size_t victim() const;
   void preempt(std::size_t at, Time now, StepPlan& plan);
   void free_blocks(ActiveRequest& r, Time now);
   void take_from(StepPlan& plan, Handle h);
@@ -134,37 +117,27 @@ class VllmScheduler final : public Scheduler {
   void remember_blocked(Handle h);
   void choose(const ActiveRequest& r, Time now);
   void count_admission(ActiveRequest& r, Time now);
-  std::uint32_t capped(std::uint32_t tokens) const;
   std::uint32_t blocks_for(std::uint32_t tokens) const;
   std::uint32_t reserved_blocks() const;
+  std::uint32_t watermark() const { return running_.empty() ? 0 : watermark_blocks_; }
   bool admit_grouped(ActiveRequest& r, const Admission& a, const Access& access);
   void register_full(ActiveRequest& r, std::uint32_t tokens);
   void release(const std::vector<SlotId>& slots, const Access& access);
-  void collect_chain(const ActiveRequest& r, std::uint32_t blocks);
-  BlockSpan keys_of(const Listener& listener);
-  void tell_lookup(ActiveRequest& r, const Access& access);
-  void tell_release(const ActiveRequest& r, Time now);
   void set_prefilling(Handle h, bool on);
 
   Environment env_;
   std::unique_ptr<GroupedBlocks> groups_;  ///< null with one KV group: the code here then
   std::uint32_t watermark_blocks_;
-  RequestQueue waiting_;
-  RequestQueue skipped_;
-  std::vector<Handle> running_;
   std::vector<Handle> set_aside_;      ///< scratch of one walk
   std::vector<Handle> prefilling_;     ///< prefills and loads under way, in no order
   Found found_;                        ///< of the request being considered
   BlockedHead blocked_;                ///< when valid, found_ is its look-up
   Refusal refusal_;                    ///< of the last walk
-  std::uint32_t step_budget_;          ///< tokens of a step
-  std::uint32_t budget_ = 0;           ///< what is left of them
+  std::uint32_t budget_ = 0;           ///< tokens left of the step
   std::uint64_t steps_scheduled_ = 0;  ///< that compute
   std::uint64_t steps_ended_ = 0;
   RingQueue<HeldBack> held_back_;  ///< in the order of their steps
-  std::vector<Listener> listeners_;
-  std::vector<BlockId> chain_;  ///< scratch: what they are told
-  std::vector<BlockId> keys_;   ///< scratch: the same of a tier of chunks
+  ChainListeners listeners_;
   PrefixCacheCounters counters_;
 };
 

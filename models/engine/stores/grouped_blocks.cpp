@@ -7,26 +7,24 @@ namespace spillway {
 namespace {
 
 /// Tokens that may be scheduled beyond those whose step has ended: one batch per step in flight.
-std::uint64_t in_flight_tokens(const EngineConfig& config) {
-  const std::uint32_t batches =
-      std::max(config.async_scheduling ? 2U : 1U, config.pipeline_parallel);
-  return std::uint64_t{config.max_num_batched_tokens} * batches;
+std::uint64_t in_flight_tokens(const BlockConfig& config) {
+  return std::uint64_t{config.max_num_batched_tokens} * config.batches_in_flight();
 }
 
-std::uint64_t pages_within(const EngineConfig& config, std::uint64_t tokens, std::uint64_t bound) {
+std::uint64_t pages_within(const BlockConfig& config, std::uint64_t tokens, std::uint64_t bound) {
   const std::uint64_t whole = (tokens + config.block_tokens - 1) / config.block_tokens;
   return config.groups.full * whole + config.groups.sliding * std::min(whole, bound);
 }
 
 }  // namespace
 
-std::uint64_t most_pages(const EngineConfig& config, std::uint64_t tokens) {
+std::uint64_t most_pages(const BlockConfig& config, std::uint64_t tokens) {
   if (!config.groups.hybrid()) return pages_within(config, tokens, 0);
   return pages_within(config, tokens,
                       config.groups.bound(tokens, in_flight_tokens(config), config.block_tokens));
 }
 
-std::uint64_t startup_pages(const EngineConfig& config, std::uint64_t tokens) {
+std::uint64_t startup_pages(const BlockConfig& config, std::uint64_t tokens) {
   const KvGroups& groups = config.groups;
   const std::uint64_t full = pages_within(config, tokens, 0);
   if (!groups.hybrid()) return full;
@@ -141,7 +139,7 @@ bool GroupedBlocks::admit(ActiveRequest& r, const Admission& a, const std::vecto
     return pages_needed(blocks, full_held, sliding_held, bounded) + others;
   };
   asked_ = needed(blocks_for(r.tokens()), true);
-  if (env_.config.reserve_full_isl && asked_ > env_.pool.free()) return false;
+  if (a.whole && asked_ > env_.pool.free()) return false;
   if (resumed) free_skipped(r, access);
   asked_ = needed(wanted, false);
   if (std::uint64_t{asked_} + a.reserved > env_.pool.free()) return false;

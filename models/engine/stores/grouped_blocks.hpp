@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "models/engine/active_request.hpp"
-#include "models/engine/engine_config.hpp"
+#include "models/engine/stores/block_config.hpp"
 #include "models/engine/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
@@ -26,14 +26,14 @@ namespace spillway {
 inline constexpr SlotId kNullSlot{0};
 
 /// The most pages that a request of `tokens` tokens in all holds at once, over all groups.
-std::uint64_t most_pages(const EngineConfig& config, std::uint64_t tokens);
+std::uint64_t most_pages(const BlockConfig& config, std::uint64_t tokens);
 /// The same, as vLLM counts when it starts and asks whether one request of `tokens` tokens fits.
-std::uint64_t startup_pages(const EngineConfig& config, std::uint64_t tokens);
+std::uint64_t startup_pages(const BlockConfig& config, std::uint64_t tokens);
 
 class GroupedBlocks {
  public:
   struct Environment {
-    const EngineConfig& config;
+    const BlockConfig& config;
     const LocalChains& chains;
     RequestPool& requests;
     KvPool& pool;
@@ -46,6 +46,7 @@ class GroupedBlocks {
     std::uint32_t watermark;  ///< blocks to leave free
     std::uint32_t reserved;   ///< for requests under way
     bool parks;               ///< it waits for its load: what it loads is not cached yet
+    bool whole = true;        ///< only where all its known tokens fit
   };
   explicit GroupedBlocks(const Environment& environment);
 

@@ -13,7 +13,8 @@ struct Bench {
   explicit Bench(EngineConfig given) : config(given), requests(64) {
     config.family = EngineFamily::kVllmV0;
     config.block_tokens = 16;
-    scheduler = std::make_unique<V0Scheduler>(V0Scheduler::Environment{config, requests, journal});
+    scheduler = std::make_unique<V0Scheduler>(
+        V0Scheduler::Environment{config, v0_rules(config), v0_step(config), requests, journal});
   }
 
   Handle add(std::uint32_t prompt, std::uint32_t output = 100) {

@@ -1,0 +1,48 @@
+// What connectors are told: who waits for loads, and what goes below HBM.
+#pragma once
+
+#include <cstdint>
+
+#include "models/engine/connectors/load_semantics.hpp"
+#include "models/engine/step_overlap.hpp"
+#include "models/engine/stores/block_config.hpp"
+
+namespace spillway {
+
+/// The switches of releases are those of the engine specification, by upstream change.
+struct OffloadConfig : BlockConfig {
+  LoadSemantics load = LoadSemantics::kAsync;  ///< who waits for a load from below
+  std::uint32_t layers = 1;                    ///< that have KV; pieces of a layer-wise load
+  bool offload_prompt_only = true;             ///< d63108fb18
+  bool convoy = true;                      ///< wait for another request's load of the same blocks
+  bool store_defer_next_step = true;       ///< 2a4dbe24ea: stores are submitted when the next step
+                                           ///< starts
+  std::uint32_t blocks_per_chunk = 1;      ///< HBM blocks that the tier keeps and moves as one
+  std::uint32_t store_threshold = 0;       ///< times that a chunk is seen before it is stored
+  bool threshold_counts_offers = true;     ///< #52227: offers count; before, look-ups
+  std::uint32_t max_tracker_size = 64000;  ///< chunks whose sightings are remembered
+  std::uint32_t max_offload_tokens = ~0U;  ///< leading tokens of a request that may go below
+  bool small_page_kernel = true;  ///< loads of many small pages are copied by SMs, not by DMA
+  bool mla_single_copy = true;    ///< 7eca0e1a64: ranks of an MLA model share one copy below
+  bool simple_offload = false;    ///< SimpleCPUOffloadConnector instead
+  bool lazy_offload = false;      ///< it stores what HBM is about to lose, not what is computed
+};
+
+inline constexpr std::int64_t kWholeShare = 1'000'000;
+
+/// How a step reads blocks from below HBM. Shares are in parts per million.
+struct ColdDecode {
+  std::int64_t selected_ppm = kWholeShare;  ///< of a decode's cold tokens, those that it reads
+  std::int64_t page_cache_ppm = 0;          ///< of these, those found in a page cache on the GPU
+  StreamForm form = StreamForm::kOverlapped;
+  std::int64_t efficiency_ppm = kStreamEfficiencyPpm;
+  std::uint32_t copies_per_block = 1;  ///< a block read layer by layer comes in this many pieces
+};
+
+/// Where blocks of running requests may lie below HBM.
+struct StreamingConfig {
+  ColdDecode cold;
+  std::uint32_t token_budget = 0;  ///< tokens a sequence keeps KV for; 0: all
+};
+
+}  // namespace spillway
