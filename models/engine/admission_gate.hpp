@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/step_plan.hpp"
 #include "policies/admission_policy.hpp"
 #include "sim/ring_queue.hpp"

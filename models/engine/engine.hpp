@@ -23,8 +23,6 @@
 #include "models/arrivals.hpp"
 #include "models/engine/admission_gate.hpp"
 #include "models/engine/engine_parts.hpp"
-#include "models/engine/forward_cost.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/stage_pipeline.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"

@@ -14,8 +14,8 @@
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/level.hpp"
 #include "models/engine/connectors/step_moves.hpp"
-#include "models/engine/copy_interference.hpp"
 #include "models/engine/engine_config.hpp"
+#include "models/engine/forward_cost.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
 #include "models/link/host_path.hpp"
 #include "models/tier/network.hpp"
@@ -26,8 +26,6 @@
 
 namespace spillway {
 
-class ForwardCost;
-class LocalChains;
 class StoreWatch;
 struct Assembly;
 struct EngineParts;

@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/connectors/transfer_waiter.hpp"
-#include "models/engine/stage_watch.hpp"
+#include "models/engine/transfer_waiter.hpp"
+#include "sim/stage_watch.hpp"
 #include "sim/ttft_stages.hpp"
 #include "sim/units.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/compute/step_cost.hpp"
-#include "models/engine/stage_watch.hpp"
+#include "sim/stage_watch.hpp"
 #include "sim/note.hpp"
 #include "sim/observer.hpp"
 #include "sim/result.hpp"

@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "tests/support/engine_run.hpp"
 

@@ -13,8 +13,6 @@
 
 #include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/connectors/step_moves.hpp"
-#include "models/engine/connectors/transfer_waiter.hpp"
-#include "models/engine/step_plan.hpp"
 #include "models/link/copy_path.hpp"
 
 namespace spillway {

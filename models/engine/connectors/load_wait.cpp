@@ -1,6 +1,5 @@
 #include "models/engine/connectors/load_wait.hpp"
 
-#include "models/engine/step_overlap.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

@@ -13,7 +13,6 @@
 #include <optional>
 #include <vector>
 
-#include "models/engine/connectors/load_semantics.hpp"
 #include "models/engine/connectors/transfer_jobs.hpp"
 #include "sim/units.hpp"
 

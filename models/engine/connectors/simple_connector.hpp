@@ -50,10 +50,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/offload_config.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
 namespace spillway {

@@ -10,12 +10,11 @@
 
 #include <optional>
 
+#include "models/engine/words.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
 
-struct EngineStats;
-struct StepPlan;
 struct StepTransfers;
 
 class StepMoves {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/engine/engine_stats.hpp"
-
 namespace spillway {
 
 SwapCopies::SwapCopies(LaneSpec down, LaneSpec up, Bytes block_bytes,

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "models/engine/connectors/step_moves.hpp"
-#include "models/engine/step_plan.hpp"
 #include "models/link/copy_path.hpp"
 #include "sim/observer.hpp"
 #include "sim/units.hpp"

@@ -8,12 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
-#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/connectors/tier_stack.hpp"
-#include "models/engine/local_chains.hpp"
-#include "models/engine/stores/block_store.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 
 namespace spillway {

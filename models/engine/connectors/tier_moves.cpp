@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "models/engine/engine_stats.hpp"
 #include "models/engine/forward_cost.hpp"
-#include "models/engine/step_plan.hpp"
 
 namespace spillway {
 

@@ -6,7 +6,6 @@
 
 #include "models/engine/connectors/load_wait.hpp"
 #include "models/engine/connectors/step_moves.hpp"
-#include "models/engine/copy_interference.hpp"
 
 namespace spillway {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "models/engine/step_overlap.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

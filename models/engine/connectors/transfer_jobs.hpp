@@ -10,10 +10,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/connectors/offload_config.hpp"
-#include "models/engine/connectors/transfer_waiter.hpp"
 #include "models/engine/copy_interference.hpp"
+#include "models/engine/words.hpp"
 #include "models/link/copy_path.hpp"
 #include "sim/ring_queue.hpp"
 

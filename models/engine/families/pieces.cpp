@@ -1,8 +1,8 @@
-#include "models/engine/families/pieces.hpp"
+// Pieces that several families are put together from.
+#include "models/engine/families/families.hpp"
 
 #include <algorithm>
 
-#include "models/engine/local_chains.hpp"
 #include "models/tier/storage_path.hpp"
 #include "sim/error.hpp"
 

@@ -1,13 +1,9 @@
 // vLLM v1: one pool of hashed blocks in HBM, and a connector to what lies below.
 #include "models/engine/connectors/grouped_connector.hpp"
-#include "models/engine/connectors/no_connector.hpp"
 #include "models/engine/connectors/offload_connector.hpp"
 #include "models/engine/connectors/simple_connector.hpp"
 #include "models/engine/connectors/tier_moves.hpp"
 #include "models/engine/families/families.hpp"
-#include "models/engine/families/pieces.hpp"
-#include "models/engine/forward_cost.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "sim/error.hpp"
 

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
-#include "models/engine/local_chains.hpp"
+#include "models/engine/words.hpp"
 #include "policies/eviction_policy.hpp"
 
 namespace spillway {

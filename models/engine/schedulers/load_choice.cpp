@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/engine/step_overlap.hpp"
-
 namespace spillway {
 
 Duration LoadEstimate::load(std::uint32_t blocks) const {

@@ -8,10 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
-#include "models/engine/engine_stats.hpp"
-#include "models/engine/schedulers/standstill.hpp"
-#include "models/engine/step_plan.hpp"
+#include "models/engine/standstill.hpp"
+#include "models/engine/words.hpp"
 
 namespace spillway {
 

@@ -15,10 +15,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
 #include "models/engine/stores/block_config.hpp"
-#include "models/engine/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
+#include "models/engine/words.hpp"
 
 namespace spillway {
 

@@ -1,5 +1,5 @@
-// The stores that several engines of a simulation share: what one wrote, the others find. A store is
-// known by the number of its drive or server (models/tier/network.hpp), and named by global ids.
+// The stores that several engines of a simulation share: what one wrote, the others find. A store
+// is known by the number of its drive or server (models/tier/network.hpp), and named by global ids.
 #pragma once
 
 #include <cstdint>

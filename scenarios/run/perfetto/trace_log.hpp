@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/engine/stage_watch.hpp"
+#include "sim/stage_watch.hpp"
 #include "reports/run/trace_events.hpp"
 #include "sim/error.hpp"
 #include "sim/observer.hpp"

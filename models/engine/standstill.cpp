@@ -1,4 +1,4 @@
-#include "models/engine/schedulers/standstill.hpp"
+#include "models/engine/standstill.hpp"
 
 namespace spillway {
 
