@@ -45,7 +45,7 @@ struct LowerTierConfig {
   /// Where the tier is storage: a client of it, or one of each rank if `direct`; then no lanes.
   std::vector<StorageClientConfig> storage;
   bool direct = false;
-  bool shared = false;  ///< what that holds is there for all its clients
+  bool shared = false;       ///< what that holds is there for all its clients
   std::uint32_t copies = 1;  ///< parts of ranks that tiers below keep of each block
   /// The tiers behind it, in the order of look-ups; only where it is memory.
   std::vector<LevelConfig> behind;
