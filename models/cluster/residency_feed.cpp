@@ -1,6 +1,6 @@
 #include "models/cluster/residency_feed.hpp"
 
-#include "models/engine/stores/store_watch.hpp"
+#include "models/engine/stores/residency.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "models/engine/chain_map.hpp"
+#include "models/chains/chain_map.hpp"
 #include "sim/ids.hpp"
 #include "sim/units.hpp"
 

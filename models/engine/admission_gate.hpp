@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "models/engine/step_plan.hpp"
+#include "models/requests/step_plan.hpp"
 #include "policies/admission_policy.hpp"
 #include "sim/ring_queue.hpp"
 

@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "models/arrivals.hpp"
+#include "models/compute/stage_pipeline.hpp"
 #include "models/engine/admission_gate.hpp"
 #include "models/engine/engine_parts.hpp"
-#include "models/engine/stage_pipeline.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
 

@@ -1,7 +1,7 @@
 // What an engine is made from, and its parts put together: the seam between engine families and the
 // loop that runs them.
 //
-// A family is a function that makes an Assembly from EngineParts, and a row in families.hpp. The
+// A family is a function that makes an Assembly from EngineParts, and a row in families.cpp. The
 // engine calls it once, while it is constructed, and asks the parts from then on.
 #pragma once
 
@@ -10,14 +10,14 @@
 #include <span>
 #include <vector>
 
+#include "models/compute/forward_cost.hpp"
 #include "models/compute/step_cost.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/level.hpp"
 #include "models/engine/connectors/step_moves.hpp"
-#include "models/engine/engine_config.hpp"
-#include "models/engine/forward_cost.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
 #include "models/link/host_path.hpp"
+#include "models/releases/engine_config.hpp"
 #include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "policies/catalogue.hpp"
@@ -110,5 +110,30 @@ struct Assembly {
   /// Its clients of the tier below; none where that is memory.
   std::span<const std::unique_ptr<StorageDevice>> storage{};
 };
+
+// ---- the families: a file each in families/, and a row of the table in families.cpp
+
+/// The function that puts together what the configuration asks for.
+Assembler assembler_of(const EngineConfig& config);
+
+Assembly assemble_vllm_v1(const Site& site, EngineParts& parts);
+/// v1 with blocks of running requests below HBM.
+Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts);
+Assembly assemble_vllm_v0(const Site& site, EngineParts& parts);
+
+// ---- pieces that several of them are put together from
+
+/// Names of blocks as pool and tiers see them, however many there will be: one for each KV group.
+/// Throws InputError (exit 7) when they do not fit.
+std::uint32_t page_names(const Site& site);
+
+EvictionContext policy_context(const Site& site, const EngineParts& parts);
+
+/// The way between HBM and the tier below.
+struct LowerPath {
+  std::unique_ptr<TransferPath> path;
+  std::span<const std::unique_ptr<StorageDevice>> storage;  ///< at its end, where that is storage
+};
+LowerPath make_path(const Site& site, LowerTierConfig& lower, TransferListener& listener);
 
 }  // namespace spillway

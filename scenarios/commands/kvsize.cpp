@@ -1,9 +1,9 @@
 // `spillway kvsize`: KV bytes of a model, with the formula filled in, and what fits a GPU.
 #include <fmt/format.h>
 
-#include "models/engine/presets.hpp"
-#include "models/engine/stores/kv_groups.hpp"
 #include "models/kv_geometry.hpp"
+#include "models/releases/kv_groups.hpp"
+#include "models/releases/presets.hpp"
 #include "reports/fields/write.hpp"
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "models/engine/presets.hpp"
 #include "models/link/defaults.hpp"
+#include "models/releases/presets.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/scenario/measured/measured_facts.hpp"
 #include "scenarios/scenario/scenario.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/engine/families/families.hpp"
+#include "models/engine/engine_parts.hpp"
 #include "models/tier/storage_link.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/link.hpp"

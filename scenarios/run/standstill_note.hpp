@@ -1,7 +1,7 @@
 // Why a server ceases to serve, as a note.
 #pragma once
 
-#include "models/engine/standstill.hpp"
+#include "models/requests/standstill.hpp"
 #include "sim/note.hpp"
 
 namespace spillway {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "reports/document.hpp"
 #include "reports/fields/write.hpp"
 #include "scenarios/scenario/config/settings.hpp"

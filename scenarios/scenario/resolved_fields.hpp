@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/compute/step_cost.hpp"
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/sections/host.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"

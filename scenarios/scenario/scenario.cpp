@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "models/compute/copy_interference.hpp"
 #include "models/compute/small_reduce.hpp"
-#include "models/engine/copy_interference.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/settings.hpp"

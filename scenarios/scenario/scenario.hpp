@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "models/engine/engine_config.hpp"
+#include "models/releases/engine_config.hpp"
 #include "policies/catalogue.hpp"
 #include "scenarios/scenario/boxed.hpp"
 #include "sim/note.hpp"

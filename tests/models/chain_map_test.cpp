@@ -1,5 +1,5 @@
 // Which engine blocks requests share. Trace blocks have 64 tokens, engine blocks 16: four in each.
-#include "models/engine/chain_map.hpp"
+#include "models/chains/chain_map.hpp"
 
 #include <set>
 

@@ -1,6 +1,6 @@
 // Block ids of one engine beside those of the simulation. Trace blocks have 64 tokens, engine
 // blocks 16: four in each.
-#include "models/engine/local_chains.hpp"
+#include "models/chains/local_chains.hpp"
 
 #include "sim/rng.hpp"
 #include "tests/support/catch.hpp"

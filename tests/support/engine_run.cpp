@@ -1,6 +1,6 @@
 #include "tests/support/engine_run.hpp"
 
-#include "models/engine/families/families.hpp"
+#include "models/engine/engine_parts.hpp"
 #include "traces/workload_builder.hpp"
 
 namespace spillway::test {

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/connectors/step_moves.hpp"
 #include "models/link/copy_path.hpp"
+#include "models/releases/offload_config.hpp"
 
 namespace spillway {
 

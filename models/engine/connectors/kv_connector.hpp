@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/block_columns.hpp"
+#include "models/chains/block_columns.hpp"
 #include "models/engine/connectors/transfer_jobs.hpp"
+#include "models/requests/engine_stats.hpp"
 #include "policies/eviction_policy.hpp"
 
 namespace spillway {

@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
+#include "models/chains/local_chains.hpp"
 #include "models/engine/connectors/level_rules.hpp"
-#include "models/engine/local_chains.hpp"
-#include "models/engine/stores/shared_stores.hpp"
+#include "models/engine/stores/block_store.hpp"
 #include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "policies/write_admission_policy.hpp"

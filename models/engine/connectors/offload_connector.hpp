@@ -15,8 +15,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/connectors/store_threshold.hpp"
 #include "models/engine/connectors/tier_connector.hpp"
+#include "policies/write_admission/store_threshold.hpp"
 #include "policies/write_admission_policy.hpp"
 
 namespace spillway {

@@ -51,8 +51,8 @@
 #include <vector>
 
 #include "models/engine/connectors/kv_connector.hpp"
-#include "models/engine/connectors/offload_config.hpp"
 #include "models/engine/stores/kv_pool.hpp"
+#include "models/releases/offload_config.hpp"
 
 namespace spillway {
 

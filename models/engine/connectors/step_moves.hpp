@@ -10,7 +10,8 @@
 
 #include <optional>
 
-#include "models/engine/words.hpp"
+#include "models/requests/engine_stats.hpp"
+#include "models/requests/step_plan.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/engine/forward_cost.hpp"
+#include "models/compute/forward_cost.hpp"
 
 namespace spillway {
 

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "models/engine/connectors/level.hpp"
-#include "models/engine/transfer_waiter.hpp"
+#include "models/requests/transfer_waiter.hpp"
 
 namespace spillway {
 

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/connectors/offload_config.hpp"
-#include "models/engine/copy_interference.hpp"
-#include "models/engine/words.hpp"
+#include "models/compute/copy_interference.hpp"
 #include "models/link/copy_path.hpp"
+#include "models/releases/offload_config.hpp"
+#include "models/requests/step_plan.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {

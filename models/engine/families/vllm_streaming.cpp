@@ -1,6 +1,6 @@
 // Streaming: a store in which running requests may have blocks below HBM, and steps that end with
 // what they compute and what they read (step_overlap.hpp).
-#include "models/engine/families/families.hpp"
+#include "models/engine/engine_parts.hpp"
 #include "models/engine/schedulers/streaming_scheduler.hpp"
 #include "sim/error.hpp"
 

@@ -1,6 +1,6 @@
 // vLLM v0: plain blocks in two pools, and swaps that a step waits for.
 #include "models/engine/connectors/swap_copies.hpp"
-#include "models/engine/families/families.hpp"
+#include "models/engine/engine_parts.hpp"
 #include "models/engine/schedulers/v0_scheduler.hpp"
 #include "sim/error.hpp"
 

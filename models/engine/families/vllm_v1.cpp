@@ -3,7 +3,7 @@
 #include "models/engine/connectors/offload_connector.hpp"
 #include "models/engine/connectors/simple_connector.hpp"
 #include "models/engine/connectors/tier_moves.hpp"
-#include "models/engine/families/families.hpp"
+#include "models/engine/engine_parts.hpp"
 #include "models/engine/schedulers/vllm_scheduler.hpp"
 #include "sim/error.hpp"
 

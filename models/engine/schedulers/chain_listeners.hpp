@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/words.hpp"
+#include "models/chains/local_chains.hpp"
+#include "models/requests/active_request.hpp"
 #include "policies/eviction_policy.hpp"
 
 namespace spillway {

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "models/compute/step_cost.hpp"
-#include "models/engine/connectors/offload_config.hpp"
-#include "models/engine/engine_stats.hpp"
 #include "models/link/link_model.hpp"
+#include "models/releases/offload_config.hpp"
+#include "models/requests/engine_stats.hpp"
 
 namespace spillway {
 

@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "models/engine/schedulers/request_queue.hpp"
 #include "models/engine/schedulers/scheduler.hpp"
-#include "models/engine/schedulers/scheduler_config.hpp"
+#include "models/releases/scheduler_config.hpp"
+#include "models/requests/request_queue.hpp"
 
 namespace spillway {
 

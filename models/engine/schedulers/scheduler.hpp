@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/standstill.hpp"
-#include "models/engine/words.hpp"
+#include "models/requests/engine_stats.hpp"
+#include "models/requests/standstill.hpp"
+#include "models/requests/step_plan.hpp"
 
 namespace spillway {
 

@@ -15,9 +15,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/stores/block_config.hpp"
+#include "models/chains/local_chains.hpp"
 #include "models/engine/stores/kv_pool.hpp"
-#include "models/engine/words.hpp"
+#include "models/releases/block_config.hpp"
+#include "models/requests/active_request.hpp"
 
 namespace spillway {
 

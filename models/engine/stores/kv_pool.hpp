@@ -11,9 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/block_columns.hpp"
+#include "models/chains/block_columns.hpp"
 #include "models/engine/stores/residency.hpp"
-#include "models/engine/stores/store_watch.hpp"
 #include "policies/catalogue.hpp"
 #include "sim/error.hpp"
 #include "sim/growing_column.hpp"

@@ -26,8 +26,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/block_columns.hpp"
-#include "models/engine/engine_stats.hpp"
+#include "models/chains/block_columns.hpp"
+#include "models/requests/engine_stats.hpp"
 #include "policies/catalogue.hpp"
 #include "policies/containers/index_list.hpp"
 #include "sim/error.hpp"

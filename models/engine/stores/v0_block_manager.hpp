@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
+#include "models/requests/active_request.hpp"
 
 namespace spillway {
 

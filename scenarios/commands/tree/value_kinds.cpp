@@ -4,7 +4,7 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/model_spec.hpp"
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "policies/catalogue.hpp"
 #include "scenarios/scenario/config/key_schema.hpp"
 #include "scenarios/scenario/scenario.hpp"

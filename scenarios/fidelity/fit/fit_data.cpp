@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/fidelity/fit/fit_tables.hpp"
 #include "scenarios/fidelity/fit/log_fit.hpp"
 #include "scenarios/fidelity/fit/named_in_paths.hpp"

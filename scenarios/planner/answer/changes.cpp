@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"

@@ -7,7 +7,7 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/compute/graph_sizes.hpp"
-#include "models/engine/stores/kv_groups.hpp"
+#include "models/releases/kv_groups.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/flags/offload_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "sim/plan_parts.hpp"
 

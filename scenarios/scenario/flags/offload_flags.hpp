@@ -2,7 +2,7 @@
 // v1 in the form that the release takes.
 #pragma once
 
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "sim/plan_parts.hpp"
 

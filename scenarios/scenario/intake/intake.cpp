@@ -7,8 +7,8 @@
 
 #include "models/catalogue/gpu_device.hpp"
 #include "models/catalogue/lookup.hpp"
-#include "models/engine/presets.hpp"
-#include "models/engine/stores/kv_groups.hpp"
+#include "models/releases/kv_groups.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
 #include "scenarios/scenario/intake/model_name.hpp"

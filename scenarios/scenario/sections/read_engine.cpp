@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "models/engine/connectors/rule_sets.hpp"
-#include "models/engine/copy_interference.hpp"
-#include "models/engine/presets.hpp"
+#include "models/compute/copy_interference.hpp"
+#include "models/engine/connectors/level_rules.hpp"
 #include "models/engine/stores/grouped_blocks.hpp"
+#include "models/releases/presets.hpp"
 #include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/measured/measured_facts.hpp"

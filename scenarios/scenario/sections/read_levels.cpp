@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/engine/connectors/rule_sets.hpp"
+#include "models/engine/connectors/level_rules.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "models/engine/copy_interference.hpp"
+#include "models/compute/copy_interference.hpp"
 #include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/hardware.hpp"

@@ -1,7 +1,7 @@
 // The tiers below HBM: names, kinds, capacities and policies.
 #include <fmt/format.h>
 
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"

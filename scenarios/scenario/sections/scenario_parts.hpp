@@ -1,8 +1,8 @@
 // The parts of load_scenario(), one per group of keys; each reads its keys and fills in defaults.
 #pragma once
 
-#include "models/engine/engine_config.hpp"
 #include "models/link/link_model.hpp"
+#include "models/releases/engine_config.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "policies/catalogue.hpp"
 #include "reports/notes/scenario_notes.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/arrivals.hpp"
-#include "models/engine/engine_config.hpp"
+#include "models/releases/engine_config.hpp"
 #include "scenarios/scenario/growth.hpp"
 #include "sim/error.hpp"
 #include "traces/byte_source.hpp"

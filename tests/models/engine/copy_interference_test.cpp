@@ -1,5 +1,5 @@
 // Steps that copies slow: closed forms of the clock, then of the engine.
-#include "models/engine/copy_interference.hpp"
+#include "models/compute/copy_interference.hpp"
 
 #include "tests/support/engine_run.hpp"
 

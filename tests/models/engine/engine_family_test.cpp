@@ -1,7 +1,7 @@
 // A family of engines is what puts parts together: the smallest one, run behind an endpoint. It
 // serves one request at a time, first come first served, and keeps nothing of it.
 #include "models/cluster/cluster.hpp"
-#include "models/engine/families/families.hpp"
+#include "models/engine/engine_parts.hpp"
 #include "models/engine/schedulers/queue_scheduler.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/engine_run.hpp"

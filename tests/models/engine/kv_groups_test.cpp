@@ -1,5 +1,5 @@
 // How a model's layers divide into KV cache groups, what that saves, and engines with such pools.
-#include "models/engine/stores/kv_groups.hpp"
+#include "models/releases/kv_groups.hpp"
 
 #include "models/engine/stores/grouped_blocks.hpp"
 #include "models/kv_geometry.hpp"

@@ -1,5 +1,5 @@
 // Queues of waiting requests: by arrival, and by priority.
-#include "models/engine/schedulers/request_queue.hpp"
+#include "models/requests/request_queue.hpp"
 
 #include "tests/support/catch.hpp"
 

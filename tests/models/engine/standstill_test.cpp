@@ -1,6 +1,6 @@
 // vLLM's known deadlocks: each is reached by the history of its report, ends the run with stuck
 // requests, and is named.
-#include "models/engine/standstill.hpp"
+#include "models/requests/standstill.hpp"
 
 #include <numeric>
 

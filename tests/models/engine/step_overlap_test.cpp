@@ -1,5 +1,5 @@
 // Closed forms of layers that wait for KV, each with its arithmetic.
-#include "models/engine/step_overlap.hpp"
+#include "models/compute/step_overlap.hpp"
 
 #include <vector>
 

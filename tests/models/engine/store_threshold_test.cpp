@@ -1,5 +1,5 @@
 // The bounded tracker behind store_threshold.
-#include "models/engine/connectors/store_threshold.hpp"
+#include "policies/write_admission/store_threshold.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,6 @@
 // Where the time to a first token goes: by hand on the clock alone, then in engines whose steps and
 // loads have known lengths.
-#include "models/engine/ttft_clock.hpp"
+#include "models/requests/ttft_clock.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/engine_run.hpp"

@@ -1,5 +1,5 @@
 // How many KV blocks a GPU has left: against block counts that vLLM printed on real machines.
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/run/measured_warnings.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"

@@ -1,5 +1,5 @@
 // Engine presets, the names of models and GPUs, and the reference scenario of the contract.
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 
 #include "models/compute/step_cost.hpp"
 #include "models/kv_geometry.hpp"

@@ -1,7 +1,7 @@
 // Ranks, engines and the host under them, as scenarios say it.
 #include <fmt/ranges.h>
 
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/tier.hpp"

@@ -1,7 +1,7 @@
 // "inputs" of a document: everything a run depends on, defaults included, without floats' noise.
 #include "scenarios/scenario/resolved.hpp"
 
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/settings.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/sim/input_error.hpp"

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/block_columns.hpp"
-#include "models/engine/chain_map.hpp"
+#include "models/chains/block_columns.hpp"
+#include "models/chains/chain_map.hpp"
 #include "sim/growing_column.hpp"
 #include "sim/sparse_column.hpp"
 

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/transfer_waiter.hpp"
+#include "models/requests/transfer_waiter.hpp"
 #include "sim/stage_watch.hpp"
 #include "sim/ttft_stages.hpp"
 #include "sim/units.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "models/engine/schedulers/scheduler_config.hpp"
+#include "models/releases/scheduler_config.hpp"
 
 namespace spillway {
 

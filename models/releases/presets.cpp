@@ -1,4 +1,4 @@
-#include "models/engine/presets.hpp"
+#include "models/releases/presets.hpp"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "models/engine/step_overlap.hpp"
-#include "models/engine/stores/block_config.hpp"
+#include "models/compute/step_overlap.hpp"
+#include "models/releases/block_config.hpp"
 
 namespace spillway {
 

@@ -1,4 +1,4 @@
-#include "models/engine/chain_map.hpp"
+#include "models/chains/chain_map.hpp"
 
 #include "sim/error.hpp"
 

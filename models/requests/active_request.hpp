@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/engine/ttft_clock.hpp"
+#include "models/requests/ttft_clock.hpp"
 #include "sim/ids.hpp"
 #include "sim/observer.hpp"
 #include "sim/units.hpp"

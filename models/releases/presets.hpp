@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "models/engine/engine_config.hpp"
+#include "models/releases/engine_config.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
+#include "models/requests/active_request.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "models/engine/stores/kv_groups.hpp"
+#include "models/releases/kv_groups.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {

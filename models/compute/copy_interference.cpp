@@ -1,4 +1,4 @@
-#include "models/engine/copy_interference.hpp"
+#include "models/compute/copy_interference.hpp"
 
 #include <algorithm>
 #include <cmath>

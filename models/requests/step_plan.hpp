@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/engine/active_request.hpp"
+#include "models/requests/active_request.hpp"
 #include "sim/observer.hpp"
 
 namespace spillway {

@@ -1,4 +1,4 @@
-#include "models/engine/stores/kv_groups.hpp"
+#include "models/releases/kv_groups.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "models/engine/schedulers/request_queue.hpp"
+#include "models/requests/request_queue.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "models/engine/forward_cost.hpp"
+#include "models/compute/forward_cost.hpp"
 
 #include <algorithm>
 
-#include "models/engine/step_plan.hpp"
+#include "models/requests/step_plan.hpp"
 
 namespace spillway {
 

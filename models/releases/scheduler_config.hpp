@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "models/engine/connectors/offload_config.hpp"
+#include "models/releases/offload_config.hpp"
 
 namespace spillway {
 

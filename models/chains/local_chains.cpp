@@ -1,4 +1,4 @@
-#include "models/engine/local_chains.hpp"
+#include "models/chains/local_chains.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "models/engine/schedulers/scheduler_config.hpp"
+#include "models/releases/scheduler_config.hpp"
 
 namespace spillway {
 

@@ -1,4 +1,4 @@
-#include "models/engine/standstill.hpp"
+#include "models/requests/standstill.hpp"
 
 namespace spillway {
 

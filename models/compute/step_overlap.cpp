@@ -1,4 +1,4 @@
-#include "models/engine/step_overlap.hpp"
+#include "models/compute/step_overlap.hpp"
 
 #include <algorithm>
 #include <vector>
