@@ -36,12 +36,16 @@ class LocalChains {
   /// As ChainMap::for_runs(), of a request that was named.
   template <class Run>
   void for_runs(RequestId request, std::uint32_t from, std::uint32_t to, Run run) const {
-    if (!own_) {
-      chains_.for_runs_as([this](auto whose) { return chains_.base(whose); }, request, from, to,
-                          run);
-    } else {
-      chains_.for_runs_as([this](auto whose) { return own_base(whose); }, request, from, to, run);
-    }
+    for_runs(request, from, to, run, own_);
+  }
+  /// By this engine's ids, or by those of the chain map.
+  template <class Run>
+  void for_runs(RequestId request, std::uint32_t from, std::uint32_t to, Run& run,
+                bool local) const {
+    // One walk for both: two would be too much to be inlined in the loops that call them.
+    const bool own = own_ && local;
+    chains_.for_runs_as([&](auto whose) { return own ? own_base(whose) : chains_.base(whose); },
+                        request, from, to, run);
   }
 
   /// Grown whenever ids are; each block has `ids_per_block` ids there. They outlive this.

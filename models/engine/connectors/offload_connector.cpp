@@ -308,7 +308,6 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   const std::uint32_t storable = std::min(tokens / chunk_tokens_, held / per_chunk_);
   std::uint32_t position = r.next_store / per_chunk_;
   if (storable <= position) return;
-  offered_.clear();
   fresh_.clear();
   fresh_at_.clear();
   if (threshold_ != nullptr && threshold_->counts_offers()) {
@@ -316,11 +315,13 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     threshold_->see_offer(keys_);
   }
   const std::uint32_t stride = per_chunk_;
+  offered_.resize(storable - position);
+  SlotId* present = offered_.data();
   for_keys(r.id, position, storable, [&](std::uint32_t first, std::uint32_t count) {
     const BlockPlace* block = tier_->places(first);
     for (std::uint32_t at = 0; at < count * stride; at += stride, ++position) {
       if (block[at].here()) {
-        offered_.push_back(block[at].slot());
+        *present++ = block[at].slot();
       } else {
         fresh_.push_back(BlockId{first + at});
         fresh_at_.push_back(position);
@@ -328,6 +329,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
     }
     return true;
   });
+  offered_.resize(static_cast<std::size_t>(present - offered_.data()));
   if (threshold_ != nullptr) drop_unseen();
   verdicts_.clear();
   if (admission_ != nullptr && !fresh_.empty()) {

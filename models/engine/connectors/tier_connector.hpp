@@ -73,11 +73,7 @@ class TierConnector : public KvConnector {
   /// A request's blocks by the names that the first tier has for them.
   template <class Run>
   void for_runs(RequestId id, std::uint32_t from, std::uint32_t to, Run run) const {
-    if (shared_) {
-      env_.chains.global().for_runs(id, from, to, run);
-    } else {
-      env_.chains.for_runs(id, from, to, run);
-    }
+    env_.chains.for_runs(id, from, to, run, !shared_);
   }
   // Reads and writes of this engine.
   SlotId begin_write(BlockId chunk) {
