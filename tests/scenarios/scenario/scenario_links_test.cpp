@@ -51,8 +51,8 @@ TEST_CASE("malformed tiers", "[scenarios]") {
         "tiers.0.kind: unknown kind \"nmve\"; did you mean \"nvme\"?"},
        {kTierLine,
         R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "1GiB"},)"
-        R"( {"name": "ssd", "kind": "nvme", "capacity": "1TiB"}],)",
-        "tiers.1.capacity: expected inf (or nothing) behind the first tier"}});
+        R"( {"name": "ssd", "kind": "nvme", "capacity": "0GiB"}],)",
+        "tiers.1.capacity: expected room for a chunk, or inf"}});
 }
 
 TEST_CASE("a tier that holds no block, or more bytes than can be counted", "[scenarios]") {
