@@ -83,7 +83,7 @@ std::vector<std::string> cells_of(const std::string& row) {
 }
 
 TEST_CASE("the README's table of releases and switches is the program's", "[scenarios]") {
-  const std::string text = read_file(source_path("models/engine/README.md"));
+  const std::string text = read_file(source_path("models/releases/README.md"));
   for (const EngineSwitch& s : engine_switches()) {
     INFO("switch: " << s.name);
     const std::size_t begin = text.find(fmt::format("| `{}` |", s.name));
