@@ -117,9 +117,6 @@ inline constexpr NoteRow kRunNotes[] = {
      "{routing}. Turns of a session may go to different instances."},
     {"fleet-own-storage", "fleet", NoteGrade::kWarning,
      "Each instance has storage devices of its own. Set tiers[].scope to share them."},
-    {"storage-shares-device", "fleet", NoteGrade::kWarning,
-     "{engines} engines share the device of {tier}, but not its blocks. Each finds only the blocks "
-     "that it stored itself."},
     {"fleet-own-media", "fleet", NoteGrade::kWarning,
      "Each instance has media of its own. Set media[].scope to share them."},
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "reports/notes/run_notes.hpp"
-#include "scenarios/run/places.hpp"
 #include "scenarios/run/standstill_note.hpp"
 #include "scenarios/run/tiering_warnings.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -81,15 +80,6 @@ void warn_of_tiers(const Scenario& s, const Cluster& cluster, SimulationOutcome&
   }
 }
 
-/// A device has the scope of its tier. Directly below HBM, each engine has blocks of its own there.
-void warn_of_sharing(const Scenario& s, SimulationOutcome& out) {
-  if (!s.tier || !s.tier->storage) return;
-  const std::uint32_t engines = Places(shape_of(s), {}).engines_at(s.tier->scope, 0);
-  if (engines == 1) return;
-  out.warnings.push_back(
-      run_note("storage-shares-device", {{"engines", engines}, {"tier", s.tier->name}}));
-}
-
 }  // namespace
 
 void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster& cluster,
@@ -97,7 +87,6 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
   RunResult& r = out.result;
   warn_of_reach(out);
   warn_of_tiers(s, cluster, out);
-  warn_of_sharing(s, out);
   warn_of_swapping(stuck, out);
   if (stuck > 0 && !r.swap) {
     std::uint32_t at = 0;

@@ -257,7 +257,6 @@ TEST_CASE("engines that reach a file system themselves have a link each", "[scen
     CHECK(run.ttft(i) == 1'000'000 + kDocument / 2 + step_ns(1, 512));
   }
   CHECK(run.link("far-read/engine1").bytes == kDocument);
-  CHECK(find_note(run.outcome.warnings, "storage-shares-device"));
 }
 
 TEST_CASE("a file behind host memory holds all ranks' parts", "[scenarios]") {

@@ -103,6 +103,32 @@ TEST_CASE("a tier below groups keeps pages, and only what upstream has there", "
                    "tiers: expected write_admission always beside hybrid_kv_cache"}});
 }
 
+TEST_CASE("tiers behind dram keep pages of groups, in chunks too", "[scenarios]") {
+  // Documents of 2,048 tokens: 128 blocks. dram holds 200 pages, so that two documents later the
+  // first is on fs alone. Read again are all 128 pages of the full group, and of the sliding group
+  // those of the last 127 tokens: 8 blocks. In chunks of four blocks that is 32 and 2.
+  const auto rows = [] {
+    std::vector<Row> out;
+    for (const std::uint64_t id : {0U, 1U, 2U, 0U}) {
+      out.push_back({2000 * static_cast<std::int64_t>(out.size()), 2048, 1, {id}});
+    }
+    return workload_of(out, 2048);
+  };
+  for (const int per_chunk : {1, 4}) {
+    CAPTURE(per_chunk);
+    std::vector<std::string> lines = sliding_lines(
+        "gpt-oss-20b",
+        fmt::format(R"("hybrid_kv_cache": true, "num_gpu_blocks": 300, "blocks_per_chunk": {})",
+                    per_chunk));
+    lines[kTierLine - 1] = R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "200blocks"},)"
+                           R"( {"name": "fs", "kind": "fs"}],)";
+    const RunResult r = simulate(scenario_of(joined(lines)), rows()).result;
+    CHECK(r.completed == 4);
+    CHECK(r.tiers[2].hits == 128);
+    CHECK(r.tiers[2].device->bytes_read == (128 + 8) * 393'216);
+  }
+}
+
 TEST_CASE("a pool too small in full runs its workload with groups", "[scenarios]") {
   // Prompts of 8,192 tokens and 8 more: 513 blocks of 24 layers, or 513 pages of 12 layers and of
   // the sliding group ceil((127 + 2,048) / 16) + 1 = 137. The same bytes are 500 blocks or 1,000
