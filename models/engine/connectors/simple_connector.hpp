@@ -50,6 +50,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/chains/local_chains.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 #include "models/releases/offload_config.hpp"
