@@ -65,14 +65,24 @@ bool BlockStore::pop_victims(std::uint32_t count, BlockSpan fresh, SlotSpan offe
   return popped;
 }
 
-void BlockStore::free_slot(SlotId slot, DropCause cause) {
-  residency_[contents_[slot]].word = 0;
-  if (watch_ != nullptr) watch_->on_dropped(contents_[slot]);
+inline void BlockStore::free_slot(SlotId slot, DropCause cause) {
+  const BlockId block = contents_[slot];
+  residency_[block].word = 0;
   contents_[slot] = kNoBlock;
   free_.push_back(raw(slot));
   --used_;
   ++evictions_;
   ++dropped_[static_cast<std::size_t>(cause)];
+  if (watch_ != nullptr) [[unlikely]]
+    tell_dropped(block);
+}
+
+void BlockStore::tell_stored(SlotSpan slots) {
+  for (const SlotId slot : slots) watch_->on_stored(contents_[slot]);
+}
+
+void BlockStore::tell_dropped(BlockId block) {
+  watch_->on_dropped(block);
 }
 
 void BlockStore::begin_leaving(std::uint32_t count, BlockSpan fresh, SlotSpan offered,
@@ -132,12 +142,13 @@ void BlockStore::end_write(SlotSpan slots, const Access& access) {
     KV_ASSERT(pins_[raw(slot)] == kWriting, "a write ended twice");
     pins_[raw(slot)] = 0;
     set_busy(slot, false);
-    if (watch_ != nullptr) watch_->on_stored(contents_[slot]);
   }
   evictable_ += static_cast<std::uint32_t>(slots.size());
   written_ += slots.size();
   policy_->add(slots, access);
   for (std::size_t i = 0; expires() && i < slots.size(); ++i) note_use(slots[i], access.now);
+  if (watch_ != nullptr) [[unlikely]]
+    tell_stored(slots);
   tell_room();
 }
 

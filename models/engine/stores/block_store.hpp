@@ -148,6 +148,9 @@ class BlockStore final : public BlockColumns {
   void grow();
   bool pop_victims(std::uint32_t count, BlockSpan fresh, SlotSpan offered, const Access& access);
   void free_slot(SlotId slot, DropCause cause);
+  // Apart, so that nobody pays for them whom nobody watches.
+  [[gnu::noinline]] void tell_stored(SlotSpan slots);
+  [[gnu::noinline]] void tell_dropped(BlockId block);
   void note_use(SlotId slot, Time now);
   void tell_room();
 

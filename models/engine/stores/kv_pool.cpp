@@ -64,19 +64,20 @@ SlotId KvPool::take(const Access& access) {
 
 void KvPool::evict(std::uint32_t slot) {
   Slot& leaving = slots_[slot];
-  BlockId& block = contents_[SlotId{slot}];
+  const BlockId block = contents_[SlotId{slot}];
   std::uint32_t* link = &residency_[block].word;
   while (*link != slot) {
     KV_ASSERT(*link != 0, "slot {} is not registered for its block {}", slot, raw(block));
     link = &slots_[*link].next_copy;
   }
   *link = leaving.next_copy;
-  if (watch_ != nullptr && residency_[block].word == 0) watch_->on_dropped(block);
-  block = kNoBlock;
+  contents_[SlotId{slot}] = kNoBlock;
   leaving.next_copy = 0;
   watched_changed_ = watched_changed_ || leaving.watched;
   --cached_;
   ++evictions_;
+  if (watch_ != nullptr) [[unlikely]]
+    tell_dropped(block);
 }
 
 void KvPool::share(SlotSpan slots) {
@@ -93,18 +94,13 @@ void KvPool::share(SlotSpan slots) {
   if (!scratch_.empty()) policy_->remove(scratch_, RemoveCause::kPinned);
 }
 
-void KvPool::register_block(SlotId slot, BlockId id) {
-  Slot& full = slots_[raw(slot)];
-  KV_ASSERT(contents_[slot] == kNoBlock, "slot {} registered twice", raw(slot));
-  contents_[slot] = id;
-  full.next_copy = 0;
-  std::uint32_t* link = &residency_.place(id).word;
-  if (watch_ != nullptr && *link == 0) watch_->on_stored(id);
-  while (*link != 0) link = &slots_[*link].next_copy;
-  *link = raw(slot);
-  ++cached_;
-  ++registered_;
-  watched_changed_ = watched_changed_ || id == watched_miss_;
+/// Another copy of a block is nothing new.
+void KvPool::tell_stored(SlotId slot, BlockId id) {
+  if (residency_[id].slot() == slot) watch_->on_stored(id);
+}
+
+void KvPool::tell_dropped(BlockId id) {
+  if (!residency_[id].here()) watch_->on_dropped(id);
 }
 
 void KvPool::release(SlotSpan slots, const Access& access) {

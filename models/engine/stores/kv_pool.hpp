@@ -98,6 +98,9 @@ class KvPool final : public BlockColumns {
   };
 
   void evict(std::uint32_t slot);
+  // Apart, so that nobody pays for them whom nobody watches.
+  [[gnu::noinline]] void tell_stored(SlotId slot, BlockId id);
+  [[gnu::noinline]] void tell_dropped(BlockId id);
   /// Slots are made as they are first handed out.
   void grow();
   void give(Slot& slot) {
@@ -126,6 +129,22 @@ class KvPool final : public BlockColumns {
   BlockId watched_miss_ = kNoBlock;
   bool watched_changed_ = true;
 };
+
+// Here, for it is called once a block.
+inline void KvPool::register_block(SlotId slot, BlockId id) {
+  Slot& full = slots_[raw(slot)];
+  KV_ASSERT(contents_[slot] == kNoBlock, "slot {} registered twice", raw(slot));
+  contents_[slot] = id;
+  full.next_copy = 0;
+  std::uint32_t* link = &residency_.place(id).word;
+  while (*link != 0) link = &slots_[*link].next_copy;
+  *link = raw(slot);
+  ++cached_;
+  ++registered_;
+  watched_changed_ = watched_changed_ || id == watched_miss_;
+  if (watch_ != nullptr) [[unlikely]]
+    tell_stored(slot, id);
+}
 
 template <class Visit>
 void KvPool::walk_free(SlotId after, Visit visit) const {

@@ -74,9 +74,9 @@ class Watched final : public Router {
  public:
   explicit Watched(std::unique_ptr<Router> router) : router_(std::move(router)) {}
   InstanceId route(const RequestView& request, std::span<const InstanceView> fleet) override {
+    if (on_route) on_route();
     const InstanceId chosen = router_->route(request, fleet);
     CHECK(fleet[raw(chosen)].takes_requests());
-    if (on_route) on_route();
     choices.push_back(chosen);
     return chosen;
   }
@@ -122,10 +122,7 @@ FleetRun run_fleet(const Workload& workload, std::unique_ptr<Router> made, std::
   Cluster cluster(
       queue, workload, {.engines = cores, .instances = instances, .router = &router},
       [&](std::uint32_t) { return parts_of(setup); }, run.journal);
-  if (before_choice) {
-    before_choice(cluster, 0);
-    router.on_route = [&] { before_choice(cluster, router.choices.size() + 1); };
-  }
+  if (before_choice) router.on_route = [&] { before_choice(cluster, router.choices.size()); };
   ArrivalConfig arrival;
   arrival.wait = true;
   Arrivals arrivals(queue, workload, arrival, cluster.sink());
