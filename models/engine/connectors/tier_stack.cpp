@@ -240,11 +240,12 @@ void TierStack::give_up(std::size_t level, std::uint32_t count, BlockSpan fresh,
   begin_or_wait(job, access);
 }
 
-/// More than the rule allows lies at a level: as much leaves as it says.
+/// More than the rule allows lies at a level: as much leaves as it says. What is on its way there
+/// does not count: else it would drive out what has just arrived, the only blocks that are idle.
 void TierStack::trim(std::size_t level, const TrimRule& rule, const Access& access) {
   if (rule.above >= 1) return;
   BlockStore& store = store_at(level);
-  const std::uint32_t held = store.used() - store.leaving();
+  const std::uint32_t held = store.used() - store.leaving() - store.writing();
   if (held <= share_of(rule.above, store.capacity())) return;
   const std::uint32_t left = share_of(rule.to, store.capacity());
   if (spills(level)) return give_up(level, held - left, {}, {}, access);

@@ -79,6 +79,7 @@ class BlockStore final : public BlockColumns {
   /// Without those that are leaving.
   std::uint32_t room() const { return static_cast<std::uint32_t>(capacity_ - used_); }
   std::uint32_t leaving() const { return leaving_slots_; }
+  std::uint32_t writing() const { return static_cast<std::uint32_t>(stored_ - written_); }
 
   /// Makes room for the blocks `fresh` without evicting any of `offered` (slots of this store that
   /// the same batch offers again). All or nothing: false leaves everything as it was.

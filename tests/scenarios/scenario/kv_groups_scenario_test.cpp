@@ -104,9 +104,10 @@ TEST_CASE("a tier below groups keeps pages, and only what upstream has there", "
 }
 
 TEST_CASE("tiers behind dram keep pages of groups, in chunks too", "[scenarios]") {
-  // Documents of 2,048 tokens: 128 blocks. dram holds 200 pages, so that two documents later the
-  // first is on fs alone. Read again are all 128 pages of the full group, and of the sliding group
-  // those of the last 127 tokens: 8 blocks. In chunks of four blocks that is 32 and 2.
+  // Documents of 2,048 tokens: 128 blocks. dram holds 300 pages, and a document stores 256, so that
+  // two later the first is on fs alone. Read again are all 128 pages of the full group, and of the
+  // sliding group those of the last 127 tokens: 8 blocks. In chunks of four blocks that is 32
+  // and 2.
   const auto rows = [] {
     std::vector<Row> out;
     for (const std::uint64_t id : {0U, 1U, 2U, 0U}) {
@@ -120,7 +121,7 @@ TEST_CASE("tiers behind dram keep pages of groups, in chunks too", "[scenarios]"
         "gpt-oss-20b",
         fmt::format(R"("hybrid_kv_cache": true, "num_gpu_blocks": 300, "blocks_per_chunk": {})",
                     per_chunk));
-    lines[kTierLine - 1] = R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "200blocks"},)"
+    lines[kTierLine - 1] = R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "300blocks"},)"
                            R"( {"name": "fs", "kind": "fs"}],)";
     const RunResult r = simulate(scenario_of(joined(lines)), rows()).result;
     CHECK(r.completed == 4);

@@ -64,7 +64,7 @@ TEST_CASE("malformed policies", "[scenarios]") {
        {kPlanLine, with(R"({"admission": "slo"})"),
         "policies.admission: slo: ttft_ms is missing; expected slo:ttft_ms=..., a number"},
        {kPlanLine, with(R"({"routing": "round-robin"})"),
-        "policies.routing: expected no routing: this release runs one engine"},
+        "policies.routing: expected fleet.routing instead"},
        {kTierLine,
         R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB",)"
         R"( "write_admission": "secondhit"}],)",

@@ -26,14 +26,13 @@ TEST_CASE("malformed top level", "[scenarios]") {
   CHECK_THAT(error_of([] { scenario_of("\n[1]"); }).what(),
              ContainsSubstring("s.json:2: expected an object for the scenario, found [1]"));
   CHECK_THAT(error_of([] { scenario_of("5"); }).what(), ContainsSubstring("expected an object"));
-  refused(
-      reference_lines(),
-      {{kNameLine, R"("name": 5,)", "name: expected a string, found 5"},
-       {kNameLine, R"("nam": "x",)",
-        "nam: unknown key of the scenario \"nam\"; did you mean \"name\"?"},
-       {kNameLine, R"("description": ["x"],)", "description: expected a string, found [\"x\"]"},
-       {kGpuLine, R"(, "gpus": "H100")",
-        "gpus: unknown key of the scenario \"gpus\"; did you mean \"gpu\"?"}});
+  refused(reference_lines(),
+          {{kNameLine, R"("name": 5,)", "name: expected a string, found 5"},
+           {kNameLine, R"("nam": "x",)",
+            "nam: unknown key of the scenario \"nam\"; did you mean \"name\"?"},
+           {kNameLine, R"("description": ["x"],)", "description: expected a string, found [\"x\"]"},
+           {kGpuLine, R"(, "gpus": "H100")",
+            "gpus: unknown key of the scenario \"gpus\"; did you mean \"gpu\"?"}});
 }
 
 TEST_CASE("a key of another section is told where it belongs", "[scenarios]") {
