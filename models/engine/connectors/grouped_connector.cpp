@@ -271,7 +271,7 @@ void GroupedConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
 /// A store of the pages in fresh_.
 void GroupedConnector::make_job(Handle h, bool finished) {
   const std::uint32_t job = jobs_.make(h);
-  for (const BlockId name : fresh_) jobs_[job].below.push_back(begin_write(name));
+  begin_write(fresh_, jobs_[job].below);
   jobs_[job].hbm = fresh_at_;
   jobs_[job].blocks = static_cast<std::uint32_t>(fresh_at_.size());
   if (sliding_slots_.size() <= job) sliding_slots_.resize(job + 1);

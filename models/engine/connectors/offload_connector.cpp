@@ -344,7 +344,7 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   }
   const std::uint32_t job = jobs_.make(h);
   TransferJob& store = jobs_[job];
-  for (const BlockId key : fresh_) store.below.push_back(begin_write(key));
+  begin_write(fresh_, store.below);
   for (const std::uint32_t at : fresh_at_) {
     const auto first = r.slots.begin() + std::ptrdiff_t{at} * stride;
     if (stride == 1) {

@@ -69,6 +69,12 @@ LookupState TierConnector::state_among_others(BlockPlace place) const {
   return state == LookupState::kPending ? LookupState::kMiss : LookupState::kReady;
 }
 
+void TierConnector::begin_write(BlockSpan chunks, std::vector<SlotId>& out) {
+  const std::size_t before = out.size();
+  tier_->begin_write(chunks, out);
+  for (std::size_t i = before; shared_ && i < out.size(); ++i) own_at(out[i]) = kOwnWrite;
+}
+
 void TierConnector::end_write(SlotSpan slots, const Access& access) {
   tier_->end_write(slots, access);
   for (std::size_t i = 0; shared_ && i < slots.size(); ++i) own_at(slots[i]) = 0;

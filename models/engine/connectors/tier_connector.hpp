@@ -76,11 +76,7 @@ class TierConnector : public KvConnector {
     env_.chains.for_runs(id, from, to, run, !shared_);
   }
   // Reads and writes of this engine.
-  SlotId begin_write(BlockId chunk) {
-    const SlotId slot = tier_->begin_write(chunk);
-    if (shared_) own_at(slot) = kOwnWrite;
-    return slot;
-  }
+  void begin_write(BlockSpan chunks, std::vector<SlotId>& out);
   void end_write(SlotSpan slots, const Access& access);
   void begin_read(SlotSpan slots);
   void end_read(SlotSpan slots, const Access& access);

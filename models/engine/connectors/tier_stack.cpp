@@ -167,7 +167,7 @@ bool TierStack::promote(std::uint32_t number, Asker& who, std::uint32_t position
     level.store().leave(from, DropCause::kMoved);
   }
   jobs_[job].below.push_back(from);
-  jobs_[job].slots.push_back(first_.begin_write(mark.chunk));
+  first_.begin_write({&mark.chunk, 1}, jobs_[job].slots);
   ++promoting_[number];
   return true;
 }
@@ -330,7 +330,7 @@ bool TierStack::begin_write(std::uint32_t number, const Access& access) {
   }
   Job& job = jobs_[number];  // room may have taken further jobs
   Level& level = *levels_[to];
-  for (const BlockId chunk : job.chunks) job.below.push_back(level.store().begin_write(chunk));
+  level.store().begin_write(job.chunks, job.below);
   if (job.chunks.empty()) {
     if (job.kind == Kind::kMove) job.kind = Kind::kMoveWrite;
     level.end_at_once(number);

@@ -116,24 +116,26 @@ void BlockStore::leave(SlotId slot, DropCause cause) {
   ++leaving_slots_;
 }
 
-SlotId BlockStore::begin_write(BlockId block) {
+void BlockStore::begin_write(BlockSpan blocks, std::vector<SlotId>& out) {
   ++version_;
-  KV_ASSERT(used_ < capacity_, "a store beyond its capacity of {} blocks", capacity_);
-  std::uint32_t index = never_used_;
-  if (!free_.empty()) {
-    index = free_.back();
-    free_.pop_back();
-  } else {
-    if (never_used_ == pins_.size()) grow();
-    ++never_used_;
+  KV_ASSERT(blocks.size() <= room(), "a store beyond its capacity of {} blocks", capacity_);
+  for (const BlockId block : blocks) {
+    std::uint32_t index = never_used_;
+    if (!free_.empty()) {
+      index = free_.back();
+      free_.pop_back();
+    } else {
+      if (never_used_ == pins_.size()) grow();
+      ++never_used_;
+    }
+    contents_[SlotId{index}] = block;
+    pins_[index] = kWriting;
+    residency_.place(block).word = index | BlockPlace::kBusy;
+    if (orders_all_) policy_->insert(SlotId{index});
+    out.push_back(SlotId{index});
   }
-  contents_[SlotId{index}] = block;
-  pins_[index] = kWriting;
-  residency_.place(block).word = index | BlockPlace::kBusy;
-  if (orders_all_) policy_->insert(SlotId{index});
-  ++used_;
-  ++stored_;
-  return SlotId{index};
+  used_ += static_cast<std::uint32_t>(blocks.size());
+  stored_ += blocks.size();
 }
 
 void BlockStore::end_write(SlotSpan slots, const Access& access) {

@@ -107,8 +107,9 @@ class BlockStore final : public BlockColumns {
   /// Where several share the store: tells `listener`, once, that there may be room.
   void await_room(RoomListener& listener);
 
-  /// A slot for `block`, whose write starts now. Precondition: room was made.
-  SlotId begin_write(BlockId block);
+  /// A slot for each of `blocks`, whose writes start now, behind what `out` holds. Precondition:
+  /// room was made.
+  void begin_write(BlockSpan blocks, std::vector<SlotId>& out);
   /// The writes ended: readable, evictable, the first of `slots` the oldest.
   void end_write(SlotSpan slots, const Access& access);
   /// Pins `slots`, all of them ready, for a load.

@@ -27,7 +27,7 @@ struct Rig {
     for (const std::uint32_t block : blocks) fresh.push_back(BlockId{block});
     if (!tier.make_room(fresh, {}, {})) return false;
     std::vector<SlotId> slots;
-    for (const BlockId block : fresh) slots.push_back(tier.begin_write(block));
+    tier.begin_write(fresh, slots);
     if (ends) tier.end_write(slots, {});
     return true;
   }

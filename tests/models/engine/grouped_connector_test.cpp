@@ -60,8 +60,10 @@ struct Below {
   }
   /// The page is below; `ready` unless its write is under way.
   void put(std::uint32_t chunk, std::uint32_t group, bool ready = true) {
-    const SlotId slot = tier->begin_write(page(chunk, group));
-    if (ready) tier->end_write({&slot, 1}, {});
+    const BlockId name = page(chunk, group);
+    std::vector<SlotId> slot;
+    tier->begin_write({&name, 1}, slot);
+    if (ready) tier->end_write(slot, {});
   }
   bool has(std::uint32_t chunk, std::uint32_t group) {
     return tier->place(page(chunk, group)).here();
