@@ -129,8 +129,7 @@ EngineParts Cluster::complete(EngineParts parts, const Workload& workload, std::
   }
   parts.facts = facts_.get();
   parts.shared = &shared_stores_;
-  // Model: over a shared store all engines go by the simulation's names, which it goes by.
-  parts.names_of_one_in = parts.shares_stores() ? 1 : engines;
+  parts.names_of_one_in = engines;
   return parts;
 }
 

@@ -78,8 +78,6 @@ struct EngineParts {
 
   /// Some policy asks for facts of requests.
   bool need_facts() const;
-  /// Other engines have a level of it, too.
-  bool shares_stores() const;
 };
 
 /// Where the parts of an engine stand.

@@ -55,11 +55,6 @@ bool EngineParts::need_facts() const {
                      [](const LevelConfig& level) { return level.eviction.needs().requests; });
 }
 
-bool EngineParts::shares_stores() const {
-  return lower != nullptr && std::any_of(lower->behind.begin(), lower->behind.end(),
-                                         [](const LevelConfig& level) { return level.shared; });
-}
-
 EvictionContext policy_context(const Site& site, const EngineParts& parts) {
   KV_ASSERT(parts.facts != nullptr || !parts.need_facts(), "a policy without the facts it needs");
   EvictionContext context;
