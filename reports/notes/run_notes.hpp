@@ -116,7 +116,7 @@ inline constexpr NoteRow kRunNotes[] = {
      "{instances} instances serve {least_requests} to {most_requests} requests each, by routing "
      "{routing}. Turns of a session may go to different instances."},
     {"fleet-own-storage", "fleet", NoteGrade::kWarning,
-     "Each instance has storage devices of its own. Set tiers[].scope to share them."},
+     "Each instance has its own {tiers}. Set scope of such a tier to share it."},
     {"fleet-own-media", "fleet", NoteGrade::kWarning,
      "Each instance has media of its own. Set media[].scope to share them."},
 

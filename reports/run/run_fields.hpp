@@ -69,7 +69,7 @@ struct Fields<TierResult> {
     f("evictions", r.evictions, says("Blocks evicted."));
     f("store_failures", r.store_failures, says("Blocks that found no room."));
     f("write_refusals", by_name(r.write_refusals, &ReasonCount::reason, &ReasonCount::count),
-      if_any("Blocks that write admission kept out, by reason.", 1));
+      if_any("Blocks that were not written, by reason.", 1));
     f("device", r.device, says("Traffic and wear of a storage tier's device."));
     f("tiering", r.tiering, says("Jobs of a secondary tier."));
   }

@@ -130,7 +130,7 @@ Table device_table(const RunResult& run) {
 /// Empty where every block was written.
 Table refusal_table(const RunResult& run) {
   Table table;
-  table.title = "Blocks that write admission kept out";
+  table.title = "Blocks that were not written";
   table.header = {"tier", "reason", "blocks"};
   for (const TierResult& t : run.tiers) {
     if (t.stores_skipped > 0) {

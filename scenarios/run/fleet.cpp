@@ -14,10 +14,15 @@ namespace spillway {
 
 namespace {
 
-/// Storage or a medium that each instance has for itself.
-bool own_storage(const Scenario& s) {
-  const auto own = [](const TierChoice& t) { return t.storage && t.scope == Scope::kInstance; };
-  return (s.tier && own(*s.tier)) || std::any_of(s.behind.begin(), s.behind.end(), own);
+/// Storage that each instance has for itself; empty where none does.
+std::string own_storage(const Scenario& s) {
+  std::vector<std::string> out;
+  const auto look = [&](const TierChoice& t) {
+    if (t.storage && t.scope == Scope::kInstance) out.push_back(t.name);
+  };
+  if (s.tier) look(*s.tier);
+  for (const TierChoice& tier : s.behind) look(tier);
+  return fmt::format("{}", fmt::join(out, " and "));
 }
 bool own_media(const Scenario& s) {
   return std::any_of(s.media.begin(), s.media.end(),
@@ -67,7 +72,9 @@ Notes fleet_notes(const Scenario& s, const Workload& workload,
   } else {
     out.push_back(run_note("fleet-by-inferred-session", std::move(figures)));
   }
-  if (own_storage(s)) out.push_back(run_note("fleet-own-storage"));
+  if (const std::string own = own_storage(s); !own.empty()) {
+    out.push_back(run_note("fleet-own-storage", {{"tiers", own}}));
+  }
   if (own_media(s)) out.push_back(run_note("fleet-own-media"));
   return out;
 }

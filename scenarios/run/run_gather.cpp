@@ -15,6 +15,25 @@ namespace spillway {
 
 namespace {
 
+void add_refusal(std::string_view reason, std::uint64_t blocks, TierResult& tier) {
+  if (blocks == 0) return;
+  const auto known = std::find_if(tier.write_refusals.begin(), tier.write_refusals.end(),
+                                  [&](const ReasonCount& c) { return c.reason == reason; });
+  if (known != tier.write_refusals.end()) {
+    known->count += blocks;
+  } else {
+    tier.write_refusals.push_back({std::string(reason), blocks});
+  }
+}
+
+/// `refused` by verdict, in pieces of so many blocks.
+void add_refusals(const std::array<std::uint64_t, kWriteVerdicts>& refused, std::uint64_t blocks,
+                  TierResult& tier) {
+  for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
+    add_refusal(name_of(static_cast<WriteVerdict>(i)), refused[i] * blocks, tier);
+  }
+}
+
 /// Adds what one engine did.
 void gather_offload(const OffloadCounters& offload, RunResult& r) {
   TierResult& tier = r.tiers[1];
@@ -23,17 +42,7 @@ void gather_offload(const OffloadCounters& offload, RunResult& r) {
   tier.hits_resumed += offload.hits_resumed;
   tier.store_failures += offload.store_failures;
   tier.stores_skipped += offload.stores_skipped;
-  for (std::size_t i = 1; i < kWriteVerdicts; ++i) {
-    if (offload.refused[i] == 0) continue;
-    const std::string_view reason = name_of(static_cast<WriteVerdict>(i));
-    const auto known = std::find_if(tier.write_refusals.begin(), tier.write_refusals.end(),
-                                    [&](const ReasonCount& c) { return c.reason == reason; });
-    if (known != tier.write_refusals.end()) {
-      known->count += offload.refused[i];
-    } else {
-      tier.write_refusals.push_back({std::string(reason), offload.refused[i]});
-    }
-  }
+  add_refusals(offload.refused, 1, tier);
   r.flushes += offload.flushes;
 }
 
@@ -146,6 +155,9 @@ void RunWiring::name_media(std::size_t series, RunResult& r) const {
     link.model = choice.fifo ? "scenario, first come first served" : "scenario, fair shares";
     link.medium = true;
     link.capacity_bytes_per_s = static_cast<double>(choice.bytes_per_second);
+    // A transfer's bytes are told as if spread evenly over its time, which a bin may see as too
+    // many.
+    link.peak_bytes_per_s = std::min(link.peak_bytes_per_s, link.capacity_bytes_per_s);
     r.series[series + medium.link].name = link.name;
   }
 }
@@ -162,6 +174,8 @@ void RunWiring::gather_behind(RunResult& r, const TierStack& stack) const {
     t.tiering->promotions += c.promotions;
     t.tiering->cascades += c.cascades;
     t.tiering->promotion_failures += c.promotion_failures;
+    add_refusals(c.refused, s_.engine.blocks_per_chunk, t);
+    add_refusal("no_room", c.no_room * s_.engine.blocks_per_chunk, t);
     if (capacity > 0) {
       const double share = static_cast<double>(c.peak_pinned) / static_cast<double>(capacity);
       t.tiering->peak_pinned_share = std::max(t.tiering->peak_pinned_share, share);

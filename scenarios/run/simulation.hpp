@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "models/compute/step_cost.hpp"
-#include "sim/stage_watch.hpp"
 #include "sim/note.hpp"
 #include "sim/observer.hpp"
 #include "sim/result.hpp"
+#include "sim/stage_watch.hpp"
 #include "sim/workload.hpp"
 
 namespace spillway {

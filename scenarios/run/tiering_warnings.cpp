@@ -25,6 +25,7 @@ void warn_of_pins(const Scenario& s, const TierStack& stack, SimulationOutcome& 
                        static_cast<double>(s.model->kv_bytes_per_token.count());
   for (std::size_t i = 0; i < stack.size(); ++i) {
     const TierResult& tier = r.tiers[i + 2];
+    if (tier.tiering->peak_pinned_share == 0) continue;
     const StorageChoice& device = *s.behind[i].storage;
     NoteFigures figures = {{"tier", r.tiers[1].name},
                            {"stores", stores},
@@ -87,7 +88,11 @@ void warn_of_tiering(const Scenario& s, const Engine& engine, SimulationOutcome&
   for (std::size_t i = 0; i < stack->size(); ++i) {
     warn_of_break_even(s, *stack, i, out);
     const auto written = static_cast<double>(r.tiers[i + 2].device->bytes_written);
-    if (written == 0 || r.duration_s == 0) continue;
+    const TierChoice& tier = s.behind[i];
+    const bool keeps_all = tier.capacity.kind == Capacity::Kind::kUnbounded &&
+                           tier.rules.inclusion == Inclusion::kInclusive &&
+                           tier.rules.trim.time_to_live == Duration(0);
+    if (written == 0 || r.duration_s == 0 || !keeps_all) continue;
     out.warnings.push_back(
         run_note("never-deleted", {{"tier", r.tiers[i + 2].name},
                                    {"written_bytes", written},

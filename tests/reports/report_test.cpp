@@ -100,7 +100,7 @@ TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers"
   CHECK(titles ==
         std::vector<std::string>{"Service level objectives", "Latency", "Requests and tokens",
                                  "Where prompt tokens came from", "Tiers (counts in engine blocks)",
-                                 "Blocks that write admission kept out", "Links", "", ""});
+                                 "Blocks that were not written", "Links", "", ""});
   CHECK_THAT(report.subtitle, ContainsSubstring("1,000 requests, 61.2 simulated seconds"));
   CHECK_THAT(report.subtitle, ContainsSubstring("TTFT p99 69.0 ms"));
 }

@@ -65,6 +65,7 @@ void Level::admit(std::vector<BlockId>& chunks, Time now, std::uint32_t writes_u
   std::size_t kept = 0;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     if (verdicts_[i] == WriteVerdict::kWrite) chunks[kept++] = chunks[i];
+    ++counters.refused[static_cast<std::size_t>(verdicts_[i])];
   }
   chunks.resize(kept);
 }

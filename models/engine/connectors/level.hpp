@@ -55,7 +55,8 @@ struct LevelCounters {
   /// between the last time that another counted and the time it did: the sums are the store's.
   std::uint64_t stored = 0;
   std::uint64_t evicted = 0;
-  std::uint64_t refused = 0;  ///< chunks that write admission, or the lack of room, kept out
+  std::uint64_t no_room = 0;  ///< chunks that were not written for want of it
+  std::array<std::uint64_t, kWriteVerdicts> refused{};  ///< chunks, by write admission
 };
 
 /// Told of what happens at a level, outside of steps.

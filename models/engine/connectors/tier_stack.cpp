@@ -297,7 +297,7 @@ void TierStack::begin_or_wait(std::uint32_t job, const Access& access) {
   choose_chunks(job, access);
   if (waiting_[number].empty() && begin_write(job, access)) return;
   if (levels_[number]->rules().full == FullRule::kWait) return waiting_[number].push_back(job);
-  c.refused += jobs_[job].chunks.size();
+  c.no_room += jobs_[job].chunks.size();
   let_sources_go(job, access);
   free_jobs_.push_back(job);
 }
@@ -309,10 +309,10 @@ void TierStack::choose_chunks(std::uint32_t number, const Access& access) {
   const std::size_t from = source_of(job);
   for (const SlotId slot : job.slots) job.chunks.push_back(name_at(job.level, from, slot));
   drop_present(job);
-  const std::size_t lacking = job.chunks.size();
   level.admit(job.chunks, access.now, writes_under_way_[job.level]);
-  job.chunks.resize(std::min<std::size_t>(job.chunks.size(), level.store().capacity()));
-  level.counters.refused += lacking - job.chunks.size();
+  if (job.chunks.size() <= level.store().capacity()) return;
+  level.counters.no_room += job.chunks.size() - level.store().capacity();
+  job.chunks.resize(level.store().capacity());
 }
 
 /// A chunk that is there, or on its way there, is not written again.

@@ -73,7 +73,7 @@ void read_level_rules(const ObjectReader& tier, const ObjectReader& engine, Tier
 
 void read_first_rules(const ObjectReader& tier, TierChoice& out) {
   tier.refuse({"write", "inclusion", "when_full", "ttl_s", "prefetch_chunks"},
-              "expected only with a tier behind the first: the connector writes to that one");
+              "expected only for tiers after the first: the engine itself writes to the first");
   read_trim(tier, out, out.rules.trim);
 }
 

@@ -205,7 +205,9 @@ void read_host(const ObjectReader& top, Scenario& s) {
     bytes("memory", out.memory);
     bytes("reserved", out.reserved);
     if (out.memory <= Bytes(0)) {
-      host->missing("memory", "a size, or a hardware profile that knows the machine's");
+      host->missing(
+          "memory",
+          "the machine's memory, which a host always needs, or a hardware profile that knows it");
     }
     assign(out.instances, host->integer("instances"));
     assign(out.numa_nodes, host->integer("numa_nodes"));

@@ -213,7 +213,7 @@ TEST_CASE("malformed tiers behind host memory", "[scenarios]") {
         "tiers.1.capacity: expected room for a chunk, or inf"},
        {kTierLine,
         tiers(R"({"name": "d", "kind": "dram", "capacity": "1GiB", "inclusion": "exclusive"})"),
-        "tiers.0.inclusion: expected only with a tier behind the first"},
+        "tiers.0.inclusion: expected only for tiers after the first"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "device": {"threads": 4})"),
         "tiers.1.device.threads: expected only with the tier next to HBM"},
        {kTierLine, behind(R"("name": "fs", "kind": "fs", "device": {"direct": true})"),
