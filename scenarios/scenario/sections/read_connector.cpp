@@ -68,6 +68,7 @@ void read_kind(const ObjectReader& engine, EngineConfig& c) {
 
 void read_connector(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
+  engine.text("tier_rules");  // a wrong one comes first, though no tier may take it
   read_kind(engine, c);
   read_prompt_only(engine, c);
   read_chunk(engine, c);
