@@ -6,6 +6,18 @@ namespace spillway {
 
 namespace {
 constexpr std::uint64_t kFirstStoreSlots = 1 << 10;  // then a quarter more at a time
+/// Of a store that has room for all: nothing leaves for others, so nothing is put in order.
+class KeepAll final : public EvictionPolicy {
+ public:
+  void add(SlotSpan, const Access&) override {}
+  void touch(SlotSpan, const Access&) override {}
+  void remove(SlotSpan, RemoveCause) override {}
+  void pop_victims(std::span<SlotId>, BlockSpan, const Access&) override {
+    KV_ASSERT(false, "a store without a bound gives blocks up");
+  }
+  void grow(std::uint32_t, std::uint32_t) override {}
+};
+
 }  // namespace
 
 BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, EvictionContext context)
@@ -19,7 +31,11 @@ BlockStore::BlockStore(const Size& size, const EvictionChoice& eviction, Evictio
   context.capacity = size.capacity;
   context.contents = &contents_;
   contents_.resize(context.slots);
-  policy_ = eviction.make(context);
+  if (size.grows && size.capacity == kUnbounded) {
+    policy_ = std::make_unique<KeepAll>();
+  } else {
+    policy_ = eviction.make(context);
+  }
   orders_all_ = policy_->orders_all();
 }
 
