@@ -235,6 +235,7 @@ struct Fields<TierChoice> {
     if (r.rules.trim.above < 1) {
       f("trim_above", r.rules.trim.above, kNeeded);
       f("trim_to", r.rules.trim.to, kNeeded);
+      f("trim_every_ns", derived(r.rules.trim.period.count()), kIfAny);
     }
     if (r.storage) f("scope", derived(r.per_rank ? "rank" : name_of(r.scope)), kNeeded);
     f("device", r.storage, {});

@@ -31,8 +31,9 @@ inline constexpr std::string_view kFullRules[] = {"wait", "drop"};
 
 /// Blocks leave when others need their room; beyond that:
 struct TrimRule {
-  double above = 1;          ///< share of the capacity: more is trimmed as a write ends
+  double above = 1;          ///< share of the capacity: more is trimmed
   double to = 1;             ///< the share that is left then
+  Duration period{0};        ///< at multiples of it; 0: as each write ends
   Duration time_to_live{0};  ///< unused for so long, a block leaves; 0: for ever
 };
 

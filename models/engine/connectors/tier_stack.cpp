@@ -17,8 +17,10 @@ std::uint32_t share_of(double share, std::uint64_t capacity) {
 
 TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& first_trim,
                      const std::vector<LevelConfig>& levels)
-    : first_(first),
+    : queue_(e.queue),
+      first_(first),
       first_trim_(first_trim),
+      trim_due_(levels.size() + 1),
       waiter_(e.waiter),
       chunk_bytes_(e.chunk_bytes),
       to_submit_(levels.size()),
@@ -240,16 +242,44 @@ void TierStack::give_up(std::size_t level, std::uint32_t count, BlockSpan fresh,
   begin_or_wait(job, access);
 }
 
-/// More than the rule allows lies at a level: as much leaves as it says. What is on its way there
-/// does not count: else it would drive out what has just arrived, the only blocks that are idle.
+/// What is on its way to a level does not count: else it would drive out what has just arrived, the
+/// only blocks that are idle.
+std::uint32_t TierStack::excess(std::size_t level, const TrimRule& rule) {
+  const BlockStore& store = store_at(level);
+  const std::uint32_t held = store.used() - store.leaving() - store.writing();
+  if (held <= share_of(rule.above, store.capacity())) return 0;
+  return held - share_of(rule.to, store.capacity());
+}
+
+/// More than the rule allows may lie at a level: as much leaves as it says, now or when it looks.
 void TierStack::trim(std::size_t level, const TrimRule& rule, const Access& access) {
   if (rule.above >= 1) return;
-  BlockStore& store = store_at(level);
-  const std::uint32_t held = store.used() - store.leaving() - store.writing();
-  if (held <= share_of(rule.above, store.capacity())) return;
-  const std::uint32_t left = share_of(rule.to, store.capacity());
-  if (spills(level)) return give_up(level, held - left, {}, {}, access);
-  store.trim(held - left, access);
+  if (rule.period == Duration(0)) return trim_now(level, rule, access);
+  std::uint8_t& due = trim_due_[level + 1];  // host memory comes first: kFirst + 1 is 0
+  if (due != 0 || excess(level, rule) == 0) return;
+  due = 1;
+  const Time next{(access.now.time_since_epoch() / rule.period + 1) * rule.period};
+  queue_.schedule(next, Phase::kTransferDone, *this, {0, 0, static_cast<std::uint32_t>(level + 1)});
+}
+
+void TierStack::trim_now(std::size_t level, const TrimRule& rule, const Access& access) {
+  const std::uint32_t count = excess(level, rule);
+  if (count == 0) return;
+  if (spills(level)) return give_up(level, count, {}, {}, access);
+  store_at(level).trim(count, access);
+}
+
+/// A level looks whether it has to trim itself.
+void TierStack::on_event(EventPayload payload) {
+  const std::size_t level = std::size_t{payload.subject} - 1;
+  const TrimRule& rule = level == kFirst ? first_trim_ : levels_[level]->rules().trim;
+  const Access access{queue_.now(), RequestId{}};
+  trim_due_[level + 1] = 0;
+  trim_now(level, rule, access);
+  trim(level, rule, access);  // what is in use now may leave the next time
+  if (std::any_of(waiting_.begin(), waiting_.end(), [](const auto& q) { return !q.empty(); })) {
+    on_room();
+  }
 }
 
 // ---- writes

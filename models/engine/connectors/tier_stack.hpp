@@ -35,7 +35,10 @@ struct ChunkAt {
   BlockId chunk;
 };
 
-class TierStack final : public BlockColumns, private LevelListener, private RoomListener {
+class TierStack final : public BlockColumns,
+                        private LevelListener,
+                        private RoomListener,
+                        private EventHandler {
  public:
   struct Environment {
     EventQueue& queue;
@@ -177,7 +180,11 @@ class TierStack final : public BlockColumns, private LevelListener, private Room
   bool make_room_at(std::size_t level, BlockSpan fresh, SlotSpan offered, const Access& access);
   void give_up(std::size_t level, std::uint32_t count, BlockSpan fresh, SlotSpan offered,
                const Access& access);
+  /// Blocks beyond what the rule leaves; 0 where it is not passed.
+  std::uint32_t excess(std::size_t level, const TrimRule& rule);
   void trim(std::size_t level, const TrimRule& rule, const Access& access);
+  void trim_now(std::size_t level, const TrimRule& rule, const Access& access);
+  void on_event(EventPayload payload) override;
   void begin_or_wait(std::uint32_t job, const Access& access);
   void choose_chunks(std::uint32_t job, const Access& access);
   void drop_present(Job& job);
@@ -192,8 +199,10 @@ class TierStack final : public BlockColumns, private LevelListener, private Room
   void on_level_progress(std::uint32_t job) override;
   void on_room() override;
 
+  EventQueue& queue_;
   BlockStore& first_;
   TrimRule first_trim_;
+  std::vector<std::uint8_t> trim_due_;  ///< by level + 1: an event is pending
   TransferWaiter& waiter_;
   Bytes chunk_bytes_;
   std::vector<std::unique_ptr<Level>> levels_;

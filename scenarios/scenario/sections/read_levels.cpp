@@ -25,7 +25,8 @@ void read_trim(const ObjectReader& tier, const TierChoice& choice, TrimRule& out
   const auto above = tier.number("trim_above");
   const auto to = tier.number("trim_to");
   if (!above) {
-    tier.refuse({"trim_to"}, "expected only with trim_above, the share that starts it");
+    tier.refuse({"trim_to", "trim_every_s"},
+                "expected only with trim_above, the share that starts it");
     return;
   }
   if (choice.capacity.kind == Capacity::Kind::kUnbounded) {
@@ -33,6 +34,9 @@ void read_trim(const ObjectReader& tier, const TierChoice& choice, TrimRule& out
   }
   out.above = *above;
   out.to = to.value_or(*above);
+  if (const auto period = tier.number("trim_every_s")) {
+    out.period = Duration(static_cast<std::int64_t>(*period * 1e9));
+  }
   if (out.to > out.above) {
     tier.fail("trim_to",
               fmt::format("expected at most trim_above ({}), found {}", out.above, out.to));

@@ -42,6 +42,8 @@ constexpr Key kTierKeys[] = {
     number_key("trim_above", 0, 1, "Share of the capacity above which blocks leave early.",
                "none leave early"),
     number_key("trim_to", 0, 1, "Share of the capacity that is left then.", "trim_above"),
+    number_key("trim_every_s", 1e-3, 1e6, "How often the tier looks whether to trim itself.",
+               "as each write ends"),
     number_key("ttl_s", 1e-6, 1e9, "Secondary tier: how long an unused block stays.", "for ever"),
     integer_key("prefetch_chunks", 0, 1 << 20,
                 "Secondary tier: chunks that waiting requests may have on their way to dram.", "0"),

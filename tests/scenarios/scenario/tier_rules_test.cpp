@@ -104,6 +104,13 @@ TEST_CASE("a level trims itself, and an unused block has its time", "[scenarios]
   CHECK(trimmed.result().tiers[2].stores == 4 * 32);
   CHECK(trimmed.result().tiers[2].evictions == 2 * 32);
 
+  // The same by a loop that looks every 10 s: all four are there until then, and at the end two.
+  const std::string loop = level(
+      "fs", R"("capacity": "128blocks", "trim_above": 0.75, "trim_to": 0.5, "trim_every_s": 10)");
+  const Told looped = told(tiered(39, 64, loop), documents({0, 1, 2, 3, 0}));
+  CHECK(looped.journal.requests[4].cached_tokens[2] == 512);
+  CHECK(looped.result().tiers[2].peak_bytes == 4 * kDocument);
+
   // Written at 0.1 s, 1.1 s, 2.1 s; at 3 s document 0 is 2.9 s old. For a time of 2.5 s it is gone
   // and computed again, for one of 3.5 s it is read.
   const auto again = [&](const std::string& ttl) {
