@@ -277,9 +277,9 @@ void TierStack::on_event(EventPayload payload) {
   trim_due_[level + 1] = 0;
   trim_now(level, rule, access);
   trim(level, rule, access);  // what is in use now may leave the next time
-  if (std::any_of(waiting_.begin(), waiting_.end(), [](const auto& q) { return !q.empty(); })) {
-    on_room();
-  }
+  const bool waits =
+      std::any_of(waiting_.begin(), waiting_.end(), [](const auto& q) { return !q.empty(); });
+  if (waits || any_ended_) on_room();  // the next step takes note
 }
 
 // ---- writes
