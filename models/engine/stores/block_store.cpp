@@ -6,6 +6,7 @@ namespace spillway {
 
 namespace {
 constexpr std::uint64_t kFirstStoreSlots = 1 << 10;  // then a quarter more at a time
+
 /// Of a store that has room for all: nothing leaves for others, so nothing is put in order.
 class KeepAll final : public EvictionPolicy {
  public:

@@ -98,5 +98,29 @@ TEST_CASE("a look-up for what has left is no repetition of the one before", "[mo
   CHECK_FALSE(changes(1));
 }
 
+TEST_CASE("a store tells why blocks left", "[models]") {
+  // Three slots. Block 0 makes room for 3, a trim takes 1, and 2 moves to a neighbour while it is
+  // read twice: it leaves with the second read. Causes add up to what left.
+  Rig rig(3, "lru");
+  REQUIRE(rig.store({0, 1, 2}));
+  REQUIRE(rig.store({3}));
+  CHECK(rig.tier.dropped(DropCause::kRoom) == 1);
+  rig.tier.trim(1, {});
+  CHECK(rig.slot(1) == kNoSlot);
+  CHECK(rig.tier.dropped(DropCause::kTrimmed) == 1);
+  std::vector<SlotId> moving;
+  rig.tier.begin_leaving(1, {}, {}, {}, moving);
+  REQUIRE(moving == std::vector<SlotId>{rig.slot(2)});
+  rig.tier.begin_read(moving);
+  rig.tier.end_read(moving, {});
+  CHECK(rig.slot(2) != kNoSlot);
+  CHECK(rig.tier.leaving() == 1);
+  rig.tier.end_read(moving, {});
+  CHECK(rig.slot(2) == kNoSlot);
+  CHECK(rig.tier.dropped(DropCause::kMoved) == 1);
+  CHECK(rig.tier.evictions() == 3);
+  rig.tier.check_drained();
+}
+
 }  // namespace
 }  // namespace spillway::test
