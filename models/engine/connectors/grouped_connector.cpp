@@ -12,8 +12,6 @@ GroupedConnector::GroupedConnector(const Environment& environment, FirstStore fi
     : TierConnector(environment, std::move(first), std::move(stack)),
       groups_(environment.config.groups),
       count_(groups_.count()),
-      per_chunk_(environment.config.blocks_per_chunk),
-      chunk_tokens_(environment.config.block_tokens * per_chunk_),
       window_(chunks_up_to(groups_.window)),
       hit_chunks_(requests, 0) {
   for (std::uint32_t g = groups_.sliding; g < count_; ++g) order_.push_back(g);
@@ -176,39 +174,7 @@ void GroupedConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
     }
   }
   jobs_[job].blocks = copied;
-  begin_read(below);
-  r.next_store = end;
-  r.loads = 1;
-  r.load_done = false;
-  jobs_.plan_load(job);
-  ++counters_.load_jobs;
-  if (has_levels_) stack_->on_load(r.id);
-}
-
-void GroupedConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
-  jobs_.begin_plan(transfers);
-  if (has_levels_) stack_->begin_step(now);
-  for (const Handle h : plan.preempted) {
-    for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
-  }
-  if (env_.pool.guarded_given()) fence_given_pages();
-  for (const ScheduledTokens& item : plan.items) {
-    const ActiveRequest& r = env_.requests[item.request];
-    const std::uint32_t tokens = std::min(item.computed + item.tokens, storable_tokens(r));
-    if (tokens >= r.next_store * env_.config.block_tokens + chunk_tokens_) {
-      offer(item.request, tokens, {now, r.id}, false);
-    }
-  }
-  for (const Handle h : unoffered_) {
-    ActiveRequest& r = env_.requests[h];
-    offer(h, storable_tokens(r), {now, r.id}, true);
-    r.offered = true;
-    recycle_if_gone(h);
-  }
-  unoffered_.clear();
-  if (has_levels_) stack_->end_step(now);
-  jobs_.end_plan();
-  if (transfers.fences_pending > 0) ++counters_.flushes;
+  start_load(r, job, end);
 }
 
 // ---- offers
@@ -290,17 +256,8 @@ void GroupedConnector::make_job(Handle h, bool finished) {
   if (given) jobs_.fence(job);
 }
 
-void GroupedConnector::on_finished(Handle h, bool held) {
-  ActiveRequest& r = env_.requests[h];
-  for (const std::uint32_t job : r.stores) {
-    for (const SlotId slot : unwatched(job)) env_.pool.guard(slot);
-  }
-  if (held) {
-    unoffered_.push_back(h);
-  } else {
-    r.offered = true;  // it has no pages left to offer
-    recycle_if_gone(h);
-  }
+void GroupedConnector::watch_to_end(std::uint32_t job) {
+  for (const SlotId slot : unwatched(job)) env_.pool.guard(slot);
 }
 
 // ---- fences
@@ -317,7 +274,7 @@ SlotSpan GroupedConnector::unwatched(std::uint32_t job) const {
 }
 
 /// Some page handed out in this step is still being read by a store: find which.
-void GroupedConnector::fence_given_pages() {
+void GroupedConnector::fence_given() {
   const auto given = [&](SlotId slot) { return env_.pool.given_this_step(slot); };
   for (const std::uint32_t job : pending_) {
     const bool finished = env_.requests[jobs_[job].request].state == RequestState::kFinished;

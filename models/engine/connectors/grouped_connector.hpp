@@ -27,8 +27,6 @@ class GroupedConnector final : public TierConnector {
 
   Lookup look_up(const ActiveRequest& r, std::uint32_t local, const Access& access) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
-  void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
-  void on_finished(Handle h, bool held) override;
 
  private:
   /// What one group has below of a range of chunks.
@@ -58,20 +56,19 @@ class GroupedConnector final : public TierConnector {
   std::optional<std::uint32_t> reach(const Asking& who, std::uint32_t local);
   bool convoy(std::uint32_t from, std::uint32_t to) const;
   void touch(const ActiveRequest& r, const Access& access);
-  void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
+  void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) override;
+  void watch_to_end(std::uint32_t job) override;
   void collect_offers(const ActiveRequest& r, std::uint32_t storable, bool finished);
   bool collect_slots(const ActiveRequest& r, std::uint32_t chunk, std::uint32_t group,
                      bool finished);
   void make_job(Handle h, bool finished);
   SlotSpan watched(std::uint32_t job) const;
   SlotSpan unwatched(std::uint32_t job) const;
-  void fence_given_pages();
+  void fence_given() override;
   void complete_store(std::uint32_t job, Time now) override;
 
   KvGroups groups_;
   std::uint32_t count_;
-  std::uint32_t per_chunk_;  ///< blocks
-  std::uint32_t chunk_tokens_;
   std::uint32_t window_;              ///< chunks that a look-up wants in a row of a sliding group
   std::vector<std::uint32_t> order_;  ///< of look-ups: full groups first
   IdVector<RequestId, std::uint32_t> hit_chunks_;  ///< of each request's last look-up, above too

@@ -15,11 +15,21 @@
 
 namespace spillway {
 
+class KvPool;
+class LocalChains;
 class StoreWatch;
 class TierStack;
 
 class KvConnector : public TransferListener, public BlockColumns {
  public:
+  /// What connectors to a tier work on; it outlives them.
+  struct Environment {
+    const OffloadConfig& config;
+    const LocalChains& chains;
+    RequestPool& requests;
+    KvPool& pool;  ///< HBM
+    TransferWaiter& waiter;
+  };
   struct Lookup {
     bool known;            ///< false: ask again at the next step
     std::uint32_t blocks;  ///< that can be loaded behind the local hit

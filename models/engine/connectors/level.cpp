@@ -34,7 +34,6 @@ Level::Level(const Environment& e, const LevelConfig& config)
       rules_(config.rules),
       global_(e.global),
       lookup_(config.lookup),
-      bounded_(config.capacity != BlockStore::kUnbounded),
       own_(config.shared ? nullptr : store_of(e, config)),
       store_(config.shared ? e.shared->at(config.device.server, [&] { return store_of(e, config); })
                            : *own_),

@@ -93,7 +93,6 @@ class Level final : public BlockColumns, private StorageListener, private EventH
   /// Others read and write the store, too.
   bool shared() const { return own_ == nullptr; }
   const StorageDevice& device() const { return device_; }
-  bool bounded() const { return bounded_; }
   /// Takes out of `chunks` what is not to be written.
   void admit(std::vector<BlockId>& chunks, Time now, std::uint32_t writes_under_way);
   LevelCounters counters;
@@ -156,7 +155,6 @@ class Level final : public BlockColumns, private StorageListener, private EventH
   LevelRules rules_;
   GlobalNames global_;
   Duration lookup_;
-  bool bounded_;
   std::unique_ptr<BlockStore> own_;  ///< null where it is shared
   BlockStore& store_;
   StorageDevice device_;

@@ -10,8 +10,6 @@ OffloadConnector::OffloadConnector(const Environment& environment, FirstStore fi
                                    std::unique_ptr<TierStack> stack,
                                    std::unique_ptr<WriteAdmissionPolicy> admission)
     : TierConnector(environment, std::move(first), std::move(stack)),
-      per_chunk_(environment.config.blocks_per_chunk),
-      chunk_tokens_(environment.config.block_tokens * environment.config.blocks_per_chunk),
       admission_(std::move(admission)),
       counts_lookups_(admission_ != nullptr && admission_->wants_lookups()) {
   const OffloadConfig& c = env_.config;
@@ -183,43 +181,7 @@ void OffloadConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t bl
   KV_ASSERT(jobs_[job].below.size() == end - first && end * per_chunk_ == local + blocks,
             "a load of blocks that are not there");
   jobs_[job].blocks = blocks;
-  begin_read(jobs_[job].below);
-  r.next_store = local + blocks;
-  r.loads = 1;
-  r.load_done = false;
-  jobs_.plan_load(job);
-  ++counters_.load_jobs;
-  if (has_levels_) stack_->on_load(r.id);
-}
-
-void OffloadConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
-  jobs_.begin_plan(transfers);
-  tier_->end_lookups(threshold_counts_lookups());
-  if (has_levels_) stack_->begin_step(now);
-  for (const Handle h : plan.preempted) {
-    for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
-  }
-  if (env_.pool.guarded_given()) fence_given_blocks();
-  for (const ScheduledTokens& item : plan.items) {
-    const ActiveRequest& r = env_.requests[item.request];
-    const std::uint32_t tokens = std::min(item.computed + item.tokens, storable_tokens(r));
-    if (tokens >= r.next_store * env_.config.block_tokens + chunk_tokens_) {
-      offer(item.request, tokens, {now, r.id}, false);
-    }
-  }
-  for (const Handle h : unoffered_) {
-    ActiveRequest& r = env_.requests[h];
-    // T tokens, though the last one's KV was never computed: upstream does not look either.
-    offer(h, storable_tokens(r), {now, r.id}, true);
-    r.offered = true;
-    recycle_if_gone(h);
-  }
-  unoffered_.clear();
-
-  if (!ahead_.empty()) look_ahead(now);
-  if (has_levels_) stack_->end_step(now);
-  jobs_.end_plan();
-  if (transfers.fences_pending > 0) ++counters_.flushes;
+  start_load(r, job, local + blocks);
 }
 
 /// Each waiting request's chunks that neither HBM nor the nearest tier has are asked for, up to
@@ -372,18 +334,10 @@ void OffloadConnector::offer(Handle h, std::uint32_t tokens, const Access& acces
   }
 }
 
-void OffloadConnector::on_finished(Handle h, bool held) {
-  ActiveRequest& r = env_.requests[h];
-  for (const std::uint32_t job : r.stores) {
-    finished_jobs_.push_back(job);
-    for (const SlotId slot : jobs_[job].hbm) env_.pool.guard(slot);
-  }
-  if (held) {
-    unoffered_.push_back(h);
-  } else {
-    r.offered = true;  // it has no blocks left to offer
-    recycle_if_gone(h);
-  }
+/// Fences watch what a finished request's stores still read.
+void OffloadConnector::watch_to_end(std::uint32_t job) {
+  finished_jobs_.push_back(job);
+  for (const SlotId slot : jobs_[job].hbm) env_.pool.guard(slot);
 }
 
 // ---- fences
@@ -391,7 +345,7 @@ void OffloadConnector::on_finished(Handle h, bool held) {
 
 /// Some block handed out in this step is still being read by a finished request's store: find
 /// which.
-void OffloadConnector::fence_given_blocks() {
+void OffloadConnector::fence_given() {
   for (const std::uint32_t job : finished_jobs_) {
     const auto& slots = jobs_[job].hbm;
     if (std::any_of(slots.begin(), slots.end(),

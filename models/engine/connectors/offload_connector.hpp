@@ -34,31 +34,28 @@ class OffloadConnector final : public TierConnector {
   }
   void note_lookup(const ActiveRequest& r, std::uint32_t local) override;
   void plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) override;
-  void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
-  void on_finished(Handle h, bool held) override;
   void grow_blocks(std::uint32_t blocks) override;
 
  private:
   std::uint32_t position_of(std::uint32_t block) const override { return block / per_chunk_; }
-  void look_ahead(Time now);
-  void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished);
+  void look_ahead(Time now) override;
+  void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) override;
+  void watch_to_end(std::uint32_t job) override;
   void ask_admission(const ActiveRequest& r, Time now);
   void drop_unseen();
   void settle(ActiveRequest& r, std::uint32_t storable);
   template <class Visit>
   void for_keys(RequestId id, std::uint32_t from, std::uint32_t to, Visit visit) const;
-  bool threshold_counts_lookups() const {
+  bool threshold_counts_lookups() const override {
     return threshold_ != nullptr && !threshold_->counts_offers();
   }
   void collect_keys(RequestId id, std::uint32_t from, std::uint32_t to);
   void touch_chain(const ActiveRequest& r, const Access& access);
   void touch_all();
   void collect_below(RequestId id, std::uint32_t from, std::uint32_t to, std::vector<SlotId>& out);
-  void fence_given_blocks();
+  void fence_given() override;
   void complete_store(std::uint32_t job, Time now) override;
 
-  std::uint32_t per_chunk_;     ///< HBM blocks
-  std::uint32_t chunk_tokens_;  ///< of such a chunk
   std::unique_ptr<WriteAdmissionPolicy> admission_;
   std::unique_ptr<StoreThreshold> threshold_;  ///< null: chunks are stored at first sight
   bool counts_lookups_;                        ///< write admission does

@@ -59,13 +59,6 @@ namespace spillway {
 
 class SimpleConnector final : public KvConnector {
  public:
-  struct Environment {
-    const OffloadConfig& config;
-    const LocalChains& chains;
-    RequestPool& requests;
-    KvPool& pool;
-    TransferWaiter& waiter;
-  };
   /// `capacity_blocks` without the one that is never used.
   SimpleConnector(const Environment& environment, std::uint64_t capacity_blocks);
 

@@ -43,21 +43,70 @@ void TierConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32
 }
 
 TierLevel TierConnector::level(std::uint32_t tier) const {
-  const std::uint32_t per_chunk = env_.config.blocks_per_chunk;
   if (tier == 0 && shared_) {
     const BlockStore::Flow more = tier_->take_flow();
-    flow_.stored += more.stored * per_chunk;
-    flow_.evicted += more.evicted * per_chunk;
+    flow_.stored += more.stored * per_chunk_;
+    flow_.evicted += more.evicted * per_chunk_;
     const auto held = static_cast<std::uint32_t>(flow_.stored - flow_.evicted);
     return {flow_.stored, flow_.evicted, held, held};
   }
   if (tier == 0) {
-    const std::uint32_t held = tier_->used() * per_chunk;
-    return {tier_->stored() * per_chunk, tier_->evictions() * per_chunk, held, held};
+    const std::uint32_t held = tier_->used() * per_chunk_;
+    return {tier_->stored() * per_chunk_, tier_->evictions() * per_chunk_, held, held};
   }
   const LevelCounters& c = stack_->settled(tier - 1);
-  const auto held = static_cast<std::uint32_t>((c.stored - c.evicted) * per_chunk);
-  return {c.stored * per_chunk, c.evicted * per_chunk, held, held};
+  const auto held = static_cast<std::uint32_t>((c.stored - c.evicted) * per_chunk_);
+  return {c.stored * per_chunk_, c.evicted * per_chunk_, held, held};
+}
+
+void TierConnector::start_load(ActiveRequest& r, std::uint32_t job, std::uint32_t end) {
+  begin_read(jobs_[job].below);
+  r.next_store = end;
+  r.loads = 1;
+  r.load_done = false;
+  jobs_.plan_load(job);
+  ++counters_.load_jobs;
+  if (has_levels_) stack_->on_load(r.id);
+}
+
+void TierConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
+  jobs_.begin_plan(transfers);
+  tier_->end_lookups(threshold_counts_lookups());
+  if (has_levels_) stack_->begin_step(now);
+  for (const Handle h : plan.preempted) {
+    for (const std::uint32_t job : env_.requests[h].stores) jobs_.fence(job);
+  }
+  if (env_.pool.guarded_given()) fence_given();
+  for (const ScheduledTokens& item : plan.items) {
+    const ActiveRequest& r = env_.requests[item.request];
+    const std::uint32_t tokens = std::min(item.computed + item.tokens, storable_tokens(r));
+    if (tokens >= r.next_store * env_.config.block_tokens + chunk_tokens_) {
+      offer(item.request, tokens, {now, r.id}, false);
+    }
+  }
+  for (const Handle h : unoffered_) {
+    ActiveRequest& r = env_.requests[h];
+    // T tokens, though the last one's KV was never computed: upstream does not look either.
+    offer(h, storable_tokens(r), {now, r.id}, true);
+    r.offered = true;
+    recycle_if_gone(h);
+  }
+  unoffered_.clear();
+  look_ahead(now);
+  if (has_levels_) stack_->end_step(now);
+  jobs_.end_plan();
+  if (transfers.fences_pending > 0) ++counters_.flushes;
+}
+
+void TierConnector::on_finished(Handle h, bool held) {
+  ActiveRequest& r = env_.requests[h];
+  for (const std::uint32_t job : r.stores) watch_to_end(job);
+  if (held) {
+    unoffered_.push_back(h);
+  } else {
+    r.offered = true;  // it has no blocks left to offer
+    recycle_if_gone(h);
+  }
 }
 
 LookupState TierConnector::state_among_others(BlockPlace place) const {

@@ -24,17 +24,11 @@ struct FirstStore {
 /// transfers are nothing to wait for.
 class TierConnector : public KvConnector {
  public:
-  struct Environment {
-    const OffloadConfig& config;
-    const LocalChains& chains;
-    RequestPool& requests;
-    KvPool& pool;
-    TransferWaiter& waiter;
-  };
-
   std::uint64_t version() const override { return tier_->version() + stack_->version(); }
   void count_admission(const ActiveRequest& r, std::uint32_t local,
                        std::uint32_t external) override;
+  void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) override;
+  void on_finished(Handle h, bool held) override;
   bool poll(Time now) override;
   void on_withdrawn(const ActiveRequest& r, Time) override { forget(r.id); }
   bool wants_step() const override {
@@ -64,6 +58,8 @@ class TierConnector : public KvConnector {
   TierConnector(const Environment& environment, FirstStore first, std::unique_ptr<TierStack> stack)
       : KvConnector(environment.config, environment.waiter),
         env_(environment),
+        per_chunk_(environment.config.blocks_per_chunk),
+        chunk_tokens_(environment.config.block_tokens * per_chunk_),
         own_tier_(std::move(first.own)),
         tier_(&first.store),
         shared_(own_tier_ == nullptr),
@@ -97,11 +93,25 @@ class TierConnector : public KvConnector {
   void forget(RequestId request) {
     if (has_levels_) stack_->forget(request);
   }
+  /// The request's chunks that `tokens` tokens fill and that were not offered yet go below, as far
+  /// as they are not there. `finished`: for the last time.
+  virtual void offer(Handle h, std::uint32_t tokens, const Access& access, bool finished) = 0;
+  /// Some slot handed out in this step is still read by a store: fences those that read one.
+  virtual void fence_given() = 0;
+  /// The request of this store has finished: fences watch all that the store reads.
+  virtual void watch_to_end(std::uint32_t job) = 0;
+  virtual bool threshold_counts_lookups() const { return false; }
+  /// Before the step's promotions are submitted: those for requests that wait.
+  virtual void look_ahead(Time /*now*/) {}
+  /// Pins what the job loads; the request has its blocks before `end` then.
+  void start_load(ActiveRequest& r, std::uint32_t job, std::uint32_t end);
   virtual void complete_store(std::uint32_t job, Time now) = 0;
   /// A finished request is let go once its last blocks were offered and its transfers ended.
   void recycle_if_gone(Handle h);
 
   Environment env_;
+  std::uint32_t per_chunk_;     ///< HBM blocks that the tier keeps and moves as one
+  std::uint32_t chunk_tokens_;  ///< of such a chunk
   std::unique_ptr<BlockStore> own_tier_;
   BlockStore* tier_;                  ///< the first below HBM
   bool shared_;                       ///< by other engines, too

@@ -33,7 +33,6 @@ TierStack::TierStack(const Environment& e, BlockStore& first, const TrimRule& fi
         std::make_unique<Level>(Level::Environment{e.queue, e.network, e.observer, *this, e.chunks,
                                                    e.context, e.shared, e.global},
                                 level));
-    expires_ = expires_ || level.rules.trim.time_to_live > Duration(0);
     looks_ahead_ = looks_ahead_ || level.rules.prefetch > 0;
   }
   pins_.resize(slots_for(e.context.blocks));
@@ -101,23 +100,9 @@ Level::Answer TierStack::ask(std::uint32_t number, Mark& mark) {
 }
 
 /// All levels are asked in turn, even behind one whose answer is awaited, as upstream does.
-TierStack::Verdict TierStack::look_up(const ChunkAt& at, Handle handle, const Access& access) {
-  Asker& who = asker(access.request);
-  if (who.livelocked) return Verdict::kRetry;
-  who.handle = handle;
-  Mark& mark = mark_of(who, at);
-  bool retry = false;
-  for (std::uint32_t i = 0; i < levels_.size(); ++i) {
-    const Level::Answer answer = ask(i, mark);
-    if (answer == Level::Answer::kYes) {
-      return promote(i, who, at.position, access) ? Verdict::kPending : Verdict::kMiss;
-    }
-    retry = retry || answer != Level::Answer::kNo;
-  }
-  return retry ? Verdict::kRetry : Verdict::kMiss;
-}
-
-TierStack::Verdict TierStack::look_ahead(const ChunkAt& at, Handle handle, const Access& access) {
+/// `ahead`: those that may be read before the scheduler comes to the request, as far as they may.
+TierStack::Verdict TierStack::find(const ChunkAt& at, Handle handle, const Access& access,
+                                   bool ahead) {
   Asker& who = asker(access.request);
   if (who.livelocked) return Verdict::kRetry;
   who.handle = handle;
@@ -125,10 +110,10 @@ TierStack::Verdict TierStack::look_ahead(const ChunkAt& at, Handle handle, const
   bool retry = false;
   for (std::uint32_t i = 0; i < levels_.size(); ++i) {
     const std::uint32_t most = levels_[i]->rules().prefetch;
-    if (most == 0) continue;
+    if (ahead && most == 0) continue;
     const Level::Answer answer = ask(i, mark);
-    if (answer == Level::Answer::kYes && promoting_[i] >= most) return Verdict::kRetry;
     if (answer == Level::Answer::kYes) {
+      if (ahead && promoting_[i] >= most) return Verdict::kRetry;
       return promote(i, who, at.position, access) ? Verdict::kPending : Verdict::kMiss;
     }
     retry = retry || answer != Level::Answer::kNo;
@@ -450,9 +435,7 @@ void TierStack::let_sources_go(std::uint32_t number, const Access& access) {
 void TierStack::begin_step(Time now) {
   if (begun_) return;
   begun_ = true;
-  for (std::uint32_t i = 0; expires_ && i < levels_.size(); ++i) {
-    levels_[i]->store().expire(now);
-  }
+  for (const auto& level : levels_) level->store().expire(now);
   if (!any_ended_) return;
   any_ended_ = false;
   for (const auto& level : levels_) {

@@ -63,10 +63,14 @@ class TierStack final : public BlockColumns,
   };
   /// `access.request`, here by its handle, looks for a chunk that host memory lacks. The step has
   /// begun.
-  Verdict look_up(const ChunkAt& at, Handle handle, const Access& access);
+  Verdict look_up(const ChunkAt& at, Handle handle, const Access& access) {
+    return find(at, handle, access, false);
+  }
   /// The same before the scheduler comes to the request, as far as the levels' rules allow: kRetry
   /// too where as much is on its way as they do.
-  Verdict look_ahead(const ChunkAt& at, Handle handle, const Access& access);
+  Verdict look_ahead(const ChunkAt& at, Handle handle, const Access& access) {
+    return find(at, handle, access, true);
+  }
   bool looks_ahead() const { return looks_ahead_; }
   /// Room in host memory for `fresh`, none of `offered` leaving for it. All or nothing.
   bool make_room(BlockSpan fresh, SlotSpan offered, const Access& access);
@@ -104,7 +108,6 @@ class TierStack final : public BlockColumns,
     return levels_[level]->counters;
   }
   const StorageDevice& device(std::size_t level) const { return levels_[level]->device(); }
-  bool bounded(std::size_t level) const { return levels_[level]->bounded(); }
   /// Most slots of host memory that writes pinned at once, whatever the level.
   std::uint32_t peak_pinned() const { return peak_pinned_slots_; }
   /// Refused while writes pinned what would have been enough.
@@ -150,6 +153,7 @@ class TierStack final : public BlockColumns,
   static constexpr std::uint8_t kMostPromotions = 32;
   static constexpr std::size_t kFirst = ~std::size_t{0};  ///< host memory, before level 0
 
+  Verdict find(const ChunkAt& at, Handle handle, const Access& access, bool ahead);
   Asker& asker(RequestId request);
   Mark& mark_of(Asker& who, const ChunkAt& at);
   Level::Answer ask(std::uint32_t level, Mark& mark);
@@ -223,7 +227,6 @@ class TierStack final : public BlockColumns,
   bool begun_ = false;  ///< begin_step() has run in this step
   bool any_ended_ = false;
   bool refused_in_step_ = false;
-  bool expires_ = false;      ///< some level has a time to live
   bool looks_ahead_ = false;  ///< some level is read before its requests are scheduled
   std::uint64_t stores_refused_ = 0;
   std::uint64_t promotions_refused_ = 0;
