@@ -35,7 +35,7 @@ class Cluster final : public RequestSink {
     std::uint32_t instances = 1;
     const NetworkSpec* network = nullptr;  ///< null: nothing that engines share
     Router* router = nullptr;              ///< asked where there are several instances
-    /// How late the router learns what stores gain and lose, where it wants to.
+    /// How late the router learns what stores gain and lose, where it wants to. Assumed.
     Duration residency_lag = std::chrono::milliseconds(1);
   };
 
