@@ -323,20 +323,25 @@ void KernelFitter::fit_mixed(AttentionKernels& kernels, const std::string& part,
   score_attention(score, kernels, rows);
 }
 
-/// The passes that the largest batches show, and how much more smaller ones take.
+/// The rate that the largest batches show, and how much more smaller ones take.
 void KernelFitter::fit_elementwise() {
   const std::vector<CountRow>& rows = tables_.elementwise;
   if (rows.empty()) return;
   if (!enough("elementwise", rows.size(), 1, rows.front().from)) return;
   const double memory = tables_.gpu->memory_gbs * 1e9;
-  const double hidden = tables_.model->hidden;
+  const LayerPasses layer = table_passes(*tables_.model, tables_.tensor_parallel);
   const CountRow& largest =
       *std::max_element(rows.begin(), rows.end(),
                         [](const CountRow& a, const CountRow& b) { return a.count < b.count; });
-  out_.elementwise_passes =
-      rounded(largest.us * 1e-6 / elementwise_seconds(1, largest.count, hidden, memory));
+  const double launches = layer.kernels * out_.elementwise_us;
+  const double at_peak = 1e6 * elementwise_seconds({0, 1}, layer, largest.count, memory);
+  // Few tokens are launches alone, and tell nothing of a rate.
+  if (largest.us > 2 * launches) {
+    out_.elementwise_efficiency = rounded(at_peak / (largest.us - launches));
+  }
   const auto form_us = [&](const CountRow& row) {
-    return 1e6 * elementwise_seconds(out_.elementwise_passes, row.count, hidden, memory);
+    return 1e6 * elementwise_seconds({out_.elementwise_us, out_.elementwise_efficiency}, layer,
+                                     row.count, memory);
   };
   constexpr double kTokenSpacing = 1.1;
   std::vector<RatioPoint> points;
@@ -345,8 +350,9 @@ void KernelFitter::fit_elementwise() {
   out_.elementwise = {{grid.axes[0]}, grid.ratios};
   if (FitScore* score = begin_score("elementwise")) {
     const RatioTable ratio(out_.elementwise);
-    score->parameters["elementwise_passes"] = {out_.elementwise_passes, out_.elementwise_passes,
-                                               out_.elementwise_passes, false};
+    score->parameters["elementwise_efficiency"] = {out_.elementwise_efficiency,
+                                                   out_.elementwise_efficiency,
+                                                   out_.elementwise_efficiency, false};
     score_rows(*score, rows, form_us,
                [&](const CountRow& row) { return form_us(row) * ratio.at({row.count}); });
   }
@@ -390,10 +396,10 @@ void KernelFitter::fill_absent() {
     warn(fmt::format("attention: not measured; as {}", usual_.source));
   }
   if (tables_.elementwise.empty()) {
-    out_.elementwise_passes = usual.elementwise_passes;
-    warn(
-        "norms, rotary and activation: not measured; assumed to pass over the hidden state as "
-        "often as on the GPU's published coefficients");
+    out_.elementwise_us = usual.elementwise_us;
+    out_.elementwise_efficiency = usual.elementwise_efficiency;
+    warn("norms, rotary and activation: not measured; bytes of the model's widths at the memory's "
+         "rate");
   }
 }
 

@@ -159,7 +159,8 @@ class RowScorer {
       if (!kernels.mixed.empty()) rows("/mixed", set->second.mixed);
     }
     if (elementwise_.empty()) return;
-    PredictedKernels kernels(fit_, *tables_.gpu, tables_.model->hidden);
+    PredictedKernels kernels(fit_, *tables_.gpu,
+                             table_passes(*tables_.model, tables_.tensor_parallel));
     for (const CountRow& row : tables_.elementwise) {
       if (wanted(row)) each("elementwise", row, kernels.elementwise_us(row.count), 2.0);
     }
@@ -262,7 +263,8 @@ class StepScorer {
                                       [&](const ProductKernels& k) { return k.dtype == dtype; });
     if (rows == tables_.attention.end() || kernels == fit.attention.end() || !products) return;
     const AttentionPredictor attention(*kernels, *tables_.gpu);
-    PredictedKernels predicted(fit, *tables_.gpu, model.spec->hidden);
+    PredictedKernels predicted(fit, *tables_.gpu,
+                               table_passes(*model.spec, tables_.tensor_parallel));
     const bool elementwise = !tables_.elementwise.empty();
     const auto step = [&](const char* kind, const auto& row, double tokens, double sampled) {
       if (row.q_heads != model.shapes.q_heads || row.kv_heads != model.shapes.kv_heads) return;

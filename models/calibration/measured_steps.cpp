@@ -67,9 +67,10 @@ double MeasuredKernels::sampler_us(double sequences) const {
   return sampler_.empty() ? 0 : sampler_.at({sequences, 1, 1});
 }
 
-PredictedKernels::PredictedKernels(const ComputeProfile& profile, const GpuSpec& gpu, double hidden)
+PredictedKernels::PredictedKernels(const ComputeProfile& profile, const GpuSpec& gpu,
+                                   const LayerPasses& layer)
     : profile_(&profile),
-      hidden_(hidden),
+      layer_(layer),
       memory_rate_(gpu.memory_gbs * 1e9),
       elementwise_(profile.elementwise) {
   for (const ProductKernels& kernels : profile.products) {
@@ -84,7 +85,8 @@ double PredictedKernels::product_us(const std::string& dtype,
 
 double PredictedKernels::elementwise_us(double tokens) const {
   const double form =
-      1e6 * elementwise_seconds(profile_->elementwise_passes, tokens, hidden_, memory_rate_);
+      1e6 * elementwise_seconds({profile_->elementwise_us, profile_->elementwise_efficiency}, layer_,
+                                tokens, memory_rate_);
   return elementwise_.empty() ? form : form * elementwise_.at({tokens});
 }
 

@@ -43,7 +43,7 @@ class MeasuredKernels {
 class PredictedKernels {
  public:
   /// `profile` outlives it.
-  PredictedKernels(const ComputeProfile& profile, const GpuSpec& gpu, double hidden);
+  PredictedKernels(const ComputeProfile& profile, const GpuSpec& gpu, const LayerPasses& layer);
 
   double product_us(const std::string& dtype, const std::pair<double, double>& shape, double rows);
   double elementwise_us(double tokens) const;
@@ -51,7 +51,7 @@ class PredictedKernels {
 
  private:
   const ComputeProfile* profile_;
-  double hidden_;
+  LayerPasses layer_;
   double memory_rate_;
   std::map<std::string, ProductPredictor> products_;
   RatioTable elementwise_;

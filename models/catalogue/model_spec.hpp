@@ -34,6 +34,8 @@ struct ModelSpec {
   std::int32_t kv_lora_rank = 0;  ///< MLA latent width; 0: no MLA
   std::int32_t qk_rope_dim = 0;
   std::int32_t q_lora_rank = 0;
+  std::int32_t norms = 2;  ///< of a layer's hidden state
+  bool qk_norm = false;    ///< queries and keys are normed, too
   std::string_view note = {};
 
   bool is_mla() const { return kv_lora_rank > 0; }

@@ -1,11 +1,15 @@
-// The constants are reduced from microsoft/vidur @ 7d47513363ec, data/profiling/network/
-// {a100,h100}_dgx/all_reduce.csv (MIT): medians of 994 sizes from 2 KiB to 64 MiB, for 2, 4 and 8
-// workers on one node. The first is the median of all sizes up to 1 MiB, which scatter between
-// 7 and 66 us without order; the others are a piecewise linear fit in logarithms that minimises
-// absolute error, made ascending. Against the whole tables: median error 0.6 to 2.5%, 90th
-// percentile above 1 MiB at most 9.7%, median up to 1 MiB 3 to 34%.
+// NVLink: medians of vLLM 0.20's all-reduce of BF16 tensors in a CUDA graph, its own kernel where
+// it takes the tensor and NCCL beyond, on 2, 4 and 8 GPUs (ai-dynamo/aiconfigurator,
+// campaign_checkpoints/{a100,h100,b200}_sxm/custom_allreduce_perf.txt, Apache-2.0; its sizes count
+// elements of 2 bytes). The same tables without a graph: 1.05 to 1.21 times as long from 8 MiB on,
+// a copy into the shared buffer; smaller
+// tensors wait for the host, which a step's own overhead has. On Blackwell vLLM fuses small
+// all-reduces with the norm behind them (FlashInfer): the same project's allreduce_rms_perf.txt,
+// B300 x 8, 5.9 us + 1.76 us for each MiB that a GPU sends, carried over to 2 and 4 ranks up to
+// the 14 MiB that were measured.
 //
-// Model: what vLLM's own all-reduce for small tensors saves against NCCL is not in these tables.
+// Model: the other collectives move half of an all-reduce's bytes, and take its floor and half of
+// the rest; what overlaps with compute is nothing.
 #include "models/compute/collective.hpp"
 
 #include <fmt/format.h>
@@ -20,77 +24,178 @@ namespace spillway {
 
 namespace {
 
-constexpr std::array<double, AllReduce::kPoints> kSizesMib = {1,  2,  4,  6,  8, 12,
-                                                              16, 24, 32, 48, 64};
-constexpr double kMib = 1 << 20;
+constexpr std::array<double, Collectives::kPoints> kSizesKib = {
+    16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
+constexpr double kKib = 1 << 10;
+
+constexpr double kEagerFactor = 1.16;
+constexpr double kEagerBytes = 8192 * kKib;
 
 struct CollectiveRow {
-  std::uint32_t workers;
-  AllReduce::Times us;
+  std::uint32_t ranks;
+  Collectives::Times us;
 };
-constexpr CollectiveRow kA100[] = {
-    {2, {54.0, 58.5, 62.4, 81.7, 93.6, 119.7, 139.9, 192.5, 243.2, 340.1, 431.8}},
-    {4, {42.0, 53.0, 83.7, 114.7, 125.4, 177.5, 201.0, 264.1, 322.0, 465.8, 604.4}},
-    {8, {40.0, 67.3, 96.4, 122.6, 151.8, 207.5, 271.1, 368.5, 399.9, 552.7, 683.8}},
+struct NvlinkTable {
+  std::string_view gpu;
+  double peer_gbs;  ///< nominal, each way
+  CollectiveRow rows[3];
 };
-constexpr CollectiveRow kH100[] = {
-    {2, {39.0, 41.8, 43.0, 43.0, 44.5, 59.8, 74.3, 105.8, 134.9, 190.2, 246.3}},
-    {4, {42.0, 42.0, 48.5, 50.5, 62.0, 76.7, 92.5, 129.1, 167.9, 243.9, 317.5}},
-    {8, {32.0, 39.5, 50.6, 62.1, 78.8, 100.3, 116.6, 159.4, 196.6, 273.4, 348.0}},
+// clang-format off
+constexpr NvlinkTable kNvlink[] = {
+    {"A100", 300,
+     {{2, {5.27, 5.55, 5.81, 6.44, 7.89, 10.67, 15.14, 25.65,
+           86.97, 128.4, 223.5, 393.6, 752.8, 1442.2}},
+      {4, {5.93, 6.45, 7.76, 10.21, 14.53, 18.10, 26.15, 41.59,
+           118.4, 182.9, 293.4, 549.0, 1011.1, 1941.8}},
+      {8, {6.83, 8.30, 11.03, 17.14, 19.52, 21.51, 28.25, 45.48,
+           141.5, 225.9, 371.4, 605.1, 1168.5, 2187.7}}}},
+    {"H100", 450,
+     {{2, {4.50, 4.54, 4.76, 5.22, 6.36, 8.41, 12.39, 20.19,
+           44.88, 81.93, 156.5, 253.9, 468.5, 886.6}},
+      {4, {4.91, 5.26, 5.82, 7.13, 11.19, 12.71, 18.48, 30.40,
+           53.31, 98.41, 175.3, 325.1, 619.1, 1180.8}},
+      {8, {5.22, 6.32, 7.80, 11.49, 12.27, 15.01, 19.27, 30.71,
+           50.65, 92.34, 177.7, 321.9, 575.3, 1088.5}}}},
+    {"B200", 900,
+     {{2, {5.9, 6.0, 6.1, 6.3, 6.8, 7.7, 9.4, 13.0,
+           20.0, 57.10, 86.84, 155.2, 281.8, 528.9}},
+      {4, {6.0, 6.2, 6.6, 7.2, 8.6, 11.2, 16.5, 27.1,
+           43.38, 67.18, 123.5, 187.7, 354.5, 677.8}},
+      {8, {5.9, 6.3, 7.0, 8.5, 11.8, 16.56, 19.94, 26.05,
+           38.18, 62.33, 110.7, 223.5, 395.9, 714.6}}}},
 };
-// The nominal rate of the links that these were measured on, GB/s each way.
-constexpr double kA100Peer = 300;
+// clang-format on
 
-/// Nominal rate between two GPUs without links of their own: the way to the host.
-double host_peer_gbs(HostLink link) {
-  return link == HostLink::kPcie4 ? 31.5 : 63.0;
+/// Of the tensor, what one GPU sends, times the rate.
+double sent(Collective kind, CollectiveSettings::Algorithm algorithm, double ranks) {
+  const double others = ranks - 1;
+  const bool reduce = kind == Collective::kAllReduce;
+  if (algorithm == CollectiveSettings::Algorithm::kOneShot) return reduce ? others : others / ranks;
+  return (reduce ? 2 : 1) * others / ranks;
+}
+
+/// The newest whose links are no faster; the oldest for slower ones.
+const NvlinkTable& nvlink_table(const GpuSpec& gpu) {
+  for (const NvlinkTable& table : kNvlink) {
+    if (gpu.name.starts_with(table.gpu)) return table;
+  }
+  const NvlinkTable* best = &kNvlink[0];
+  for (const NvlinkTable& table : kNvlink) {
+    if (table.peer_gbs <= gpu.peer_gbs) best = &table;
+  }
+  return *best;
 }
 
 }  // namespace
 
-const std::array<double, AllReduce::kPoints>& AllReduce::sizes_mib() {
-  return kSizesMib;
+const std::array<double, Collectives::kPoints>& Collectives::sizes_kib() {
+  return kSizesKib;
 }
 
-double AllReduce::seconds(double bytes) const {
-  const double mib = bytes / kMib;
-  if (mib <= kSizesMib.front()) return us_.front() * 1e-6;
-  if (mib >= kSizesMib.back()) {
+Collectives::Collectives(const GpuSpec& gpu, std::uint32_t ranks,
+                         const CollectiveSettings& settings)
+    : settings_(settings),
+      ranks_(ranks),
+      local_(std::min(ranks, settings.gpus_per_node)),
+      nodes_(ranks / local_) {
+  KV_ASSERT(ranks >= 2 && ranks <= kMostCollectiveRanks && nodes_ * local_ == ranks,
+            "{} ranks on nodes of {}", ranks, settings.gpus_per_node);
+  using Path = CollectiveSettings::Path;
+  const bool own_figures = settings.latency_us && settings.bandwidth;
+  const Path path = settings.path.value_or(gpu.peer_gbs > 0 ? Path::kNvlink : Path::kPcie);
+  if (path == Path::kNvlink && gpu.peer_gbs > 0 && !own_figures && local_ > 1) {
+    over_nvlink(gpu);
+  } else {
+    over_pcie();
+  }
+  if (nodes_ > 1) between_nodes();
+}
+
+void Collectives::over_nvlink(const GpuSpec& gpu) {
+  const NvlinkTable& table = nvlink_table(gpu);
+  const CollectiveRow* row = &table.rows[2];
+  for (const CollectiveRow& r : table.rows) {
+    if (r.ranks >= local_) {
+      row = &r;
+      break;
+    }
+  }
+  times_ = row->us;
+  const double rate = settings_.bandwidth ? *settings_.bandwidth / 1e9 : gpu.peer_gbs;
+  const double slower = table.peer_gbs / rate;
+  const double floor = settings_.latency_us.value_or(row->us.front());
+  for (double& t : *times_) t = floor + std::max(0.0, t - row->us.front()) * slower;
+  measured_ = gpu.name.starts_with(table.gpu) && row->ranks == local_ && !settings_.latency_us &&
+              !settings_.bandwidth;
+  source_ = fmt::format("vLLM 0.20 all-reduce of {} {} over NVLink (ai-dynamo/aiconfigurator)",
+                        row->ranks, table.gpu);
+  if (!measured_) {
+    source_ += fmt::format(", assumed for {} x {}: times above the floor of {:.1f} us x {:.2f}",
+                           local_, gpu.name, row->us.front(), slower);
+  }
+}
+
+void Collectives::over_pcie() {
+  const double steps = 2.0 * (local_ - 1);
+  latency_us_ = settings_.latency_us.value_or(kPcieBaseUs + kPcieStepUs * steps);
+  bandwidth_ = settings_.bandwidth.value_or(kPcieBandwidth);
+  const bool given = settings_.latency_us && settings_.bandwidth;
+  source_ = fmt::format("{:.0f} us + bytes / {:.0f} GB/s {}", latency_us_, bandwidth_ / 1e9,
+                        given ? "(given)" : "(published figures of GPUs on PCIe without NVLink)");
+  measured_ = given;
+}
+
+void Collectives::between_nodes() {
+  if (!settings_.nic_latency_us) {
+    settings_.nic_latency_us = kNicBaseUs + kNicStepUs * 2 * (nodes_ - 1);
+  }
+  const bool given = settings_.nic_bandwidth.has_value();
+  if (!given) settings_.nic_bandwidth = kNicBandwidth;
+  measured_ = false;
+  source_ += fmt::format("; between {} nodes {:.0f} us + bytes / {:.0f} GB/s of a NIC for each "
+                         "GPU ({})",
+                         nodes_, *settings_.nic_latency_us, *settings_.nic_bandwidth / 1e9,
+                         given ? "given" : "assumed");
+}
+
+double Collectives::measured_reduce(double bytes) const {
+  const Times& us = *times_;
+  const double kib = bytes / kKib;
+  if (kib <= kSizesKib.front()) return us.front() * 1e-6;
+  if (kib >= kSizesKib.back()) {
     const double slope =
-        (us_[kPoints - 1] - us_[kPoints - 2]) / (kSizesMib[kPoints - 1] - kSizesMib[kPoints - 2]);
-    return (us_.back() + (mib - kSizesMib.back()) * slope) * 1e-6;
+        (us[kPoints - 1] - us[kPoints - 2]) / (kSizesKib[kPoints - 1] - kSizesKib[kPoints - 2]);
+    return (us.back() + (kib - kSizesKib.back()) * slope) * 1e-6;
   }
-  const auto above = std::upper_bound(kSizesMib.begin(), kSizesMib.end(), mib);
-  const auto i = static_cast<std::size_t>(above - kSizesMib.begin()) - 1;
-  const double from = det::log2(kSizesMib[i]);
-  const double share = (det::log2(mib) - from) / (det::log2(kSizesMib[i + 1]) - from);
-  const double low = det::log2(us_[i]);
-  return det::exp2(low + share * (det::log2(us_[i + 1]) - low)) * 1e-6;
+  const auto above = std::upper_bound(kSizesKib.begin(), kSizesKib.end(), kib);
+  const auto i = static_cast<std::size_t>(above - kSizesKib.begin()) - 1;
+  const double from = det::log2(kSizesKib[i]);
+  const double share = (det::log2(kib) - from) / (det::log2(kSizesKib[i + 1]) - from);
+  const double low = det::log2(us[i]);
+  return det::exp2(low + share * (det::log2(us[i + 1]) - low)) * 1e-6;
 }
 
-CollectiveSource all_reduce_of(const GpuSpec& gpu, std::uint32_t workers) {
-  KV_ASSERT(workers >= 2 && workers <= kMostCollectiveRanks, "an all-reduce of {} ranks", workers);
-  const bool a100 = gpu.name.starts_with("A100-SXM");
-  const bool h100 = gpu.name.starts_with("H100-SXM");
-  const double peer = gpu.peer_gbs > 0 ? gpu.peer_gbs : host_peer_gbs(gpu.host_link);
-  const bool newer = h100 || (!a100 && peer >= kH100Peer);
-  const auto& rows = newer ? kH100 : kA100;
-  const CollectiveRow& row =
-      *std::find_if(std::begin(rows), std::end(rows),
-                    [&](const CollectiveRow& r) { return r.workers >= workers; });
-  AllReduce::Times us = row.us;
-  const double slower = (newer ? kH100Peer : kA100Peer) / peer;
-  for (double& t : us) t = row.us.front() + (t - row.us.front()) * slower;
-
-  const bool measured = (a100 || h100) && row.workers == workers;
-  std::string source =
-      fmt::format("NCCL all-reduce of {} GPUs of a {} DGX (microsoft/vidur @ 7d47513363ec)",
-                  row.workers, newer ? "H100" : "A100");
-  if (!measured) {
-    source += fmt::format(", assumed for {} x {}: what exceeds its floor of {:.0f} us times {:.2f}",
-                          workers, gpu.name, row.us.front(), slower);
+double Collectives::within_node(Collective kind, double bytes, bool captured) const {
+  if (local_ == 1) return 0;
+  if (!times_) {
+    return latency_us_ * 1e-6 + sent(kind, settings_.algorithm, local_) * bytes / bandwidth_;
   }
-  return {AllReduce(us), measured, std::move(source)};
+  double seconds = measured_reduce(bytes);
+  if (kind != Collective::kAllReduce) {
+    const double floor = times_->front() * 1e-6;
+    seconds = floor + (seconds - floor) / 2;
+  }
+  return captured || bytes < kEagerBytes ? seconds : seconds * kEagerFactor;
+}
+
+double Collectives::seconds(Collective kind, double bytes, bool captured) const {
+  double seconds = within_node(kind, bytes, captured);
+  if (nodes_ > 1) {
+    // Each GPU exchanges its share of the node's tensor with its peers on the other nodes.
+    const double share = sent(kind, CollectiveSettings::Algorithm::kRing, nodes_) * bytes / local_;
+    seconds += *settings_.nic_latency_us * 1e-6 + share / *settings_.nic_bandwidth;
+  }
+  return seconds * settings_.scale;
 }
 
 }  // namespace spillway

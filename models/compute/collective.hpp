@@ -1,41 +1,100 @@
-// How long the ranks of one node take to sum a tensor: NCCL's all-reduce, from measured medians.
+// How long ranks take to exchange a tensor: all-reduce, all-gather, reduce-scatter, all-to-all, by
+// the links between their GPUs.
+//
+//   NVLink          measured medians of vLLM's all-reduce, by GPU and number of ranks
+//   PCIe            latency + traffic / bandwidth
+//   several nodes   within each node, then between nodes over a NIC for each GPU, then within again
+//
+// Traffic is what one GPU sends: of a ring over p ranks, 2 (p - 1) / p of the tensor for an
+// all-reduce and half of that for the others.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "models/catalogue/gpu_spec.hpp"
 
 namespace spillway {
 
-inline constexpr double kH100Peer = 450;  ///< nominal, GB/s each way
+enum class Collective : std::uint8_t {
+  kAllReduce,
+  kAllGather,      ///< its bytes: of the gathered tensor
+  kReduceScatter,  ///< of the tensor before
+  kAllToAll,       ///< of what one rank holds before
+};
 
-/// Interpolated in logarithms of size and time; below the first size the first time holds, beyond
-/// the last the rate between the last two.
-class AllReduce {
+/// What a scenario says of the ways between GPUs; whatever is absent follows from the GPU.
+struct CollectiveSettings {
+  enum class Path : std::uint8_t { kNvlink, kPcie };
+  enum class Algorithm : std::uint8_t {
+    kRing,
+    kOneShot,  ///< each rank sends all of it to every other, at once
+  };
+  std::optional<Path> path{};
+  std::optional<double> latency_us{};  ///< of one collective of few bytes
+  std::optional<double> bandwidth{};   ///< bytes/s that one GPU sends
+  Algorithm algorithm = Algorithm::kRing;
+  std::uint32_t gpus_per_node = 8;
+  std::optional<double> nic_latency_us{};  ///< of one exchange between nodes
+  std::optional<double> nic_bandwidth{};   ///< bytes/s of one GPU's NIC
+  double scale = 1;                        ///< of every time
+};
+inline constexpr std::string_view kCollectivePaths[] = {"nvlink", "pcie"};
+inline constexpr std::string_view kCollectiveAlgorithms[] = {"ring", "one-shot"};
+
+/// Two workstation GPUs on PCIe 5 without NVLink take about 20 us + bytes / 16 GB/s. Eight
+/// RTX 4090 take 42 us of few bytes (NVIDIA/nccl issue 1530). Between these: a line over the steps
+/// of a ring. NCCL through host memory is as fast as with peer access there (NVIDIA/nccl-tests
+/// issue 74: A40), and its two channels, not the generation of PCIe, bound the rate
+/// (voipmonitor/rtx6kpro, optimization/nccl-tuning.md: 22 GB/s of two channels, 38 to 41 of eight;
+/// tinygrad/open-gpu-kernel-modules issue 36: 26 GB/s on PCIe 4 with peer access, 256 MiB and up).
+inline constexpr double kPcieBaseUs = 16.3;
+inline constexpr double kPcieStepUs = 1.85;
+inline constexpr double kPcieBandwidth = 16e9;
+/// NCCL's own estimates (NVIDIA/nccl, src/graph/tuning.cc: baseLat and hwLat of NET, Simple).
+inline constexpr double kNicBaseUs = 8.4;
+inline constexpr double kNicStepUs = 14.0;
+/// One 400 Gb/s NIC for each GPU, as in DGX H100 and B200 (their data sheets).
+inline constexpr double kNicBandwidth = 50e9;
+
+inline constexpr std::uint32_t kMostCollectiveRanks = 256;
+
+class Collectives {
  public:
-  static constexpr std::size_t kPoints = 11;
-  using Times = std::array<double, kPoints>;  ///< us, at sizes_mib()
-  static const std::array<double, kPoints>& sizes_mib();
+  /// Precondition: 2 <= ranks <= kMostCollectiveRanks; ranks divide into whole nodes, or one.
+  Collectives(const GpuSpec& gpu, std::uint32_t ranks, const CollectiveSettings& settings = {});
 
-  explicit AllReduce(const Times& us) : us_(us) {}
-  double seconds(double bytes) const;
+  /// `captured`: replayed in a CUDA graph, whose buffers all ranks know.
+  double seconds(Collective kind, double bytes, bool captured = true) const;
+  std::uint32_t ranks() const { return ranks_; }
+  /// On such a GPU, so many ranks, by the path that is used.
+  bool measured() const { return measured_; }
+  /// Of the figures, and how they were carried over where not measured.
+  const std::string& source() const { return source_; }
+
+  static constexpr std::size_t kPoints = 14;
+  using Times = std::array<double, kPoints>;  ///< us, at sizes_kib()
+  static const std::array<double, kPoints>& sizes_kib();
 
  private:
-  Times us_;
+  double within_node(Collective kind, double bytes, bool captured) const;
+  double measured_reduce(double bytes) const;
+  void over_nvlink(const GpuSpec& gpu);
+  void over_pcie();
+  void between_nodes();
+
+  CollectiveSettings settings_;
+  std::uint32_t ranks_;
+  std::uint32_t local_;  ///< ranks of one node
+  std::uint32_t nodes_;
+  std::optional<Times> times_;  ///< of an all-reduce in one node; else affine
+  double latency_us_ = 0;
+  double bandwidth_ = 0;
+  bool measured_ = false;
+  std::string source_;
 };
-
-struct CollectiveSource {
-  AllReduce reduce;
-  bool measured;       ///< on such a GPU, with so many workers
-  std::string source;  ///< of the figures, and how they were carried over where not measured
-};
-
-/// GPUs of one node whose collectives were measured, at most.
-inline constexpr std::uint32_t kMostCollectiveRanks = 8;
-
-/// Precondition: 2 <= workers <= kMostCollectiveRanks.
-CollectiveSource all_reduce_of(const GpuSpec& gpu, std::uint32_t workers);
 
 }  // namespace spillway

@@ -18,10 +18,11 @@
 //
 // Ranks of tensor parallelism divide heads, the feed-forward width (of every expert, too) and the
 // vocabulary; what they do not divide (norms, an MLA model's way into its latents) each computes
-// whole. Two all-reduces a layer sum hidden states of 2 bytes. Stages of pipeline parallelism
+// whole. Two all-reduces a layer and one behind the embedding sum hidden states of 2 bytes; an
+// all-gather collects the logits of the sampled rows. Stages of pipeline parallelism
 // divide the layers; the step is that of all stages, one after another, each as long as the one
 // with most layers.
-// Model: each stage costs the whole host overhead; the all-gather of the logits costs nothing.
+// Model: each stage costs the whole host overhead; what one sends to the next costs nothing.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -32,7 +33,6 @@
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/product_time.hpp"
-#include "models/compute/small_reduce.hpp"
 #include "models/compute/step_cost.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
@@ -42,6 +42,8 @@ namespace spillway {
 namespace {
 
 constexpr double kBf16Bytes = 2;
+/// Behind attention, and behind the feed-forward layer.
+constexpr double kReducesPerLayer = 2;
 
 using Matrix = ProductTime::Matrix;
 
@@ -97,7 +99,7 @@ class Components final : public StepCost {
         expert_width_(expert_layer(p.model->is_moe() ? 1 : 0)),
         shared_width_(expert_layer(p.model->shared_experts)),
         head_matrix_(head_products_.matrix(p.model->hidden, p.model->vocab / ranks_)) {
-    KV_ASSERT(p.shards.tensor == 1 || p.reduce, "ranks without an all-reduce");
+    KV_ASSERT(p.shards.tensor == 1 || p.collectives, "ranks without collectives");
     const ModelSpec& m = *p.model;
     const auto layers = [&](std::int64_t of) {
       return stages_ * double(stage_layers(of, p.shards));
@@ -106,7 +108,8 @@ class Components final : public StepCost {
     kv_layers_ = layers(m.kv_layers);
     graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0;
     if (p.profile == nullptr) return;
-    p_.kernels.elementwise_passes = p.profile->elementwise_passes;
+    p_.kernels.elementwise_us = p.profile->elementwise_us;
+    p_.kernels.elementwise_efficiency = p.profile->elementwise_efficiency;
     elementwise_ratio_ = RatioTable(p.profile->elementwise);
     sampler_us_ = p.profile->sampler_us;
   }
@@ -128,17 +131,29 @@ class Components final : public StepCost {
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 
-  Duration collective_time(std::uint64_t tokens) override {
+  Duration collective_time(const StepShape& shape) override {
+    std::uint64_t tokens = shape.decodes;
+    for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
     if (graphs_matter_) tokens = graph_padded(tokens, p_.graph_tokens);
-    return Duration(static_cast<std::int64_t>(std::ceil(reduce_seconds(tokens) * 1e9)));
+    const double seconds = reduce_seconds(tokens) + gather_seconds(shape.sampled);
+    return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 
  private:
   /// All all-reduces of a batch of `tokens`.
   double reduce_seconds(std::uint64_t tokens) const {
-    if (!p_.reduce) return 0;
-    const double bytes = static_cast<double>(tokens) * p_.model->hidden * 2;
-    return layers_ * kReducesPerLayer * p_.reduce->seconds(bytes);
+    if (!p_.collectives) return 0;
+    const double bytes = static_cast<double>(tokens) * p_.model->hidden * kBf16Bytes;
+    return (layers_ * kReducesPerLayer + 1) *
+           p_.collectives->seconds(Collective::kAllReduce, bytes, tokens <= p_.graph_tokens);
+  }
+
+  /// vllm/model_executor/layers/logits_processor.py: an all-gather over the vocabulary, outside of
+  /// the captured graph.
+  double gather_seconds(std::uint32_t sampled) const {
+    if (!p_.collectives || sampled == 0) return 0;
+    const double bytes = static_cast<double>(sampled) * p_.model->vocab * kBf16Bytes;
+    return p_.collectives->seconds(Collective::kAllGather, bytes, false);
   }
 
   /// All matrix products and element-wise passes of a batch of `tokens`.
@@ -150,14 +165,28 @@ class Components final : public StepCost {
     const auto t = static_cast<double>(tokens);
     double attention = 0;
     for (const Matrix& matrix : attention_) attention += products_.seconds(matrix, t);
-    const double elementwise =
-        elementwise_seconds(p_.kernels.elementwise_passes, t, m.hidden, p_.gpu->memory_gbs * 1e9) *
-        elementwise_ratio_.at({t});
     const double dense_layers = m.is_moe() ? m.first_dense_layers : layers_;
-    double feed_forward = dense_layers * mlp_seconds(dense_width_, t);
-    if (m.is_moe()) feed_forward += (layers_ - dense_layers) * experts_seconds(t);
-    known = layers_ * (attention + elementwise) + feed_forward + reduce_seconds(tokens);
+    double feed_forward =
+        dense_layers * (mlp_seconds(dense_width_, t) + between_seconds(dense_passes(m, ranks_), t));
+    if (m.is_moe()) {
+      feed_forward += (layers_ - dense_layers) *
+                      (experts_seconds(t) + between_seconds(expert_passes(), t));
+    }
+    known = layers_ * attention + feed_forward + reduce_seconds(tokens);
     return known;
+  }
+
+  /// Between the products of one layer.
+  double between_seconds(const LayerPasses& passes, double tokens) const {
+    const ElementwiseForm form = {p_.kernels.elementwise_us, p_.kernels.elementwise_efficiency};
+    return elementwise_seconds(form, passes, tokens, p_.gpu->memory_gbs * 1e9) *
+           elementwise_ratio_.at({tokens});
+  }
+
+  LayerPasses expert_passes() const {
+    const ModelSpec& m = *p_.model;
+    const int experts = m.experts_per_token + m.shared_experts;
+    return layer_passes(m, ranks_, experts * m.expert_intermediate / ranks_);
   }
 
   FeedForward expert_layer(int experts) const {
@@ -187,7 +216,8 @@ class Components final : public StepCost {
     if (sampled >= head_.size()) head_.resize(sampled + 1, 0);
     double& known = head_[sampled];
     if (known > 0) return known;
-    known = head_products_.seconds(head_matrix_, sampled) + sampled * p_.sequence_us * 1e-6;
+    known = head_products_.seconds(head_matrix_, sampled) + sampled * p_.sequence_us * 1e-6 +
+            gather_seconds(sampled);
     if (sampler_us_ > 0) known += sampler_us_ * 1e-6;
     return known;
   }

@@ -96,7 +96,8 @@ struct ComputeProfile {
   std::uint32_t tensor_parallel = 1;  ///< that a whole-layer table was measured at
   std::vector<ProductKernels> products;
   std::vector<AttentionKernels> attention;
-  double elementwise_passes = 10;
+  double elementwise_us = kElementwiseKernelUs;  ///< of a kernel of few tokens
+  double elementwise_efficiency = 1;             ///< of the memory's peak rate
   RatioGrid elementwise;  ///< over tokens: norms, rotary, activation of a layer
   double host_overhead_us = kDefaultHostOverheadUs;  ///< per step that replays a captured graph
   double eager_overhead_us = 0;                      ///< more, per step that does not

@@ -25,11 +25,7 @@ Duration ForwardCost::of(const StepPlan& plan) {
     shape.sampled += item.samples ? 1 : 0;
   }
   shape.prefills = chunks_;
-  if (collectives_) {
-    std::uint64_t tokens = shape.decodes;
-    for (const PrefillChunk& chunk : chunks_) tokens += chunk.tokens;
-    collective_ += cost_->collective_time(tokens);
-  }
+  if (collectives_) collective_ += cost_->collective_time(shape);
   return cost_->step_time(shape);
 }
 

@@ -7,7 +7,7 @@
 //             on each SM
 //   decode    hypot(fixed, bytes read) + sequences x sequence time
 //   mixed     what decodes take beside a prefill: the decode's time x max(1, factor x GQA ratio)
-//   elementwise   passes over the hidden states
+//   elementwise   kernels x launch + bytes read and written (layer_passes.hpp)
 //
 // A ratio of a compute profile (compute_profile.hpp) is measured time over these. Times in seconds.
 #pragma once
@@ -19,6 +19,7 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/compute/compute_profile.hpp"
+#include "models/compute/layer_passes.hpp"
 #include "models/compute/step_cost.hpp"
 #include "sim/det_math.hpp"
 
@@ -127,9 +128,16 @@ inline double mixed_slowdown(double mixed_factor, double gqa_ratio) {
   return std::max(1.0, mixed_factor * gqa_ratio);
 }
 
+struct ElementwiseForm {
+  double kernel_us = 0;   ///< of a kernel of few tokens
+  double efficiency = 1;  ///< of the memory's peak rate; above 1 where values stay in the L2 cache
+};
+
 /// Of one layer.
-inline double elementwise_seconds(double passes, double tokens, double hidden, double memory_rate) {
-  return passes * tokens * hidden * 2 / memory_rate;
+inline double elementwise_seconds(const ElementwiseForm& form, const LayerPasses& layer,
+                                  double tokens, double memory_rate) {
+  return layer.kernels * form.kernel_us * 1e-6 +
+         layer.values * kActivationBytes * tokens / (form.efficiency * memory_rate);
 }
 
 inline ProductForm form_of(const ProductKernels& k) {

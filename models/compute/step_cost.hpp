@@ -35,8 +35,8 @@ class StepCost {
   virtual ~StepCost() = default;
   /// Duration of the step; at least one token is computed. Not const: results may be cached.
   virtual Duration step_time(const StepShape& shape) = 0;
-  /// What of that a step of so many tokens spends in collectives of its ranks.
-  virtual Duration collective_time(std::uint64_t /*tokens*/) { return Duration(0); }
+  /// What of that it spends in collectives of its ranks.
+  virtual Duration collective_time(const StepShape& /*shape*/) { return Duration(0); }
 };
 
 /// step + token x sum(n) + kv_token x sum(c + n), rounded up to a nanosecond; exact for the
@@ -51,6 +51,10 @@ std::unique_ptr<StepCost> make_linear_cost(const LinearCost& parameters);
 
 struct ComputeProfile;
 
+/// An element-wise kernel of few tokens: 1.9 to 2.6 us on two GPUs (casys-kaist/LLMServingSim,
+/// profiler/perf/RTX4090 and RTXPRO6000: layernorm, rotary_emb, qk_norm, act_fn of one token).
+inline constexpr double kElementwiseKernelUs = 2.0;
+
 /// Efficiencies of one GPU's kernels, for `components`.
 struct KernelCoefficients {
   double gemm_overhead_us;    ///< per matrix product
@@ -64,8 +68,8 @@ struct KernelCoefficients {
   double decode_efficiency;   ///< share of peak bandwidth reading KV
   double decode_sequence_us;  ///< per sequence in the batch
   double mixed_factor;        ///< decode attention beside prefill: factor x GQA ratio, at least 1
-  double
-      elementwise_passes;  ///< activations read or written per layer, in units of the hidden state
+  double elementwise_efficiency;  ///< share of peak bandwidth; above 1: from the L2 cache
+  double elementwise_us = kElementwiseKernelUs;  ///< per kernel between products
 };
 
 struct ComponentsCost {
@@ -80,7 +84,7 @@ struct ComponentsCost {
   double sequence_us = 0;            ///< per sampled sequence (sampler)
   std::int32_t kv_bits = 16;
   ModelShards shards{};               ///< the step is that of all stages, one after another
-  std::optional<AllReduce> reduce{};  ///< among the ranks of a stage, where there are several
+  std::optional<Collectives> collectives{};  ///< of the ranks of a stage, where there are several
   /// Measured kernels, in place of `kernels`; null: none. Outlives the cost.
   const ComputeProfile* profile = nullptr;
 };

@@ -57,6 +57,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"host-overhead-not-fitted", "compute", NoteGrade::kDetail,
      "Host overhead is {overhead_us} per step, from the compute profile. It was not fitted."},
     {"collectives", "compute", NoteGrade::kDetail, "Collectives of {ranks} ranks: {source}."},
+    {"collectives-assumed", "compute", NoteGrade::kWarning,
+     "Collectives of {ranks} ranks are assumed: {source}. Fit a log of this system, or set "
+     "collectives.latency_us and bandwidth."},
     {"graphs-without-effect", "compute", NoteGrade::kWarning,
      "engine.{key} has no effect: the compute model has no eager overhead. Set "
      "compute.eager_overhead_us."},

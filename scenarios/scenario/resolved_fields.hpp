@@ -74,7 +74,8 @@ struct Fields<KernelCoefficients> {
     f("decode_efficiency", r.decode_efficiency, kNeeded);
     f("decode_sequence_us", r.decode_sequence_us, kNeeded);
     f("mixed_factor", r.mixed_factor, kNeeded);
-    f("elementwise_passes", r.elementwise_passes, kNeeded);
+    f("elementwise_efficiency", r.elementwise_efficiency, kNeeded);
+    f("elementwise_us", r.elementwise_us, kNeeded);
   }
 };
 
@@ -105,6 +106,8 @@ struct Fields<ModelSpec> {
     f("kv_lora_rank", r.kv_lora_rank, kNeeded);
     f("qk_rope_dim", r.qk_rope_dim, kNeeded);
     f("q_lora_rank", r.q_lora_rank, kNeeded);
+    f("norms", r.norms, kNeeded);
+    f("qk_norm", r.qk_norm, kNeeded);
   }
 };
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "models/compute/copy_interference.hpp"
-#include "models/compute/small_reduce.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/settings.hpp"
@@ -45,6 +44,8 @@ constexpr Key kTopKeys[] = {
     required(object_key("engine", ScenarioKeys::kEngine, "Serving engine and its settings.")),
     object_key("compute", ScenarioKeys::kCompute, "How long steps take.",
                "kind components, of the named model and gpu"),
+    object_key("collectives", ScenarioKeys::kCollectives,
+               "Exchanges between the ranks of an engine.", "of the GPUs' links"),
     list_of(object_key("tiers", ScenarioKeys::kTier,
                        "Tiers below HBM, nearest first. Secondary tiers need dram as the first.")),
     object_key("policies", ScenarioKeys::kPolicies, "Policies for whole requests."),
@@ -114,12 +115,13 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   }
   parameters.kv_bits = bits_of(model->kv_dtype);
   parameters.shards = shards();
-  if (engine.tensor_parallel > 1) {
-    parameters.reduce = all_reduce_of(*gpu, engine.tensor_parallel).reduce;
-  }
-  auto cost = make_components_cost(parameters);
-  // Profiles are fitted with the engine's own collectives (scenarios/fidelity/fit).
-  return compute->profile ? with_small_reduces(std::move(cost), parameters) : std::move(cost);
+  parameters.collectives = collectives_of_ranks();
+  return make_components_cost(parameters);
+}
+
+std::optional<Collectives> Scenario::collectives_of_ranks() const {
+  if (engine.tensor_parallel == 1) return std::nullopt;
+  return Collectives(*gpu, engine.tensor_parallel, compute->collectives);
 }
 
 ModelShards Scenario::shards() const {

@@ -43,6 +43,7 @@ struct SloTarget;
 struct SweepChoice;
 struct TierChoice;
 struct WorkloadChoice;
+class Collectives;
 class JsonSource;
 class StepCost;
 class Workload;
@@ -97,6 +98,8 @@ struct Scenario {
   Boxed<Settings> settings;  ///< as read; what follows from them is in the members above
 
   ModelShards shards() const;
+  /// Of one stage's ranks; nothing where there is one rank.
+  std::optional<Collectives> collectives_of_ranks() const;
   /// Ranks of one engine: GPUs that hold a part of every block each.
   std::uint32_t world() const { return engine.tensor_parallel * engine.pipeline_parallel; }
   /// Engines of all instances.

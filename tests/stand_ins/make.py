@@ -66,9 +66,6 @@ def profile_files(facts):
     yield f"profiles/{LLAMA}attention.csv.gz", tables.layer_attention()
     yield f"profiles/{LLAMA}skew.csv.gz", tables.layer_skew()
     yield "profiles/vidur_a100_Meta-Llama-3-8B_mlp.csv.gz", tables.operations()
-    for gpu in tables.REDUCE_US:
-        yield f"profiles/vidur_{gpu}_dgx_all_reduce.csv.gz", tables.all_reduce(gpu)
-    facts["all_reduce"] = {"points": tables.REDUCE_POINTS}
     yield "profiles/aic_silicon_e2e_b200_llama70b.csv.gz", tables.serving_points()
     yield "profiles/copy_reference.json", document(tables.copies())
     facts["copies"] = tables.copies_facts()

@@ -200,19 +200,6 @@ def operations():
 
 # ------------------------------------------------------------------ collectives
 
-MIB = 1 << 20
-REDUCE_SIZES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)                  # MiB
-# What models/compute/collective.cpp reduced the published tables to, in us: the stand-in's truth.
-REDUCE_US = {
-    "a100": {2: (54.0, 58.5, 62.4, 81.7, 93.6, 119.7, 139.9, 192.5, 243.2, 340.1, 431.8),
-             4: (42.0, 53.0, 83.7, 114.7, 125.4, 177.5, 201.0, 264.1, 322.0, 465.8, 604.4),
-             8: (40.0, 67.3, 96.4, 122.6, 151.8, 207.5, 271.1, 368.5, 399.9, 552.7, 683.8)},
-    "h100": {2: (39.0, 41.8, 43.0, 43.0, 44.5, 59.8, 74.3, 105.8, 134.9, 190.2, 246.3),
-             4: (42.0, 42.0, 48.5, 50.5, 62.0, 76.7, 92.5, 129.1, 167.9, 243.9, 317.5),
-             8: (32.0, 39.5, 50.6, 62.1, 78.8, 100.3, 116.6, 159.4, 196.6, 273.4, 348.0)}}
-REDUCE_POINTS = 60
-
-
 def between(x, xs, ys):
     """On the line through the two nearest points, in logarithms; the first holds below."""
     if x <= xs[0]:
@@ -220,21 +207,6 @@ def between(x, xs, ys):
     i = next(k for k in range(1, len(xs)) if x <= xs[k])
     share = math.log(x / xs[i - 1]) / math.log(xs[i] / xs[i - 1])
     return ys[i - 1] * (ys[i] / ys[i - 1]) ** share
-
-
-def all_reduce(gpu):
-    draw, rows = Draw(f"{gpu} all-reduce"), []
-    for workers, times in REDUCE_US[gpu].items():
-        for i in range(REDUCE_POINTS):
-            size = round(2048 * (64 * MIB / 2048) ** (i / (REDUCE_POINTS - 1)))
-            time = between(size / MIB, REDUCE_SIZES, times)
-            rows.append((ms(draw, time * 1e-6), len(rows), 0, workers, size, "all_reduce", workers,
-                         8))
-            if workers == 2:                                   # two nodes of one: another network
-                rows.append((ms(draw, 3e-6 * time), len(rows), 0, workers, size, "all_reduce", 1,
-                             8))
-    return table("time_stats.all_reduce.median,Unnamed: 0,rank,num_workers,size,collective,"
-                 "devices_per_node,max_devices_per_node", rows)
 
 
 # ------------------------------------------------------------------ copies over the host link
@@ -267,22 +239,28 @@ B200_FP8_FLOPS = 4500e12
 LARGE = {"layers": 80, "hidden": 8192, "q_heads": 64, "kv_heads": 8, "width": 28672}
 HOST_S, SAMPLED_S = 700e-6, 1.1e-6
 BATCHED = 8192
-# vLLM's own all-reduce of up to 1 MiB (models/compute/small_reduce.cpp), of H100s in us.
-SMALL_SIZES = (4 << 10, 32 << 10, 256 << 10, 512 << 10, 1 << 20)
-SMALL_US = {2: (8.7, 8.7, 12.9, 17.7, 26.6), 4: (8.5, 9.2, 20.6, 26.9, 40.2),
-            8: (9.3, 11.8, 24.1, 30.4, 45.0)}
-B200_LINK = 0.5                                                # of an H100's time beyond the floor
+# All-reduces of B200s in us, as models/compute/collective.cpp has them, over KiB.
+REDUCE_KIB = (16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,
+              262144)
+REDUCE_US = {2: (5.9, 6.0, 6.1, 6.3, 6.8, 7.7, 9.4, 13.0, 20.0, 57.1, 86.84, 155.2, 281.8, 528.9),
+             4: (6.0, 6.2, 6.6, 7.2, 8.6, 11.2, 16.5, 27.1, 43.38, 67.18, 123.5, 187.7, 354.5,
+                 677.8),
+             8: (5.9, 6.3, 7.0, 8.5, 11.8, 16.56, 19.94, 26.05, 38.18, 62.33, 110.7, 223.5, 395.9,
+                 714.6)}
+CAPTURED, EAGER, EAGER_KIB = 512, 1.16, 8192                   # tokens; without a graph, from there
 
 
-def reduce_s(tokens, ranks):
-    size = tokens * LARGE["hidden"] * 2
-    if size <= MIB:
-        times, time = SMALL_US[ranks], between(size, SMALL_SIZES, SMALL_US[ranks])
-    else:
-        times, at = REDUCE_US["h100"][ranks], min(size / MIB, 64)
-        time = between(at, REDUCE_SIZES, times)
-        time += max(0, size / MIB - 64) * (times[-1] - times[-2]) / 16
-    return (times[0] + (time - times[0]) * B200_LINK) * 1e-6
+def reduce_s(kib, ranks, captured=True):
+    times = REDUCE_US[ranks]
+    time = between(min(kib, REDUCE_KIB[-1]), REDUCE_KIB, times)
+    time += max(0, kib - REDUCE_KIB[-1]) * (times[-1] - times[-2]) / (REDUCE_KIB[-1] / 2)
+    return (1 if captured or kib < EAGER_KIB else EAGER) * time * 1e-6
+
+
+def gather_s(kib, ranks):
+    floor = REDUCE_US[ranks][0] * 1e-6
+    time = floor + (reduce_s(kib, ranks) - floor) / 2
+    return (1 if kib < EAGER_KIB else EAGER) * time
 
 
 def served_step(ranks, decodes, held, prompts):
@@ -293,17 +271,21 @@ def served_step(ranks, decodes, held, prompts):
     shapes = ((m["hidden"], (q + 2 * kv) * 128), (q * 128, m["hidden"]),
               (m["hidden"], 2 * width), (width, m["hidden"]))
     layer = sum(k.product(tokens, *shape, 1, B200_FP8_FLOPS) for shape in shapes)
-    layer += 10 * tokens * m["hidden"] * 2 / k.memory          # element-wise
+    # Norms, rotary embedding, new keys and values, activation: five kernels.
+    values = 8 * m["hidden"] + 2 * (q + kv) * 128 + 4 * kv * 128 + 3 * width
+    layer += 5 * 2e-6 + values * 2 * tokens / k.memory
     decode = k.decode(decodes, held / decodes, kv, 128, 1) if decodes else 0
     if prompts:
         decode *= max(1, k.mixed_factor * q / kv)
         layer += k.prefill_us * 1e-6 * (1 - len(prompts))      # once for all of them
     layer += decode + sum(k.prefill(1, prompt, 0, q) for prompt in prompts)
+    sampled, between_ranks = decodes + len(prompts), 0
     if ranks > 1:
-        layer += 2 * reduce_s(tokens, ranks)
-    sampled = decodes + len(prompts)
-    return HOST_S + m["layers"] * layer + k.product(sampled, m["hidden"], VOCAB / ranks) + \
-        sampled * SAMPLED_S
+        between_ranks = (2 * m["layers"] + 1) * reduce_s(tokens * m["hidden"] * 2 / 1024, ranks,
+                                                         tokens <= CAPTURED)
+        between_ranks += gather_s(sampled * VOCAB * 2 / 1024, ranks)
+    return HOST_S + m["layers"] * layer + between_ranks + sampled * SAMPLED_S + \
+        k.product(sampled, m["hidden"], VOCAB / ranks)
 
 
 def served(draw, ranks, clients, prompt, answer, each=10):

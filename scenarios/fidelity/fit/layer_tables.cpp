@@ -18,7 +18,8 @@ struct ElementwiseName {
   double times;
 };
 constexpr ElementwiseName kLayerElementwise[] = {
-    {"layernorm", 2}, {"rotary_emb", 1}, {"act_fn", 1}, {"embedding", 0}, {"final_layernorm", 0}};
+    {"layernorm", 2}, {"rotary_emb", 1}, {"qk_norm", 1},
+    {"act_fn", 1},    {"embedding", 0},  {"final_layernorm", 0}};
 constexpr ElementwiseName kOperationElementwise[] = {{"input_layernorm", 1},
                                                      {"post_attention_layernorm", 1},
                                                      {"attn_rope", 1},

@@ -6,7 +6,6 @@
 #include "models/catalogue/weights.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/kernel_forms.hpp"
-#include "models/compute/small_reduce.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
@@ -67,10 +66,12 @@ class ProfiledCost final : public StepCost {
  public:
   ProfiledCost(ComponentsCost parameters, ComputeProfile profile) : profile_(std::move(profile)) {
     parameters.profile = &profile_;
-    cost_ = with_small_reduces(make_components_cost(parameters), parameters);
+    cost_ = make_components_cost(parameters);
   }
   Duration step_time(const StepShape& shape) override { return cost_->step_time(shape); }
-  Duration collective_time(std::uint64_t tokens) override { return cost_->collective_time(tokens); }
+  Duration collective_time(const StepShape& shape) override {
+    return cost_->collective_time(shape);
+  }
 
  private:
   ComputeProfile profile_;
@@ -117,9 +118,7 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
   }
   base_.kv_bits = bits_of(s.model->kv_dtype);
   base_.shards = s.shards();
-  if (s.engine.tensor_parallel > 1) {
-    base_.reduce = all_reduce_of(*s.gpu, s.engine.tensor_parallel).reduce;
-  }
+  base_.collectives = s.collectives_of_ranks();
   for (const StepParameter which : varied_) {
     const Row& row = kRows[static_cast<std::size_t>(which)];
     // Kernels measured eager hold what a compiled engine fuses: its saving may exceed the host's
@@ -169,7 +168,8 @@ ComputeProfile StepModel::profile(std::span<const double> values) const {
     attention.head_dim = static_cast<std::uint32_t>(cost.model->head_dim);
   }
   out.attention.push_back(attention);
-  out.elementwise_passes = k.elementwise_passes;
+  out.elementwise_us = k.elementwise_us;
+  out.elementwise_efficiency = k.elementwise_efficiency;
   return out;
 }
 

@@ -40,8 +40,8 @@ class StepTrail::Recording final : public Observer {
       to_.trail_.steps_.push_back(step);
       return step.compute;
     }
-    Duration collective_time(std::uint64_t tokens) override {
-      return to_.cost_.collective_time(tokens);
+    Duration collective_time(const StepShape& shape) override {
+      return to_.cost_.collective_time(shape);
     }
 
    private:

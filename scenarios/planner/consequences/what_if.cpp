@@ -35,8 +35,8 @@ class ScaledCost final : public StepCost {
     KV_ASSERT(parts_ > 0, "step times multiplied by {}", factor);
   }
   Duration step_time(const StepShape& shape) override { return scaled(cost_->step_time(shape)); }
-  Duration collective_time(std::uint64_t tokens) override {
-    return scaled(cost_->collective_time(tokens));
+  Duration collective_time(const StepShape& shape) override {
+    return scaled(cost_->collective_time(shape));
   }
 
  private:

@@ -168,8 +168,11 @@ struct Fields<ComputeProfile> {
       may_say("Ranks at which a table of whole layers was measured.", 1));
     f("products", r.products, may_say("Matrix products, by type of the weights."));
     f("attention", r.attention, may_say("Attention, by type of the KV cache and width of heads."));
-    f("elementwise_passes", r.elementwise_passes,
-      may_say("Reads or writes of activations per layer, in hidden states.", 0, 1e4));
+    f("elementwise_us", r.elementwise_us,
+      time_rule("Time of a kernel of few tokens between products."));
+    f("elementwise_efficiency", r.elementwise_efficiency,
+      may_say("Share of the memory's peak rate between products; above 1 from the cache.", 1e-3,
+              100));
     f("elementwise", r.elementwise,
       may_say("Norms, rotary embedding and activation of a layer, over tokens."));
     f("host_overhead_us", r.host_overhead_us,

@@ -1,4 +1,4 @@
-// The section `compute` of a scenario.
+// The sections `compute` and `collectives` of a scenario.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct ComputeChoice {
   double sequence_us = kDefaultSequenceUs;
   double eager_overhead_us = 0;           ///< more, per step that replays no captured graph
   std::uint32_t graph_tokens = 512;       ///< largest batch that replays one
+  CollectiveSettings collectives{};       ///< of the section `collectives`
   std::optional<ComputeProfile> profile;  ///< of kind profile
   std::string path;                       ///< of its document
   std::string digest;                     ///< of that document's results

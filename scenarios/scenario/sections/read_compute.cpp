@@ -11,7 +11,6 @@
 #include "models/catalogue/weights.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
-#include "models/compute/small_reduce.hpp"
 #include "reports/document.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/hardware.hpp"
@@ -47,6 +46,35 @@ constexpr Key kComputeKeys[] = {
     number_key("sequence_us", 0, 1e6, "Time of each sequence that samples a token.",
                "1.1, or as fitted")};
 
+constexpr Key kCollectiveKeys[] = {
+    choice_key("path", kCollectivePaths, "The way between GPUs of a node.",
+               "nvlink where the gpu has it, else pcie"),
+    number_key("latency_us", 0, 1e6, "Time of a collective of few bytes.",
+               "as published for the path"),
+    rate_key("bandwidth", "Rate at which one GPU sends to others of its node.",
+             "as published for the path"),
+    choice_key("algorithm", kCollectiveAlgorithms,
+               "Bytes that a GPU sends over pcie: a ring's, or all of it to each other rank.",
+               "ring"),
+    integer_key("gpus_per_node", 1, kMostCollectiveRanks, "GPUs of one node.", "8"),
+    number_key("nic_latency_us", 0, 1e6, "Time of an exchange of few bytes between nodes.",
+               "NCCL's estimate"),
+    rate_key("nic_bandwidth", "Rate of each GPU's NIC.", "50GB/s")};
+
+struct NamedPath {
+  std::string_view name;
+  CollectiveSettings::Path path;
+};
+constexpr NamedPath kNamedPaths[] = {{kCollectivePaths[0], CollectiveSettings::Path::kNvlink},
+                                     {kCollectivePaths[1], CollectiveSettings::Path::kPcie}};
+struct NamedAlgorithm {
+  std::string_view name;
+  CollectiveSettings::Algorithm algorithm;
+};
+constexpr NamedAlgorithm kNamedAlgorithms[] = {
+    {kCollectiveAlgorithms[0], CollectiveSettings::Algorithm::kRing},
+    {kCollectiveAlgorithms[1], CollectiveSettings::Algorithm::kOneShot}};
+
 void read_linear(const ObjectReader& compute, Scenario& s) {
   s.compute->kind = ComputeChoice::Kind::kLinear;
   compute.refuse({"host_overhead_us", "sequence_us", "eager_overhead_us"},
@@ -61,18 +89,54 @@ void read_linear(const ObjectReader& compute, Scenario& s) {
   }
 }
 
-/// Where the times of collectives come from.
-void note_collectives(const ObjectReader& top, bool profiled, Scenario& s) {
-  const std::uint32_t ranks = s.engine.tensor_parallel;
-  if (ranks == 1) return;
-  if (ranks > kMostCollectiveRanks) {
-    top.fail("engine", fmt::format("tensor_parallel_size {}: collectives of more than one node are "
-                                   "not modelled; expected at most {}, or compute of kind linear",
-                                   ranks, kMostCollectiveRanks));
+CollectiveSettings collective_settings(const ObjectReader& given, const GpuSpec& gpu) {
+  CollectiveSettings c;
+  if (const auto path = given.text("path")) {
+    c.path = find_row(std::span<const NamedPath>(kNamedPaths), "path", *path, given.where("path"))
+                 .path;
+    if (c.path == CollectiveSettings::Path::kNvlink && gpu.peer_gbs <= 0) {
+      given.fail("path", fmt::format("{} has no NVLink; expected pcie, or gpu.peer_bandwidth",
+                                     gpu.name));
+    }
   }
-  std::string source = all_reduce_of(*s.gpu, ranks).source;
-  if (profiled && s.gpu->peer_gbs > 0) source += "; " + SmallReduce(*s.gpu, ranks).source();
-  s.notes.push_back(scenario_note("collectives", {{"ranks", ranks}, {"source", source}}));
+  if (const auto algorithm = given.text("algorithm")) {
+    c.algorithm = find_row(std::span<const NamedAlgorithm>(kNamedAlgorithms), "algorithm",
+                           *algorithm, given.where("algorithm"))
+                      .algorithm;
+  }
+  const auto rate = [&](std::string_view key) -> std::optional<double> {
+    const auto text = given.text(key, ObjectReader::kRate);
+    if (!text) return std::nullopt;
+    return static_cast<double>(parse_bandwidth(*text, given.where(key)));
+  };
+  c.latency_us = given.number("latency_us");
+  c.bandwidth = rate("bandwidth");
+  c.nic_latency_us = given.number("nic_latency_us");
+  c.nic_bandwidth = rate("nic_bandwidth");
+  assign(c.gpus_per_node, given.integer("gpus_per_node"));
+  return c;
+}
+
+/// The section `collectives`, and where the times come from.
+void read_collectives(const ObjectReader& top, Scenario& s) {
+  const std::uint32_t ranks = s.engine.tensor_parallel;
+  CollectiveSettings& c = s.compute->collectives;
+  const auto given = top.object("collectives", ScenarioKeys::kCollectives);
+  if (given) c = collective_settings(*given, *s.gpu);
+  if (ranks == 1) return;
+  if (ranks > c.gpus_per_node && ranks % c.gpus_per_node != 0) {
+    top.fail("collectives",
+             fmt::format("tensor_parallel_size {} does not fill nodes of {} GPUs; expected a "
+                         "multiple, or collectives.gpus_per_node",
+                         ranks, c.gpus_per_node));
+  }
+  const Collectives all(*s.gpu, ranks, c);
+  if (all.measured()) {
+    s.notes.push_back(scenario_note("collectives", {{"ranks", ranks}, {"source", all.source()}}));
+  } else {
+    s.notes.push_back(
+        scenario_note("collectives-assumed", {{"ranks", ranks}, {"source", all.source()}}));
+  }
 }
 
 /// Which batches replay a captured graph; a note where nothing depends on it.
@@ -228,6 +292,7 @@ void note_unchecked(Scenario& s) {
 }  // namespace
 
 const KeyTable ScenarioKeys::kCompute = kComputeKeys;
+const KeyTable ScenarioKeys::kCollectives = kCollectiveKeys;
 
 void read_compute(const ObjectReader& top, Scenario& s) {
   const auto compute = top.object("compute", ScenarioKeys::kCompute);
@@ -246,7 +311,7 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   }
   if (!shaped) compute->fail("kind", kind + " needs a named model and a gpu");
   s.compute->kind = ComputeChoice::Kind::kComponents;
-  note_collectives(top, kind == "profile", s);
+  read_collectives(top, s);
   if (kind == "profile") read_profile_compute(*compute, s);
   if (compute) {
     ComputeChoice& c = *s.compute;

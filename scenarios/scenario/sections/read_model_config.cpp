@@ -70,11 +70,18 @@ constexpr std::string_view kConfigKeys[] = {"model_type",
                                             "full_attention_interval",
                                             "attn_layer_period",
                                             "is_encoder_decoder",
+                                            "use_qk_norm",
                                             "quantization_config"};
 
 /// Architectures whose feed-forward layer has two matrices and no gate.
 constexpr std::string_view kUngated[] = {"opt",    "gpt2", "gpt_neox",   "gptj",        "bloom",
                                          "falcon", "phi",  "starcoder2", "gpt_bigcode", "mpt"};
+
+/// Families that norm queries and keys, and those that norm what a layer's halves return, too
+/// (vllm/model_executor/models/, of the same names). Others say so by use_qk_norm.
+constexpr std::string_view kNormedQueries[] = {"qwen3",  "qwen3_moe",   "gemma3", "gemma3_text",
+                                               "olmo2",  "minimax_m2",  "exaone4"};
+constexpr std::string_view kFourNorms[] = {"gemma2", "gemma3", "gemma3_text", "glm4"};
 
 /// What a config.json may leave out, as its class in huggingface/transformers has it
 /// (models/gemma3/configuration_gemma3.py).
@@ -119,6 +126,11 @@ class ConfigReader {
     m.q_heads = narrow(need({"num_attention_heads", "n_head"}, 1 << 16));
     m.vocab = narrow(need({"vocab_size"}, kMostWidth));
     m.kv_layers = m.layers;
+    const auto among = [&](std::span<const std::string_view> types) {
+      return std::find(types.begin(), types.end(), type_) != types.end();
+    };
+    m.qk_norm = o.boolean("use_qk_norm").value_or(among(kNormedQueries));
+    m.norms = among(kFourNorms) ? 4 : 2;
     read_attention();
     read_feed_forward();
     read_positions();

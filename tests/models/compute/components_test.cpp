@@ -25,7 +25,7 @@ ComponentsCost at_peak() {
   ComponentsCost out;
   out.model = &model("Llama-3.1-8B");
   out.gpu = &h100();
-  out.kernels = {0, 1, 1, 8, 0, 0, 0, 0, 1, 0, 0, 0};
+  out.kernels = {0, 1, 1, 8, 0, 0, 0, 0, 1, 0, 0, 1e12, 0};
   return out;
 }
 
@@ -38,7 +38,8 @@ ComputeProfile peak_profile() {
   heads.kv_dtype = "bf16";
   heads.decode_efficiency = 1;
   p.attention.push_back(heads);
-  p.elementwise_passes = 0;
+  p.elementwise_us = 0;
+  p.elementwise_efficiency = 1e12;
   p.host_overhead_us = 0;
   p.sequence_us = 0;
   return p;
@@ -92,11 +93,12 @@ TEST_CASE("each stage of a pipeline costs the host's overhead", "[models][comput
 
 TEST_CASE("a profile without ratios is the forms", "[models][compute]") {
   ComponentsCost p = at_peak();
-  p.kernels = {3, 0.8, 0.9, 3, 10, 6, 500, 12, 0.8, 0.1, 0.4, 7};
+  p.kernels = {3, 0.8, 0.9, 3, 10, 6, 500, 12, 0.8, 0.1, 0.4, 1.25, 3};
   p.host_overhead_us = 100;
   ComputeProfile profile = peak_profile();
   profile.products[0] = {"bf16", 3, 0.8, 0.9, 3, {}};
-  profile.elementwise_passes = 7;
+  profile.elementwise_us = 3;
+  profile.elementwise_efficiency = 1.25;
   AttentionKernels& heads = profile.attention[0];
   heads.prefill_us = 10;
   heads.prefill_key_ns = 6;
@@ -299,7 +301,7 @@ TEST_CASE("batches are padded to captured sizes and cost more where none is", "[
   CHECK(us(p, nine) == Approx(us(without, nine) + 1000));
 }
 
-TEST_CASE("a profile's overheads, sampler and elementwise passes are charged",
+TEST_CASE("a profile's overheads, sampler and elementwise kernels are charged",
           "[models][compute]") {
   ComputeProfile profile = peak_profile();
   ComponentsCost p = at_peak();
@@ -310,11 +312,14 @@ TEST_CASE("a profile's overheads, sampler and elementwise passes are charged",
   profile.sampler_us = 40;
   CHECK(us(p, one) == before);
   CHECK(us(p, decodes(1, 1)) == Approx(sampling + 40));
-  profile.elementwise_passes = 10;
+  profile.elementwise_us = 2;
+  profile.elementwise_efficiency = 0.5;
   profile.elementwise = {{{1, 8}}, {3, 1}};
-  // 10 passes over 4096 values of 2 bytes in each of 32 layers, three times as long for one row.
-  const double passes = 32 * 10 * 4096 * 2.0 / (h100().memory_gbs * 1e9) * 1e6;
-  CHECK(us(p, one) - before == Approx(3 * passes).margin(0.002));
+  // Llama-3.1-8B: two norms of 4 x 4,096 values, rotary embedding of 2 x (4,096 + 1,024), new keys
+  // and values 4 x 1,024, the activation 3 x 14,336: 90,112 values and 5 kernels in each of 32
+  // layers; three times as long for one row.
+  const double layer = 5 * 2 + 90112 * 2.0 / (0.5 * h100().memory_gbs * 1e9) * 1e6;
+  CHECK(us(p, one) - before == Approx(3 * 32 * layer).margin(0.002));
 }
 
 TEST_CASE("steps of measured kernels allocate nothing", "[models][compute]") {

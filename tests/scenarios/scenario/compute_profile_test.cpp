@@ -47,7 +47,8 @@ ComputeProfile full_profile() {
   heads.decode_mha = {{{8}, {128}, {8}}, {1.75}};
   heads.mixed = {{{8}, {128}, {16, 512}}, {1.5, 1}};
   p.attention.push_back(heads);
-  p.elementwise_passes = 12;
+  p.elementwise_us = 2.5;
+  p.elementwise_efficiency = 1.5;
   p.elementwise = {{{1, 1024}}, {2, 1}};
   p.host_overhead_us = 600;
   p.eager_overhead_us = 900;
