@@ -169,19 +169,30 @@ void Arrivals::wake_for_next() {
   at = std::max(at, queue_.now());
   if (!wakes_.empty() && wakes_.back() <= at) return;
   wakes_.push_back(at);
-  queue_.schedule(at, Phase::kArrival, *this, {});
+  queue_.schedule(at, Phase::kArrival, *this, {static_cast<std::uint16_t>(Kind::kWake), 0, 0});
 }
 
-void Arrivals::on_event(EventPayload) {
+void Arrivals::on_event(EventPayload payload) {
+  if (static_cast<Kind>(payload.kind) == Kind::kClientFree) return free_client();
   KV_ASSERT(wakes_.back() == queue_.now(), "arrivals woken at another time than asked for");
   wakes_.pop_back();
   send_due();
 }
 
 void Arrivals::on_request_end(RequestId request) {
-  --in_flight_;
+  const bool later = config_.concurrency > 0 && config_.turnaround > Duration(0);
+  if (!later) --in_flight_;
   if (config_.wait) answer(request);
+  if (later) {
+    queue_.schedule(queue_.now() + config_.turnaround, Phase::kArrival, *this,
+                    {static_cast<std::uint16_t>(Kind::kClientFree), 0, 0});
+  }
   if (!sending_) wake_for_next();
+}
+
+void Arrivals::free_client() {
+  --in_flight_;
+  wake_for_next();
 }
 
 const std::vector<Arrivals::Fate>& Arrivals::fates() {

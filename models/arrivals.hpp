@@ -13,6 +13,7 @@
 //
 // A request arrives when it is due, or, where `concurrency` requests are in flight already, once
 // one of these has ended; requests that clients hold back go out in the order (due, request).
+// A client is free `turnaround` after its answer has ended.
 // Nothing due after the horizon is sent, nor the turns that would have waited for it.
 #pragma once
 
@@ -46,12 +47,22 @@ class RequestEndListener {
   ~RequestEndListener() = default;
 };
 
+/// Told of each token of an answer at the end of the step that computed it.
+class TokenListener {
+ public:
+  virtual void on_token(RequestId request) = 0;
+
+ protected:
+  ~TokenListener() = default;
+};
+
 struct ArrivalConfig {
   enum class Kind : std::uint8_t { kTrace, kPoisson, kClosedLoop };
   Kind kind = Kind::kTrace;
   Decimal speed{1, 0};
   double rate_per_s = 1;
   std::uint32_t concurrency = 0;  ///< most requests in flight; 0: any number (not in a closed loop)
+  Duration turnaround{};          ///< of a client, where `concurrency` limits them
   bool wait = false;              ///< turns wait for the answers they waited for in the trace
   Time horizon = Time::max();     ///< requests due later are not sent
   std::uint64_t seed = 1;
@@ -88,6 +99,8 @@ class Arrivals final : public EventHandler, public RequestEndListener {
     return a.at != b.at ? a.at > b.at : raw(a.request) > raw(b.request);
   }
 
+  enum class Kind : std::uint16_t { kWake, kClientFree };
+
   bool closed() const { return config_.kind == ArrivalConfig::Kind::kClosedLoop; }
   bool waits(RequestId request) const { return config_.wait && !workload_.after(request).empty(); }
   bool client_free() const { return config_.concurrency == 0 || in_flight_ < config_.concurrency; }
@@ -97,6 +110,7 @@ class Arrivals final : public EventHandler, public RequestEndListener {
   void link_successors();
   void answer(RequestId request);
   Time turn_due(RequestId request) const;
+  void free_client();
   bool take_due(Due& out);
   void send(const Due& due);
   void send_due();

@@ -48,6 +48,7 @@ struct RequestRecord {
   RequestId request{};
   Time due = kNever;        ///< when its client wanted to send it
   Time arrival = kNever;    ///< at the server: later than due where clients hold requests back
+  Duration way_in{};        ///< from there to the engine, where a front end takes time
   Time scheduled = kNever;  ///< first given tokens, after any load
   Time first_token = kNever;
   Time finish = kNever;  ///< of a completed request

@@ -62,7 +62,7 @@ void Recorder::on_request(const RequestRecord& r) {
   ttft_.add(r.first_token - r.arrival);
   ttft_stages_.add(r);
   e2el_.add(r.finish - r.arrival);
-  queue_time_.add(r.scheduled - r.arrival);
+  queue_time_.add(r.scheduled - r.arrival - r.way_in);
   client_queue_time_.add(r.arrival - r.due);
   if (r.output_tokens > 1) tpot_.add(tpot_of(r));
   if (targets_.of(r.request).met_by(r)) ++good_;

@@ -97,6 +97,13 @@ struct LoadWaitResult {
   double stall_s = 0;
 };
 
+/// API server processes between clients and engines, where they take time.
+struct FrontEndResult {
+  std::uint64_t processes = 1;
+  double busy_fraction = 0;     ///< of their event loops, from the first request to the last chunk
+  double tokens_per_chunk = 1;  ///< more than 1: tokens waited for a loop
+};
+
 /// v0's swapping. A swap that the engine died of does not count.
 struct SwapResult {
   std::uint64_t swapped_out = 0;  ///< requests
@@ -182,6 +189,7 @@ struct RunResult {
   std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
   std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
   std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
+  std::optional<FrontEndResult> front_end;  ///< nothing: it takes no time
   std::optional<SwapResult> swap;
   std::vector<EngineShare> engines;    ///< where there are several
   std::optional<double> collective_s;  ///< spent in collectives of ranks, where there are several

@@ -4,7 +4,7 @@ namespace spillway {
 
 std::string_view name_of(TtftStage stage) {
   constexpr std::array<std::string_view, kTtftStages> kNames = {"queue", "load_wait", "load",
-                                                                "recompute", "step"};
+                                                                "recompute", "step", "front_end"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 

@@ -17,8 +17,9 @@ enum class TtftStage : std::uint8_t {
   kLoad,       ///< its loads ran
   kRecompute,  ///< computed again, or queued again, after it had been preempted
   kStep,       ///< steps that computed its prompt, with all that else was in them
+  kFrontEnd,   ///< on its way to the engine, and its first token's way out
 };
-inline constexpr std::size_t kTtftStages = 5;
+inline constexpr std::size_t kTtftStages = 6;
 std::string_view name_of(TtftStage stage);
 
 /// By TtftStage.

@@ -33,6 +33,7 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       measure_from_(parts.measure_from),
       classes_(std::move(parts.classes)),
       stage_watch_(parts.stages),
+      token_listener_(parts.tokens),
       cost_(std::move(parts.cost), config_.token_budget, config_.tensor_parallel > 1),
       chains_(chains, parts.names_of_one_in),
       requests_(chains_.longest_chain() * config_.groups.count()),
@@ -384,6 +385,7 @@ void Engine::emit_tokens(const StepPlan& plan) {
       observer_.on_token_gap(now - r.last_token, 1);
     }
     r.last_token = now;
+    if (token_listener_ != nullptr) token_listener_->on_token(r.id);
     if (r.generated == r.output)
       end_request(item.request, RequestStatus::kCompleted, Reason::kNone);
   }

@@ -114,6 +114,7 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   std::vector<RequestClass> classes_;  ///< by tenant; empty: all alike
   RequestEndListener* listener_ = nullptr;
   StageWatch* stage_watch_;
+  TokenListener* token_listener_;
   std::deque<std::vector<StageMark>> marks_;  ///< by handle, where stages are watched
   ForwardCost cost_;
   LocalChains chains_;

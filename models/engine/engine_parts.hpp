@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "models/arrivals.hpp"
 #include "models/compute/forward_cost.hpp"
 #include "models/compute/step_cost.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
@@ -73,6 +74,7 @@ struct EngineParts {
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
   SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
+  TokenListener* tokens = nullptr;         ///< null: nobody asks for single tokens
   std::uint32_t names_of_one_in = 1;    ///< engines: one among several has its own names of blocks
   const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
 

@@ -23,6 +23,10 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"link-default", "link", NoteGrade::kDetail,
      "Link {from} to {to} is a default of the GPU ({source})."},
 
+    {"front-end-published", "front_end", NoteGrade::kDetail,
+     "The API server takes published times of vLLM, not yours. Set front_end, or fit it with "
+     "`spillway fit`."},
+
     // ---- hardware profiles and measured runs
     {"profile-of-another-gpu", "hardware", NoteGrade::kWarning,
      "Hardware profile {hardware} was measured on {measured_gpu}, not on the scenario's {gpu}. Its "

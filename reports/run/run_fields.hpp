@@ -161,6 +161,17 @@ struct Fields<BindingResource> {
 };
 
 template <>
+struct Fields<FrontEndResult> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("processes", r.processes, says("API server processes.", 1));
+    f("busy_fraction", r.busy_fraction, says("Share of the time that their event loops work."));
+    f("tokens_per_chunk", r.tokens_per_chunk,
+      says("Tokens of a streamed chunk. More than 1: tokens wait for the event loop."));
+  }
+};
+
+template <>
 struct Fields<SloResult> {
   static constexpr std::string_view kName = "slo";
   template <class R, class F>
@@ -194,11 +205,13 @@ struct Fields<std::array<double, kTtftStages>> {
       "Waited to be scheduled: for its turn, for blocks, for a place in the batch.",
       "Its loads waited for links that others used.", "Its loads ran.",
       "Computed or queued again after a preemption.",
-      "Steps that computed its prompt, with what else they computed."};
+      "Steps that computed its prompt, with what else they computed.",
+      "API server: its way to the engine, and its first token's way out."};
   template <class R, class F>
   static void visit(R& r, F&& f) {
     for (std::size_t i = 0; i < kTtftStages; ++i) {
-      f(name_of(static_cast<TtftStage>(i)), r[i], says(kStages[i]));
+      const auto stage = static_cast<TtftStage>(i);
+      f(name_of(stage), r[i], stage == TtftStage::kFrontEnd ? if_any(kStages[i]) : says(kStages[i]));
     }
   }
 };
@@ -320,6 +333,7 @@ struct Fields<RunResult> {
     f("load_choice", r.load_choice, says("Loading against computing again, with a tier below."));
     f("load_wait", r.load_wait, says("Steps that waited for loads, where they may."));
     f("copy_harm_s", r.copy_harm_s, says("Time by which copies lengthened steps."));
+    f("front_end", r.front_end, if_any("API server between clients and engines."));
     f("swap", r.swap, says("Swapping of vLLM v0."));
     f("engines", r.engines, if_any("Each of several engines."));
     f("collective_s", r.collective_s, says("Time in collectives of the ranks."));

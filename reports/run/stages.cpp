@@ -20,7 +20,7 @@ using StageMs = std::array<double, kTtftStages>;
 
 /// In the legend and in the table's header, by TtftStage.
 constexpr std::array<const char*, kTtftStages> kStageNames = {"queue", "load wait", "load",
-                                                              "recompute", "step"};
+                                                              "recompute", "step", "front end"};
 
 std::string band_text(const std::string& name) {
   if (name == "all") return "all requests";
@@ -35,7 +35,7 @@ std::string band_text(const std::string& name) {
 std::string stage_text(std::size_t stage, double ms) {
   static constexpr std::array<const char*, kTtftStages> kWords = {
       "in the queue", "for a busy link", "loading from below HBM", "making up for a preemption",
-      "in the steps that computed its prompt"};
+      "in the steps that computed its prompt", "in the front end"};
   return fmt::format("{} {}", format_ms(ms), kWords[stage]);
 }
 

@@ -7,6 +7,7 @@
 
 #include "models/cluster/cluster.hpp"
 #include "models/engine/stores/grouped_blocks.hpp"
+#include "models/front_end.hpp"
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/machine/host_memory.hpp"
 #include "scenarios/run/binding.hpp"
@@ -18,6 +19,7 @@
 #include "scenarios/run/tenant_figures.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/front_end.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
@@ -168,19 +170,31 @@ class Run {
     check_pool(s_, wiring_.tier_blocks(), workload_);
     check_span(s_, workload_);
     const std::vector<RequestClass> classes = classes_of(s_, workload_);
+    const std::unique_ptr<FrontEnd> front_end = make_front_end();
     const auto parts = [&](std::uint32_t engine) {
       EngineParts out = wiring_.parts(engine);
       out.classes = classes;
       out.stages = options_.stages;
+      if (front_end != nullptr) {
+        if (options_.stages != nullptr) out.stages = front_end.get();
+        out.tokens = front_end.get();
+      }
       return out;
     };
     const std::unique_ptr<Router> router = make_fleet_router(s_, workload_);
     const NetworkSpec network = wiring_.network();
     Cluster cluster(queue_, workload_,
                     {s_.engine.data_parallel, s_.fleet->replicas, &network, router.get()}, parts,
-                    observers_);
-    Arrivals arrivals(queue_, workload_, s_.workload->arrival, cluster.sink());
-    cluster.set_listener(arrivals);
+                    front_end != nullptr ? static_cast<Observer&>(*front_end) : observers_);
+    Arrivals arrivals(
+        queue_, workload_, s_.workload->arrival,
+        front_end != nullptr ? static_cast<RequestSink&>(*front_end) : cluster.sink());
+    if (front_end != nullptr) {
+      front_end->connect(cluster.sink(), arrivals);
+      cluster.set_listener(*front_end);
+    } else {
+      cluster.set_listener(arrivals);
+    }
     std::uint32_t stuck = 0;
     bool stopped = false;
     try {
@@ -207,6 +221,7 @@ class Run {
                       [&](std::uint32_t link, Duration busy) { recorder_.set_busy(link, busy); });
     SimulationOutcome out{wiring_.gather(cluster, recorder_.result(s_.pool_block_bytes().count())),
                           s_.notes, stopped};
+    if (front_end != nullptr) out.result.front_end = front_end_result(*front_end);
     append(out.warnings, measured_warnings(s_, workload_));
     append(out.warnings, plain_notes(workload_.source().notes));
     out.result.binding = binding_.find(out.result);
@@ -230,6 +245,26 @@ class Run {
   }
 
  private:
+  /// Null: it takes no time.
+  std::unique_ptr<FrontEnd> make_front_end() {
+    const FrontEndConfig config = s_.front_end->all(s_.engine.data_parallel, s_.fleet->replicas);
+    if (!config.any()) return nullptr;
+    return std::make_unique<FrontEnd>(queue_, workload_, config, s_.workload->warmup, observers_,
+                                      options_.stages);
+  }
+
+  FrontEndResult front_end_result(const FrontEnd& front_end) const {
+    const FrontEndStats stats = front_end.stats();
+    FrontEndResult out;
+    out.processes = s_.front_end->all(s_.engine.data_parallel, s_.fleet->replicas).processes;
+    const double possible_s = seconds_of(stats.span) * static_cast<double>(out.processes);
+    if (possible_s > 0) out.busy_fraction = seconds_of(stats.busy) / possible_s;
+    if (stats.chunks > 0) {
+      out.tokens_per_chunk = static_cast<double>(stats.tokens) / static_cast<double>(stats.chunks);
+    }
+    return out;
+  }
+
   /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
   void tell_unsent(const std::vector<Arrivals::Fate>& fates, bool deadlock) {
     for (std::uint32_t i = 0; i < fates.size(); ++i) {

@@ -13,6 +13,7 @@
 #include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/front_end.hpp"
 #include "scenarios/scenario/sections/host.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/model.hpp"
@@ -64,6 +65,7 @@ constexpr Key kTopKeys[] = {
     list_of(object_key("slo", ScenarioKeys::kSlo, "Service level objectives.")),
     object_key("plan", ScenarioKeys::kPlan, "What spillway plan searches."),
     object_key("sweep", ScenarioKeys::kSweep, "What spillway sweep varies."),
+    object_key("front_end", ScenarioKeys::kFrontEnd, "The API server before each instance."),
     object_key("fleet", ScenarioKeys::kFleet, "Identical instances of everything above."),
     integer_key("seed", 0, kMostAny, "Seed of every random stream.", "1")};
 
@@ -76,6 +78,7 @@ Scenario::Scenario()
       compute(ComputeChoice{}),
       workload(WorkloadChoice{}),
       fleet(FleetChoice{}),
+      front_end(FrontEndChoice{}),
       settings(Settings{}) {}
 Scenario::Scenario(const Scenario& other) = default;
 Scenario::Scenario(Scenario&& other) noexcept = default;
@@ -230,6 +233,7 @@ Scenario load_scenario(const JsonSource& source) {
   check_interference(top, s);
   check_groups(top, s);
   read_policies(top, s);
+  read_front_end(top, s);
   read_workload(top, s);
   read_slo(top, s);
   read_fleet(top, s);

@@ -24,6 +24,7 @@ struct Capacity;
 struct ComputeChoice;
 struct CopyInterference;
 struct FleetChoice;
+struct FrontEndChoice;
 struct HardwareChoice;
 struct GpuSpec;
 struct HbmBudget;
@@ -49,8 +50,8 @@ class StepCost;
 class Workload;
 
 /// What the sections are is in scenarios/scenario/sections/, a header each: who reads one includes
-/// it, and no other compiles anew when it gets a key. model, compute, workload, fleet and settings
-/// are always there.
+/// it, and no other compiles anew when it gets a key. model, compute, workload, fleet, front_end and
+/// settings are always there.
 struct Scenario {
   Scenario();
   Scenario(const Scenario& other);
@@ -93,6 +94,7 @@ struct Scenario {
   Boxed<PlanChoice> plan;
   Boxed<SweepChoice> sweep;
   Boxed<FleetChoice> fleet;
+  Boxed<FrontEndChoice> front_end;
   std::uint64_t seed = 1;
   Notes notes;
   Boxed<Settings> settings;  ///< as read; what follows from them is in the members above

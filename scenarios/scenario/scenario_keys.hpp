@@ -9,7 +9,7 @@ namespace spillway {
 struct ScenarioKeys {
   static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kCompute, kCollectives, kTier, kDevice,
       kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kGrowth, kReplication, kSlo,
-      kPlan, kDemand, kSweep, kFleet, kPolicies;
+      kPlan, kDemand, kSweep, kFleet, kFrontEnd, kPolicies;
 };
 
 }  // namespace spillway

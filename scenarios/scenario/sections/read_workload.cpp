@@ -32,6 +32,9 @@ constexpr Key kWorkloadKeys[] = {
                "Rate of Poisson arrivals: requests, or session starts where sessions wait."),
     integer_key("concurrency", 1, 1 << 30,
                 "Most requests in flight: clients of a closed loop, or a limit at the client."),
+    number_key("turnaround_ms", 0, 1e9,
+               "Time of a client from the end of an answer to its next request.", "0"),
+    number_key("network_ms", 0, 1e9, "Time between clients and server, one way.", "0"),
     choice_key("sessions", kSessionModes,
                "wait: a turn follows the answers it waited for, after the recorded think time.",
                "ignore"),
@@ -187,6 +190,15 @@ void read_workload(const ObjectReader& top, Scenario& s) {
         unknown_name("arrival", arrival, std::array<Names, 3>{"trace", "poisson", "closed-loop"}));
   }
   assign(w.arrival.concurrency, workload->integer("concurrency"));
+  const auto ms = [&](std::string_view key) {
+    return Duration(floor_scaled(decimal_of(workload->number(key).value_or(0)), 6));
+  };
+  if (w.arrival.concurrency == 0) {
+    workload->refuse({"turnaround_ms"}, "expected only with concurrency");
+  }
+  w.network = ms("network_ms");
+  // The end of an answer reaches the client, and its next request the server.
+  w.arrival.turnaround = ms("turnaround_ms") + 2 * w.network;
   read_measured(*workload, w);
   read_classes(*workload, s);
   read_replication(*workload, s);

@@ -86,6 +86,8 @@ void check_interference(const ObjectReader& top, const Scenario& s);
 void check_groups(const ObjectReader& top, const Scenario& s);
 /// After the engine.
 void read_compute(const ObjectReader& top, Scenario& s);
+/// After the compute.
+void read_front_end(const ObjectReader& top, Scenario& s);
 /// Weights in `dtype`; nothing where that is what was published. Throws InputError for others.
 std::optional<WeightChoice> weights_in(const std::string& dtype, const ModelSpec& spec,
                                        const SourceRef& where);
