@@ -37,9 +37,7 @@ struct FrontEndConfig {
   Duration chunk{};         ///< of the loop, for a chunk on its way out
 
   /// It takes time at all.
-  bool any() const {
-    return std::max({request, prompt_token, delay, chunk}) > Duration(0);
-  }
+  bool any() const { return std::max({request, prompt_token, delay, chunk}) > Duration(0); }
 };
 
 /// What it did, warm-up included.

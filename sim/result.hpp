@@ -189,7 +189,7 @@ struct RunResult {
   std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
   std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
   std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
-  std::optional<FrontEndResult> front_end;  ///< nothing: it takes no time
+  std::optional<FrontEndResult> front_end;      ///< nothing: it takes no time
   std::optional<SwapResult> swap;
   std::vector<EngineShare> engines;    ///< where there are several
   std::optional<double> collective_s;  ///< spent in collectives of ranks, where there are several

@@ -13,8 +13,8 @@ namespace spillway {
 namespace {
 
 constexpr std::array<std::string_view, kTtftStages> kStageSums = {
-    "queue, in all", "load wait, in all", "load, in all", "recompute, in all", "step, in all",
-    "front end, in all"};
+    "queue, in all",     "load wait, in all", "load, in all",
+    "recompute, in all", "step, in all",      "front end, in all"};
 
 Time at_seconds(double seconds) {
   return time_at(std::llround(seconds * 1e9));

@@ -203,7 +203,8 @@ struct Fields<std::array<double, kTtftStages>> {
   static constexpr std::string_view kHelp = "Where the time to first token went; the sum is exact.";
   static constexpr std::array<std::string_view, kTtftStages> kStages = {
       "Waited to be scheduled: for its turn, for blocks, for a place in the batch.",
-      "Its loads waited for links that others used.", "Its loads ran.",
+      "Its loads waited for links that others used.",
+      "Its loads ran.",
       "Computed or queued again after a preemption.",
       "Steps that computed its prompt, with what else they computed.",
       "API server: its way to the engine, and its first token's way out."};
@@ -211,7 +212,8 @@ struct Fields<std::array<double, kTtftStages>> {
   static void visit(R& r, F&& f) {
     for (std::size_t i = 0; i < kTtftStages; ++i) {
       const auto stage = static_cast<TtftStage>(i);
-      f(name_of(stage), r[i], stage == TtftStage::kFrontEnd ? if_any(kStages[i]) : says(kStages[i]));
+      f(name_of(stage), r[i],
+        stage == TtftStage::kFrontEnd ? if_any(kStages[i]) : says(kStages[i]));
     }
   }
 };

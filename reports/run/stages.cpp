@@ -19,8 +19,8 @@ constexpr double kWorthNaming = 0.005;  ///< a stage with less of the wait is le
 using StageMs = std::array<double, kTtftStages>;
 
 /// In the legend and in the table's header, by TtftStage.
-constexpr std::array<const char*, kTtftStages> kStageNames = {"queue", "load wait", "load",
-                                                              "recompute", "step", "front end"};
+constexpr std::array<const char*, kTtftStages> kStageNames = {
+    "queue", "load wait", "load", "recompute", "step", "front end"};
 
 std::string band_text(const std::string& name) {
   if (name == "all") return "all requests";
@@ -34,8 +34,12 @@ std::string band_text(const std::string& name) {
 /// "2.90 s in the queue": a stage as part of a sentence.
 std::string stage_text(std::size_t stage, double ms) {
   static constexpr std::array<const char*, kTtftStages> kWords = {
-      "in the queue", "for a busy link", "loading from below HBM", "making up for a preemption",
-      "in the steps that computed its prompt", "in the front end"};
+      "in the queue",
+      "for a busy link",
+      "loading from below HBM",
+      "making up for a preemption",
+      "in the steps that computed its prompt",
+      "in the front end"};
   return fmt::format("{} {}", format_ms(ms), kWords[stage]);
 }
 

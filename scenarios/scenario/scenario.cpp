@@ -65,7 +65,8 @@ constexpr Key kTopKeys[] = {
     list_of(object_key("slo", ScenarioKeys::kSlo, "Service level objectives.")),
     object_key("plan", ScenarioKeys::kPlan, "What spillway plan searches."),
     object_key("sweep", ScenarioKeys::kSweep, "What spillway sweep varies."),
-    object_key("front_end", ScenarioKeys::kFrontEnd, "The API server before each instance."),
+    object_key("front_end", ScenarioKeys::kFrontEnd, "The API server before each instance.",
+               "kind vllm; none where compute is linear"),
     object_key("fleet", ScenarioKeys::kFleet, "Identical instances of everything above."),
     integer_key("seed", 0, kMostAny, "Seed of every random stream.", "1")};
 

@@ -50,8 +50,8 @@ class StepCost;
 class Workload;
 
 /// What the sections are is in scenarios/scenario/sections/, a header each: who reads one includes
-/// it, and no other compiles anew when it gets a key. model, compute, workload, fleet, front_end and
-/// settings are always there.
+/// it, and no other compiles anew when it gets a key. model, compute, workload, fleet, front_end
+/// and settings are always there.
 struct Scenario {
   Scenario();
   Scenario(const Scenario& other);

@@ -88,8 +88,8 @@ void add_trace_import(Verb& trace) {
       "Trace to write (.jsonl.gz, .bin, ...; - for rows on stdout), or the run itself (.json)");
   command
       .add("MEASURED", i.files, kinds::kFile,
-           "Request log, counters, engine arguments, result of vllm bench serve, server "
-           "log; each is known by its content")
+           "Request log, counters, engine arguments, server log, result of vllm bench serve, "
+           "GuideLLM or AIPerf; each is known by its content")
       .require();
   command.add_flag("--skip-warmup", i.measured.skip_warmup,
                    "Leave out requests at the front that warmed the engine up");

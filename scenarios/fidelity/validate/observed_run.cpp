@@ -31,7 +31,7 @@ std::vector<MeasuredRequest> ObservedRun::requests() const {
   for (const RequestRecord& r : records_) {
     MeasuredRequest m;
     m.arrival_s = r.arrival == kNever ? 0 : seconds_of(r.arrival);
-    m.queued_s = seconds_or_unknown(r.arrival);
+    m.queued_s = r.arrival == kNever ? kUnknownTime : seconds_of(r.arrival + r.way_in);
     m.scheduled_s = seconds_or_unknown(r.scheduled);
     m.first_token_s = seconds_or_unknown(r.first_token);
     m.last_token_s = seconds_or_unknown(r.finish);

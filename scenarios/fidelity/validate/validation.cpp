@@ -13,6 +13,7 @@
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
 
 namespace spillway {
 
@@ -126,6 +127,17 @@ struct Simulated {
   Notes warnings;
 };
 
+/// Clients see requests leave before they arrive, and tokens after they were sent.
+void add_network(const Scenario& scenario, std::vector<MeasuredRequest>& requests) {
+  const double one_way_s = seconds_of(scenario.workload->network);
+  for (MeasuredRequest& r : requests) {
+    r.arrival_s -= one_way_s;
+    for (double* at : {&r.first_token_s, &r.last_token_s}) {
+      if (*at != kUnknownTime) *at += one_way_s;
+    }
+  }
+}
+
 Simulated simulate_measured(const Scenario& scenario, const Workload& workload,
                             const MeasuredRun& measured, double offset) {
   ObservedRun observed;
@@ -134,6 +146,7 @@ Simulated simulate_measured(const Scenario& scenario, const Workload& workload,
   SimulationOutcome outcome = simulate(scenario, workload, options);
   Simulated out;
   out.run.requests = observed.requests();
+  if (measured.facts.of_client()) add_network(scenario, out.run.requests);
   std::vector<double> instants;
   for (const MeasuredCounters& c : measured.counters) instants.push_back(c.at_s + offset);
   const double blocks = static_cast<double>(scenario.engine.usable_blocks()) *
@@ -267,9 +280,8 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
   if (c.kind == CaseKind::kPoints) return validate_points(c, options);
   CaseResult result;
   result.input = c;
-  const JsonSource source = scenario_source(c, options.set);
-  const Scenario scenario = load_scenario(source);
   MeasuredRun measured = load_measured(paths_of(c, c.measured, options.data));
+  const Scenario scenario = load_scenario(scenario_source(c, options.set, measured.facts));
   result.notes = notes_of(measured, c);
   keep_completed(measured, result.notes);
   const bool logged = !measured.requests.empty();
@@ -292,7 +304,7 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
   result.prompt_tokens = simulated.result.input_tokens;
   result.requests = static_cast<std::uint32_t>(workload.size());
   result.coverage = coverage_of(scenario, !logged);
-  result.parameters = parameters_of(scenario, source.root(), c.parameters);
+  result.parameters = parameters_of(scenario, scenario_source(c, options.set).root(), c.parameters);
   result.unexplained = unexplained(result.parameters, c.parameters);
   const double count = std::max(1.0, static_cast<double>(workload.size()));
   const double preempted = static_cast<double>(result.preemptions) / count;

@@ -132,6 +132,25 @@ void read_points(const ObjectReader& top, ValidationCase& c) {
   c.precision = points->require_text("precision");
 }
 
+JsonSource source_with(const ValidationCase& c, const std::vector<std::string>& set,
+                       const MeasuredFacts* facts) {
+  JsonSource source =
+      c.inline_scenario ? *c.inline_scenario : JsonSource::from_file(c.scenario_path);
+  const nlohmann::json& root = source.root();
+  const bool own = root.is_object() && root.contains("workload");
+  const bool own_front_end = root.is_object() && root.contains("front_end");
+  if (!own) source.set("workload.trace=measured", "measured");
+  if (facts != nullptr && !own && facts->concurrency) {
+    source.set("workload.arrival=closed-loop", "measured");
+    source.set(fmt::format("workload.concurrency={}", *facts->concurrency), "measured");
+  }
+  if (facts != nullptr && !own_front_end) {
+    source.set(facts->of_client() ? "front_end.kind=vllm" : "front_end.kind=none", "measured");
+  }
+  for (const std::string& assignment : set) source.set(assignment);
+  return source;
+}
+
 void add_leaves(const nlohmann::json& value, const std::string& name,
                 std::vector<CaseParameter>& out) {
   if (!value.is_structured()) {
@@ -202,13 +221,12 @@ std::optional<double> limit_of(const std::map<std::string, double>& limits,
 }
 
 JsonSource scenario_source(const ValidationCase& c, const std::vector<std::string>& set) {
-  JsonSource source =
-      c.inline_scenario ? *c.inline_scenario : JsonSource::from_file(c.scenario_path);
-  const nlohmann::json& root = source.root();
-  const bool own = root.is_object() && root.contains("workload");
-  if (!own) source.set("workload.trace=measured", "measured");
-  for (const std::string& assignment : set) source.set(assignment);
-  return source;
+  return source_with(c, set, nullptr);
+}
+
+JsonSource scenario_source(const ValidationCase& c, const std::vector<std::string>& set,
+                           const MeasuredFacts& facts) {
+  return source_with(c, set, &facts);
 }
 
 std::vector<CaseParameter> leaves_of(const nlohmann::json& scenario) {

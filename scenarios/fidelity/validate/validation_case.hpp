@@ -11,6 +11,7 @@
 
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/measured/measured_facts.hpp"
 
 namespace spillway {
 
@@ -71,6 +72,10 @@ std::optional<double> limit_of(const std::map<std::string, double>& limits,
 /// The scenario's source, with `--set` and --seed applied; where it gives no workload, the measured
 /// requests are it.
 JsonSource scenario_source(const ValidationCase& c, const std::vector<std::string>& set);
+/// The same for a run of which this is known: where its times are a client's, the front end counts;
+/// where the engine's, it does not. A closed loop is simulated as one. The scenario's own keys win.
+JsonSource scenario_source(const ValidationCase& c, const std::vector<std::string>& set,
+                           const MeasuredFacts& facts);
 
 /// Every leaf key that the case's scenario gives, dotted, with its value; name, description, seed
 /// and the workload say nothing about the system and are left out.

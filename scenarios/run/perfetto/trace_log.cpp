@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kMostSeconds = 1e9;  ///< far from where the clock ends
 
-constexpr std::array<std::string_view, kTtftStages> kStageNames = {"queue", "load wait", "load",
-                                                                   "recompute", "step", "front end"};
+constexpr std::array<std::string_view, kTtftStages> kStageNames = {
+    "queue", "load wait", "load", "recompute", "step", "front end"};
 
 Duration parse_length(std::string_view text, const SourceRef& where) {
   const double seconds = parse_seconds(text, where);

@@ -58,6 +58,7 @@ void read_measured_document(const ObjectReader& top, MeasuredParts& parts) {
   if (!in.requests.empty()) {
     RequestLogFile log;
     log.path = path;
+    log.client = parts.facts.of_client();
     log.rows = std::move(in.requests);
     for (std::size_t i = 0; i < log.rows.size(); ++i) log.rows[i].index = i;
     parts.logs.push_back(std::move(log));

@@ -21,10 +21,14 @@ struct MeasuredFacts {
   std::optional<std::uint32_t> max_model_len;
   std::optional<std::uint32_t> tensor_parallel_size;
   std::optional<bool> enforce_eager;
-  std::optional<double> host_overhead_us;  ///< per step
-  std::optional<double> d2h_gbs;           ///< that copies reached in the run
+  std::optional<double> host_overhead_us;    ///< per step
+  std::optional<std::string> clock;          ///< client: times are a client's; else the engine's
+  std::optional<std::uint32_t> concurrency;  ///< clients that keep a request in flight each
+  std::optional<double> d2h_gbs;             ///< that copies reached in the run
   std::optional<double> h2d_gbs;
   std::string source;  ///< file, for messages
+
+  bool of_client() const { return clock == "client"; }
 };
 
 }  // namespace spillway

@@ -29,6 +29,8 @@ struct MeasuredResults {
 /// More seconds, requests or tokens per second than any run has.
 inline constexpr double kMostMeasured = 1e12;
 
+inline constexpr std::string_view kMeasuredClocks[] = {"engine", "client"};
+
 template <>
 struct Fields<MeasuredFacts> {
   static constexpr bool kClosed = true;  // a misspelt fact would be an estimate in its place
@@ -49,6 +51,10 @@ struct Fields<MeasuredFacts> {
     f("tensor_parallel_size", r.tensor_parallel_size, says("Ranks of tensor parallelism."));
     f("enforce_eager", r.enforce_eager, says("Whether steps run without captured graphs."));
     f("host_overhead_us", r.host_overhead_us, says("Host time of a step."));
+    f("clock", r.clock,
+      FieldRule{.choices = kMeasuredClocks, .help = "Whose clock the requests' times are of."});
+    f("concurrency", r.concurrency,
+      says("Clients of a closed loop: each keeps a request in flight.", 1));
     f("d2h_gbs", r.d2h_gbs, says("Rate of copies from the GPU, in GB/s."));
     f("h2d_gbs", r.h2d_gbs, says("Rate of copies to the GPU, in GB/s."));
   }

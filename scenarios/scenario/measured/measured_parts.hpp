@@ -45,12 +45,15 @@ struct LoggedRequest {
   }
 };
 
+class ObjectReader;
+
 struct RequestLogFile {
   std::string path;
   std::vector<LoggedRequest> rows;
   /// How the file spells its fields, for errors.
   std::array<std::string, kRequestFields> spelling{};
   bool columns = false;  ///< a field is a list with one value per request
+  bool client = false;   ///< its times are a client's
 
   std::string field(RequestField f) const;
   SourceRef where(const LoggedRequest& row, RequestField f) const;
@@ -94,6 +97,10 @@ void read_counter_csv(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 /// One document: engine arguments, a result of `vllm bench serve`, an answer of Prometheus, or a
 /// measured-run document.
 void read_measured_json(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
+/// Of AIPerf, a record a line.
+void read_aiperf_lines(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
+/// GuideLLM's benchmarks.
+void read_guidellm(const ObjectReader& top, MeasuredParts& parts);
 /// What a server printed: periodic counters and start-up lines.
 void read_server_log(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 

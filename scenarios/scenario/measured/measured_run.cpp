@@ -21,6 +21,7 @@ enum class LogForm : std::uint8_t {
   kRequestCsv,
   kRequestLines,
   kRequestArray,
+  kAiperfLines,
   kCounterCsv,
   kJson,
   kServerLog
@@ -43,6 +44,9 @@ LogForm log_form(LineReader& lines) {
   if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   if (is_csv_header(line, "running") && is_csv_header(line, "waiting")) return LogForm::kCounterCsv;
   if (is_csv_header(line, "arrival")) return LogForm::kRequestCsv;
+  if (has_json_key(line, "request_start_ns") && has_json_key(line, "metrics")) {
+    return LogForm::kAiperfLines;
+  }
   if (line.starts_with('{')) return is_request_row(line) ? LogForm::kRequestLines : LogForm::kJson;
   const std::string_view text = lines.peek_bytes(kLook);
   if (line.starts_with('[') && is_request_row(text)) return LogForm::kRequestArray;
@@ -54,8 +58,9 @@ LogForm log_form(LineReader& lines) {
   if (line.empty()) throw InputError(Fault::kTrace, {lines.path(), 0, ""}, "is empty");
   throw InputError(Fault::kTrace, {lines.path(), 1, ""},
                    "expected a request log (CSV or JSON lines with arrival_s), counters over time "
-                   "(CSV with running and waiting), a result of vllm bench serve, engine arguments "
-                   "or a measured-run document (JSON), or the log of a vLLM server");
+                   "(CSV with running and waiting), a result of vllm bench serve, GuideLLM or "
+                   "AIPerf, engine arguments or a measured-run document (JSON), or the log of a "
+                   "vLLM server");
 }
 
 void read_file(const std::string& path, MeasuredParts& parts) {
@@ -67,6 +72,8 @@ void read_file(const std::string& path, MeasuredParts& parts) {
       return read_request_lines(std::move(lines), parts);
     case LogForm::kRequestArray:
       return read_request_array(std::move(lines), parts);
+    case LogForm::kAiperfLines:
+      return read_aiperf_lines(std::move(lines), parts);
     case LogForm::kCounterCsv:
       return read_counter_csv(std::move(lines), parts);
     case LogForm::kJson:
@@ -191,8 +198,8 @@ MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredO
     }
   }
   // A client's view of requests gives way to the engine's.
-  if (parts.logs.size() == 2 && parts.logs[0].columns != parts.logs[1].columns) {
-    parts.logs.erase(parts.logs.begin() + (parts.logs[0].columns ? 0 : 1));
+  if (parts.logs.size() == 2 && parts.logs[0].client != parts.logs[1].client) {
+    parts.logs.erase(parts.logs.begin() + (parts.logs[0].client ? 0 : 1));
   }
   if (parts.logs.size() > 1) {
     refuse_second("request log", parts.logs[0].path, parts.logs[1].path);
@@ -222,6 +229,10 @@ MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredO
   check_warmup(run.requests, options, run.notes);
   run.metrics = std::move(parts.metrics);
   run.facts = std::move(parts.facts);
+  if (!parts.logs.empty()) {
+    run.facts.clock.reset();
+    if (parts.logs[0].client) run.facts.clock = "client";
+  }
   check_means(run);
   return run;
 }

@@ -54,10 +54,10 @@ struct MeasuredOptions {
 };
 
 /// Reads any of: a request log (CSV or JSONL), 1 s counters (CSV), a result of `vllm bench serve`,
-/// engine arguments (JSON), a measured-run document; each recognised by its content. Throws
-/// InputError: 7 where a file cannot be read, 3 for content with file, line, field and what was
-/// expected; clocks that run backwards, times off by a factor of 1000 and missing requests are
-/// named as such.
+/// GuideLLM or AIPerf, engine arguments (JSON), a measured-run document; each recognised by its
+/// content. Throws InputError: 7 where a file cannot be read, 3 for content with file, line, field
+/// and what was expected; clocks that run backwards, times off by a factor of 1000 and missing
+/// requests are named as such.
 MeasuredRun load_measured(const std::vector<std::string>& files,
                           const MeasuredOptions& options = {});
 

@@ -135,6 +135,7 @@ void read_bench_requests(const ObjectReader& top, MeasuredParts& parts) {
   RequestLogFile log;
   log.path = top.source().name();
   log.columns = true;
+  log.client = true;
   log.spelling[static_cast<std::size_t>(F::kInput)] = "input_lens";
   log.spelling[static_cast<std::size_t>(F::kOutput)] = "output_lens";
   log.spelling[static_cast<std::size_t>(F::kArrival)] = "start_times";
@@ -159,6 +160,13 @@ void read_bench_requests(const ObjectReader& top, MeasuredParts& parts) {
   parts.logs.push_back(std::move(log));
 }
 
+/// Clients that keep a request in flight each: a limit, and no other rate of requests.
+std::optional<std::uint32_t> bench_clients(const ObjectReader& top) {
+  const bool rate = top.has("request_rate") && top.value("request_rate").is_number();
+  if (rate || !top.has("max_concurrency")) return std::nullopt;
+  return static_cast<std::uint32_t>(top.require_integer("max_concurrency", 1, kMaxTokens));
+}
+
 void read_bench(const ObjectReader& top, MeasuredParts& parts) {
   for (const std::string& key : top.keys()) {
     if (!top.has(key) || !top.value(key).is_number()) continue;
@@ -179,6 +187,8 @@ void read_bench(const ObjectReader& top, MeasuredParts& parts) {
                               "times are off by a factor of 1000",
                               kLeastMs, kMostMs, mean->second));
   }
+  parts.facts.clock = "client";
+  parts.facts.concurrency = bench_clients(top);
   if (const auto completed = top.integer("completed", 0, kMaxTokens)) {
     parts.expected.push_back(
         {top.where("completed"), static_cast<std::uint64_t>(*completed), true});
@@ -271,13 +281,15 @@ void read_measured_json(std::unique_ptr<LineReader> lines, MeasuredParts& parts)
     if (top.has(key)) return read_engine(top, parts);
   }
   if (top.has("kind")) return read_measured_document(top, parts);
+  if (top.has("benchmarks")) return read_guidellm(top, parts);
   if (top.has("completed") || top.has("ttfts") || top.has("mean_ttft_ms")) {
     return read_bench(top, parts);
   }
   if (top.has("data") && top.has("status")) return read_prometheus(top, parts);
   throw InputError(Fault::kTrace, {lines->path(), 0, ""},
                    "expected engine arguments (engine_kwargs), a result of vllm bench serve "
-                   "(mean_ttft_ms), an answer of Prometheus (data) or a measured-run document "
+                   "(mean_ttft_ms) or of GuideLLM (benchmarks), an answer of Prometheus (data) or "
+                   "a measured-run document "
                    "(kind), found none of these");
 }
 

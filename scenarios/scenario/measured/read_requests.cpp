@@ -42,7 +42,8 @@ class RowFiller {
   void start(std::int64_t line) {
     row_ = {};
     row_.line = line;
-    ttft_ = e2el_ = kNoTime;
+    ttft_ = e2el_ = sent_ = kNoTime;
+    server_input_ = 0;
   }
 
   void put(std::string_view name, const RequestColumn& column, std::string_view text) {
@@ -58,6 +59,8 @@ class RowFiller {
   }
 
   void finish() {
+    if (sent_ == sent_) row_.at(RequestField::kArrival) = sent_;
+    if (server_input_ > 0) row_.input_tokens = server_input_;
     const double arrival = row_.at(RequestField::kArrival);
     if (!row_.knows(RequestField::kFirstToken))
       row_.at(RequestField::kFirstToken) = arrival + ttft_;
@@ -95,6 +98,9 @@ class RowFiller {
       case RequestField::kOutput:
         row_.output_tokens = tokens(column.field, value, 0);
         return;
+      case RequestField::kServerInput:
+        server_input_ = tokens(column.field, value, 0);
+        return;
       default:
         break;
     }
@@ -108,6 +114,9 @@ class RowFiller {
       ttft_ = seconds;
     } else if (column.field == RequestField::kE2el) {
       e2el_ = seconds;
+    } else if (column.field == RequestField::kSent) {
+      sent_ = seconds;
+      log_->client = true;
     } else {
       row_.at(column.field) = seconds;
     }
@@ -117,6 +126,8 @@ class RowFiller {
   LoggedRequest row_;
   double ttft_ = kNoTime;
   double e2el_ = kNoTime;
+  double sent_ = kNoTime;
+  std::uint32_t server_input_ = 0;
 };
 
 /// The cells of a CSV header line, without quotes and their kin: names that matter have none.

@@ -23,6 +23,7 @@ constexpr Name kWhole[] = {
     {"prompt_length", F::kInput},
     {"prompt_len", F::kInput},
     {"num_prompt_tokens", F::kInput},
+    {"server_input_tokens", F::kServerInput},
     {"output_toks", F::kOutput},
     {"output_tokens", F::kOutput},
     {"output_length", F::kOutput},
@@ -46,6 +47,10 @@ constexpr Name kWhole[] = {
 // Names in front of a unit.
 constexpr Name kTimed[] = {
     {"arrival", F::kArrival},
+    {"arrival_time", F::kArrival},
+    {"send_time", F::kSent},
+    {"first_chunk_time", F::kFirstToken},
+    {"last_chunk_time", F::kLastToken},
     {"queued", F::kQueued},
     {"scheduled", F::kScheduled},
     {"first_token", F::kFirstToken},
@@ -80,8 +85,11 @@ std::optional<RequestColumn> request_column(std::string_view name) {
 
 std::string_view name_of(RequestField field) {
   constexpr std::array<std::string_view, kRequestFields> kNames = {
-      "input_tokens", "output_tokens", "arrival_s", "queued_s",   "scheduled_s", "first_token_s",
-      "last_token_s", "ttft_s",        "e2el_s",    "request_id", "status"};
+      "input_tokens",       "output_tokens", "arrival_s",
+      "queued_s",           "scheduled_s",   "first_token_s",
+      "last_token_s",       "ttft_s",        "e2el_s",
+      "request_id",         "status",        "send_time_s",
+      "server_input_tokens"};
   return kNames[static_cast<std::size_t>(field)];
 }
 

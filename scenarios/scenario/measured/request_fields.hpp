@@ -20,8 +20,10 @@ enum class RequestField : std::uint8_t {
   kE2el,
   kId,
   kStatus,
+  kSent,         ///< by the client, in place of the arrival, which is when it wanted to
+  kServerInput,  ///< tokens as the server counts them, in place of the input; 0: it did not
 };
-inline constexpr std::size_t kRequestFields = 11;
+inline constexpr std::size_t kRequestFields = 13;
 
 struct RequestColumn {
   RequestField field;

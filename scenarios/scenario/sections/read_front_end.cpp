@@ -21,8 +21,7 @@ constexpr Key kFrontEndKeys[] = {
                "replace these.",
                "vllm"),
     integer_key("processes", 1, FrontEndChoice::kMostProcesses,
-                "API server processes of an instance (--api-server-count).",
-                "data_parallel_size"),
+                "API server processes of an instance (--api-server-count).", "data_parallel_size"),
     number_key("request_ms", 0, kMostFrontEndMs,
                "Time of the event loop for a request: HTTP, parsing, validation.", "6"),
     number_key("prompt_token_us", 0, kMostFrontEndMs, "Tokenising, for each prompt token.", "1.1"),
@@ -43,15 +42,16 @@ const KeyTable ScenarioKeys::kFrontEnd = kFrontEndKeys;
 void read_front_end(const ObjectReader& top, Scenario& s) {
   const auto section = top.object("front_end", ScenarioKeys::kFrontEnd);
   FrontEndChoice& choice = *s.front_end;
-  if (!section) return;
-  if (section->text("kind") == "none") {
+  // Reference scenarios have made-up step times, which no API server's go with.
+  if (!section && s.compute->kind == ComputeChoice::Kind::kLinear) return;
+  if (section && section->text("kind") == "none") {
     section->refuse({"processes", "request_ms", "prompt_token_us", "delay_ms", "chunk_us"},
                     "expected only with kind vllm");
     return;
   }
   FrontEndConfig& each = choice.each;
   const auto take = [&](std::string_view key, double published, int digits) {
-    const auto given = section->number(key);
+    const auto given = section ? section->number(key) : std::nullopt;
     choice.published = choice.published || !given;
     return duration_of(given.value_or(published), digits);
   };
@@ -59,7 +59,7 @@ void read_front_end(const ObjectReader& top, Scenario& s) {
   each.prompt_token = take("prompt_token_us", kFrontEndPromptTokenUs, 6);
   each.delay = take("delay_ms", kFrontEndDelayMs, 3);
   each.chunk = take("chunk_us", kFrontEndChunkUs, 6);
-  if (const auto processes = section->integer("processes")) {
+  if (const auto processes = section ? section->integer("processes") : std::nullopt) {
     each.processes = static_cast<std::uint32_t>(*processes);
     choice.processes_given = true;
   }

@@ -37,7 +37,7 @@ struct WorkloadChoice {
   std::uint32_t limit = 0;
   ArrivalConfig arrival;
   Duration network{};  ///< between clients and server, one way
-  Time warmup{};  ///< requests that arrive earlier run, but are not measured
+  Time warmup{};       ///< requests that arrive earlier run, but are not measured
   std::vector<ClassChoice> classes;
   std::vector<std::string> days;  ///< further recordings of the same service, one a replicate
   GrowthChoice growth;

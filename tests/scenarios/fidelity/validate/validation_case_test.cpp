@@ -49,6 +49,27 @@ TEST_CASE("a run of one file needs no list", "[scenarios]") {
   CHECK(c.measured == std::vector<std::string>{"run.json"});
 }
 
+TEST_CASE("what a run is of decides the front end and the clients", "[scenarios]") {
+  const test::Scratch scratch;
+  const ValidationCase c = read_case(scratch.file(
+      "c.json", R"({"measured": "run.json", "scenario": {"engine": {"max_num_seqs": 64}}})"));
+  MeasuredFacts facts;
+  const auto root = [&] { return scenario_source(c, {}, facts).root(); };
+  CHECK(root()["front_end"]["kind"] == "none");
+  CHECK_FALSE(root()["workload"].contains("concurrency"));
+  facts.clock = "client";
+  facts.concurrency = 8;
+  CHECK(root()["front_end"]["kind"] == "vllm");
+  CHECK(root()["workload"]["arrival"] == "closed-loop");
+  CHECK(root()["workload"]["concurrency"] == 8);
+  // What the case says itself stays.
+  const ValidationCase own = read_case(scratch.file(
+      "own.json", R"({"measured": "run.json", "scenario": {"front_end": {"kind": "none"},
+                       "workload": {"trace": "measured"}}})"));
+  CHECK(scenario_source(own, {}, facts).root()["front_end"]["kind"] == "none");
+  CHECK_FALSE(scenario_source(own, {}, facts).root()["workload"].contains("concurrency"));
+}
+
 TEST_CASE("what a case cannot mean is refused with its line", "[scenarios]") {
   CHECK_THAT(error_of("{\"measured\": [\"a\"]}"), ContainsSubstring("scenario: missing"));
   CHECK_THAT(error_of("{\"scenario\": \"s.json\"}"), ContainsSubstring("measured: missing"));
