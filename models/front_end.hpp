@@ -20,11 +20,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "models/arrivals.hpp"
 #include "sim/observer.hpp"
+#include "sim/ring_queue.hpp"
 #include "sim/stage_watch.hpp"
 
 namespace spillway {
@@ -92,9 +92,9 @@ class FrontEnd final : public EventHandler,
   enum class Kind : std::uint16_t { kLoop, kSubmit, kAnswered };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   struct Process {
-    std::deque<RequestId> requests;  ///< that the loop has not handled
-    std::deque<RequestId> chunks;    ///< that it has not written
-    RequestId handled{};             ///< the request under way
+    RingQueue<RequestId> requests;  ///< that the loop has not handled
+    RingQueue<RequestId> chunks;    ///< that it has not written
+    RequestId handled{};            ///< the request under way
     bool handling = false;
     bool busy = false;  ///< or woken at this instant
     bool requests_turn = false;

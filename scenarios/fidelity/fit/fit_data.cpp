@@ -8,6 +8,7 @@
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/releases/presets.hpp"
 #include "scenarios/fidelity/fit/fit_tables.hpp"
+#include "scenarios/fidelity/fit/front_end_fit.hpp"
 #include "scenarios/fidelity/fit/log_fit.hpp"
 #include "scenarios/fidelity/fit/named_in_paths.hpp"
 #include "scenarios/fidelity/fit/serving_points.hpp"
@@ -252,6 +253,7 @@ FitResult fit_data(const FitRequest& request) {
   FitResult out = with_kernels(fit_log(*run, *scenario, options), kernels);
   append(out.profile.warnings, notes);
   append(out.profile.warnings, run->notes);
+  if (has_client_view(*run)) out.profile.warnings.push_back(fit_front_end(*run).text());
   return out;
 }
 

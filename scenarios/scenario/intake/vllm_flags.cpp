@@ -230,7 +230,7 @@ constexpr VllmFlag kFlags[] = {
     {"--data-parallel-address", "-dpa", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
     {"--data-parallel-rpc-port", "-dpp", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
     {"--data-parallel-backend", "-dpb", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
-    {"--api-server-count", "-asc", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
+    {"--api-server-count", "-asc", FlagValue::kOne, FlagUse::kKey, "front_end.processes", ""},
     {"--reasoning-parser", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
     {"--reasoning-parser-plugin", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},
     {"--guided-decoding-backend", "", FlagValue::kOne, FlagUse::kNoEffect, "", kServer},

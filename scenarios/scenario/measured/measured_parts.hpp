@@ -32,6 +32,8 @@ struct LoggedRequest {
   std::optional<std::uint32_t> output_tokens;
   /// From kArrival to kLastToken, in seconds on the file's clocks; kNoTime: not there.
   std::array<double, 5> at_s = {kNoTime, kNoTime, kNoTime, kNoTime, kNoTime};
+  double client_sent_s = kUnknownTime;  ///< in the log of its client, by that one's clock
+  double client_ttft_s = kUnknownTime;
 
   double& at(RequestField field) { return at_s[place(field)]; }
   double at(RequestField field) const { return at_s[place(field)]; }
@@ -103,6 +105,11 @@ void read_aiperf_lines(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
 void read_guidellm(const ObjectReader& top, MeasuredParts& parts);
 /// What a server printed: periodic counters and start-up lines.
 void read_server_log(std::unique_ptr<LineReader> lines, MeasuredParts& parts);
+
+/// Gives the rows of an engine's log what their clients saw. Where the two hold other requests, a
+/// note says so.
+void join_client(RequestLogFile& engine, const RequestLogFile& client,
+                 std::vector<std::string>& notes);
 
 // The checks, in this order; all throw InputError (exit 3), and note what they let pass.
 /// Lengths of 0, tokens without a time, rows that come twice, holes in the ids.

@@ -130,6 +130,8 @@ std::vector<MeasuredRequest> requests_of(const RequestLogFile& log) {
     r.input_tokens = *row.input_tokens;
     r.output_tokens = row.output_tokens.value_or(0);
     r.completed = row.completed;
+    r.client_sent_s = row.client_sent_s;
+    r.client_ttft_s = row.client_ttft_s;
     requests.push_back(r);
   }
   std::stable_sort(
@@ -199,7 +201,9 @@ MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredO
   }
   // A client's view of requests gives way to the engine's.
   if (parts.logs.size() == 2 && parts.logs[0].client != parts.logs[1].client) {
-    parts.logs.erase(parts.logs.begin() + (parts.logs[0].client ? 0 : 1));
+    const std::size_t client = parts.logs[0].client ? 0 : 1;
+    join_client(parts.logs[1 - client], parts.logs[client], parts.notes);
+    parts.logs.erase(parts.logs.begin() + static_cast<std::ptrdiff_t>(client));
   }
   if (parts.logs.size() > 1) {
     refuse_second("request log", parts.logs[0].path, parts.logs[1].path);

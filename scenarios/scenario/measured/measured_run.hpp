@@ -26,6 +26,8 @@ struct MeasuredRequest {
   std::uint32_t input_tokens = 0;
   std::uint32_t output_tokens = 0;
   bool completed = true;
+  double client_sent_s = kUnknownTime;  ///< where a client's log has it too, by that one's clock
+  double client_ttft_s = kUnknownTime;
 };
 
 /// One sample of an engine's counters.
