@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <span>
 
 #include "reports/format.hpp"
 
@@ -21,6 +22,12 @@ using StageMs = std::array<double, kTtftStages>;
 /// In the legend and in the table's header, by TtftStage.
 constexpr std::array<const char*, kTtftStages> kStageNames = {
     "queue", "load wait", "load", "recompute", "step", "front end"};
+
+/// Those that a run can have: the front end's, the last, only where it takes time.
+std::span<const char* const> names_of(const RunResult& run) {
+  const std::span<const char* const> all = kStageNames;
+  return run.front_end ? all : all.first(all.size() - 1);
+}
 
 std::string band_text(const std::string& name) {
   if (name == "all") return "all requests";
@@ -100,7 +107,8 @@ Chart ttft_chart(const RunResult& run) {
   Chart chart;
   chart.kind = ChartKind::kStacks;
   chart.title = "What first tokens waited for";
-  chart.part_names.assign(kStageNames.begin(), kStageNames.end());
+  const auto names = names_of(run);
+  chart.part_names.assign(names.begin(), names.end());
   double longest = 0;
   for (const TtftBand& band : run.ttft_bands) longest = std::max(longest, band.ttft_ms);
   const bool seconds = longest >= kSecondsFromMs;
@@ -109,7 +117,9 @@ Chart ttft_chart(const RunResult& run) {
   for (const TtftBand& band : run.ttft_bands) {
     ChartStack stack;
     stack.name = band_text(band.name);
-    for (const double ms : band.stage_ms) stack.parts.push_back(seconds ? ms / 1000 : ms);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      stack.parts.push_back(seconds ? band.stage_ms[i] / 1000 : band.stage_ms[i]);
+    }
     chart.stacks.push_back(std::move(stack));
   }
   if (run.ttft_bands.empty()) return chart;
@@ -133,13 +143,14 @@ Table slowest_table(const RunResult& run) {
   Table table;
   table.title = "The slowest first tokens";
   table.header = {"request", "arrived at", "first token after"};
-  table.header.insert(table.header.end(), kStageNames.begin(), kStageNames.end());
+  const auto names = names_of(run);
+  table.header.insert(table.header.end(), names.begin(), names.end());
   table.header.insert(table.header.end(), {"prompt tokens", "of these cached", "preempted"});
   for (const SlowRequest& r : run.slowest) {
     std::vector<std::string> row = {fmt::format("{}", r.request),
                                     fmt::format("{} s", format_real(r.arrival_s)),
                                     format_ms(r.ttft_ms)};
-    for (const double ms : r.stage_ms) row.push_back(format_ms(ms));
+    for (std::size_t i = 0; i < names.size(); ++i) row.push_back(format_ms(r.stage_ms[i]));
     row.push_back(format_count(r.input_tokens));
     row.push_back(format_count(cached(r)));
     row.push_back(format_count(r.preemptions));
