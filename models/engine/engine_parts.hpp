@@ -26,6 +26,7 @@
 
 namespace spillway {
 
+class StepGroup;
 class StoreWatch;
 struct Assembly;
 struct EngineParts;
@@ -73,6 +74,8 @@ struct EngineParts {
   std::unique_ptr<SwapLanes> swap;         ///< v0 that swaps, and has a CPU pool
   SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
+  StepGroup* group = nullptr;           ///< whose engines step together; null: it steps alone
+  std::uint32_t place_in_group = 0;
   std::uint32_t names_of_one_in = 1;    ///< engines: one among several has its own names of blocks
   const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
 

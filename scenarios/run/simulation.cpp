@@ -176,9 +176,10 @@ class Run {
     };
     const std::unique_ptr<Router> router = make_fleet_router(s_, workload_);
     const NetworkSpec network = wiring_.network();
-    Cluster cluster(queue_, workload_,
-                    {s_.engine.data_parallel, s_.fleet->replicas, &network, router.get()}, parts,
-                    observers_);
+    Cluster cluster(
+        queue_, workload_,
+        {s_.engine.data_parallel, s_.fleet->replicas, &network, s_.lockstep(), router.get()}, parts,
+        observers_);
     Arrivals arrivals(queue_, workload_, s_.workload->arrival, cluster.sink());
     cluster.set_listener(arrivals);
     std::uint32_t stuck = 0;

@@ -66,6 +66,7 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
   assign(c.tensor_parallel, engine.integer("tensor_parallel_size"));
   assign(c.pipeline_parallel, engine.integer("pipeline_parallel_size"));
   assign(c.data_parallel, engine.integer("data_parallel_size"));
+  assign(c.expert_parallel, engine.boolean("enable_expert_parallel"));
   if (c.pipeline_parallel > 1) {
     if (s.model->layers > 0 && c.pipeline_parallel > s.model->layers) {
       engine.fail("pipeline_parallel_size",
