@@ -5,14 +5,18 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 namespace spillway {
 
 namespace {
 
-constexpr std::uint32_t kLeastWindows = 2;
-constexpr double kLeastTokens = 20;  // fewer are one or two steps that a sample cuts
+constexpr double kLeastBatch = 0.5;
+constexpr double kLeastTokens = 20;  // fewer are few steps, which a sample may cut
+// Windows of batches as near as this are alike: a share, and requests.
+constexpr double kNearShare = 0.15;
+constexpr double kNearBatch = 0.5;
 
 struct Window {
   double begin_s;
@@ -35,40 +39,48 @@ double overlap(double begin, double end, const Window& window) {
   return std::max(0.0, std::min(end, window.end_s) - std::max(begin, window.begin_s));
 }
 
-struct BucketSum {
-  double decoding_s = 0;  ///< requests x seconds
-  double tokens = 0;
-  std::uint32_t windows = 0;
+/// What a window tells.
+struct Sample {
+  double batch;       ///< requests that decode, on average
+  double decoding_s;  ///< the same times the window
+  double tokens;      ///< after the first of each request
+  bool prompts;
 };
-/// By the logarithm of the batch, and whether prompts were computed.
-using BucketSums = std::map<std::pair<std::uint32_t, bool>, BucketSum>;
 
-BucketSums sums_of(const MeasuredRun& run, double offset) {
-  BucketSums out;
+std::vector<Sample> samples_of(const MeasuredRun& run, double offset) {
+  std::vector<Sample> out;
   for (const Window& window : windows_of(run.counters, offset)) {
-    double decoding = 0;
-    double firsts = 0;
-    bool prompts = false;
+    Sample sample{0, 0, window.tokens, false};
     for (const MeasuredRequest& r : run.requests) {
       if (!r.completed) continue;
-      decoding += overlap(r.first_token_s, r.last_token_s, window);
-      if (r.first_token_s > window.begin_s && r.first_token_s <= window.end_s) ++firsts;
-      prompts |= overlap(r.scheduled_s, r.first_token_s, window) > 0;
+      sample.decoding_s += overlap(r.first_token_s, r.last_token_s, window);
+      if (r.first_token_s > window.begin_s && r.first_token_s <= window.end_s) --sample.tokens;
+      sample.prompts |= overlap(r.scheduled_s, r.first_token_s, window) > 0;
     }
-    const double batch = std::round(decoding / (window.end_s - window.begin_s));
-    if (batch < 1 || window.tokens - firsts < kLeastTokens) continue;
-    const auto log = static_cast<std::uint32_t>(
-        std::bit_width(static_cast<std::uint32_t>(batch) - 1));  // 1: 0, 2: 1, 3 and 4: 2
-    BucketSum& sum = out[{log, prompts}];
-    sum.decoding_s += decoding;
-    sum.tokens += window.tokens - firsts;
-    ++sum.windows;
+    sample.batch = sample.decoding_s / (window.end_s - window.begin_s);
+    if (sample.batch >= kLeastBatch && sample.tokens >= kLeastTokens) out.push_back(sample);
   }
   return out;
 }
 
-double step_ms(const BucketSum& sum) {
-  return 1e3 * sum.decoding_s / sum.tokens;
+struct BucketSum {
+  double decoding_s = 0;
+  double tokens = 0;
+  double simulated_tokens = 0;  ///< in as much decoding
+  std::uint32_t windows = 0;
+};
+
+/// Tokens in a second of one decoding request, of simulated windows like this one; 0: none is.
+double simulated_rate(const Sample& like, const std::vector<Sample>& simulated) {
+  double decoding_s = 0;
+  double tokens = 0;
+  for (const Sample& s : simulated) {
+    const double apart = std::max(kNearBatch, kNearShare * like.batch);
+    if (s.prompts != like.prompts || std::abs(s.batch - like.batch) > apart) continue;
+    decoding_s += s.decoding_s;
+    tokens += s.tokens;
+  }
+  return decoding_s > 0 ? tokens / decoding_s : 0;
 }
 
 }  // namespace
@@ -84,15 +96,24 @@ std::vector<StepBucket> step_buckets(const MeasuredRun& measured, const Measured
                   [](const MeasuredCounters& c) { return c.output_tokens_per_s > 0; });
   std::vector<StepBucket> out;
   if (!told || measured.requests.empty()) return out;
-  const BucketSums theirs = sums_of(measured, offset);
-  const BucketSums ours = sums_of(simulated, 0);
-  for (const auto& [key, sum] : theirs) {
-    const auto twin = ours.find(key);
-    if (twin == ours.end()) continue;
-    if (std::min(sum.windows, twin->second.windows) < kLeastWindows) continue;
+  // By the logarithm of the batch, and whether prompts were computed.
+  std::map<std::pair<std::uint32_t, bool>, BucketSum> sums;
+  const std::vector<Sample> ours = samples_of(simulated, 0);
+  for (const Sample& sample : samples_of(measured, offset)) {
+    const double rate = simulated_rate(sample, ours);
+    if (rate <= 0) continue;
+    const auto batch = static_cast<std::uint32_t>(std::round(sample.batch));
+    const auto log = static_cast<std::uint32_t>(std::bit_width(batch - 1));  // 1: 0, 2: 1, 3: 2
+    BucketSum& sum = sums[{log, sample.prompts}];
+    sum.decoding_s += sample.decoding_s;
+    sum.tokens += sample.tokens;
+    sum.simulated_tokens += sample.decoding_s * rate;
+    ++sum.windows;
+  }
+  for (const auto& [key, sum] : sums) {
     const std::uint32_t most = 1U << key.first;
-    out.push_back(
-        {most / 2 + 1, most, key.second, sum.windows, step_ms(sum), step_ms(twin->second)});
+    out.push_back({most / 2 + 1, most, key.second, sum.windows, 1e3 * sum.decoding_s / sum.tokens,
+                   1e3 * sum.decoding_s / sum.simulated_tokens});
     if (key.first == 0) out.back().least = 1;
   }
   return out;

@@ -25,10 +25,10 @@ struct StepBucket {
 };
 
 /// A window is what lies between two samples. The requests that decode in it, integrated over it,
-/// are the tokens after the first ones that its steps emit, times the time of a step. Windows of
-/// one size of batch are summed: powers of two end a bucket. Buckets of fewer than kLeastWindows on
-/// either side are left out. `offset` is the clock_offset() of the measured run, whose counters
-/// tell tokens per second; nothing where they do not.
+/// are the tokens after the first ones that its steps emit, times the time of a step. Each measured
+/// window is set beside the simulated ones of nearly the same batch; those without one are left
+/// out. Powers of two end a bucket. `offset` is the clock_offset() of the measured run; nothing
+/// where its counters tell no tokens per second.
 std::vector<StepBucket> step_buckets(const MeasuredRun& measured, const MeasuredRun& simulated,
                                      double offset);
 

@@ -57,6 +57,26 @@ void check_heads(const ObjectReader& engine, const Scenario& s) {
                           model.kv_heads, model.name, ranks));
 }
 
+/// Those of a mixture, over the ranks that share them.
+void check_experts(const ObjectReader& engine, Scenario& s) {
+  const ModelSpec& model = *s.model->spec;
+  const EngineConfig& c = s.engine;
+  if (!model.is_moe()) {
+    if (!c.expert_parallel) return;
+    engine.fail(
+        "enable_expert_parallel",
+        fmt::format("{} has no experts; expected false, or a mixture of experts", model.name));
+  }
+  if (c.data_parallel > 1 && c.pipeline_parallel > 1) {
+    s.notes.push_back(scenario_note("experts-in-lockstep"));
+  }
+  const std::uint32_t ranks = s.shards().expert_ranks();
+  if (!c.expert_parallel || ranks <= static_cast<std::uint32_t>(model.experts)) return;
+  engine.fail("enable_expert_parallel",
+              fmt::format("{} ranks for {} experts of {}; expected an expert for each", ranks,
+                          model.experts, model.name));
+}
+
 }  // namespace
 
 const KeyTable ScenarioKeys::kHost = kHostKeys;
@@ -82,9 +102,7 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
   }
   if (s.model->spec != nullptr) {
     check_heads(engine, s);
-    if (c.data_parallel > 1 && s.model->spec->is_moe()) {
-      s.notes.push_back(scenario_note("experts-in-lockstep"));
-    }
+    check_experts(engine, s);
   } else if (s.world() > 1) {
     s.notes.push_back(scenario_note("heads-unknown"));
   }
