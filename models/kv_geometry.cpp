@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "models/catalogue/weights.hpp"
 #include "sim/catalogue.hpp"
 
 namespace spillway {
@@ -54,6 +55,14 @@ constexpr Bytes kOther = 700_MiB;
 
 Bytes whole_bytes(double bytes) {
   return Bytes(static_cast<std::int64_t>(std::ceil(bytes)));
+}
+
+/// Over all layers. Engines of data parallelism share nothing but experts.
+double rank_weight_bytes(const ModelSpec& model, const ModelShards& shards) {
+  const auto all = static_cast<double>(model.weight_bytes);
+  if (shards.engines == 1) return all / shards.tensor;
+  const double experts = all * expert_weights(model) / static_cast<double>(model.params_total);
+  return ((all - experts) + experts / shards.engines) / shards.tensor;
 }
 
 std::int64_t elements_per_token(const ModelSpec& model) {
@@ -139,10 +148,9 @@ HbmBudget hbm_budget(const ModelSpec& model, const GpuSpec& gpu, const EngineMem
       whole_bytes(static_cast<double>(out.visible.count()) * engine.gpu_memory_utilization);
   const double stage = static_cast<double>(stage_layers(model.layers, engine.shards)) /
                        static_cast<double>(model.layers);
-  out.weights =
-      engine.shards.ranks() == 1
-          ? Bytes(model.weight_bytes)
-          : whole_bytes(static_cast<double>(model.weight_bytes) * stage / engine.shards.tensor);
+  out.weights = engine.shards.ranks() * engine.shards.engines == 1
+                    ? Bytes(model.weight_bytes)
+                    : whole_bytes(rank_weight_bytes(model, engine.shards) * stage);
   out.activations = whole_bytes(std::max(sampler, feed_forward));
   out.other = kOther;
   out.cuda_graphs = engine.cuda_graphs;

@@ -24,7 +24,10 @@ int bits_of(KvDtype dtype);
 struct ModelShards {
   std::uint32_t tensor = 1;
   std::uint32_t stages = 1;
+  std::uint32_t engines = 1;   ///< of data parallelism, over whose ranks experts are divided, too
+  bool whole_experts = false;  ///< each of these ranks has some experts, not a part of each
   std::uint32_t ranks() const { return tensor * stages; }
+  std::uint32_t expert_ranks() const { return tensor * engines; }
 };
 
 /// Layers of the stage that has most of them.

@@ -41,6 +41,26 @@ constexpr ProductParameter kProductParameters[] = {
      "any overlap explains",
      "computing and reading overlap fully"}};
 
+using ExpertParameter = FormParameter<ExpertKernels>;
+constexpr ExpertParameter kExpertParameters[] = {
+    {{"overhead_us", 30, 0, 200},
+     &ExpertKernels::overhead_us,
+     "gate and choice of experts take no time",
+     "gate and choice of experts take a fixed time that no launch explains"},
+    {{"flop_efficiency", 0.6, 0.001, 1},
+     &ExpertKernels::flop_efficiency,
+     "experts of many rows reach next to nothing of the peak rate: is the data type the right one?",
+     "experts reach the data sheet's rate or more: the clock is above the data sheet's"},
+    {{"byte_efficiency", 0.8, 0.001, 1},
+     &ExpertKernels::byte_efficiency,
+     "experts of few rows reach next to nothing of the bandwidth",
+     "experts' weights are read faster than memory: they stay in the L2 cache between calls"},
+    {{"norm", 2, 1, 8},
+     &ExpertKernels::norm,
+     "computing and reading add up instead of overlapping, or experts of some rows are slower than "
+     "any overlap explains",
+     "computing and reading overlap fully"}};
+
 using AttentionParameter = FormParameter<AttentionKernels>;
 constexpr AttentionParameter kPrefillParameters[] = {
     {{"prefill_us", 8, 0, 100},
@@ -106,6 +126,9 @@ class KernelFitter {
       if (!rows.empty()) fit_products(dtype, rows);
     }
     for (const auto& [key, rows] : tables_.attention) fit_attention(key, rows);
+    for (const auto& [dtype, rows] : tables_.experts) {
+      if (!rows.empty()) fit_experts(dtype, rows);
+    }
     fit_elementwise();
     fit_sampler();
     fill_absent();
@@ -154,6 +177,7 @@ class KernelFitter {
   }
 
   void fit_products(const std::string& dtype, const std::vector<ProductRow>& rows);
+  void fit_experts(const std::string& dtype, const std::vector<ExpertRow>& rows);
   void fit_attention(const std::pair<std::string, std::uint32_t>& key, const AttentionRows& rows);
   void fit_prefill(AttentionKernels& kernels, const std::string& part,
                    const std::vector<PrefillRow>& rows, const AttentionKernels* start);
@@ -202,6 +226,39 @@ void KernelFitter::fit_products(const std::string& dtype, const std::vector<Prod
         [&](const ProductRow& row) { return fitted.us(row); });
   }
   out_.products.push_back(std::move(kernels));
+}
+
+void KernelFitter::fit_experts(const std::string& dtype, const std::vector<ExpertRow>& rows) {
+  const std::string part = "experts/" + dtype;
+  if (!enough(part, rows.size(), std::size(kExpertParameters), rows.front().from)) return;
+  ExpertKernels kernels = expert_kernels(usual_.kernels, dtype);
+  const ExpertKernels* start = nullptr;
+  if (options_.start != nullptr) {
+    for (const ExpertKernels& k : options_.start->experts) {
+      if (k.dtype == dtype) start = &k;
+    }
+  }
+  FitScore* score = begin_score(part);
+  fit_part(kernels, std::span<const ExpertParameter>(kExpertParameters), rows, start, before(part),
+           score, out_.warnings, [&](const ExpertKernels& k, const ExpertRow& row) {
+             return ExpertPredictor(k, *tables_.gpu).form_us(row);
+           });
+  const ExpertPredictor form(kernels, *tables_.gpu);
+  std::vector<RatioPoint> points;
+  for (const ExpertRow& row : rows) {
+    points.push_back({{row.rows, row.activated, 1}, row.us / form.form_us(row), 1});
+  }
+  // Experts decide more than rows do, which matter where they are many.
+  RatioGrid grid = fit_grid(points, {kAllDistinct, kAllDistinct, 1}, {2, 0, 1});
+  grid.axes.pop_back();
+  kernels.ratios = std::move(grid);
+  if (score != nullptr) {
+    const ExpertPredictor fitted(kernels, *tables_.gpu);
+    score_rows(
+        *score, rows, [&](const ExpertRow& row) { return form.form_us(row); },
+        [&](const ExpertRow& row) { return fitted.us(row); });
+  }
+  out_.experts.push_back(std::move(kernels));
 }
 
 void KernelFitter::fit_attention(const std::pair<std::string, std::uint32_t>& key,

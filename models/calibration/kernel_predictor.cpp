@@ -39,6 +39,21 @@ double ProductPredictor::us(const ProductRow& row) {
   return form_us(row) * at->second.at(row.rows);
 }
 
+ExpertPredictor::ExpertPredictor(const ExpertKernels& kernels, const GpuSpec& gpu)
+    : form_(form_of(kernels)),
+      peaks_(product_peaks(gpu, kernels.dtype == "fp8")),
+      weight_bytes_(weight_bytes_of(kernels.dtype)),
+      ratio_(kernels.ratios) {}
+
+double ExpertPredictor::form_us(const ExpertRow& row) const {
+  const ExpertShape shape = {row.rows, row.activated, row.hidden, row.width};
+  return experts_seconds(form_, shape, peaks_, weight_bytes_) * 1e6;
+}
+
+double ExpertPredictor::us(const ExpertRow& row) const {
+  return form_us(row) * (ratio_.empty() ? 1 : ratio_.at({row.rows, row.activated}));
+}
+
 AttentionPredictor::AttentionPredictor(const AttentionKernels& k, const GpuSpec& gpu)
     : prefill_form_(prefill_form(k)),
       decode_form_(decode_form(k)),

@@ -31,6 +31,20 @@ class ProductPredictor {
   std::map<std::pair<double, double>, ProductRatio> ratios_;  ///< by inputs and outputs
 };
 
+class ExpertPredictor {
+ public:
+  ExpertPredictor(const ExpertKernels& kernels, const GpuSpec& gpu);
+
+  double form_us(const ExpertRow& row) const;
+  double us(const ExpertRow& row) const;
+
+ private:
+  ProductForm form_;
+  PeakRates peaks_;
+  double weight_bytes_;
+  RatioTable ratio_;
+};
+
 class AttentionPredictor {
  public:
   AttentionPredictor(const AttentionKernels& kernels, const GpuSpec& gpu);

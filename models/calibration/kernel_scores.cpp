@@ -33,6 +33,7 @@ KernelTables filtered(const KernelTables& tables, Keep&& keep) {
     sift(set.decode);
     sift(set.mixed);
   }
+  for (auto& [dtype, rows] : out.experts) sift(rows);
   sift(out.elementwise);
   sift(out.sampler);
   return out;
@@ -89,6 +90,9 @@ std::string shape_of(const DecodeRow& r) {
 std::string shape_of(const MixedRow& r) {
   return fmt::format("{} new tokens behind {} with {} x {} held, heads {}/{}", r.tokens, r.cached,
                      r.decodes, r.held, r.q_heads, r.kv_heads);
+}
+std::string shape_of(const ExpertRow& r) {
+  return fmt::format("{} rows of {} experts, {} x {}", r.rows, r.activated, r.hidden, r.width);
 }
 std::string shape_of(const CountRow& r) {
   return fmt::format("{}", r.count);
@@ -158,6 +162,16 @@ class RowScorer {
       }
       if (!kernels.mixed.empty()) rows("/mixed", set->second.mixed);
     }
+    for (const ExpertKernels& kernels : fit_.experts) {
+      const auto rows = tables_.experts.find(kernels.dtype);
+      if (rows == tables_.experts.end()) continue;
+      const ExpertPredictor predictor(kernels, *tables_.gpu);
+      for (const ExpertRow& row : rows->second) {
+        if (wanted(row)) {
+          each("experts/" + kernels.dtype, row, predictor.us(row), weight_bytes_of(kernels.dtype));
+        }
+      }
+    }
     if (elementwise_.empty()) return;
     PredictedKernels kernels(fit_, *tables_.gpu,
                              table_passes(*tables_.model, tables_.tensor_parallel));
@@ -181,6 +195,7 @@ class HeldLengths {
     std::set<std::pair<double, double>> shapes;
     std::set<double> prompts;
     std::set<double> held;
+    std::set<double> expert_rows;
     std::set<double> counts;
     for (const auto& [dtype, products] : tables.products) {
       for (const ProductRow& row : products) {
@@ -193,11 +208,15 @@ class HeldLengths {
       for (const PrefillRow& row : set.prefill) prompts.insert(row.tokens);
       for (const DecodeRow& row : set.decode) held.insert(row.held);
     }
+    for (const auto& [dtype, experts] : tables.experts) {
+      for (const ExpertRow& row : experts) expert_rows.insert(row.rows);
+    }
     for (const CountRow& row : tables.elementwise) counts.insert(row.count);
     by_width_ = shapes.size() >= kManyShapes;
     products_ = held_out_of(by_width_ ? outputs : rows);
     prompts_ = held_out_of(prompts);
     held_ = held_out_of(held);
+    expert_rows_ = held_out_of(expert_rows);
     counts_ = held_out_of(counts);
   }
 
@@ -209,10 +228,11 @@ class HeldLengths {
   bool holds(const MixedRow& row) const {
     return prompts_.contains(row.tokens) || held_.contains(row.held);
   }
+  bool holds(const ExpertRow& row) const { return expert_rows_.contains(row.rows); }
   bool holds(const CountRow& row) const { return counts_.contains(row.count); }
   const char* name(const std::string& part) const {
     if (part.starts_with("products")) return by_width_ ? "/widths" : "/counts";
-    return part == "elementwise" ? "/counts" : "/lengths";
+    return part == "elementwise" || part.starts_with("experts") ? "/counts" : "/lengths";
   }
 
  private:
@@ -220,6 +240,7 @@ class HeldLengths {
   std::set<double> products_;
   std::set<double> prompts_;
   std::set<double> held_;
+  std::set<double> expert_rows_;
   std::set<double> counts_;
 };
 

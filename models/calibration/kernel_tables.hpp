@@ -78,6 +78,18 @@ struct SkewRow {
   RowSource from{};
 };
 
+/// The routed experts of one layer, with every expert on this rank or a part of each.
+struct ExpertRow {
+  double rows = 0;  ///< tokens x experts that each picks
+  double activated = 0;
+  double hidden = 0;
+  double width = 0;  ///< of one expert, on this rank
+  double us = 0;
+  RowSource from{};
+
+  auto key() const { return std::tuple(hidden, width, rows, activated); }
+};
+
 /// Something that depends on one number: tokens of a batch, sequences that are sampled.
 struct CountRow {
   double count = 0;
@@ -101,12 +113,15 @@ struct KernelTables {
   std::vector<std::string> files;
   std::map<std::string, std::vector<ProductRow>> products;  ///< by type of the weights
   std::map<std::pair<std::string, std::uint32_t>, AttentionRows> attention;  ///< KV type, width
+  std::map<std::string, std::vector<ExpertRow>> experts;  ///< by type of the weights
   std::vector<CountRow> elementwise;  ///< over tokens: norms, rotary, activation; of one layer
   std::vector<CountRow> sampler;      ///< over sampled sequences
   std::vector<SkewRow> skew;
   std::vector<std::string> notes;  ///< rows left out, columns not read
 
-  bool empty() const { return products.empty() && attention.empty() && elementwise.empty(); }
+  bool empty() const {
+    return products.empty() && attention.empty() && experts.empty() && elementwise.empty();
+  }
 };
 
 }  // namespace spillway

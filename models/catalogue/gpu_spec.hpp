@@ -24,6 +24,7 @@ struct GpuSpec {
   HostLink host_link;
   double peer_gbs;  ///< to other GPUs of the node, each way; 0: by way of the host
   std::string_view like = {};  ///< the GPU whose kernels it runs alike; empty: its own
+  double l2_mib = 0;           ///< cache between SMs and memory; 0: not known
 
   BytesPerSecond memory_bandwidth() const { return BytesPerSecond(memory_gbs * 1e9); }
 };

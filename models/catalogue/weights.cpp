@@ -31,6 +31,13 @@ double matrix_weights(const ModelSpec& m) {
          (m.layers - dense_layers) * kMatrices * h * experts * m.expert_intermediate;
 }
 
+double expert_weights(const ModelSpec& m) {
+  constexpr double kMatrices = 3;  // gate, up and down
+  if (!m.is_moe()) return 0;
+  return (double(m.layers) - m.first_dense_layers) * kMatrices * m.hidden * m.experts *
+         m.expert_intermediate;
+}
+
 double published_weight_bytes(const ModelSpec& model) {
   return double(model.weight_bytes) / double(model.params_total);
 }

@@ -109,12 +109,14 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
   if (routed) feed_ = std::make_unique<ResidencyFeed>(queue, *size.router, size.residency_lag);
   for (std::uint32_t i = 0; i < engines; ++i) {
     EngineParts made = complete(parts(i), workload, engines);
+    if (size.lockstep) join_group(made, i);
     Observer* told = &observer;
     if (engines > 1) {
       views_.push_back(std::make_unique<View>(observer, *totals_, i));
       told = views_.back().get();
     }
     engines_.push_back(std::make_unique<Engine>(queue, network_, *chains_, std::move(made), *told));
+    if (size.lockstep) groups_.back()->add(*engines_.back());
     if (routed) feed_->watch(*engines_.back(), InstanceId{i / size.engines});
   }
 }
@@ -131,6 +133,12 @@ EngineParts Cluster::complete(EngineParts parts, const Workload& workload, std::
   parts.shared = &shared_stores_;
   parts.names_of_one_in = engines;
   return parts;
+}
+
+void Cluster::join_group(EngineParts& parts, std::uint32_t engine) {
+  parts.place_in_group = engine % size_.engines;
+  if (parts.place_in_group == 0) groups_.push_back(std::make_unique<Lockstep>(queue_));
+  parts.group = groups_.back().get();
 }
 
 Cluster::~Cluster() = default;

@@ -8,8 +8,7 @@
 // 4 x waiting + running, by counts up to 100 ms old (load_board.hpp). Requests and blocks have the
 // numbers of the workload everywhere; an engine beside others has names of its own for the blocks
 // it meets (engine/local_chains.hpp).
-// Model: cores of a mixture of experts step by themselves; upstream they step together, idle ones
-// with a dummy batch.
+// Those of an instance that share experts step together (lockstep.hpp).
 //
 // Observers see one system: blocks of a tier are summed over engines, links have numbers of their
 // own, and steps name their engine. One engine is observed as it is.
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "models/cluster/load_board.hpp"
+#include "models/cluster/lockstep.hpp"
 #include "models/cluster/residency_feed.hpp"
 #include "models/cluster/router.hpp"
 #include "models/engine/engine.hpp"
@@ -34,6 +34,7 @@ class Cluster final : public RequestSink {
     std::uint32_t engines = 1;  ///< of one instance
     std::uint32_t instances = 1;
     const NetworkSpec* network = nullptr;  ///< null: nothing that engines share
+    bool lockstep = false;                 ///< engines of an instance step together
     Router* router = nullptr;              ///< asked where there are several instances
     /// How late the router learns what stores gain and lose, where it wants to. Assumed.
     Duration residency_lag = std::chrono::milliseconds(1);
@@ -75,21 +76,23 @@ class Cluster final : public RequestSink {
   struct Totals;
 
   EngineParts complete(EngineParts parts, const Workload& workload, std::uint32_t engines);
+  void join_group(EngineParts& parts, std::uint32_t engine);
   InstanceId choose_instance(const RequestView& request);
   std::uint32_t choose_engine(InstanceId instance, const RequestView& request);
 
   EventQueue& queue_;
   Size size_;
-  std::unique_ptr<ChainMap> chains_;       ///< of all engines
-  std::unique_ptr<RequestFacts> facts_;    ///< of all engines, where a policy needs them
-  std::unique_ptr<Totals> totals_;         ///< over all engines
-  std::unique_ptr<MediaView> media_view_;  ///< over several
-  Network network_;                        ///< of all engines
-  SharedStores shared_stores_;             ///< of several
-  std::unique_ptr<Router> balancer_;       ///< among the engines of one instance
-  LoadBoard fleet_;                        ///< of instances
-  std::vector<LoadBoard> cores_;           ///< by instance, of its engines
-  std::unique_ptr<ResidencyFeed> feed_;    ///< null: the router does not want it
+  std::unique_ptr<ChainMap> chains_;               ///< of all engines
+  std::unique_ptr<RequestFacts> facts_;            ///< of all engines, where a policy needs them
+  std::unique_ptr<Totals> totals_;                 ///< over all engines
+  std::unique_ptr<MediaView> media_view_;          ///< over several
+  Network network_;                                ///< of all engines
+  SharedStores shared_stores_;                     ///< of several
+  std::unique_ptr<Router> balancer_;               ///< among the engines of one instance
+  LoadBoard fleet_;                                ///< of instances
+  std::vector<LoadBoard> cores_;                   ///< by instance, of its engines
+  std::unique_ptr<ResidencyFeed> feed_;            ///< null: the router does not want it
+  std::vector<std::unique_ptr<Lockstep>> groups_;  ///< by instance, of engines that step together
   std::vector<std::unique_ptr<View>> views_;
   std::vector<std::unique_ptr<Engine>> engines_;
 };

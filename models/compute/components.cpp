@@ -12,11 +12,16 @@
 // and replayed; others are launched kernel by kernel, for eager_overhead_us more.
 //
 // Model: one token of an MLA model costs its low-rank projections; attention over the latent is
-// charged by bytes only. Mixture of experts reads each expert that some token picked, with tokens
-// spread evenly. Neither is fitted to measurements yet; a profile's curves are used at the rows of
-// one expert.
+// charged by bytes only. Not fitted to measurements yet.
 //
-// Ranks of tensor parallelism divide heads, the feed-forward width (of every expert, too) and the
+// Routed experts are those of expert_time.hpp. Engines of data parallelism that share them step
+// together. Before a layer's experts each gathers the hidden states and choices of all others'
+// tokens; behind them, sums are reduced and scattered (vllm/distributed/device_communicators/
+// all2all.py, AgRsAll2AllManager: the default). So each waits for the slowest twice a layer. With
+// captured graphs all are padded to the largest batch, and none replays one where one cannot
+// (vllm/v1/worker/dp_utils.py, coordinate_batch_across_dp).
+//
+// Ranks of tensor parallelism divide heads, the feed-forward width and the
 // vocabulary; what they do not divide (norms, an MLA model's way into its latents) each computes
 // whole. Two all-reduces a layer and one behind the embedding sum hidden states of 2 bytes; an
 // all-gather collects the logits of the sampled rows. Stages of pipeline parallelism
@@ -26,10 +31,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/catalogue/weights.hpp"
 #include "models/compute/attention_time.hpp"
+#include "models/compute/expert_time.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/product_time.hpp"
@@ -96,16 +103,20 @@ class Components final : public StepCost {
         attention_time_(p),
         attention_(attention_matrices(*p.model, ranks_, products_)),
         dense_width_(feed_forward(p.model->hidden, p.model->intermediate / ranks_, products_)),
-        expert_width_(expert_layer(p.model->is_moe() ? 1 : 0)),
-        shared_width_(expert_layer(p.model->shared_experts)),
+        shared_width_(shared_experts(p.model->shared_experts)),
         head_matrix_(head_products_.matrix(p.model->hidden, p.model->vocab / ranks_)) {
     KV_ASSERT(p.shards.tensor == 1 || p.collectives, "ranks without collectives");
+    KV_ASSERT(p.shards.engines == 1 || p.exchange, "engines without collectives");
     const ModelSpec& m = *p.model;
     const auto layers = [&](std::int64_t of) {
       return stages_ * double(stage_layers(of, p.shards));
     };
     layers_ = layers(m.layers);
     kv_layers_ = layers(m.kv_layers);
+    if (m.is_moe()) {
+      mixture_layers_ = std::max(0.0, layers_ - m.first_dense_layers);
+      experts_.emplace(p, p.weight_bytes > 0 ? p.weight_bytes : published_weight_bytes(m));
+    }
     graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0;
     if (p.profile == nullptr) return;
     p_.kernels.elementwise_us = p.profile->elementwise_us;
@@ -114,32 +125,77 @@ class Components final : public StepCost {
     sampler_us_ = p.profile->sampler_us;
   }
 
-  Duration step_time(const StepShape& shape) override {
-    std::uint64_t tokens = shape.decodes;
-    for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
-    KV_ASSERT(tokens > 0, "a step of no tokens");
-    double host_us = p_.host_overhead_us;
-    if (graphs_matter_) {
-      if (tokens > p_.graph_tokens) host_us += p_.eager_overhead_us;
-      tokens = graph_padded(tokens, p_.graph_tokens);
+  Duration step_time(const StepShape& shape) override { return group_time({&shape, 1}); }
+
+  Duration group_time(std::span<const StepShape> shapes) override {
+    const Batches batches = batches_of(shapes);
+    const double host_us = p_.host_overhead_us + (batches.replayed ? 0 : p_.eager_overhead_us);
+    const double host = stages_ * host_us * 1e-6;
+    double seconds = 0;
+    for (const StepShape& shape : shapes) {
+      const std::uint64_t tokens = batches.padded > 0 ? batches.padded : tokens_of(shape);
+      const double attention = shape.tokens() > 0 ? attention_time_.seconds(shape) : 0;
+      seconds = std::max(seconds, host + dense_seconds(tokens) + kv_layers_ * attention +
+                                      head_seconds(shape.sampled));
     }
-    double seconds = stages_ * host_us * 1e-6 + dense_seconds(tokens) +
-                     kv_layers_ * attention_time_.seconds(shape) + head_seconds(shape.sampled);
+    if (experts_) {
+      seconds += mixture_layers_ * (experts_->seconds(batches.all) + exchange_seconds(batches));
+    }
     // Less than nothing: kernels were measured eager, and the engine's compiled ones save more than
     // its host costs. That was fitted on larger steps than some; half of the kernels' time stays.
-    if (host_us < 0) seconds = std::max(seconds, (seconds - stages_ * host_us * 1e-6) / 2);
+    if (host_us < 0) seconds = std::max(seconds, (seconds - host) / 2);
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 
   Duration collective_time(const StepShape& shape) override {
-    std::uint64_t tokens = shape.decodes;
-    for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
-    if (graphs_matter_) tokens = graph_padded(tokens, p_.graph_tokens);
-    const double seconds = reduce_seconds(tokens) + gather_seconds(shape.sampled);
+    Batches batches = batches_of({&shape, 1});
+    batches.all *= p_.shards.engines;
+    const std::uint64_t tokens = batches.padded > 0 ? batches.padded : shape.tokens();
+    const double seconds = reduce_seconds(tokens) + gather_seconds(shape.sampled) +
+                           mixture_layers_ * exchange_seconds(batches);
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 
  private:
+  /// What engines that step together compute.
+  struct Batches {
+    bool replayed = true;      ///< a captured graph
+    std::uint64_t padded = 0;  ///< each of them; 0: every one as it is
+    std::uint64_t all = 0;     ///< tokens of all
+  };
+
+  /// A dummy batch has one token.
+  static std::uint64_t tokens_of(const StepShape& shape) {
+    return std::max<std::uint64_t>(shape.tokens(), 1);
+  }
+
+  Batches batches_of(std::span<const StepShape> shapes) const {
+    Batches out;
+    std::uint64_t most = 0;
+    for (const StepShape& shape : shapes) {
+      most = std::max(most, shape.tokens());
+      out.all += tokens_of(shape);
+    }
+    KV_ASSERT(most > 0, "a step of no tokens");
+    if (!graphs_matter_) return out;
+    out.replayed = most <= p_.graph_tokens;
+    if (!out.replayed) return out;
+    out.padded = graph_padded(most, p_.graph_tokens);
+    out.all = out.padded * shapes.size();
+    return out;
+  }
+
+  /// Of one layer.
+  double exchange_seconds(const Batches& batches) const {
+    if (!p_.exchange) return 0;
+    constexpr double kChoiceBytes = 8;  // an index and a weight of each expert that a token picks
+    const double states = static_cast<double>(batches.all) * p_.model->hidden * kBf16Bytes;
+    const double choices =
+        static_cast<double>(batches.all) * p_.model->experts_per_token * kChoiceBytes;
+    return p_.exchange->seconds(Collective::kAllGather, states + choices, batches.replayed) +
+           p_.exchange->seconds(Collective::kReduceScatter, states, batches.replayed);
+  }
+
   /// All all-reduces of a batch of `tokens`.
   double reduce_seconds(std::uint64_t tokens) const {
     if (!p_.collectives) return 0;
@@ -156,7 +212,7 @@ class Components final : public StepCost {
     return p_.collectives->seconds(Collective::kAllGather, bytes, false);
   }
 
-  /// All matrix products and element-wise passes of a batch of `tokens`.
+  /// All matrix products, but those of routed experts, and element-wise passes of `tokens`.
   double dense_seconds(std::uint64_t tokens) {
     if (tokens >= dense_.size()) dense_.resize(tokens + 1, 0);
     double& known = dense_[tokens];
@@ -165,12 +221,12 @@ class Components final : public StepCost {
     const auto t = static_cast<double>(tokens);
     double attention = 0;
     for (const Matrix& matrix : attention_) attention += products_.seconds(matrix, t);
-    const double dense_layers = m.is_moe() ? m.first_dense_layers : layers_;
     double feed_forward =
-        dense_layers * (mlp_seconds(dense_width_, t) + between_seconds(dense_passes(m, ranks_), t));
+        (layers_ - mixture_layers_) *
+        (mlp_seconds(dense_width_, t) + between_seconds(dense_passes(m, ranks_), t));
     if (m.is_moe()) {
-      feed_forward += (layers_ - dense_layers) *
-                      (experts_seconds(t) + between_seconds(expert_passes(), t));
+      feed_forward += mixture_layers_ * between_seconds(mixture_passes(), t);
+      if (m.shared_experts > 0) feed_forward += mixture_layers_ * mlp_seconds(shared_width_, t);
     }
     known = layers_ * attention + feed_forward + reduce_seconds(tokens);
     return known;
@@ -183,32 +239,21 @@ class Components final : public StepCost {
            elementwise_ratio_.at({tokens});
   }
 
-  LayerPasses expert_passes() const {
+  /// Routed experts have their activation within.
+  LayerPasses mixture_passes() const {
     const ModelSpec& m = *p_.model;
-    const int experts = m.experts_per_token + m.shared_experts;
-    return layer_passes(m, ranks_, experts * m.expert_intermediate / ranks_);
+    return layer_passes(m, ranks_, double(m.shared_experts) * m.expert_intermediate / ranks_);
   }
 
-  FeedForward expert_layer(int experts) const {
-    const double width = p_.model->expert_intermediate / ranks_;
+  /// Together; each engine has its own.
+  FeedForward shared_experts(int experts) const {
     if (experts == 0) return {};
-    return feed_forward(p_.model->hidden, experts * width, products_);
+    return feed_forward(p_.model->hidden, experts * (p_.model->expert_intermediate / ranks_),
+                        products_);
   }
 
-  double mlp_seconds(const FeedForward& layer, double rows, double groups = 1) const {
-    return products_.seconds(layer.in, rows, groups) + products_.seconds(layer.out, rows, groups);
-  }
-
-  double experts_seconds(double tokens) const {
-    const ModelSpec& m = *p_.model;
-    const double share = double(m.experts_per_token) / m.experts;
-    // Expected number of experts that at least one token picks.
-    const double touched =
-        m.experts * (1 - det::exp2(tokens * det::log2(1 - std::min(share, 0.999999))));
-    const double rows = tokens * m.experts_per_token / touched;
-    double seconds = mlp_seconds(expert_width_, rows, touched);
-    if (m.shared_experts > 0) seconds += mlp_seconds(shared_width_, tokens);
-    return seconds;
+  double mlp_seconds(const FeedForward& layer, double rows) const {
+    return products_.seconds(layer.in, rows) + products_.seconds(layer.out, rows);
   }
 
   double head_seconds(std::uint32_t sampled) {
@@ -230,13 +275,14 @@ class Components final : public StepCost {
   AttentionTime attention_time_;
   std::vector<Matrix> attention_;
   FeedForward dense_width_;
-  FeedForward expert_width_;  ///< of one expert
-  FeedForward shared_width_;  ///< of the shared ones together
+  FeedForward shared_width_;           ///< of the shared experts together
+  std::optional<ExpertTime> experts_;  ///< routed ones, of a mixture
   Matrix head_matrix_;
   RatioTable elementwise_ratio_;
   double sampler_us_ = 0;
   double layers_ = 0;  ///< over all stages, each as many as the fullest
   double kv_layers_ = 0;
+  double mixture_layers_ = 0;  ///< of layers_, those with experts
   bool graphs_matter_ = false;
   std::vector<double> dense_;  ///< by number of tokens; 0: not computed yet
   std::vector<double> head_;   ///< by number of sampled rows; 0: not computed yet

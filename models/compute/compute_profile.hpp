@@ -42,6 +42,16 @@ struct ProductKernels {
   std::vector<ProductCurve> curves;  ///< shapes in between take their neighbours' ratios
 };
 
+/// Routed experts of a mixture with weights of one type, one layer on one rank.
+struct ExpertKernels {
+  std::string dtype;  ///< of the weights: bf16, fp8
+  double overhead_us = 0;
+  double flop_efficiency = 0;
+  double byte_efficiency = 0;
+  double norm = 2;
+  RatioGrid ratios;  ///< over tokens x experts that each picks, activated experts
+};
+
 /// Attention over a KV cache of one type, heads of one width.
 struct AttentionKernels {
   std::string kv_dtype;  ///< bf16, fp8
@@ -96,6 +106,7 @@ struct ComputeProfile {
   std::uint32_t tensor_parallel = 1;  ///< that a whole-layer table was measured at
   std::vector<ProductKernels> products;
   std::vector<AttentionKernels> attention;
+  std::vector<ExpertKernels> experts;
   double elementwise_us = kElementwiseKernelUs;  ///< of a kernel of few tokens
   double elementwise_efficiency = 1;             ///< of the memory's peak rate
   RatioGrid elementwise;  ///< over tokens: norms, rotary, activation of a layer

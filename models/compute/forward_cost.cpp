@@ -12,7 +12,7 @@ ForwardCost::ForwardCost(std::unique_ptr<StepCost> cost, std::uint32_t kept_toke
       kept_tokens_(kept_tokens > 0 ? kept_tokens : ~std::uint32_t{0}),
       collectives_(collectives) {}
 
-Duration ForwardCost::of(const StepPlan& plan) {
+StepShape ForwardCost::shape_of(const StepPlan& plan) {
   StepShape shape;
   chunks_.clear();
   for (const ScheduledTokens& item : plan.items) {
@@ -26,7 +26,7 @@ Duration ForwardCost::of(const StepPlan& plan) {
   }
   shape.prefills = chunks_;
   if (collectives_) collective_ += cost_->collective_time(shape);
-  return cost_->step_time(shape);
+  return shape;
 }
 
 Duration ForwardCost::of_decodes(const StepPlan& plan) {

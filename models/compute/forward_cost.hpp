@@ -17,7 +17,9 @@ class ForwardCost {
   ForwardCost(std::unique_ptr<StepCost> cost, std::uint32_t kept_tokens, bool collectives);
 
   /// Precondition: it has tokens.
-  Duration of(const StepPlan& plan);
+  Duration of(const StepPlan& plan) { return cost_->step_time(shape_of(plan)); }
+  /// What it computes, until the next call; its collectives count. Precondition: it has tokens.
+  StepShape shape_of(const StepPlan& plan);
   /// Of the plan's decodes alone, 0 where it has none.
   Duration of_decodes(const StepPlan& plan);
   StepCost& step() { return *cost_; }

@@ -6,17 +6,30 @@
 
 namespace spillway {
 
-const ProductKernels* choose_products(const ComputeProfile& profile, bool fp8) {
-  const auto of = [&](std::string_view dtype) -> const ProductKernels* {
-    const auto at =
-        std::find_if(profile.products.begin(), profile.products.end(),
-                     [&](const ProductKernels& kernels) { return kernels.dtype == dtype; });
-    return at == profile.products.end() ? nullptr : &*at;
+namespace {
+
+/// Of that type; else BF16's, else the first.
+template <class Kernels>
+const Kernels* of_type(const std::vector<Kernels>& all, bool fp8) {
+  const auto of = [&](std::string_view dtype) -> const Kernels* {
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&](const Kernels& kernels) { return kernels.dtype == dtype; });
+    return at == all.end() ? nullptr : &*at;
   };
-  if (profile.products.empty()) return nullptr;
-  if (const ProductKernels* same = of(fp8 ? "fp8" : "bf16")) return same;
-  const ProductKernels* bf16 = of("bf16");
-  return bf16 != nullptr ? bf16 : &profile.products.front();
+  if (all.empty()) return nullptr;
+  if (const Kernels* same = of(fp8 ? "fp8" : "bf16")) return same;
+  const Kernels* bf16 = of("bf16");
+  return bf16 != nullptr ? bf16 : &all.front();
+}
+
+}  // namespace
+
+const ProductKernels* choose_products(const ComputeProfile& profile, bool fp8) {
+  return of_type(profile.products, fp8);
+}
+
+const ExpertKernels* choose_experts(const ComputeProfile& profile, bool fp8) {
+  return of_type(profile.experts, fp8);
 }
 
 int kv_bits_of(std::string_view kv_dtype) {

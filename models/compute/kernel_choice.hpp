@@ -17,6 +17,9 @@ inline bool is_mha(const ModelSpec& model) {
 /// Of that type; else BF16's, else the first. Null where the profile has none.
 const ProductKernels* choose_products(const ComputeProfile& profile, bool fp8);
 
+/// The same of experts; null where the profile has none.
+const ExpertKernels* choose_experts(const ComputeProfile& profile, bool fp8);
+
 /// Of the KV type nearest in width, then of the nearest head width (`head_dim` 0: 128). Null where
 /// the profile has none.
 const AttentionKernels* choose_attention(const ComputeProfile& profile, int kv_bits, int head_dim);

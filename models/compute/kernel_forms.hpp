@@ -8,6 +8,7 @@
 //   decode    hypot(fixed, bytes read) + sequences x sequence time
 //   mixed     what decodes take beside a prefill: the decode's time x max(1, factor x GQA ratio)
 //   elementwise   kernels x launch + bytes read and written (layer_passes.hpp)
+//   experts   overhead + (compute^norm + memory^norm)^(1/norm) of the routed experts of one layer
 //
 // A ratio of a compute profile (compute_profile.hpp) is measured time over these. Times in seconds.
 #pragma once
@@ -27,6 +28,9 @@ namespace spillway {
 
 inline constexpr double kActivationBytes = 2;
 inline constexpr int kTileQueries = 64;
+/// Gate, choice, sorting of rows and sum of a layer of experts on a GPU that nobody measured: that
+/// of the RTX PRO 6000 (rtxpro6000-qwen3-30b-a3b-kernels.json in scenarios/hardware).
+inline constexpr double kExpertLayerUs = 28;
 
 /// What the hardware could do at most.
 struct PeakRates {
@@ -48,20 +52,18 @@ struct ProductForm {
   double norm = 2;
 };
 
-/// One kernel that multiplies `groups` weight matrices, inputs x outputs, by `rows` rows each.
+/// A weight matrix, inputs x outputs, multiplied by `rows` rows.
 struct ProductShape {
   double rows = 0;
   double inputs = 0;
   double outputs = 0;
-  double groups = 1;
 };
 
 inline double product_seconds(const ProductForm& form, const ProductShape& s,
                               const PeakRates& peaks, double weight_bytes) {
-  const double compute =
-      2 * s.rows * s.groups * s.inputs * s.outputs / (form.flop_efficiency * peaks.flops);
-  const double bytes = s.groups * (s.inputs * s.outputs * weight_bytes +
-                                   s.rows * (s.inputs + s.outputs) * kActivationBytes);
+  const double compute = 2 * s.rows * s.inputs * s.outputs / (form.flop_efficiency * peaks.flops);
+  const double bytes =
+      s.inputs * s.outputs * weight_bytes + s.rows * (s.inputs + s.outputs) * kActivationBytes;
   const double memory = bytes / (form.byte_efficiency * peaks.memory);
   return form.overhead_us * 1e-6 + det::norm(compute, memory, form.norm);
 }
@@ -140,6 +142,29 @@ inline double elementwise_seconds(const ElementwiseForm& form, const LayerPasses
          layer.values * kActivationBytes * tokens / (form.efficiency * memory_rate);
 }
 
+/// The routed experts of one layer on one rank: gate, choice, both products of every expert that a
+/// row picked, and their sum.
+struct ExpertShape {
+  double rows = 0;       ///< tokens x experts that each picks, of the experts here
+  double activated = 0;  ///< experts that some row picked, whose weights are read
+  double hidden = 0;
+  double width = 0;  ///< of one expert
+};
+
+inline double experts_seconds(const ProductForm& form, const ExpertShape& s, const PeakRates& peaks,
+                              double weight_bytes) {
+  constexpr double kMatrices = 3;  // gate, up and down
+  const double weights = kMatrices * s.hidden * s.width;
+  const double compute = 2 * s.rows * weights / (form.flop_efficiency * peaks.flops);
+  const double bytes = s.activated * weights * weight_bytes +
+                       s.rows * (2 * s.hidden + kMatrices * s.width) * kActivationBytes;
+  const double memory = bytes / (form.byte_efficiency * peaks.memory);
+  return form.overhead_us * 1e-6 + det::norm(compute, memory, form.norm);
+}
+
+inline ProductForm form_of(const ExpertKernels& k) {
+  return {k.overhead_us, k.flop_efficiency, k.byte_efficiency, k.norm};
+}
 inline ProductForm form_of(const ProductKernels& k) {
   return {k.overhead_us, k.flop_efficiency, k.byte_efficiency, k.norm};
 }
@@ -155,6 +180,15 @@ inline ProductKernels product_kernels(const KernelCoefficients& k, std::string d
   ProductKernels out;
   out.dtype = std::move(dtype);
   out.overhead_us = k.gemm_overhead_us;
+  out.flop_efficiency = k.flop_efficiency;
+  out.byte_efficiency = k.byte_efficiency;
+  out.norm = k.gemm_norm;
+  return out;
+}
+inline ExpertKernels expert_kernels(const KernelCoefficients& k, std::string dtype) {
+  ExpertKernels out;
+  out.dtype = std::move(dtype);
+  out.overhead_us = kExpertLayerUs;
   out.flop_efficiency = k.flop_efficiency;
   out.byte_efficiency = k.byte_efficiency;
   out.norm = k.gemm_norm;

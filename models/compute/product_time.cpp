@@ -29,9 +29,9 @@ ProductTime::Matrix ProductTime::matrix(double inputs, double outputs) const {
   return out;
 }
 
-double ProductTime::seconds(const Matrix& matrix, double rows, double groups) const {
+double ProductTime::seconds(const Matrix& matrix, double rows) const {
   const double form =
-      product_seconds(form_, {rows, matrix.inputs, matrix.outputs, groups}, peaks_, weight_bytes_);
+      product_seconds(form_, {rows, matrix.inputs, matrix.outputs}, peaks_, weight_bytes_);
   return measured_ == nullptr ? form : form * matrix.ratio.at(rows);
 }
 

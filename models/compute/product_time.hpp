@@ -19,8 +19,7 @@ class ProductTime {
   ProductTime(const ComponentsCost& p, double weight_bytes);
 
   Matrix matrix(double inputs, double outputs) const;
-  /// One kernel that multiplies `groups` matrices like it by `rows` rows each.
-  double seconds(const Matrix& matrix, double rows, double groups = 1) const;
+  double seconds(const Matrix& matrix, double rows) const;
 
  private:
   double weight_bytes_;

@@ -1,6 +1,7 @@
 // How long one engine step takes, from the shape of its batch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,12 @@ struct StepShape {
   std::uint64_t decode_context = 0;  ///< sum over decodes of tokens held, the new one included
   std::span<const PrefillChunk> prefills;
   std::uint32_t sampled = 0;  ///< requests that emit a token at the end of the step
+
+  std::uint64_t tokens() const {
+    std::uint64_t out = decodes;
+    for (const PrefillChunk& chunk : prefills) out += chunk.tokens;
+    return out;
+  }
 };
 
 class StepCost {
@@ -35,6 +42,15 @@ class StepCost {
   virtual ~StepCost() = default;
   /// Duration of the step; at least one token is computed. Not const: results may be cached.
   virtual Duration step_time(const StepShape& shape) = 0;
+  /// Of a step that engines of data parallelism take together, each its own shape; one without
+  /// tokens runs a dummy batch. Some engine has tokens.
+  virtual Duration group_time(std::span<const StepShape> shapes) {
+    Duration longest{};
+    for (const StepShape& shape : shapes) {
+      if (shape.tokens() > 0) longest = std::max(longest, step_time(shape));
+    }
+    return longest;
+  }
   /// What of that it spends in collectives of its ranks.
   virtual Duration collective_time(const StepShape& /*shape*/) { return Duration(0); }
 };
@@ -85,6 +101,7 @@ struct ComponentsCost {
   std::int32_t kv_bits = 16;
   ModelShards shards{};               ///< the step is that of all stages, one after another
   std::optional<Collectives> collectives{};  ///< of the ranks of a stage, where there are several
+  std::optional<Collectives> exchange{};  ///< of engines that share experts (shards.engines)
   /// Measured kernels, in place of `kernels`; null: none. Outlives the cost.
   const ComputeProfile* profile = nullptr;
 };

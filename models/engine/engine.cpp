@@ -34,7 +34,10 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       classes_(std::move(parts.classes)),
       stage_watch_(parts.stages),
       token_listener_(parts.tokens),
-      cost_(std::move(parts.cost), config_.token_budget, config_.tensor_parallel > 1),
+      group_(parts.group),
+      place_in_group_(parts.place_in_group),
+      cost_(std::move(parts.cost), config_.token_budget,
+            config_.tensor_parallel > 1 || parts.group != nullptr),
       chains_(chains, parts.names_of_one_in),
       requests_(chains_.longest_chain() * config_.groups.count()),
       gate_(admission_of(parts), requests_),
@@ -48,6 +51,7 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
   KV_ASSERT(chains.block_tokens() == config_.block_tokens, "chains in blocks of another size");
   KV_ASSERT(stages_.single() || !config_.async_scheduling,
             "a pipeline with asynchronous scheduling");
+  KV_ASSERT(stages_.single() || group_ == nullptr, "a pipeline that steps with other engines");
 }
 
 void Engine::watch_pool(StoreWatch& watch) {
@@ -141,6 +145,7 @@ void Engine::reject_waiting() {
 
 void Engine::wake() {
   if (state_ != State::kAsleep || looping_) return;
+  if (group_ != nullptr && group_->busy()) return group_->wake_when_free(place_in_group_);
   state_ = State::kWoken;
   queue_.schedule(queue_.now(), Phase::kStepStart, *this,
                   {static_cast<std::uint16_t>(Kind::kStepStart), 0, 0});
@@ -276,6 +281,7 @@ void Engine::start_workers() {
     for (const PromptPart& part : worker_->prompts) {
       requests_[part.request].clock.begin_step(worker_->worker_start, part.again);
     }
+    if (group_ != nullptr && worker_->plan.has_work()) group_->expect(place_in_group_);
     moves_.start(worker_->transfers);
     go_on();
   }
@@ -284,6 +290,7 @@ void Engine::start_workers() {
 /// The worker part goes as far as the transfers that have ended let it.
 void Engine::go_on() {
   Step& step = *worker_;
+  if (joined_) return;
   if (step.forward_start != kNever) return watch_forward();
   if (step.flushed == kNever) {
     if (!moves_.flushed(step.plan, step.transfers)) return;
@@ -299,7 +306,22 @@ void Engine::begin_forward() {
   Step& step = *worker_;
   step.forward_start = queue_.now();
   if (!step.plan.has_work()) return end_empty(step);
-  step.compute = step.plan.items.empty() ? Duration(0) : stages_.stage_time(cost_.of(step.plan));
+  if (group_ != nullptr) {
+    joined_ = true;
+    return group_->join(place_in_group_, cost_.shape_of(step.plan));
+  }
+  compute_for(step.plan.items.empty() ? Duration(0) : stages_.stage_time(cost_.of(step.plan)));
+}
+
+void Engine::begin_together(Duration compute) {
+  joined_ = false;
+  worker_->forward_start = queue_.now();
+  compute_for(compute);
+}
+
+void Engine::compute_for(Duration compute) {
+  Step& step = *worker_;
+  step.compute = compute;
   step.forward_start += moves_.begin_forward(step.plan, step.forward_start, step.compute);
   watch_forward();
 }
@@ -329,6 +351,7 @@ void Engine::watch_forward() {
 void Engine::end_worker() {
   Step& step = *worker_;
   worker_ = nullptr;
+  if (group_ != nullptr) group_->leave(place_in_group_);
   step.stall = queue_.now() - step.worker_start - step.compute;
   if (stages_.single()) {
     KV_ASSERT(in_flight_.front() == &step, "steps end out of order");

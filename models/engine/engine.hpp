@@ -9,6 +9,9 @@
 // follow one another. With asynchronous scheduling the next step is scheduled while one computes,
 // so its worker part waits for that one's end; otherwise the two coincide.
 //
+// An engine of a group (step_group.hpp) computes when all of it do, and schedules when none of it
+// computes any longer.
+//
 // The engine knows no family: which requests compute is the scheduler's, what lies below HBM the
 // connector's, what a step waits for beside its compute that of its moves (engine_parts.hpp).
 #pragma once
@@ -24,12 +27,16 @@
 #include "models/compute/stage_pipeline.hpp"
 #include "models/engine/admission_gate.hpp"
 #include "models/engine/engine_parts.hpp"
+#include "models/engine/step_group.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
 
 namespace spillway {
 
-class Engine final : public EventHandler, public RequestSink, private TransferWaiter {
+class Engine final : public EventHandler,
+                     public RequestSink,
+                     public StepMember,
+                     private TransferWaiter {
  public:
   /// `listener` may be set later, before the first request ends.
   /// `network` is the simulation's; nothing has been submitted to it yet. `chains` are those of the
@@ -40,6 +47,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void set_listener(RequestEndListener& listener) { listener_ = &listener; }
   void submit(RequestId request, Time due) override;
   void on_event(EventPayload payload) override;
+  void begin_together(Duration compute) override;
+  void wake() override;
+  StepCost& step_cost() override { return cost_.step(); }
 
   /// After the last event: reports every request still here as stuck, and checks that nothing
   /// leaks. Returns how many were stuck.
@@ -89,12 +99,12 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   void on_step_progress() override;
   void on_load(std::uint32_t job, LoadEvent event) override;
   void on_promotion(Handle h, RequestId request, LoadEvent event) override;
-  void wake();
   void schedule_steps();
   Step& schedule_one();
   void start_workers();
   void go_on();
   void begin_forward();
+  void compute_for(Duration compute);
   void end_empty(Step& step);
   void watch_forward();
   void end_empty_step(bool changed);
@@ -116,6 +126,9 @@ class Engine final : public EventHandler, public RequestSink, private TransferWa
   StageWatch* stage_watch_;
   TokenListener* token_listener_;
   std::deque<std::vector<StageMark>> marks_;  ///< by handle, where stages are watched
+  StepGroup* group_;
+  std::uint32_t place_in_group_;
+  bool joined_ = false;  ///< worker_ waits for its group
   ForwardCost cost_;
   LocalChains chains_;
   RequestPool requests_;

@@ -27,6 +27,7 @@
 
 namespace spillway {
 
+class StepGroup;
 class StoreWatch;
 struct Assembly;
 struct EngineParts;
@@ -75,6 +76,8 @@ struct EngineParts {
   SharedStores* shared = nullptr;          ///< of the simulation; where tiers are shared
   StageWatch* stages = nullptr;            ///< null: nobody asks when stages came
   TokenListener* tokens = nullptr;         ///< null: nobody asks for single tokens
+  StepGroup* group = nullptr;           ///< whose engines step together; null: it steps alone
+  std::uint32_t place_in_group = 0;
   std::uint32_t names_of_one_in = 1;    ///< engines: one among several has its own names of blocks
   const RequestFacts* facts = nullptr;  ///< of the whole workload, where need_facts()
 

@@ -28,6 +28,7 @@ struct EngineConfig : SchedulerConfig, StreamingConfig {
   Residency residency = Residency::kFull;
   std::uint32_t tensor_parallel = 1;
   std::uint32_t data_parallel = 1;
+  bool expert_parallel = false;  ///< ranks have some experts of a mixture, not a part of each
 
   /// Blocks that requests can have: all but v1's null block.
   std::uint32_t usable_blocks() const {

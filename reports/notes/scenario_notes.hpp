@@ -154,9 +154,11 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"pipeline", "fleet", NoteGrade::kDetail,
      "A pipeline of {stages} stages has {stages} batches in flight. All stages take as long as the "
      "fullest. Handing over costs nothing, and there is no asynchronous scheduling."},
+    {"experts-exchanged", "fleet", NoteGrade::kDetail,
+     "{engines} engines share experts and step together. Each collective takes {source}."},
     {"experts-in-lockstep", "fleet", NoteGrade::kWarning,
-     "Engines of a mixture of experts step in lockstep upstream. Here each steps by itself, which "
-     "is optimistic. Compare with data_parallel_size 1."},
+     "Engines of a mixture of experts step together upstream. With a pipeline, each steps by itself "
+     "here, which is optimistic. Give pipeline_parallel_size 1."},
     {"heads-unknown", "fleet", NoteGrade::kDetail,
      "KV cache is taken to divide evenly over ranks: the model's heads are not known."},
     {"classes-without-effect", "workload", NoteGrade::kWarning,

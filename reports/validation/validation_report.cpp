@@ -123,6 +123,10 @@ Section method_section() {
       "Their errors are mean absolute errors as a share of the measured peak. Where counters and "
       "requests have clocks of their own, their offset is taken from the two measured sources "
       "alone.",
+      "Times of steps come from the engine's own samples of tokens per second: the requests that "
+      "decode between two samples, over the tokens that they got. Windows are grouped by how many "
+      "decode, and by whether a prompt is computed, too. So errors of small and of large batches "
+      "cannot cancel each other.",
       "Regimes are decided from the measured run, over the samples with any request in the "
       "system. Saturated: requests wait, all slots are taken, or the KV pool is 95% full, in a "
       "quarter of the samples. Thrashing: saturated, and a tenth as many preemptions as requests "

@@ -213,6 +213,26 @@ Table counters_table(const json& c) {
   return table;
 }
 
+Table steps_table(const json& c) {
+  Table table;
+  table.title = "Time of a step by the number of requests that decode";
+  table.header = {"requests",  "prompts", "windows", "measured",
+                  "simulated", "error",   "bar",     "tolerance"};
+  for (const json& step : c.at("steps")) {
+    const json* checked = checked_of(c, text_at(step, "name"));
+    const auto least = whole<std::uint64_t>(step.at("least"));
+    const auto most = whole<std::uint64_t>(step.at("most"));
+    table.rows.push_back(
+        {least == most ? format_count(least) : fmt::format("{} to {}", least, most),
+         step.at("prompts").get<bool>() ? "some" : "none",
+         format_count(whole<std::uint64_t>(step.at("windows"))), format_ms(step.at("measured_ms")),
+         format_ms(step.at("simulated_ms")), signed_percent(step.at("error_percent")),
+         limit_text(checked, "bar", "misses_bar", "misses"),
+         limit_text(checked, "tolerance", "exceeds_tolerance", "exceeds")});
+  }
+  return table;
+}
+
 Table worst_table(const json& c) {
   Table table;
   table.title = "The requests that are furthest off (end to end)";
@@ -360,6 +380,7 @@ std::vector<Table> case_tables(const json& c, bool brief) {
   }
   if (!brief && !c.at("request_errors").empty()) out.push_back(requests_table(c));
   if (c.contains("counters")) out.push_back(counters_table(c));
+  if (!c.at("steps").empty()) out.push_back(steps_table(c));
   if (!c.at("repeats").empty()) out.push_back(repeats_table(c));
   if (brief) return out;
   if (!c.at("worst").empty()) out.push_back(worst_table(c));

@@ -166,6 +166,18 @@ void warn_of_settings(const Scenario& s, Notes& out) {
          "Prompts are cut into other steps, and the measured block count left other room.");
   differ("tensor_parallel_size", s.engine.tensor_parallel, f.tensor_parallel_size,
          "Steps and pool are of another number of GPUs.");
+  differ("data_parallel_size", s.engine.data_parallel, f.data_parallel_size,
+         "Requests are divided among another number of engines.");
+  const bool mixture = s.model->spec != nullptr && s.model->spec->is_moe();
+  if (mixture &&
+      f.enable_expert_parallel.value_or(s.engine.expert_parallel) != s.engine.expert_parallel) {
+    out.push_back(
+        run_note("setting-differs", {{"key", "enable_expert_parallel"},
+                                     {"used", s.engine.expert_parallel ? "true" : "false"},
+                                     {"measured", s.engine.expert_parallel ? "false" : "true"},
+                                     {"source", f.source},
+                                     {"consequence", "Ranks hold other parts of experts."}}));
+  }
   if (f.model && s.model->spec != nullptr) {
     const ModelSpec* ran = known_model(*f.model);
     const NoteFigures figures = {

@@ -184,7 +184,9 @@ class Run {
     const std::unique_ptr<Router> router = make_fleet_router(s_, workload_);
     const NetworkSpec network = wiring_.network();
     Cluster cluster(queue_, workload_,
-                    {s_.engine.data_parallel, s_.fleet->replicas, &network, router.get()}, parts,
+                    {s_.engine.data_parallel, s_.fleet->replicas, &network, s_.lockstep(),
+                     router.get()},
+                    parts,
                     front_end != nullptr ? static_cast<Observer&>(*front_end) : observers_);
     Arrivals arrivals(
         queue_, workload_, s_.workload->arrival,

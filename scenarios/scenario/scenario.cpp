@@ -120,6 +120,7 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   parameters.kv_bits = bits_of(model->kv_dtype);
   parameters.shards = shards();
   parameters.collectives = collectives_of_ranks();
+  parameters.exchange = collectives_of_engines();
   return make_components_cost(parameters);
 }
 
@@ -128,8 +129,21 @@ std::optional<Collectives> Scenario::collectives_of_ranks() const {
   return Collectives(*gpu, engine.tensor_parallel, compute->collectives);
 }
 
+std::optional<Collectives> Scenario::collectives_of_engines() const {
+  if (!lockstep()) return std::nullopt;
+  CollectiveSettings settings = compute->collectives;
+  settings.gpus_per_node = std::max(1U, settings.gpus_per_node / engine.tensor_parallel);
+  return Collectives(*gpu, engine.data_parallel, settings);
+}
+
 ModelShards Scenario::shards() const {
-  return {engine.tensor_parallel, engine.pipeline_parallel};
+  return {engine.tensor_parallel, engine.pipeline_parallel, lockstep() ? engine.data_parallel : 1,
+          engine.expert_parallel};
+}
+
+bool Scenario::lockstep() const {
+  const bool mixture = model->spec != nullptr && model->spec->is_moe();
+  return mixture && engine.data_parallel > 1 && engine.pipeline_parallel == 1;
 }
 
 std::uint32_t Scenario::engines() const {

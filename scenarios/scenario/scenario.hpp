@@ -102,6 +102,10 @@ struct Scenario {
   ModelShards shards() const;
   /// Of one stage's ranks; nothing where there is one rank.
   std::optional<Collectives> collectives_of_ranks() const;
+  /// Of engines that share experts, rank by rank; nothing where none do.
+  std::optional<Collectives> collectives_of_engines() const;
+  /// Engines of data parallelism share experts and step together.
+  bool lockstep() const;
   /// Ranks of one engine: GPUs that hold a part of every block each.
   std::uint32_t world() const { return engine.tensor_parallel * engine.pipeline_parallel; }
   /// Engines of all instances.

@@ -106,6 +106,8 @@ JsonSource scenario_of_run(const FitRequest& request, const MeasuredFacts& facts
   put("max_num_batched_tokens", facts.max_num_batched_tokens);
   put("max_model_len", facts.max_model_len);
   put("tensor_parallel_size", facts.tensor_parallel_size);
+  put("data_parallel_size", facts.data_parallel_size);
+  if (facts.enable_expert_parallel.value_or(false)) engine["enable_expert_parallel"] = true;
   const nlohmann::json scenario = {{"name", "fit"},
                                    {"model", {{"name", model}}},
                                    {"gpu", request.gpu},

@@ -12,6 +12,8 @@ namespace spillway {
 
 namespace {
 
+constexpr double kMib = 1 << 20;
+
 /// Times that an element-wise operation runs in one layer; 0: once a step.
 struct ElementwiseName {
   std::string_view name;
@@ -65,6 +67,30 @@ class LayerTable {
     gate_.add(line, us, work, 1, [rows = &operation.rows, row] { rows->push_back(row); });
   }
 
+  /// Leaves out, counted, experts that a benchmark finds in the cache: a model has many layers, so
+  /// that serving reads each one's from memory.
+  void experts(std::int64_t line, double tokens, double activated, double us) {
+    const std::string type = weight_type(model_);
+    const double width = double(model_.expert_intermediate) / in_.tensor_parallel;
+    constexpr double kMatrices = 3;  // gate, up and down
+    const double weights = kMatrices * model_.hidden * width;
+    const double bytes = activated * weights * (type == "fp8" ? 1 : 2);
+    if (bytes <= in_.options->gpu->l2_mib * kMib) {
+      ++cached_;
+      return;
+    }
+    const ExpertRow row = {tokens * model_.experts_per_token,
+                           activated,
+                           double(model_.hidden),
+                           width,
+                           us,
+                           in_.at(line)};
+    gate_.add(line, us, {2 * row.rows * weights, bytes},
+              product_peaks(*in_.options->gpu, type == "fp8").flops,
+              [rows = &in_.out->experts[type], row] { rows->push_back(row); });
+  }
+  std::size_t cached() const { return cached_; }
+
   template <class Row>
   void attention(std::int64_t line, const KernelWork& work, const Row& row,
                  std::vector<Row>& rows) {
@@ -79,6 +105,7 @@ class LayerTable {
   const TableInput& in_;
   const ModelSpec& model_;
   RowGate gate_;
+  std::size_t cached_ = 0;
 };
 
 constexpr double kKvBytes = 2;  // whole-layer tables were measured with BF16 caches
@@ -216,6 +243,31 @@ void read_layer_skew(const TableInput& in) {
                     [out = &in.out->skew, row] { out->push_back(row); });
   }
   rows.gate().finish(in.out->notes);
+}
+
+void read_layer_experts(const TableInput& in) {
+  static constexpr CsvColumn kColumns[] = {{"tokens"}, {"activated_experts"}, {"time_us"}};
+  CsvTable table(in.open(), kColumns, OtherColumns::kIgnore);
+  LayerTable rows(in, kTableMicroseconds);
+  const ModelSpec& model = rows.model();
+  if (!model.is_moe()) {
+    throw InputError(Fault::kUsage, {"--model", 0, ""},
+                     fmt::format("{} has no experts, whose times {} holds; expected a mixture of "
+                                 "experts",
+                                 model.name, in.path));
+  }
+  while (table.next()) {
+    const double tokens = table_number(table, 0, 1);
+    const auto activated = static_cast<double>(table.whole(1, 1, model.experts));
+    rows.experts(table.line(), tokens, activated, table_time(table, 2, kTableMicroseconds));
+  }
+  if (rows.cached() > 0) {
+    in.out->notes.push_back(
+        fmt::format("{}: left out {} rows whose experts fit the L2 cache of {:.0f} MiB; serving "
+                    "reads them from memory",
+                    in.path, rows.cached(), in.options->gpu->l2_mib));
+  }
+  finish(in, table, rows, {});
 }
 
 void read_operations(const TableInput& in) {

@@ -170,9 +170,8 @@ class LogFit {
     const StepTrail trail(engine_, *workload_, *model.cost({}));
     std::size_t replayed = 0;
     for (std::size_t i = 0; i < trail.steps(); ++i) {
-      const StepShape shape = trail.shape(i);
-      std::uint64_t tokens = shape.decodes;
-      for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
+      std::uint64_t tokens = 0;  // one that cannot replay a graph keeps all from it
+      for (const StepShape& shape : trail.shapes(i)) tokens = std::max(tokens, shape.tokens());
       replayed += tokens <= model.graph_tokens() ? 1 : 0;
     }
     return varied_parameters(kernels() != nullptr, replayed, trail.steps() - replayed);

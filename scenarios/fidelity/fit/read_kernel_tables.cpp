@@ -29,6 +29,7 @@ constexpr KindRow kKinds[] = {
     {KernelTableKind::kLayerSkew, {"t_mean_us", "t_skew_us"}, read_layer_skew},
     {KernelTableKind::kLayerAttention, {"prefill_chunk", "kv_prefill"}, read_layer_attention},
     {KernelTableKind::kLayerAttention, {"n_decode", "kv_decode"}, read_layer_attention},
+    {KernelTableKind::kLayerExperts, {"tokens", "activated_experts"}, read_layer_experts},
     {KernelTableKind::kLayerSequence, {"layer", "sequences"}, read_layer_sequence},
     {KernelTableKind::kLayerDense, {"layer", "tokens"}, read_layer_dense},
     {KernelTableKind::kLayerDense, {"layer", "time_us"}, read_layer_dense},
@@ -79,6 +80,7 @@ std::optional<std::uint32_t> ranks_in_name(const std::string& path) {
 std::size_t rows_of(const KernelTables& tables) {
   std::size_t rows = tables.elementwise.size() + tables.sampler.size() + tables.skew.size();
   for (const auto& [type, products] : tables.products) rows += products.size();
+  for (const auto& [type, experts] : tables.experts) rows += experts.size();
   for (const auto& [type, set] : tables.attention) {
     rows += set.prefill.size() + set.decode.size() + set.mixed.size();
   }
@@ -125,6 +127,7 @@ void merge_all(KernelTables& tables) {
     merge_repeats(tables, "decode attention" + of, set.decode);
     merge_repeats(tables, "mixed attention" + of, set.mixed);
   }
+  for (auto& [type, rows] : tables.experts) merge_repeats(tables, "experts " + type, rows);
   merge_repeats(tables, "sampler", tables.sampler);
 }
 
@@ -163,7 +166,7 @@ KernelTables read_kernel_tables(const std::vector<std::string>& files,
       throw InputError(Fault::kTrace, {files[i], 1, "header"},
                        "expected the columns of a kernel table: dtype,m,n,k,latency_ms; "
                        "batch_size,isl (or ctx),num_heads,...,latency_ms; layer,tokens (or "
-                       "sequences),time_us; prefill_chunk,kv_prefill,n_decode,kv_decode,time_us; "
+                       "sequences),time_us; tokens,activated_experts,time_us; prefill_chunk,kv_prefill,n_decode,kv_decode,time_us; "
                        "or num_tensor_parallel_workers,num_tokens,...");
     }
     const bool of_layer = kind->kind >= KernelTableKind::kLayerDense;

@@ -26,6 +26,7 @@ enum class KernelTableKind : std::uint8_t {
   kLayerSequence,
   kLayerAttention,
   kLayerSkew,
+  kLayerExperts,
   kOperations,
 };
 

@@ -9,6 +9,7 @@
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
 #include "scenarios/scenario/sections/model.hpp"
 #include "sim/error.hpp"
 
@@ -69,6 +70,9 @@ class ProfiledCost final : public StepCost {
     cost_ = make_components_cost(parameters);
   }
   Duration step_time(const StepShape& shape) override { return cost_->step_time(shape); }
+  Duration group_time(std::span<const StepShape> shapes) override {
+    return cost_->group_time(shapes);
+  }
   Duration collective_time(const StepShape& shape) override {
     return cost_->collective_time(shape);
   }
@@ -100,10 +104,12 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
            "a fit of step times needs the shape of a model and the data sheet of a GPU; "
            "expected \"model\" and \"gpu\" by name");
   }
-  if (s.engine.pipeline_parallel > 1 || s.engines() > 1) {
+  const bool together = s.lockstep() && s.fleet->replicas == 1;
+  if (s.engine.pipeline_parallel > 1 || (s.engines() > 1 && !together)) {
     refuse(s,
            "steps of several stages or engines overlap, so that a log does not tell their "
-           "times; expected pipeline_parallel_size, data_parallel_size and fleet.replicas of 1");
+           "times; expected pipeline_parallel_size, data_parallel_size and fleet.replicas of 1, or "
+           "data-parallel engines of a mixture of experts, which step together");
   }
   base_.model = s.model->spec;
   base_.gpu = s.gpu;
@@ -119,6 +125,7 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
   base_.kv_bits = bits_of(s.model->kv_dtype);
   base_.shards = s.shards();
   base_.collectives = s.collectives_of_ranks();
+  base_.exchange = s.collectives_of_engines();
   for (const StepParameter which : varied_) {
     const Row& row = kRows[static_cast<std::size_t>(which)];
     // Kernels measured eager hold what a compiled engine fuses: its saving may exceed the host's

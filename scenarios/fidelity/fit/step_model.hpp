@@ -32,8 +32,8 @@ std::vector<StepParameter> varied_parameters(bool kernels_known, std::size_t rep
 /// nobody measured, or kernels known already.
 class StepModel {
  public:
-  /// Throws InputError (exit 2) where the scenario names no model or no GPU, or has several stages
-  /// or engines. `scenario` and `kernels` outlive the object.
+  /// Throws InputError (exit 2) where the scenario names no model or no GPU, or has several stages,
+  /// or engines that do not step together. `scenario` and `kernels` outlive the object.
   StepModel(const Scenario& scenario, std::vector<StepParameter> varied,
             const ComputeProfile* kernels = nullptr);
 

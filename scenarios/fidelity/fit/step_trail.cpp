@@ -5,6 +5,7 @@
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/front_end.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -19,9 +20,10 @@ class StepTrail::Recording final : public Observer {
 
   void on_step(const StepRecord& r) override {
     KV_ASSERT(ended_ < trail_.steps_.size(), "a step that was never computed");
-    Step& step = trail_.steps_[ended_++];
+    Step& step = trail_.steps_[ended_];
     step.start = r.start;
     step.end = r.end;
+    if (++step.told == step.with_tokens) ++ended_;
   }
   void on_request(const RequestRecord& r) override { trail_.requests_[raw(r.request)] = r; }
 
@@ -29,16 +31,20 @@ class StepTrail::Recording final : public Observer {
   class Recorder final : public StepCost {
    public:
     explicit Recorder(Recording& to) : to_(to) {}
-    Duration step_time(const StepShape& shape) override {
+    Duration step_time(const StepShape& shape) override { return group_time({&shape, 1}); }
+    Duration group_time(std::span<const StepShape> shapes) override {
+      StepTrail& trail = to_.trail_;
       Step step;
-      step.shape = shape;
-      step.shape.prefills = {};
-      step.first_prefill = to_.trail_.prefills_.size();
-      step.prefills = shape.prefills.size();
-      step.compute = to_.cost_.step_time(shape);
-      to_.trail_.prefills_.insert(to_.trail_.prefills_.end(), shape.prefills.begin(),
-                                  shape.prefills.end());
-      to_.trail_.steps_.push_back(step);
+      step.first_part = trail.parts_.size();
+      step.parts = shapes.size();
+      step.compute = to_.cost_.group_time(shapes);
+      for (const StepShape& shape : shapes) {
+        trail.parts_.push_back({shape, trail.prefills_.size(), shape.prefills.size()});
+        trail.parts_.back().shape.prefills = {};
+        trail.prefills_.insert(trail.prefills_.end(), shape.prefills.begin(), shape.prefills.end());
+        step.with_tokens += shape.tokens() > 0 ? 1 : 0;
+      }
+      trail.steps_.push_back(step);
       return step.compute;
     }
     Duration collective_time(const StepShape& shape) override {
@@ -55,7 +61,9 @@ class StepTrail::Recording final : public Observer {
 };
 
 StepTrail::StepTrail(const Scenario& scenario, const Workload& workload, StepCost& cost) {
-  KV_ASSERT(!scenario.tier && scenario.engine.pipeline_parallel * scenario.engines() == 1,
+  const bool together = scenario.lockstep() && scenario.fleet->replicas == 1;
+  KV_ASSERT(!scenario.tier && scenario.engine.pipeline_parallel == 1 &&
+                (together || scenario.engines() == 1),
             "steps of several stages, engines or of copies do not follow one another");
   requests_.resize(workload.size());
   Recording recording(*this, cost);
@@ -68,16 +76,20 @@ StepTrail::StepTrail(const Scenario& scenario, const Workload& workload, StepCos
   simulate(engine, workload, options);
 }
 
-StepShape StepTrail::shape(std::size_t step) const {
-  StepShape out = steps_[step].shape;
-  out.prefills = std::span(prefills_).subspan(steps_[step].first_prefill, steps_[step].prefills);
+std::vector<StepShape> StepTrail::shapes(std::size_t step) const {
+  std::vector<StepShape> out;
+  for (std::size_t i = 0; i < steps_[step].parts; ++i) {
+    const Part& part = parts_[steps_[step].first_part + i];
+    out.push_back(part.shape);
+    out.back().prefills = std::span(prefills_).subspan(part.first_prefill, part.prefills);
+  }
   return out;
 }
 
 std::vector<double> StepTrail::shifts(StepCost& cost) const {
   std::vector<double> out(steps_.size() + 1, 0);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    out[i + 1] = out[i] + seconds_of(cost.step_time(shape(i)) - steps_[i].compute);
+    out[i + 1] = out[i] + seconds_of(cost.group_time(shapes(i)) - steps_[i].compute);
   }
   return out;
 }

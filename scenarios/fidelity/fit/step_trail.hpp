@@ -17,13 +17,13 @@ struct Scenario;
 class StepTrail {
  public:
   /// Runs `workload` on the engine of `scenario`, with steps that last as `cost` says.
-  /// Precondition: one engine of one stage, and no tier below HBM.
+  /// Precondition: one engine of one stage, or several that step together, and no tier below HBM.
   StepTrail(const Scenario& scenario, const Workload& workload, StepCost& cost);
 
   const std::vector<RequestRecord>& requests() const { return requests_; }  ///< by request
   std::size_t steps() const { return steps_.size(); }
-  /// Of a step, what it computed.
-  StepShape shape(std::size_t step) const;
+  /// What a step computed, by engine.
+  std::vector<StepShape> shapes(std::size_t step) const;
 
   /// Seconds by which steps last longer under `cost` than they did, summed over the first i steps.
   std::vector<double> shifts(StepCost& cost) const;
@@ -40,10 +40,16 @@ class StepTrail {
   }
 
  private:
-  struct Step {
+  struct Part {
     StepShape shape;  ///< without its prefills
     std::size_t first_prefill = 0;
     std::size_t prefills = 0;
+  };
+  struct Step {
+    std::size_t first_part = 0;
+    std::size_t parts = 0;  ///< engines
+    std::size_t told = 0;   ///< of these with tokens, those whose step has ended
+    std::size_t with_tokens = 0;
     Duration compute{};
     Time start{};
     Time end{};
@@ -51,6 +57,7 @@ class StepTrail {
   class Recording;
 
   std::vector<Step> steps_;
+  std::vector<Part> parts_;
   std::vector<PrefillChunk> prefills_;
   std::vector<RequestRecord> requests_;
 };

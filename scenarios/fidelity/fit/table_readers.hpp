@@ -45,6 +45,7 @@ void read_attention_generation(const TableInput& in);
 void read_layer_dense(const TableInput& in);
 void read_layer_sequence(const TableInput& in);
 void read_layer_attention(const TableInput& in);
+void read_layer_experts(const TableInput& in);
 void read_layer_skew(const TableInput& in);
 void read_operations(const TableInput& in);
 

@@ -15,6 +15,7 @@ double seconds_or_unknown(Time t) {
 void ObservedRun::on_step(const StepRecord& r) {
   if (r.engine >= steps_.size()) steps_.resize(r.engine + 1);
   steps_[r.engine].push_back({seconds_of(r.start), seconds_of(r.end), r.running, r.waiting});
+  emitted_.push_back({seconds_of(r.end), tokens_});
 }
 
 void ObservedRun::on_request(const RequestRecord& r) {
@@ -62,6 +63,22 @@ std::vector<MeasuredCounters> ObservedRun::counters_at(const std::vector<double>
     c.kv_usage = 0;
     if (after != pool_.begin() && pool > 0) c.kv_usage = std::prev(after)->used / pool;
     out.push_back(c);
+  }
+  for (std::size_t i = 1; i < out.size(); ++i) {
+    const double seconds = at_s[i] - at_s[i - 1];
+    if (seconds > 0)
+      out[i].output_tokens_per_s = (tokens_at(at_s[i]) - tokens_at(at_s[i - 1])) / seconds;
+  }
+  return out;
+}
+
+/// Emitted until then: those after the first of each request, and first ones.
+double ObservedRun::tokens_at(double at_s) const {
+  const auto after = std::upper_bound(emitted_.begin(), emitted_.end(), at_s,
+                                      [](double t, const Emitted& e) { return t < e.at_s; });
+  double out = after == emitted_.begin() ? 0 : static_cast<double>(std::prev(after)->tokens);
+  for (const RequestRecord& r : records_) {
+    out += r.first_token != kNever && seconds_of(r.first_token) <= at_s ? 1 : 0;
   }
   return out;
 }

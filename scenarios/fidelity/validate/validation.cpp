@@ -231,6 +231,7 @@ std::vector<CheckedFigure> CaseResult::checked() const {
   if (counters) {
     for (const CounterError& c : counters->counters) add(c.counter, c.percent_of_peak);
   }
+  for (const StepBucket& step : steps) add(step.name(), step.error_percent());
   if (serving) {
     for (const ServingScore& score : serving->scores) add(score.name, score.mape);
   }
@@ -312,6 +313,7 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
   if (!measured.counters.empty()) {
     result.counters = counter_errors(measured.counters, simulated.run.counters);
     result.counters->clock_offset_s = offset;
+    result.steps = step_buckets(measured, simulated.run, offset);
   }
   append(result.notes, simulated.warnings);
 

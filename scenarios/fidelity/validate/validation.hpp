@@ -10,6 +10,7 @@
 #include "scenarios/fidelity/validate/regime.hpp"
 #include "scenarios/fidelity/validate/run_errors.hpp"
 #include "scenarios/fidelity/validate/serving_case.hpp"
+#include "scenarios/fidelity/validate/step_buckets.hpp"
 #include "scenarios/fidelity/validate/validation_case.hpp"
 #include "sim/note.hpp"
 
@@ -60,6 +61,7 @@ struct CaseResult {
   std::vector<RequestErrors> request_errors;
   std::vector<WorstRequest> worst;
   std::optional<CounterErrors> counters;
+  std::vector<StepBucket> steps;  ///< by size of batch
   std::vector<RepeatSpread> repeats;
   std::optional<ServingResult> serving;   ///< of a case of kind points
   std::vector<CaseParameter> parameters;  ///< all that the scenario gives, with their values

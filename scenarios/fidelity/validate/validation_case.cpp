@@ -43,7 +43,7 @@ constexpr Key kSourceKeys[] = {
 constexpr Key kPointKeys[] = {required(text_key("backend", "Serving engine of the points.")),
                               required(text_key("precision", "Data types of the points."))};
 
-constexpr std::string_view kGroups[] = {"means", "percentiles", "counters"};
+constexpr std::string_view kGroups[] = {"means", "percentiles", "counters", "step_times"};
 constexpr double kMostPercent = 1000;
 
 std::vector<std::string_view> known_limits() {
@@ -214,6 +214,7 @@ std::optional<double> limit_of(const std::map<std::string, double>& limits,
   };
   if (const auto own = entry(metric)) return own;
   if (metric == "running" || metric == "waiting" || metric == "kv_usage") return entry("counters");
+  if (metric.starts_with("step_ms_")) return entry("step_times");
   const bool latency =
       metric.ends_with("_ttft_ms") || metric.ends_with("_tpot_ms") || metric.ends_with("_e2el_ms");
   if (!latency) return {};

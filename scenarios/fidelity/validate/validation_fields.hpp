@@ -102,6 +102,21 @@ struct Fields<CounterError> {
 };
 
 template <>
+struct Fields<StepBucket> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("name", r.name(), says("The figure, as bars and tolerances name it."));
+    f("least", r.least, says("Fewest requests that decode."));
+    f("most", r.most, says("Most requests that decode."));
+    f("prompts", r.prompts, says("Whether some prompt was computed in these windows."));
+    f("windows", r.windows, says("Measured windows between two samples."));
+    f("measured_ms", r.measured_ms, says("Measured time of a step."));
+    f("simulated_ms", r.simulated_ms, says("Simulated time of a step."));
+    f("error_percent", r.error_percent(), signed_figure("Error of the simulated time."));
+  }
+};
+
+template <>
 struct Fields<CounterErrors> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
@@ -230,6 +245,7 @@ struct Fields<CaseResult> {
     f("request_errors", r.request_errors, says("Errors of each latency, request by request."));
     f("worst", r.worst, says("Requests with the largest error of the end-to-end latency."));
     f("counters", r.counters, says("Errors of the engine's counters over time."));
+    f("steps", r.steps, says("Time of a step by the number of requests that decode."));
     f("repeats", r.repeats, says("Spread of repeated measured runs."));
     f("serving", r.serving, says("Points of served load, of a case of kind points."));
     f("parameters", r.parameters, says("Every parameter of the scenario."));

@@ -71,6 +71,7 @@ class FlagWriter {
     } else {
       above_one("data", e.data_parallel);
     }
+    if (e.expert_parallel) add("--enable-expert-parallel");
     if (e.priority_scheduling) add("--scheduling-policy priority");
     if (s_.fleet->replicas > 1) {
       out_.comments.push_back(

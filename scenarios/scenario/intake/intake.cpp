@@ -580,43 +580,19 @@ class IntakeMaker {
     if (error) throw *error;
   }
 
-  /// More GPUs where no number of them was given, or where experts are spread over the engines of
-  /// data parallelism, which is simulated as ranks of one engine. `holds` tells whether that does.
+  /// More GPUs where no number of them was given. `holds` tells whether that does.
   template <class Holds>
   bool spread(const Holds& holds) {
-    const Json engines = draft_.at("engine.data_parallel_size");
-    const bool experts = expert_parallel() && engines.is_number_integer();
-    if (!experts && served_.ranks) return false;
-    if (!experts && engines.is_number_integer()) return false;
-    const std::int64_t each = draft_.at("engine.tensor_parallel_size").is_number_integer()
-                                  ? draft_.at("engine.tensor_parallel_size").get<std::int64_t>()
-                                  : 1;
-    const std::int64_t whole = experts ? each * engines.get<std::int64_t>() : kMostRanks;
-    if (experts) draft_.erase("engine.data_parallel_size");
-    for (std::int64_t ranks = experts ? std::min(whole, kMostRanks) : 2; ranks <= kMostRanks;
-         ranks *= 2) {
-      const char* why = experts ? "experts are spread over all GPUs" : "the fewest that hold it";
-      draft_.set("engine.tensor_parallel_size", ranks, fmt::format("ASSUMED: {}", why));
-      if (experts && whole > ranks) {
-        draft_.set("engine.pipeline_parallel_size", whole / ranks, "ASSUMED: as many GPUs");
-      }
+    if (served_.ranks || draft_.at("engine.data_parallel_size").is_number_integer()) return false;
+    for (std::int64_t ranks = 2; ranks <= kMostRanks; ranks *= 2) {
+      draft_.set("engine.tensor_parallel_size", ranks, "ASSUMED: the fewest that hold it");
       if (!holds()) continue;
       draft_.remark(
           Standing::kAssumed, "tensor_parallel_size",
-          experts ? fmt::format("{} data-parallel engines share experts over {} GPUs: simulated as "
-                                "one engine of {} ranks",
-                                engines.get<std::int64_t>(), whole, whole)
-                  : fmt::format("{}: the input gives none, and fewer GPUs do not hold the model",
-                                ranks));
+          fmt::format("{}: the input gives none, and fewer GPUs do not hold the model", ranks));
       return true;
     }
     return false;
-  }
-
-  bool expert_parallel() const {
-    return std::any_of(draft_.remarks().begin(), draft_.remarks().end(), [](const Remark& one) {
-      return one.what.starts_with("--enable-expert-parallel") || one.what.starts_with("-ep");
-    });
   }
 
   /// The scenario as a run would read it; errors name what it was made from.

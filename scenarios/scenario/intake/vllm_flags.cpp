@@ -6,7 +6,8 @@ namespace {
 
 constexpr std::string_view kServer = "of the server, not of its KV cache or steps";
 constexpr std::string_view kAdapters = "adapters take no memory and no time here";
-constexpr std::string_view kExperts = "collectives of experts are left out";
+constexpr std::string_view kExperts =
+    "experts are placed one after another, and exchanged by all-gather and reduce-scatter";
 constexpr std::string_view kEncoders =
     "encoders of images, audio and video take no memory and no time here";
 constexpr std::string_view kScheduler = "the scheduler of the preset is used";
@@ -25,6 +26,8 @@ constexpr VllmFlag kFlags[] = {
      "engine.pipeline_parallel_size", ""},
     {"--data-parallel-size", "-dp", FlagValue::kOne, FlagUse::kKey, "engine.data_parallel_size",
      ""},
+    {"--enable-expert-parallel", "-ep", FlagValue::kNone, FlagUse::kKey,
+     "engine.enable_expert_parallel", ""},
     {"--gpu-memory-utilization", "", FlagValue::kOne, FlagUse::kKey,
      "engine.gpu_memory_utilization", ""},
     {"--block-size", "", FlagValue::kOne, FlagUse::kKey, "engine.block_tokens", ""},
@@ -69,8 +72,6 @@ constexpr VllmFlag kFlags[] = {
     {"--cuda-graph-sizes", "", FlagValue::kMany, FlagUse::kHandled, "", ""},
     {"--cudagraph-capture-sizes", "", FlagValue::kMany, FlagUse::kHandled, "", ""},
     {"--hf-config-path", "", FlagValue::kOne, FlagUse::kHandled, "", ""},
-    {"--enable-expert-parallel", "-ep", FlagValue::kNone, FlagUse::kNotModelled, "",
-     "experts are divided by tensor parallelism here; no all-to-all is charged"},
     {"--enable-eplb", "", FlagValue::kNone, FlagUse::kNotModelled, "",
      "balancing and overlap of experts are left out: experts are evenly loaded"},
     {"--enable-dbo", "", FlagValue::kNone, FlagUse::kNotModelled, "",

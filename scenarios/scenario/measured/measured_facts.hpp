@@ -20,6 +20,8 @@ struct MeasuredFacts {
   std::optional<std::uint32_t> max_num_batched_tokens;
   std::optional<std::uint32_t> max_model_len;
   std::optional<std::uint32_t> tensor_parallel_size;
+  std::optional<std::uint32_t> data_parallel_size;
+  std::optional<bool> enable_expert_parallel;
   std::optional<bool> enforce_eager;
   std::optional<double> host_overhead_us;    ///< per step
   std::optional<std::string> clock;          ///< client: times are a client's; else the engine's

@@ -49,6 +49,9 @@ struct Fields<MeasuredFacts> {
     f("max_num_batched_tokens", r.max_num_batched_tokens, says("Most tokens in a step."));
     f("max_model_len", r.max_model_len, says("Most tokens of a request."));
     f("tensor_parallel_size", r.tensor_parallel_size, says("Ranks of tensor parallelism."));
+    f("data_parallel_size", r.data_parallel_size, says("Engines of data parallelism."));
+    f("enable_expert_parallel", r.enable_expert_parallel,
+      says("Whether ranks hold some whole experts."));
     f("enforce_eager", r.enforce_eager, says("Whether steps run without captured graphs."));
     f("host_overhead_us", r.host_overhead_us, says("Host time of a step."));
     f("clock", r.clock,

@@ -46,6 +46,10 @@ void read_engine(const ObjectReader& top, MeasuredParts& parts) {
     take(facts.max_num_batched_tokens, count(from, "max_num_batched_tokens"));
     take(facts.max_model_len, count(from, "max_model_len"));
     take(facts.tensor_parallel_size, count(from, "tensor_parallel_size"));
+    take(facts.data_parallel_size, count(from, "data_parallel_size"));
+    if (from.has("enable_expert_parallel")) {
+      take(facts.enable_expert_parallel, from.boolean("enable_expert_parallel"));
+    }
     take(facts.num_gpu_blocks, count(from, "num_gpu_blocks_override"));
     take(facts.num_gpu_blocks, count(from, "num_gpu_blocks"));
     take(facts.block_tokens, count(from, "block_size"));

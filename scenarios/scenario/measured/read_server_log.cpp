@@ -77,6 +77,10 @@ void read_facts(std::string_view line, MeasuredFacts& facts) {
   take(facts.max_model_len, number_behind(line, "Maximum concurrency for "));
   take(facts.max_num_batched_tokens, number_behind(line, "max_num_batched_tokens="));
   take(facts.tensor_parallel_size, number_behind(line, "tensor_parallel_size="));
+  take(facts.data_parallel_size, number_behind(line, "data_parallel_size="));
+  if (line.find("enable_expert_parallel=True") != std::string_view::npos) {
+    facts.enable_expert_parallel = true;
+  }
   const std::string version = text_between(line, "LLM engine (v", ')');
   if (!version.empty()) facts.version = version;
   const std::string model = text_between(line, "with config: model='", '\'');

@@ -80,6 +80,25 @@ struct Fields<ProductKernels> {
 };
 
 template <>
+struct Fields<ExpertKernels> {
+  static constexpr std::string_view kName = "experts";
+  static constexpr std::string_view kHelp =
+      "Routed experts of one layer, with weights of one type; the form is that of products.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("dtype", r.dtype, one_of(kKernelTypes, "Type of the weights."));
+    f("overhead_us", r.overhead_us, time_rule("Gate, choice, sorting and sum of a layer."));
+    f("flop_efficiency", r.flop_efficiency,
+      efficiency_rule("Share of the data sheet's compute rate for that type."));
+    f("byte_efficiency", r.byte_efficiency,
+      efficiency_rule("Share of the data sheet's memory rate."));
+    f("norm", r.norm, may_say("Exponent that joins compute and memory time.", 0.1, 100));
+    f("ratios", r.ratios, may_say("Over tokens x experts that each picks, and activated experts."));
+  }
+  static void check(const ObjectReader& in, const ExpertKernels& kernels);
+};
+
+template <>
 struct Fields<AttentionKernels> {
   static constexpr std::string_view kName = "attention";
   static constexpr std::string_view kHelp =
@@ -168,6 +187,7 @@ struct Fields<ComputeProfile> {
       may_say("Ranks at which a table of whole layers was measured.", 1));
     f("products", r.products, may_say("Matrix products, by type of the weights."));
     f("attention", r.attention, may_say("Attention, by type of the KV cache and width of heads."));
+    f("experts", r.experts, may_say("Routed experts of a mixture, by type of the weights."));
     f("elementwise_us", r.elementwise_us,
       time_rule("Time of a kernel of few tokens between products."));
     f("elementwise_efficiency", r.elementwise_efficiency,

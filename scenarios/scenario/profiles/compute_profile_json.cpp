@@ -67,9 +67,15 @@ void Fields<AttentionKernels>::check(const ObjectReader& in, const AttentionKern
   check_axes(in, "mixed", kernels.mixed, kAxes);
 }
 
+void Fields<ExpertKernels>::check(const ObjectReader& in, const ExpertKernels& kernels) {
+  check_axes(in, "ratios", kernels.ratios, 2);
+}
+
 void Fields<ComputeProfile>::check(const ObjectReader& in, const ComputeProfile& profile) {
   check_axes(in, "elementwise", profile.elementwise, 1);
   refuse_twice(in, "products", profile.products,
+               [](const auto& a, const auto& b) { return a.dtype == b.dtype; });
+  refuse_twice(in, "experts", profile.experts,
                [](const auto& a, const auto& b) { return a.dtype == b.dtype; });
   refuse_twice(in, "attention", profile.attention, [](const auto& a, const auto& b) {
     return a.kv_dtype == b.kv_dtype && a.head_dim == b.head_dim;

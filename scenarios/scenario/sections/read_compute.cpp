@@ -117,12 +117,30 @@ CollectiveSettings collective_settings(const ObjectReader& given, const GpuSpec&
   return c;
 }
 
+/// Of engines that share experts.
+void note_exchange(const ObjectReader& top, Scenario& s) {
+  if (!s.lockstep()) return;
+  const std::uint32_t engines = s.engine.data_parallel;
+  const std::uint32_t in_node =
+      std::max(1U, s.compute->collectives.gpus_per_node / s.engine.tensor_parallel);
+  if (engines > in_node && engines % in_node != 0) {
+    top.fail("collectives",
+             fmt::format("{} engines of {} GPUs do not fill nodes of {}; expected a multiple, or "
+                         "collectives.gpus_per_node",
+                         engines, s.engine.tensor_parallel, s.compute->collectives.gpus_per_node));
+  }
+  s.notes.push_back(scenario_note(
+      "experts-exchanged",
+      {{"engines", engines}, {"source", s.collectives_of_engines()->source()}}));
+}
+
 /// The section `collectives`, and where the times come from.
 void read_collectives(const ObjectReader& top, Scenario& s) {
   const std::uint32_t ranks = s.engine.tensor_parallel;
   CollectiveSettings& c = s.compute->collectives;
   const auto given = top.object("collectives", ScenarioKeys::kCollectives);
   if (given) c = collective_settings(*given, *s.gpu);
+  note_exchange(top, s);
   if (ranks == 1) return;
   if (ranks > c.gpus_per_node && ranks % c.gpus_per_node != 0) {
     top.fail("collectives",

@@ -139,6 +139,8 @@ constexpr Key kEngineKeys[] = {
                 "Stages that share the layers, with as many batches in flight.", "1"),
     integer_key("data_parallel_size", 1, kMostEngines,
                 "Engines like this one, each with a pool, a tier and links of its own.", "1"),
+    flag_key("enable_expert_parallel",
+             "Whether each rank holds some whole experts, not a part of every expert."),
     flag_key("enforce_eager", "Whether no step replays a captured CUDA graph."),
     integer_key("max_cudagraph_capture_size", 0, 1 << 16,
                 "Tokens of the largest batch that replays a graph.", "min(2 x max_num_seqs, 512)")};

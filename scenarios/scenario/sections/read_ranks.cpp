@@ -57,6 +57,26 @@ void check_heads(const ObjectReader& engine, const Scenario& s) {
                           model.kv_heads, model.name, ranks));
 }
 
+/// Those of a mixture, over the ranks that share them.
+void check_experts(const ObjectReader& engine, Scenario& s) {
+  const ModelSpec& model = *s.model->spec;
+  const EngineConfig& c = s.engine;
+  if (!model.is_moe()) {
+    if (!c.expert_parallel) return;
+    engine.fail(
+        "enable_expert_parallel",
+        fmt::format("{} has no experts; expected false, or a mixture of experts", model.name));
+  }
+  if (c.data_parallel > 1 && c.pipeline_parallel > 1) {
+    s.notes.push_back(scenario_note("experts-in-lockstep"));
+  }
+  const std::uint32_t ranks = s.shards().expert_ranks();
+  if (!c.expert_parallel || ranks <= static_cast<std::uint32_t>(model.experts)) return;
+  engine.fail("enable_expert_parallel",
+              fmt::format("{} ranks for {} experts of {}; expected an expert for each", ranks,
+                          model.experts, model.name));
+}
+
 }  // namespace
 
 const KeyTable ScenarioKeys::kHost = kHostKeys;
@@ -66,6 +86,7 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
   assign(c.tensor_parallel, engine.integer("tensor_parallel_size"));
   assign(c.pipeline_parallel, engine.integer("pipeline_parallel_size"));
   assign(c.data_parallel, engine.integer("data_parallel_size"));
+  assign(c.expert_parallel, engine.boolean("enable_expert_parallel"));
   if (c.pipeline_parallel > 1) {
     if (s.model->layers > 0 && c.pipeline_parallel > s.model->layers) {
       engine.fail("pipeline_parallel_size",
@@ -81,9 +102,7 @@ void read_ranks(const ObjectReader& engine, Scenario& s) {
   }
   if (s.model->spec != nullptr) {
     check_heads(engine, s);
-    if (c.data_parallel > 1 && s.model->spec->is_moe()) {
-      s.notes.push_back(scenario_note("experts-in-lockstep"));
-    }
+    check_experts(engine, s);
   } else if (s.world() > 1) {
     s.notes.push_back(scenario_note("heads-unknown"));
   }
