@@ -131,9 +131,9 @@ std::optional<Collectives> Scenario::collectives_of_ranks() const {
 
 std::optional<Collectives> Scenario::collectives_of_engines() const {
   if (!lockstep()) return std::nullopt;
-  CollectiveSettings settings = compute->collectives;
-  settings.gpus_per_node = std::max(1U, settings.gpus_per_node / engine.tensor_parallel);
-  return Collectives(*gpu, engine.data_parallel, settings);
+  CollectiveSettings ways = compute->collectives;
+  ways.gpus_per_node = std::max(1U, ways.gpus_per_node / engine.tensor_parallel);
+  return Collectives(*gpu, engine.data_parallel, ways);
 }
 
 ModelShards Scenario::shards() const {
