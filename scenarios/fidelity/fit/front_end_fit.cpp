@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
+#include "models/calibration/linear_fit.hpp"
 #include "scenarios/scenario/sections/front_end.hpp"
 #include "sim/error.hpp"
 #include "sim/quantile.hpp"
@@ -17,16 +18,18 @@ namespace spillway {
 
 namespace {
 
-constexpr std::size_t kTerms = 4;  // fixed, prompt, ahead, streaming
-constexpr std::array<const char*, kTerms> kTermKeys = {"delay_ms", "prompt_token_us", "request_ms",
-                                                       "chunk_us"};
+constexpr std::size_t kTerms = 3;  // fixed, prompt, streaming
+constexpr std::array<const char*, kTerms> kTermKeys = {"delay_ms", "prompt_token_us", "chunk_us"};
 constexpr std::size_t kLeastRequests = 20;
 constexpr double kJitterS = 1e-3;        // by which clocks of one machine may seem to run backwards
 constexpr double kMostBackwards = 0.05;  // share of the requests
-constexpr double kOutlier = 3 * 1.4826;  // median absolute deviations: three standard deviations
-constexpr double kSure = 2;              // standard errors that a coefficient must be away from 0
+constexpr double kFrontEndOutlier = 3 * 1.4826;  // median deviations: three standard deviations
+constexpr double kSure = 2;                      // standard errors of a coefficient from 0
+constexpr double kMostRequestS = 0.1;            // of the loop for a request: far beyond any
+constexpr int kSearchSteps = 40;                 // each leaves 0.62 of the range
 
 struct Seen {
+  double sent_s;
   double excess_s;  ///< of the client's TTFT
   std::array<double, kTerms> x;
 };
@@ -34,6 +37,7 @@ struct Seen {
 struct Solution {
   std::array<double, kTerms> value{};
   std::array<double, kTerms> error{};
+  double squares = 0;  ///< of the misses
 };
 
 double engine_start(const MeasuredRequest& r) {
@@ -44,26 +48,40 @@ bool seen_by_both(const MeasuredRequest& r) {
   return r.completed && r.client_ttft_s != kUnknownTime && r.first_token_s != kUnknownTime;
 }
 
+/// In the order in which clients sent them.
 std::vector<Seen> seen_of(const std::vector<MeasuredRequest>& requests) {
   std::vector<Seen> out;
   for (const MeasuredRequest& r : requests) {
     if (!seen_by_both(r)) continue;
-    Seen seen{r.client_ttft_s - (r.first_token_s - engine_start(r)), {1, 0, 0, 0}};
-    seen.x[1] = r.input_tokens;
+    const double excess_s = r.client_ttft_s - (r.first_token_s - engine_start(r));
+    Seen seen{r.client_sent_s, excess_s, {1, static_cast<double>(r.input_tokens), 1}};
     for (const MeasuredRequest& other : requests) {
       if (&other == &r || !seen_by_both(other)) continue;
-      const double way_s = other.client_ttft_s - (other.first_token_s - engine_start(other));
-      if (other.client_sent_s <= r.client_sent_s && other.client_sent_s + way_s > r.client_sent_s) {
-        seen.x[2] += 1;
-      }
-      if (other.first_token_s <= r.first_token_s && other.last_token_s >= r.first_token_s) {
-        seen.x[3] += 0.5;
-      }
+      const bool streams =
+          other.first_token_s <= r.first_token_s && other.last_token_s >= r.first_token_s;
+      if (streams) seen.x[2] += 0.5;
     }
-    seen.x[3] += 1;
     out.push_back(seen);
   }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Seen& a, const Seen& b) { return a.sent_s < b.sent_s; });
   return out;
+}
+
+/// What is left of each where requests wait for one loop that takes `request_s` for each (Lindley).
+std::vector<Seen> without_waits(std::vector<Seen> seen, double request_s) {
+  double wait_s = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (i > 0) {
+      wait_s = std::max(0.0, wait_s + request_s - (seen[i].sent_s - seen[i - 1].sent_s));
+    }
+    seen[i].excess_s -= wait_s;
+  }
+  return seen;
+}
+
+double predicted_excess(const Seen& seen, const std::array<double, kTerms>& value) {
+  return std::inner_product(value.begin(), value.end(), seen.x.begin(), 0.0);
 }
 
 /// Of the terms in `free`; the others are at `fixed`.
@@ -73,39 +91,32 @@ Solution solve(const std::vector<Seen>& seen, const std::array<bool, kTerms>& fr
   for (std::size_t k = 0; k < kTerms; ++k) {
     if (free[k]) terms.push_back(k);
   }
-  const auto rows = static_cast<Eigen::Index>(seen.size());
-  const auto columns = static_cast<Eigen::Index>(terms.size());
-  Eigen::MatrixXd x(rows, columns);
-  Eigen::VectorXd y(rows);
-  for (Eigen::Index i = 0; i < rows; ++i) {
-    const Seen& s = seen[static_cast<std::size_t>(i)];
-    y(i) = s.excess_s;
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const Seen& s : seen) {
+    y.push_back(s.excess_s);
     for (std::size_t k = 0; k < kTerms; ++k) {
-      if (!free[k]) y(i) -= fixed[k] * s.x[k];
+      if (!free[k]) y.back() -= fixed[k] * s.x[k];
     }
-    for (Eigen::Index j = 0; j < columns; ++j) x(i, j) = s.x[terms[static_cast<std::size_t>(j)]];
+    for (const std::size_t k : terms) x.push_back(s.x[k]);
   }
-  const Eigen::VectorXd best = x.completeOrthogonalDecomposition().solve(y);
-  const double variance = (y - x * best).squaredNorm() / static_cast<double>(rows);
-  const Eigen::MatrixXd inverse =
-      (x.transpose() * x).completeOrthogonalDecomposition().pseudoInverse();
+  const LinearFit fit = fit_linear(x, terms.size(), y);
   Solution out;
   out.value = fixed;
-  for (Eigen::Index j = 0; j < columns; ++j) {
-    const std::size_t k = terms[static_cast<std::size_t>(j)];
-    out.value[k] = best(j);
-    out.error[k] = std::sqrt(variance * inverse(j, j));
+  for (std::size_t j = 0; j < terms.size(); ++j) {
+    out.value[terms[j]] = fit.value[j];
+    out.error[terms[j]] = fit.error[j];
+  }
+  for (const Seen& s : seen) {
+    const double miss = s.excess_s - predicted_excess(s, out.value);
+    out.squares += miss * miss;
   }
   return out;
 }
 
-double predicted(const Seen& seen, const std::array<double, kTerms>& value) {
-  return std::inner_product(value.begin(), value.end(), seen.x.begin(), 0.0);
-}
-
 std::vector<double> misses(const std::vector<Seen>& seen, const std::array<double, kTerms>& value) {
   std::vector<double> out;
-  for (const Seen& s : seen) out.push_back(std::fabs(s.excess_s - predicted(s, value)));
+  for (const Seen& s : seen) out.push_back(std::fabs(s.excess_s - predicted_excess(s, value)));
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -115,6 +126,41 @@ bool varies(const std::vector<Seen>& seen, std::size_t term) {
       std::minmax_element(seen.begin(), seen.end(),
                           [&](const Seen& a, const Seen& b) { return a.x[term] < b.x[term]; });
   return most->x[term] > least->x[term];
+}
+
+/// Once more without outliers.
+Solution solve_robust(const std::vector<Seen>& seen, const std::array<bool, kTerms>& free,
+                      const std::array<double, kTerms>& fixed) {
+  const Solution first = solve(seen, free, fixed);
+  const double limit = kFrontEndOutlier * quantile(misses(seen, first.value), 0.5);
+  std::vector<Seen> inner;
+  for (const Seen& s : seen) {
+    if (std::fabs(s.excess_s - predicted_excess(s, first.value)) <= limit) inner.push_back(s);
+  }
+  return inner.size() < kLeastRequests ? first : solve(inner, free, fixed);
+}
+
+/// The loop's time for a request that leaves the least to explain (golden section); nothing where
+/// waits explain too little.
+std::optional<double> find_request_s(const std::vector<Seen>& seen,
+                                     const std::array<bool, kTerms>& free,
+                                     const std::array<double, kTerms>& fixed) {
+  const auto left = [&](double request_s) {
+    return solve(without_waits(seen, request_s), free, fixed).squares;
+  };
+  constexpr double kGolden = 0.6180339887498949;
+  double low = 0;
+  double high = kMostRequestS;
+  for (int i = 0; i < kSearchSteps; ++i) {
+    const double a = high - kGolden * (high - low);
+    const double b = low + kGolden * (high - low);
+    (left(a) <= left(b) ? high : low) = left(a) <= left(b) ? b : a;
+  }
+  const double best = (low + high) / 2;
+  const double gain = left(0) - left(best);
+  const double noise = left(best) / static_cast<double>(seen.size());
+  if (gain <= kSure * kSure * noise) return std::nullopt;
+  return best;
 }
 
 void check_clocks(const std::vector<Seen>& seen, const MeasuredRun& run) {
@@ -143,47 +189,39 @@ bool has_client_view(const MeasuredRun& run) {
 FrontEndFit fit_front_end(const MeasuredRun& run) {
   std::vector<Seen> seen = seen_of(run.requests);
   check_clocks(seen, run);
-  const std::array<double, kTerms> published = {kFrontEndDelayMs / 1e3,
-                                                kFrontEndPromptTokenUs / 1e6,
-                                                kFrontEndRequestMs / 1e3, kFrontEndChunkUs / 1e6};
+  FrontEndFit out;
+  out.requests = static_cast<std::uint32_t>(seen.size());
+  for (const Seen& s : seen) out.mean_ms += 1e3 * s.excess_s / static_cast<double>(seen.size());
+  const std::array<double, kTerms> published = {
+      kFrontEndDelayMs / 1e3, kFrontEndPromptTokenUs / 1e6, kFrontEndChunkUs / 1e6};
   std::array<bool, kTerms> free{};
   for (std::size_t k = 0; k < kTerms; ++k) free[k] = k == 0 || varies(seen, k);
-  Solution best;
+  const std::optional<double> request_s = find_request_s(seen, free, published);
+  if (!request_s) out.kept.emplace_back("request_ms");
+  seen = without_waits(std::move(seen), request_s.value_or(kFrontEndRequestMs / 1e3));
+  Solution best = solve_robust(seen, free, published);
   // What is not sure keeps its published value, the least sure first.
   while (true) {
-    best = solve(seen, free, published);
-    const std::vector<double> off = misses(seen, best.value);
-    const double limit = kOutlier * quantile(off, 0.5);
-    std::vector<Seen> inner;
-    for (const Seen& s : seen) {
-      if (std::fabs(s.excess_s - predicted(s, best.value)) <= limit) inner.push_back(s);
-    }
-    if (inner.size() >= kLeastRequests) best = solve(inner, free, published);
     std::size_t doubtful = 0;
     double least = kSure;
     for (std::size_t k = 1; k < kTerms; ++k) {
-      if (!free[k] || best.error[k] <= 0) continue;
-      const double sureness = best.value[k] / best.error[k];
-      if (sureness < least) {
-        least = sureness;
-        doubtful = k;
-      }
+      if (!free[k] || best.error[k] <= 0 || best.value[k] / best.error[k] >= least) continue;
+      least = best.value[k] / best.error[k];
+      doubtful = k;
     }
     if (doubtful == 0) break;
     free[doubtful] = false;
+    best = solve_robust(seen, free, published);
   }
-  FrontEndFit out;
-  out.requests = static_cast<std::uint32_t>(seen.size());
   // The fixed part holds the request's own turn of the loop.
   const double fixed_ms = std::max(0.0, 1e3 * best.value[0]);
-  out.request_ms = std::min(fixed_ms, 1e3 * best.value[2]);
+  out.request_ms = std::min(fixed_ms, request_s ? 1e3 * *request_s : kFrontEndRequestMs);
   out.delay_ms = fixed_ms - out.request_ms;
   out.prompt_token_us = 1e6 * best.value[1];
-  out.chunk_us = 1e6 * best.value[3];
+  out.chunk_us = 1e6 * best.value[2];
   for (std::size_t k = 1; k < kTerms; ++k) {
     if (!free[k]) out.kept.emplace_back(kTermKeys[k]);
   }
-  for (const Seen& s : seen) out.mean_ms += 1e3 * s.excess_s / static_cast<double>(seen.size());
   out.median_error_ms = 1e3 * quantile(misses(seen, best.value), 0.5);
   return out;
 }

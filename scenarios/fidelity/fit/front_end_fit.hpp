@@ -3,11 +3,12 @@
 // By how much the client's time to first token exceeds the engine's needs no common clock. That
 // difference is, for each request,
 //   request_ms + delay_ms
+//   + what it waits for the requests before it, of request_ms each
 //   + prompt_token_us x its prompt
-//   + request_ms x the requests ahead of it on the way in
 //   + chunk_us x (1 + half of the answers that stream beside it)
-// by non-negative least squares, refitted once without outliers. What the data do not tell keeps
-// its published value, and is named.
+// by least squares, refitted once without outliers. What the data do not tell keeps its published
+// value, and is named.
+// Model: one process; waits for chunks and for the tokeniser are left out of the waits.
 #pragma once
 
 #include <cstdint>
