@@ -188,5 +188,33 @@ TEST_CASE("parts that no table told are named", "[models]") {
   CHECK(profile.warnings.size() == 2);  // attention; norms and activation
 }
 
+TEST_CASE("the parameters behind a table of experts come back out of it", "[models][fit]") {
+  // 30 us a layer, 60% of the peak rate, 80% of the bandwidth.
+  ExpertKernels known;
+  known.dtype = "bf16";
+  known.overhead_us = 30;
+  known.flop_efficiency = 0.6;
+  known.byte_efficiency = 0.8;
+  known.norm = 3;
+  const ExpertPredictor at(known, h100());
+  KernelTables tables = product_tables();
+  for (const double activated : {8, 16, 32, 64, 128}) {
+    for (double rows = activated; rows <= 16384; rows *= 2) {
+      ExpertRow row{rows, activated, 2048, 768, 0, {0, 9}};
+      row.us = at.us(row);
+      tables.experts["bf16"].push_back(row);
+    }
+  }
+  const ComputeProfile fit = fit_kernels(tables);
+  REQUIRE(fit.experts.size() == 1);
+  CHECK(fit.experts[0].overhead_us == Approx(30).epsilon(0.02));
+  CHECK(fit.experts[0].flop_efficiency == Approx(0.6).epsilon(0.02));
+  CHECK(fit.experts[0].byte_efficiency == Approx(0.8).epsilon(0.02));
+  const ExpertPredictor fitted(fit.experts[0], h100());
+  for (const ExpertRow& row : tables.experts["bf16"]) {
+    CHECK(fitted.us(row) == Approx(row.us).epsilon(0.01));
+  }
+}
+
 }  // namespace
 }  // namespace spillway

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/catalogue/weights.hpp"
 #include "models/compute/compute_profile.hpp"
+#include "models/compute/expert_time.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
 #include "models/compute/kernel_forms.hpp"
@@ -343,31 +345,61 @@ TEST_CASE("steps of measured kernels allocate nothing", "[models][compute]") {
   CHECK(allocations() == before);
 }
 
-TEST_CASE("a mixture of experts takes the curves at the rows of an expert", "[models][compute]") {
-  // Qwen3-30B-A3B: 128 experts, 8 for each token. A batch of 1 token: 8 experts of one row.
-  const ModelSpec& moe = model("Qwen3-30B-A3B");
-  const double hidden = moe.hidden;
-  const double width = moe.expert_intermediate;
-  const double heads = double(moe.q_heads) * moe.head_dim;
-  ComputeProfile profile = peak_profile();
-  const auto flat = [&](double in, double out) {
-    profile.products[0].curves.push_back({in, out, {1}, {1}});
-  };
-  flat(hidden, heads + 2.0 * moe.kv_heads * moe.head_dim);
-  flat(heads, hidden);
-  flat(hidden, 2 * width);
-  flat(hidden, moe.vocab);
-  flat(width, hidden);
+/// Qwen3-30B-A3B, whose experts take 100 us a layer and nothing else anything.
+ComputeProfile slow_experts() {
+  ComputeProfile out = peak_profile();
+  out.products[0] = {"bf16", 0, 1, 1, 8, {}};
+  out.experts.push_back({"bf16", 100, 1, 1, 8, {}});
+  return out;
+}
+
+TEST_CASE("every layer of a mixture takes its experts' time", "[models][compute]") {
+  ComputeProfile profile = slow_experts();
   ComponentsCost p = at_peak();
-  p.model = &moe;
+  p.model = &model("Qwen3-30B-A3B");
   p.profile = &profile;
   const StepShape one = silent(1, 1);
-  const double before = us(p, one);
-  profile.products[0].curves.back() = {width, hidden, {1, 64}, {2, 1}};
-  const PeakRates peaks = product_peaks(h100(), false);
-  const double bytes = double(moe.weight_bytes) / double(moe.params_total);
-  const double down = product_seconds({0, 1, 1, 8}, {1, width, hidden, 8}, peaks, bytes) * 1e6;
-  CHECK(us(p, one) - before == Approx(down * moe.layers).epsilon(1e-3));
+  const double with = us(p, one);
+  profile.experts[0].overhead_us = 0;
+  CHECK(with - us(p, one) == Approx(100 * 48));
+  // 8 experts of 3 x 2048 x 768 weights of 2 bytes at half the rate take as long again.
+  const double read = 8 * 3.0 * 2048 * 768 * 2 / (h100().memory_gbs * 1e9) * 1e6;
+  const double whole = us(p, one);
+  profile.experts[0].byte_efficiency = 0.5;
+  CHECK(us(p, one) - whole == Approx(read * 48).epsilon(0.002));
+}
+
+TEST_CASE("engines that share experts take one step together", "[models][compute]") {
+  const ComputeProfile profile = slow_experts();
+  ComponentsCost p = at_peak();
+  p.model = &model("Qwen3-30B-A3B");
+  p.profile = &profile;
+  p.graph_tokens = 256;
+  p.shards = {1, 1, 2, true};
+  CollectiveSettings settings;
+  settings.latency_us = 20;
+  settings.bandwidth = 16e9;
+  p.exchange = Collectives(h100(), 2, settings);
+  const auto cost = make_components_cost(p);
+  const auto group = [&](std::vector<StepShape> shapes) {
+    return static_cast<double>(cost->group_time(shapes).count()) / 1e3;
+  };
+  // One of the two without requests runs a dummy batch, padded as the other is.
+  CHECK(group({silent(5, 50), silent(7, 50)}) == group({silent(7, 50), silent(3, 50)}));
+  CHECK(group({silent(5, 50), {}}) == Approx(group({silent(5, 50), silent(8, 50)})).epsilon(0.001));
+  CHECK(group({silent(5, 50), {}}) == group({{}, silent(5, 50)}));
+  // 9 are padded to 16: 2 x 16 tokens of 2048 x 2 + 8 x 8 bytes are gathered, of 2048 x 2
+  // scattered, half of them over the link; 2 x 8 tokens before. And more experts are picked.
+  ExpertTime experts(p, published_weight_bytes(*p.model));
+  const double exchanged = 16 * (2 * 4096 + 64) / 2.0 / 16e3;
+  const double more = group({silent(9, 90), {}}) - group({silent(8, 90), {}});
+  CHECK(more ==
+        Approx(48 * (exchanged + 1e6 * (experts.seconds(32) - experts.seconds(16)))).epsilon(0.01));
+  // The slowest decides: its KV is read while the other waits.
+  CHECK(group({silent(8, 80'000), silent(8, 80)}) > group({silent(8, 8'000), silent(8, 8'000)}));
+  // A batch beyond the largest graph keeps the other from being padded.
+  const PrefillChunk chunk[] = {{300, 0}};
+  CHECK(group({chunks(chunk), silent(1, 1)}) < group({chunks(chunk), chunks(chunk)}));
 }
 
 }  // namespace

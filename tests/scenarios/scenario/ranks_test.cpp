@@ -239,5 +239,43 @@ TEST_CASE("what ranks cannot be combined with is refused", "[scenarios]") {
             .find("steps of a pipeline that wait for loads are not modelled") != std::string::npos);
 }
 
+Scenario mixture_with(const std::string& engine) {
+  return scenario_of(fmt::format(R"({{"name": "s", "model": "Qwen3-30B-A3B", "gpu": "H100",
+    "engine": {{"preset": "vllm@0.19"{}}}, "workload": {{"trace": "unused.jsonl"}}}})",
+                                 engine));
+}
+
+TEST_CASE("data-parallel engines of a mixture share its experts", "[scenarios]") {
+  const Scenario one = mixture_with("");
+  const Scenario two = mixture_with(R"(, "data_parallel_size": 2, "enable_expert_parallel": true)");
+  CHECK_FALSE(one.lockstep());
+  CHECK(two.lockstep());
+  CHECK(two.shards().expert_ranks() == 2);
+  CHECK(two.shards().whole_experts);
+  REQUIRE(one.budget);
+  REQUIRE(two.budget);
+  // 48 layers x 128 experts x 3 x 2048 x 768 weights of 2 bytes, of which each GPU has half.
+  const double half = 48.0 * 128 * 3 * 2048 * 768;
+  const auto weights = [](const Scenario& s) {
+    return static_cast<double>(s.budget->weights.count());
+  };
+  CHECK(weights(one) - weights(two) == Approx(half).epsilon(0.001));
+  // Without whole experts each GPU has half of every one: as many bytes.
+  CHECK(weights(mixture_with(R"(, "data_parallel_size": 2)")) == weights(two));
+  // Stages of a pipeline do not step together.
+  const Scenario staged = mixture_with(R"(, "data_parallel_size": 2, "pipeline_parallel_size": 2)");
+  CHECK_FALSE(staged.lockstep());
+  CHECK(find_note(staged.notes, "experts-in-lockstep") != nullptr);
+}
+
+TEST_CASE("experts over ranks are refused where there are none", "[scenarios]") {
+  CHECK_THAT(text_of([] {
+               scenario_of(R"({"name": "s", "model": "Llama-3.1-8B", "gpu": "H100",
+                 "engine": {"preset": "vllm@0.19", "enable_expert_parallel": true},
+                 "workload": {"trace": "unused.jsonl"}})");
+             }),
+             ContainsSubstring("has no experts; expected false, or a mixture of experts"));
+}
+
 }  // namespace
 }  // namespace spillway::test

@@ -85,6 +85,19 @@ TEST_CASE("with known kernels only the overhead is fitted", "[scenarios]") {
   CHECK(value(fit, "eager_overhead_us") == Approx(800).margin(300));
 }
 
+TEST_CASE("a log of engines that step together tells their overhead", "[scenarios]") {
+  const Scenario scenario = scenario_of(R"({"name": "s", "model": "Qwen3-30B-A3B", "gpu": "H100",
+    "engine": {"preset": "vllm@0.19", "max_num_seqs": 64, "max_num_batched_tokens": 2048,
+               "data_parallel_size": 2, "enable_expert_parallel": true},
+    "workload": {"trace": "unused.jsonl"}})");
+  const StepModel model(scenario, kAll);
+  const MeasuredRun run = logged(scenario, {0.60, 0.75, 0.70, 1500, 800}, 80, 0.04);
+  LogFitOptions options;
+  options.kernels = model.profile(std::vector<double>{0.60, 0.75, 0.70, 700, 0});
+  const FitResult fit = fit_log(run, scenario, options);
+  CHECK(value(fit, "host_overhead_us") == Approx(1500).margin(30));
+}
+
 TEST_CASE("kernels measured eager leave less than nothing for the host", "[scenarios]") {
   const Scenario scenario = h100();
   const StepModel model(scenario, kAll);

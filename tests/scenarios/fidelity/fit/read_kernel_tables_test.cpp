@@ -52,6 +52,7 @@ TEST_CASE("each form of kernel table is told by its header", "[scenarios][fit]")
   CHECK(kernel_table_kind("prefill_chunk,kv_prefill,n_decode,kv_decode,time_us") ==
         Kind::kLayerAttention);
   CHECK(kernel_table_kind("n,pc,kp,kv_mean,t_mean_us,t_skew_us") == Kind::kLayerSkew);
+  CHECK(kernel_table_kind("tokens,activated_experts,time_us") == Kind::kLayerExperts);
   CHECK(kernel_table_kind("num_tensor_parallel_workers,num_tokens,emb_ms") == Kind::kOperations);
   CHECK_FALSE(kernel_table_kind("input_toks,output_toks,arrival_s"));
   CHECK_FALSE(kernel_table_kind("{\"m\": 1, \"n\": 2}"));
@@ -107,6 +108,22 @@ TEST_CASE("a layer's table takes its shapes from the model", "[scenarios][fit]")
   CHECK(tables.elementwise[0].us == Approx(14));
   CHECK_THAT(refusal(scratch.path("x_tp2_dense.csv"), Fault::kUsage, nullptr),
              ContainsSubstring("expected --model NAME"));
+}
+
+TEST_CASE("experts that the cache holds are left out", "[scenarios][fit]") {
+  const test::Scratch scratch;
+  // 9.4 MB an expert: 8 fit the 128 MiB of an RTX PRO 6000, 16 do not.
+  const std::string path = scratch.file("x_tp1_moe.csv",
+                                        "tokens,activated_experts,time_us\n1,8,50\n2,16,135\n"
+                                        "4,16,136\n4,32,234\n");
+  const KernelTables tables = read(path, "RTX-PRO-6000", "Qwen3-30B-A3B");
+  const std::vector<ExpertRow>& rows = tables.experts.at("bf16");
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].rows == 16);  // 2 tokens, 8 experts each
+  CHECK(rows[0].activated == 16);
+  CHECK(rows[0].width == 768);
+  CHECK_THAT(tables.notes.at(0), ContainsSubstring("left out 1 rows whose experts fit the L2"));
+  CHECK_THAT(refusal(path, Fault::kUsage), ContainsSubstring("has no experts"));
 }
 
 TEST_CASE("times in another unit are named", "[scenarios][fit]") {
