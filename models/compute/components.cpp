@@ -9,7 +9,8 @@
 // computed once per number and kept.
 //
 // Batches up to the largest that vLLM captured as a CUDA graph are padded to the next captured size
-// and replayed; others are launched kernel by kernel, for eager_overhead_us more.
+// and replayed; others are launched kernel by kernel, for eager_overhead_us more, and take no less
+// than the host needs to launch all layers.
 //
 // Model: one token of an MLA model costs its low-rank projections; attention over the latent is
 // charged by bytes only. Not fitted to measurements yet.
@@ -117,7 +118,7 @@ class Components final : public StepCost {
       mixture_layers_ = std::max(0.0, layers_ - m.first_dense_layers);
       experts_.emplace(p, p.weight_bytes > 0 ? p.weight_bytes : published_weight_bytes(m));
     }
-    graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0;
+    graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0 || p.launch_us > 0;
     if (p.profile == nullptr) return;
     p_.kernels.elementwise_us = p.profile->elementwise_us;
     p_.kernels.elementwise_efficiency = p.profile->elementwise_efficiency;
@@ -144,6 +145,7 @@ class Components final : public StepCost {
     // Less than nothing: kernels were measured eager, and the engine's compiled ones save more than
     // its host costs. That was fitted on larger steps than some; half of the kernels' time stays.
     if (host_us < 0) seconds = std::max(seconds, (seconds - host) / 2);
+    if (!batches.replayed) seconds = std::max(seconds, host + layers_ * p_.launch_us * 1e-6);
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
   }
 

@@ -94,6 +94,7 @@ struct ComponentsCost {
   KernelCoefficients kernels{};
   double host_overhead_us = 0;       ///< per step
   double eager_overhead_us = 0;      ///< more, per step that replays no captured graph
+  double launch_us = 0;              ///< of a layer's kernels by the host: such a step takes no less
   std::uint32_t graph_tokens = 512;  ///< largest batch that replays one (graph_sizes.hpp)
   double weight_bytes = 0;           ///< of one weight of a layer; 0: as published
   bool bf16_products = false;        ///< narrow weights are widened before they are multiplied
@@ -118,6 +119,10 @@ KernelSource kernel_coefficients(const GpuSpec& gpu);
 /// Default per-step host overhead and sampler time, and their source.
 inline constexpr double kDefaultHostOverheadUs = 700;
 inline constexpr double kDefaultSequenceUs = 1.1;
+/// Qwen2.5-7B without graphs takes 22 ms a step for its 28 layers, on A800 that need 13 ms with
+/// graphs (vllm-project/vllm-omni issue 7960). With 70B on 4 and 8 B200 it halves the error of TTFT
+/// (scenarios/validation). Model: compiled code without a graph launches as slowly.
+inline constexpr double kDefaultLaunchUs = 786;
 std::string_view host_overhead_source();
 
 std::unique_ptr<StepCost> make_components_cost(const ComponentsCost& parameters);

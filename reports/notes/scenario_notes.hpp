@@ -66,7 +66,7 @@ inline constexpr NoteRow kScenarioNotes[] = {
      "collectives.latency_us and bandwidth."},
     {"graphs-without-effect", "compute", NoteGrade::kWarning,
      "engine.{key} has no effect: the compute model has no eager overhead. Set "
-     "compute.eager_overhead_us."},
+     "compute.launch_us or compute.eager_overhead_us."},
     {"compute-profile", "compute", NoteGrade::kDetail,
      "Compute profile {profile} of {gpu} was fitted from {source}. Held-out error: {errors}."},
     {"compute-profile-warnings", "compute", NoteGrade::kWarning,

@@ -60,10 +60,9 @@ json compute_json(const Scenario& s) {
   json out = {{"kind", c.profile ? "profile" : "components"},
               {"host_overhead_us", c.host_overhead_us},
               {"sequence_us", c.sequence_us}};
-  if (c.profile || c.eager_overhead_us > 0) {
-    out["eager_overhead_us"] = c.eager_overhead_us;
-    out["graph_tokens"] = c.graph_tokens;
-  }
+  out["eager_overhead_us"] = c.eager_overhead_us;
+  out["launch_us"] = c.launch_us;
+  out["graph_tokens"] = c.graph_tokens;
   if (!c.profile) {
     const KernelSource source = kernel_coefficients(*s.gpu);
     out["source"] = source.source;

@@ -110,6 +110,7 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   parameters.kernels = kernel_coefficients(*gpu).kernels;
   parameters.host_overhead_us = compute->host_overhead_us;
   parameters.eager_overhead_us = compute->eager_overhead_us;
+  parameters.launch_us = compute->launch_us;
   parameters.graph_tokens = compute->graph_tokens;
   parameters.sequence_us = compute->sequence_us;
   if (compute->profile) parameters.profile = &*compute->profile;

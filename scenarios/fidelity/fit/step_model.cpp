@@ -117,6 +117,7 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
   base_.host_overhead_us = kernels != nullptr ? kernels->host_overhead_us : kDefaultHostOverheadUs;
   base_.eager_overhead_us = kernels != nullptr ? kernels->eager_overhead_us : 0;
   base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute->sequence_us;
+  base_.launch_us = s.compute->launch_us;
   base_.graph_tokens = s.compute->graph_tokens;
   if (s.model->weights) {
     base_.weight_bytes = s.model->weights->bytes;

@@ -135,9 +135,7 @@ std::vector<KeyChange> held_back(const Scenario& s) {
   std::vector<KeyChange> out;
   const EngineConfig& e = s.engine;
   const bool v1 = e.family != EngineFamily::kVllmV0;
-  const bool graphs_matter =
-      s.compute->kind == ComputeChoice::Kind::kProfile || s.compute->eager_overhead_us > 0;
-  if (graphs_matter && s.compute->graph_tokens == 0) {
+  if (s.compute->graphs_matter() && s.compute->graph_tokens == 0) {
     out.push_back({"engine.enforce_eager", "true", "false"});
   }
   if (v1 && !e.chunked_prefill) out.push_back({"engine.enable_chunked_prefill", "false", "true"});

@@ -17,11 +17,17 @@ struct ComputeChoice {
   double host_overhead_us = kDefaultHostOverheadUs;
   double sequence_us = kDefaultSequenceUs;
   double eager_overhead_us = 0;           ///< more, per step that replays no captured graph
+  double launch_us = kDefaultLaunchUs;    ///< of a layer, by the host, where none is replayed
   std::uint32_t graph_tokens = 512;       ///< largest batch that replays one
   CollectiveSettings collectives{};       ///< of the section `collectives`
   std::optional<ComputeProfile> profile;  ///< of kind profile
   std::string path;                       ///< of its document
   std::string digest;                     ///< of that document's results
+
+  /// Whether a step takes longer where it replays no captured graph.
+  bool graphs_matter() const {
+    return kind != Kind::kLinear && (profile || eager_overhead_us > 0 || launch_us > 0);
+  }
 };
 
 }  // namespace spillway

@@ -43,6 +43,9 @@ constexpr Key kComputeKeys[] = {
                "Host time of each step. Below 0 only with kind profile.", "700, or as fitted"),
     number_key("eager_overhead_us", 0, 1e6,
                "Extra time of a step that replays no captured CUDA graph.", "0, or as fitted"),
+    number_key("launch_us", 0, 1e5,
+               "Host time to launch a layer. A step without a captured CUDA graph takes no less.",
+               "786"),
     number_key("sequence_us", 0, 1e6, "Time of each sequence that samples a token.",
                "1.1, or as fitted")};
 
@@ -77,7 +80,7 @@ constexpr NamedAlgorithm kNamedAlgorithms[] = {
 
 void read_linear(const ObjectReader& compute, Scenario& s) {
   s.compute->kind = ComputeChoice::Kind::kLinear;
-  compute.refuse({"host_overhead_us", "sequence_us", "eager_overhead_us"},
+  compute.refuse({"host_overhead_us", "sequence_us", "eager_overhead_us", "launch_us"},
                  "expected only with kind components");
   s.compute->linear = {decimal_of(compute.require_number("step_us")),
                        decimal_of(compute.require_number("token_ns")),
@@ -167,9 +170,7 @@ void read_graphs(const ObjectReader& top, Scenario& s) {
   const std::uint32_t given =
       limit ? std::min(static_cast<std::uint32_t>(*limit), c.max_num_batched_tokens) : most;
   s.compute->graph_tokens = eager ? 0 : largest_graph(given);
-  const bool matters =
-      s.compute->kind == ComputeChoice::Kind::kProfile || s.compute->eager_overhead_us > 0;
-  if (matters || (!limit && !eager)) return;
+  if (s.compute->graphs_matter() || (!limit && !eager)) return;
   s.notes.push_back(scenario_note(
       "graphs-without-effect", {{"key", eager ? "enforce_eager" : "max_cudagraph_capture_size"}}));
 }
@@ -338,6 +339,7 @@ void read_compute(const ObjectReader& top, Scenario& s) {
     c.host_overhead_us =
         compute->number("host_overhead_us", least, 1e6).value_or(c.host_overhead_us);
     c.eager_overhead_us = compute->number("eager_overhead_us").value_or(c.eager_overhead_us);
+    c.launch_us = compute->number("launch_us").value_or(c.launch_us);
     c.sequence_us = compute->number("sequence_us").value_or(c.sequence_us);
   }
   read_graphs(top, s);
