@@ -85,8 +85,8 @@ double PredictedKernels::product_us(const std::string& dtype,
 
 double PredictedKernels::elementwise_us(double tokens) const {
   const double form =
-      1e6 * elementwise_seconds({profile_->elementwise_us, profile_->elementwise_efficiency}, layer_,
-                                tokens, memory_rate_);
+      1e6 * elementwise_seconds({profile_->elementwise_us, profile_->elementwise_efficiency},
+                                layer_, tokens, memory_rate_);
   return elementwise_.empty() ? form : form * elementwise_.at({tokens});
 }
 

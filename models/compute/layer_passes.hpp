@@ -1,10 +1,10 @@
 // What the kernels between a layer's products and its attention read and write: norms with the
 // residual, rotary embedding, the write of new KV, activation.
 //
-// Counted from vLLM's kernels (csrc/layernorm_kernels.cu, pos_encoding_kernels.cu, cache_kernels.cu,
-// activation_kernels.cu): a norm reads and writes hidden state and residual; rotary embedding and
-// norms of queries and keys work in place; new keys and values are read and written once; the
-// activation reads gate and up, and writes their product.
+// Counted from vLLM's kernels (csrc/layernorm_kernels.cu, pos_encoding_kernels.cu,
+// cache_kernels.cu, activation_kernels.cu): a norm reads and writes hidden state and residual;
+// rotary embedding and norms of queries and keys work in place; new keys and values are read and
+// written once; the activation reads gate and up, and writes their product.
 #pragma once
 
 #include <algorithm>

@@ -157,8 +157,8 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"experts-exchanged", "fleet", NoteGrade::kDetail,
      "{engines} engines share experts and step together. Each collective takes {source}."},
     {"experts-in-lockstep", "fleet", NoteGrade::kWarning,
-     "Engines of a mixture of experts step together upstream. With a pipeline, each steps by itself "
-     "here, which is optimistic. Give pipeline_parallel_size 1."},
+     "Engines of a mixture of experts step together upstream. With a pipeline, each steps by "
+     "itself here, which is optimistic. Give pipeline_parallel_size 1."},
     {"heads-unknown", "fleet", NoteGrade::kDetail,
      "KV cache is taken to divide evenly over ranks: the model's heads are not known."},
     {"classes-without-effect", "workload", NoteGrade::kWarning,

@@ -166,8 +166,9 @@ KernelTables read_kernel_tables(const std::vector<std::string>& files,
       throw InputError(Fault::kTrace, {files[i], 1, "header"},
                        "expected the columns of a kernel table: dtype,m,n,k,latency_ms; "
                        "batch_size,isl (or ctx),num_heads,...,latency_ms; layer,tokens (or "
-                       "sequences),time_us; tokens,activated_experts,time_us; prefill_chunk,kv_prefill,n_decode,kv_decode,time_us; "
-                       "or num_tensor_parallel_workers,num_tokens,...");
+                       "sequences),time_us; tokens,activated_experts,time_us; "
+                       "prefill_chunk,kv_prefill,n_decode,kv_decode,time_us; or "
+                       "num_tensor_parallel_workers,num_tokens,...");
     }
     const bool of_layer = kind->kind >= KernelTableKind::kLayerDense;
     const auto named = of_layer ? ranks_in_name(files[i]) : std::nullopt;

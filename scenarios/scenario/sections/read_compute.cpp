@@ -294,7 +294,8 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
 /// What is not checked against measurements, whatever the kernels.
 void note_unchecked(Scenario& s) {
   const ModelSpec& m = *s.model->spec;
-  if (m.is_moe() || m.is_mla()) {
+  const bool experts = s.compute->profile && !s.compute->profile->experts.empty();
+  if (m.is_mla() || (m.is_moe() && !experts)) {
     s.notes.push_back(
         scenario_note("step-times-unchecked",
                       {{"model", m.name}, {"kind", m.is_mla() ? "MLA" : "a mixture of experts"}}));
