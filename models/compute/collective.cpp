@@ -156,7 +156,7 @@ void Collectives::over_nvlink(const GpuSpec& gpu) {
                            local_, gpu.name, row->us.front(), slower);
   }
   if (own != nullptr) {
-    source_ += fmt::format("; NCCL sends {:.0f} GB/s of {} ranks by {}", own->rate / 1e9,
+    source_ += fmt::format("; NCCL sends {:.0f} GB/s on {} ranks (measured by {})", own->rate / 1e9,
                            own->ranks, settings_.measured_by);
     measured_ = measured_ && own->ranks == local_;
   }
