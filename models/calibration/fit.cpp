@@ -56,6 +56,7 @@ HardwareProfile usable(const HardwareProfile& profile, std::vector<std::string>&
   keep("dram", out.dram);
   keep("registration", out.registration);
   keep("storage", out.storage);
+  keep("collective", out.collective);
   return out;
 }
 
@@ -236,6 +237,42 @@ void fit_storages(const HardwareProfile& p, std::vector<FitRecord>& fits) {
   fits.back().target = "storage/sustained_write";
 }
 
+/// Of the bytes of a tensor, those that each GPU sends in a ring over `ranks`, in GB.
+double ring_gb(std::int64_t bytes, std::uint32_t ranks) {
+  return 2.0 * (ranks - 1) / ranks * static_cast<double>(bytes) * 1e-9;
+}
+
+void fit_collectives(const HardwareProfile& p, std::vector<FitRecord>& fits) {
+  constexpr std::size_t kFewestSizes = 4;  // two parameters, and a size held out
+  for (const CollectiveCell& cell : p.collective) {
+    std::set<std::int64_t> sizes;
+    for (const CollectivePoint& point : cell.points) sizes.insert(point.bytes);
+    if (sizes.size() < kFewestSizes) continue;
+    const std::set<std::int64_t> held_out = held_out_of(sizes);
+    using Points = std::vector<std::pair<double, double>>;  // GB sent, us
+    Points all;
+    Points seen;
+    Points unseen;
+    for (const CollectivePoint& point : cell.points) {
+      const std::pair<double, double> at = {ring_gb(point.bytes, cell.ranks), point.time_us};
+      all.push_back(at);
+      (held_out.contains(point.bytes) ? unseen : seen).push_back(at);
+    }
+    FitRecord record = fit_line(all);
+    FitRecord trial = fit_line(seen);
+    std::vector<double> errors;
+    for (const auto& [gb, us] : unseen) {
+      errors.push_back(percent_off(trial.params["fixed"] + trial.params["slope"] * gb, us));
+    }
+    score_unseen(record, errors);
+    record.target = fmt::format("collective/{}/{}", cell.op, cell.ranks);
+    record.from = static_cast<double>(*sizes.begin());
+    record.to = static_cast<double>(*sizes.rbegin());
+    record.params = {{"latency_us", record.params["fixed"]}, {"gbs", 1e6 / record.params["slope"]}};
+    fits.push_back(std::move(record));
+  }
+}
+
 /// Runs `fit` and says of each of its warnings which target it is about.
 template <class Fit>
 void add(std::vector<FitRecord>& fits, std::vector<std::string>& warnings, std::string target,
@@ -300,6 +337,7 @@ FitReport fit_profile(const HardwareProfile& profile) {
   fit_interference(p, out.fits);
   fit_memory(p, out.fits);
   fit_storages(p, out.fits);
+  fit_collectives(p, out.fits);
   fit_compute(p, out.fits, out.warnings);
   return out;
 }

@@ -46,6 +46,7 @@ class Checker {
     check_hbm();
     check_compute();
     check_storage();
+    check_collectives();
     return std::move(out_);
   }
 
@@ -167,6 +168,24 @@ class Checker {
                  fmt::format("{}: {:.3g} us an operation; no device answers within "
                              "{} us, a cache did",
                              name, cell.lat_p50_us, kDirectLatencyUs));
+      }
+    }
+  }
+
+  void check_collectives() {
+    for (std::size_t i = 0; i < p_.collective.size(); ++i) {
+      const CollectiveCell& cell = p_.collective[i];
+      if (!cell.state.valid) continue;
+      const GpuSpec* spec = spec_of(0);
+      for (const CollectivePoint& point : cell.points) {
+        const std::string name = fmt::format("collective {} of {} ranks, {}", cell.op, cell.ranks,
+                                             size_name(point.bytes));
+        if (!positive("collective", i, name, point.time_us, "us")) break;
+        // Each GPU reads its tensor at least once.
+        const double gbs = static_cast<double>(point.bytes) / point.time_us * 1e-3;
+        if (spec == nullptr || gbs <= spec->memory_gbs * kSlack) continue;
+        at_most("collective", i, name, gbs, spec->memory_gbs, "the memory of this GPU");
+        break;
       }
     }
   }

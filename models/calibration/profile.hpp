@@ -147,6 +147,18 @@ struct StorageCell {
   CellState state;
 };
 
+/// Collectives of a few sizes over the first `ranks` GPUs, measured by one call of nccl-tests.
+struct CollectivePoint {
+  std::int64_t bytes = 0;  ///< of the tensor
+  double time_us = 0;      ///< mean of one collective, replayed in a CUDA graph
+};
+struct CollectiveCell {
+  std::string op;  ///< all_reduce
+  std::uint32_t ranks = 2;
+  std::vector<CollectivePoint> points;  ///< ascending sizes
+  CellState state;
+};
+
 /// A function of two arguments on a grid; for copies GB/s over copy size and copy count.
 struct FitTable {
   std::vector<double> x;       ///< ascending
@@ -232,6 +244,7 @@ struct HardwareProfile {
   std::vector<DramCell> dram;
   std::vector<RegistrationCell> registration;
   std::vector<StorageCell> storage;
+  std::vector<CollectiveCell> collective;
   std::vector<FitRecord> fits;
   std::vector<std::string> warnings;
 };

@@ -8,6 +8,10 @@
 // B300 x 8, 5.9 us + 1.76 us for each MiB that a GPU sends, carried over to 2 and 4 ranks up to
 // the 14 MiB that were measured.
 //
+// NCCL's rate on the user's machine takes the place of the published one, times above the floor
+// stretch with it. Small tensors keep the published time: nccl-tests does not have the engine's own
+// kernel for them, and NCCL takes longer.
+//
 // Model: the other collectives move half of an all-reduce's bytes, and take its floor and half of
 // the rest; what overlaps with compute is nothing.
 #include "models/compute/collective.hpp"
@@ -74,6 +78,14 @@ double sent(Collective kind, CollectiveSettings::Algorithm algorithm, double ran
   return (reduce ? 2 : 1) * others / ranks;
 }
 
+/// What one GPU sends per second at the end of a table, in bytes.
+double last_rate(const CollectiveRow& row) {
+  constexpr std::size_t kLast = Collectives::kPoints - 1;
+  const double bytes = (kSizesKib[kLast] - kSizesKib[kLast - 1]) * kKib;
+  return sent(Collective::kAllReduce, CollectiveSettings::Algorithm::kRing, row.ranks) * bytes /
+         (row.us[kLast] - row.us[kLast - 1]) * 1e6;
+}
+
 /// The newest whose links are no faster; the oldest for slower ones.
 const NvlinkTable& nvlink_table(const GpuSpec& gpu) {
   for (const NvlinkTable& table : kNvlink) {
@@ -111,6 +123,15 @@ Collectives::Collectives(const GpuSpec& gpu, std::uint32_t ranks,
   if (nodes_ > 1) between_nodes();
 }
 
+/// Of as many ranks, else of the next that are more, else of the most.
+const MeasuredReduce* Collectives::nearest_measured() const {
+  const auto& all = settings_.measured;
+  if (all.empty()) return nullptr;
+  const auto at = std::find_if(all.begin(), all.end(),
+                               [&](const MeasuredReduce& m) { return m.ranks >= local_; });
+  return at != all.end() ? &*at : &all.back();
+}
+
 void Collectives::over_nvlink(const GpuSpec& gpu) {
   const NvlinkTable& table = nvlink_table(gpu);
   const CollectiveRow* row = &table.rows[2];
@@ -121,8 +142,9 @@ void Collectives::over_nvlink(const GpuSpec& gpu) {
     }
   }
   times_ = row->us;
+  const MeasuredReduce* own = settings_.bandwidth ? nullptr : nearest_measured();
   const double rate = settings_.bandwidth ? *settings_.bandwidth / 1e9 : gpu.peer_gbs;
-  const double slower = table.peer_gbs / rate;
+  const double slower = own != nullptr ? last_rate(*row) / own->rate : table.peer_gbs / rate;
   const double floor = settings_.latency_us.value_or(row->us.front());
   for (double& t : *times_) t = floor + std::max(0.0, t - row->us.front()) * slower;
   measured_ = gpu.name.starts_with(table.gpu) && row->ranks == local_ && !settings_.latency_us &&
@@ -133,16 +155,33 @@ void Collectives::over_nvlink(const GpuSpec& gpu) {
     source_ += fmt::format(", assumed for {} x {}: times above the floor of {:.1f} us x {:.2f}",
                            local_, gpu.name, row->us.front(), slower);
   }
+  if (own != nullptr) {
+    source_ += fmt::format("; NCCL sends {:.0f} GB/s on {} ranks (measured by {})", own->rate / 1e9,
+                           own->ranks, settings_.measured_by);
+    measured_ = measured_ && own->ranks == local_;
+  }
 }
 
 void Collectives::over_pcie() {
-  const double steps = 2.0 * (local_ - 1);
-  latency_us_ = settings_.latency_us.value_or(kPcieBaseUs + kPcieStepUs * steps);
-  bandwidth_ = settings_.bandwidth.value_or(kPcieBandwidth);
+  // Of a ring: a line over its steps.
+  const auto published_us = [](std::uint32_t ranks) {
+    return kPcieBaseUs + kPcieStepUs * 2 * (ranks - 1);
+  };
   const bool given = settings_.latency_us && settings_.bandwidth;
-  source_ = fmt::format("{:.0f} us + bytes / {:.0f} GB/s {}", latency_us_, bandwidth_ / 1e9,
-                        given ? "(given)" : "(published figures of GPUs on PCIe without NVLink)");
-  measured_ = given;
+  const MeasuredReduce* own = given ? nullptr : nearest_measured();
+  double latency_us = published_us(local_);
+  if (own != nullptr) latency_us *= own->latency_us / published_us(own->ranks);
+  latency_us_ = settings_.latency_us.value_or(latency_us);
+  bandwidth_ = settings_.bandwidth.value_or(own != nullptr ? own->rate : kPcieBandwidth);
+  measured_ = given || (own != nullptr && own->ranks == local_);
+  std::string from = given ? "given" : "published figures of GPUs on PCIe without NVLink";
+  if (own != nullptr) {
+    from = fmt::format("measured by {}", settings_.measured_by);
+    if (own->ranks != local_)
+      from += fmt::format(" on {} ranks, assumed for {}", own->ranks, local_);
+  }
+  source_ =
+      fmt::format("{:.0f} us + bytes / {:.0f} GB/s ({})", latency_us_, bandwidth_ / 1e9, from);
 }
 
 void Collectives::between_nodes() {
@@ -152,10 +191,11 @@ void Collectives::between_nodes() {
   const bool given = settings_.nic_bandwidth.has_value();
   if (!given) settings_.nic_bandwidth = kNicBandwidth;
   measured_ = false;
-  source_ += fmt::format("; between {} nodes {:.0f} us + bytes / {:.0f} GB/s of a NIC for each "
-                         "GPU ({})",
-                         nodes_, *settings_.nic_latency_us, *settings_.nic_bandwidth / 1e9,
-                         given ? "given" : "assumed");
+  source_ += fmt::format(
+      "; between {} nodes {:.0f} us + bytes / {:.0f} GB/s of a NIC for each "
+      "GPU ({})",
+      nodes_, *settings_.nic_latency_us, *settings_.nic_bandwidth / 1e9,
+      given ? "given" : "assumed");
 }
 
 double Collectives::measured_reduce(double bytes) const {

@@ -2,7 +2,7 @@
 // the links between their GPUs.
 //
 //   NVLink          measured medians of vLLM's all-reduce, by GPU and number of ranks
-//   PCIe            latency + traffic / bandwidth
+//   PCIe            latency + traffic / bandwidth, as measured on the user's machine or published
 //   several nodes   within each node, then between nodes over a NIC for each GPU, then within again
 //
 // Traffic is what one GPU sends: of a ring over p ranks, 2 (p - 1) / p of the tensor for an
@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/catalogue/gpu_spec.hpp"
 
@@ -24,6 +25,13 @@ enum class Collective : std::uint8_t {
   kAllGather,      ///< its bytes: of the gathered tensor
   kReduceScatter,  ///< of the tensor before
   kAllToAll,       ///< of what one rank holds before
+};
+
+/// A line through NCCL's all-reduces on the user's machine (nccl-tests, in a CUDA graph).
+struct MeasuredReduce {
+  std::uint32_t ranks = 2;
+  double latency_us = 0;
+  double rate = 0;  ///< bytes/s that one GPU sends
 };
 
 /// What a scenario says of the ways between GPUs; whatever is absent follows from the GPU.
@@ -41,6 +49,8 @@ struct CollectiveSettings {
   std::optional<double> nic_latency_us{};  ///< of one exchange between nodes
   std::optional<double> nic_bandwidth{};   ///< bytes/s of one GPU's NIC
   double scale = 1;                        ///< of every time
+  std::vector<MeasuredReduce> measured{};  ///< ascending ranks; the keys above win
+  std::string measured_by{};               ///< the profile that has them
 };
 inline constexpr std::string_view kCollectivePaths[] = {"nvlink", "pcie"};
 inline constexpr std::string_view kCollectiveAlgorithms[] = {"ring", "one-shot"};
@@ -84,6 +94,7 @@ class Collectives {
   double measured_reduce(double bytes) const;
   void over_nvlink(const GpuSpec& gpu);
   void over_pcie();
+  const MeasuredReduce* nearest_measured() const;
   void between_nodes();
 
   CollectiveSettings settings_;

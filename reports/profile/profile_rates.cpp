@@ -286,6 +286,24 @@ Section memory_section(const json& r) {
   return section;
 }
 
+Section collectives_section(const json& r) {
+  Section section;
+  section.heading = "Collectives between GPUs";
+  Table table;
+  table.title = "Time of one collective (NCCL, in a CUDA graph)";
+  table.header = {"operation", "ranks", "size", "us"};
+  for (const json& cell : rows_of(r, "collective")) {
+    if (!is_valid(cell)) continue;
+    for (const json& point : rows_of(cell, "points")) {
+      table.rows.push_back({text_of(cell, "op"), std::to_string(whole_of(cell, "ranks")),
+                            size_text(whole_of(point, "bytes")),
+                            format_real(point.value("time_us", 0.0))});
+    }
+  }
+  if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  return section;
+}
+
 Section storage_section(const json& r) {
   Section section;
   section.heading = "Storage";

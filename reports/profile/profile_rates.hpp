@@ -12,6 +12,7 @@ namespace spillway {
 Section copies_section(const nlohmann::json& results);
 /// DRAM, what registration takes, the GPU's own.
 Section memory_section(const nlohmann::json& results);
+Section collectives_section(const nlohmann::json& results);
 Section storage_section(const nlohmann::json& results);
 
 }  // namespace spillway

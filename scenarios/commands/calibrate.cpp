@@ -41,6 +41,7 @@ struct CalibrateOptions {
   bool resume = false;
   bool host_only = false;
   std::string harness;
+  std::string all_reduce;
   std::string replay;
   std::string window = "30s";
   std::string api = "memcpy_async";
@@ -90,6 +91,7 @@ CalibrationOptions choices_of(const CalibrateOptions& options) {
   out.only = options.only;
   out.host_only = options.host_only;
   out.harness.path = options.harness;
+  out.harness.all_reduce = options.all_reduce;
   out.seed = seed_of(common).value_or(1);
   out.resume = options.resume;
   out.command = command_text(options);
@@ -240,6 +242,8 @@ void add_calibrate(Verb& program) {
   command.add_flag("--host-only", options.host_only, "Leave GPUs alone");
   command.add("--harness", options.harness, kinds::kFile,
               "Program that measures GPUs (default: spillway-gpu-harness beside this one)");
+  command.add("--all-reduce", options.all_reduce, kinds::kFile,
+              "all_reduce_perf of NVIDIA's nccl-tests, for two GPUs or more (default: in PATH)");
   command.add(
       "--replay", options.replay, kinds::kFile,
       "Play the transfers of a run on the GPU and compare: its result, or its transfers' CSV");

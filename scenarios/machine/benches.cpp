@@ -1,5 +1,6 @@
 #include "scenarios/machine/benches.hpp"
 
+#include "scenarios/machine/collective_bench.hpp"
 #include "scenarios/machine/dram_bench.hpp"
 #include "scenarios/machine/gpu_bench.hpp"
 #include "scenarios/machine/registration_bench.hpp"
@@ -13,7 +14,10 @@ BenchList make_benches(const HostState& host, bool host_only, const GpuHarnessOp
   out.push_back(std::make_unique<RegistrationBench>(host));
   out.push_back(std::make_unique<StorageBench>(host));
   if (host_only) return out;
-  out.push_back(std::make_unique<GpuBench>(gpu));
+  auto gpus = std::make_unique<GpuBench>(gpu);
+  auto collectives = std::make_unique<CollectiveBench>(*gpus, gpu);
+  out.push_back(std::move(gpus));
+  out.push_back(std::move(collectives));
   return out;
 }
 

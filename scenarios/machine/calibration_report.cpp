@@ -119,6 +119,7 @@ Table gpu_table(const HardwareProfile& p) {
   add("hbm", p.hbm.size());
   add("gemm", p.gemm.size());
   add("attention", p.attention.size());
+  add("collective", p.collective.size());
   return t;
 }
 

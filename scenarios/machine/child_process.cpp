@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 #include "sim/error.hpp"
@@ -48,7 +50,30 @@ std::string describe(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::string& program) {
+bool can_run(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string named_program(const std::string& path, std::string_view where) {
+  if (can_run(path)) return path;
+  throw InputError(Fault::kIo, {std::string(where), 0, ""},
+                   fmt::format("expected a program that can be started, found \"{}\"", path));
+}
+
+std::string find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string file = std::string(rest.substr(0, colon)) + "/" + name;
+    if (can_run(file)) return file;
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return "";
+}
+
+ChildProcess::ChildProcess(const std::string& program, std::vector<std::string> arguments) {
   const auto fail = [&](int error) {
     throw InputError(Fault::kIo, {program, 0, ""},
                      fmt::format("cannot start: {}", std::strerror(error)));
@@ -65,9 +90,12 @@ ChildProcess::ChildProcess(const std::string& program) {
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
-  std::string name = program;
-  char* argv[] = {name.data(), nullptr};
-  const int error = posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv, environ);
+  arguments.insert(arguments.begin(), program);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const int error =
+      posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(ends[1]);
@@ -120,13 +148,13 @@ ChildProcess::Read ChildProcess::read_line(std::string& line, double timeout_s, 
   }
 }
 
-std::string ChildProcess::end() {
+std::string ChildProcess::end(double patience_s) {
   if (pid_ < 0) return ended_;
   close(socket_);
   socket_ = -1;
   int status = 0;
   pid_t done = 0;
-  const Clock::time_point deadline = deadline_after(0.5);
+  const Clock::time_point deadline = deadline_after(patience_s);
   while ((done = waitpid(pid_, &status, WNOHANG)) == 0 && Clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

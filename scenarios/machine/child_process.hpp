@@ -6,8 +6,15 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spillway {
+
+bool can_run(const std::string& path);
+/// `path`; throws InputError (exit 7) at `where`, which named it, when it cannot be started.
+std::string named_program(const std::string& path, std::string_view where);
+/// Where PATH has a program of that name; empty: nowhere.
+std::string find_program(const std::string& name);
 
 class ChildProcess {
  public:
@@ -16,7 +23,7 @@ class ChildProcess {
   /// Starts `program` with its standard input and output connected to this object and its standard
   /// error discarded. It has its own process group: an interrupt from the terminal is for us, and
   /// its end follows. Throws InputError (exit 7) when it cannot be started.
-  explicit ChildProcess(const std::string& program);
+  explicit ChildProcess(const std::string& program, std::vector<std::string> arguments = {});
   /// Closes the connection, gives the child a moment to end, then kills it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -26,8 +33,9 @@ class ChildProcess {
   bool write(std::string_view text, double timeout_s);
   /// The next line, without its newline. At most `most` bytes.
   Read read_line(std::string& line, double timeout_s, std::size_t most = std::size_t{64} << 20);
-  /// Ends the child now, if it still runs, and says how it ended: "exit code 3", "signal 11".
-  std::string end();
+  /// Ends the child, where it does not by itself within `patience_s`, and says how it ended:
+  /// "exit code 3", "signal 11".
+  std::string end(double patience_s = 0.5);
 
  private:
   pid_t pid_ = -1;

@@ -279,6 +279,11 @@ void GpuBench::add_facts(MachineFacts& machine) {
   machine.cuda_runtime = survey.runtime;
 }
 
+std::span<const GpuFacts> GpuBench::gpus() const {
+  if (!connection_) return {};
+  return connection_->survey.gpus;
+}
+
 std::vector<std::string> GpuBench::warnings() const {
   return connection_ ? gpu_warnings(connection_->survey) : std::vector<std::string>();
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "models/calibration/profile.hpp"
 #include "scenarios/machine/bench.hpp"
@@ -44,6 +45,8 @@ class GpuBench final : public Bench {
   void add_facts(MachineFacts& machine) override;
   nlohmann::json measure(const CellPlan& cell) override;
   std::vector<std::string> warnings() const override;
+  /// As surveyed by plan().
+  std::span<const GpuFacts> gpus() const;
 
  private:
   GpuHarnessOptions options_;

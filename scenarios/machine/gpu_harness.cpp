@@ -1,13 +1,10 @@
 #include "scenarios/machine/gpu_harness.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 
 #include "reports/format.hpp"
-#include "sim/error.hpp"
 #include "sim/system.hpp"
 
 namespace spillway {
@@ -16,11 +13,6 @@ namespace {
 
 constexpr std::string_view kProgram = "spillway-gpu-harness";
 constexpr std::string_view kVariable = "SPILLWAY_GPU_HARNESS";
-
-bool can_run(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
-}
 
 std::string word_of(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -48,16 +40,9 @@ std::string shown(const std::string& line) {
 
 std::optional<std::string> find_gpu_harness(const GpuHarnessOptions& options,
                                             std::vector<std::string>& missing) {
-  const auto named = [](const std::string& path, std::string_view where) {
-    if (!can_run(path)) {
-      throw InputError(Fault::kIo, {std::string(where), 0, ""},
-                       fmt::format("expected a program that can be started, found \"{}\"", path));
-    }
-    return path;
-  };
-  if (!options.path.empty()) return named(options.path, "--harness");
+  if (!options.path.empty()) return named_program(options.path, "--harness");
   const char* variable = std::getenv(kVariable.data());
-  if (variable != nullptr && *variable != '\0') return named(variable, kVariable);
+  if (variable != nullptr && *variable != '\0') return named_program(variable, kVariable);
   const std::filesystem::path self = this_program_file();
   const std::string beside = (self.parent_path() / kProgram).string();
   if (!self.empty() && can_run(beside)) return beside;

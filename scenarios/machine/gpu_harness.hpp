@@ -14,8 +14,9 @@
 namespace spillway {
 
 struct GpuHarnessOptions {
-  std::string path;        ///< --harness; empty: SPILLWAY_GPU_HARNESS, then beside the program
-  double patience_s = 60;  ///< for an answer, beyond the time that the request itself takes
+  std::string path;          ///< --harness; empty: SPILLWAY_GPU_HARNESS, then beside the program
+  double patience_s = 60;    ///< for an answer, beyond the time that the request itself takes
+  std::string all_reduce{};  ///< --all-reduce; empty: SPILLWAY_ALL_REDUCE_PERF, then in PATH
 };
 
 /// The program to start, or nothing with the reason in `missing`. Throws InputError (exit 7) where

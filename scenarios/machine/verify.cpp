@@ -41,6 +41,10 @@ std::optional<Value> value_of(const std::string& section, const json& row) {
   if (section == "dram" || section == "hbm" || section == "storage") {
     return positive(row.value("gbs", 0.0), "GB/s");
   }
+  if (section == "collective") {
+    const json& points = row.at("points");
+    return points.empty() ? std::nullopt : positive(points.back().value("time_us", 0.0), "us");
+  }
   if (section == "registration") return positive(row.value("seconds", 0.0), "s");
   if (section == "interference") return positive(row.value("copy_factor", 0.0), "x");
   double together = 0;  // contention

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -89,6 +90,32 @@ void check_tables(const HardwareChoice& choice, const JsonSource& source) {
         source.where(
             fmt::format("/results/fits/{}/table/values/{}", i, bad - table.values.begin())),
         fmt::format("{}: expected rates above 0, found {}", choice.fits[i].target, *bad));
+  }
+}
+
+constexpr std::string_view kReduceTarget = "collective/all_reduce/";
+
+/// Ranks of a fit of all-reduces; 0 where its target does not end in a number of them.
+std::uint32_t ranks_of(const FitRecord& fit) {
+  const std::string_view text = std::string_view(fit.target).substr(kReduceTarget.size());
+  std::uint32_t ranks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+  return error == std::errc() && end == text.data() + text.size() ? ranks : 0;
+}
+
+void check_reduces(const HardwareChoice& choice, const JsonSource& source) {
+  for (std::size_t i = 0; i < choice.fits.size(); ++i) {
+    const FitRecord& fit = choice.fits[i];
+    if (!fit.target.starts_with(kReduceTarget)) continue;
+    const SourceRef where = source.where(fmt::format("/results/fits/{}", i));
+    if (ranks_of(fit) < 2) {
+      throw InputError(Fault::kUsage, where,
+                       fmt::format("{}: expected 2 ranks or more", fit.target));
+    }
+    if (!(param_or(&fit, "latency_us", -1) >= 0) || !(param_or(&fit, "gbs", 0) > 0)) {
+      throw InputError(Fault::kUsage, where,
+                       fmt::format("{}: expected latency_us from 0 and gbs above 0", fit.target));
+    }
   }
 }
 
@@ -181,6 +208,7 @@ HardwareChoice load_hardware(const std::string& path, const SourceRef& where, No
     notes.insert(notes.end(), report.warnings.begin(), report.warnings.end());
   }
   check_tables(out, source);
+  check_reduces(out, source);
   note_quality(profile, out, notes);
   if (source.root().contains("digest") && source.root()["digest"] != out.digest) {
     notes.push_back(scenario_note("profile-edited", {{"hardware", out.name}}));
@@ -224,6 +252,17 @@ ProfileLink profile_link(const HardwareChoice& hardware, std::string_view dir,
   out.submit = microseconds_up(param_or(submit, "per_copy_us", 0));
   out.duplex_factor = std::clamp(
       param_or(find_fit(hardware.fits, fmt::format("duplex/{}", dir)), "factor", 1), 0.01, 1.0);
+  return out;
+}
+
+std::vector<MeasuredReduce> measured_reduces(const HardwareChoice& hardware) {
+  std::vector<MeasuredReduce> out;
+  for (const FitRecord& fit : hardware.fits) {
+    if (!fit.target.starts_with(kReduceTarget)) continue;
+    out.push_back({ranks_of(fit), param_or(&fit, "latency_us", 0), param_or(&fit, "gbs", 0) * 1e9});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const MeasuredReduce& a, const MeasuredReduce& b) { return a.ranks < b.ranks; });
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/calibration/profile.hpp"
+#include "models/compute/collective.hpp"
 #include "models/link/link_model.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "sim/error.hpp"
@@ -57,6 +58,9 @@ ProfileLink profile_link(const HardwareChoice& hardware, std::string_view dir,
                          const ProfileCopy& copy, const SourceRef& where);
 /// Whether the profile holds copies at all; one of a machine without a GPU does not.
 bool has_copies(const HardwareChoice& hardware);
+
+/// What the profile says of all-reduces, by ascending number of ranks; empty: nothing.
+std::vector<MeasuredReduce> measured_reduces(const HardwareChoice& hardware);
 
 /// Puts what was measured of the drive in place of published figures: rates, latencies and their
 /// tails, the write cache. Returns the keys of tiers[].device that now have their figure from it.

@@ -124,21 +124,6 @@ ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_vi
   return end;
 }
 
-std::string find_program(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
-  while (!rest.empty()) {
-    const std::size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string file = std::string(rest.substr(0, colon)) + "/" + name;
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(file, ignored) && access(file.c_str(), X_OK) == 0) {
-      return file;
-    }
-    rest.remove_prefix(std::min(colon + 1, rest.size()));
-  }
-  return "";
-}
-
 std::string own_program() {
   std::error_code error;
   const std::string path = this_program_file();

@@ -18,9 +18,6 @@ struct ProgramEnd {
 /// an interrupt from the terminal is for us. Throws InputError (exit 7) where it cannot be started.
 ProgramEnd run_program(const std::vector<std::string>& arguments, std::string_view without = {});
 
-/// Where PATH has a program of that name; empty: nowhere.
-std::string find_program(const std::string& name);
-
 /// The file of this program.
 std::string own_program();
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "scenarios/machine/child_process.hpp"
 #include "scenarios/sweep/program.hpp"
 #include "sim/error.hpp"
 #include "sim/numbers.hpp"

@@ -1,6 +1,7 @@
 // `spillway calibrate` with a GPU: the simulated harness stands in for one.
 #include "tests/cli/scene.hpp"
 #include "tests/support/fake_gpu.hpp"
+#include "tests/support/fake_nccl.hpp"
 
 namespace spillway {
 namespace {
@@ -37,6 +38,26 @@ TEST_CASE("calibrate --harness names what measures the GPU", "[cli]") {
   CHECK(warns(profile, "simulated harness: not a measurement"));
   refused({"calibrate", "--dry-run", "--harness", scene.path("none")}, 7,
           "--harness: expected a program that can be started");
+}
+
+TEST_CASE("calibrate --all-reduce names what measures collectives", "[cli]") {
+  const FakeGpu fake("gpus=2");
+  const Scene scene;
+  const test::Scratch programs;
+  const Args more = {"--only", "collective", "--all-reduce", test::fake_all_reduce(programs)};
+  REQUIRE(test::spillway(calibrate(scene, more)).code == 0);
+  const json results = json::parse(test::read_file(scene.path("p.json")))["results"];
+  REQUIRE(results["collective"].size() == 1);
+  CHECK(results["collective"][0]["points"].size() == 16);
+  const json& fit = results["fits"][0];
+  CHECK(fit["target"] == "collective/all_reduce/2");
+  CHECK(fit["params"]["latency_us"].get<double>() == Approx(24).epsilon(0.01));
+  CHECK(fit["params"]["gbs"].get<double>() == Approx(16).epsilon(0.01));
+  const Args verify = {"calibrate", "--verify", scene.path("p.json"), "--harness",
+                       test::fake_gpu_harness()};
+  CHECK(test::spillway(verify + more).code == 0);
+  refused(calibrate(scene, {"--all-reduce", scene.path("none")}), 7,
+          "--all-reduce: expected a program that can be started");
 }
 
 TEST_CASE("a GPU that is lost on the way leaves its rows, marked", "[cli]") {

@@ -17,6 +17,7 @@ inline constexpr std::array<std::string_view, 2> kDirections = {"h2d", "d2h"};
 inline constexpr FieldRule kDirection =
     one_of(kDirections, "Direction: h2d is host to device, d2h is device to host.");
 inline constexpr std::array<std::string_view, 3> kStorageOps = {"read", "write", "sustained_write"};
+inline constexpr std::array<std::string_view, 1> kCollectiveOps = {"all_reduce"};
 inline constexpr FieldRule kGpuIndex = may_say("Index of the GPU.");
 inline constexpr FieldRule kTrust = may_say("How far the cell can be trusted.");
 inline constexpr FieldRule kRunTime = says("Time of one run.");
@@ -233,6 +234,30 @@ struct Fields<StorageCell> {
 };
 
 template <>
+struct Fields<CollectivePoint> {
+  static constexpr std::string_view kName = "point";
+  static constexpr std::string_view kHelp = "Collectives of one size.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("bytes", r.bytes, says("Size of the tensor.", 1));
+    f("time_us", r.time_us, says("Mean time of one collective in a CUDA graph."));
+  }
+};
+
+template <>
+struct Fields<CollectiveCell> {
+  static constexpr std::string_view kName = "collective";
+  static constexpr std::string_view kHelp = "Collectives between GPUs, by NCCL.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("op", r.op, one_of(kCollectiveOps, "The collective."));
+    f("ranks", r.ranks, says("Number of GPUs.", 2));
+    f("points", r.points, says("Time of each size; sizes ascend."));
+    f("state", r.state, kTrust);
+  }
+};
+
+template <>
 struct Fields<FitTable> {
   static constexpr std::string_view kName = "table";
   static constexpr std::string_view kHelp = "A function of two arguments on a full grid.";
@@ -371,6 +396,7 @@ struct Fields<HardwareProfile> {
     f("dram", r.dram, may_say("Host memory."));
     f("registration", r.registration, may_say("Making host memory usable for copies."));
     f("storage", r.storage, may_say("Storage of the scratch folder."));
+    f("collective", r.collective, may_say("Collectives between GPUs."));
     f("fits", r.fits, may_say("What was fitted from the cells."));
   }
 };

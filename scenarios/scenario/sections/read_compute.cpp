@@ -53,9 +53,9 @@ constexpr Key kCollectiveKeys[] = {
     choice_key("path", kCollectivePaths, "The way between GPUs of a node.",
                "nvlink where the gpu has it, else pcie"),
     number_key("latency_us", 0, 1e6, "Time of a collective of few bytes.",
-               "as published for the path"),
+               "as measured or published for the path"),
     rate_key("bandwidth", "Rate at which one GPU sends to others of its node.",
-             "as published for the path"),
+             "as measured or published for the path"),
     choice_key("algorithm", kCollectiveAlgorithms,
                "Bytes that a GPU sends over pcie: a ring's, or all of it to each other rank.",
                "ring"),
@@ -95,11 +95,11 @@ void read_linear(const ObjectReader& compute, Scenario& s) {
 CollectiveSettings collective_settings(const ObjectReader& given, const GpuSpec& gpu) {
   CollectiveSettings c;
   if (const auto path = given.text("path")) {
-    c.path = find_row(std::span<const NamedPath>(kNamedPaths), "path", *path, given.where("path"))
-                 .path;
+    c.path =
+        find_row(std::span<const NamedPath>(kNamedPaths), "path", *path, given.where("path")).path;
     if (c.path == CollectiveSettings::Path::kNvlink && gpu.peer_gbs <= 0) {
-      given.fail("path", fmt::format("{} has no NVLink; expected pcie, or gpu.peer_bandwidth",
-                                     gpu.name));
+      given.fail("path",
+                 fmt::format("{} has no NVLink; expected pcie, or gpu.peer_bandwidth", gpu.name));
     }
   }
   if (const auto algorithm = given.text("algorithm")) {
@@ -132,9 +132,9 @@ void note_exchange(const ObjectReader& top, Scenario& s) {
                          "collectives.gpus_per_node",
                          engines, s.engine.tensor_parallel, s.compute->collectives.gpus_per_node));
   }
-  s.notes.push_back(scenario_note(
-      "experts-exchanged",
-      {{"engines", engines}, {"source", s.collectives_of_engines()->source()}}));
+  s.notes.push_back(
+      scenario_note("experts-exchanged",
+                    {{"engines", engines}, {"source", s.collectives_of_engines()->source()}}));
 }
 
 /// The section `collectives`, and where the times come from.
@@ -143,6 +143,10 @@ void read_collectives(const ObjectReader& top, Scenario& s) {
   CollectiveSettings& c = s.compute->collectives;
   const auto given = top.object("collectives", ScenarioKeys::kCollectives);
   if (given) c = collective_settings(*given, *s.gpu);
+  if (s.hardware) {
+    c.measured = measured_reduces(*s.hardware);
+    c.measured_by = "hardware profile " + s.hardware->name;
+  }
   note_exchange(top, s);
   if (ranks == 1) return;
   if (ranks > c.gpus_per_node && ranks % c.gpus_per_node != 0) {

@@ -84,6 +84,42 @@ TEST_CASE("several GPUs behind one root stop at its ceiling", "[models][fit]") {
   CHECK(param(fit_profile(p), "gpus/h2d", "saturated") == 0);
 }
 
+/// All-reduces that take 12 us x ranks and send at 16 GB/s, over 8 KiB to 256 MiB.
+CollectiveCell all_reduces(std::uint32_t ranks) {
+  CollectiveCell cell;
+  cell.op = "all_reduce";
+  cell.ranks = ranks;
+  for (std::int64_t bytes = 8 << 10; bytes <= 256 << 20; bytes *= 2) {
+    const double sent = 2.0 * (ranks - 1) / ranks * double(bytes);
+    cell.points.push_back({bytes, 12.0 * ranks + sent / 16e3});
+  }
+  return cell;
+}
+
+TEST_CASE("collectives come back as latency and rate", "[models][fit]") {
+  HardwareProfile p;
+  p.collective = {all_reduces(2), all_reduces(4)};
+  p.collective.push_back(all_reduces(8));
+  p.collective.back().state.valid = false;
+  FitReport report = fit_profile(p);
+  CHECK(param(report, "collective/all_reduce/2", "latency_us") == Approx(24).epsilon(1e-3));
+  CHECK(param(report, "collective/all_reduce/4", "latency_us") == Approx(48).epsilon(1e-3));
+  CHECK(param(report, "collective/all_reduce/4", "gbs") == Approx(16).epsilon(1e-3));
+  const FitRecord* four = find_fit(report.fits, "collective/all_reduce/4");
+  CHECK(four->held_out == 5);  // of 16 sizes: the 2nd, 5th, 8th, 11th and 14th
+  CHECK(four->held_out_p95 < 0.1);
+  CHECK(four->to == 256 << 20);
+  CHECK(find_fit(report.fits, "collective/all_reduce/8") == nullptr);
+  // 64 MiB in 10 us: 6,711 GB/s, where the memory of an L40S reads 864.
+  p.machine.gpus.resize(1);
+  p.machine.gpus[0].name = "NVIDIA L40S";
+  p.machine.gpus[0].memory_bytes = std::int64_t{48} << 30;
+  p.collective[1].points.back().time_us = 10;
+  report = fit_profile(p);
+  CHECK(find_fit(report.fits, "collective/all_reduce/2") != nullptr);
+  CHECK(find_fit(report.fits, "collective/all_reduce/4") == nullptr);
+}
+
 TEST_CASE("what cannot be is named and left out", "[models][fit]") {
   SyntheticMachine machine;
   HardwareProfile p = machine.profile();

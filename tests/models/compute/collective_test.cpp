@@ -122,6 +122,45 @@ TEST_CASE("GPUs without NVLink take 20 us + bytes / 16 GB/s for two", "[models][
   CHECK(reduce_us(of("H100", 2, pcie), 16e6) == Approx(1020));
 }
 
+TEST_CASE("figures of the user's machine take the place of published ones", "[models][compute]") {
+  CollectiveSettings own;
+  own.measured = {{2, 24, 20e9}, {4, 30, 18e9}};
+  own.measured_by = "hardware profile box";
+  // PCIe: 30 us, and each of four GPUs sends 6/4 of 18 MB at 18 GB/s.
+  const Collectives four = of("L40S", 4, own);
+  CHECK(four.measured());
+  CHECK(reduce_us(four, 18e6) == Approx(30 + 1500));
+  CHECK(four.source() == "30 us + bytes / 18 GB/s (measured by hardware profile box)");
+  // Eight were not measured: those of four, and 14 steps of a ring in place of 6.
+  const Collectives eight = of("L40S", 8, own);
+  CHECK_FALSE(eight.measured());
+  CHECK(reduce_us(eight, 0) == Approx(30 * (16.3 + 14 * 1.85) / (16.3 + 6 * 1.85)));
+  CHECK(eight.source().find("box on 4 ranks, assumed for 8") != std::string::npos);
+  // Three take those of four.
+  CHECK(reduce_us(of("L40S", 3, own), 0) == Approx(30 * (16.3 + 4 * 1.85) / (16.3 + 6 * 1.85)));
+  // What the scenario says wins.
+  own.latency_us = 9;
+  CHECK(reduce_us(of("L40S", 4, own), 18e6) == Approx(9 + 1500));
+  own.bandwidth = 36e9;
+  CHECK(reduce_us(of("L40S", 4, own), 18e6) == Approx(9 + 750));
+}
+
+TEST_CASE("NVLink keeps the engine's small all-reduces, at the measured rate",
+          "[models][compute]") {
+  // The table of two H100 ends with 128 MiB in 886.6 - 468.5 us: 321.0 GB/s. Half of that is
+  // measured: what exceeds the floor of 4.50 us takes twice as long.
+  CollectiveSettings own;
+  own.measured = {{2, 15, 128 * kMib / 418.1e-6 / 2}};
+  own.measured_by = "hardware profile box";
+  const Collectives two = of("H100", 2, own);
+  CHECK(two.measured());
+  CHECK(reduce_us(two, 8192) == Approx(4.5));
+  CHECK(reduce_us(two, 128 * kMib) == Approx(4.5 + 2 * (468.5 - 4.5)));
+  CHECK(two.source().find("NCCL sends 161 GB/s on 2 ranks (measured by hardware profile box)") !=
+        std::string::npos);
+  CHECK_FALSE(of("H100", 4, own).measured());
+}
+
 TEST_CASE("what was not measured is assumed from the links, and says so", "[models][compute]") {
   const Collectives h200 = of("H200", 4);
   CHECK_FALSE(h200.measured());

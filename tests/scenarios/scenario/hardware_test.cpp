@@ -198,6 +198,45 @@ TEST_CASE("a profile without copies leaves links to others, with a note", "[scen
   CHECK(find_fit(s.hardware->fits, "storage/read") != nullptr);
 }
 
+TEST_CASE("collectives between GPUs come from the profile", "[scenarios][profile]") {
+  HardwareProfile p = fitted_profile();
+  FitRecord fit;
+  fit.target = "collective/all_reduce/2";
+  fit.form = "affine";
+  fit.params = {{"latency_us", 24}, {"gbs", 20}};
+  p.fits.push_back(fit);
+  const Scratch scratch;
+  scratch.file("box.json", document_of(p));
+  const auto loaded = [&](const std::vector<std::string>& assignments) {
+    std::vector<std::string> lines = gpu_lines();
+    lines[kGpuLine - 1] = R"(, "gpu": "L40S", "hardware": "box")";
+    JsonSource source = JsonSource::from_text(scratch.path("s.json"), joined(lines));
+    for (const std::string& assignment : assignments) source.set(assignment);
+    return load_scenario(source);
+  };
+  const auto us = [](const Scenario& s, double bytes) {
+    return s.collectives_of_ranks()->seconds(Collective::kAllReduce, bytes) * 1e6;
+  };
+  // Two ranks send the whole tensor: 24 us + 20 MB at 20 GB/s.
+  const Scenario two = loaded({"engine.tensor_parallel_size=2"});
+  CHECK(us(two, 20e6) == Approx(24 + 1000));
+  CHECK(says(two.notes,
+             "Collectives of 2 ranks: 24 us + bytes / 20 GB/s (measured by hardware "
+             "profile synthetic)"));
+  CHECK(us(loaded({"engine.tensor_parallel_size=2", "collectives.latency_us=9"}), 20e6) ==
+        Approx(9 + 1000));
+  const Scenario four = loaded({"engine.tensor_parallel_size=4"});
+  CHECK(says(four.notes, "Collectives of 4 ranks are assumed"));
+  CHECK(says(four.notes, "on 2 ranks, assumed for 4"));
+
+  p.fits.back().params["gbs"] = 0;
+  scratch.file("box.json", document_of(p));
+  const InputError error = error_of([&] { loaded({}); });
+  CHECK(error.fault() == Fault::kUsage);
+  CHECK_THAT(error.what(), Contains("box.json:") && Contains("collective/all_reduce/2: expected "
+                                                             "latency_us from 0 and gbs above 0"));
+}
+
 TEST_CASE("another machine's profile is a note, or refused under strict", "[scenarios][profile]") {
   const Scratch scratch;
   const HardwareProfile profile = fitted_profile();

@@ -2,6 +2,7 @@
 #include "scenarios/sweep/program.hpp"
 #include "reports/shell_word.hpp"
 
+#include "scenarios/machine/child_process.hpp"
 #include "sim/error.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
