@@ -13,6 +13,9 @@ namespace spillway {
 
 enum class HostLink : std::uint8_t { kPcie4, kPcie5, kC2c };
 
+/// Of tensor cores: which kernels an engine takes for narrow weights.
+enum class Generation : std::uint8_t { kOther, kAmpere, kAda, kHopper, kBlackwell };
+
 struct GpuSpec {
   std::string_view name;
   std::int64_t memory_bytes;  ///< what the driver reports, the figure to size from
@@ -23,6 +26,7 @@ struct GpuSpec {
   std::int32_t sm_count;
   HostLink host_link;
   double peer_gbs;  ///< to other GPUs of the node, each way; 0: by way of the host
+  Generation generation = Generation::kOther;
   std::string_view like = {};  ///< the GPU whose kernels it runs alike; empty: its own
   double l2_mib = 0;           ///< cache between SMs and memory; 0: not known
 

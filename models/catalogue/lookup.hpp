@@ -35,14 +35,29 @@ std::vector<const Row*> rows_by_suffix(std::span<const Row> rows, std::span<cons
   return out;
 }
 
+/// All rows that `name` may mean: by the whole of it, or where none is, by what stands behind the
+/// last '/'.
+template <class Row>
+std::vector<const Row*> rows_meant(std::span<const Row> rows, std::span<const Alias> aliases,
+                                   std::string_view name) {
+  std::vector<const Row*> out = rows_by_suffix(rows, aliases, name);
+  return out.empty() ? rows_by_suffix(rows, aliases, name.substr(name.rfind('/') + 1)) : out;
+}
+
+template <class Row>
+const Row* only_by_suffix(std::span<const Row> rows, std::span<const Alias> aliases,
+                          std::string_view name) {
+  const std::vector<const Row*> meant = rows_meant(rows, aliases, name);
+  return meant.size() == 1 ? meant.front() : nullptr;
+}
+
 /// The row whose name or alias is `name`, else the only row whose name ends in it. Where there is
 /// none, what stands behind the last '/' is looked up: organisations rename what they publish, and
 /// engines name models by their folders.
 template <class Row>
 const Row& find_by_suffix(std::span<const Row> rows, std::span<const Alias> aliases,
                           std::string_view kind, std::string_view name, const SourceRef& where) {
-  std::vector<const Row*> matches = rows_by_suffix(rows, aliases, name);
-  if (matches.empty()) matches = rows_by_suffix(rows, aliases, name.substr(name.rfind('/') + 1));
+  const std::vector<const Row*> matches = rows_meant(rows, aliases, name);
   if (matches.size() == 1) return *matches.front();
   if (!matches.empty()) {
     std::string meanings;

@@ -11,7 +11,7 @@ constexpr std::string_view kSlidingNote =
 
 // Published configurations as read by ai-dynamo/aiconfigurator (commit 095f58a51c4c,
 // model_configs/*.json); weight bytes count linear layers and embeddings, FP8 and MXFP4 checkpoints
-// at their shipped size.
+// at their shipped size (gpt-oss: 12.8 and 60.8 GiB, its model card, arXiv 2508.10925).
 // One model a paragraph.
 // clang-format off
 constexpr ModelSpec kModels[] = {
@@ -61,40 +61,40 @@ constexpr ModelSpec kModels[] = {
     {.name = "deepseek-ai/DeepSeek-V3", .layers = 61, .hidden = 7168, .q_heads = 128, .kv_heads = 1,
      .head_dim = 0, .intermediate = 18432, .vocab = 129280, .max_position = 163840,
      .kv_elements_per_token_layer = 576, .kv_layers = 61, .params_total = 671025397760,
-     .weight_bytes = 671025397760, .experts = 256, .experts_per_token = 8,
+     .weight_bytes = 671025397760, .weight_type = "fp8", .experts = 256, .experts_per_token = 8,
      .expert_intermediate = 2048, .shared_experts = 1, .first_dense_layers = 3, .kv_lora_rank = 512,
-     .qk_rope_dim = 64, .q_lora_rank = 1536},
+     .qk_nope_dim = 128, .qk_rope_dim = 64, .v_head_dim = 128, .q_lora_rank = 1536},
     {.name = "deepseek-ai/DeepSeek-R1", .layers = 61, .hidden = 7168, .q_heads = 128, .kv_heads = 1,
      .head_dim = 0, .intermediate = 18432, .vocab = 129280, .max_position = 163840,
      .kv_elements_per_token_layer = 576, .kv_layers = 61, .params_total = 671025397760,
-     .weight_bytes = 671025397760, .experts = 256, .experts_per_token = 8,
+     .weight_bytes = 671025397760, .weight_type = "fp8", .experts = 256, .experts_per_token = 8,
      .expert_intermediate = 2048, .shared_experts = 1, .first_dense_layers = 3, .kv_lora_rank = 512,
-     .qk_rope_dim = 64, .q_lora_rank = 1536},
+     .qk_nope_dim = 128, .qk_rope_dim = 64, .v_head_dim = 128, .q_lora_rank = 1536},
     {.name = "deepseek-ai/DeepSeek-V3.2", .layers = 61, .hidden = 7168, .q_heads = 128,
      .kv_heads = 1, .head_dim = 0, .intermediate = 18432, .vocab = 129280, .max_position = 163840,
      .kv_elements_per_token_layer = 576, .kv_layers = 61, .params_total = 671025397760,
-     .weight_bytes = 671025397760, .experts = 256, .experts_per_token = 8,
+     .weight_bytes = 671025397760, .weight_type = "fp8", .experts = 256, .experts_per_token = 8,
      .expert_intermediate = 2048, .shared_experts = 1, .first_dense_layers = 3, .kv_lora_rank = 512,
-     .qk_rope_dim = 64, .q_lora_rank = 1536,
+     .qk_nope_dim = 128, .qk_rope_dim = 64, .v_head_dim = 128, .q_lora_rank = 1536,
      .note = "keeps one FP8 indexer key of 128 per token and layer besides, not counted here"},
     {.name = "moonshotai/Kimi-K2-Instruct", .layers = 61, .hidden = 7168, .q_heads = 64,
      .kv_heads = 1, .head_dim = 0, .intermediate = 18432, .vocab = 163840, .max_position = 131072,
      .kv_elements_per_token_layer = 576, .kv_layers = 61, .params_total = 1026407202816,
-     .weight_bytes = 1026407202816, .experts = 384, .experts_per_token = 8,
+     .weight_bytes = 1026407202816, .weight_type = "fp8", .experts = 384, .experts_per_token = 8,
      .expert_intermediate = 2048, .shared_experts = 1, .first_dense_layers = 1, .kv_lora_rank = 512,
-     .qk_rope_dim = 64, .q_lora_rank = 1536},
+     .qk_nope_dim = 128, .qk_rope_dim = 64, .v_head_dim = 128, .q_lora_rank = 1536},
     {.name = "openai/gpt-oss-20b", .layers = 24, .hidden = 2880, .q_heads = 64, .kv_heads = 8,
      .head_dim = 64, .intermediate = 2880, .vocab = 201088, .max_position = 131072,
      .kv_elements_per_token_layer = 1024, .kv_layers = 24, .sliding_layers = 12, .window = 128,
-     .params_total = 20907786240, .weight_bytes = 13000000000, .experts = 32,
-     .experts_per_token = 4, .expert_intermediate = 2880, .shared_experts = 0,
+     .params_total = 20907786240, .weight_bytes = 13743895347, .weight_type = "mxfp4",
+     .experts = 32, .experts_per_token = 4, .expert_intermediate = 2880, .shared_experts = 0,
      .first_dense_layers = 0,
      .note = kSlidingNote},
     {.name = "openai/gpt-oss-120b", .layers = 36, .hidden = 2880, .q_heads = 64, .kv_heads = 8,
      .head_dim = 64, .intermediate = 2880, .vocab = 201088, .max_position = 131072,
      .kv_elements_per_token_layer = 1024, .kv_layers = 36, .sliding_layers = 18, .window = 128,
-     .params_total = 116788838400, .weight_bytes = 61000000000, .experts = 128,
-     .experts_per_token = 4, .expert_intermediate = 2880, .shared_experts = 0,
+     .params_total = 116788838400, .weight_bytes = 65283502899, .weight_type = "mxfp4",
+     .experts = 128, .experts_per_token = 4, .expert_intermediate = 2880, .shared_experts = 0,
      .first_dense_layers = 0,
      .note = kSlidingNote},
     {.name = "mistralai/Mixtral-8x7B-v0.1", .layers = 32, .hidden = 4096, .q_heads = 32,
@@ -110,7 +110,7 @@ constexpr ModelSpec kModels[] = {
     {.name = "MiniMaxAI/MiniMax-M2.5", .layers = 62, .hidden = 3072, .q_heads = 48, .kv_heads = 8,
      .head_dim = 128, .intermediate = 1536, .vocab = 200064, .max_position = 196608,
      .kv_elements_per_token_layer = 2048, .kv_layers = 62, .params_total = 228688920576,
-     .weight_bytes = 228688920576, .experts = 256, .experts_per_token = 8,
+     .weight_bytes = 228688920576, .weight_type = "fp8", .experts = 256, .experts_per_token = 8,
      .expert_intermediate = 1536, .shared_experts = 0, .first_dense_layers = 0, .qk_norm = true},
     {.name = "Qwen/Qwen3.5-27B", .layers = 64, .hidden = 5120, .q_heads = 24, .kv_heads = 4,
      .head_dim = 256, .intermediate = 17408, .vocab = 248320, .max_position = 262144,
@@ -205,6 +205,10 @@ std::span<const ModelSpec> model_specs() {
 
 std::string_view model_specs_source() {
   return "published model configurations (ai-dynamo/aiconfigurator@095f58a51c4c: model_configs)";
+}
+
+const ModelSpec* known_model_spec(std::string_view name) {
+  return only_by_suffix<ModelSpec>(kModels, kModelAliases, name);
 }
 
 const ModelSpec& find_model(std::string_view name, const SourceRef& where) {

@@ -25,14 +25,17 @@ struct ModelSpec {
   std::int32_t sliding_layers = 0;           ///< of these, layers that keep only a window
   std::int32_t window = 0;                   ///< tokens of that window
   std::int64_t params_total;
-  std::int64_t weight_bytes;  ///< as published (BF16, FP8 or MXFP4)
-  std::int32_t experts = 0;   ///< 0: dense
+  std::int64_t weight_bytes;              ///< as published
+  std::string_view weight_type = "bf16";  ///< as published, of weights.hpp
+  std::int32_t experts = 0;               ///< 0: dense
   std::int32_t experts_per_token = 0;
   std::int32_t expert_intermediate = 0;
   std::int32_t shared_experts = 0;
   std::int32_t first_dense_layers = 0;
   std::int32_t kv_lora_rank = 0;  ///< MLA latent width; 0: no MLA
+  std::int32_t qk_nope_dim = 0;   ///< of one head's queries and keys, beside qk_rope_dim
   std::int32_t qk_rope_dim = 0;
+  std::int32_t v_head_dim = 0;
   std::int32_t q_lora_rank = 0;
   std::int32_t norms = 2;  ///< of a layer's hidden state
   bool qk_norm = false;    ///< queries and keys are normed, too
@@ -50,5 +53,7 @@ std::string_view model_specs_source();
 /// By full name, alias, or a suffix that only one model has; case, spaces, '-' and '_' do not
 /// count. Throws InputError (exit 2) listing what is known, or what the name could mean.
 const ModelSpec& find_model(std::string_view name, const SourceRef& where);
+/// The same; nullptr where no model, or more than one, has that name.
+const ModelSpec* known_model_spec(std::string_view name);
 
 }  // namespace spillway

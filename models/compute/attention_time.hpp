@@ -2,7 +2,7 @@
 //
 // Prefill runs in waves of 64-query tiles over the SMs, each wave linear in the keys it reads, so
 // that a short suffix on a long cached prefix costs what it costs. Decode reads its KV at a share
-// of peak bandwidth, and slower beside prefill.
+// of peak bandwidth, and slower beside prefill. A layer of sliding attention reads a window of it.
 #pragma once
 
 #include "models/compute/kernel_forms.hpp"
@@ -12,11 +12,14 @@ namespace spillway {
 
 class AttentionTime {
  public:
-  explicit AttentionTime(const ComponentsCost& p);
+  /// `window`: tokens that a layer of sliding attention reads, the current one included; 0: all.
+  explicit AttentionTime(const ComponentsCost& p, std::uint32_t window = 0);
 
   double seconds(const StepShape& shape) const;
 
  private:
+  double context(const StepShape& shape) const;
+  double keys(const PrefillChunk& chunk) const;
   double prefill(std::span<const PrefillChunk> chunks) const;
   double decode_form_seconds(const StepShape& shape) const;
   double measured_seconds(const StepShape& shape) const;
@@ -26,6 +29,7 @@ class AttentionTime {
   std::int64_t sm_count_;
   double memory_rate_;
   double bytes_per_token_;  ///< of one layer's KV
+  double window_;           ///< 0: none
   PrefillForm prefill_form_;
   DecodeForm decode_form_;
   double slowdown_;  ///< of decodes beside a prefill

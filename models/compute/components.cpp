@@ -12,8 +12,10 @@
 // and replayed; others are launched kernel by kernel, for eager_overhead_us more, and take no less
 // than the host needs to launch all layers.
 //
-// Model: one token of an MLA model costs its low-rank projections; attention over the latent is
-// charged by bytes only. Not fitted to measurements yet.
+// Layers of sliding attention read a window (Model: so do chunked ones, as of Llama 4, which read
+// half of it on average). An MLA model's attention is mla_time's; its products are those of one
+// token, whether their latents are widened (prefill) or their queries taken to the latent (decode).
+// Not fitted to measurements yet.
 //
 // Routed experts are those of expert_time.hpp. Engines of data parallelism that share them step
 // together. Before a layer's experts each gathers the hidden states and choices of all others'
@@ -35,11 +37,11 @@
 #include <optional>
 #include <vector>
 
-#include "models/catalogue/weights.hpp"
 #include "models/compute/attention_time.hpp"
 #include "models/compute/expert_time.hpp"
 #include "models/compute/graph_sizes.hpp"
 #include "models/compute/kernel_choice.hpp"
+#include "models/compute/mla_time.hpp"
 #include "models/compute/product_time.hpp"
 #include "models/compute/step_cost.hpp"
 #include "sim/det_math.hpp"
@@ -65,18 +67,17 @@ struct FeedForward {
 std::vector<Matrix> attention_matrices(const ModelSpec& m, double ranks, const ProductTime& of) {
   const double h = m.hidden;
   if (m.is_mla()) {
-    // Head widths of the published MLA models: 128 without position, 128 for values.
-    constexpr double kNope = 128;
-    constexpr double kValue = 128;
-    const double heads = m.q_heads / ranks;
+    const MlaWidths w = mla_widths(m, ranks);
+    std::vector<Matrix> out = {of.matrix(h, m.kv_lora_rank + m.qk_rope_dim),
+                               of.matrix(m.kv_lora_rank, w.heads * w.widened),
+                               of.matrix(w.heads * m.v_head_dim, h)};
     if (m.q_lora_rank == 0) {  // queries without a latent (DeepSeek-V2-Lite)
-      return {of.matrix(h, heads * (kNope + m.qk_rope_dim)),
-              of.matrix(h, m.kv_lora_rank + m.qk_rope_dim),
-              of.matrix(m.kv_lora_rank, heads * (kNope + kValue)), of.matrix(heads * kValue, h)};
+      out.push_back(of.matrix(h, w.heads * w.query));
+    } else {
+      out.push_back(of.matrix(h, m.q_lora_rank));
+      out.push_back(of.matrix(m.q_lora_rank, w.heads * w.query));
     }
-    return {of.matrix(h, m.q_lora_rank), of.matrix(m.q_lora_rank, heads * (kNope + m.qk_rope_dim)),
-            of.matrix(h, m.kv_lora_rank + m.qk_rope_dim),
-            of.matrix(m.kv_lora_rank, heads * (kNope + kValue)), of.matrix(heads * kValue, h)};
+    return out;
   }
   const double q = m.q_heads / ranks * m.head_dim;
   const double kv = std::max(1.0, m.kv_heads / ranks) * m.head_dim;
@@ -87,10 +88,10 @@ FeedForward feed_forward(double hidden, double width, const ProductTime& of) {
   return {of.matrix(hidden, 2 * width), of.matrix(width, hidden)};
 }
 
-/// The output head stays BF16 where the layers' weights were narrowed.
-double head_weight_bytes(const ComponentsCost& p) {
-  const bool known = p.profile != nullptr || p.weight_bytes > 0;
-  return known ? kBf16Bytes : published_weight_bytes(*p.model);
+/// Of attention's matrices.
+WeightFormat attention_format(const ComponentsCost& p) {
+  const WeightFormat layers = weight_format(p);
+  return layers.attention ? layers : WeightFormat{};
 }
 
 class Components final : public StepCost {
@@ -99,10 +100,11 @@ class Components final : public StepCost {
       : p_(p),
         ranks_(p.shards.tensor),
         stages_(p.shards.stages),
-        products_(p, p.weight_bytes > 0 ? p.weight_bytes : published_weight_bytes(*p.model)),
-        head_products_(p, head_weight_bytes(p)),
+        products_(p, weight_format(p)),
+        attention_products_(p, attention_format(p)),
+        head_products_(p, WeightFormat{}),
         attention_time_(p),
-        attention_(attention_matrices(*p.model, ranks_, products_)),
+        attention_(attention_matrices(*p.model, ranks_, attention_products_)),
         dense_width_(feed_forward(p.model->hidden, p.model->intermediate / ranks_, products_)),
         shared_width_(shared_experts(p.model->shared_experts)),
         head_matrix_(head_products_.matrix(p.model->hidden, p.model->vocab / ranks_)) {
@@ -116,7 +118,12 @@ class Components final : public StepCost {
     kv_layers_ = layers(m.kv_layers);
     if (m.is_moe()) {
       mixture_layers_ = std::max(0.0, layers_ - m.first_dense_layers);
-      experts_.emplace(p, p.weight_bytes > 0 ? p.weight_bytes : published_weight_bytes(m));
+      experts_.emplace(p, weight_format(p));
+    }
+    if (m.is_mla()) mla_.emplace(p, attention_products_);
+    if (m.sliding_layers > 0) {
+      sliding_time_.emplace(p, static_cast<std::uint32_t>(m.window));
+      sliding_layers_ = kv_layers_ * m.sliding_layers / m.kv_layers;
     }
     graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0 || p.launch_us > 0;
     if (p.profile == nullptr) return;
@@ -135,9 +142,9 @@ class Components final : public StepCost {
     double seconds = 0;
     for (const StepShape& shape : shapes) {
       const std::uint64_t tokens = batches.padded > 0 ? batches.padded : tokens_of(shape);
-      const double attention = shape.tokens() > 0 ? attention_time_.seconds(shape) : 0;
-      seconds = std::max(seconds, host + dense_seconds(tokens) + kv_layers_ * attention +
-                                      head_seconds(shape.sampled));
+      const double attention = shape.tokens() > 0 ? attention_seconds(shape) : 0;
+      seconds =
+          std::max(seconds, host + dense_seconds(tokens) + attention + head_seconds(shape.sampled));
     }
     if (experts_) {
       seconds += mixture_layers_ * (experts_->seconds(batches.all) + exchange_seconds(batches));
@@ -147,6 +154,10 @@ class Components final : public StepCost {
     if (host_us < 0) seconds = std::max(seconds, (seconds - host) / 2);
     if (!batches.replayed) seconds = std::max(seconds, host + layers_ * p_.launch_us * 1e-6);
     return Duration(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
+  }
+
+  std::uint32_t window() const override {
+    return sliding_time_ ? static_cast<std::uint32_t>(p_.model->window) : 0;
   }
 
   Duration collective_time(const StepShape& shape) override {
@@ -214,6 +225,14 @@ class Components final : public StepCost {
     return p_.collectives->seconds(Collective::kAllGather, bytes, false);
   }
 
+  /// Of all layers.
+  double attention_seconds(const StepShape& shape) const {
+    if (mla_) return kv_layers_ * mla_->seconds(shape);
+    double out = (kv_layers_ - sliding_layers_) * attention_time_.seconds(shape);
+    if (sliding_time_) out += sliding_layers_ * sliding_time_->seconds(shape);
+    return out;
+  }
+
   /// All matrix products, but those of routed experts, and element-wise passes of `tokens`.
   double dense_seconds(std::uint64_t tokens) {
     if (tokens >= dense_.size()) dense_.resize(tokens + 1, 0);
@@ -273,8 +292,11 @@ class Components final : public StepCost {
   double ranks_;
   double stages_;
   ProductTime products_;
+  ProductTime attention_products_;
   ProductTime head_products_;
   AttentionTime attention_time_;
+  std::optional<AttentionTime> sliding_time_;
+  std::optional<MlaTime> mla_;
   std::vector<Matrix> attention_;
   FeedForward dense_width_;
   FeedForward shared_width_;           ///< of the shared experts together
@@ -284,6 +306,7 @@ class Components final : public StepCost {
   double sampler_us_ = 0;
   double layers_ = 0;  ///< over all stages, each as many as the fullest
   double kv_layers_ = 0;
+  double sliding_layers_ = 0;  ///< of these
   double mixture_layers_ = 0;  ///< of layers_, those with experts
   bool graphs_matter_ = false;
   std::vector<double> dense_;  ///< by number of tokens; 0: not computed yet

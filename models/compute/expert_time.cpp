@@ -78,22 +78,26 @@ double ExpertChoice::most_rows(std::uint32_t ranks) const {
   return std::min(1 + largest_of(ranks) * deviation, static_cast<double>(ranks));
 }
 
-ExpertTime::ExpertTime(const ComponentsCost& p, double weight_bytes)
+ExpertTime::ExpertTime(const ComponentsCost& p, const WeightFormat& format)
     : choice_(p.model->experts, p.model->experts_per_token),
       per_token_(p.model->experts_per_token),
       parts_(p.shards.whole_experts ? p.shards.expert_ranks() : 1),
       hidden_(p.model->hidden),
       width_(p.model->expert_intermediate /
              double(p.shards.whole_experts ? 1 : p.shards.expert_ranks())),
-      weight_bytes_(weight_bytes) {
-  const bool fp8 = weight_bytes < kFp8WeightBytes && !p.bf16_products;
-  peaks_ = product_peaks(*p.gpu, fp8);
+      weight_bytes_(format.bytes) {
+  const ProductUnits units = product_units(*p.gpu, format, true);
+  peaks_ = product_peaks(*p.gpu, units.fp8);
   form_ = form_of(expert_kernels(p.kernels, ""));
-  if (p.profile == nullptr) return;
-  if (const ExpertKernels* measured = choose_experts(*p.profile, fp8)) {
+  if (p.profile != nullptr) use_profile(*p.profile, units.fp8);
+  form_.flop_efficiency *= units.flop_share;
+}
+
+void ExpertTime::use_profile(const ComputeProfile& profile, bool fp8) {
+  if (const ExpertKernels* measured = choose_experts(profile, fp8)) {
     form_ = form_of(*measured);
     ratio_ = RatioTable(measured->ratios);
-  } else if (const ProductKernels* products = choose_products(*p.profile, fp8)) {
+  } else if (const ProductKernels* products = choose_products(profile, fp8)) {
     form_ = form_of(*products);
     form_.overhead_us = kExpertLayerUs;
   }

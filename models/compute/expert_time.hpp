@@ -46,13 +46,15 @@ class ExpertChoice {
 
 class ExpertTime {
  public:
-  /// `weight_bytes` of one weight. Precondition: the model is a mixture.
-  ExpertTime(const ComponentsCost& p, double weight_bytes);
+  /// By weights of `format`. Precondition: the model is a mixture.
+  ExpertTime(const ComponentsCost& p, const WeightFormat& format);
 
   /// Of one layer, for the tokens of all engines that share the experts.
   double seconds(std::uint64_t tokens);
 
  private:
+  void use_profile(const ComputeProfile& profile, bool fp8);
+
   ExpertChoice choice_;
   std::int32_t per_token_;
   std::uint32_t parts_;  ///< ranks that have experts of their own

@@ -10,6 +10,7 @@ ForwardCost::ForwardCost(std::unique_ptr<StepCost> cost, std::uint32_t kept_toke
                          bool collectives)
     : cost_(std::move(cost)),
       kept_tokens_(kept_tokens > 0 ? kept_tokens : ~std::uint32_t{0}),
+      window_(cost_->window()),
       collectives_(collectives) {}
 
 StepShape ForwardCost::shape_of(const StepPlan& plan) {
@@ -25,8 +26,19 @@ StepShape ForwardCost::shape_of(const StepPlan& plan) {
     shape.sampled += item.samples ? 1 : 0;
   }
   shape.prefills = chunks_;
+  if (window_ > 0) shape.windowed_context = windowed(plan);
   if (collectives_) collective_ += cost_->collective_time(shape);
   return shape;
+}
+
+/// Of all decodes of the plan, what layers of sliding attention read.
+std::uint64_t ForwardCost::windowed(const StepPlan& plan) const {
+  const std::uint32_t most = std::min(kept_tokens_, window_);
+  std::uint64_t out = 0;
+  for (const ScheduledTokens& item : plan.items) {
+    if (item.tokens == 1) out += std::min(item.computed + 1, most);
+  }
+  return out;
 }
 
 Duration ForwardCost::of_decodes(const StepPlan& plan) {
@@ -37,6 +49,7 @@ Duration ForwardCost::of_decodes(const StepPlan& plan) {
     decodes.decode_context += item.computed + 1;
     decodes.sampled += item.samples ? 1 : 0;
   }
+  if (window_ > 0) decodes.windowed_context = windowed(plan);
   return decodes.decodes > 0 ? cost_->step_time(decodes) : Duration(0);
 }
 

@@ -26,8 +26,11 @@ class ForwardCost {
   Duration collective() const { return collective_; }
 
  private:
+  std::uint64_t windowed(const StepPlan& plan) const;
+
   std::unique_ptr<StepCost> cost_;
   std::uint32_t kept_tokens_;
+  std::uint32_t window_;  ///< of sliding attention; 0: the cost has none
   bool collectives_;
   std::vector<PrefillChunk> chunks_;  ///< scratch
   Duration collective_{};

@@ -7,8 +7,17 @@
 
 namespace spillway {
 
-/// Bytes of one weight below which it is FP8 or narrower.
-inline constexpr double kFp8WeightBytes = 1.5;
+/// How products by weights of a format run on a GPU.
+struct ProductUnits {
+  bool fp8 = false;       ///< at the FP8 rate, else at that of BF16
+  double flop_share = 1;  ///< of what kernels of that rate reach
+};
+/// `experts`: of many small matrices in one kernel.
+ProductUnits product_units(const GpuSpec& gpu, const WeightFormat& format, bool experts);
+/// Of the layers of a model.
+inline WeightFormat weight_format(const ComponentsCost& p) {
+  return p.weights ? *p.weights : published_format(*p.model);
+}
 
 inline bool is_mha(const ModelSpec& model) {
   return !model.is_mla() && model.q_heads == model.kv_heads;

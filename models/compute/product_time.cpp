@@ -4,22 +4,15 @@
 
 namespace spillway {
 
-namespace {
-
-bool fp8_products(const ComponentsCost& p, double weight_bytes) {
-  return weight_bytes < kFp8WeightBytes && !p.bf16_products;
-}
-
-}  // namespace
-
-ProductTime::ProductTime(const ComponentsCost& p, double weight_bytes)
-    : weight_bytes_(weight_bytes),
-      peaks_(product_peaks(*p.gpu, fp8_products(p, weight_bytes))),
+ProductTime::ProductTime(const ComponentsCost& p, const WeightFormat& format, bool experts)
+    : weight_bytes_(format.bytes),
       form_{p.kernels.gemm_overhead_us, p.kernels.flop_efficiency, p.kernels.byte_efficiency,
             p.kernels.gemm_norm} {
-  if (p.profile == nullptr) return;
-  measured_ = choose_products(*p.profile, fp8_products(p, weight_bytes));
+  const ProductUnits units = product_units(*p.gpu, format, experts);
+  peaks_ = product_peaks(*p.gpu, units.fp8);
+  measured_ = p.profile == nullptr ? nullptr : choose_products(*p.profile, units.fp8);
   if (measured_ != nullptr) form_ = form_of(*measured_);
+  form_.flop_efficiency *= units.flop_share;
 }
 
 ProductTime::Matrix ProductTime::matrix(double inputs, double outputs) const {

@@ -15,8 +15,8 @@ class ProductTime {
     ProductRatio ratio;
   };
 
-  /// `weight_bytes` of one weight, by which kernels and peak rate are chosen.
-  ProductTime(const ComponentsCost& p, double weight_bytes);
+  /// By weights of `format`, by which kernels and peak rate are chosen; `experts`: of experts.
+  ProductTime(const ComponentsCost& p, const WeightFormat& format, bool experts = false);
 
   Matrix matrix(double inputs, double outputs) const;
   double seconds(const Matrix& matrix, double rows) const;

@@ -9,6 +9,7 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "models/catalogue/model_spec.hpp"
+#include "models/catalogue/weights.hpp"
 #include "models/compute/collective.hpp"
 #include "models/kv_geometry.hpp"
 #include "sim/decimal.hpp"
@@ -27,6 +28,8 @@ struct PrefillChunk {
 struct StepShape {
   std::uint32_t decodes = 0;
   std::uint64_t decode_context = 0;  ///< sum over decodes of tokens held, the new one included
+  /// The same of at most StepCost::window() tokens each; 0: not counted, the mean stands in.
+  std::uint64_t windowed_context = 0;
   std::span<const PrefillChunk> prefills;
   std::uint32_t sampled = 0;  ///< requests that emit a token at the end of the step
 
@@ -53,6 +56,8 @@ class StepCost {
   }
   /// What of that it spends in collectives of its ranks.
   virtual Duration collective_time(const StepShape& /*shape*/) { return Duration(0); }
+  /// Tokens that layers of sliding attention read at most; 0: no such layer.
+  virtual std::uint32_t window() const { return 0; }
 };
 
 /// step + token x sum(n) + kv_token x sum(c + n), rounded up to a nanosecond; exact for the
@@ -92,15 +97,14 @@ struct ComponentsCost {
   const ModelSpec* model = nullptr;
   const GpuSpec* gpu = nullptr;
   KernelCoefficients kernels{};
-  double host_overhead_us = 0;       ///< per step
-  double eager_overhead_us = 0;      ///< more, per step that replays no captured graph
-  double launch_us = 0;              ///< of a layer's kernels by the host: such a step takes no less
-  std::uint32_t graph_tokens = 512;  ///< largest batch that replays one (graph_sizes.hpp)
-  double weight_bytes = 0;           ///< of one weight of a layer; 0: as published
-  bool bf16_products = false;        ///< narrow weights are widened before they are multiplied
-  double sequence_us = 0;            ///< per sampled sequence (sampler)
+  double host_overhead_us = 0;            ///< per step
+  double eager_overhead_us = 0;           ///< more, per step that replays no captured graph
+  double launch_us = 0;                   ///< of a layer, by the host: such a step takes no less
+  std::uint32_t graph_tokens = 512;       ///< largest batch that replays one (graph_sizes.hpp)
+  std::optional<WeightFormat> weights{};  ///< of layers; none: as published
+  double sequence_us = 0;                 ///< per sampled sequence (sampler)
   std::int32_t kv_bits = 16;
-  ModelShards shards{};               ///< the step is that of all stages, one after another
+  ModelShards shards{};                      ///< the step is that of all stages, one after another
   std::optional<Collectives> collectives{};  ///< of the ranks of a stage, where there are several
   std::optional<Collectives> exchange{};  ///< of engines that share experts (shards.engines)
   /// Measured kernels, in place of `kernels`; null: none. Outlives the cost.

@@ -102,9 +102,6 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"step-times-unchecked", "compute", NoteGrade::kWarning,
      "Step times of {model} ({kind}) are not checked against measurements yet. Fit a compute "
      "profile with `spillway fit`."},
-    {"sliding-attention-charged", "compute", NoteGrade::kDetail,
-     "Attention of the {layers} sliding-window layers of {model} is charged over the whole "
-     "context. Step times of long contexts are too long."},
     {"sliding-kv-charged", "model", NoteGrade::kWarning,
      "The {layers} sliding-window layers of {model} are charged as full attention. KV cache of "
      "long contexts is too large. Set engine.hybrid_kv_cache=true."},
@@ -114,12 +111,23 @@ inline constexpr NoteRow kScenarioNotes[] = {
      "{gpu} has the whole host link here, which slices share. Set links to give it its share."},
     {"memory-as-sold", "hardware", NoteGrade::kDetail,
      "The memory of {gpu} is the label on the box, not a driver's reading."},
-    {"weights-widened", "model", NoteGrade::kDetail,
-     "Weights in {dtype} take {bytes_per_weight} bytes each, and products run in BF16. Kernels "
-     "that widen weights were not measured."},
-    {"layers-without-kv", "model", NoteGrade::kDetail,
-     "{kv_layers} of {layers} layers of {model} keep KV per token. The state of the others is not "
-     "counted. Their steps have no attention."},
+    {"weights-widened", "compute", NoteGrade::kDetail,
+     "Kernels on {gpu} read {bytes_per_weight} bytes of each weight of {model} and widen it to "
+     "BF16. They reach {flop_share} of the rate of BF16 (vLLM PR 2497, A100)."},
+    {"model-understood", "model", NoteGrade::kDetail,
+     "{given} has the shape of {model}. Its weights are {weights}."},
+    {"own-model", "model", NoteGrade::kDetail, "The shape of {model} is read from {path}."},
+    {"layers-without-kv", "model", NoteGrade::kWarning,
+     "{kv_layers} of {layers} layers of {model} keep KV per token. The others are charged as "
+     "matrix products alone. Step times are too short."},
+    {"chunked-attention", "model", NoteGrade::kWarning,
+     "Chunked attention of {layers} layers of {model} is modelled as a sliding window of {window} "
+     "tokens. Their step times are at most too long."},
+    {"sparse-attention", "model", NoteGrade::kWarning,
+     "Sparse attention of {model} is charged over the whole context, and its index is not counted. "
+     "Step times of long contexts are too long."},
+    {"products-as-bf16", "model", NoteGrade::kDetail,
+     "Products of 8-bit integers are charged at the BF16 rate of the GPU."},
 
     // ---- engine
     {"nearest-release", "engine", NoteGrade::kWarning,

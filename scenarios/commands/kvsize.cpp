@@ -8,6 +8,7 @@
 #include "reports/format.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/kvsize_fields.hpp"
+#include "scenarios/scenario/sections/known_models.hpp"
 
 namespace spillway {
 
@@ -109,7 +110,9 @@ void add_capacity(const KvSizeOptions& o, const ModelSpec& model, KvDtype dtype,
 int run(const KvSizeOptions& o) {
   const CommonOptions& common = o.common;
   check_writable(common);
-  const ModelSpec& model = find_model(o.model, {"--model", 0, ""});
+  const KnownModel known = known_model(o.model, {"--model", 0, ""});
+  ModelSpec model = *known.spec;
+  if (known.weights) model.weight_bytes = known.weights->total.count();
   const KvDtype dtype = parse_kv_dtype(o.kv_dtype, {"--kv-dtype", 0, ""});
   const Bytes per_token = kv_bytes_per_token(model, dtype);
   const Bytes total = per_token * o.tokens;
@@ -144,7 +147,9 @@ int run(const KvSizeOptions& o) {
     section.paragraphs.push_back(fmt::format("Note: {}.", model.note));
   }
   if (!o.gpu.empty()) add_capacity(o, model, dtype, results, section);
-  section.paragraphs.push_back(fmt::format("Source: {}", model_specs_source()));
+  section.paragraphs.push_back(fmt::format("Source: {}", known.own
+                                                             ? std::string("its config.json")
+                                                             : std::string(model_specs_source())));
   report.sections.push_back(std::move(section));
   document.results = to_document(results);
   write_document(document, common, "kvsize");
@@ -161,7 +166,10 @@ void add_kvsize(Verb& program) {
       "  spillway kvsize --model Llama-3.1-8B --tokens 4096 --gpu H100\n"
       "  spillway kvsize --model Qwen3-14B --kv-dtype fp8 --gpu RTX4090\n",
       run);
-  command.add("--model", o.model, kinds::kModel, "Model (see `spillway list models`)").require();
+  command
+      .add("--model", o.model, kinds::kModel,
+           "Model (see `spillway list models`), or the path of its config.json")
+      .require();
   command.add("--tokens", o.tokens, kinds::kTokens, "Number of tokens (default: 1)")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
   command.add("--kv-dtype", o.kv_dtype, kDtype,

@@ -16,6 +16,7 @@
 #include "reports/renderers/renderer.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/scenario/bundled_files.hpp"
+#include "scenarios/scenario/sections/known_models.hpp"
 #include "traces/catalogue.hpp"
 
 namespace spillway {
@@ -82,12 +83,17 @@ Table engines() {
 
 Table models() {
   Table t;
-  t.header = {"model", "layers", "KV heads", "KV bytes per token (BF16)", "weights"};
-  for (const auto& m : model_specs()) {
+  t.header = {"model", "layers", "KV heads", "KV bytes per token (BF16)", "weights", "listed in"};
+  const auto add = [&](const ModelSpec& m, std::int64_t weight_bytes, std::string from) {
     t.rows.push_back(
         {std::string(m.name), std::to_string(m.layers), std::to_string(m.kv_heads),
          format_count(static_cast<std::uint64_t>(kv_bytes_per_token(m, KvDtype::kBf16).count())),
-         format_bytes(static_cast<double>(m.weight_bytes))});
+         format_bytes(static_cast<double>(weight_bytes)), std::move(from)});
+  };
+  for (const ModelSpec& m : model_specs()) add(m, m.weight_bytes, "spillway");
+  for (const ListedModel& own : own_models()) {
+    const KnownModel& m = own.model;
+    add(*m.spec, m.weights ? m.weights->total.count() : m.spec->weight_bytes, own.path);
   }
   return t;
 }
@@ -205,8 +211,21 @@ constexpr Catalogue kCatalogues[] = {{"policies", policies}, {"parameters", para
 struct ListOptions {
   std::string what;
   std::string engine;
+  std::string add;
+  std::string name;
   CommonOptions common;
 };
+
+/// `list models --add`: the model joins the user's list, which is then shown.
+void add_model(const ListOptions& options) {
+  if (options.add.empty()) return;
+  if (options.what != "models") {
+    throw InputError(Fault::kUsage, {"--add", 0, ""}, "is for the catalogue models");
+  }
+  const ListedModel added = add_own_model(options.add, options.name);
+  if (options.common.quiet || options.common.json_only()) return;
+  fmt::print("Added {}: {}\n\n", added.model.spec->name, added.path);
+}
 
 int run(const ListOptions& options) {
   check_writable(options.common);
@@ -215,6 +234,7 @@ int run(const ListOptions& options) {
   if (!options.engine.empty() && catalogue.name != "metrics") {
     throw InputError(Fault::kUsage, {"--engine", 0, ""}, "is for the catalogue metrics");
   }
+  add_model(options);
   nlohmann::json inputs = {{"catalogue", catalogue.name}};
   if (!options.engine.empty()) inputs["engine"] = options.engine;
   print_listing(std::string(catalogue.name),
@@ -237,7 +257,8 @@ void add_list(Verb& program) {
       add_command<ListOptions>(program, "list", "Show what the catalogues hold",
                                "  spillway list models\n  spillway list parameters\n"
                                "  spillway list policies --json -\n"
-                               "  spillway list metrics --engine vllm@0.25\n",
+                               "  spillway list metrics --engine vllm@0.25\n"
+                               "  spillway list models --add config.json --name org/mine\n",
                                run);
   command
       .add("CATALOGUE", options.what, kCatalogue,
@@ -246,6 +267,13 @@ void add_list(Verb& program) {
       .require();
   command.add("--engine", options.engine, kinds::kEngine,
               "NAME[@VERSION]: metrics that this release exports (default: all known)");
+  Option& add =
+      command.add("--add", options.add, kinds::kFile,
+                  "With models: config.json of a model to add to your own list, for scenarios");
+  command
+      .add("--name", options.name, kinds::kName,
+           "With --add: the model's name (default: _name_or_path of config.json)")
+      .needs(add);
 }
 
 }  // namespace spillway

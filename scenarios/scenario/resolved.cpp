@@ -14,6 +14,7 @@
 #include "scenarios/scenario/resolved_fields.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
+#include "scenarios/scenario/sections/gpu.hpp"
 #include "scenarios/scenario/sections/host.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/model.hpp"
@@ -113,7 +114,11 @@ json model_json(const ModelChoice& m) {
   json out = {{"kv_bytes_per_token", m.kv_bytes_per_token.count()},
               {"kv_bits", bits_of(m.kv_dtype)}};
   if (m.spec != nullptr) out["name"] = m.spec->name;
-  if (m.weights) out["weight_dtype"] = m.weights->dtype;
+  if (m.weights) {
+    out["weight_dtype"] = m.weights->dtype;
+    out["weight_bits"] = m.weights->format.bytes * 8;
+    if (!m.weights->format.attention) out["attention_weight_bits"] = 16;
+  }
   if (m.own) out["shape"] = to_document(*m.spec);
   return out;
 }
@@ -134,6 +139,7 @@ json derived_json(const Scenario& s) {
               {"model", model_json(*s.model)},
               {"policies", {{"admission", s.admission.text()}}}};
   if (s.gpu != nullptr) out["gpu"] = s.gpu->name;
+  if (s.own_gpu) out["gpu_sheet"] = to_document(s.own_gpu->spec);
   std::vector<TierChoice> tiers = s.behind;
   if (s.tier) tiers.insert(tiers.begin(), *s.tier);
   out["tiers"] = to_document(tiers);

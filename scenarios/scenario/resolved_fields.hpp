@@ -104,10 +104,29 @@ struct Fields<ModelSpec> {
     f("shared_experts", r.shared_experts, kNeeded);
     f("first_dense_layers", r.first_dense_layers, kNeeded);
     f("kv_lora_rank", r.kv_lora_rank, kNeeded);
+    f("qk_nope_dim", r.qk_nope_dim, kNeeded);
     f("qk_rope_dim", r.qk_rope_dim, kNeeded);
+    f("v_head_dim", r.v_head_dim, kNeeded);
     f("q_lora_rank", r.q_lora_rank, kNeeded);
     f("norms", r.norms, kNeeded);
     f("qk_norm", r.qk_norm, kNeeded);
+  }
+};
+
+/// Of a GPU that the scenario describes itself.
+template <>
+struct Fields<GpuSpec> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("memory_bytes", r.memory_bytes, kNeeded);
+    f("memory_gbs", r.memory_gbs, kNeeded);
+    f("bf16_tflops", r.bf16_tflops, kNeeded);
+    f("fp8_tflops", r.fp8_tflops, kNeeded);
+    f("sm_count", r.sm_count, kNeeded);
+    f("host_link", derived(static_cast<std::int64_t>(r.host_link)), kNeeded);
+    f("peer_gbs", r.peer_gbs, kNeeded);
+    f("generation", derived(static_cast<std::int64_t>(r.generation)), kNeeded);
+    f("like", derived(std::string(r.like)), kNeeded);
   }
 };
 

@@ -37,10 +37,12 @@ constexpr Key kTopKeys[] = {
     aside(list_of(text_key(
         "assumed", "Values that nobody gave, as init writes them. Every result repeats them."))),
     aside(required(or_form(object_key("model", ScenarioKeys::kModel,
-                                      "Model: a name from spillway list models, or an object."),
+                                      "Model: a name from spillway list models, the path of its "
+                                      "config.json, or an object."),
                            KeyForm::kText))),
     aside(or_form(
-        object_key("gpu", ScenarioKeys::kGpu, "GPU: a name from spillway list gpus, or an object."),
+        object_key("gpu", ScenarioKeys::kGpu,
+                   "GPU: a name from spillway list gpus, the path of a JSON file, or an object."),
         KeyForm::kText)),
     required(object_key("engine", ScenarioKeys::kEngine, "Serving engine and its settings.")),
     object_key("compute", ScenarioKeys::kCompute, "How long steps take.",
@@ -114,10 +116,7 @@ std::unique_ptr<StepCost> Scenario::make_cost() const {
   parameters.graph_tokens = compute->graph_tokens;
   parameters.sequence_us = compute->sequence_us;
   if (compute->profile) parameters.profile = &*compute->profile;
-  if (model->weights) {
-    parameters.weight_bytes = model->weights->bytes;
-    parameters.bf16_products = model->weights->bf16_products;
-  }
+  if (model->weights) parameters.weights = model->weights->format;
   parameters.kv_bits = bits_of(model->kv_dtype);
   parameters.shards = shards();
   parameters.collectives = collectives_of_ranks();

@@ -245,6 +245,29 @@ TEST_CASE("what list names, the other verbs take", "[cli]") {
   }
 }
 
+TEST_CASE("list models --add adds a model that other verbs take by name", "[cli]") {
+  const Scene scene;
+  setenv("XDG_DATA_HOME", scene.path("data").c_str(), 1);
+  const std::string config = test::source_path("tests/stand_ins/model_configs/qwen3-8b-awq.json");
+  const Args add = {"list", "models", "--add", config, "--name", "org/mine"};
+  const CliResult added = test::spillway(add);
+  CHECK(added.code == 0);
+  CHECK_THAT(added.out, ContainsSubstring("Added org/mine: "));
+  CHECK_THAT(added.out, ContainsSubstring("org--mine.json"));
+  CHECK_THAT(test::spillway({"list", "models"}).out, ContainsSubstring("org/mine"));
+  // 36 layers x 2 x 8 heads x 128 x 2 bytes.
+  const json size = test::document_of({"kvsize", "--model", "org/mine"})["results"];
+  CHECK(size["bytes_per_token"] == 147456);
+  refused(add, 2, "is already in your list");
+  refused({"list", "gpus", "--add", config}, 2, "--add: is for the catalogue models");
+  refused({"list", "models", "--name", "x"}, 2, "--add");
+  refused({"list", "models", "--add", scene.file("bad.json", "{\"model_type\": \"llama\"}"),
+           "--name", "org/bad"},
+          2, "num_hidden_layers: missing");
+  unsetenv("XDG_DATA_HOME");
+  CHECK_THAT(test::spillway({"list", "models"}).out, !ContainsSubstring("org--mine.json"));
+}
+
 // ---- schema
 
 TEST_CASE("schema prints what the tables say; copies lie in the tree", "[cli]") {

@@ -50,6 +50,7 @@ class Sandbox:
         self.environment = dict(os.environ, PATH=f"{root}/build:{os.environ['PATH']}",
                                 HOME=str(root), LC_ALL="C.UTF-8")
         self.environment.pop("SPILLWAY_ASCII", None)
+        self.environment.pop("XDG_DATA_HOME", None)  # the user's own list of models
 
     def run(self, command, code=0):
         result = subprocess.run(["bash", "-c", command], cwd=self.root, env=self.environment,

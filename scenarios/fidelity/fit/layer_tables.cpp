@@ -30,9 +30,8 @@ constexpr ElementwiseName kOperationElementwise[] = {{"input_layernorm", 1},
                                                      {"emb", 0}};
 
 /// Whole-layer tables do not name a type: the model's published weights do.
-std::string weight_type(const ModelSpec& model) {
-  const double bytes = double(model.weight_bytes) / double(model.params_total);
-  return bytes < kFp8WeightBytes ? "fp8" : "bf16";
+std::string weight_type(const ModelSpec& model, const GpuSpec& gpu) {
+  return product_units(gpu, published_format(model), model.is_moe()).fp8 ? "fp8" : "bf16";
 }
 
 class LayerTable {
@@ -48,7 +47,7 @@ class LayerTable {
   }
 
   void product(std::int64_t line, double rows, const std::pair<double, double>& shape, double us) {
-    const std::string type = weight_type(model_);
+    const std::string type = weight_type(model_, *in_.options->gpu);
     const ProductRow row = {rows, shape.first, shape.second, us, in_.at(line)};
     const double bytes = type == "fp8" ? 1 : 2;
     const KernelWork work = {
@@ -70,7 +69,7 @@ class LayerTable {
   /// Leaves out, counted, experts that a benchmark finds in the cache: a model has many layers, so
   /// that serving reads each one's from memory.
   void experts(std::int64_t line, double tokens, double activated, double us) {
-    const std::string type = weight_type(model_);
+    const std::string type = weight_type(model_, *in_.options->gpu);
     const double width = double(model_.expert_intermediate) / in_.tensor_parallel;
     constexpr double kMatrices = 3;  // gate, up and down
     const double weights = kMatrices * model_.hidden * width;

@@ -76,6 +76,7 @@ class ProfiledCost final : public StepCost {
   Duration collective_time(const StepShape& shape) override {
     return cost_->collective_time(shape);
   }
+  std::uint32_t window() const override { return cost_->window(); }
 
  private:
   ComputeProfile profile_;
@@ -119,10 +120,7 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
   base_.sequence_us = kernels != nullptr ? kernels->sequence_us : s.compute->sequence_us;
   base_.launch_us = s.compute->launch_us;
   base_.graph_tokens = s.compute->graph_tokens;
-  if (s.model->weights) {
-    base_.weight_bytes = s.model->weights->bytes;
-    base_.bf16_products = s.model->weights->bf16_products;
-  }
+  if (s.model->weights) base_.weights = s.model->weights->format;
   base_.kv_bits = bits_of(s.model->kv_dtype);
   base_.shards = s.shards();
   base_.collectives = s.collectives_of_ranks();
@@ -168,11 +166,12 @@ ComputeProfile StepModel::profile(std::span<const double> values) const {
   const KernelCoefficients& k = cost.kernels;
   out.model = cost.model->name;
   out.tensor_parallel = cost.shards.tensor;
-  const double bytes =
-      cost.weight_bytes > 0 ? cost.weight_bytes : published_weight_bytes(*cost.model);
-  out.products.push_back(product_kernels(k, bytes < kFp8WeightBytes ? "fp8" : "bf16"));
+  const bool fp8 = product_units(*cost.gpu, weight_format(cost), cost.model->is_moe()).fp8;
+  out.products.push_back(product_kernels(k, fp8 ? "fp8" : "bf16"));
   AttentionKernels attention = attention_kernels(k, cost.kv_bits == 8 ? "fp8" : "bf16");
   if (cost.model->head_dim > 0) {
+    // The coefficients are those of heads of its usual width.
+    attention.prefill_key_ns *= double(cost.model->head_dim) / attention.head_dim;
     attention.head_dim = static_cast<std::uint32_t>(cost.model->head_dim);
   }
   out.attention.push_back(attention);

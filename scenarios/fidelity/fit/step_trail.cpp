@@ -50,6 +50,7 @@ class StepTrail::Recording final : public Observer {
     Duration collective_time(const StepShape& shape) override {
       return to_.cost_.collective_time(shape);
     }
+    std::uint32_t window() const override { return to_.cost_.window(); }
 
    private:
     Recording& to_;

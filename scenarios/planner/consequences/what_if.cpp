@@ -38,6 +38,7 @@ class ScaledCost final : public StepCost {
   Duration collective_time(const StepShape& shape) override {
     return scaled(cost_->collective_time(shape));
   }
+  std::uint32_t window() const override { return cost_->window(); }
 
  private:
   /// Whole millions apart from the rest, so that no product leaves 63 bits.

@@ -7,12 +7,13 @@
 
 #include "models/catalogue/gpu_device.hpp"
 #include "models/catalogue/lookup.hpp"
+#include "models/catalogue/model_name.hpp"
 #include "models/releases/kv_groups.hpp"
 #include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
-#include "scenarios/scenario/intake/model_name.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
+#include "scenarios/scenario/sections/known_models.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
 #include "scenarios/scenario/sections/model.hpp"
@@ -29,6 +30,16 @@ constexpr const char* kUsualModel = "Llama-3.1-8B";
 /// Tried in this order where nothing says which GPU: the smallest that holds the model.
 constexpr const char* kUsualGpus[] = {"H100", "H200", "B200"};
 constexpr std::int64_t kMostRanks = 8;  // of one node
+
+/// A scenario has no nulls; in a config.json they say what a missing key says.
+Json without_nulls(const nlohmann::json& value) {
+  if (!value.is_object()) return Json::parse(value.dump());
+  Json out = Json::object();
+  for (const auto& [key, inner] : value.items()) {
+    if (!inner.is_null()) out[key] = without_nulls(inner);
+  }
+  return out;
+}
 
 bool is_v0_preset(std::string_view preset) {
   return find_preset(preset, {}).family == EngineFamily::kVllmV0;
@@ -196,7 +207,8 @@ class IntakeMaker {
 
   void model() {
     if (!options_.model.empty() && !config_ &&
-        named_model(options_.model).match != NamedModel::Match::kExact) {
+        named_model(options_.model).match != NamedModel::Match::kExact &&
+        !own_model(options_.model)) {
       find_model(options_.model, {"--model", 0, ""});
     }
     std::string given = options_.model.empty() ? served_.model : options_.model;
@@ -206,7 +218,12 @@ class IntakeMaker {
     const bool open = given.empty() || given.find_first_of("$<>") != std::string::npos;
     std::string weights = weight_dtype_of(served_.quantization);
     if (config_) return model_from_config(open ? "" : given, weights);
-    const NamedModel named = open ? NamedModel{} : named_model(given);
+    NamedModel named = open ? NamedModel{} : named_model(given);
+    std::optional<KnownModel> own;
+    if (!open && named.match != NamedModel::Match::kExact) own = own_model(given);
+    if (own) {
+      named = {own->spec, NamedModel::Match::kExact, own->weights ? own->weights->dtype : ""};
+    }
     if (weights.empty()) weights = named.weight_dtype;
     const std::string hub =
         given.find('/') != std::string::npos && given.front() != '/'
@@ -272,19 +289,22 @@ class IntakeMaker {
           to[std::string(key)] = Json::parse(from[std::string(key)].dump());
         }
       }
-      for (const char* key : {"rope_scaling", "rope_parameters"}) {
-        if (from.contains(key) && from[key].is_object()) to[key] = Json::parse(from[key].dump());
+      for (const char* key : {"rope_scaling", "rope_parameters", "quantization_config"}) {
+        if (from.contains(key) && from[key].is_object()) to[key] = without_nulls(from[key]);
       }
     };
     const nlohmann::json& root = config_->root();
     keep(root, config);
-    for (const char* inner : {"text_config", "llm_config"}) {
+    for (const std::string_view key : inner_config_keys()) {
+      const std::string inner(key);
       if (!root.contains(inner) || !root[inner].is_object()) continue;
       config[inner] = Json::object();
       keep(root[inner], config[inner]);
     }
     draft_.set("model.config", std::move(config), config_->name());
-    const std::string dtype = weights.empty() ? read.weight_dtype : weights;
+    const std::string dtype = !weights.empty() ? weights
+                              : read.weights   ? read.weights->dtype
+                                               : std::string();
     if (!dtype.empty()) {
       draft_.set("model.weight_dtype", dtype,
                  weights.empty() ? "quantization_config" : "--quantization");
@@ -614,7 +634,7 @@ class IntakeMaker {
   std::vector<std::string> notes_;
   std::optional<JsonSource> config_;
   VllmServed served_;
-  std::optional<ModelSpec> shape_;  ///< a row of the catalogue, or of the config.json
+  std::optional<ModelSpec> shape_;  ///< a row of the catalogue or of a config.json
   std::int64_t groups_ = 1;         ///< of KV: the pool counts pages of one
 };
 

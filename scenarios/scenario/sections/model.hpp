@@ -6,16 +6,16 @@
 #include <optional>
 #include <string>
 
+#include "models/catalogue/weights.hpp"
 #include "models/kv_geometry.hpp"
 
 namespace spillway {
 
 /// Weights of another type than the published ones.
 struct WeightChoice {
-  std::string dtype;           ///< bf16, fp8, int8, int4, fp4
-  double bytes = 2;            ///< of one weight of a layer; embeddings and output head stay BF16
-  bool bf16_products = false;  ///< widened before they are multiplied (int8, int4)
-  Bytes total{0};              ///< of all weights
+  std::string dtype;  ///< of weights.hpp
+  WeightFormat format;
+  Bytes total{0};  ///< of all weights
 };
 
 /// What a scenario describes itself, with the name that the row points to: never copied.

@@ -1,5 +1,4 @@
-// What steps take: the section `compute`, the model's weight type, and which batches the engine
-// replays as captured graphs.
+// What steps take: the section `compute`, and which batches the engine replays as captured graphs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -209,6 +208,10 @@ double most_rows(const ProductKernels& kernels) {
   return out;
 }
 
+WeightFormat format_of(const ModelChoice& model) {
+  return model.weights ? model.weights->format : published_format(*model.spec);
+}
+
 /// Where the scenario is outside what the profile's kernels were measured on.
 Notes beyond_profile(const ComputeProfile& p, const Scenario& s, bool fp8,
                      const ProductKernels* products, const AttentionKernels* attention) {
@@ -274,10 +277,7 @@ void read_profile_compute(const ObjectReader& compute, Scenario& s) {
   c.eager_overhead_us = p.eager_overhead_us;
   c.sequence_us = p.sequence_us;
 
-  const double weight_bytes =
-      s.model->weights ? s.model->weights->bytes : published_weight_bytes(*s.model->spec);
-  const bool widened = s.model->weights && s.model->weights->bf16_products;
-  const bool fp8 = weight_bytes < kFp8WeightBytes && !widened;
+  const bool fp8 = product_units(*s.gpu, format_of(*s.model), s.model->spec->is_moe()).fp8;
   const ProductKernels* products = choose_products(p, fp8);
   const AttentionKernels* attention =
       choose_attention(p, bits_of(s.model->kv_dtype), s.model->spec->head_dim);
@@ -304,10 +304,15 @@ void note_unchecked(Scenario& s) {
         scenario_note("step-times-unchecked",
                       {{"model", m.name}, {"kind", m.is_mla() ? "MLA" : "a mixture of experts"}}));
   }
-  if (s.engine.groups.hybrid()) {
-    s.notes.push_back(scenario_note("sliding-attention-charged",
-                                    {{"layers", m.sliding_layers}, {"model", m.name}}));
-  } else if (m.sliding_layers > 0) {
+  const WeightFormat format = format_of(*s.model);
+  const ProductUnits units = product_units(*s.gpu, format, m.is_moe());
+  if (units.flop_share < 1) {
+    s.notes.push_back(scenario_note("weights-widened", {{"model", m.name},
+                                                        {"gpu", s.gpu->name},
+                                                        {"bytes_per_weight", format.bytes},
+                                                        {"flop_share", units.flop_share}}));
+  }
+  if (m.sliding_layers > 0 && !s.engine.groups.hybrid()) {
     s.notes.push_back(
         scenario_note("sliding-kv-charged", {{"layers", m.sliding_layers}, {"model", m.name}}));
   }

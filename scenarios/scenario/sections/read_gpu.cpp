@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "models/catalogue/gpu_spec.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr double kMostRate = 1e7;
 constexpr std::string_view kHostLinkNames[] = {"pcie4", "pcie5", "c2c"};
+constexpr std::string_view kGenerationNames[] = {"ampere", "ada", "hopper", "blackwell", "other"};
 constexpr Key kOwnGpuKeys[] = {
     required(text_key("name", "Name from spillway list gpus, or a new name.")),
     text_key("mig", "MIG slice of the named GPU, e.g. 3g.40gb."),
@@ -32,8 +35,21 @@ constexpr Key kOwnGpuKeys[] = {
                "0, or that of like"),
     integer_key("sm_count", 1, 4096, "Streaming multiprocessors."),
     choice_key("host_link", kHostLinkNames, "Link to the host."),
+    choice_key("generation", kGenerationNames,
+               "Generation of the tensor cores. It decides which kernels narrow weights take.",
+               "other, or that of like"),
     rate_key("peer_bandwidth", "Bandwidth to other GPUs of the node, in each direction.",
              "through the host")};
+
+struct NamedGeneration {
+  std::string_view name;
+  Generation generation;
+};
+constexpr NamedGeneration kGenerations[] = {{"ampere", Generation::kAmpere},
+                                            {"ada", Generation::kAda},
+                                            {"hopper", Generation::kHopper},
+                                            {"blackwell", Generation::kBlackwell},
+                                            {"other", Generation::kOther}};
 
 struct NamedLink {
   std::string_view name;
@@ -155,6 +171,11 @@ void read_sheet(const ObjectReader& gpu, OwnGpu& out) {
   } else if (!base) {
     gpu.missing("host_link", "pcie4, pcie5 or c2c");
   }
+  if (const auto name = gpu.text("generation")) {
+    spec.generation = find_row(std::span<const NamedGeneration>(kGenerations), "generation", *name,
+                               gpu.where("generation"))
+                          .generation;
+  }
   rate("peer_bandwidth", spec.peer_gbs, false);
 }
 
@@ -162,27 +183,39 @@ void read_sheet(const ObjectReader& gpu, OwnGpu& out) {
 
 const KeyTable ScenarioKeys::kGpu = kOwnGpuKeys;
 
-void read_gpu(const ObjectReader& top, Scenario& s) {
-  if (!top.has("gpu")) return;
-  if (!top.value("gpu").is_object()) {
-    s.gpu = &find_gpu(*top.text("gpu"), top.where("gpu"));
-    return;
-  }
-  const auto gpu = top.object("gpu", ScenarioKeys::kGpu);
+namespace {
+
+void use_own(const ObjectReader& gpu, Scenario& s) {
   auto own = std::make_shared<OwnGpu>();
-  if (const auto profile = gpu->text("mig")) {
-    gpu->refuse({"memory", "memory_bandwidth", "bf16_tflops", "fp8_tflops", "sm_count", "host_link",
-                 "peer_bandwidth", "like"},
-                "expected only without mig: a slice has its share of the GPU that name says");
-    cut(*gpu, find_gpu(gpu->require_text("name"), gpu->where("name")), *profile, *own);
+  if (const auto profile = gpu.text("mig")) {
+    gpu.refuse({"memory", "memory_bandwidth", "bf16_tflops", "fp8_tflops", "sm_count", "host_link",
+                "generation", "peer_bandwidth", "like"},
+               "expected only without mig: a slice has its share of the GPU that name says");
+    cut(gpu, find_gpu(gpu.require_text("name"), gpu.where("name")), *profile, *own);
     s.notes.push_back(scenario_note("gpu-slice", {{"gpu", own->name}}));
   } else {
-    read_sheet(*gpu, *own);
-    own->name = gpu->require_text("name");
+    read_sheet(gpu, *own);
+    own->name = gpu.require_text("name");
   }
   own->spec.name = own->name;
   s.gpu = &own->spec;
   s.own_gpu = std::move(own);
+}
+
+}  // namespace
+
+/// A name, the path of a data sheet, or the data sheet itself.
+void read_gpu(const ObjectReader& top, Scenario& s) {
+  if (!top.has("gpu")) return;
+  if (top.value("gpu").is_object()) return use_own(*top.object("gpu", ScenarioKeys::kGpu), s);
+  const std::string text = *top.text("gpu");
+  if (!text.ends_with(".json")) {
+    s.gpu = &find_gpu(text, top.where("gpu"));
+    return;
+  }
+  const std::string folder = std::filesystem::path(s.path).parent_path().string();
+  const JsonSource file = JsonSource::from_file(path_beside(folder, top.where("gpu"), text));
+  use_own(ObjectReader(file, "", "the GPU's data sheet", ScenarioKeys::kGpu), s);
 }
 
 }  // namespace spillway

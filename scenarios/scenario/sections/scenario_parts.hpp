@@ -8,16 +8,15 @@
 #include "reports/notes/scenario_notes.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/config/quantities.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 
 namespace spillway {
 
 struct GrowthChoice;
 struct LinkChoice;
-struct OwnModel;
 struct Scenario;
 struct StorageChoice;
 struct TierChoice;
-struct WeightChoice;
 
 // Limits that keys of several sections have.
 inline constexpr std::int64_t kMostRanks = 256;
@@ -32,17 +31,20 @@ inline constexpr double kMostSeconds = 3e8;  // ten years
 void read_model(const ObjectReader& top, Scenario& s);
 void read_gpu(const ObjectReader& top, Scenario& s);
 
-/// A model's shape from its config.json on the model hub, with the weight type that it was
-/// quantised to (empty: as published).
+/// A model's shape from its config.json on the model hub, with the weights that it was quantised
+/// to (none: BF16).
 struct ModelConfig {
   std::shared_ptr<const OwnModel> model;
-  std::string weight_dtype;
+  std::optional<WeightChoice> weights;
   Notes notes;
 };
+/// Of a model of so many layers; none: not quantised. Throws InputError for what is not modelled.
+std::optional<WeightChoice> read_quantization(const ObjectReader& config, std::int32_t layers);
 /// Throws InputError naming the field that is missing, or what of the model is not modelled.
 ModelConfig read_model_config(const ObjectReader& config, const std::string& name);
-/// The keys of a config.json that it reads; of `text_config` the same.
+/// The keys of a config.json that it reads, and those under which a language model's lie.
 std::span<const std::string_view> model_config_keys();
+std::span<const std::string_view> inner_config_keys();
 /// The key `measured`; before everything that it may decide.
 void read_measured(const ObjectReader& top, Scenario& s);
 /// The measured engine's settings, over the preset's; before those that the scenario gives.
@@ -88,9 +90,8 @@ void check_groups(const ObjectReader& top, const Scenario& s);
 void read_compute(const ObjectReader& top, Scenario& s);
 /// After the compute.
 void read_front_end(const ObjectReader& top, Scenario& s);
-/// Weights in `dtype`; nothing where that is what was published. Throws InputError for others.
-std::optional<WeightChoice> weights_in(const std::string& dtype, const ModelSpec& spec,
-                                       const SourceRef& where);
+/// Weights in `dtype`, not sized yet. Throws InputError for others.
+WeightChoice weight_choice(const std::string& dtype, const SourceRef& where);
 /// The key `eviction` of an engine or a tier. Throws InputError for a policy that needs the future.
 EvictionChoice read_eviction(const ObjectReader& object);
 /// Rules of a tier behind another: `engine.tier_rules`, and over them the tier's own keys.

@@ -258,7 +258,7 @@ TEST_CASE("FP8 weights read half and multiply at the FP8 rate", "[models][comput
   const double bf16_thin = us(p, silent(1, 1));
   const PrefillChunk big[] = {{8192, 0}};
   const double bf16_fat = us(p, chunks(big));
-  p.weight_bytes = 1;
+  p.weights = find_weight_type("fp8", {}).format;
   CHECK(us(p, silent(1, 1)) == Approx(bf16_thin / 2).epsilon(0.002));
   CHECK(us(p, chunks(big)) ==
         Approx(bf16_fat * h100().bf16_tflops / h100().fp8_tflops).epsilon(0.05));
@@ -390,7 +390,7 @@ TEST_CASE("engines that share experts take one step together", "[models][compute
   CHECK(group({silent(5, 50), {}}) == group({{}, silent(5, 50)}));
   // 9 are padded to 16: 2 x 16 tokens of 2048 x 2 + 8 x 8 bytes are gathered, of 2048 x 2
   // scattered, half of them over the link; 2 x 8 tokens before. And more experts are picked.
-  ExpertTime experts(p, published_weight_bytes(*p.model));
+  ExpertTime experts(p, published_format(*p.model));
   const double exchanged = 16 * (2 * 4096 + 64) / 2.0 / 16e3;
   const double more = group({silent(9, 90), {}}) - group({silent(8, 90), {}});
   CHECK(more ==

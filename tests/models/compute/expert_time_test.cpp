@@ -29,7 +29,7 @@ double layer_us(const ComputeProfile& profile, const ModelShards& shards, std::u
   p.gpu = &gpu();
   p.profile = &profile;
   p.shards = shards;
-  return 1e6 * ExpertTime(p, 2).seconds(tokens);
+  return 1e6 * ExpertTime(p, WeightFormat{}).seconds(tokens);
 }
 
 TEST_CASE("a batch picks as many experts as a trained gate was measured to", "[models][compute]") {

@@ -2,7 +2,7 @@
 #include "scenarios/scenario/intake/intake.hpp"
 
 #include "models/catalogue/gpu_spec.hpp"
-#include "scenarios/scenario/intake/model_name.hpp"
+#include "models/catalogue/model_name.hpp"
 #include "scenarios/scenario/intake/vllm_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -143,7 +143,7 @@ TEST_CASE("names of checkpoints are the models that they were made from", "[scen
   CHECK(model("Qwen/Qwen3-14B-AWQ") == "Qwen/Qwen3-14B int4");
   CHECK(model("Qwen/Qwen2.5-72B-Instruct-GPTQ-Int8") == "Qwen/Qwen2.5-72B-Instruct int8");
   CHECK(model("RedHatAI/Meta-Llama-3.1-70B-Instruct-quantized.w8a8") ==
-        "meta-llama/Meta-Llama-3.1-70B int8");
+        "meta-llama/Meta-Llama-3.1-70B w8a8");
   CHECK(model("/models/Llama-3.1-8B-Instruct-FP8-dynamic/") == "meta-llama/Meta-Llama-3.1-8B fp8");
   CHECK(named_model("deepseek-ai/DeepSeek-V3-0324").match == NamedModel::Match::kVariant);
   // Of the catalogue's dense models 8.03B is nearest to 9B by ratio.

@@ -1,4 +1,4 @@
-#include "scenarios/scenario/intake/model_name.hpp"
+#include "models/catalogue/model_name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,18 +17,19 @@ namespace {
 
 /// Marks of tuning, packing and dates at the end of a name; a model of another mark has the same
 /// shape.
-constexpr std::string_view kTuned[] = {
-    "instruct", "chat",    "it",     "hf",        "base", "thinking", "preview", "exp",  "latest",
-    "tuned",    "dynamic", "static", "quantized", "kv",   "marlin",   "block",   "gguf", "mxfp8"};
+constexpr std::string_view kTuned[] = {"instruct", "chat",    "it",        "hf",     "base",
+                                       "thinking", "preview", "exp",       "latest", "tuned",
+                                       "dynamic",  "static",  "quantized", "kv",     "marlin",
+                                       "block",    "gguf",    "mxfp8",     "unsloth"};
 
 struct Packed {
   std::string_view mark;
   std::string_view dtype;
 };
 constexpr Packed kPacked[] = {
-    {"awq", "int4"}, {"gptq", "int4"}, {"int4", "int4"}, {"w4a16", "int4"}, {"4bit", "int4"},
-    {"bnb", "int4"}, {"int8", "int8"}, {"w8a8", "int8"}, {"w8a16", "int8"}, {"8bit", "int8"},
-    {"fp8", "fp8"},  {"fp4", "fp4"},   {"nvfp4", "fp4"}, {"mxfp4", "fp4"},  {"autoround", "int4"}};
+    {"awq", "int4"}, {"gptq", "int4"}, {"int4", "int4"}, {"w4a16", "int4"},  {"4bit", "int4"},
+    {"bnb", "int4"}, {"int8", "int8"}, {"w8a8", "w8a8"}, {"w8a16", "int8"},  {"8bit", "int8"},
+    {"fp8", "fp8"},  {"fp4", "fp4"},   {"nvfp4", "fp4"}, {"mxfp4", "mxfp4"}, {"autoround", "int4"}};
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -58,14 +59,6 @@ std::string_view dtype_of_mark(std::string_view word) {
     if (packed.mark == word) return packed.dtype;
   }
   return {};
-}
-
-const ModelSpec* known(std::string_view name) {
-  try {
-    return &find_model(name, {"", 0, ""});
-  } catch (const InputError&) {
-    return nullptr;
-  }
 }
 
 /// Billions of parameters: "70b" of "Llama-3-70B", the first of a name; of experts the active ones.
@@ -147,7 +140,7 @@ NamedModel named_model(std::string_view given) {
   const std::string_view base = given.substr(given.rfind('/') + 1);
   std::string name(base);
   for (bool first = true; !name.empty(); first = false) {
-    if (const ModelSpec* spec = known(name)) {
+    if (const ModelSpec* spec = known_model_spec(name)) {
       out.spec = spec;
       out.match = first || !out.weight_dtype.empty() ? NamedModel::Match::kExact
                                                      : NamedModel::Match::kVariant;

@@ -12,7 +12,7 @@ struct NamedModel {
   enum class Match { kExact, kVariant, kSize, kNone };
   const ModelSpec* spec = nullptr;
   Match match = Match::kNone;  ///< kVariant: a tuned or renamed one; kSize: another of its size
-  std::string weight_dtype;    ///< int4, int8, fp8, fp4 that the name says; empty: none
+  std::string weight_dtype;    ///< that the name says, of weights.hpp; empty: none
 };
 
 /// "neuralmagic/Meta-Llama-3.1-70B-Instruct-quantized.w8a8" is Llama-3.1-70B in int8; a path counts
