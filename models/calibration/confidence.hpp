@@ -1,15 +1,40 @@
 // How far the data pin down what was fitted to them.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace spillway {
 
-/// Standard deviations of parameters that were fitted by least squares. `slopes[i][k]`: what point
-/// i's residual gains per unit of parameter k. `noise`: standard deviation of a residual. `prior`:
-/// of each parameter, before the data; what the data do not tell keeps it.
-std::vector<double> deviations(std::span<const std::vector<double>> slopes, double noise,
-                               std::span<const double> prior);
+/// From when to when a span of time was measured, seconds.
+using TimeSpan = std::pair<double, double>;
+
+/// How alike the noise of two spans is that hold common steps, each of them as noisy as the others:
+/// the time they share over the geometric mean of their lengths. 1 of a span with itself.
+double shared_noise(const TimeSpan& a, const TimeSpan& b);
+
+/// What a fit by least squares knows of its points.
+struct FittedPoints {
+  /// slopes[i][k]: what point i's residual gains per unit of parameter k, over its noise.
+  std::vector<std::vector<double>> slopes;
+  /// Residuals over their noise.
+  std::vector<double> residuals;
+  /// When each was measured; empty: each is noisy by itself.
+  std::vector<TimeSpan> times;
+  /// By so much the fit held its points for fewer than they are.
+  double overlap = 1;
+};
+
+/// By how much sums of residuals over blocks of time vary more than `shared_noise` explains, as a
+/// factor of their variance, at least 1: residuals that follow one another are alike where the
+/// machine or the schedule drifted. 1 where there are too few points.
+double overdispersion(const FittedPoints& points);
+
+/// Standard deviations of the parameters. `prior`: of each, before the data; what the data do not
+/// tell keeps it. A sandwich: the fit weighs its points as if `overlap` of them were one, their
+/// noise is shared as their times tell, times `overdispersion`.
+std::vector<double> deviations(const FittedPoints& points, std::span<const double> prior);
 
 }  // namespace spillway

@@ -19,6 +19,7 @@ AttentionTime::AttentionTime(const ComponentsCost& p)
   slowdown_ = mixed_slowdown(p.kernels.mixed_factor, gqa_ratio);
   const AttentionKernels* k =
       p.profile == nullptr ? nullptr : choose_attention(*p.profile, p.kv_bits, m.head_dim);
+  if (p.profile != nullptr) scale_ = p.profile->scales.attention;
   if (k == nullptr) return;
   measured_ = true;
   prefill_form_ = prefill_form(*k);
@@ -36,7 +37,10 @@ AttentionTime::AttentionTime(const ComponentsCost& p)
 }
 
 double AttentionTime::seconds(const StepShape& shape) const {
-  if (measured_) return measured_seconds(shape);
+  return scale_ * (measured_ ? measured_seconds(shape) : form_seconds(shape));
+}
+
+double AttentionTime::form_seconds(const StepShape& shape) const {
   const double before = shape.prefills.empty() ? 0 : prefill(shape.prefills);
   if (shape.decodes == 0) return before;
   const double decode = decode_form_seconds(shape);

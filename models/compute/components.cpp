@@ -108,6 +108,7 @@ class Components final : public StepCost {
     if (p.profile == nullptr) return;
     p_.kernels.elementwise_passes = p.profile->elementwise_passes;
     elementwise_ratio_ = RatioTable(p.profile->elementwise);
+    scales_ = p.profile->scales;
     sampler_us_ = p.profile->sampler_us;
   }
 
@@ -138,7 +139,7 @@ class Components final : public StepCost {
   double reduce_seconds(std::uint64_t tokens) const {
     if (!p_.reduce) return 0;
     const double bytes = static_cast<double>(tokens) * p_.model->hidden * 2;
-    return layers_ * kReducesPerLayer * p_.reduce->seconds(bytes);
+    return layers_ * kReducesPerLayer * p_.reduce->seconds(bytes) * scales_.collectives;
   }
 
   /// All matrix products and element-wise passes of a batch of `tokens`.
@@ -152,7 +153,7 @@ class Components final : public StepCost {
     for (const Matrix& matrix : attention_) attention += products_.seconds(matrix, t);
     const double elementwise =
         elementwise_seconds(p_.kernels.elementwise_passes, t, m.hidden, p_.gpu->memory_gbs * 1e9) *
-        elementwise_ratio_.at({t});
+        elementwise_ratio_.at({t}) * scales_.memory;
     const double dense_layers = m.is_moe() ? m.first_dense_layers : layers_;
     double feed_forward = dense_layers * mlp_seconds(dense_width_, t);
     if (m.is_moe()) feed_forward += (layers_ - dense_layers) * experts_seconds(t);
@@ -204,6 +205,7 @@ class Components final : public StepCost {
   FeedForward shared_width_;  ///< of the shared ones together
   Matrix head_matrix_;
   RatioTable elementwise_ratio_;
+  KernelScales scales_;
   double sampler_us_ = 0;
   double layers_ = 0;  ///< over all stages, each as many as the fullest
   double kv_layers_ = 0;

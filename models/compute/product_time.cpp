@@ -20,6 +20,8 @@ ProductTime::ProductTime(const ComponentsCost& p, double weight_bytes)
   if (p.profile == nullptr) return;
   measured_ = choose_products(*p.profile, fp8_products(p, weight_bytes));
   if (measured_ != nullptr) form_ = form_of(*measured_);
+  form_.flop_efficiency /= p.profile->scales.compute;
+  form_.byte_efficiency /= p.profile->scales.memory;
 }
 
 ProductTime::Matrix ProductTime::matrix(double inputs, double outputs) const {

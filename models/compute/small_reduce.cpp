@@ -9,6 +9,7 @@
 #include <array>
 
 #include "models/compute/collective.hpp"
+#include "models/compute/compute_profile.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
@@ -37,7 +38,9 @@ class WithSmallReduces final : public StepCost {
         reduce_(*p.gpu, p.shards.tensor),
         token_bytes_(2.0 * p.model->hidden),
         reduces_(kReducesPerLayer * double(p.shards.stages) *
-                 double(stage_layers(p.model->layers, p.shards))) {}
+                 double(stage_layers(p.model->layers, p.shards))) {
+    if (p.profile != nullptr) reduces_ *= p.profile->scales.collectives;
+  }
 
   Duration step_time(const StepShape& shape) override {
     std::uint64_t tokens = shape.decodes;

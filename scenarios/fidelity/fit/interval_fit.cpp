@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
-#include "models/calibration/confidence.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
@@ -51,12 +51,6 @@ class Memo {
   std::vector<Entry> recent_;
 };
 
-/// A prior pulls for one standard deviation as one span of full weight does that is off by `noise`.
-double prior_residual(const StepModel& model, std::span<const double> values, std::size_t k,
-                      double noise) {
-  return noise * (values[k] - model.parameters()[k].start) / model.priors()[k];
-}
-
 /// The standard deviation of each kind's residuals, by their median, which no outlier moves.
 std::vector<double> noise_of(std::span<const double> measured, const SpanKinds& kinds,
                              std::span<const double> predicted) {
@@ -77,13 +71,47 @@ std::vector<double> noise_of(std::span<const double> measured, const SpanKinds& 
   return out;
 }
 
-/// 95% intervals of what was fitted.
-std::vector<double> half_widths(const StepModel& model, std::span<const double> values,
-                                std::span<const double> measured, const SpanKinds& kinds,
-                                Memo& memo) {
+/// By how much the form is off on a span, as a logarithm, if it is off so much on each class.
+double form_off(const SpanKinds& kinds, std::span<const double> form, std::size_t span) {
+  if (form.empty()) return 0;
+  double out = 0;
+  for (const StepShare& s : kinds.steps[span]) out += s.share * form[s.of];
+  return out;
+}
+
+/// Of the best kind: by so much the priors hold the spans for fewer than they are.
+double best_overlap(const SpanKinds& kinds, const std::vector<double>& noise) {
+  const auto best = std::min_element(noise.begin(), noise.end());
+  return kinds.overlap[static_cast<std::size_t>(best - noise.begin())];
+}
+
+std::vector<double> with_form(std::vector<double> predicted, const SpanKinds& kinds,
+                              std::span<const double> form) {
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    predicted[i] *= det::exp(form_off(kinds, form, i));
+  }
+  return predicted;
+}
+
+/// Standard deviations of the parameters; the form's errors are fitted beside them.
+std::vector<double> deviations_of(const StepModel& model, std::span<const double> values,
+                                  std::span<const double> form, std::span<const double> measured,
+                                  const SpanKinds& kinds, Memo& memo) {
   const std::vector<double> here = memo.at(values);
-  const std::vector<double> noise = noise_of(measured, kinds, here);
-  std::vector<std::vector<double>> slopes(measured.size(), std::vector<double>(values.size(), 0));
+  const std::vector<double> off = with_form(here, kinds, form);
+  const std::vector<double> noise = noise_of(measured, kinds, off);
+  FittedPoints points;
+  points.overlap = best_overlap(kinds, noise);
+  points.times = kinds.times;
+  points.slopes.assign(measured.size(), std::vector<double>(values.size() + form.size(), 0));
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double error = std::clamp(det::ln(off[i] / measured[i]), -kOutlier, kOutlier);
+    points.residuals.push_back(error / noise[kinds.kind[i]]);
+    if (form.empty()) continue;
+    for (const StepShare& s : kinds.steps[i]) {
+      points.slopes[i][values.size() + s.of] = s.share / noise[kinds.kind[i]];
+    }
+  }
   for (std::size_t k = 0; k < values.size(); ++k) {
     const Parameter& p = model.parameters()[k];
     const double h = (values[k] < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
@@ -91,63 +119,109 @@ std::vector<double> half_widths(const StepModel& model, std::span<const double> 
     moved[k] += h;
     const std::vector<double>& there = memo.at(moved);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      const std::size_t kind = kinds.kind[i];
-      const double alone = noise[kind] * std::sqrt(kinds.overlap[kind]);
-      slopes[i][k] = det::ln(there[i] / here[i]) / h / alone;
+      points.slopes[i][k] = det::ln(there[i] / here[i]) / h / noise[kinds.kind[i]];
     }
   }
-  std::vector<double> out = deviations(slopes, 1, model.priors());
-  for (double& width : out) width *= kTwoSided95;
+  std::vector<double> priors = model.priors();
+  priors.resize(values.size() + form.size(), model.form_error());
+  return deviations(points, priors);
+}
+
+/// The parameters, then the form's error in each class of steps.
+std::vector<Parameter> with_classes(const StepModel& model, std::size_t classes) {
+  constexpr double kFarOff = 4;  // standard deviations
+  std::vector<Parameter> out = model.parameters();
+  const double far = kFarOff * model.form_error();
+  for (std::size_t c = 0; c < classes; ++c) out.push_back({"form", 0, -far, far});
   return out;
 }
 
 }  // namespace
 
+std::size_t StepClasses::of(const StepShape& shape) {
+  constexpr std::uint32_t kOctaves = 64;
+  const auto octave = [](std::uint64_t n) { return static_cast<std::uint32_t>(std::bit_width(n)); };
+  std::uint64_t tokens = 0;
+  for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
+  std::uint32_t key = octave(tokens);
+  if (shape.prefills.empty()) {
+    const std::uint64_t held = shape.decode_context / std::max(1U, shape.decodes);
+    key = kOctaves * (1 + octave(shape.decodes)) + octave(held);
+  }
+  const auto known = std::find(keys_.begin(), keys_.end(), key);
+  if (known == keys_.end()) keys_.push_back(key);
+  return static_cast<std::size_t>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin());
+}
+
+SpanKinds SpanKinds::alike(std::size_t spans) {
+  SpanKinds out;
+  out.kind.assign(spans, 0);
+  return out;
+}
+
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from) {
-  std::vector<Parameter> parameters = model.parameters();
-  Memo memo(predict, parameters.size() + 3);
+  const std::size_t count = model.parameters().size();
+  std::vector<Parameter> parameters = with_classes(model, kinds.classes);
+  Memo memo(predict, count + 3);
   const std::vector<double> targets(measured.size() + parameters.size(), 1.0);
   const auto fit = [&](const std::vector<double>& noise, const std::vector<double>& at_first) {
-    for (std::size_t k = 0; k < parameters.size(); ++k) parameters[k].start = at_first[k];
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      parameters[k].start = k < at_first.size() ? at_first[k] : 0;
+    }
     // What is believed beforehand stands against spans that mostly say the same.
-    const auto best = std::min_element(noise.begin(), noise.end());
-    const double least = *best;
-    const double shared =
-        least * std::sqrt(kinds.overlap[static_cast<std::size_t>(best - noise.begin())]);
+    const double least = *std::min_element(noise.begin(), noise.end());
+    const double shared = least * std::sqrt(best_overlap(kinds, noise));
     return fit_bounded(parameters, targets, [&](std::span<const double> at, std::size_t i) {
       if (i < measured.size()) {
-        return det::pow(memo.at(at)[i] / measured[i], least / noise[kinds.kind[i]]);
+        const double off = det::ln(memo.at(at.first(count))[i] / measured[i]) +
+                           form_off(kinds, at.subspan(count), i);
+        return det::exp(off * least / noise[kinds.kind[i]]);
       }
-      return det::exp(prior_residual(model, at, i - measured.size(), shared));
+      const std::size_t k = i - measured.size();
+      const double moved = k < count ? (at[k] - model.parameters()[k].start) / model.priors()[k]
+                                     : at[k] / model.form_error();
+      return det::exp(shared * moved);
     });
   };
+  // From values nearby, or from what a fit says that takes all spans to be as noisy.
   std::vector<double> near = from;
   if (near.empty()) {
     near = fit(std::vector<double>(kinds.overlap.size(), kFirstNoise), model.start());
   }
-  const std::vector<double> values = fit(noise_of(measured, kinds, memo.at(near)), near);
-  return judge_intervals(model, values, measured, kinds, predict);
+  const auto noise_at = [&](const std::vector<double>& at) {
+    const std::span<const double> all(at);
+    const std::vector<double>& spans = memo.at(all.first(count));
+    return noise_of(measured, kinds,
+                    at.size() > count ? with_form(spans, kinds, all.subspan(count)) : spans);
+  };
+  const std::vector<double> found = fit(noise_at(near), near);
+  const std::span<const double> all(found);
+  return judge_intervals(model, all.first(count), all.subspan(count), measured, kinds, predict);
 }
 
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> measured, const SpanKinds& kinds,
-                            const PredictSpans& predict) {
+                            std::span<const double> form, std::span<const double> measured,
+                            const SpanKinds& kinds, const PredictSpans& predict) {
   Memo memo(predict, values.size() + 3);
   IntervalFit out;
   out.values.assign(values.begin(), values.end());
-  const std::vector<double> widths = half_widths(model, values, measured, kinds, memo);
+  out.form.assign(form.begin(), form.end());
+  const std::vector<double> found = deviations_of(model, values, form, measured, kinds, memo);
   for (std::size_t k = 0; k < values.size(); ++k) {
     const Parameter& p = model.parameters()[k];
     const double value = values[k];
+    const double width = kTwoSided95 * found[k];
     // An overhead of nothing is what an engine without one has; an efficiency bound is not.
     const bool on_bound = p.on_bound(value) && !(p.low == 0 && value < p.high / 2);
-    out.confidence[std::string(p.name)] = {value, std::max(p.low, value - widths[k]),
-                                           std::min(p.high, value + widths[k]), on_bound};
+    out.confidence[std::string(p.name)] = {value, std::max(p.low, value - width),
+                                           std::min(p.high, value + width), on_bound,
+                                           2 * found[k] < model.priors()[k]};
     if (!on_bound) continue;
-    // Shares of a data sheet are low where times are long, overheads where they are short.
-    const bool slow = (value - p.low < p.high - value) == (p.low > 0);
+    // Shares of a data sheet are low where times are long; scales and overheads are high there.
+    const bool share = p.high <= 1;
+    const bool slow = (value - p.low < p.high - value) == share;
     out.warnings.push_back(fmt::format("{} stands on its bound ({:.4g}, of {:.4g} to {:.4g}): {}",
                                        p.name, value, p.low, p.high,
                                        slow ? "the data are slower than any GPU that was measured: "

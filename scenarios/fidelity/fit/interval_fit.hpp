@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/calibration/confidence.hpp"
 #include "scenarios/fidelity/fit/fit_result.hpp"
 #include "scenarios/fidelity/fit/step_model.hpp"
 
@@ -19,29 +20,52 @@ struct IntervalFit {
   std::vector<double> values;                         ///< in the order of the model's parameters
   std::map<std::string, FittedParameter> confidence;  ///< by name
   std::vector<std::string> warnings;                  ///< parameters on a bound
+  std::vector<double> form;  ///< errors of the form by class of steps, as logarithms
+};
+
+/// So much of a span's time went by in steps of one class.
+struct StepShare {
+  std::size_t of = 0;
+  double share = 0;
+};
+
+/// Classes of steps that a form predicts alike, and errs on alike: those without prompts by octave
+/// of decodes and of the tokens that one holds, those with prompts by octave of their new tokens.
+class StepClasses {
+ public:
+  std::size_t of(const StepShape& shape);
+  std::size_t size() const { return keys_.size(); }
+
+ private:
+  std::vector<std::uint32_t> keys_;
 };
 
 /// Spans of one kind have the same noise; so many of them hold one instant, on average.
 struct SpanKinds {
   std::vector<std::size_t> kind;  ///< of each span, an index into `overlap`
   std::vector<double> overlap = {1};
+  std::vector<TimeSpan> times;  ///< by the clock; empty: none shares a step with another
+  std::vector<std::vector<StepShare>> steps;  ///< of each span; empty: form error is left out
+  std::size_t classes = 0;                    ///< that `steps` name
 
   /// All of one kind, none within another.
-  static SpanKinds alike(std::size_t spans) { return {std::vector<std::size_t>(spans, 0), {1}}; }
+  static SpanKinds alike(std::size_t spans);
 };
 
 /// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
 /// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
+/// The form may be off by StepModel::form_error() in each class of steps, on its own: what only
+/// such errors tell apart stays at the prior, and intervals contain them.
 /// `from`: values nearby, of an earlier fit, which tell the noise as well; empty: none.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from = {});
 
-/// The same of `values` as they are, with nothing fitted.
+/// The same of `values` and errors of the form as they are, with nothing fitted.
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> measured, const SpanKinds& kinds,
-                            const PredictSpans& predict);
+                            std::span<const double> form, std::span<const double> measured,
+                            const SpanKinds& kinds, const PredictSpans& predict);
 
 /// Throws InputError (exit 3) at `where` where the measured spans are off their predictions by a
 /// factor that only a wrong unit explains.

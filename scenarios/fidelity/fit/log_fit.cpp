@@ -40,6 +40,7 @@ constexpr std::size_t kMostWorst = 10;
 struct Span {
   std::uint32_t request;
   bool first;  ///< scheduled to first token; else first to last token
+  double from_s;
   double measured_s;
 };
 
@@ -50,12 +51,10 @@ struct Placed {
 };
 
 /// Those that workload_of() takes, in its order.
-std::vector<MeasuredRequest> used_of(const MeasuredRun& run, std::uint32_t first) {
+std::vector<MeasuredRequest> completed_of(const MeasuredRun& run) {
   std::vector<MeasuredRequest> out;
-  for (const MeasuredRequest& r : run.requests) {
-    if (first > 0 && out.size() == first) break;
-    if (r.completed) out.push_back(r);
-  }
+  std::copy_if(run.requests.begin(), run.requests.end(), std::back_inserter(out),
+               [](const MeasuredRequest& r) { return r.completed; });
   return out;
 }
 
@@ -71,13 +70,18 @@ double evidence_end(const std::vector<MeasuredRequest>& used) {
   return end;
 }
 
-std::vector<Span> spans_of(const std::vector<MeasuredRequest>& used) {
-  const double end = evidence_end(used);
+std::vector<Span> spans_of(const std::vector<MeasuredRequest>& used,
+                           const LogFitOptions& options) {
+  double begin = 0;
+  double end = evidence_end(used);
+  if (options.within) begin = options.within->first;
+  if (options.within) end = std::min(end, options.within->second);
   std::vector<Span> out;
   for (std::uint32_t i = 0; i < used.size(); ++i) {
+    if (options.first > 0 && i == options.first) break;
     const MeasuredRequest& r = used[i];
     const auto add = [&](bool first, double from, double to) {
-      if (from >= 0 && to > from && to <= end) out.push_back({i, first, to - from});
+      if (from >= begin && to > from && to <= end) out.push_back({i, first, from, to - from});
     };
     add(true, r.scheduled_s, r.first_token_s);
     if (r.output_tokens > 1) add(false, r.first_token_s, r.last_token_s);
@@ -86,19 +90,13 @@ std::vector<Span> spans_of(const std::vector<MeasuredRequest>& used) {
 }
 
 /// How many spans hold one instant, on average over those that any holds.
-double overlap_of(const std::vector<MeasuredRequest>& used, const std::vector<Span>& spans) {
-  std::vector<std::pair<double, double>> ranges;
+double overlap_of(std::vector<TimeSpan> spans) {
+  std::sort(spans.begin(), spans.end());
   double sum = 0;
-  for (const Span& s : spans) {
-    const MeasuredRequest& r = used[s.request];
-    const double from = s.first ? r.scheduled_s : r.first_token_s;
-    ranges.emplace_back(from, from + s.measured_s);
-    sum += s.measured_s;
-  }
-  std::sort(ranges.begin(), ranges.end());
   double covered = 0;
   double end = -1;
-  for (const auto& [from, to] : ranges) {
+  for (const auto& [from, to] : spans) {
+    sum += to - from;
     covered += std::max(0.0, to - std::max(from, end));
     end = std::max(end, to);
   }
@@ -133,10 +131,10 @@ class LogFit {
       : run_(run),
         options_(options),
         engine_(without_tiers(scenario)),
-        used_(used_of(run, options.first)),
-        spans_(spans_of(used_)) {
-    require_enough(options.kernels ? 1 : 4);
-    workload_.emplace(workload_of(run, engine_.engine.block_tokens, options.first));
+        used_(completed_of(run)),
+        spans_(spans_of(used_, options)) {
+    require_enough(4);
+    workload_.emplace(workload_of(run, engine_.engine.block_tokens));
     model_.emplace(engine_, varied(), kernels());
     for (const Span& s : spans_) measured_.push_back(s.measured_s);
   }
@@ -146,9 +144,11 @@ class LogFit {
     for (int round = 0; round < kMostLogRounds; ++round) {
       const StepTrail trail(engine_, *workload_, *model_->cost(values_));
       place(trail);
+      classify(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
       const IntervalFit next =
           fit_of(agreeing(round), predictor(trail), round == 0 ? std::vector<double>{} : values_);
+      form_ = next.form;
       double moved = 0;
       for (std::size_t k = 0; k < values_.size(); ++k) {
         const Parameter& p = model_->parameters()[k];
@@ -158,24 +158,66 @@ class LogFit {
       }
       if (moved < kLogSettled) break;
     }
+    // Of the schedule that the last fit left behind, the errors of the form once more.
     const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
+    classify(trail);
+    form_ = fit_of(agreeing(kMostLogRounds), predictor(trail), values_).form;
     return result(trail);
   }
 
  private:
   /// Both kinds of steps are counted in a simulation under what is believed beforehand.
-  std::vector<StepParameter> varied() const {
+  std::vector<StepParameter> varied() {
     const StepModel model(engine_, {}, kernels());
     const StepTrail trail(engine_, *workload_, *model.cost({}));
-    std::size_t replayed = 0;
-    for (std::size_t i = 0; i < trail.steps(); ++i) {
+    place(trail);
+    StepKinds kinds;
+    for (const std::size_t i : fitted_steps()) {
       const StepShape shape = trail.shape(i);
       std::uint64_t tokens = shape.decodes;
       for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
-      replayed += tokens <= model.graph_tokens() ? 1 : 0;
+      ++(tokens <= model.graph_tokens() ? kinds.replayed : kinds.eager);
     }
-    return varied_parameters(kernels() != nullptr, replayed, trail.steps() - replayed);
+    return varied_parameters(kernels() != nullptr, engine_.engine.tensor_parallel, kinds);
+  }
+
+  /// Steps that some span holds.
+  std::vector<std::size_t> fitted_steps() const {
+    std::vector<std::pair<std::size_t, std::size_t>> ranges;
+    for (const Placed& p : placed_) {
+      ranges.emplace_back(p.from.steps, p.to.steps + (p.to.share > 0 ? 1 : 0));
+    }
+    std::sort(ranges.begin(), ranges.end());
+    std::vector<std::size_t> out;
+    for (const auto& [from, to] : ranges) {
+      for (std::size_t i = out.empty() ? from : std::max(from, out.back() + 1); i < to; ++i) {
+        out.push_back(i);
+      }
+    }
+    return out;
+  }
+
+  /// Which classes of steps each span holds.
+  void classify(const StepTrail& trail) {
+    StepClasses classes;
+    std::vector<std::size_t> of(trail.steps(), 0);
+    for (const std::size_t i : fitted_steps()) of[i] = classes.of(trail.shape(i));
+    shares_.assign(spans_.size(), {});
+    std::vector<double> sums(classes.size(), 0);
+    for (std::size_t s = 0; s < spans_.size(); ++s) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      double all = 0;
+      const Placed& p = placed_[s];
+      for (std::size_t i = p.from.steps; i < p.to.steps + (p.to.share > 0 ? 1 : 0); ++i) {
+        sums[of[i]] += trail.seconds(i);
+        all += trail.seconds(i);
+      }
+      for (std::size_t c = 0; c < sums.size(); ++c) {
+        if (sums[c] > 0) shares_[s].push_back({c, sums[c] / all});
+      }
+    }
+    classes_ = classes.size();
   }
 
   const ComputeProfile* kernels() const { return options_.kernels ? &*options_.kernels : nullptr; }
@@ -258,13 +300,17 @@ class LogFit {
 
   /// First tokens and answers.
   SpanKinds kinds_of(const std::vector<std::size_t>& which) const {
-    SpanKinds out{{}, {}};
-    std::vector<Span> spans[2];
+    SpanKinds out;
+    std::vector<TimeSpan> times[2];
     for (const std::size_t i : which) {
-      out.kind.push_back(spans_[i].first ? 0 : 1);
-      spans[out.kind.back()].push_back(spans_[i]);
+      const Span& s = spans_[i];
+      out.kind.push_back(s.first ? 0 : 1);
+      out.times.emplace_back(s.from_s, s.from_s + s.measured_s);
+      out.steps.push_back(shares_[i]);
+      times[out.kind.back()].push_back(out.times.back());
     }
-    for (const std::vector<Span>& kind : spans) out.overlap.push_back(overlap_of(used_, kind));
+    out.classes = classes_;
+    out.overlap = {overlap_of(times[0]), overlap_of(times[1])};
     return out;
   }
 
@@ -272,17 +318,13 @@ class LogFit {
     const PredictSpans predict = predictor(trail);
     const std::vector<std::size_t> told = agreeing(kMostLogRounds);
     const IntervalFit fit = judge_intervals(
-        *model_, values_, pick(measured_, told), kinds_of(told),
+        *model_, values_, form_, pick(measured_, told), kinds_of(told),
         [&](std::span<const double> values) { return pick(predict(values), told); });
     FitResult out;
     out.profile = model_->profile(values_);
     out.profile.warnings = fit.warnings;
-    if (out.profile.host_overhead_us < 0) {
-      out.profile.warnings.push_back(fmt::format(
-          "the overhead per step is {:.0f} us, less than nothing: the kernels were measured eager, "
-          "and the engine's compiled ones save more than its host costs",
-          out.profile.host_overhead_us));
-    }
+    out.profile.range = {};  // of this fit alone
+    for (const std::size_t i : fitted_steps()) out.profile.range.add(trail.shape(i));
     judge_engine(trail, out);
     add_scores(fit, predict, out);
     explain(trail, simulated(), out);
@@ -397,7 +439,10 @@ class LogFit {
   std::optional<StepModel> model_;
   std::vector<double> measured_;  ///< seconds, by span
   std::vector<Placed> placed_;    ///< by span
+  std::vector<std::vector<StepShare>> shares_;  ///< by span
+  std::size_t classes_ = 0;
   std::vector<double> values_;
+  std::vector<double> form_;  ///< errors of the form, by class of steps
 };
 
 }  // namespace
