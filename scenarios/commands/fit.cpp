@@ -194,7 +194,7 @@ void add_fit(Verb& program) {
   command.add("--scenario", options.scenario, kinds::kScenario,
               "Scenario whose engine wrote the log (default: by --model and --gpu)");
   command.add("--first", options.first, kinds::kCount,
-              "Use only the earliest so many requests of a log (default: all)");
+              "Fit to the earliest so many requests of a log; all are simulated (default: all)");
   command.add("--name", options.name, kinds::kName, "Name of the profile (default: of its file)");
   command.add("--source", options.source, kinds::kText,
               "Where the data comes from, for the profile (default: the files' names)");

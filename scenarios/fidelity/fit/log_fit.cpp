@@ -36,6 +36,8 @@ constexpr double kDiffers = 0.25;         // spans off by more: their schedules 
 constexpr double kDifferentEngine = 1.5;  // concurrency off by more: refused
 constexpr double kDoubtfulEngine = 1.15;  // off by more: warned
 constexpr std::size_t kMostWorst = 10;
+constexpr const char* kAnswers = "requests/answers";
+constexpr const char* kFirstTokens = "requests/first tokens";
 
 struct Span {
   std::uint32_t request;
@@ -346,7 +348,7 @@ class LogFit {
         if (spans_[i].request % 2 != 0) kept.push_back(i);
       }
       FitScore score;
-      score.part = first ? "requests/first tokens" : "requests/answers";
+      score.part = first ? kFirstTokens : kAnswers;
       if (!first) score.parameters = fit.confidence;
       score.points = static_cast<std::uint32_t>(all.size());
       const SpanErrors fitted = span_errors(pick(measured_, all), pick(whole, all));
@@ -399,7 +401,7 @@ class LogFit {
       const Span& s = spans_[i];
       const MeasuredRequest& r = used_[s.request];
       FitPoint point;
-      point.part = s.first ? "requests/first tokens" : "requests/answers";
+      point.part = s.first ? kFirstTokens : kAnswers;
       point.what = fmt::format("{}:{}: {} of a request of {} + {} tokens", where().file, r.line,
                                s.first ? "scheduled to first token" : "first to last token",
                                r.input_tokens, r.output_tokens);
@@ -422,7 +424,7 @@ class LogFit {
           apart, spans_.size(), 100 * kDiffers));
     }
     // Answers, whose score stands first: first tokens hold what is batched with them.
-    warn_unusable(out.profile.scores.front(), apart, spans_.size(), out.profile.warnings);
+    warn_unusable(log_score(out), apart, spans_.size(), out.profile.warnings);
     std::stable_sort(out.worst.begin(), out.worst.end(), [](const FitPoint& a, const FitPoint& b) {
       return std::abs(det::ln(a.predicted / a.measured)) >
              std::abs(det::ln(b.predicted / b.measured));
@@ -446,6 +448,15 @@ class LogFit {
 };
 
 }  // namespace
+
+const FitScore& log_score(const FitResult& fit) {
+  const auto& scores = fit.profile.scores;
+  const auto found = std::find_if(scores.begin(), scores.end(), [](const FitScore& score) {
+    return score.part == kAnswers;
+  });
+  KV_ASSERT(found != scores.end(), "a fit of no log");
+  return *found;
+}
 
 FitResult fit_log(const MeasuredRun& run, const Scenario& scenario, const LogFitOptions& options) {
   return LogFit(run, scenario, options).fit();

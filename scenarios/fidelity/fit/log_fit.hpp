@@ -27,4 +27,7 @@ struct LogFitOptions {
 /// few.
 FitResult fit_log(const MeasuredRun& run, const Scenario& scenario, const LogFitOptions& options);
 
+/// Of its answers, which holds the parameters; kernels from tables have scores of their own.
+const FitScore& log_score(const FitResult& fit);
+
 }  // namespace spillway
