@@ -38,6 +38,17 @@ double shared_noise(const TimeSpan& a, const TimeSpan& b) {
   return std::min(1.0, shared / std::sqrt((a.second - a.first) * (b.second - b.first)));
 }
 
+double common_noise(std::span<const double> residuals, const std::vector<TimeSpan>& times) {
+  double products = 0;
+  double squares = 0;
+  const std::vector<std::size_t> order = in_time(times);
+  each_shared(times, order, [&](std::size_t a, std::size_t b, double shared) {
+    products += shared * residuals[a] * residuals[b];
+    squares += shared * shared;
+  });
+  return squares > 0 ? std::clamp(products / squares, 0.0, 1.0) : 0;
+}
+
 double overdispersion(const FittedPoints& points) {
   // Enough blocks to tell a variance by, of enough points each.
   constexpr std::size_t kBlocks = 10;
@@ -56,8 +67,9 @@ double overdispersion(const FittedPoints& points) {
       sum += points.residuals[i];
       expected += 1;
     }
-    each_shared(points.times, within,
-                [&](std::size_t, std::size_t, double shared) { expected += 2 * shared; });
+    each_shared(points.times, within, [&](std::size_t, std::size_t, double shared) {
+      expected += 2 * points.common * shared;
+    });
     ratios += sum * sum / expected;
   }
   return std::max(1.0, ratios / kBlocks);
@@ -71,21 +83,22 @@ std::vector<double> deviations(const FittedPoints& points, std::span<const doubl
   for (const std::vector<double>& slope : points.slopes) {
     rows.emplace_back(Eigen::Map<const Eigen::VectorXd>(slope.data(), count).cwiseProduct(unit));
   }
-  // Of each point, the sum over all that share its noise, itself included.
-  std::vector<Eigen::VectorXd> alike = rows;
+  // Of each point, the weighed sum over all that share its noise, itself included.
+  std::vector<Eigen::VectorXd> alike;
+  for (std::size_t i = 0; i < rows.size(); ++i) alike.emplace_back(points.weights[i] * rows[i]);
   if (!points.times.empty()) {
     const std::vector<std::size_t> order = in_time(points.times);
     each_shared(points.times, order, [&](std::size_t a, std::size_t b, double shared) {
-      alike[a] += shared * rows[b];
-      alike[b] += shared * rows[a];
+      alike[a] += points.common * shared * points.weights[b] * rows[b];
+      alike[b] += points.common * shared * points.weights[a] * rows[a];
     });
   }
   const Eigen::MatrixXd belief = Eigen::MatrixXd::Identity(count, count);
   Eigen::MatrixXd weighed = belief;
   Eigen::MatrixXd noise = Eigen::MatrixXd::Zero(count, count);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    weighed += rows[i] * rows[i].transpose() / points.overlap;
-    noise += rows[i] * alike[i].transpose() / (points.overlap * points.overlap);
+    weighed += points.weights[i] * rows[i] * rows[i].transpose();
+    noise += points.weights[i] * rows[i] * alike[i].transpose();
   }
   const Eigen::MatrixXd inverse = weighed.ldlt().solve(belief);
   const Eigen::MatrixXd covariance =

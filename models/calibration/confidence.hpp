@@ -23,9 +23,15 @@ struct FittedPoints {
   std::vector<double> residuals;
   /// When each was measured; empty: each is noisy by itself.
   std::vector<TimeSpan> times;
-  /// By so much the fit held its points for fewer than they are.
-  double overlap = 1;
+  /// What the fit counted each for, beside its noise.
+  std::vector<double> weights;
+  /// How much of the noise is that of steps, which spans share; the rest is each one's own.
+  double common = 1;
 };
+
+/// That part, as the residuals tell: by least squares, what products of two of them are to
+/// `shared_noise` of theirs. 0 to 1; 0 where no two share time.
+double common_noise(std::span<const double> residuals, const std::vector<TimeSpan>& times);
 
 /// By how much sums of residuals over blocks of time vary more than `shared_noise` explains, as a
 /// factor of their variance, at least 1: residuals that follow one another are alike where the
@@ -33,7 +39,7 @@ struct FittedPoints {
 double overdispersion(const FittedPoints& points);
 
 /// Standard deviations of the parameters. `prior`: of each, before the data; what the data do not
-/// tell keeps it. A sandwich: the fit weighs its points as if `overlap` of them were one, their
+/// tell keeps it. A sandwich: the fit took its points for independent, by their weights; their
 /// noise is shared as their times tell, times `overdispersion`.
 std::vector<double> deviations(const FittedPoints& points, std::span<const double> prior);
 

@@ -51,23 +51,49 @@ class Memo {
   std::vector<Entry> recent_;
 };
 
-/// The standard deviation of each kind's residuals, by their median, which no outlier moves.
-std::vector<double> noise_of(std::span<const double> measured, const SpanKinds& kinds,
-                             std::span<const double> predicted) {
-  std::vector<double> out;
+/// What residuals tell of the noise.
+struct Noise {
+  std::vector<double> of_kind;  ///< standard deviations
+  double common = 1;            ///< FittedPoints::common
+
+  /// Of each kind, as if none of its spans held a step of another.
+  std::vector<double> alone(const SpanKinds& kinds) const {
+    std::vector<double> out;
+    for (std::size_t k = 0; k < of_kind.size(); ++k) {
+      out.push_back(of_kind[k] * std::sqrt(1 + common * (kinds.overlap[k] - 1)));
+    }
+    return out;
+  }
+};
+
+double residual(double measured, double predicted, double noise) {
+  return std::clamp(det::ln(predicted / measured), -kOutlier, kOutlier) / noise;
+}
+
+/// Standard deviations by the median, which no outlier moves.
+Noise noise_of(std::span<const double> measured, const SpanKinds& kinds,
+               std::span<const double> predicted) {
+  Noise out;
   for (std::size_t kind = 0; kind < kinds.overlap.size(); ++kind) {
     std::vector<double> off;
     for (std::size_t i = 0; i < measured.size(); ++i) {
       if (kinds.kind[i] == kind) off.push_back(std::abs(det::ln(predicted[i] / measured[i])));
     }
     if (off.empty()) {
-      out.push_back(kFirstNoise);
+      out.of_kind.push_back(kFirstNoise);
       continue;
     }
-    const auto middle = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
-    std::nth_element(off.begin(), middle, off.end());
-    out.push_back(std::clamp(1.48 * *middle, kLeastNoise, kOutlier));
+    std::sort(off.begin(), off.end());
+    const double half = static_cast<double>(off.size()) / 2 / kinds.kept[kind];
+    const std::size_t middle = std::min(off.size() - 1, static_cast<std::size_t>(half));
+    out.of_kind.push_back(std::max(1.48 * off[middle], kLeastNoise));
   }
+  if (kinds.times.empty()) return out;
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    residuals.push_back(residual(measured[i], predicted[i], out.of_kind[kinds.kind[i]]));
+  }
+  out.common = common_noise(residuals, kinds.times);
   return out;
 }
 
@@ -77,12 +103,6 @@ double form_off(const SpanKinds& kinds, std::span<const double> form, std::size_
   double out = 0;
   for (const StepShare& s : kinds.steps[span]) out += s.share * form[s.of];
   return out;
-}
-
-/// Of the best kind: by so much the priors hold the spans for fewer than they are.
-double best_overlap(const SpanKinds& kinds, const std::vector<double>& noise) {
-  const auto best = std::min_element(noise.begin(), noise.end());
-  return kinds.overlap[static_cast<std::size_t>(best - noise.begin())];
 }
 
 std::vector<double> with_form(std::vector<double> predicted, const SpanKinds& kinds,
@@ -99,17 +119,19 @@ std::vector<double> deviations_of(const StepModel& model, std::span<const double
                                   const SpanKinds& kinds, Memo& memo) {
   const std::vector<double> here = memo.at(values);
   const std::vector<double> off = with_form(here, kinds, form);
-  const std::vector<double> noise = noise_of(measured, kinds, off);
+  const Noise noise = noise_of(measured, kinds, off);
+  const std::vector<double> alone = noise.alone(kinds);
   FittedPoints points;
-  points.overlap = best_overlap(kinds, noise);
+  points.common = noise.common;
   points.times = kinds.times;
   points.slopes.assign(measured.size(), std::vector<double>(values.size() + form.size(), 0));
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    const double error = std::clamp(det::ln(off[i] / measured[i]), -kOutlier, kOutlier);
-    points.residuals.push_back(error / noise[kinds.kind[i]]);
+    const std::size_t kind = kinds.kind[i];
+    points.residuals.push_back(residual(measured[i], off[i], noise.of_kind[kind]));
+    points.weights.push_back(det::pow(noise.of_kind[kind] / alone[kind], 2));
     if (form.empty()) continue;
     for (const StepShare& s : kinds.steps[i]) {
-      points.slopes[i][values.size() + s.of] = s.share / noise[kinds.kind[i]];
+      points.slopes[i][values.size() + s.of] = s.share / noise.of_kind[kind];
     }
   }
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -119,7 +141,7 @@ std::vector<double> deviations_of(const StepModel& model, std::span<const double
     moved[k] += h;
     const std::vector<double>& there = memo.at(moved);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      points.slopes[i][k] = det::ln(there[i] / here[i]) / h / noise[kinds.kind[i]];
+      points.slopes[i][k] = det::ln(there[i] / here[i]) / h / noise.of_kind[kinds.kind[i]];
     }
   }
   std::vector<double> priors = model.priors();
@@ -138,19 +160,22 @@ std::vector<Parameter> with_classes(const StepModel& model, std::size_t classes)
 
 }  // namespace
 
-std::size_t StepClasses::of(const StepShape& shape) {
+std::uint32_t StepClasses::key_of(const StepShape& shape) {
   constexpr std::uint32_t kOctaves = 64;
   const auto octave = [](std::uint64_t n) { return static_cast<std::uint32_t>(std::bit_width(n)); };
   std::uint64_t tokens = 0;
   for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
-  std::uint32_t key = octave(tokens);
-  if (shape.prefills.empty()) {
-    const std::uint64_t held = shape.decode_context / std::max(1U, shape.decodes);
-    key = kOctaves * (1 + octave(shape.decodes)) + octave(held);
-  }
+  if (!shape.prefills.empty()) return octave(tokens);
+  const std::uint64_t held = shape.decode_context / std::max(1U, shape.decodes);
+  return kOctaves * (1 + octave(shape.decodes)) + octave(held);
+}
+
+std::size_t StepClasses::of(const StepShape& shape) {
+  const std::uint32_t key = key_of(shape);
   const auto known = std::find(keys_.begin(), keys_.end(), key);
+  const auto at = static_cast<std::size_t>(known - keys_.begin());
   if (known == keys_.end()) keys_.push_back(key);
-  return static_cast<std::size_t>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin());
+  return at;
 }
 
 SpanKinds SpanKinds::alike(std::size_t spans) {
@@ -166,29 +191,29 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
   std::vector<Parameter> parameters = with_classes(model, kinds.classes);
   Memo memo(predict, count + 3);
   const std::vector<double> targets(measured.size() + parameters.size(), 1.0);
-  const auto fit = [&](const std::vector<double>& noise, const std::vector<double>& at_first) {
+  const auto fit = [&](const Noise& noise, const std::vector<double>& at_first) {
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       parameters[k].start = k < at_first.size() ? at_first[k] : 0;
     }
     // What is believed beforehand stands against spans that mostly say the same.
-    const double least = *std::min_element(noise.begin(), noise.end());
-    const double shared = least * std::sqrt(best_overlap(kinds, noise));
+    const std::vector<double> alone = noise.alone(kinds);
+    const double least = *std::min_element(alone.begin(), alone.end());
     return fit_bounded(parameters, targets, [&](std::span<const double> at, std::size_t i) {
       if (i < measured.size()) {
         const double off = det::ln(memo.at(at.first(count))[i] / measured[i]) +
                            form_off(kinds, at.subspan(count), i);
-        return det::exp(off * least / noise[kinds.kind[i]]);
+        return det::exp(off * least / alone[kinds.kind[i]]);
       }
       const std::size_t k = i - measured.size();
       const double moved = k < count ? (at[k] - model.parameters()[k].start) / model.priors()[k]
                                      : at[k] / model.form_error();
-      return det::exp(shared * moved);
+      return det::exp(least * moved);
     });
   };
   // From values nearby, or from what a fit says that takes all spans to be as noisy.
   std::vector<double> near = from;
   if (near.empty()) {
-    near = fit(std::vector<double>(kinds.overlap.size(), kFirstNoise), model.start());
+    near = fit({std::vector<double>(kinds.overlap.size(), kFirstNoise)}, model.start());
   }
   const auto noise_at = [&](const std::vector<double>& at) {
     const std::span<const double> all(at);
@@ -269,6 +294,24 @@ void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t span
                   fmt::format("do not size with this profile: {}; are the engine, the GPU, the "
                               "model and the units those of the data?",
                               fmt::join(reasons, ", ")));
+}
+
+void warn_unidentified(const std::map<std::string, FittedParameter>& parameters, bool kernels,
+                       std::vector<std::string>& warnings) {
+  std::vector<std::string> names;
+  for (const auto& [name, p] : parameters) {
+    if (!p.identified && !p.on_bound) names.push_back(name);  // a bound has its own warning
+  }
+  if (names.empty()) return;
+  const bool none = names.size() == parameters.size();
+  const std::string text = fmt::format(
+      "the data do not identify {}{}: {} near what was assumed. {} would tell them apart. Loads "
+      "like this one may be predicted well, others not",
+      none ? "any parameter, " : "", fmt::join(names, ", "),
+      names.size() == 1 ? "it stays" : "they stay",
+      kernels ? "A log of other batch sizes, or step times,"
+              : "Kernel tables, a log of other batch sizes, or step times");
+  warnings.insert(none ? warnings.begin() : warnings.end(), text);
 }
 
 SpanErrors span_errors(std::span<const double> measured, std::span<const double> predicted) {

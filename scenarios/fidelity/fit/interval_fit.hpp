@@ -33,6 +33,7 @@ struct StepShare {
 /// of decodes and of the tokens that one holds, those with prompts by octave of their new tokens.
 class StepClasses {
  public:
+  static std::uint32_t key_of(const StepShape& shape);
   std::size_t of(const StepShape& shape);
   std::size_t size() const { return keys_.size(); }
 
@@ -44,6 +45,8 @@ class StepClasses {
 struct SpanKinds {
   std::vector<std::size_t> kind;  ///< of each span, an index into `overlap`
   std::vector<double> overlap = {1};
+  /// Of each kind, the share that is here: the others were left out as far off, and are noise, too.
+  std::vector<double> kept = {1};
   std::vector<TimeSpan> times;  ///< by the clock; empty: none shares a step with another
   std::vector<std::vector<StepShare>> steps;  ///< of each span; empty: form error is left out
   std::size_t classes = 0;                    ///< that `steps` name
@@ -57,7 +60,8 @@ struct SpanKinds {
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
 /// The form may be off by StepModel::form_error() in each class of steps, on its own: what only
 /// such errors tell apart stays at the prior, and intervals contain them.
-/// `from`: values nearby, of an earlier fit, which tell the noise as well; empty: none.
+/// `from`: values nearby, of an earlier fit, which tell the noise as well, and errors of the form
+/// behind them; empty: none.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from = {});
@@ -76,6 +80,11 @@ void refuse_scale(const SourceRef& where, std::span<const double> measured,
 /// badly what it did not see, most of `spans` were left out, or the data decided no parameter.
 void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t spans,
                    std::vector<std::string>& warnings);
+
+/// Warns, where it is so, which parameters the data did not identify, and what would; ahead of all
+/// else where they identified none. `kernels`: the parameters are factors of known kernels.
+void warn_unidentified(const std::map<std::string, FittedParameter>& parameters, bool kernels,
+                       std::vector<std::string>& warnings);
 
 /// Mean absolute, 95th percentile of absolute, and mean signed relative error.
 struct SpanErrors {

@@ -2,9 +2,6 @@
 // kept, each measured span is the sum of the times of its steps, and the parameters follow by least
 // squares; then the simulation is repeated under these, until both agree.
 //
-// A span is what lies between two clock readings of one request: scheduled to first token, first to
-// last token. Waiting in the queue is left out: it follows from all that ran before, so that one
-// slip there would count again in every request behind it.
 #include "scenarios/fidelity/fit/log_fit.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +12,7 @@
 #include <optional>
 
 #include "scenarios/fidelity/fit/interval_fit.hpp"
+#include "scenarios/fidelity/fit/log_spans.hpp"
 #include "scenarios/fidelity/fit/step_trail.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/link.hpp"
@@ -36,74 +34,15 @@ constexpr double kDiffers = 0.25;         // spans off by more: their schedules 
 constexpr double kDifferentEngine = 1.5;  // concurrency off by more: refused
 constexpr double kDoubtfulEngine = 1.15;  // off by more: warned
 constexpr std::size_t kMostWorst = 10;
+constexpr double kThrashes = 0.1;  // preemptions per request; validate calls such a run thrashing
 constexpr const char* kAnswers = "requests/answers";
 constexpr const char* kFirstTokens = "requests/first tokens";
-
-struct Span {
-  std::uint32_t request;
-  bool first;  ///< scheduled to first token; else first to last token
-  double from_s;
-  double measured_s;
-};
 
 struct Placed {
   double simulated_s;
   StepTrail::Instant from;
   StepTrail::Instant to;
 };
-
-/// Those that workload_of() takes, in its order.
-std::vector<MeasuredRequest> completed_of(const MeasuredRun& run) {
-  std::vector<MeasuredRequest> out;
-  std::copy_if(run.requests.begin(), run.requests.end(), std::back_inserter(out),
-               [](const MeasuredRequest& r) { return r.completed; });
-  return out;
-}
-
-/// When a request first ran, as far as the log tells.
-double begin_of(const MeasuredRequest& r) {
-  return r.scheduled_s >= 0 ? r.scheduled_s : r.first_token_s;
-}
-
-/// The last instant at which the log holds everything that ran: when its last request came in.
-double evidence_end(const std::vector<MeasuredRequest>& used) {
-  double end = 0;
-  for (const MeasuredRequest& r : used) end = std::max(end, begin_of(r));
-  return end;
-}
-
-std::vector<Span> spans_of(const std::vector<MeasuredRequest>& used,
-                           const LogFitOptions& options) {
-  double begin = 0;
-  double end = evidence_end(used);
-  if (options.within) begin = options.within->first;
-  if (options.within) end = std::min(end, options.within->second);
-  std::vector<Span> out;
-  for (std::uint32_t i = 0; i < used.size(); ++i) {
-    if (options.first > 0 && i == options.first) break;
-    const MeasuredRequest& r = used[i];
-    const auto add = [&](bool first, double from, double to) {
-      if (from >= begin && to > from && to <= end) out.push_back({i, first, from, to - from});
-    };
-    add(true, r.scheduled_s, r.first_token_s);
-    if (r.output_tokens > 1) add(false, r.first_token_s, r.last_token_s);
-  }
-  return out;
-}
-
-/// How many spans hold one instant, on average over those that any holds.
-double overlap_of(std::vector<TimeSpan> spans) {
-  std::sort(spans.begin(), spans.end());
-  double sum = 0;
-  double covered = 0;
-  double end = -1;
-  for (const auto& [from, to] : spans) {
-    sum += to - from;
-    covered += std::max(0.0, to - std::max(from, end));
-    end = std::max(end, to);
-  }
-  return covered > 0 ? std::max(1.0, sum / covered) : 1;
-}
 
 std::vector<double> pick(const std::vector<double>& of, const std::vector<std::size_t>& which) {
   std::vector<double> out;
@@ -133,12 +72,18 @@ class LogFit {
       : run_(run),
         options_(options),
         engine_(without_tiers(scenario)),
-        used_(completed_of(run)),
-        spans_(spans_of(used_, options)) {
+        used_(logged_requests(run)),
+        spans_(log_spans(used_, options)) {
     require_enough(4);
+    places_.resize(used_.size());
+    std::iota(places_.begin(), places_.end(), 0U);
     workload_.emplace(workload_of(run, engine_.engine.block_tokens));
+    if (!preempts()) {
+      workload_.emplace(
+          workload_of(come_when_scheduled(run, places_), engine_.engine.block_tokens));
+    }
     model_.emplace(engine_, varied(), kernels());
-    for (const Span& s : spans_) measured_.push_back(s.measured_s);
+    for (const LogSpan& s : spans_) measured_.push_back(s.measured_s);
   }
 
   FitResult fit() {
@@ -148,8 +93,8 @@ class LogFit {
       place(trail);
       classify(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
-      const IntervalFit next =
-          fit_of(agreeing(round), predictor(trail), round == 0 ? std::vector<double>{} : values_);
+      const IntervalFit next = fit_of(agreeing(round), predictor(trail),
+                                      round == 0 ? std::vector<double>{} : values_and_form());
       form_ = next.form;
       double moved = 0;
       for (std::size_t k = 0; k < values_.size(); ++k) {
@@ -164,11 +109,21 @@ class LogFit {
     const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
     classify(trail);
-    form_ = fit_of(agreeing(kMostLogRounds), predictor(trail), values_).form;
+    form_ = fit_of(agreeing(kMostLogRounds), predictor(trail), values_and_form()).form;
     return result(trail);
   }
 
  private:
+  /// Which requests enter then follows from the blocks that ran out, and measured admissions do not
+  /// go with the simulation's pool.
+  bool preempts() const {
+    const StepModel model(engine_, {}, kernels());
+    const StepTrail trail(engine_, *workload_, *model.cost({}));
+    double preemptions = 0;
+    for (const RequestRecord& r : trail.requests()) preemptions += r.preemptions;
+    return preemptions >= kThrashes * static_cast<double>(used_.size());
+  }
+
   /// Both kinds of steps are counted in a simulation under what is believed beforehand.
   std::vector<StepParameter> varied() {
     const StepModel model(engine_, {}, kernels());
@@ -200,13 +155,18 @@ class LogFit {
     return out;
   }
 
+  std::vector<double> values_and_form() const {
+    std::vector<double> out = values_;
+    out.insert(out.end(), form_.begin(), form_.end());
+    return out;
+  }
+
   /// Which classes of steps each span holds.
   void classify(const StepTrail& trail) {
-    StepClasses classes;
     std::vector<std::size_t> of(trail.steps(), 0);
-    for (const std::size_t i : fitted_steps()) of[i] = classes.of(trail.shape(i));
+    for (const std::size_t i : fitted_steps()) of[i] = classes_.of(trail.shape(i));
     shares_.assign(spans_.size(), {});
-    std::vector<double> sums(classes.size(), 0);
+    std::vector<double> sums(classes_.size(), 0);
     for (std::size_t s = 0; s < spans_.size(); ++s) {
       std::fill(sums.begin(), sums.end(), 0.0);
       double all = 0;
@@ -219,7 +179,7 @@ class LogFit {
         if (sums[c] > 0) shares_[s].push_back({c, sums[c] / all});
       }
     }
-    classes_ = classes.size();
+    form_.resize(classes_.size(), 0);
   }
 
   const ComputeProfile* kernels() const { return options_.kernels ? &*options_.kernels : nullptr; }
@@ -240,8 +200,8 @@ class LogFit {
   /// Puts each span on the simulation's steps.
   void place(const StepTrail& trail) {
     placed_.clear();
-    for (const Span& s : spans_) {
-      const RequestRecord& r = trail.requests()[s.request];
+    for (const LogSpan& s : spans_) {
+      const RequestRecord& r = trail.requests()[places_[s.request]];
       if (r.status != RequestStatus::kCompleted) refuse_unable(r, s.request);
       const Time from = s.first ? r.scheduled : r.first_token;
       const Time to = s.first ? r.first_token : r.finish;
@@ -303,16 +263,22 @@ class LogFit {
   /// First tokens and answers.
   SpanKinds kinds_of(const std::vector<std::size_t>& which) const {
     SpanKinds out;
+    out.kept = {1, 1};
     std::vector<TimeSpan> times[2];
     for (const std::size_t i : which) {
-      const Span& s = spans_[i];
+      const LogSpan& s = spans_[i];
       out.kind.push_back(s.first ? 0 : 1);
       out.times.emplace_back(s.from_s, s.from_s + s.measured_s);
       out.steps.push_back(shares_[i]);
       times[out.kind.back()].push_back(out.times.back());
     }
-    out.classes = classes_;
+    out.classes = classes_.size();
     out.overlap = {overlap_of(times[0]), overlap_of(times[1])};
+    for (int kind = 0; kind < 2; ++kind) {
+      const auto all = static_cast<double>(std::count_if(
+          spans_.begin(), spans_.end(), [&](const LogSpan& s) { return s.first == (kind == 0); }));
+      out.kept[kind] = std::max(1.0, static_cast<double>(times[kind].size())) / std::max(1.0, all);
+    }
     return out;
   }
 
@@ -327,7 +293,8 @@ class LogFit {
     out.profile.warnings = fit.warnings;
     out.profile.range = {};  // of this fit alone
     for (const std::size_t i : fitted_steps()) out.profile.range.add(trail.shape(i));
-    judge_engine(trail, out);
+    warn_unidentified(fit.confidence, kernels() != nullptr, out.profile.warnings);
+    judge_engine(out);
     add_scores(fit, predict, out);
     explain(trail, simulated(), out);
     return out;
@@ -363,7 +330,10 @@ class LogFit {
   }
 
   /// Requests in the engine at once, over the time of the evidence: by the clock and simulated.
-  void judge_engine(const StepTrail& trail, FitResult& out) const {
+  void judge_engine(FitResult& out) const {
+    // With the waiting that the log's arrivals lead to.
+    const Workload arrivals = workload_of(run_, engine_.engine.block_tokens);
+    const StepTrail trail(engine_, arrivals, *model_->cost(values_));
     double measured = 0;
     double simulated = 0;
     double from = 1e300;
@@ -371,7 +341,7 @@ class LogFit {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const MeasuredRequest& r = used_[i];
       const RequestRecord& s = trail.requests()[i];
-      const double begin = begin_of(r);
+      const double begin = begin_s(r);
       if (begin < 0 || r.last_token_s < 0) continue;
       const Time at = r.scheduled_s >= 0 ? s.scheduled : s.first_token;
       from = std::min(from, begin);
@@ -398,7 +368,7 @@ class LogFit {
   void explain(const StepTrail& trail, const std::vector<double>& predicted, FitResult& out) const {
     std::size_t apart = 0;
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const Span& s = spans_[i];
+      const LogSpan& s = spans_[i];
       const MeasuredRequest& r = used_[s.request];
       FitPoint point;
       point.part = s.first ? kFirstTokens : kAnswers;
@@ -409,7 +379,7 @@ class LogFit {
       point.predicted = 1e6 * predicted[i];
       const bool off = std::abs(det::ln(predicted[i] / s.measured_s)) > kDiffers;
       apart += off ? 1 : 0;
-      if (trail.requests()[s.request].preemptions > 0) {
+      if (trail.requests()[places_[s.request]].preemptions > 0) {
         point.why = "preempted in the simulation";
       } else if (off) {
         point.why = s.first ? "batched with other prompts than in the simulation"
@@ -436,13 +406,14 @@ class LogFit {
   const LogFitOptions& options_;
   Scenario engine_;
   std::vector<MeasuredRequest> used_;
-  std::vector<Span> spans_;
+  std::vector<LogSpan> spans_;
+  std::vector<std::uint32_t> places_;  ///< of the requests in the workload
   std::optional<Workload> workload_;
   std::optional<StepModel> model_;
-  std::vector<double> measured_;  ///< seconds, by span
-  std::vector<Placed> placed_;    ///< by span
+  std::vector<double> measured_;                ///< seconds, by span
+  std::vector<Placed> placed_;                  ///< by span
   std::vector<std::vector<StepShare>> shares_;  ///< by span
-  std::size_t classes_ = 0;
+  StepClasses classes_;                         ///< of all rounds
   std::vector<double> values_;
   std::vector<double> form_;  ///< errors of the form, by class of steps
 };
@@ -451,9 +422,8 @@ class LogFit {
 
 const FitScore& log_score(const FitResult& fit) {
   const auto& scores = fit.profile.scores;
-  const auto found = std::find_if(scores.begin(), scores.end(), [](const FitScore& score) {
-    return score.part == kAnswers;
-  });
+  const auto found = std::find_if(scores.begin(), scores.end(),
+                                  [](const FitScore& score) { return score.part == kAnswers; });
   KV_ASSERT(found != scores.end(), "a fit of no log");
   return *found;
 }

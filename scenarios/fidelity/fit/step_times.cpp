@@ -33,7 +33,8 @@ class StepFit {
   StepFit(const StepTimes& times, const Scenario& scenario, const LogFitOptions& options)
       : times_(times),
         model_(scenario, varied(times, scenario, options),
-               options.kernels ? &*options.kernels : nullptr) {
+               options.kernels ? &*options.kernels : nullptr),
+        kernels_known_(options.kernels.has_value()) {
     const std::size_t needed = kStepsPerParameter * model_.parameters().size();
     if (times.steps.size() < needed) {
       throw InputError(Fault::kTrace, {times.path, 0, {}},
@@ -52,6 +53,7 @@ class StepFit {
     FitResult out;
     out.profile = model_.profile(found.values);
     out.profile.warnings = found.warnings;
+    warn_unidentified(found.confidence, kernels_known_, out.profile.warnings);
     out.profile.range = {};
     for (const TimedStep& step : times_.steps) out.profile.range.add(shape_of(step));
     FitScore score;
@@ -150,6 +152,7 @@ class StepFit {
 
   const StepTimes& times_;
   StepModel model_;
+  bool kernels_known_;
   std::vector<double> measured_;  ///< seconds
 };
 

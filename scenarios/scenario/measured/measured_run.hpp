@@ -50,6 +50,7 @@ struct MeasuredRun {
 
 struct MeasuredOptions {
   bool skip_warmup = false;    ///< leave out the requests that a note would call warm-up
+  std::string keeps_warmup;    ///< then: the option that keeps them, for that note
   bool allow_missing = false;  ///< note what the log lacks instead of refusing it
 };
 
