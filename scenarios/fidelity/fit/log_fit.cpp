@@ -13,7 +13,7 @@
 
 #include "scenarios/fidelity/fit/interval_fit.hpp"
 #include "scenarios/fidelity/fit/log_spans.hpp"
-#include "scenarios/fidelity/fit/step_trail.hpp"
+#include "scenarios/fidelity/fit/placed_spans.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
@@ -37,12 +37,6 @@ constexpr std::size_t kMostWorst = 10;
 constexpr double kThrashes = 0.1;  // preemptions per request; validate calls such a run thrashing
 constexpr const char* kAnswers = "requests/answers";
 constexpr const char* kFirstTokens = "requests/first tokens";
-
-struct Placed {
-  double simulated_s;
-  StepTrail::Instant from;
-  StepTrail::Instant to;
-};
 
 std::vector<double> pick(const std::vector<double>& of, const std::vector<std::size_t>& which) {
   std::vector<double> out;
@@ -130,7 +124,7 @@ class LogFit {
     const StepTrail trail(engine_, *workload_, *model.cost({}));
     place(trail);
     StepKinds kinds;
-    for (const std::size_t i : fitted_steps()) {
+    for (const std::size_t i : steps_of(placed_)) {
       const StepShape shape = trail.shape(i);
       std::uint64_t tokens = shape.decodes;
       for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
@@ -139,46 +133,14 @@ class LogFit {
     return varied_parameters(kernels() != nullptr, engine_.engine.tensor_parallel, kinds);
   }
 
-  /// Steps that some span holds.
-  std::vector<std::size_t> fitted_steps() const {
-    std::vector<std::pair<std::size_t, std::size_t>> ranges;
-    for (const Placed& p : placed_) {
-      ranges.emplace_back(p.from.steps, p.to.steps + (p.to.share > 0 ? 1 : 0));
-    }
-    std::sort(ranges.begin(), ranges.end());
-    std::vector<std::size_t> out;
-    for (const auto& [from, to] : ranges) {
-      for (std::size_t i = out.empty() ? from : std::max(from, out.back() + 1); i < to; ++i) {
-        out.push_back(i);
-      }
-    }
-    return out;
-  }
-
   std::vector<double> values_and_form() const {
     std::vector<double> out = values_;
     out.insert(out.end(), form_.begin(), form_.end());
     return out;
   }
 
-  /// Which classes of steps each span holds.
   void classify(const StepTrail& trail) {
-    std::vector<std::size_t> of(trail.steps(), 0);
-    for (const std::size_t i : fitted_steps()) of[i] = classes_.of(trail.shape(i));
-    shares_.assign(spans_.size(), {});
-    std::vector<double> sums(classes_.size(), 0);
-    for (std::size_t s = 0; s < spans_.size(); ++s) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      double all = 0;
-      const Placed& p = placed_[s];
-      for (std::size_t i = p.from.steps; i < p.to.steps + (p.to.share > 0 ? 1 : 0); ++i) {
-        sums[of[i]] += trail.seconds(i);
-        all += trail.seconds(i);
-      }
-      for (std::size_t c = 0; c < sums.size(); ++c) {
-        if (sums[c] > 0) shares_[s].push_back({c, sums[c] / all});
-      }
-    }
+    shares_ = class_shares(trail, placed_, classes_);
     form_.resize(classes_.size(), 0);
   }
 
@@ -231,7 +193,7 @@ class LogFit {
     return [this, &trail](std::span<const double> values) {
       const std::vector<double> shifts = trail.shifts(*model_->cost(values));
       std::vector<double> out;
-      for (const Placed& p : placed_) {
+      for (const PlacedSpan& p : placed_) {
         const double moved = StepTrail::shift(shifts, p.to) - StepTrail::shift(shifts, p.from);
         out.push_back(std::max(1e-9, p.simulated_s + moved));
       }
@@ -292,7 +254,7 @@ class LogFit {
     out.profile = model_->profile(values_);
     out.profile.warnings = fit.warnings;
     out.profile.range = {};  // of this fit alone
-    for (const std::size_t i : fitted_steps()) out.profile.range.add(trail.shape(i));
+    for (const std::size_t i : steps_of(placed_)) out.profile.range.add(trail.shape(i));
     warn_unidentified(fit.confidence, kernels() != nullptr, out.profile.warnings);
     judge_engine(out);
     add_scores(fit, predict, out);
@@ -411,7 +373,7 @@ class LogFit {
   std::optional<Workload> workload_;
   std::optional<StepModel> model_;
   std::vector<double> measured_;                ///< seconds, by span
-  std::vector<Placed> placed_;                  ///< by span
+  std::vector<PlacedSpan> placed_;              ///< by span
   std::vector<std::vector<StepShare>> shares_;  ///< by span
   StepClasses classes_;                         ///< of all rounds
   std::vector<double> values_;

@@ -125,7 +125,6 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
     : varied_(std::move(varied)),
       kernels_(kernels),
       form_error_(kernels != nullptr ? kTablesFormError : kFormError) {
-  if (const char* e = std::getenv("D_FORM")) form_error_ *= atof(e);
   if (s.model->spec == nullptr || s.gpu == nullptr) {
     refuse(s,
            "a fit of step times needs the shape of a model and the data sheet of a GPU; "

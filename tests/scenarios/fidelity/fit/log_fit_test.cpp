@@ -7,7 +7,9 @@
 
 #include "scenarios/fidelity/fit/step_model.hpp"
 #include "scenarios/fidelity/fit/step_trail.hpp"
+#include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
@@ -154,6 +156,39 @@ TEST_CASE("a fit to the first requests simulates all, and sees answers that end 
   CHECK(log_score(fit).mape < 2);
   // The others load the engine: their decodes are in the steps that were fitted.
   CHECK(fit.profile.range.decodes.most > 30);
+}
+
+TEST_CASE("a run beyond the steps of its profile's fit says so once", "[scenarios]") {
+  const Scenario scenario = h100();
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
+  // Fitted to requests one at a time, 3 s apart; 20 ms apart they run side by side.
+  const FitResult fit = fit_log(logged(scenario, values, 40, 3), scenario, {});
+  CHECK(fit.profile.range.decodes.most <= 2);
+  Scenario run = scenario;
+  run.compute->kind = ComputeChoice::Kind::kProfile;
+  run.compute->profile = fit.profile;
+  const auto told = [&](double gap_s) {
+    const MeasuredRun load = logged(scenario, values, 40, gap_s);
+    int notes = 0;
+    for (const Note& note : simulate(run, workload_of(load, 16)).warnings) {
+      notes += note.code == "beyond-fit" ? 1 : 0;
+    }
+    return notes;
+  };
+  CHECK(told(3) == 0);
+  CHECK(told(0.02) == 1);
+}
+
+TEST_CASE("tables and a log on two ranks tell a factor of their collectives", "[scenarios]") {
+  const Scenario scenario = h100(R"("num_gpu_blocks": 4000, "tensor_parallel_size": 2)");
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
+  LogFitOptions options;
+  options.kernels = StepModel(scenario, kAll).profile(values);
+  const FitResult fit = fit_log(logged(scenario, values, 60, 0.08), scenario, options);
+  const FittedParameter& factor = log_score(fit).parameters.at("collective_scale");
+  CHECK(factor.low <= 1);
+  CHECK(factor.high >= 1);
+  CHECK(fit.profile.scales.collectives == factor.value);
 }
 
 TEST_CASE("a log that says too little, or is another engine's, is refused", "[scenarios]") {
