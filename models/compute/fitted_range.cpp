@@ -1,3 +1,4 @@
+// Which steps were behind a fit.
 #include <algorithm>
 
 #include "models/compute/compute_profile.hpp"

@@ -97,7 +97,7 @@ class RunWiring {
 
   const Scenario& s_;
   std::function<std::unique_ptr<StepCost>()> cost_;
-  std::shared_ptr<FitReach> reach_ = std::make_shared<FitReach>();
+  std::unique_ptr<FitReach> reach_ = std::make_unique<FitReach>();  ///< counted by the parts
   std::uint64_t tier_blocks_;
   Places places_;
 };

@@ -133,12 +133,12 @@ TEST_CASE("fit --explain shows the points furthest off", "[cli]") {
 
 /// The log that an engine would write whose steps take 2 ms, and 20 us a token besides: requests a
 /// second apart, alone in it.
-std::string request_log(int requests) {
+std::string request_log(int requests, int from = 0) {
   std::string out = "input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s\n";
   for (int i = 0; i < requests; ++i) {
-    const double first = i + 2e-3 + 20e-6 * (500 + 10 * i);
-    out += fmt::format("{},{},{}.0,{}.0001,{:.6f},{:.6f}\n", 500 + 10 * i, 51, i, i, first,
-                       first + 50 * 8e-3);
+    const double first = from + i + 2e-3 + 20e-6 * (500 + 10 * i);
+    out += fmt::format("{},{},{}.0,{}.0001,{:.6f},{:.6f}\n", 500 + 10 * i, 51, from + i, from + i,
+                       first, first + 50 * 8e-3);
   }
   return out;
 }
@@ -203,9 +203,9 @@ TEST_CASE("fit --scenario and --first fit a request log", "[cli]") {
 TEST_CASE("fit leaves warm-up out by itself, and --keep-warmup keeps it", "[cli][fit]") {
   const Scene scene;
   // The first request took 3 s to its first token, 60 others like it about 12 ms.
-  std::string text = request_log(60);
+  std::string text = request_log(60, 9);
   const std::size_t first = text.find('\n') + 1;
-  text.insert(first, "500,51,-9.0,-8.9999,-6.0,-5.6\n");
+  text.insert(first, "500,51,0.0,0.0001,3.0,3.4\n");
   const std::string log = scene.file("log.csv", text);
   const Args call = {"fit", log, "--model", "Llama-3.1-8B", "--gpu", "H100", "--notes"};
   const auto without = test::spillway(call);

@@ -296,8 +296,8 @@ void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t span
                               fmt::join(reasons, ", ")));
 }
 
-void warn_unidentified(const std::map<std::string, FittedParameter>& parameters, bool kernels,
-                       std::vector<std::string>& warnings) {
+void warn_unidentified(const std::map<std::string, FittedParameter>& parameters,
+                       const StepModel& model, std::vector<std::string>& warnings) {
   std::vector<std::string> names;
   for (const auto& [name, p] : parameters) {
     if (!p.identified && !p.on_bound) names.push_back(name);  // a bound has its own warning
@@ -309,9 +309,20 @@ void warn_unidentified(const std::map<std::string, FittedParameter>& parameters,
       "like this one may be predicted well, others not",
       none ? "any parameter, " : "", fmt::join(names, ", "),
       names.size() == 1 ? "it stays" : "they stay",
-      kernels ? "A log of other batch sizes, or step times,"
-              : "Kernel tables, a log of other batch sizes, or step times");
+      model.scales_kernels() ? "A log of other batch sizes, or step times,"
+                             : "Kernel tables, a log of other batch sizes, or step times");
   warnings.insert(none ? warnings.begin() : warnings.end(), text);
+}
+
+void warn_biased(const FitScore& score, const StepModel& model,
+                 std::vector<std::string>& warnings) {
+  const double usual = 100 * model.form_error();
+  if (std::abs(score.bias) <= usual) return;
+  warnings.push_back(fmt::format(
+      "{}: fitted times are {:.0f}% {} than measured ones, where forms usually err by {:.0f}%. {} "
+      "would say why",
+      score.part, std::abs(score.bias), score.bias > 0 ? "longer" : "shorter", usual,
+      model.scales_kernels() ? "Kernel tables of this engine's version" : "Kernel tables"));
 }
 
 SpanErrors span_errors(std::span<const double> measured, std::span<const double> predicted) {

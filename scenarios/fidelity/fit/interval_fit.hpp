@@ -82,9 +82,12 @@ void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t span
                    std::vector<std::string>& warnings);
 
 /// Warns, where it is so, which parameters the data did not identify, and what would; ahead of all
-/// else where they identified none. `kernels`: the parameters are factors of known kernels.
-void warn_unidentified(const std::map<std::string, FittedParameter>& parameters, bool kernels,
-                       std::vector<std::string>& warnings);
+/// else where they identified none.
+void warn_unidentified(const std::map<std::string, FittedParameter>& parameters,
+                       const StepModel& model, std::vector<std::string>& warnings);
+
+/// Warns where times are off one way even where they were fitted, by more than forms usually are.
+void warn_biased(const FitScore& score, const StepModel& model, std::vector<std::string>& warnings);
 
 /// Mean absolute, 95th percentile of absolute, and mean signed relative error.
 struct SpanErrors {

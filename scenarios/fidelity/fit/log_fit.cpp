@@ -255,9 +255,10 @@ class LogFit {
     out.profile.warnings = fit.warnings;
     out.profile.range = {};  // of this fit alone
     for (const std::size_t i : steps_of(placed_)) out.profile.range.add(trail.shape(i));
-    warn_unidentified(fit.confidence, kernels() != nullptr, out.profile.warnings);
+    warn_unidentified(fit.confidence, *model_, out.profile.warnings);
     judge_engine(out);
     add_scores(fit, predict, out);
+    warn_biased(log_score(out), *model_, out.profile.warnings);
     explain(trail, simulated(), out);
     return out;
   }

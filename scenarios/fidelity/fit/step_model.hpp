@@ -54,6 +54,8 @@ class StepModel {
   const std::vector<double>& priors() const { return priors_; }
   std::vector<double> start() const;
 
+  /// Kernels are known, so that the parameters are factors of them.
+  bool scales_kernels() const { return kernels_ != nullptr; }
   /// Standard deviation of the logarithm by which the form errs on steps of one class.
   double form_error() const { return form_error_; }
 

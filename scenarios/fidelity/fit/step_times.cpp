@@ -33,8 +33,7 @@ class StepFit {
   StepFit(const StepTimes& times, const Scenario& scenario, const LogFitOptions& options)
       : times_(times),
         model_(scenario, varied(times, scenario, options),
-               options.kernels ? &*options.kernels : nullptr),
-        kernels_known_(options.kernels.has_value()) {
+               options.kernels ? &*options.kernels : nullptr) {
     const std::size_t needed = kStepsPerParameter * model_.parameters().size();
     if (times.steps.size() < needed) {
       throw InputError(Fault::kTrace, {times.path, 0, {}},
@@ -53,7 +52,7 @@ class StepFit {
     FitResult out;
     out.profile = model_.profile(found.values);
     out.profile.warnings = found.warnings;
-    warn_unidentified(found.confidence, kernels_known_, out.profile.warnings);
+    warn_unidentified(found.confidence, model_, out.profile.warnings);
     out.profile.range = {};
     for (const TimedStep& step : times_.steps) out.profile.range.add(shape_of(step));
     FitScore score;
@@ -64,6 +63,7 @@ class StepFit {
     score.mape = score.form_mape = errors.mape;
     score.bias = errors.bias;
     hold_out(score);
+    warn_biased(score, model_, out.profile.warnings);
     warn_unusable(score, 0, measured_.size(), out.profile.warnings);
     out.profile.scores.push_back(score);
     explain(predicted, out);
@@ -152,7 +152,6 @@ class StepFit {
 
   const StepTimes& times_;
   StepModel model_;
-  bool kernels_known_;
   std::vector<double> measured_;  ///< seconds
 };
 

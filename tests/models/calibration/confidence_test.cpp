@@ -56,7 +56,8 @@ TEST_CASE("residuals that drift widen an interval", "[models]") {
   // 40 spans one after another in ten blocks of four. Of signs in turn, each block sums to 0.
   FittedPoints points = points_of(40);
   for (std::size_t i = 0; i < 40; ++i) {
-    points.times.emplace_back(double(i), i + 1.0);
+    const auto from = static_cast<double>(i);
+    points.times.emplace_back(from, from + 1);
     points.residuals[i] = i % 2 == 0 ? 1 : -1;
   }
   CHECK(overdispersion(points) == 1);
