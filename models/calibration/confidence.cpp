@@ -75,7 +75,8 @@ double overdispersion(const FittedPoints& points) {
   return std::max(1.0, ratios / kBlocks);
 }
 
-std::vector<double> deviations(const FittedPoints& points, std::span<const double> prior) {
+std::vector<std::vector<double>> covariance(const FittedPoints& points,
+                                            std::span<const double> prior) {
   const auto count = static_cast<Eigen::Index>(prior.size());
   // In units of each prior, so that parameters of any size stand beside one another.
   const Eigen::VectorXd unit = Eigen::Map<const Eigen::VectorXd>(prior.data(), count);
@@ -101,10 +102,14 @@ std::vector<double> deviations(const FittedPoints& points, std::span<const doubl
     noise += points.weights[i] * rows[i] * alike[i].transpose();
   }
   const Eigen::MatrixXd inverse = weighed.ldlt().solve(belief);
-  const Eigen::MatrixXd covariance =
+  const Eigen::MatrixXd found =
       inverse * (overdispersion(points) * noise + belief) * inverse.transpose();
-  std::vector<double> out;
-  for (Eigen::Index k = 0; k < count; ++k) out.push_back(std::sqrt(covariance(k, k)) * unit(k));
+  std::vector<std::vector<double>> out(prior.size());
+  for (Eigen::Index k = 0; k < count; ++k) {
+    for (Eigen::Index j = 0; j < count; ++j) {
+      out[static_cast<std::size_t>(k)].push_back(found(k, j) * unit(k) * unit(j));
+    }
+  }
   return out;
 }
 

@@ -38,9 +38,10 @@ double common_noise(std::span<const double> residuals, const std::vector<TimeSpa
 /// machine or the schedule drifted. 1 where there are too few points.
 double overdispersion(const FittedPoints& points);
 
-/// Standard deviations of the parameters. `prior`: of each, before the data; what the data do not
-/// tell keeps it. A sandwich: the fit took its points for independent, by their weights; their
+/// Covariance of the parameters, row by row. `prior`: of each, before the data; what the data do
+/// not tell keeps it. A sandwich: the fit took its points for independent, by their weights; their
 /// noise is shared as their times tell, times `overdispersion`.
-std::vector<double> deviations(const FittedPoints& points, std::span<const double> prior);
+std::vector<std::vector<double>> covariance(const FittedPoints& points,
+                                            std::span<const double> prior);
 
 }  // namespace spillway

@@ -113,40 +113,86 @@ std::vector<double> with_form(std::vector<double> predicted, const SpanKinds& ki
   return predicted;
 }
 
-/// Standard deviations of the parameters; the form's errors are fitted beside them.
-std::vector<double> deviations_of(const StepModel& model, std::span<const double> values,
-                                  std::span<const double> form, std::span<const double> measured,
-                                  const SpanKinds& kinds, Memo& memo) {
-  const std::vector<double> here = memo.at(values);
-  const std::vector<double> off = with_form(here, kinds, form);
-  const Noise noise = noise_of(measured, kinds, off);
-  const std::vector<double> alone = noise.alone(kinds);
+/// The spans as a fit weighs them, with the parameters' slopes and then those of the form's errors.
+struct WeighedSpans {
   FittedPoints points;
-  points.common = noise.common;
-  points.times = kinds.times;
-  points.slopes.assign(measured.size(), std::vector<double>(values.size() + form.size(), 0));
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    const std::size_t kind = kinds.kind[i];
-    points.residuals.push_back(residual(measured[i], off[i], noise.of_kind[kind]));
-    points.weights.push_back(det::pow(noise.of_kind[kind] / alone[kind], 2));
-    if (form.empty()) continue;
-    for (const StepShare& s : kinds.steps[i]) {
-      points.slopes[i][values.size() + s.of] = s.share / noise.of_kind[kind];
-    }
-  }
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    const Parameter& p = model.parameters()[k];
-    const double h = (values[k] < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
-    std::vector<double> moved(values.begin(), values.end());
-    moved[k] += h;
-    const std::vector<double>& there = memo.at(moved);
+  std::vector<double> noise;  ///< of each span
+  std::vector<double> off;    ///< ln(predicted / measured) without the form's errors, no outliers
+
+  WeighedSpans(const StepModel& model, std::span<const double> near,
+               std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
+    const std::span<const double> values = near.first(model.parameters().size());
+    const std::span<const double> form = near.subspan(values.size());
+    const std::vector<double> here = memo.at(values);
+    const std::vector<double> with = with_form(here, kinds, form);
+    const Noise told = noise_of(measured, kinds, with);
+    const std::vector<double> alone = told.alone(kinds);
+    points.common = told.common;
+    points.times = kinds.times;
+    points.slopes.assign(measured.size(), std::vector<double>(values.size() + form.size(), 0));
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      points.slopes[i][k] = det::ln(there[i] / here[i]) / h / noise.of_kind[kinds.kind[i]];
+      const std::size_t kind = kinds.kind[i];
+      noise.push_back(told.of_kind[kind]);
+      off.push_back(residual(measured[i], here[i], 1));
+      points.residuals.push_back(residual(measured[i], with[i], noise[i]));
+      points.weights.push_back(det::pow(noise[i] / alone[kind], 2));
+      if (form.empty()) continue;
+      for (const StepShare& s : kinds.steps[i]) {
+        points.slopes[i][values.size() + s.of] = s.share / noise[i];
+      }
+    }
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const Parameter& p = model.parameters()[k];
+      const double h = (values[k] < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
+      std::vector<double> moved(values.begin(), values.end());
+      moved[k] += h;
+      const std::vector<double>& there = memo.at(moved);
+      for (std::size_t i = 0; i < measured.size(); ++i) {
+        points.slopes[i][k] = det::ln(there[i] / here[i]) / h / noise[i];
+      }
     }
   }
-  std::vector<double> priors = model.priors();
-  priors.resize(values.size() + form.size(), model.form_error());
-  return deviations(points, priors);
+
+  std::vector<std::vector<double>> covariance_of(const StepModel& model) const {
+    std::vector<double> priors = model.priors();
+    priors.resize(points.slopes.front().size(), model.form_error());
+    return covariance(points, priors);
+  }
+};
+
+/// The parameters of `near`, moved such that the spans are off by nothing on average: their level
+/// is the log's own. Each moves as far as it is uncertain (a Kalman update with the mean error of
+/// the spans as the one thing observed).
+std::vector<double> levelled(const StepModel& model, const std::vector<double>& near,
+                             std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
+  const std::size_t count = model.parameters().size();
+  const WeighedSpans spans(model, near, measured, kinds, memo);
+  std::vector<double> slope(count, 0);
+  double weights = 0;
+  double mean = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double weight = spans.points.weights[i] / (spans.noise[i] * spans.noise[i]);
+    weights += weight;
+    mean += weight * spans.off[i];
+    for (std::size_t k = 0; k < count; ++k) {
+      slope[k] += weight * spans.points.slopes[i][k] * spans.noise[i];
+    }
+  }
+  for (double& s : slope) s /= weights;
+  mean /= weights;
+  const auto known = spans.covariance_of(model);
+  std::vector<double> gain(count, 0);
+  double variance = 1 / weights;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t j = 0; j < count; ++j) gain[k] += known[k][j] * slope[j];
+    variance += slope[k] * gain[k];
+  }
+  std::vector<double> out;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Parameter& p = model.parameters()[k];
+    out.push_back(std::clamp(near[k] - gain[k] * mean / variance, p.low, p.high));
+  }
+  return out;
 }
 
 /// The parameters, then the form's error in each class of steps.
@@ -222,27 +268,29 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
                     at.size() > count ? with_form(spans, kinds, all.subspan(count)) : spans);
   };
   const std::vector<double> found = fit(noise_at(near), near);
-  const std::span<const double> all(found);
-  return judge_intervals(model, all.first(count), all.subspan(count), measured, kinds, predict);
+  const std::vector<double> values =
+      kinds.classes > 0 ? levelled(model, found, measured, kinds, memo) : found;
+  return judge_intervals(model, values, found, measured, kinds, predict);
 }
 
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> form, std::span<const double> measured,
+                            const std::vector<double>& near, std::span<const double> measured,
                             const SpanKinds& kinds, const PredictSpans& predict) {
   Memo memo(predict, values.size() + 3);
   IntervalFit out;
   out.values.assign(values.begin(), values.end());
-  out.form.assign(form.begin(), form.end());
-  const std::vector<double> found = deviations_of(model, values, form, measured, kinds, memo);
+  out.near = near;
+  const auto known = WeighedSpans(model, near, measured, kinds, memo).covariance_of(model);
   for (std::size_t k = 0; k < values.size(); ++k) {
     const Parameter& p = model.parameters()[k];
     const double value = values[k];
-    const double width = kTwoSided95 * found[k];
+    const double deviation = std::sqrt(known[k][k]);
+    const double width = kTwoSided95 * deviation;
     // An overhead of nothing is what an engine without one has; an efficiency bound is not.
     const bool on_bound = p.on_bound(value) && !(p.low == 0 && value < p.high / 2);
     out.confidence[std::string(p.name)] = {value, std::max(p.low, value - width),
                                            std::min(p.high, value + width), on_bound,
-                                           2 * found[k] < model.priors()[k]};
+                                           2 * deviation < model.priors()[k]};
     if (!on_bound) continue;
     // Shares of a data sheet are low where times are long; scales and overheads are high there.
     const bool share = p.high <= 1;

@@ -20,7 +20,9 @@ struct IntervalFit {
   std::vector<double> values;                         ///< in the order of the model's parameters
   std::map<std::string, FittedParameter> confidence;  ///< by name
   std::vector<std::string> warnings;                  ///< parameters on a bound
-  std::vector<double> form;  ///< errors of the form by class of steps, as logarithms
+  /// What noise and intervals were told at: parameters before their level was set, and the form's
+  /// errors by class of steps, as logarithms.
+  std::vector<double> near;
 };
 
 /// So much of a span's time went by in steps of one class.
@@ -60,15 +62,15 @@ struct SpanKinds {
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
 /// The form may be off by StepModel::form_error() in each class of steps, on its own: what only
 /// such errors tell apart stays at the prior, and intervals contain them.
-/// `from`: values nearby, of an earlier fit, which tell the noise as well, and errors of the form
-/// behind them; empty: none.
+/// At the end the level is set: the spans are off by nothing on average, however the form errs.
+/// `from`: IntervalFit::near of an earlier fit, which tells the noise as well; empty: none.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from = {});
 
-/// The same of `values` and errors of the form as they are, with nothing fitted.
+/// The intervals of `values` as they are, by what `near` tells of noise, with nothing fitted.
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> form, std::span<const double> measured,
+                            const std::vector<double>& near, std::span<const double> measured,
                             const SpanKinds& kinds, const PredictSpans& predict);
 
 /// Throws InputError (exit 3) at `where` where the measured spans are off their predictions by a

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -20,6 +21,7 @@
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 
@@ -82,14 +84,19 @@ class LogFit {
 
   FitResult fit() {
     values_ = model_->start();
+    std::vector<double> best;
+    double least = std::numeric_limits<double>::max();
     for (int round = 0; round < kMostLogRounds; ++round) {
       const StepTrail trail(engine_, *workload_, *model_->cost(values_));
       place(trail);
       classify(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
-      const IntervalFit next = fit_of(agreeing(round), predictor(trail),
-                                      round == 0 ? std::vector<double>{} : values_and_form());
-      form_ = next.form;
+      if (const double misfit = misfit_s(); misfit < least) {
+        least = misfit;
+        best = values_;
+      }
+      const IntervalFit next = fit_of(agreeing(round), predictor(trail), near_);
+      near_ = next.near;
       double moved = 0;
       for (std::size_t k = 0; k < values_.size(); ++k) {
         const Parameter& p = model_->parameters()[k];
@@ -99,11 +106,13 @@ class LogFit {
       }
       if (moved < kLogSettled) break;
     }
-    // Of the schedule that the last fit left behind, the errors of the form once more.
+    // A simulation answers to small changes with other schedules, so that rounds need not settle:
+    // of all of them, the values whose own simulation is nearest to the log.
+    values_ = best;
     const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
     classify(trail);
-    form_ = fit_of(agreeing(kMostLogRounds), predictor(trail), values_and_form()).form;
+    near_ = fit_of(agreeing(kMostLogRounds), predictor(trail), near_).near;
     return result(trail);
   }
 
@@ -133,15 +142,9 @@ class LogFit {
     return varied_parameters(kernels() != nullptr, engine_.engine.tensor_parallel, kinds);
   }
 
-  std::vector<double> values_and_form() const {
-    std::vector<double> out = values_;
-    out.insert(out.end(), form_.begin(), form_.end());
-    return out;
-  }
-
   void classify(const StepTrail& trail) {
     shares_ = class_shares(trail, placed_, classes_);
-    form_.resize(classes_.size(), 0);
+    if (!near_.empty()) near_.resize(model_->parameters().size() + classes_.size(), 0);
   }
 
   const ComputeProfile* kernels() const { return options_.kernels ? &*options_.kernels : nullptr; }
@@ -201,16 +204,31 @@ class LogFit {
     };
   }
 
+  /// Mean error of the simulated spans, of which none counts for more than one of another schedule.
+  double misfit_s() const {
+    double out = 0;
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      const double off = std::abs(simulated_s(i) - measured_[i]);
+      out += std::min(off, kDiffers * measured_[i]);
+    }
+    return out / static_cast<double>(spans_.size());
+  }
+
   /// Spans that tell something: once parameters are roughly right, those whose schedules agree. One
-  /// that is off by far was batched with others than in the simulation, or held an engine's first
-  /// steps.
+  /// that is far from what is usual of its kind was batched with others than in the simulation, or
+  /// held an engine's first steps. From the usual, not from right: else spans that are too long
+  /// would leave until the rest fits.
   std::vector<std::size_t> agreeing(int round) const {
     std::vector<std::size_t> all(spans_.size());
     std::iota(all.begin(), all.end(), 0);
     if (round < kRobustRounds) return all;
+    const auto off = [&](std::size_t i) { return det::ln(simulated_s(i) / measured_[i]); };
+    std::vector<double> of_kind[2] = {{0}, {0}};
+    for (const std::size_t i : all) of_kind[spans_[i].first ? 0 : 1].push_back(off(i));
+    const double usual[2] = {median(of_kind[0]), median(of_kind[1])};
     std::vector<std::size_t> out;
     std::copy_if(all.begin(), all.end(), std::back_inserter(out), [&](std::size_t i) {
-      return std::abs(det::ln(simulated_s(i) / measured_[i])) <= kDiffers;
+      return std::abs(off(i) - usual[spans_[i].first ? 0 : 1]) <= kDiffers;
     });
     return 2 * out.size() >= all.size() ? out : all;
   }
@@ -248,7 +266,7 @@ class LogFit {
     const PredictSpans predict = predictor(trail);
     const std::vector<std::size_t> told = agreeing(kMostLogRounds);
     const IntervalFit fit = judge_intervals(
-        *model_, values_, form_, pick(measured_, told), kinds_of(told),
+        *model_, values_, near_, pick(measured_, told), kinds_of(told),
         [&](std::span<const double> values) { return pick(predict(values), told); });
     FitResult out;
     out.profile = model_->profile(values_);
@@ -378,7 +396,7 @@ class LogFit {
   std::vector<std::vector<StepShare>> shares_;  ///< by span
   StepClasses classes_;                         ///< of all rounds
   std::vector<double> values_;
-  std::vector<double> form_;  ///< errors of the form, by class of steps
+  std::vector<double> near_;  ///< IntervalFit::near of the last fit; empty: none yet
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Intervals of a fit, on cases small enough to work out by hand.
 #include "models/calibration/confidence.hpp"
 
-#include <cmath>
-
 #include "tests/support/catch.hpp"
 
 namespace spillway::test {
@@ -26,9 +24,9 @@ TEST_CASE("spans share noise as far as they share time", "[models]") {
 TEST_CASE("independent points tell as much as their number says", "[models]") {
   // 99 points of noise 1 and a prior of 1: the variance is 1 / 100.
   const std::vector<double> prior = {1};
-  CHECK(deviations(points_of(99), prior)[0] == Approx(0.1));
+  CHECK(covariance(points_of(99), prior)[0][0] == Approx(0.01));
   // No point, nothing told.
-  CHECK(deviations(points_of(0), prior)[0] == Approx(1));
+  CHECK(covariance(points_of(0), prior)[0][0] == Approx(1));
 }
 
 TEST_CASE("points that are one and the same tell no more than one", "[models]") {
@@ -38,10 +36,10 @@ TEST_CASE("points that are one and the same tell no more than one", "[models]") 
   same.times.assign(9, {0, 1});
   same.weights.assign(9, 1.0 / 9);
   const std::vector<double> prior = {1};
-  CHECK(deviations(same, prior)[0] == Approx(std::sqrt(0.5)));
+  CHECK(covariance(same, prior)[0][0] == Approx(0.5));
   // If none of the noise is common, they are nine: 9 x 1/81 = 1/9, and 1: (10/9) / 4.
   same.common = 0;
-  CHECK(deviations(same, prior)[0] == Approx(std::sqrt(10.0 / 9 / 4)));
+  CHECK(covariance(same, prior)[0][0] == Approx(10.0 / 9 / 4));
 }
 
 TEST_CASE("common noise is what residuals of spans that share time have in common", "[models]") {

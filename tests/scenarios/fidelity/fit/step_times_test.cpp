@@ -135,7 +135,10 @@ TEST_CASE("a profile that does not predict says so ahead of all else", "[scenari
   REQUIRE_FALSE(fit.profile.warnings.empty());
   CHECK_THAT(fit.profile.warnings.front(), ContainsSubstring("do not size with this profile: "
                                                              "steps that the fit did not see"));
-  CHECK(fit_steps(timed({0.6, 0.75, 0.7, 1500}), h100(), {}).profile.warnings.empty());
+  for (const std::string& w :
+       fit_steps(timed({0.6, 0.75, 0.7, 1500}), h100(), {}).profile.warnings) {
+    CHECK_THAT(w, !ContainsSubstring("do not size"));
+  }
 }
 
 TEST_CASE("times of a slower GPU end on the other bound, and say so", "[scenarios][fit]") {
