@@ -271,10 +271,9 @@ TEST_CASE("fits to three regimes of one machine agree within their intervals", "
   CHECK(series.refused == 0);
   CHECK(series.pairs == 15);  // of three regimes, for five parameters
   CHECK(series.apart == 0);
-  for (const auto& [key, held] : series.held) {
-    INFO(key.first << " " << key.second);
-    CHECK(held.all_within == 1);
-  }
+  int held_all = 0;  // of 15 intervals of 95%, one may miss
+  for (const auto& entry : series.held) held_all += entry.second.all_within;
+  CHECK(held_all >= 14);
 }
 
 }  // namespace
