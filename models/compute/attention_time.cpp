@@ -32,6 +32,7 @@ AttentionTime::AttentionTime(const ComponentsCost& p, std::uint32_t window)
   slowdown_ = mixed_slowdown(p.kernels.mixed_factor, gqa_ratio);
   const AttentionKernels* k =
       p.profile == nullptr ? nullptr : choose_attention(*p.profile, p.kv_bits, m.head_dim);
+  if (p.profile != nullptr) scale_ = p.profile->scales.attention;
   // Model: a key of another width than the measured takes time in proportion. H100 tables of
   // aiconfigurator: 0.82 of the measured time at half the width, 1.21 at twice.
   const double width = head_width(m);
@@ -55,7 +56,10 @@ AttentionTime::AttentionTime(const ComponentsCost& p, std::uint32_t window)
 }
 
 double AttentionTime::seconds(const StepShape& shape) const {
-  if (measured_) return measured_seconds(shape);
+  return scale_ * (measured_ ? measured_seconds(shape) : form_seconds(shape));
+}
+
+double AttentionTime::form_seconds(const StepShape& shape) const {
   const double before = shape.prefills.empty() ? 0 : prefill(shape.prefills);
   if (shape.decodes == 0) return before;
   const double decode = decode_form_seconds(shape);

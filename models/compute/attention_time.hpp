@@ -20,6 +20,7 @@ class AttentionTime {
  private:
   double context(const StepShape& shape) const;
   double keys(const PrefillChunk& chunk) const;
+  double form_seconds(const StepShape& shape) const;
   double prefill(std::span<const PrefillChunk> chunks) const;
   double decode_form_seconds(const StepShape& shape) const;
   double measured_seconds(const StepShape& shape) const;
@@ -33,6 +34,7 @@ class AttentionTime {
   PrefillForm prefill_form_;
   DecodeForm decode_form_;
   double slowdown_;  ///< of decodes beside a prefill
+  double scale_ = 1;
   bool measured_ = false;
   RatioTable prefill_ratio_;  ///< over heads x chunks, tokens, cached
   RatioTable decode_ratio_;   ///< over heads x sequences, tokens held

@@ -130,6 +130,7 @@ class Components final : public StepCost {
     p_.kernels.elementwise_us = p.profile->elementwise_us;
     p_.kernels.elementwise_efficiency = p.profile->elementwise_efficiency;
     elementwise_ratio_ = RatioTable(p.profile->elementwise);
+    scales_ = p.profile->scales;
     sampler_us_ = p.profile->sampler_us;
   }
 
@@ -147,7 +148,8 @@ class Components final : public StepCost {
           std::max(seconds, host + dense_seconds(tokens) + attention + head_seconds(shape.sampled));
     }
     if (experts_) {
-      seconds += mixture_layers_ * (experts_->seconds(batches.all) + exchange_seconds(batches));
+      seconds += mixture_layers_ *
+                 (experts_->seconds(batches.all) * scales_.memory + exchange_seconds(batches));
     }
     // Less than nothing: kernels were measured eager, and the engine's compiled ones save more than
     // its host costs. That was fitted on larger steps than some; half of the kernels' time stays.
@@ -205,15 +207,17 @@ class Components final : public StepCost {
     const double states = static_cast<double>(batches.all) * p_.model->hidden * kBf16Bytes;
     const double choices =
         static_cast<double>(batches.all) * p_.model->experts_per_token * kChoiceBytes;
-    return p_.exchange->seconds(Collective::kAllGather, states + choices, batches.replayed) +
-           p_.exchange->seconds(Collective::kReduceScatter, states, batches.replayed);
+    const double seconds =
+        p_.exchange->seconds(Collective::kAllGather, states + choices, batches.replayed) +
+        p_.exchange->seconds(Collective::kReduceScatter, states, batches.replayed);
+    return seconds * scales_.collectives;
   }
 
   /// All all-reduces of a batch of `tokens`.
   double reduce_seconds(std::uint64_t tokens) const {
     if (!p_.collectives) return 0;
     const double bytes = static_cast<double>(tokens) * p_.model->hidden * kBf16Bytes;
-    return (layers_ * kReducesPerLayer + 1) *
+    return (layers_ * kReducesPerLayer + 1) * scales_.collectives *
            p_.collectives->seconds(Collective::kAllReduce, bytes, tokens <= p_.graph_tokens);
   }
 
@@ -222,7 +226,7 @@ class Components final : public StepCost {
   double gather_seconds(std::uint32_t sampled) const {
     if (!p_.collectives || sampled == 0) return 0;
     const double bytes = static_cast<double>(sampled) * p_.model->vocab * kBf16Bytes;
-    return p_.collectives->seconds(Collective::kAllGather, bytes, false);
+    return p_.collectives->seconds(Collective::kAllGather, bytes, false) * scales_.collectives;
   }
 
   /// Of all layers.
@@ -256,7 +260,7 @@ class Components final : public StepCost {
   /// Between the products of one layer.
   double between_seconds(const LayerPasses& passes, double tokens) const {
     const ElementwiseForm form = {p_.kernels.elementwise_us, p_.kernels.elementwise_efficiency};
-    return elementwise_seconds(form, passes, tokens, p_.gpu->memory_gbs * 1e9) *
+    return scales_.memory * elementwise_seconds(form, passes, tokens, p_.gpu->memory_gbs * 1e9) *
            elementwise_ratio_.at({tokens});
   }
 
@@ -303,6 +307,7 @@ class Components final : public StepCost {
   std::optional<ExpertTime> experts_;  ///< routed ones, of a mixture
   Matrix head_matrix_;
   RatioTable elementwise_ratio_;
+  KernelScales scales_;
   double sampler_us_ = 0;
   double layers_ = 0;  ///< over all stages, each as many as the fullest
   double kv_layers_ = 0;

@@ -76,12 +76,42 @@ struct AttentionKernels {
   RatioGrid mixed;
 };
 
+/// What an engine's own times say of kernels that were measured apart from it: factors of their
+/// times, 1 where nothing was fitted.
+struct KernelScales {
+  double compute = 1;      ///< of products where arithmetic bounds them
+  double memory = 1;       ///< of products where reading weights does, and element-wise passes
+  double attention = 1;    ///< of all attention
+  double collectives = 1;  ///< of all-reduces among the ranks of a stage
+};
+
 /// One parameter of a fit, for reports.
 struct FittedParameter {
   double value = 0;
   double low = 0;  ///< 95% interval; both equal to value where it was not fitted
   double high = 0;
   bool on_bound = false;  ///< the data asked for more than is possible
+  /// The data say more of it than was believed before: its interval is narrower than half of that
+  /// of the prior. Always where there is no prior.
+  bool identified = true;
+};
+
+/// What the steps behind a fit held, least to most; where most is 0, none did.
+struct FittedRange {
+  struct Span {
+    double least = 0;
+    double most = 0;
+    bool known() const { return most > 0; }
+    void add(double value);
+    bool holds(double value) const;
+  };
+  Span decodes;         ///< of a step with any
+  Span context;         ///< tokens that one decode holds, on average over the step
+  Span prefill_tokens;  ///< new tokens of prompts in a step with any
+
+  bool known() const { return decodes.known() || prefill_tokens.known(); }
+  void add(const StepShape& shape);
+  bool holds(const StepShape& shape) const;
 };
 
 /// How well one part of a profile predicts what it was and was not shown.
@@ -115,6 +145,8 @@ struct ComputeProfile {
   bool overhead_fitted = false;                      ///< else the default
   double sequence_us = kDefaultSequenceUs;
   double sampler_us = 0;  ///< per step that samples
+  KernelScales scales;
+  FittedRange range;  ///< of the engine's steps that were fitted; unknown: of kernels alone
   std::vector<FitScore> scores;
   std::vector<std::string> warnings;
 };

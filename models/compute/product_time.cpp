@@ -13,6 +13,9 @@ ProductTime::ProductTime(const ComponentsCost& p, const WeightFormat& format, bo
   measured_ = p.profile == nullptr ? nullptr : choose_products(*p.profile, units.fp8);
   if (measured_ != nullptr) form_ = form_of(*measured_);
   form_.flop_efficiency *= units.flop_share;
+  if (p.profile == nullptr) return;
+  form_.flop_efficiency /= p.profile->scales.compute;
+  form_.byte_efficiency /= p.profile->scales.memory;
 }
 
 ProductTime::Matrix ProductTime::matrix(double inputs, double outputs) const {

@@ -83,6 +83,14 @@ inline constexpr NoteRow kRunNotes[] = {
      "Requests queue {queued_share} of the time. The GPU is busy {busy_share}."},
     {"death-limits", "swap", NoteGrade::kDanger, "The engine died: {cause}."},
 
+    // ---- step times
+    {"beyond-fit", "compute", NoteGrade::kWarning,
+     "Step times exceed the calibration range of profile {profile} in {outside_share} of the step "
+     "time. Their error is not known there.[ The fit saw {fitted_decodes} decodes a step, the run "
+     "{decodes}.][ Of tokens per decode, the fit saw {fitted_context}, the run {context}.][ Of "
+     "prompt tokens a step, the fit saw {fitted_prefill}, the run {prefill}.] Fit a log of such a "
+     "load."},
+
     // ---- links and tiers
     {"beyond-calibration", "link", NoteGrade::kWarning,
      "Link {link} exceeds its calibration range in {transfers} of {transfers_in_all} transfers "

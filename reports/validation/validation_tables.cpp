@@ -263,6 +263,27 @@ Table repeats_table(const json& c) {
   return table;
 }
 
+/// Errors of the half that a fit did not see, one column for each fit.
+Table halves_table(const json& c) {
+  Table table;
+  table.title = "Errors on one half of the run's time, fitted on the other";
+  table.header = {"metric"};
+  std::map<std::string, std::vector<std::string>> errors;
+  for (const json& half : c.at("halves")) {
+    table.header.push_back(fmt::format("fitted on the {} half ({} requests scored)",
+                                       text_at(half, "fitted"),
+                                       whole<std::uint64_t>(half.at("scored"))));
+    for (const json& metric : half.at("metrics")) {
+      errors[metric.at("name")].push_back(signed_percent(metric.at("error_percent")));
+    }
+  }
+  for (auto& [name, row] : errors) {
+    row.insert(row.begin(), name);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 Table parameters_table(const json& c) {
   Table table;
   table.title = "Every parameter, and where a user gets it from";
@@ -382,6 +403,7 @@ std::vector<Table> case_tables(const json& c, bool brief) {
   if (c.contains("counters")) out.push_back(counters_table(c));
   if (!c.at("steps").empty()) out.push_back(steps_table(c));
   if (!c.at("repeats").empty()) out.push_back(repeats_table(c));
+  if (c.contains("halves")) out.push_back(halves_table(c));
   if (brief) return out;
   if (!c.at("worst").empty()) out.push_back(worst_table(c));
   out.push_back(parameters_table(c));

@@ -26,6 +26,7 @@ struct FitOptions {
   std::vector<std::string> weights;
   std::string scenario;
   std::uint32_t first = 0;
+  bool keep_warmup = false;
   std::string name;
   std::string source;
   bool explain = false;
@@ -67,6 +68,7 @@ std::string command_text(const FitOptions& options) {
   if (options.tensor_parallel > 0) out += fmt::format(" --tp {}", options.tensor_parallel);
   if (!options.scenario.empty()) out += " --scenario " + file_name(options.scenario);
   if (options.first > 0) out += fmt::format(" --first {}", options.first);
+  if (options.keep_warmup) out += " --keep-warmup";
   if (!options.weights.empty())
     out += fmt::format(" --weights {}", fmt::join(options.weights, ","));
   return out;
@@ -106,6 +108,7 @@ FitResult fit_all(const FitOptions& options) {
   request.tensor_parallel = options.tensor_parallel;
   request.weights = options.weights;
   request.first = options.first;
+  request.keep_warmup = options.keep_warmup;
   request.threads = options.common.thread_count();
   if (!options.scenario.empty()) {
     request.scenario = open_scenario_source(options.scenario, options.common);
@@ -194,7 +197,9 @@ void add_fit(Verb& program) {
   command.add("--scenario", options.scenario, kinds::kScenario,
               "Scenario whose engine wrote the log (default: by --model and --gpu)");
   command.add("--first", options.first, kinds::kCount,
-              "Use only the earliest so many requests of a log (default: all)");
+              "Fit to the earliest so many requests of a log; all are simulated (default: all)");
+  command.add_flag("--keep-warmup", options.keep_warmup,
+                   "Also fit to the requests of a log that warmed the engine up");
   command.add("--name", options.name, kinds::kName, "Name of the profile (default: of its file)");
   command.add("--source", options.source, kinds::kText,
               "Where the data comes from, for the profile (default: the files' names)");

@@ -213,6 +213,10 @@ void add_validate(Verb& program) {
               "Folder of measured files that do not lie beside their case");
   command.add("--profiles", options.profiles, kinds::kFolder,
               "Also report the held-out scores of this folder's compute profiles");
+  command.add("--first", options.validation.first, kinds::kCount,
+              "Compare only the earliest so many requests (default: as the case says)");
+  command.add_flag("--halves", options.validation.halves,
+                   "Also fit on each half of a run's time, and score the other half");
   command.add_flag("--gate", options.gate, "Exit with 99 when an error exceeds its tolerance");
   command.option("--out").describe(kinds::kFile, "File for the report: Markdown, or HTML (*.html)");
 }

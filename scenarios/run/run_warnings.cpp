@@ -6,6 +6,7 @@
 #include "scenarios/run/standstill_note.hpp"
 #include "scenarios/run/tiering_warnings.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "sim/reasons.hpp"
 
@@ -81,6 +82,27 @@ void warn_of_tiers(const Scenario& s, const Cluster& cluster, SimulationOutcome&
 }
 
 }  // namespace
+
+void warn_of_fit(const Scenario& s, const FitReach& reach, SimulationOutcome& out) {
+  // A run like the fitted one leaves its range now and then: below this no figure shows it.
+  constexpr double kLeastShare = 0.01;
+  if (reach.outside_share() < kLeastShare) return;
+  const FittedRange& range = s.compute->profile->range;
+  const auto span = [](const char* name, const FittedRange::Span& of) {
+    NoteFigure figure(name, static_cast<std::int64_t>(of.least));
+    if (of.most > of.least) figure.most = static_cast<std::int64_t>(of.most);
+    figure.given = of.known();
+    return figure;
+  };
+  out.warnings.push_back(run_note("beyond-fit", {{"profile", s.compute->profile->name},
+                                                 {"outside_share", reach.outside_share()},
+                                                 span("fitted_decodes", range.decodes),
+                                                 span("fitted_context", range.context),
+                                                 span("fitted_prefill", range.prefill_tokens),
+                                                 span("decodes", reach.seen.decodes),
+                                                 span("context", reach.seen.context),
+                                                 span("prefill", reach.seen.prefill_tokens)}));
+}
 
 void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster& cluster,
                       std::uint32_t stuck, SimulationOutcome& out) {

@@ -5,6 +5,7 @@
 #include "models/engine/engine_parts.hpp"
 #include "models/tier/storage_link.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
@@ -235,6 +236,10 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   out.admission = s_.admission;
   out.eviction = s_.hbm_eviction;
   out.cost = cost_ ? cost_() : s_.make_cost();
+  const std::optional<ComputeProfile>& profile = s_.compute->profile;
+  if (!cost_ && profile && profile->range.known()) {
+    out.cost = counting_reach(std::move(out.cost), profile->range, *reach_);
+  }
   out.measure_from = s_.workload->warmup;
   if (v0()) {
     out.config.swap.cpu_blocks = static_cast<std::uint32_t>(std::min(tier_blocks_, kMostCpuBlocks));

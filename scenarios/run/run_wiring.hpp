@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "models/cluster/cluster.hpp"
+#include "scenarios/run/fit_reach.hpp"
 #include "scenarios/run/places.hpp"
 #include "sim/result.hpp"
 
@@ -38,6 +39,8 @@ class RunWiring {
   NetworkSpec network() const;
   /// Of one engine: the first draws as one alone would.
   EngineParts parts(std::uint32_t engine = 0) const;
+  /// Of the steps that these parts computed, where the scenario's profile knows its range.
+  const FitReach& reach() const { return *reach_; }
   /// `tell(link, busy)` of each client of storage, where several jobs run side by side.
   void tell_busy(const Cluster& cluster,
                  const std::function<void(std::uint32_t, Duration)>& tell) const;
@@ -94,6 +97,7 @@ class RunWiring {
 
   const Scenario& s_;
   std::function<std::unique_ptr<StepCost>()> cost_;
+  std::unique_ptr<FitReach> reach_ = std::make_unique<FitReach>();  ///< counted by the parts
   std::uint64_t tier_blocks_;
   Places places_;
 };

@@ -235,6 +235,7 @@ class Run {
       append(out.warnings, fleet_notes(s_, workload_, cluster.requests_of_instances()));
     }
     if (!stopped) add_run_warnings(s_, workload_, cluster, stuck, out);
+    warn_of_fit(s_, wiring_.reach(), out);
     const double wall =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     out.result.sim.events = queue_.executed();

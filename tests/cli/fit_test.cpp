@@ -1,4 +1,6 @@
 // spillway fit: from kernel tables to a profile that a scenario takes.
+#include <algorithm>
+
 #include "tests/cli/scene.hpp"
 
 namespace spillway {
@@ -131,12 +133,12 @@ TEST_CASE("fit --explain shows the points furthest off", "[cli]") {
 
 /// The log that an engine would write whose steps take 2 ms, and 20 us a token besides: requests a
 /// second apart, alone in it.
-std::string request_log(int requests) {
+std::string request_log(int requests, int from = 0) {
   std::string out = "input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s\n";
   for (int i = 0; i < requests; ++i) {
-    const double first = i + 2e-3 + 20e-6 * (500 + 10 * i);
-    out += fmt::format("{},{},{}.0,{}.0001,{:.6f},{:.6f}\n", 500 + 10 * i, 51, i, i, first,
-                       first + 50 * 8e-3);
+    const double first = from + i + 2e-3 + 20e-6 * (500 + 10 * i);
+    out += fmt::format("{},{},{}.0,{}.0001,{:.6f},{:.6f}\n", 500 + 10 * i, 51, from + i, from + i,
+                       first, first + 50 * 8e-3);
   }
   return out;
 }
@@ -183,12 +185,44 @@ TEST_CASE("fit --scenario and --first fit a request log", "[cli]") {
     return document["results"]["parts"][0]["points"].get<int>();
   };
   CHECK(points(some) < points(all));
-  // The same engine by name, and kernels from a table: then only overheads are fitted.
+  // The same engine by name, and kernels from a table: then factors of them are fitted.
   const std::string table = scene.file("gemm.csv", test::kernel_table());
   const json both =
       test::document_of({"fit", log, table, "--model", "Llama-3.1-8B", "--gpu", "H100"});
   CHECK(both["results"]["parts"][0]["part"] == "products/bf16");
   CHECK(both["results"]["overhead_fitted"] == true);
+  const json& parts = both["results"]["parts"];
+  const auto answers = std::find_if(parts.begin(), parts.end(), [](const json& part) {
+    return part["part"] == "requests/answers";
+  });
+  REQUIRE(answers != parts.end());
+  CHECK((*answers)["parameters"].contains("memory_scale"));
+  CHECK_FALSE((*answers)["parameters"].contains("collective_scale"));  // one rank
+}
+
+TEST_CASE("fit leaves warm-up out by itself, and --keep-warmup keeps it", "[cli][fit]") {
+  const Scene scene;
+  // The first request took 3 s to its first token, 60 others like it about 12 ms.
+  std::string text = request_log(60, 9);
+  const std::size_t first = text.find('\n') + 1;
+  text.insert(first, "500,51,0.0,0.0001,3.0,3.4\n");
+  const std::string log = scene.file("log.csv", text);
+  const Args call = {"fit", log, "--model", "Llama-3.1-8B", "--gpu", "H100", "--notes"};
+  const auto without = test::spillway(call);
+  INFO(without.err);
+  CHECK_THAT(without.err, ContainsSubstring("left out 1 request as warm-up"));
+  CHECK_THAT(without.err, ContainsSubstring("--keep-warmup keeps it"));
+  const auto kept = test::spillway(call + Args{"--keep-warmup"});
+  CHECK_THAT(kept.err, !ContainsSubstring("left out 1 request"));
+}
+
+TEST_CASE("layers of other ranks than the engine's are no kernels of its", "[cli][fit]") {
+  const Scene scene;
+  const std::string log = scene.file("log.csv", request_log(60));
+  const std::string table = scene.file("Llama-3.1-8B_H100_tp2_dense.csv", layer_table());
+  refused({"fit", log, table, "--model", "Llama-3.1-8B", "--gpu", "H100"}, 2,
+          "holds layers on 2 ranks, the scenario's engine has tensor_parallel_size 1; expected "
+          "tables of 1 rank, or --tp 1");
 }
 
 TEST_CASE("fit says of an unknown file which columns it lacks", "[cli][fit]") {

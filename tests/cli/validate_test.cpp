@@ -30,6 +30,47 @@ TEST_CASE("validate sets a measured run beside its simulation", "[cli]") {
   CHECK_THAT(text, ContainsSubstring("mean_ttft_ms") && ContainsSubstring("-17.6%"));
 }
 
+TEST_CASE("validate --first compares the earliest requests, and simulates all", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.validation_case();
+  const json all = test::document_of({"validate", path})["results"]["cases"][0];
+  const json some = test::document_of({"validate", path, "--first", "2"})["results"]["cases"][0];
+  CHECK(some["requests"] == 6);
+  CHECK(some["scored"] == 2);
+  CHECK(some["first"] == 2);
+  CHECK(some["simulated"] == all["simulated"]);
+}
+
+TEST_CASE("validate --halves fits to each half and scores the other", "[cli]") {
+  const Scene scene;
+  // 100 requests a second apart, alone in an engine whose steps take 7 ms, prompts 3 ms and 20 us a
+  // token: about what an H100 takes for 16 GB of weights.
+  std::string log = "input_toks,output_toks,arrival_s,scheduled_s,first_token_s,last_token_s\n";
+  for (int i = 0; i < 100; ++i) {
+    const double first = i + 3e-3 + 20e-6 * (500 + 10 * i);
+    log += fmt::format("{},51,{}.0,{}.0001,{:.6f},{:.6f}\n", 500 + 10 * i, i, i, first,
+                       first + 50 * 7e-3);
+  }
+  scene.file("log.csv", log);
+  const std::string path = scene.file("case.json", R"({"name": "c", "measured": ["log.csv"],
+    "scenario": {"model": "Llama-3.1-8B", "gpu": "H100",
+                 "engine": {"preset": "vllm", "num_gpu_blocks": 4000}}})");
+  const json c = test::document_of({"validate", path, "--halves"})["results"]["cases"][0];
+  REQUIRE(c["halves"].size() == 2);
+  CHECK(c["halves"][0]["fitted"] == "first");
+  CHECK(c["halves"][0]["scored"] == 50);
+  CHECK(c["halves"][1]["scored"] == 50);
+  for (const json& half : c["halves"]) {
+    for (const json& metric : half["metrics"]) {
+      if (metric["name"] == "mean_tpot_ms") {
+        CHECK(std::abs(metric["error_percent"].get<double>()) < 5);
+      }
+    }
+  }
+  CHECK_THAT(test::spillway({"validate", path, "--halves"}).out,
+             ContainsSubstring("fitted on the first half (50 requests scored)"));
+}
+
 TEST_CASE("each metric's error is a bar from none, to the left where too little is simulated",
           "[cli]") {
   const Scene scene;

@@ -145,6 +145,20 @@ void check_names(const FitRequest& request, const Scenario& scenario) {
   }
 }
 
+/// Throws where whole layers were measured on other ranks than the engine has: neither products nor
+/// heads are of one width then.
+void check_ranks(const std::string& file, const ComputeProfile& tables, const Scenario& scenario) {
+  const std::uint32_t ranks = scenario.engine.tensor_parallel;
+  if (tables.model.empty() || tables.tensor_parallel == ranks) return;
+  throw InputError(
+      Fault::kUsage, {file, 0, ""},
+      fmt::format("holds layers on {} rank{}, the scenario's engine has tensor_parallel_size {}; "
+                  "expected tables of {} rank{}, or --tp {} where these are (their names do not "
+                  "say so)",
+                  tables.tensor_parallel, tables.tensor_parallel == 1 ? "" : "s", ranks, ranks,
+                  ranks == 1 ? "" : "s", ranks));
+}
+
 /// The user's scenario, whose workload gives way to the log's, and so may be missing.
 JsonSource with_workload(JsonSource source) {
   if (source.root().is_object() && !source.root().contains("workload")) {
@@ -224,7 +238,11 @@ FitResult fit_data(const FitRequest& request) {
   }
   std::optional<MeasuredRun> run;
   std::optional<Scenario> scenario;
-  if (!kinds.logs.empty()) run = load_measured(kinds.logs);
+  if (!kinds.logs.empty()) {
+    run = load_measured(kinds.logs, {.skip_warmup = !request.keep_warmup,
+                                     .keeps_warmup = "--keep-warmup",
+                                     .allow_missing = false});
+  }
   if (request.scenario) {
     scenario = load_scenario(with_workload(*request.scenario));
     check_names(request, *scenario);
@@ -238,6 +256,7 @@ FitResult fit_data(const FitRequest& request) {
   std::optional<FitResult> kernels;
   if (!kinds.tables.empty()) {
     kernels = fit_kernel_tables(request, kinds.tables, scenario ? &*scenario : nullptr);
+    if (scenario) check_ranks(kinds.tables.front(), kernels->profile, *scenario);
     if (!run && kinds.steps.empty()) {
       append(kernels->profile.warnings, notes);
       return std::move(*kernels);

@@ -19,13 +19,15 @@ struct FitRequest {
   std::vector<std::string> weights;    ///< types of products to read; empty: all
   std::optional<JsonSource> scenario;  ///< whose engine logs and steps are of
   std::vector<std::string> set;        ///< --set, for the scenario that is assumed without one
-  std::uint32_t first = 0;             ///< requests of a log to use; 0: all
+  std::uint32_t first = 0;             ///< requests of a log to fit to; 0: all
+  bool keep_warmup = false;            ///< fit to those that warmed the engine up, too
   unsigned threads = 1;
 };
 
 /// Kernel tables alone, or beside a request log or step times (then tables give the kernels, the
-/// rest the overheads); a request log, step times or serving points alone. Throws InputError: exit
-/// 2 for what cannot go together or misses a name, 3 for content, 7 where a file cannot be read.
+/// rest factors of them and the overheads); a request log, step times or serving points alone.
+/// Throws InputError: exit 2 for what cannot go together or misses a name, 3 for content, 7 where a
+/// file cannot be read.
 FitResult fit_data(const FitRequest& request);
 
 }  // namespace spillway

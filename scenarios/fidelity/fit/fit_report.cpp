@@ -40,10 +40,11 @@ std::string interval_text(const FittedParameter& p) {
 Table parameters_table(const ComputeProfile& profile) {
   Table t;
   t.title = "Parameters, with 95% intervals";
-  t.header = {"part", "parameter", "value", "interval"};
+  t.header = {"part", "parameter", "value", "interval", "identified by"};
   for (const FitScore& s : profile.scores) {
     for (const auto& [name, p] : s.parameters) {
-      t.rows.push_back({s.part, name, fmt::format("{:.4g}", p.value), interval_text(p)});
+      t.rows.push_back({s.part, name, fmt::format("{:.4g}", p.value), interval_text(p),
+                        p.identified ? "data" : "prior"});
     }
   }
   return t;

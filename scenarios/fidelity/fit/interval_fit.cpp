@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
-#include "models/calibration/confidence.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
 
@@ -51,103 +51,250 @@ class Memo {
   std::vector<Entry> recent_;
 };
 
-/// A prior pulls for one standard deviation as one span of full weight does that is off by `noise`.
-double prior_residual(const StepModel& model, std::span<const double> values, std::size_t k,
-                      double noise) {
-  return noise * (values[k] - model.parameters()[k].start) / model.priors()[k];
+/// What residuals tell of the noise.
+struct Noise {
+  std::vector<double> of_kind;  ///< standard deviations
+  double common = 1;            ///< FittedPoints::common
+
+  /// Of each kind, as if none of its spans held a step of another.
+  std::vector<double> alone(const SpanKinds& kinds) const {
+    std::vector<double> out;
+    for (std::size_t k = 0; k < of_kind.size(); ++k) {
+      out.push_back(of_kind[k] * std::sqrt(1 + common * (kinds.overlap[k] - 1)));
+    }
+    return out;
+  }
+};
+
+double residual(double measured, double predicted, double noise) {
+  return std::clamp(det::ln(predicted / measured), -kOutlier, kOutlier) / noise;
 }
 
-/// The standard deviation of each kind's residuals, by their median, which no outlier moves.
-std::vector<double> noise_of(std::span<const double> measured, const SpanKinds& kinds,
-                             std::span<const double> predicted) {
-  std::vector<double> out;
+/// Standard deviations by the median, which no outlier moves.
+Noise noise_of(std::span<const double> measured, const SpanKinds& kinds,
+               std::span<const double> predicted) {
+  Noise out;
   for (std::size_t kind = 0; kind < kinds.overlap.size(); ++kind) {
     std::vector<double> off;
     for (std::size_t i = 0; i < measured.size(); ++i) {
       if (kinds.kind[i] == kind) off.push_back(std::abs(det::ln(predicted[i] / measured[i])));
     }
     if (off.empty()) {
-      out.push_back(kFirstNoise);
+      out.of_kind.push_back(kFirstNoise);
       continue;
     }
-    const auto middle = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
-    std::nth_element(off.begin(), middle, off.end());
-    out.push_back(std::clamp(1.48 * *middle, kLeastNoise, kOutlier));
+    std::sort(off.begin(), off.end());
+    const double half = static_cast<double>(off.size()) / 2 / kinds.kept[kind];
+    const std::size_t middle = std::min(off.size() - 1, static_cast<std::size_t>(half));
+    out.of_kind.push_back(std::max(1.48 * off[middle], kLeastNoise));
+  }
+  if (kinds.times.empty()) return out;
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    residuals.push_back(residual(measured[i], predicted[i], out.of_kind[kinds.kind[i]]));
+  }
+  out.common = common_noise(residuals, kinds.times);
+  return out;
+}
+
+/// By how much the form is off on a span, as a logarithm, if it is off so much on each class.
+double form_off(const SpanKinds& kinds, std::span<const double> form, std::size_t span) {
+  if (form.empty()) return 0;
+  double out = 0;
+  for (const StepShare& s : kinds.steps[span]) out += s.share * form[s.of];
+  return out;
+}
+
+std::vector<double> with_form(std::vector<double> predicted, const SpanKinds& kinds,
+                              std::span<const double> form) {
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    predicted[i] *= det::exp(form_off(kinds, form, i));
+  }
+  return predicted;
+}
+
+/// The spans as a fit weighs them, with the parameters' slopes and then those of the form's errors.
+struct WeighedSpans {
+  FittedPoints points;
+  std::vector<double> noise;  ///< of each span
+  std::vector<double> off;    ///< ln(predicted / measured) without the form's errors, no outliers
+
+  WeighedSpans(const StepModel& model, std::span<const double> near,
+               std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
+    const std::span<const double> values = near.first(model.parameters().size());
+    const std::span<const double> form = near.subspan(values.size());
+    const std::vector<double> here = memo.at(values);
+    const std::vector<double> with = with_form(here, kinds, form);
+    const Noise told = noise_of(measured, kinds, with);
+    const std::vector<double> alone = told.alone(kinds);
+    points.common = told.common;
+    points.times = kinds.times;
+    points.slopes.assign(measured.size(), std::vector<double>(values.size() + form.size(), 0));
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      const std::size_t kind = kinds.kind[i];
+      noise.push_back(told.of_kind[kind]);
+      off.push_back(residual(measured[i], here[i], 1));
+      points.residuals.push_back(residual(measured[i], with[i], noise[i]));
+      points.weights.push_back(det::pow(noise[i] / alone[kind], 2));
+      if (form.empty()) continue;
+      for (const StepShare& s : kinds.steps[i]) {
+        points.slopes[i][values.size() + s.of] = s.share / noise[i];
+      }
+    }
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const Parameter& p = model.parameters()[k];
+      const double h = (values[k] < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
+      std::vector<double> moved(values.begin(), values.end());
+      moved[k] += h;
+      const std::vector<double>& there = memo.at(moved);
+      for (std::size_t i = 0; i < measured.size(); ++i) {
+        points.slopes[i][k] = det::ln(there[i] / here[i]) / h / noise[i];
+      }
+    }
+  }
+
+  std::vector<std::vector<double>> covariance_of(const StepModel& model) const {
+    std::vector<double> priors = model.priors();
+    priors.resize(points.slopes.front().size(), model.form_error());
+    return covariance(points, priors);
+  }
+};
+
+/// The parameters of `near`, moved such that the spans are off by nothing on average: their level
+/// is the log's own. Each moves as far as it is uncertain (a Kalman update with the mean error of
+/// the spans as the one thing observed).
+std::vector<double> levelled(const StepModel& model, const std::vector<double>& near,
+                             std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
+  const std::size_t count = model.parameters().size();
+  const WeighedSpans spans(model, near, measured, kinds, memo);
+  std::vector<double> slope(count, 0);
+  double weights = 0;
+  double mean = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double weight = spans.points.weights[i] / (spans.noise[i] * spans.noise[i]);
+    weights += weight;
+    mean += weight * spans.off[i];
+    for (std::size_t k = 0; k < count; ++k) {
+      slope[k] += weight * spans.points.slopes[i][k] * spans.noise[i];
+    }
+  }
+  for (double& s : slope) s /= weights;
+  mean /= weights;
+  const auto known = spans.covariance_of(model);
+  std::vector<double> gain(count, 0);
+  double variance = 1 / weights;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t j = 0; j < count; ++j) gain[k] += known[k][j] * slope[j];
+    variance += slope[k] * gain[k];
+  }
+  std::vector<double> out;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Parameter& p = model.parameters()[k];
+    out.push_back(std::clamp(near[k] - gain[k] * mean / variance, p.low, p.high));
   }
   return out;
 }
 
-/// 95% intervals of what was fitted.
-std::vector<double> half_widths(const StepModel& model, std::span<const double> values,
-                                std::span<const double> measured, const SpanKinds& kinds,
-                                Memo& memo) {
-  const std::vector<double> here = memo.at(values);
-  const std::vector<double> noise = noise_of(measured, kinds, here);
-  std::vector<std::vector<double>> slopes(measured.size(), std::vector<double>(values.size(), 0));
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    const Parameter& p = model.parameters()[k];
-    const double h = (values[k] < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
-    std::vector<double> moved(values.begin(), values.end());
-    moved[k] += h;
-    const std::vector<double>& there = memo.at(moved);
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      const std::size_t kind = kinds.kind[i];
-      const double alone = noise[kind] * std::sqrt(kinds.overlap[kind]);
-      slopes[i][k] = det::ln(there[i] / here[i]) / h / alone;
-    }
-  }
-  std::vector<double> out = deviations(slopes, 1, model.priors());
-  for (double& width : out) width *= kTwoSided95;
+/// The parameters, then the form's error in each class of steps.
+std::vector<Parameter> with_classes(const StepModel& model, std::size_t classes) {
+  constexpr double kFarOff = 4;  // standard deviations
+  std::vector<Parameter> out = model.parameters();
+  const double far = kFarOff * model.form_error();
+  for (std::size_t c = 0; c < classes; ++c) out.push_back({"form", 0, -far, far});
   return out;
 }
 
 }  // namespace
 
+std::uint32_t StepClasses::key_of(const StepShape& shape) {
+  constexpr std::uint32_t kOctaves = 64;
+  const auto octave = [](std::uint64_t n) { return static_cast<std::uint32_t>(std::bit_width(n)); };
+  std::uint64_t tokens = 0;
+  for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
+  if (!shape.prefills.empty()) return octave(tokens);
+  const std::uint64_t held = shape.decode_context / std::max(1U, shape.decodes);
+  return kOctaves * (1 + octave(shape.decodes)) + octave(held);
+}
+
+std::size_t StepClasses::of(const StepShape& shape) {
+  const std::uint32_t key = key_of(shape);
+  const auto known = std::find(keys_.begin(), keys_.end(), key);
+  const auto at = static_cast<std::size_t>(known - keys_.begin());
+  if (known == keys_.end()) keys_.push_back(key);
+  return at;
+}
+
+SpanKinds SpanKinds::alike(std::size_t spans) {
+  SpanKinds out;
+  out.kind.assign(spans, 0);
+  return out;
+}
+
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from) {
-  std::vector<Parameter> parameters = model.parameters();
-  Memo memo(predict, parameters.size() + 3);
+  const std::size_t count = model.parameters().size();
+  std::vector<Parameter> parameters = with_classes(model, kinds.classes);
+  Memo memo(predict, count + 3);
   const std::vector<double> targets(measured.size() + parameters.size(), 1.0);
-  const auto fit = [&](const std::vector<double>& noise, const std::vector<double>& at_first) {
-    for (std::size_t k = 0; k < parameters.size(); ++k) parameters[k].start = at_first[k];
+  const auto fit = [&](const Noise& noise, const std::vector<double>& at_first) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      parameters[k].start = k < at_first.size() ? at_first[k] : 0;
+    }
     // What is believed beforehand stands against spans that mostly say the same.
-    const auto best = std::min_element(noise.begin(), noise.end());
-    const double least = *best;
-    const double shared =
-        least * std::sqrt(kinds.overlap[static_cast<std::size_t>(best - noise.begin())]);
+    const std::vector<double> alone = noise.alone(kinds);
+    const double least = *std::min_element(alone.begin(), alone.end());
     return fit_bounded(parameters, targets, [&](std::span<const double> at, std::size_t i) {
       if (i < measured.size()) {
-        return det::pow(memo.at(at)[i] / measured[i], least / noise[kinds.kind[i]]);
+        const double off = det::ln(memo.at(at.first(count))[i] / measured[i]) +
+                           form_off(kinds, at.subspan(count), i);
+        return det::exp(off * least / alone[kinds.kind[i]]);
       }
-      return det::exp(prior_residual(model, at, i - measured.size(), shared));
+      const std::size_t k = i - measured.size();
+      const double moved = k < count ? (at[k] - model.parameters()[k].start) / model.priors()[k]
+                                     : at[k] / model.form_error();
+      return det::exp(least * moved);
     });
   };
+  // From values nearby, or from what a fit says that takes all spans to be as noisy.
   std::vector<double> near = from;
   if (near.empty()) {
-    near = fit(std::vector<double>(kinds.overlap.size(), kFirstNoise), model.start());
+    near = fit({std::vector<double>(kinds.overlap.size(), kFirstNoise)}, model.start());
   }
-  const std::vector<double> values = fit(noise_of(measured, kinds, memo.at(near)), near);
-  return judge_intervals(model, values, measured, kinds, predict);
+  const auto noise_at = [&](const std::vector<double>& at) {
+    const std::span<const double> all(at);
+    const std::vector<double>& spans = memo.at(all.first(count));
+    return noise_of(measured, kinds,
+                    at.size() > count ? with_form(spans, kinds, all.subspan(count)) : spans);
+  };
+  const std::vector<double> found = fit(noise_at(near), near);
+  const std::vector<double> values =
+      kinds.classes > 0 ? levelled(model, found, measured, kinds, memo) : found;
+  return judge_intervals(model, values, found, measured, kinds, predict);
 }
 
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> measured, const SpanKinds& kinds,
-                            const PredictSpans& predict) {
+                            const std::vector<double>& near, std::span<const double> measured,
+                            const SpanKinds& kinds, const PredictSpans& predict) {
   Memo memo(predict, values.size() + 3);
   IntervalFit out;
   out.values.assign(values.begin(), values.end());
-  const std::vector<double> widths = half_widths(model, values, measured, kinds, memo);
+  out.near = near;
+  const auto known = WeighedSpans(model, near, measured, kinds, memo).covariance_of(model);
   for (std::size_t k = 0; k < values.size(); ++k) {
     const Parameter& p = model.parameters()[k];
     const double value = values[k];
+    const double deviation = std::sqrt(known[k][k]);
+    const double width = kTwoSided95 * deviation;
     // An overhead of nothing is what an engine without one has; an efficiency bound is not.
     const bool on_bound = p.on_bound(value) && !(p.low == 0 && value < p.high / 2);
-    out.confidence[std::string(p.name)] = {value, std::max(p.low, value - widths[k]),
-                                           std::min(p.high, value + widths[k]), on_bound};
+    out.confidence[std::string(p.name)] = {value, std::max(p.low, value - width),
+                                           std::min(p.high, value + width), on_bound,
+                                           2 * deviation < model.priors()[k]};
     if (!on_bound) continue;
-    // Shares of a data sheet are low where times are long, overheads where they are short.
-    const bool slow = (value - p.low < p.high - value) == (p.low > 0);
+    // Shares of a data sheet are low where times are long; scales and overheads are high there.
+    const bool share = p.high <= 1;
+    const bool slow = (value - p.low < p.high - value) == share;
     out.warnings.push_back(fmt::format("{} stands on its bound ({:.4g}, of {:.4g} to {:.4g}): {}",
                                        p.name, value, p.low, p.high,
                                        slow ? "the data are slower than any GPU that was measured: "
@@ -195,6 +342,35 @@ void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t span
                   fmt::format("do not size with this profile: {}; are the engine, the GPU, the "
                               "model and the units those of the data?",
                               fmt::join(reasons, ", ")));
+}
+
+void warn_unidentified(const std::map<std::string, FittedParameter>& parameters,
+                       const StepModel& model, std::vector<std::string>& warnings) {
+  std::vector<std::string> names;
+  for (const auto& [name, p] : parameters) {
+    if (!p.identified && !p.on_bound) names.push_back(name);  // a bound has its own warning
+  }
+  if (names.empty()) return;
+  const bool none = names.size() == parameters.size();
+  const std::string text = fmt::format(
+      "the data do not identify {}{}: {} near what was assumed. {} would tell them apart. Loads "
+      "like this one may be predicted well, others not",
+      none ? "any parameter, " : "", fmt::join(names, ", "),
+      names.size() == 1 ? "it stays" : "they stay",
+      model.scales_kernels() ? "A log of other batch sizes, or step times,"
+                             : "Kernel tables, a log of other batch sizes, or step times");
+  warnings.insert(none ? warnings.begin() : warnings.end(), text);
+}
+
+void warn_biased(const FitScore& score, const StepModel& model,
+                 std::vector<std::string>& warnings) {
+  const double usual = 100 * model.form_error();
+  if (std::abs(score.bias) <= usual) return;
+  warnings.push_back(fmt::format(
+      "{}: fitted times are {:.0f}% {} than measured ones, where forms usually err by {:.0f}%. {} "
+      "would say why",
+      score.part, std::abs(score.bias), score.bias > 0 ? "longer" : "shorter", usual,
+      model.scales_kernels() ? "Kernel tables of this engine's version" : "Kernel tables"));
 }
 
 SpanErrors span_errors(std::span<const double> measured, std::span<const double> predicted) {

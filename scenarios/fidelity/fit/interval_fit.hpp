@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/calibration/confidence.hpp"
 #include "scenarios/fidelity/fit/fit_result.hpp"
 #include "scenarios/fidelity/fit/step_model.hpp"
 
@@ -19,29 +20,58 @@ struct IntervalFit {
   std::vector<double> values;                         ///< in the order of the model's parameters
   std::map<std::string, FittedParameter> confidence;  ///< by name
   std::vector<std::string> warnings;                  ///< parameters on a bound
+  /// What noise and intervals were told at: parameters before their level was set, and the form's
+  /// errors by class of steps, as logarithms.
+  std::vector<double> near;
+};
+
+/// So much of a span's time went by in steps of one class.
+struct StepShare {
+  std::size_t of = 0;
+  double share = 0;
+};
+
+/// Classes of steps that a form predicts alike, and errs on alike: those without prompts by octave
+/// of decodes and of the tokens that one holds, those with prompts by octave of their new tokens.
+class StepClasses {
+ public:
+  static std::uint32_t key_of(const StepShape& shape);
+  std::size_t of(const StepShape& shape);
+  std::size_t size() const { return keys_.size(); }
+
+ private:
+  std::vector<std::uint32_t> keys_;
 };
 
 /// Spans of one kind have the same noise; so many of them hold one instant, on average.
 struct SpanKinds {
   std::vector<std::size_t> kind;  ///< of each span, an index into `overlap`
   std::vector<double> overlap = {1};
+  /// Of each kind, the share that is here: the others were left out as far off, and are noise, too.
+  std::vector<double> kept = {1};
+  std::vector<TimeSpan> times;  ///< by the clock; empty: none shares a step with another
+  std::vector<std::vector<StepShare>> steps;  ///< of each span; empty: form error is left out
+  std::size_t classes = 0;                    ///< that `steps` name
 
   /// All of one kind, none within another.
-  static SpanKinds alike(std::size_t spans) { return {std::vector<std::size_t>(spans, 0), {1}}; }
+  static SpanKinds alike(std::size_t spans);
 };
 
 /// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
 /// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
-/// `from`: values nearby, of an earlier fit, which tell the noise as well; empty: none.
+/// The form may be off by StepModel::form_error() in each class of steps, on its own: what only
+/// such errors tell apart stays at the prior, and intervals contain them.
+/// At the end the level is set: the spans are off by nothing on average, however the form errs.
+/// `from`: IntervalFit::near of an earlier fit, which tells the noise as well; empty: none.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from = {});
 
-/// The same of `values` as they are, with nothing fitted.
+/// The intervals of `values` as they are, by what `near` tells of noise, with nothing fitted.
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
-                            std::span<const double> measured, const SpanKinds& kinds,
-                            const PredictSpans& predict);
+                            const std::vector<double>& near, std::span<const double> measured,
+                            const SpanKinds& kinds, const PredictSpans& predict);
 
 /// Throws InputError (exit 3) at `where` where the measured spans are off their predictions by a
 /// factor that only a wrong unit explains.
@@ -52,6 +82,14 @@ void refuse_scale(const SourceRef& where, std::span<const double> measured,
 /// badly what it did not see, most of `spans` were left out, or the data decided no parameter.
 void warn_unusable(const FitScore& score, std::size_t left_out, std::size_t spans,
                    std::vector<std::string>& warnings);
+
+/// Warns, where it is so, which parameters the data did not identify, and what would; ahead of all
+/// else where they identified none.
+void warn_unidentified(const std::map<std::string, FittedParameter>& parameters,
+                       const StepModel& model, std::vector<std::string>& warnings);
+
+/// Warns where times are off one way even where they were fitted, by more than forms usually are.
+void warn_biased(const FitScore& score, const StepModel& model, std::vector<std::string>& warnings);
 
 /// Mean absolute, 95th percentile of absolute, and mean signed relative error.
 struct SpanErrors {

@@ -2,26 +2,26 @@
 // kept, each measured span is the sum of the times of its steps, and the parameters follow by least
 // squares; then the simulation is repeated under these, until both agree.
 //
-// A span is what lies between two clock readings of one request: scheduled to first token, first to
-// last token. Waiting in the queue is left out: it follows from all that ran before, so that one
-// slip there would count again in every request behind it.
 #include "scenarios/fidelity/fit/log_fit.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
 #include "scenarios/fidelity/fit/interval_fit.hpp"
-#include "scenarios/fidelity/fit/step_trail.hpp"
+#include "scenarios/fidelity/fit/log_spans.hpp"
+#include "scenarios/fidelity/fit/placed_spans.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/link.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/det_math.hpp"
 #include "sim/error.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 
@@ -36,74 +36,9 @@ constexpr double kDiffers = 0.25;         // spans off by more: their schedules 
 constexpr double kDifferentEngine = 1.5;  // concurrency off by more: refused
 constexpr double kDoubtfulEngine = 1.15;  // off by more: warned
 constexpr std::size_t kMostWorst = 10;
-
-struct Span {
-  std::uint32_t request;
-  bool first;  ///< scheduled to first token; else first to last token
-  double measured_s;
-};
-
-struct Placed {
-  double simulated_s;
-  StepTrail::Instant from;
-  StepTrail::Instant to;
-};
-
-/// Those that workload_of() takes, in its order.
-std::vector<MeasuredRequest> used_of(const MeasuredRun& run, std::uint32_t first) {
-  std::vector<MeasuredRequest> out;
-  for (const MeasuredRequest& r : run.requests) {
-    if (first > 0 && out.size() == first) break;
-    if (r.completed) out.push_back(r);
-  }
-  return out;
-}
-
-/// When a request first ran, as far as the log tells.
-double begin_of(const MeasuredRequest& r) {
-  return r.scheduled_s >= 0 ? r.scheduled_s : r.first_token_s;
-}
-
-/// The last instant at which the log holds everything that ran: when its last request came in.
-double evidence_end(const std::vector<MeasuredRequest>& used) {
-  double end = 0;
-  for (const MeasuredRequest& r : used) end = std::max(end, begin_of(r));
-  return end;
-}
-
-std::vector<Span> spans_of(const std::vector<MeasuredRequest>& used) {
-  const double end = evidence_end(used);
-  std::vector<Span> out;
-  for (std::uint32_t i = 0; i < used.size(); ++i) {
-    const MeasuredRequest& r = used[i];
-    const auto add = [&](bool first, double from, double to) {
-      if (from >= 0 && to > from && to <= end) out.push_back({i, first, to - from});
-    };
-    add(true, r.scheduled_s, r.first_token_s);
-    if (r.output_tokens > 1) add(false, r.first_token_s, r.last_token_s);
-  }
-  return out;
-}
-
-/// How many spans hold one instant, on average over those that any holds.
-double overlap_of(const std::vector<MeasuredRequest>& used, const std::vector<Span>& spans) {
-  std::vector<std::pair<double, double>> ranges;
-  double sum = 0;
-  for (const Span& s : spans) {
-    const MeasuredRequest& r = used[s.request];
-    const double from = s.first ? r.scheduled_s : r.first_token_s;
-    ranges.emplace_back(from, from + s.measured_s);
-    sum += s.measured_s;
-  }
-  std::sort(ranges.begin(), ranges.end());
-  double covered = 0;
-  double end = -1;
-  for (const auto& [from, to] : ranges) {
-    covered += std::max(0.0, to - std::max(from, end));
-    end = std::max(end, to);
-  }
-  return covered > 0 ? std::max(1.0, sum / covered) : 1;
-}
+constexpr double kThrashes = 0.1;  // preemptions per request; validate calls such a run thrashing
+constexpr const char* kAnswers = "requests/answers";
+constexpr const char* kFirstTokens = "requests/first tokens";
 
 std::vector<double> pick(const std::vector<double>& of, const std::vector<std::size_t>& which) {
   std::vector<double> out;
@@ -133,22 +68,35 @@ class LogFit {
       : run_(run),
         options_(options),
         engine_(without_tiers(scenario)),
-        used_(used_of(run, options.first)),
-        spans_(spans_of(used_)) {
-    require_enough(options.kernels ? 1 : 4);
-    workload_.emplace(workload_of(run, engine_.engine.block_tokens, options.first));
+        used_(logged_requests(run)),
+        spans_(log_spans(used_, options)) {
+    require_enough(4);
+    places_.resize(used_.size());
+    std::iota(places_.begin(), places_.end(), 0U);
+    workload_.emplace(workload_of(run, engine_.engine.block_tokens));
+    if (!preempts()) {
+      workload_.emplace(
+          workload_of(come_when_scheduled(run, places_), engine_.engine.block_tokens));
+    }
     model_.emplace(engine_, varied(), kernels());
-    for (const Span& s : spans_) measured_.push_back(s.measured_s);
+    for (const LogSpan& s : spans_) measured_.push_back(s.measured_s);
   }
 
   FitResult fit() {
     values_ = model_->start();
+    std::vector<double> best;
+    double least = std::numeric_limits<double>::max();
     for (int round = 0; round < kMostLogRounds; ++round) {
       const StepTrail trail(engine_, *workload_, *model_->cost(values_));
       place(trail);
+      classify(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
-      const IntervalFit next =
-          fit_of(agreeing(round), predictor(trail), round == 0 ? std::vector<double>{} : values_);
+      if (const double misfit = misfit_s(); misfit < least) {
+        least = misfit;
+        best = values_;
+      }
+      const IntervalFit next = fit_of(agreeing(round), predictor(trail), near_);
+      near_ = next.near;
       double moved = 0;
       for (std::size_t k = 0; k < values_.size(); ++k) {
         const Parameter& p = model_->parameters()[k];
@@ -158,23 +106,42 @@ class LogFit {
       }
       if (moved < kLogSettled) break;
     }
+    // A simulation answers to small changes with other schedules, so that rounds need not settle:
+    // of all of them, the values whose own simulation is nearest to the log.
+    values_ = best;
     const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
+    classify(trail);
+    near_ = fit_of(agreeing(kMostLogRounds), predictor(trail), near_).near;
     return result(trail);
   }
 
  private:
-  /// Both kinds of steps are counted in a simulation under what is believed beforehand.
-  std::vector<StepParameter> varied() const {
+  /// Which requests enter then follows from the blocks that ran out, and measured admissions do not
+  /// go with the simulation's pool.
+  bool preempts() const {
     const StepModel model(engine_, {}, kernels());
     const StepTrail trail(engine_, *workload_, *model.cost({}));
-    std::size_t replayed = 0;
-    for (std::size_t i = 0; i < trail.steps(); ++i) {
-      std::uint64_t tokens = 0;  // one that cannot replay a graph keeps all from it
-      for (const StepShape& shape : trail.shapes(i)) tokens = std::max(tokens, shape.tokens());
-      replayed += tokens <= model.graph_tokens() ? 1 : 0;
+    double preemptions = 0;
+    for (const RequestRecord& r : trail.requests()) preemptions += r.preemptions;
+    return preemptions >= kThrashes * static_cast<double>(used_.size());
+  }
+
+  /// Both kinds of steps are counted in a simulation under what is believed beforehand.
+  std::vector<StepParameter> varied() {
+    const StepModel model(engine_, {}, kernels());
+    const StepTrail trail(engine_, *workload_, *model.cost({}));
+    place(trail);
+    StepKinds kinds;
+    for (const std::size_t i : steps_of(placed_)) {
+      ++(trail.shape(i).tokens() <= model.graph_tokens() ? kinds.replayed : kinds.eager);
     }
-    return varied_parameters(kernels() != nullptr, replayed, trail.steps() - replayed);
+    return varied_parameters(kernels() != nullptr, engine_.engine.tensor_parallel, kinds);
+  }
+
+  void classify(const StepTrail& trail) {
+    shares_ = class_shares(trail, placed_, classes_);
+    if (!near_.empty()) near_.resize(model_->parameters().size() + classes_.size(), 0);
   }
 
   const ComputeProfile* kernels() const { return options_.kernels ? &*options_.kernels : nullptr; }
@@ -195,8 +162,8 @@ class LogFit {
   /// Puts each span on the simulation's steps.
   void place(const StepTrail& trail) {
     placed_.clear();
-    for (const Span& s : spans_) {
-      const RequestRecord& r = trail.requests()[s.request];
+    for (const LogSpan& s : spans_) {
+      const RequestRecord& r = trail.requests()[places_[s.request]];
       if (r.status != RequestStatus::kCompleted) refuse_unable(r, s.request);
       const Time from = s.first ? r.scheduled : r.first_token;
       const Time to = s.first ? r.first_token : r.finish;
@@ -226,7 +193,7 @@ class LogFit {
     return [this, &trail](std::span<const double> values) {
       const std::vector<double> shifts = trail.shifts(*model_->cost(values));
       std::vector<double> out;
-      for (const Placed& p : placed_) {
+      for (const PlacedSpan& p : placed_) {
         const double moved = StepTrail::shift(shifts, p.to) - StepTrail::shift(shifts, p.from);
         out.push_back(std::max(1e-9, p.simulated_s + moved));
       }
@@ -234,16 +201,31 @@ class LogFit {
     };
   }
 
+  /// Mean error of the simulated spans, of which none counts for more than one of another schedule.
+  double misfit_s() const {
+    double out = 0;
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      const double off = std::abs(simulated_s(i) - measured_[i]);
+      out += std::min(off, kDiffers * measured_[i]);
+    }
+    return out / static_cast<double>(spans_.size());
+  }
+
   /// Spans that tell something: once parameters are roughly right, those whose schedules agree. One
-  /// that is off by far was batched with others than in the simulation, or held an engine's first
-  /// steps.
+  /// that is far from what is usual of its kind was batched with others than in the simulation, or
+  /// held an engine's first steps. From the usual, not from right: else spans that are too long
+  /// would leave until the rest fits.
   std::vector<std::size_t> agreeing(int round) const {
     std::vector<std::size_t> all(spans_.size());
     std::iota(all.begin(), all.end(), 0);
     if (round < kRobustRounds) return all;
+    const auto off = [&](std::size_t i) { return det::ln(simulated_s(i) / measured_[i]); };
+    std::vector<double> of_kind[2] = {{0}, {0}};
+    for (const std::size_t i : all) of_kind[spans_[i].first ? 0 : 1].push_back(off(i));
+    const double usual[2] = {median(of_kind[0]), median(of_kind[1])};
     std::vector<std::size_t> out;
     std::copy_if(all.begin(), all.end(), std::back_inserter(out), [&](std::size_t i) {
-      return std::abs(det::ln(simulated_s(i) / measured_[i])) <= kDiffers;
+      return std::abs(off(i) - usual[spans_[i].first ? 0 : 1]) <= kDiffers;
     });
     return 2 * out.size() >= all.size() ? out : all;
   }
@@ -257,13 +239,23 @@ class LogFit {
 
   /// First tokens and answers.
   SpanKinds kinds_of(const std::vector<std::size_t>& which) const {
-    SpanKinds out{{}, {}};
-    std::vector<Span> spans[2];
+    SpanKinds out;
+    out.kept = {1, 1};
+    std::vector<TimeSpan> times[2];
     for (const std::size_t i : which) {
-      out.kind.push_back(spans_[i].first ? 0 : 1);
-      spans[out.kind.back()].push_back(spans_[i]);
+      const LogSpan& s = spans_[i];
+      out.kind.push_back(s.first ? 0 : 1);
+      out.times.emplace_back(s.from_s, s.from_s + s.measured_s);
+      out.steps.push_back(shares_[i]);
+      times[out.kind.back()].push_back(out.times.back());
     }
-    for (const std::vector<Span>& kind : spans) out.overlap.push_back(overlap_of(used_, kind));
+    out.classes = classes_.size();
+    out.overlap = {overlap_of(times[0]), overlap_of(times[1])};
+    for (int kind = 0; kind < 2; ++kind) {
+      const auto all = static_cast<double>(std::count_if(
+          spans_.begin(), spans_.end(), [&](const LogSpan& s) { return s.first == (kind == 0); }));
+      out.kept[kind] = std::max(1.0, static_cast<double>(times[kind].size())) / std::max(1.0, all);
+    }
     return out;
   }
 
@@ -271,19 +263,17 @@ class LogFit {
     const PredictSpans predict = predictor(trail);
     const std::vector<std::size_t> told = agreeing(kMostLogRounds);
     const IntervalFit fit = judge_intervals(
-        *model_, values_, pick(measured_, told), kinds_of(told),
+        *model_, values_, near_, pick(measured_, told), kinds_of(told),
         [&](std::span<const double> values) { return pick(predict(values), told); });
     FitResult out;
     out.profile = model_->profile(values_);
     out.profile.warnings = fit.warnings;
-    if (out.profile.host_overhead_us < 0) {
-      out.profile.warnings.push_back(fmt::format(
-          "the overhead per step is {:.0f} us, less than nothing: the kernels were measured eager, "
-          "and the engine's compiled ones save more than its host costs",
-          out.profile.host_overhead_us));
-    }
-    judge_engine(trail, out);
+    out.profile.range = {};  // of this fit alone
+    for (const std::size_t i : steps_of(placed_)) out.profile.range.add(trail.shape(i));
+    warn_unidentified(fit.confidence, *model_, out.profile.warnings);
+    judge_engine(out);
     add_scores(fit, predict, out);
+    warn_biased(log_score(out), *model_, out.profile.warnings);
     explain(trail, simulated(), out);
     return out;
   }
@@ -303,7 +293,7 @@ class LogFit {
         if (spans_[i].request % 2 != 0) kept.push_back(i);
       }
       FitScore score;
-      score.part = first ? "requests/first tokens" : "requests/answers";
+      score.part = first ? kFirstTokens : kAnswers;
       if (!first) score.parameters = fit.confidence;
       score.points = static_cast<std::uint32_t>(all.size());
       const SpanErrors fitted = span_errors(pick(measured_, all), pick(whole, all));
@@ -318,7 +308,10 @@ class LogFit {
   }
 
   /// Requests in the engine at once, over the time of the evidence: by the clock and simulated.
-  void judge_engine(const StepTrail& trail, FitResult& out) const {
+  void judge_engine(FitResult& out) const {
+    // With the waiting that the log's arrivals lead to.
+    const Workload arrivals = workload_of(run_, engine_.engine.block_tokens);
+    const StepTrail trail(engine_, arrivals, *model_->cost(values_));
     double measured = 0;
     double simulated = 0;
     double from = 1e300;
@@ -326,7 +319,7 @@ class LogFit {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const MeasuredRequest& r = used_[i];
       const RequestRecord& s = trail.requests()[i];
-      const double begin = begin_of(r);
+      const double begin = begin_s(r);
       if (begin < 0 || r.last_token_s < 0) continue;
       const Time at = r.scheduled_s >= 0 ? s.scheduled : s.first_token;
       from = std::min(from, begin);
@@ -353,10 +346,10 @@ class LogFit {
   void explain(const StepTrail& trail, const std::vector<double>& predicted, FitResult& out) const {
     std::size_t apart = 0;
     for (std::size_t i = 0; i < spans_.size(); ++i) {
-      const Span& s = spans_[i];
+      const LogSpan& s = spans_[i];
       const MeasuredRequest& r = used_[s.request];
       FitPoint point;
-      point.part = s.first ? "requests/first tokens" : "requests/answers";
+      point.part = s.first ? kFirstTokens : kAnswers;
       point.what = fmt::format("{}:{}: {} of a request of {} + {} tokens", where().file, r.line,
                                s.first ? "scheduled to first token" : "first to last token",
                                r.input_tokens, r.output_tokens);
@@ -364,7 +357,7 @@ class LogFit {
       point.predicted = 1e6 * predicted[i];
       const bool off = std::abs(det::ln(predicted[i] / s.measured_s)) > kDiffers;
       apart += off ? 1 : 0;
-      if (trail.requests()[s.request].preemptions > 0) {
+      if (trail.requests()[places_[s.request]].preemptions > 0) {
         point.why = "preempted in the simulation";
       } else if (off) {
         point.why = s.first ? "batched with other prompts than in the simulation"
@@ -379,7 +372,7 @@ class LogFit {
           apart, spans_.size(), 100 * kDiffers));
     }
     // Answers, whose score stands first: first tokens hold what is batched with them.
-    warn_unusable(out.profile.scores.front(), apart, spans_.size(), out.profile.warnings);
+    warn_unusable(log_score(out), apart, spans_.size(), out.profile.warnings);
     std::stable_sort(out.worst.begin(), out.worst.end(), [](const FitPoint& a, const FitPoint& b) {
       return std::abs(det::ln(a.predicted / a.measured)) >
              std::abs(det::ln(b.predicted / b.measured));
@@ -391,15 +384,27 @@ class LogFit {
   const LogFitOptions& options_;
   Scenario engine_;
   std::vector<MeasuredRequest> used_;
-  std::vector<Span> spans_;
+  std::vector<LogSpan> spans_;
+  std::vector<std::uint32_t> places_;  ///< of the requests in the workload
   std::optional<Workload> workload_;
   std::optional<StepModel> model_;
-  std::vector<double> measured_;  ///< seconds, by span
-  std::vector<Placed> placed_;    ///< by span
+  std::vector<double> measured_;                ///< seconds, by span
+  std::vector<PlacedSpan> placed_;              ///< by span
+  std::vector<std::vector<StepShare>> shares_;  ///< by span
+  StepClasses classes_;                         ///< of all rounds
   std::vector<double> values_;
+  std::vector<double> near_;  ///< IntervalFit::near of the last fit; empty: none yet
 };
 
 }  // namespace
+
+const FitScore& log_score(const FitResult& fit) {
+  const auto& scores = fit.profile.scores;
+  const auto found = std::find_if(scores.begin(), scores.end(),
+                                  [](const FitScore& score) { return score.part == kAnswers; });
+  KV_ASSERT(found != scores.end(), "a fit of no log");
+  return *found;
+}
 
 FitResult fit_log(const MeasuredRun& run, const Scenario& scenario, const LogFitOptions& options) {
   return LogFit(run, scenario, options).fit();

@@ -19,14 +19,25 @@ enum class StepParameter : std::uint8_t {
   kFlopEfficiency,
   kByteEfficiency,
   kDecodeEfficiency,
+  kComputeScale,
+  kMemoryScale,
+  kAttentionScale,
+  kCollectiveScale,
   kHostOverhead,
   kEagerOverhead,
 };
 
-/// What a log of so many steps of either kind can tell apart: with known kernels the overheads
-/// only; what an eager step takes beyond one that replays a graph where both occur.
-std::vector<StepParameter> varied_parameters(bool kernels_known, std::size_t replayed,
-                                             std::size_t eager);
+/// How many of the steps behind a log replay a captured graph, and how many do not.
+struct StepKinds {
+  std::size_t replayed = 0;
+  std::size_t eager = 0;
+};
+
+/// What a log of such steps can tell apart: shares of the data sheet, or factors of kernels that
+/// are known; a factor of collectives on several ranks; what an eager step takes beyond one that
+/// replays a graph where both occur.
+std::vector<StepParameter> varied_parameters(bool kernels_known, std::uint32_t ranks,
+                                             const StepKinds& steps);
 
 /// What a fit starts from: the data sheet of the scenario's GPU with the efficiencies of GPUs that
 /// nobody measured, or kernels known already.
@@ -43,19 +54,26 @@ class StepModel {
   const std::vector<double>& priors() const { return priors_; }
   std::vector<double> start() const;
 
+  /// Kernels are known, so that the parameters are factors of them.
+  bool scales_kernels() const { return kernels_ != nullptr; }
+  /// Standard deviation of the logarithm by which the form errs on steps of one class.
+  double form_error() const { return form_error_; }
+
   /// The largest batch that replays a captured graph.
   std::uint32_t graph_tokens() const { return base_.graph_tokens; }
   std::unique_ptr<StepCost> cost(std::span<const double> values) const;
   ComputeProfile profile(std::span<const double> values) const;
 
  private:
-  ComponentsCost with(std::span<const double> values) const;
+  ComponentsCost with(std::span<const double> values, KernelScales& scales) const;
 
   std::vector<StepParameter> varied_;
   std::vector<Parameter> parameters_;
   std::vector<double> priors_;
   const ComputeProfile* kernels_;
   ComponentsCost base_;
+  KernelScales scales_;
+  double form_error_;
 };
 
 }  // namespace spillway

@@ -47,12 +47,14 @@ class StepFit {
   FitResult fit() {
     const PredictSpans all = [&](std::span<const double> v) { return predict(v, 0, 1); };
     refuse_scale({times_.path, 0, {}}, measured_, all(model_.start()));
-    const IntervalFit found =
-        fit_intervals(model_, measured_, SpanKinds::alike(measured_.size()), all);
+    const IntervalFit found = fit_intervals(model_, measured_, kinds(0, 1), all);
     const std::vector<double> predicted = all(found.values);
     FitResult out;
     out.profile = model_.profile(found.values);
     out.profile.warnings = found.warnings;
+    warn_unidentified(found.confidence, model_, out.profile.warnings);
+    out.profile.range = {};
+    for (const TimedStep& step : times_.steps) out.profile.range.add(shape_of(step));
     FitScore score;
     score.part = "steps";
     score.parameters = found.confidence;
@@ -61,6 +63,7 @@ class StepFit {
     score.mape = score.form_mape = errors.mape;
     score.bias = errors.bias;
     hold_out(score);
+    warn_biased(score, model_, out.profile.warnings);
     warn_unusable(score, 0, measured_.size(), out.profile.warnings);
     out.profile.scores.push_back(score);
     explain(predicted, out);
@@ -74,7 +77,20 @@ class StepFit {
     const auto replayed = static_cast<std::size_t>(
         std::count_if(times.steps.begin(), times.steps.end(),
                       [&](const TimedStep& step) { return replays(step, graphs); }));
-    return varied_parameters(options.kernels.has_value(), replayed, times.steps.size() - replayed);
+    return varied_parameters(options.kernels.has_value(), scenario.engine.tensor_parallel,
+                             {replayed, times.steps.size() - replayed});
+  }
+
+  /// Each step is its own span, and of one class.
+  SpanKinds kinds(std::size_t first, std::size_t stride) const {
+    SpanKinds out;
+    StepClasses classes;
+    for (std::size_t i = first; i < times_.steps.size(); i += stride) {
+      out.kind.push_back(0);
+      out.steps.push_back({{classes.of(shape_of(times_.steps[i])), 1}});
+    }
+    out.classes = classes.size();
+    return out;
   }
 
   /// Of every `stride`-th step from `first`. Whether a step replays a graph is told, or follows
@@ -103,9 +119,8 @@ class StepFit {
       return out;
     };
     const std::vector<double> seen = half(0);
-    const IntervalFit found =
-        fit_intervals(model_, seen, SpanKinds::alike(seen.size()),
-                      [&](std::span<const double> v) { return predict(v, 0, 2); });
+    const IntervalFit found = fit_intervals(
+        model_, seen, kinds(0, 2), [&](std::span<const double> v) { return predict(v, 0, 2); });
     const SpanErrors errors = span_errors(half(1), predict(found.values, 1, 2));
     score.held_out = static_cast<std::uint32_t>(measured_.size() / 2);
     score.held_out_mape = errors.mape;

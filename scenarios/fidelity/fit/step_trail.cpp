@@ -87,6 +87,14 @@ std::vector<StepShape> StepTrail::shapes(std::size_t step) const {
   return out;
 }
 
+StepShape StepTrail::shape(std::size_t step) const {
+  StepShape most;
+  for (const StepShape& each : shapes(step)) {
+    if (each.tokens() >= most.tokens()) most = each;
+  }
+  return most;
+}
+
 std::vector<double> StepTrail::shifts(StepCost& cost) const {
   std::vector<double> out(steps_.size() + 1, 0);
   for (std::size_t i = 0; i < steps_.size(); ++i) {

@@ -24,6 +24,10 @@ class StepTrail {
   std::size_t steps() const { return steps_.size(); }
   /// What a step computed, by engine.
   std::vector<StepShape> shapes(std::size_t step) const;
+  /// Of the engine that computed most.
+  StepShape shape(std::size_t step) const;
+  /// How long it computed.
+  double seconds(std::size_t step) const { return seconds_of(steps_[step].compute); }
 
   /// Seconds by which steps last longer under `cost` than they did, summed over the first i steps.
   std::vector<double> shifts(StepCost& cost) const;

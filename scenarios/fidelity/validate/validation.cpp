@@ -56,15 +56,31 @@ void keep_completed(MeasuredRun& run, Notes& notes) {
   }
 }
 
-/// The requests from `first` on, as a run of their own; what the engine reported as a whole does
+/// The requests that a case scores, as a run of their own; what the engine reported as a whole does
 /// not hold of a part.
-MeasuredRun part_of(const MeasuredRun& run, std::uint32_t first) {
+MeasuredRun part_of(const MeasuredRun& run, const ValidationCase& c) {
   MeasuredRun out = run;
-  if (first == 0) return out;
-  const auto begin = static_cast<std::ptrdiff_t>(std::min<std::size_t>(first, run.requests.size()));
-  out.requests.erase(out.requests.begin(), out.requests.begin() + begin);
+  if (c.from_request == 0 && c.first == 0) return out;
+  const std::size_t all = run.requests.size();
+  const std::size_t end = c.first == 0 ? all : std::min<std::size_t>(c.first, all);
+  const std::size_t begin = std::min<std::size_t>(c.from_request, end);
+  const auto at = [&](std::size_t i) {
+    return run.requests.begin() + static_cast<std::ptrdiff_t>(i);
+  };
+  out.requests.assign(at(begin), at(end));
   out.metrics.clear();
   return out;
+}
+
+/// Throws where the run has none of the requests that the case scores.
+void check_part(const MeasuredRun& run, const ValidationCase& c) {
+  std::size_t end = run.requests.size();
+  if (c.first > 0) end = std::min<std::size_t>(end, c.first);
+  if (c.from_request < end) return;
+  throw InputError(Fault::kUsage, {c.path, 0, "evaluate.from_request"},
+                   fmt::format("expected less than the {} requests {}, found {}", end,
+                               c.first > 0 ? "that are compared first" : "of the run",
+                               c.from_request));
 }
 
 std::string family_of(const ModelSpec* model) {
@@ -284,8 +300,10 @@ std::vector<CaseParameter> case_parameters(const ValidationCase& c) {
   return parameters_of(load_scenario(source), source.root(), c.parameters);
 }
 
-CaseResult validate_case(const ValidationCase& c, const ValidationOptions& options) {
-  if (c.kind == CaseKind::kPoints) return validate_points(c, options);
+CaseResult validate_case(const ValidationCase& given, const ValidationOptions& options) {
+  if (given.kind == CaseKind::kPoints) return validate_points(given, options);
+  ValidationCase c = given;
+  if (options.first > 0) c.first = options.first;
   CaseResult result;
   result.input = c;
   MeasuredRun measured = load_measured(paths_of(c, c.measured, options.data));
@@ -297,11 +315,7 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
     throw InputError(Fault::kTrace, {c.measured.front(), 0, ""},
                      "expected requests or metrics of a measured run, found neither");
   }
-  if (logged && c.from_request >= measured.requests.size()) {
-    throw InputError(Fault::kUsage, {c.path, 0, "evaluate.from_request"},
-                     fmt::format("expected less than the {} requests of the run, found {}",
-                                 measured.requests.size(), c.from_request));
-  }
+  if (logged) check_part(measured, c);
   const Workload workload =
       logged ? workload_of(measured, scenario.engine.block_tokens) : open_workload(scenario, {});
   const double offset = clock_offset(measured);
@@ -326,8 +340,8 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
 
   MeasuredRun measured_part = measured;
   if (logged) {
-    measured_part = part_of(measured, c.from_request);
-    simulated.run = part_of(simulated.run, c.from_request);
+    measured_part = part_of(measured, c);
+    simulated.run = part_of(simulated.run, c);
     const std::size_t before = measured_part.requests.size();
     keep_completed_in_both(measured_part, simulated.run);
     if (measured_part.requests.size() < before) {
@@ -341,9 +355,10 @@ CaseResult validate_case(const ValidationCase& c, const ValidationOptions& optio
   std::vector<std::map<std::string, double>> repeats;
   for (const auto& files : c.repeats) {
     MeasuredRun again = load_measured(paths_of(c, files, options.data));
-    repeats.push_back(metrics_of(part_of(again, c.from_request)));
+    repeats.push_back(metrics_of(part_of(again, c)));
   }
   result.repeats = spread_of(result, repeats);
+  if (options.halves && logged) result.halves = validate_halves(measured, scenario, c.metrics);
   return result;
 }
 

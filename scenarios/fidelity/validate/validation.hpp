@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/fidelity/validate/halves.hpp"
 #include "scenarios/fidelity/validate/regime.hpp"
 #include "scenarios/fidelity/validate/run_errors.hpp"
 #include "scenarios/fidelity/validate/serving_case.hpp"
@@ -19,6 +20,8 @@ namespace spillway {
 struct ValidationOptions {
   std::string data;              ///< folder for measured files that do not lie beside the case
   std::vector<std::string> set;  ///< changes to every scenario
+  std::uint32_t first = 0;       ///< score only the earliest so many requests; 0: as the case says
+  bool halves = false;           ///< fit on either half of a run's time, too, and score the other
 };
 
 /// A figure of several measured runs of the same thing, the first included.
@@ -63,6 +66,7 @@ struct CaseResult {
   std::optional<CounterErrors> counters;
   std::vector<StepBucket> steps;  ///< by size of batch
   std::vector<RepeatSpread> repeats;
+  std::vector<HalfResult> halves;  ///< where ValidationOptions::halves asks for them
   std::optional<ServingResult> serving;   ///< of a case of kind points
   std::vector<CaseParameter> parameters;  ///< all that the scenario gives, with their values
   std::vector<std::string> unexplained;   ///< of these, which no entry of the case accounts for

@@ -33,7 +33,8 @@ constexpr Key kCaseKeys[] = {
     list_of(text_key("hides", "What the comparison cannot show.")),
     object_key("points", ValidationCase::kPoints, "Which serving points are compared.")};
 constexpr Key kEvaluateKeys[] = {
-    integer_key("from_request", 0, kMostCount, "First request that is compared.", "0")};
+    integer_key("from_request", 0, kMostCount, "First request that is compared.", "0"),
+    integer_key("first", 1, kMostCount, "Earliest requests that are compared.", "all")};
 constexpr Key kParameterKeys[] = {required(text_key("name", "Name of the parameter.")),
                                   text_key("value", "Its value."),
                                   required(text_key("from", "Where the value comes from."))};
@@ -187,6 +188,7 @@ ValidationCase read_case(const std::string& path) {
   c.bar = read_limits(top, "bar");
   if (const auto evaluate = top.object("evaluate", ValidationCase::kEvaluate)) {
     c.from_request = static_cast<std::uint32_t>(evaluate->integer("from_request").value_or(0));
+    c.first = static_cast<std::uint32_t>(evaluate->integer("first").value_or(0));
   }
   for (const ObjectReader& p : top.objects("parameters", ValidationCase::kParameter)) {
     const std::string value = p.has("value") ? text_of(p.value("value")) : "";

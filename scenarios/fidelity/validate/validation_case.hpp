@@ -49,6 +49,7 @@ struct ValidationCase {
   std::map<std::string, double> tolerance;
   std::map<std::string, double> bar;
   std::uint32_t from_request = 0;  ///< score only the requests from this one on
+  std::uint32_t first = 0;         ///< of the earliest so many; 0: of all
   std::vector<CaseParameter> parameters;
   CaseSource source;
   std::vector<std::string> fitted;  ///< what was fitted, from what

@@ -12,6 +12,7 @@
 namespace spillway {
 
 inline constexpr std::array<std::string_view, 4> kCoveredFamilies = {"", "dense", "MoE", "MLA"};
+inline constexpr std::array<std::string_view, 2> kHalves = {"first", "second"};
 inline constexpr std::array<std::string_view, 3> kComparedLatencies = {"ttft", "tpot", "e2el"};
 
 template <>
@@ -140,6 +141,17 @@ struct Fields<RepeatSpread> {
 };
 
 template <>
+struct Fields<HalfResult> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("fitted", r.fitted, one_of(kHalves, "Half of the run's time that was fitted."));
+    f("scored", r.scored, says("Requests of the other half, which are compared."));
+    f("metrics", r.metrics, says("Error of each latency over these."));
+    f("parameters", r.parameters, says("Fitted parameters, by name."));
+  }
+};
+
+template <>
 struct Fields<CheckedFigure> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
@@ -237,6 +249,7 @@ struct Fields<CaseResult> {
     f("requests", r.requests, says("Requests of the run."));
     f("scored", r.scored, says("Requests that are compared."));
     f("from_request", c.from_request, says("First request that is compared."));
+    f("first", c.first, says("Earliest requests that are compared; 0: all."));
     f("fitted", c.fitted, says("What was fitted, and to which data."));
     f("hides", c.hides, says("What the comparison cannot show."));
     f("coverage", r.coverage, says("What the case covers."));
@@ -247,6 +260,7 @@ struct Fields<CaseResult> {
     f("counters", r.counters, says("Errors of the engine's counters over time."));
     f("steps", r.steps, says("Time of a step by the number of requests that decode."));
     f("repeats", r.repeats, says("Spread of repeated measured runs."));
+    f("halves", r.halves, if_any("With --halves: fits on one half of the time, and the other."));
     f("serving", r.serving, says("Points of served load, of a case of kind points."));
     f("parameters", r.parameters, says("Every parameter of the scenario."));
     f("unexplained", r.unexplained, says("Parameters without a stated origin."));

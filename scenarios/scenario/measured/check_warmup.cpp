@@ -102,6 +102,8 @@ void check_warmup(std::vector<MeasuredRequest>& requests, const MeasuredOptions&
   }
   requests.erase(requests.begin(), requests.begin() + static_cast<std::ptrdiff_t>(warm));
   notes.push_back(fmt::format("left out {} as warm-up: {}", requests_text(warm), why));
+  if (options.keeps_warmup.empty()) return;
+  notes.back() += fmt::format("; {} keeps {}", options.keeps_warmup, warm == 1 ? "it" : "them");
 }
 
 }  // namespace spillway

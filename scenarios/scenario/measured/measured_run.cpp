@@ -241,12 +241,11 @@ MeasuredRun load_measured(const std::vector<std::string>& files, const MeasuredO
   return run;
 }
 
-Workload workload_of(const MeasuredRun& run, std::uint32_t block_tokens, std::uint32_t first) {
+Workload workload_of(const MeasuredRun& run, std::uint32_t block_tokens) {
   WorkloadBuilder builder(run.name, block_tokens);
   std::uint64_t next_block = 0;
   TraceRow row;
   for (const MeasuredRequest* r : completed_of(run)) {
-    if (first > 0 && builder.size() == first) break;
     row.clear();
     row.line = r->line;
     row.arrival_ns = static_cast<std::int64_t>(r->arrival_s * 1e9);

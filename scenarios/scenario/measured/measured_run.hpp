@@ -52,6 +52,7 @@ struct MeasuredRun {
 
 struct MeasuredOptions {
   bool skip_warmup = false;    ///< leave out the requests that a note would call warm-up
+  std::string keeps_warmup;    ///< then: the option that keeps them, for that note
   bool allow_missing = false;  ///< note what the log lacks instead of refusing it
 };
 
@@ -63,9 +64,8 @@ struct MeasuredOptions {
 MeasuredRun load_measured(const std::vector<std::string>& files,
                           const MeasuredOptions& options = {});
 
-/// Its requests as a workload: nothing is shared between them. `first`: the earliest so many only,
-/// 0 for all.
-Workload workload_of(const MeasuredRun& run, std::uint32_t block_tokens, std::uint32_t first = 0);
+/// Its requests as a workload: nothing is shared between them.
+Workload workload_of(const MeasuredRun& run, std::uint32_t block_tokens);
 
 /// The metrics of `requests` under the keys of a run's results (mean_ttft_ms, p99_tpot_ms, ...), by
 /// the definitions of results; reported ones of the run count where the log does not tell.

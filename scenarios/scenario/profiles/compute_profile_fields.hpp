@@ -138,6 +138,47 @@ struct Fields<AttentionKernels> {
 };
 
 template <>
+struct Fields<KernelScales> {
+  static constexpr std::string_view kName = "scales";
+  static constexpr std::string_view kHelp = "What an engine's times say of the kernels.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    const auto scale = [](std::string_view help) { return may_say(help, 1e-3, 1e3); };
+    f("compute", r.compute, scale("Factor of the compute time of products."));
+    f("memory", r.memory, scale("Factor of memory time of products and element-wise passes."));
+    f("attention", r.attention, scale("Factor of the time of attention."));
+    f("collectives", r.collectives, scale("Factor of the time of all-reduces."));
+  }
+  static bool absent(const KernelScales& r) {
+    return r.compute == 1 && r.memory == 1 && r.attention == 1 && r.collectives == 1;
+  }
+};
+
+template <>
+struct Fields<FittedRange::Span> {
+  static constexpr std::string_view kName = "span";
+  static constexpr std::string_view kHelp = "The least and the most; both 0 for none.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("least", r.least, may_say("Smallest value in the data."));
+    f("most", r.most, may_say("Largest value in the data."));
+  }
+};
+
+template <>
+struct Fields<FittedRange> {
+  static constexpr std::string_view kName = "range";
+  static constexpr std::string_view kHelp = "What the steps behind a fit held.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("decodes", r.decodes, may_say("Decodes of a step."));
+    f("context", r.context, may_say("Tokens that one decode holds, on average over a step."));
+    f("prefill_tokens", r.prefill_tokens, may_say("New tokens of prompts in a step."));
+  }
+  static bool absent(const FittedRange& range) { return !range.known(); }
+};
+
+template <>
 struct Fields<FittedParameter> {
   static constexpr std::string_view kName = "parameter";
   static constexpr std::string_view kHelp = "One parameter of a fit.";
@@ -148,6 +189,8 @@ struct Fields<FittedParameter> {
       may_say("Start of the 95% interval; equal to high if not fitted or on a bound.", -kNoLimit));
     f("high", r.high, may_say("End of the 95% interval.", -kNoLimit));
     f("on_bound", r.on_bound, may_say("Whether the data asked for more than is possible."));
+    f("identified", r.identified,
+      may_say("Whether the interval is narrower than half of the prior's."));
   }
 };
 
@@ -204,6 +247,8 @@ struct Fields<ComputeProfile> {
       may_say("Whether host_overhead_us was fitted; otherwise it is the default."));
     f("sequence_us", r.sequence_us, time_rule("Time of each sequence that samples."));
     f("sampler_us", r.sampler_us, time_rule("Time of each step that samples."));
+    f("scales", r.scales, may_say("Factors that an engine's own times put on the kernels."));
+    f("range", r.range, may_say("What the fitted steps of an engine held."));
     f("scores", r.scores, may_say("How well each part of the profile predicts."));
   }
   static void check(const ObjectReader& in, const ComputeProfile& profile);

@@ -7,7 +7,9 @@
 
 #include "scenarios/fidelity/fit/step_model.hpp"
 #include "scenarios/fidelity/fit/step_trail.hpp"
+#include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/compute.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
@@ -51,7 +53,7 @@ MeasuredRun logged(const Scenario& scenario, const std::vector<double>& values, 
 }
 
 double value(const FitResult& fit, const std::string& name) {
-  return fit.profile.scores.front().parameters.at(name).value;
+  return log_score(fit).parameters.at(name).value;
 }
 
 TEST_CASE("the parameters behind a log come back out of it", "[scenarios]") {
@@ -59,20 +61,32 @@ TEST_CASE("the parameters behind a log come back out of it", "[scenarios]") {
   // Away from what a fit starts from: 0.78, 0.82, 0.77, 700 and 0 us.
   const MeasuredRun run = logged(scenario, {0.60, 0.75, 0.70, 1500, 800}, 150, 0.08);
   const FitResult fit = fit_log(run, scenario, {});
-  // What a log cannot tell apart stays near where it began (weights are read once a step, as the
-  // host's time is spent once): 5%, and 300 us of the overhead. Times are right within 2%.
-  CHECK(value(fit, "flop_efficiency") == Approx(0.60).epsilon(0.05));
-  CHECK(value(fit, "byte_efficiency") == Approx(0.75).epsilon(0.05));
+  // The form may err by 4.9% in each class of steps, for all that the fit knows: rates lie within
+  // two of these. Weights (16 GB at 3,350 GB/s and a share of 0.75: 6.4 ms) are read once a step,
+  // as the host's time is spent once: their sum is told, each lies within its interval.
+  CHECK(value(fit, "flop_efficiency") == Approx(0.60).epsilon(0.1));
   CHECK(value(fit, "decode_efficiency") == Approx(0.70).epsilon(0.1));
-  CHECK(value(fit, "host_overhead_us") == Approx(1500).margin(300));
-  const FitScore& score = fit.profile.scores.front();
+  const double both = value(fit, "host_overhead_us") + 4800 / value(fit, "byte_efficiency");
+  CHECK(both == Approx(1500 + 6400).epsilon(0.05));
+  const std::vector<std::pair<std::string, double>> known = {{"flop_efficiency", 0.60},
+                                                             {"byte_efficiency", 0.75},
+                                                             {"decode_efficiency", 0.70},
+                                                             {"host_overhead_us", 1500},
+                                                             {"eager_overhead_us", 800}};
+  for (const auto& [name, truth] : known) {
+    INFO(name);
+    const FittedParameter& p = log_score(fit).parameters.at(name);
+    CHECK(p.low <= truth);
+    CHECK(p.high >= truth);
+  }
+  const FitScore& score = log_score(fit);
   CHECK(score.mape < 2);
   CHECK(score.held_out_mape < 2);
   CHECK(score.held_out + 1 >= score.points / 3);
   CHECK(fit.profile.overhead_fitted);
 }
 
-TEST_CASE("with known kernels only the overhead is fitted", "[scenarios]") {
+TEST_CASE("with known kernels a log tells factors of them and the overheads", "[scenarios]") {
   const Scenario scenario = h100();
   const StepModel model(scenario, kAll);
   const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
@@ -80,9 +94,16 @@ TEST_CASE("with known kernels only the overhead is fitted", "[scenarios]") {
   LogFitOptions options;
   options.kernels = model.profile(std::vector<double>{0.60, 0.75, 0.70, 700, 0});
   const FitResult fit = fit_log(run, scenario, options);
-  CHECK(fit.profile.scores.front().parameters.size() == 2);
-  CHECK(value(fit, "host_overhead_us") == Approx(1500).margin(30));
-  CHECK(value(fit, "eager_overhead_us") == Approx(800).margin(300));
+  // compute, memory, attention, host, eager: the kernels are the engine's own. What is read once a
+  // step (weights, 16 GB at 3,350 GB/s and a share of 0.75: 6.4 ms) and what the host takes are
+  // one: 1% of the former is 64 us of the latter, and the prior splits them. Tables may err by 2.9%
+  // in a class of steps, 230 us of 7.9 ms.
+  CHECK(log_score(fit).parameters.size() == 5);
+  const double both = value(fit, "host_overhead_us") + 6400 * (value(fit, "memory_scale") - 1);
+  CHECK(both == Approx(1500).margin(230));
+  CHECK(value(fit, "compute_scale") == Approx(1).margin(0.05));
+  CHECK(log_score(fit).parameters.at("compute_scale").identified);
+  CHECK_FALSE(log_score(fit).parameters.at("memory_scale").identified);
 }
 
 TEST_CASE("a log of engines that step together tells their overhead", "[scenarios]") {
@@ -98,26 +119,89 @@ TEST_CASE("a log of engines that step together tells their overhead", "[scenario
   CHECK(value(fit, "host_overhead_us") == Approx(1500).margin(30));
 }
 
-TEST_CASE("kernels measured eager leave less than nothing for the host", "[scenarios]") {
+TEST_CASE("kernels measured eager are scaled to the engine's compiled ones", "[scenarios]") {
   const Scenario scenario = h100();
   const StepModel model(scenario, kAll);
   const std::vector<double> values = {0.60, 0.75, 0.70, 0, 0};
   LogFitOptions options;
   options.kernels = model.profile(values);
-  // The engine's products take 5 us less than those measured: 4 in each of 32 layers, 640 us.
+  // The engine's products take 5 us less than those measured: 4 in each of 32 layers, 640 us of
+  // about 7,500 us. No host saves that: the kernels' factor of memory time does.
   options.kernels->products.front().overhead_us += 5;
   const FitResult fit = fit_log(logged(scenario, values, 60, 0.08), scenario, options);
-  CHECK(value(fit, "host_overhead_us") == Approx(-640).margin(50));
-  CHECK(fit.profile.host_overhead_us == value(fit, "host_overhead_us"));
-  REQUIRE_FALSE(fit.profile.warnings.empty());
-  CHECK_THAT(fit.profile.warnings.front(), ContainsSubstring("less than nothing"));
-  // The smallest step of all: what the kernels of one decode take is never taken below its half.
-  const StepModel known(scenario, {kHostOverhead}, &*options.kernels);
+  CHECK(fit.profile.host_overhead_us >= 0);
+  CHECK(fit.profile.scales.memory < 0.97);
+  CHECK(log_score(fit).mape < 2);
+}
+
+TEST_CASE("an overhead below nothing never halves a step", "[scenarios]") {
+  const Scenario scenario = h100();
+  ComputeProfile kernels = StepModel(scenario, kAll).profile(std::vector<double>{1, 1, 1, 0, 0});
+  const StepModel known(scenario, {}, &kernels);
   StepShape one;
   one.decodes = one.sampled = 1;
   one.decode_context = 16;
-  const Duration kernels = known.cost(std::vector<double>{0})->step_time(one);
-  CHECK(known.cost(std::vector<double>{-10'000})->step_time(one) >= kernels / 2);
+  const Duration step = known.cost({})->step_time(one);
+  kernels.host_overhead_us = -10'000;
+  CHECK(StepModel(scenario, {}, &kernels).cost({})->step_time(one) >= step / 2);
+}
+
+TEST_CASE("a fit to the first requests simulates all, and sees answers that end late",
+          "[scenarios]") {
+  const Scenario scenario = h100();
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
+  // One request in 20 ms: most answers of the first 30 end after the 30th was scheduled, beside the
+  // 90 that follow.
+  const MeasuredRun run = logged(scenario, values, 120, 0.02);
+  LogFitOptions options;
+  options.first = 30;
+  const FitResult fit = fit_log(run, scenario, options);
+  // Every one of the 30 has its answer (50 tokens at least) before the 120th was scheduled, or not:
+  // by the log's own times.
+  std::uint32_t answers = 0;
+  std::uint32_t late = 0;
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    answers += run.requests[i].last_token_s <= run.requests.back().scheduled_s ? 1 : 0;
+    late += run.requests[i].last_token_s > run.requests[29].scheduled_s ? 1 : 0;
+  }
+  CHECK(late > 15);
+  CHECK(log_score(fit).points == answers);
+  CHECK(log_score(fit).mape < 2);
+  // The others load the engine: their decodes are in the steps that were fitted.
+  CHECK(fit.profile.range.decodes.most > 30);
+}
+
+TEST_CASE("a run beyond the steps of its profile's fit says so once", "[scenarios]") {
+  const Scenario scenario = h100();
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
+  // Fitted to requests one at a time, 3 s apart; 20 ms apart they run side by side.
+  const FitResult fit = fit_log(logged(scenario, values, 40, 3), scenario, {});
+  CHECK(fit.profile.range.decodes.most <= 2);
+  Scenario run = scenario;
+  run.compute->kind = ComputeChoice::Kind::kProfile;
+  run.compute->profile = fit.profile;
+  const auto told = [&](double gap_s) {
+    const MeasuredRun load = logged(scenario, values, 40, gap_s);
+    int notes = 0;
+    for (const Note& note : simulate(run, workload_of(load, 16)).warnings) {
+      notes += note.code == "beyond-fit" ? 1 : 0;
+    }
+    return notes;
+  };
+  CHECK(told(3) == 0);
+  CHECK(told(0.02) == 1);
+}
+
+TEST_CASE("tables and a log on two ranks tell a factor of their collectives", "[scenarios]") {
+  const Scenario scenario = h100(R"("num_gpu_blocks": 4000, "tensor_parallel_size": 2)");
+  const std::vector<double> values = {0.60, 0.75, 0.70, 1500, 800};
+  LogFitOptions options;
+  options.kernels = StepModel(scenario, kAll).profile(values);
+  const FitResult fit = fit_log(logged(scenario, values, 60, 0.08), scenario, options);
+  const FittedParameter& factor = log_score(fit).parameters.at("collective_scale");
+  CHECK(factor.low <= 1);
+  CHECK(factor.high >= 1);
+  CHECK(fit.profile.scales.collectives == factor.value);
 }
 
 TEST_CASE("a log that says too little, or is another engine's, is refused", "[scenarios]") {

@@ -1,6 +1,8 @@
 // Step times as a table: read by column, fitted, refused where they say too little or too much.
 #include "scenarios/fidelity/fit/step_times.hpp"
 
+#include <fmt/ranges.h>
+
 #include "scenarios/fidelity/fit/step_model.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
@@ -86,10 +88,16 @@ TEST_CASE("the parameters behind step times come back out of them", "[scenarios]
   const FitResult fit = fit_steps(timed({0.60, 0.75, 0.70, 1500}), scenario, {});
   const FitScore& score = fit.profile.scores.front();
   CHECK(score.parameters.at("flop_efficiency").value == Approx(0.60).epsilon(0.03));
-  // Weights are read once a step, as the host's time is spent once: told apart by the rest only.
-  CHECK(score.parameters.at("byte_efficiency").value == Approx(0.75).epsilon(0.07));
   CHECK(score.parameters.at("decode_efficiency").value == Approx(0.70).epsilon(0.05));
-  CHECK(score.parameters.at("host_overhead_us").value == Approx(1500).margin(400));
+  // Weights (16 GB at 3,350 GB/s and a share of 0.75: 6.4 ms) are read once a step, as the host's
+  // time is spent once: told apart by the rest only, which the form may err on. Their sum is told.
+  const FittedParameter& bytes = score.parameters.at("byte_efficiency");
+  const FittedParameter& host = score.parameters.at("host_overhead_us");
+  CHECK(bytes.low < 0.75);
+  CHECK(bytes.high > 0.75);
+  CHECK(host.low < 1500);
+  CHECK(host.high > 1500);
+  CHECK(host.value + 4800 / bytes.value == Approx(1500 + 6400).epsilon(0.02));
   CHECK(score.points == 90);
   CHECK(score.held_out == 45);
   CHECK(score.held_out_mape < 1);
@@ -112,9 +120,9 @@ TEST_CASE("times beyond what a GPU can do put a parameter on its bound", "[scena
   for (TimedStep& step : times.steps) step.time_us /= 2;
   const FitResult fit = fit_steps(times, h100(), {});
   CHECK(fit.profile.scores.front().parameters.at("byte_efficiency").on_bound);
-  REQUIRE_FALSE(fit.profile.warnings.empty());
-  CHECK_THAT(fit.profile.warnings.back(), ContainsSubstring("stands on its bound"));
-  CHECK_THAT(fit.profile.warnings.back(), ContainsSubstring("ask for more than is possible"));
+  const std::string warnings = fmt::format("{}", fmt::join(fit.profile.warnings, "; "));
+  CHECK_THAT(warnings, ContainsSubstring("byte_efficiency stands on its bound"));
+  CHECK_THAT(warnings, ContainsSubstring("ask for more than is possible"));
 }
 
 TEST_CASE("a profile that does not predict says so ahead of all else", "[scenarios][fit]") {
@@ -127,7 +135,10 @@ TEST_CASE("a profile that does not predict says so ahead of all else", "[scenari
   REQUIRE_FALSE(fit.profile.warnings.empty());
   CHECK_THAT(fit.profile.warnings.front(), ContainsSubstring("do not size with this profile: "
                                                              "steps that the fit did not see"));
-  CHECK(fit_steps(timed({0.6, 0.75, 0.7, 1500}), h100(), {}).profile.warnings.empty());
+  for (const std::string& w :
+       fit_steps(timed({0.6, 0.75, 0.7, 1500}), h100(), {}).profile.warnings) {
+    CHECK_THAT(w, !ContainsSubstring("do not size"));
+  }
 }
 
 TEST_CASE("times of a slower GPU end on the other bound, and say so", "[scenarios][fit]") {

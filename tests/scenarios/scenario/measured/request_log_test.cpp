@@ -38,7 +38,6 @@ TEST_CASE("a request log is read, and its metrics are those of a run", "[scenari
   const Workload workload = workload_of(run, 512);
   REQUIRE(workload.size() == 2);
   CHECK(workload.columns().unique_blocks == 3);  // ceil(100 / 512) + ceil(600 / 512): none shared
-  CHECK(workload_of(run, 512, 1).size() == 1);
 }
 
 TEST_CASE("a request log with the line ends of Python's csv.writer reads alike",

@@ -1,0 +1,42 @@
+#include "scenarios/fidelity/fit/placed_spans.hpp"
+
+#include <algorithm>
+
+namespace spillway {
+
+std::vector<std::size_t> steps_of(const std::vector<PlacedSpan>& spans) {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  for (const PlacedSpan& p : spans) ranges.emplace_back(p.from.steps, p.end());
+  std::sort(ranges.begin(), ranges.end());
+  std::vector<std::size_t> out;
+  for (const auto& [from, to] : ranges) {
+    for (std::size_t i = out.empty() ? from : std::max(from, out.back() + 1); i < to; ++i) {
+      out.push_back(i);
+    }
+  }
+  return out;
+}
+
+std::vector<std::vector<StepShare>> class_shares(const StepTrail& trail,
+                                                 const std::vector<PlacedSpan>& spans,
+                                                 StepClasses& classes) {
+  std::vector<std::size_t> of(trail.steps(), 0);
+  for (const std::size_t i : steps_of(spans)) of[i] = classes.of(trail.shape(i));
+  std::vector<std::vector<StepShare>> out;
+  std::vector<double> sums(classes.size(), 0);
+  for (const PlacedSpan& p : spans) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    double all = 0;
+    for (std::size_t i = p.from.steps; i < p.end(); ++i) {
+      sums[of[i]] += trail.seconds(i);
+      all += trail.seconds(i);
+    }
+    out.emplace_back();
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+      if (sums[c] > 0) out.back().push_back({c, sums[c] / all});
+    }
+  }
+  return out;
+}
+
+}  // namespace spillway
