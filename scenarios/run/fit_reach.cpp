@@ -9,13 +9,22 @@ class CountingReach final : public StepCost {
   CountingReach(std::unique_ptr<StepCost> cost, const FittedRange& range, FitReach& reach)
       : cost_(std::move(cost)), range_(range), reach_(reach) {}
 
-  Duration step_time(const StepShape& shape) override {
-    const Duration out = cost_->step_time(shape);
-    (range_.holds(shape) ? reach_.inside : reach_.outside) += out;
-    reach_.seen.add(shape);
+  Duration step_time(const StepShape& shape) override { return group_time({&shape, 1}); }
+  Duration group_time(std::span<const StepShape> shapes) override {
+    const Duration out = cost_->group_time(shapes);
+    bool held = true;
+    for (const StepShape& shape : shapes) {
+      if (shape.tokens() == 0) continue;  // a dummy batch
+      held = held && range_.holds(shape);
+      reach_.seen.add(shape);
+    }
+    (held ? reach_.inside : reach_.outside) += out;
     return out;
   }
-  Duration collective_time(std::uint64_t tokens) override { return cost_->collective_time(tokens); }
+  Duration collective_time(const StepShape& shape) override {
+    return cost_->collective_time(shape);
+  }
+  std::uint32_t window() const override { return cost_->window(); }
 
  private:
   std::unique_ptr<StepCost> cost_;
