@@ -19,7 +19,7 @@ inline std::string script(const Scratch& scratch, std::string_view name, std::st
 /// Called as `-b FIRST -e LAST -f FACTOR -g RANKS ...`. A collective of p ranks takes 12 us x p,
 /// and each GPU sends 2 (p - 1) / p of the tensor at 16 GB/s.
 inline std::string fake_all_reduce(const Scratch& scratch) {
-  return script(scratch, "all_reduce_perf", R"(awk -v b=$2 -v e=$4 -v f=$6 -v g=$8 'BEGIN {
+  return script(scratch, "all_reduce_perf", R"sh(awk -v b=$2 -v e=$4 -v f=$6 -v g=$8 'BEGIN {
   print "# nThread 1 nGpus " g " minBytes " b " maxBytes " e
   print "NCCL version 2.27.7+cuda12.9"
   print "#\n#                                                out-of-place            in-place"
@@ -32,7 +32,7 @@ inline std::string fake_all_reduce(const Scratch& scratch) {
   print "# Out of bounds values : 0 OK"
   print "# Avg bus bandwidth    : 1.0"
 }'
-)");
+)sh");
 }
 
 }  // namespace spillway::test
