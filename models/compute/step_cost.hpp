@@ -106,7 +106,7 @@ struct ComponentsCost {
   std::int32_t kv_bits = 16;
   ModelShards shards{};                      ///< the step is that of all stages, one after another
   std::optional<Collectives> collectives{};  ///< of the ranks of a stage, where there are several
-  std::optional<Collectives> exchange{};  ///< of engines that share experts (shards.engines)
+  std::optional<Collectives> exchange{};     ///< of engines that share experts (shards.engines)
   /// Measured kernels, in place of `kernels`; null: none. Outlives the cost.
   const ComputeProfile* profile = nullptr;
 };
