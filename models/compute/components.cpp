@@ -245,7 +245,7 @@ class Components final : public StepCost {
     const ModelSpec& m = *p_.model;
     const auto t = static_cast<double>(tokens);
     double attention = 0;
-    for (const Matrix& matrix : attention_) attention += products_.seconds(matrix, t);
+    for (const Matrix& matrix : attention_) attention += attention_products_.seconds(matrix, t);
     double feed_forward =
         (layers_ - mixture_layers_) *
         (mlp_seconds(dense_width_, t) + between_seconds(dense_passes(m, ranks_), t));

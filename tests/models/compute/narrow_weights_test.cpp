@@ -35,8 +35,9 @@ TEST_CASE("Marlin on A100 follows its published table", "[models][compute]") {
   for (const Row& row : table) {
     const double speedup = wide.seconds(matrix, row.rows) / narrow.seconds(matrix, row.rows);
     INFO(row.rows << " rows: " << speedup << ", published " << row.speedup);
-    // Furthest off where bytes and products take as long: 29% at 64 rows.
-    CHECK(speedup == Approx(row.speedup).epsilon(row.rows == 64 ? 0.3 : 0.2));
+    // Furthest off where bytes and products take as long: 29% at 64 rows. Few rows: 3.8, as Marlin
+    // reads packed weights at less than the bandwidth of FP16's kernels.
+    CHECK(speedup == Approx(row.speedup).epsilon(row.rows < 1000 ? 0.3 : 0.1));
   }
 }
 
@@ -76,8 +77,7 @@ TEST_CASE("only the experts of gpt-oss are narrow", "[models][compute]") {
   const double attention = 2880.0 * 64 * (2 * 64 + 2 * 8) * 2;
   const double experts = 4 * 3.0 * 2880 * 2880 * 4.25 / 8;
   const double rate = gpu("H100").memory_gbs * 1e9;
-  // So few experts are read within the least time of a layer of them.
-  const double seconds = 24 * (attention / rate + std::max(kExpertLayerUs * 1e-6, experts / rate));
+  const double seconds = 24 * ((attention + experts) / rate + kExpertLayerUs * 1e-6);
   CHECK(double(make_components_cost(p)->step_time(one).count()) ==
         Approx(seconds * 1e9).epsilon(0.003));
 }
