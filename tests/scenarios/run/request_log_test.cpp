@@ -27,7 +27,7 @@ std::vector<TierResult> tiers_named(const std::vector<std::string>& names) {
 
 constexpr const char* kHead =
     "request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens,";
-constexpr const char* kStages = ",queue_s,load_wait_s,load_s,recompute_s,step_s";
+constexpr const char* kStages = ",queue_s,load_wait_s,load_s,recompute_s,step_s,front_end_s";
 
 TEST_CASE("the header has the columns of the contract and one per tier", "[scenarios]") {
   CHECK(lines_of(RequestLog(0), tiers_named({"hbm"})) ==
@@ -72,8 +72,9 @@ TEST_CASE("seconds have nine decimals and what never happened is empty", "[scena
   const auto lines = lines_of(log, tiers_named({"hbm", "dram"}));
   CHECK(lines[1] ==
         "0,0.000000000,0.000000001,1.000000000,12345.678901234,100,7,16,32,2,"
-        "completed,,0.000000000,0.000000001,0.000000000,0.299999999,0.200000000,0.500000000");
-  CHECK(lines[2] == "1,0.000000005,,,,9,1,0,0,0,failed,too_long,0.000000004,,,,,");
+        "completed,,0.000000000,0.000000001,0.000000000,0.299999999,0.200000000,0.500000000,"
+        "0.000000000");
+  CHECK(lines[2] == "1,0.000000005,,,,9,1,0,0,0,failed,too_long,0.000000004,,,,,,");
 }
 
 TEST_CASE("rows stand in the order of the trace, not of the ends", "[scenarios]") {
@@ -111,8 +112,8 @@ TEST_CASE("every request of a run has its row and its status", "[scenarios]") {
   const auto lines = logged(limited, workload);
   REQUIRE(lines.size() == 5);
   CHECK_THAT(lines[1], ContainsSubstring(",completed,"));
-  CHECK(lines[2] == "1,0.000000000,,,,100,1,0,0,0,failed,too_long,0.000000000,,,,,");
-  CHECK(lines[3] == "2,0.000000000,,,,84,10,0,0,0,rejected,exceeds_pool,0.000000000,,,,,");
+  CHECK(lines[2] == "1,0.000000000,,,,100,1,0,0,0,failed,too_long,0.000000000,,,,,,");
+  CHECK(lines[3] == "2,0.000000000,,,,84,10,0,0,0,rejected,exceeds_pool,0.000000000,,,,,,");
   CHECK_THAT(lines[4], ContainsSubstring(",completed,"));
 }
 
@@ -122,7 +123,7 @@ TEST_CASE("times of a single request are exact", "[scenarios]") {
   const Workload workload = workload_of({{3, 512, 2, {1}}}, 512);
   CHECK(logged(reference_with(), workload)[1] ==
         "0,0.003000000,0.003000000,0.015242560,0.017265125,512,2,0,0,0,completed,,0.003000000"
-        ",0.000000000,0.000000000,0.000000000,0.000000000,0.012242560");
+        ",0.000000000,0.000000000,0.000000000,0.000000000,0.012242560,0.000000000");
 }
 
 TEST_CASE("a log that cannot be written is an I/O fault", "[scenarios]") {

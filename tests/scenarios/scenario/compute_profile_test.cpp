@@ -287,12 +287,12 @@ TEST_CASE("graphs follow the engine's keys", "[scenarios][compute]") {
   CHECK(tokens(R"(, "max_cudagraph_capture_size": 1000)") == 992);
   CHECK(tokens(R"(, "max_cudagraph_capture_size": 0)") == 0);
   CHECK(tokens(R"(, "enforce_eager": true, "max_cudagraph_capture_size": 64)") == 0);
-  const Scenario idle =
-      scenario_with(scratch, R"("kind": "components")", R"(, "enforce_eager": true)");
+  const Scenario idle = scenario_with(scratch, R"("kind": "components", "launch_us": 0)",
+                                      R"(, "enforce_eager": true)");
   CHECK(find_note(idle.notes, "graphs-without-effect"));
   const json resolved = resolved_configuration(scenario_with(scratch, eager))["compute"];
   CHECK(resolved["eager_overhead_us"] == 300);
-  CHECK_FALSE(resolved_configuration(idle)["compute"].contains("eager_overhead_us"));  // as before
+  CHECK(resolved["launch_us"] == 786);
 }
 
 TEST_CASE("malformed compute of kind profile", "[scenarios][compute]") {

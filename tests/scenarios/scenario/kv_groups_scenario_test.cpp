@@ -45,7 +45,6 @@ TEST_CASE("the note on sliding layers goes with the switch", "[scenarios]") {
                  charged));
   const Scenario groups = scenario_of(joined(sliding_lines("gemma-3-27b")));
   CHECK_FALSE(has_note(groups, charged));
-  CHECK(has_note(groups, "Attention of the 52 sliding-window layers"));
 }
 
 TEST_CASE("groups are written out where there are several", "[scenarios]") {

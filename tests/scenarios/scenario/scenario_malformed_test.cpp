@@ -46,9 +46,9 @@ TEST_CASE("a key of another section is told where it belongs", "[scenarios]") {
             "workload.seed: unknown key of workload \"seed\"; it is a key of the top level"},
            {kWorkloadLine, R"("workload": {"trace": "t.jsonl", "turns": 2},)",
             "workload.turns: unknown key of workload \"turns\"; it is a key of workload.synthetic"},
-           {kComputeLine, R"("compute": {"kind": "linear", "bandwidth": "1GB/s"},)",
-            "compute.bandwidth: unknown key of compute \"bandwidth\"; it is a key of links[] and "
-            "of media[]"},
+           {kComputeLine, R"("compute": {"kind": "linear", "memory_bandwidth": "1GB/s"},)",
+            "compute.memory_bandwidth: unknown key of compute \"memory_bandwidth\"; it is a key of "
+            "gpu and of host"},
            {kEngineLine, R"("engine": {"preset": "vllm", "name": "a"},)",  // of many sections
             "engine.name: unknown key of engine \"name\"; "}});
 }

@@ -157,7 +157,7 @@ TEST_CASE("missing requests show in ids, in counts and in counters", "[scenarios
              ContainsSubstring("request_id: expected ids that count from bench-0 to bench-39 "
                                "without a hole, found 3 requests missing, the first behind "
                                "bench-4"));
-  CHECK(noted(logs.load(rows, {false, true}), "3 requests missing"));
+  CHECK(noted(logs.load(rows, {false, "", true}), "3 requests missing"));
 
   rows = steady();
   const std::string log = logs.write(rows);
@@ -176,7 +176,7 @@ TEST_CASE("missing requests show in ids, in counts and in counters", "[scenarios
                     ContainsSubstring("gen_throughput: expected the output tokens of the request "
                                       "log, counted 550") &&
                         ContainsSubstring("these have 440 (80.0%)"));
-  CHECK(noted(load_measured({log, counters}, {false, true}), "80.0%"));
+  CHECK(noted(load_measured({log, counters}, {false, "", true}), "80.0%"));
 }
 
 TEST_CASE("rows that come twice, or lack what counts, are refused", "[scenarios]") {
@@ -219,7 +219,7 @@ TEST_CASE("warm-up is named, and left out where that is asked for", "[scenarios]
   const MeasuredRun ahead = logs.load(rows);
   CHECK(ahead.requests.size() == 40);
   CHECK(noted(ahead, "1 request of 40 came 60.2 s before the rest"));
-  CHECK(logs.load(rows, {true, false}).requests.size() == 39);
+  CHECK(logs.load(rows, {true, "", false}).requests.size() == 39);
 
   rows = steady();
   rows[0].first = 0.202;  // 200 ms to its first token, where 40 are usual
@@ -227,7 +227,7 @@ TEST_CASE("warm-up is named, and left out where that is asked for", "[scenarios]
   CHECK(noted(slow,
               "the first request took 0.200 s from first step to first token at an idle "
               "engine, 5.0 times the 0.040 s"));
-  CHECK(logs.load(rows, {true, false}).requests.size() == 39);
+  CHECK(logs.load(rows, {true, "", false}).requests.size() == 39);
 }
 
 }  // namespace
