@@ -102,7 +102,8 @@ def write(path, content):
 
 def there():
     """What the folder holds besides its programs."""
-    for folder, _, names in os.walk(HERE):
+    for folder, folders, names in os.walk(HERE):
+        folders[:] = [name for name in folders if name != "model_configs"]  # facts, by hand
         for name in names:
             if not name.endswith((".py", ".pyc")):
                 yield os.path.relpath(os.path.join(folder, name), HERE)

@@ -335,6 +335,10 @@ void read_compute(const ObjectReader& top, Scenario& s) {
   }
   if (kind == "linear") {
     read_linear(*compute, s);
+    if (const auto unused = top.object("collectives", ScenarioKeys::kCollectives)) {
+      top.fail("collectives", "expected only with compute of kind components or profile; linear's "
+                              "times are those of all ranks together");
+    }
     read_graphs(top, s);
     return;
   }

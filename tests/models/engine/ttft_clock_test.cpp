@@ -8,10 +8,12 @@
 namespace spillway::test {
 namespace {
 
-/// Nanoseconds, by TtftStage.
+/// Nanoseconds, by TtftStage, of the engine's own stages: the clock knows no front end.
 std::vector<std::int64_t> ns_of(const TtftParts& parts) {
   std::vector<std::int64_t> out;
   for (const Duration part : parts) out.push_back(part.count());
+  CHECK(out.back() == 0);
+  out.pop_back();
   return out;
 }
 using Parts = std::vector<std::int64_t>;
