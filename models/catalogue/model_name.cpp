@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kTuned[] = {"instruct", "chat",    "it",        "hf",     "base",
                                        "thinking", "preview", "exp",       "latest", "tuned",
                                        "dynamic",  "static",  "quantized", "kv",     "marlin",
-                                       "block",    "gguf",    "mxfp8",     "unsloth"};
+                                       "block",    "mxfp8",   "unsloth"};
 
 struct Packed {
   std::string_view mark;

@@ -174,7 +174,10 @@ void Collectives::over_pcie() {
   latency_us_ = settings_.latency_us.value_or(latency_us);
   bandwidth_ = settings_.bandwidth.value_or(own != nullptr ? own->rate : kPcieBandwidth);
   measured_ = given || (own != nullptr && own->ranks == local_);
-  std::string from = given ? "given" : "published figures of GPUs on PCIe without NVLink";
+  std::string from = given                  ? "given"
+                     : settings_.latency_us ? "latency given, rate published"
+                     : settings_.bandwidth  ? "rate given, latency published"
+                                            : "published figures of GPUs on PCIe without NVLink";
   if (own != nullptr) {
     from = fmt::format("measured by {}", settings_.measured_by);
     if (own->ranks != local_)

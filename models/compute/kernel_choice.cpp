@@ -57,8 +57,8 @@ int kv_bits_of(std::string_view kv_dtype) {
 }
 
 const AttentionKernels* choose_attention(const ComputeProfile& profile, int kv_bits, int head_dim) {
-  constexpr int kUsualWidth = 128;
-  const double wanted = head_dim > 0 ? head_dim : kUsualWidth;
+  constexpr int kLlamaWidth = 128;
+  const double wanted = head_dim > 0 ? head_dim : kLlamaWidth;
   const auto distance = [&](const AttentionKernels& kernels) {
     const double width = kernels.head_dim;
     return std::tuple(std::abs(kv_bits_of(kernels.kv_dtype) - kv_bits),

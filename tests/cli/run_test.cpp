@@ -153,14 +153,14 @@ TEST_CASE("--output kind=requests writes the columns of the contract", "[cli]") 
   CHECK(lines[0] ==
         "request_id,arrival_s,scheduled_s,first_token_s,finish_s,input_tokens,output_tokens,"
         "cached_tokens_hbm,cached_tokens_dram,preemptions,status,reason,due_s,"
-        "queue_s,load_wait_s,load_s,recompute_s,step_s");
+        "queue_s,load_wait_s,load_s,recompute_s,step_s,front_end_s");
   CHECK(lines[1] ==
         "0,0.000000000,0.000000000,0.014003000,0.022095050,600,5,0,0,0,completed,,"
-        "0.000000000,0.000000000,0.000000000,0.000000000,0.000000000,0.014003000");
+        "0.000000000,0.000000000,0.000000000,0.000000000,0.000000000,0.014003000,0.000000000");
   // Block 0 holds 512 tokens, which the second request finds: 88 remain, 2 ms + 1.76 ms + 3 us.
   CHECK(lines[2] ==
         "1,0.100000000,0.100000000,0.103763000,0.111855050,600,5,512,0,0,completed,,"
-        "0.100000000,0.000000000,0.000000000,0.000000000,0.000000000,0.003763000");
+        "0.100000000,0.000000000,0.000000000,0.000000000,0.000000000,0.003763000,0.000000000");
 }
 
 TEST_CASE("--output kind=requests without a tier has no column for one", "[cli]") {
@@ -185,7 +185,7 @@ TEST_CASE("a request that is too long fails with its reason, times empty", "[cli
   CHECK(r["completed"] == 0);
   CHECK(r["reasons"]["failed"]["too_long"] == 6);
   CHECK(lines_of(test::read_file(path))[1] ==
-        "0,0.000000000,,,,600,5,0,0,0,failed,too_long,0.000000000,,,,,");
+        "0,0.000000000,,,,600,5,0,0,0,failed,too_long,0.000000000,,,,,,");
 }
 
 TEST_CASE("--output renders each kind, to a file or to stdout", "[cli]") {

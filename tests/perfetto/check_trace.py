@@ -19,7 +19,7 @@ import sys
 import tempfile
 from decimal import Decimal
 
-STAGES = ("queue", "load wait", "load", "recompute", "step")
+STAGES = ("front end", "queue", "load wait", "load", "recompute", "step")
 
 
 def ns(us):

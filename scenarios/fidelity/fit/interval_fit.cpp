@@ -160,6 +160,50 @@ struct WeighedSpans {
   }
 };
 
+/// The parameters of `near`, moved such that the spans are off by nothing on average: their level
+/// is the log's own. Each moves as far as it is uncertain (a Kalman update with the mean error of
+/// the spans as the one thing observed).
+std::vector<double> levelled(const StepModel& model, const std::vector<double>& near,
+                             std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
+  const std::size_t count = model.parameters().size();
+  const WeighedSpans spans(model, near, measured, kinds, memo);
+  std::vector<double> slope(count, 0);
+  double weights = 0;
+  double mean = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double weight = spans.points.weights[i] / (spans.noise[i] * spans.noise[i]);
+    weights += weight;
+    mean += weight * spans.off[i];
+    for (std::size_t k = 0; k < count; ++k) {
+      slope[k] += weight * spans.points.slopes[i][k] * spans.noise[i];
+    }
+  }
+  for (double& s : slope) s /= weights;
+  mean /= weights;
+  const auto known = spans.covariance_of(model);
+  std::vector<double> gain(count, 0);
+  double variance = 1 / weights;
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t j = 0; j < count; ++j) gain[k] += known[k][j] * slope[j];
+    variance += slope[k] * gain[k];
+  }
+  std::vector<double> out;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Parameter& p = model.parameters()[k];
+    out.push_back(std::clamp(near[k] - gain[k] * mean / variance, p.low, p.high));
+  }
+  return out;
+}
+
+/// The parameters, then the form's error in each class of steps.
+std::vector<Parameter> with_classes(const StepModel& model, std::size_t classes) {
+  constexpr double kFarOff = 4;  // standard deviations
+  std::vector<Parameter> out = model.parameters();
+  const double far = kFarOff * model.form_error();
+  for (std::size_t c = 0; c < classes; ++c) out.push_back({"form", 0, -far, far});
+  return out;
+}
+
 }  // namespace
 
 std::uint32_t StepClasses::key_of(const StepShape& shape) {
@@ -190,7 +234,7 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from) {
   const std::size_t count = model.parameters().size();
-  std::vector<Parameter> parameters = model.parameters();
+  std::vector<Parameter> parameters = with_classes(model, kinds.classes);
   Memo memo(predict, count + 3);
   const std::vector<double> targets(measured.size() + parameters.size(), 1.0);
   const auto fit = [&](const Noise& noise, const std::vector<double>& at_first) {
@@ -202,23 +246,31 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
     const double least = *std::min_element(alone.begin(), alone.end());
     return fit_bounded(parameters, targets, [&](std::span<const double> at, std::size_t i) {
       if (i < measured.size()) {
-        const double off = det::ln(memo.at(at)[i] / measured[i]);
+        const double off = det::ln(memo.at(at.first(count))[i] / measured[i]) +
+                           form_off(kinds, at.subspan(count), i);
         return det::exp(off * least / alone[kinds.kind[i]]);
       }
       const std::size_t k = i - measured.size();
-      const double moved = (at[k] - model.parameters()[k].start) / model.priors()[k];
+      const double moved = k < count ? (at[k] - model.parameters()[k].start) / model.priors()[k]
+                                     : at[k] / model.form_error();
       return det::exp(least * moved);
     });
   };
   // From values nearby, or from what a fit says that takes all spans to be as noisy.
-  std::vector<double> near(from.begin(), from.begin() + std::min(from.size(), count));
+  std::vector<double> near = from;
   if (near.empty()) {
     near = fit({std::vector<double>(kinds.overlap.size(), kFirstNoise)}, model.start());
   }
-  const std::vector<double> values = fit(noise_of(measured, kinds, memo.at(near)), near);
-  near = values;
-  near.resize(count + kinds.classes, 0);
-  return judge_intervals(model, values, near, measured, kinds, predict);
+  const auto noise_at = [&](const std::vector<double>& at) {
+    const std::span<const double> all(at);
+    const std::vector<double>& spans = memo.at(all.first(count));
+    return noise_of(measured, kinds,
+                    at.size() > count ? with_form(spans, kinds, all.subspan(count)) : spans);
+  };
+  const std::vector<double> found = fit(noise_at(near), near);
+  const std::vector<double> values =
+      kinds.classes > 0 ? levelled(model, found, measured, kinds, memo) : found;
+  return judge_intervals(model, values, found, measured, kinds, predict);
 }
 
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
@@ -238,7 +290,7 @@ IntervalFit judge_intervals(const StepModel& model, std::span<const double> valu
     const bool on_bound = p.on_bound(value) && !(p.low == 0 && value < p.high / 2);
     out.confidence[std::string(p.name)] = {value, std::max(p.low, value - width),
                                            std::min(p.high, value + width), on_bound,
-                                           2 * deviation < model.priors()[k]};
+                                           2 * deviation < model.priors()[k] && !p.on_bound(value)};
     if (!on_bound) continue;
     // Shares of a data sheet are low where times are long; scales and overheads are high there.
     const bool share = p.high <= 1;

@@ -257,7 +257,8 @@ void read_layer_experts(const TableInput& in) {
   }
   while (table.next()) {
     const double tokens = table_number(table, 0, 1);
-    const auto activated = static_cast<double>(table.whole(1, 1, model.experts));
+    const auto experts = static_cast<std::uint64_t>(model.experts);
+    const auto activated = static_cast<double>(table.whole(1, 1, experts));
     rows.experts(table.line(), tokens, activated, table_time(table, 2, kTableMicroseconds));
   }
   if (rows.cached() > 0) {

@@ -251,7 +251,7 @@ class LogFit {
     }
     out.classes = classes_.size();
     out.overlap = {overlap_of(times[0]), overlap_of(times[1])};
-    for (int kind = 0; kind < 2; ++kind) {
+    for (std::size_t kind = 0; kind < 2; ++kind) {
       const auto all = static_cast<double>(std::count_if(
           spans_.begin(), spans_.end(), [&](const LogSpan& s) { return s.first == (kind == 0); }));
       out.kept[kind] = std::max(1.0, static_cast<double>(times[kind].size())) / std::max(1.0, all);

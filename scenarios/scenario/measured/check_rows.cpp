@@ -40,7 +40,7 @@ void check_duplicates(const RequestLogFile& log) {
   const auto key = [](const LoggedRequest& r) {
     std::array<double, 5> at = r.at_s;
     for (double& t : at) t = t == t ? t : kUnknownTime;
-    return std::tuple(at, r.input_tokens, r.output_tokens);
+    return std::tuple(at, r.input_tokens, r.output_tokens, std::string_view(r.id));
   };
   const auto twice = [&](auto by, const char* what) {
     std::sort(rows.begin(), rows.end(), [&](const LoggedRequest* a, const LoggedRequest* b) {
