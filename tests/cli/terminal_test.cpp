@@ -106,8 +106,9 @@ TEST_CASE("a plan is read in one screen, the answer first", "[cli]") {
       CHECK(shown.size() <= 24);
       CHECK(answer.starts_with(shown.front()));
       for (const std::string& line : shown) {
-        if (line.find("'{") != std::string::npos) continue;  // one word of the shell is not broken
-        CHECK((display_width(line) <= columns || line.starts_with("Report: ")));
+        // A flag's JSON is one word of the shell, which nothing breaks: it has a line of its own.
+        const bool one_word = line.starts_with("  '{") && line.find(' ', 2) == std::string::npos;
+        CHECK((display_width(line) <= columns || line.starts_with("Report: ") || one_word));
       }
     }
   }
