@@ -8,9 +8,6 @@ namespace spillway {
 
 namespace {
 
-/// Of the heads that `components` has coefficients of.
-constexpr double kUsualWidth = 128;
-
 /// Of keys and values on average: an MLA model's prefill has keys wider than values.
 double head_width(const ModelSpec& m) {
   return m.is_mla() ? (m.qk_nope_dim + m.qk_rope_dim + m.v_head_dim) / 2.0 : m.head_dim;
@@ -37,7 +34,7 @@ AttentionTime::AttentionTime(const ComponentsCost& p, std::uint32_t window)
   // aiconfigurator: 0.82 of the measured time at half the width, 1.21 at twice.
   const double width = head_width(m);
   if (k == nullptr) {
-    prefill_form_.key_ns *= width / kUsualWidth;
+    prefill_form_.key_ns *= width / kUsualHeadWidth;
     return;
   }
   measured_ = true;

@@ -100,14 +100,9 @@ const NvlinkTable& nvlink_table(const GpuSpec& gpu) {
 
 }  // namespace
 
-const std::array<double, Collectives::kPoints>& Collectives::sizes_kib() {
-  return kSizesKib;
-}
-
 Collectives::Collectives(const GpuSpec& gpu, std::uint32_t ranks,
                          const CollectiveSettings& settings)
     : settings_(settings),
-      ranks_(ranks),
       local_(std::min(ranks, settings.gpus_per_node)),
       nodes_(ranks / local_) {
   KV_ASSERT(ranks >= 2 && ranks <= kMostCollectiveRanks && nodes_ * local_ == ranks,
@@ -238,7 +233,7 @@ double Collectives::seconds(Collective kind, double bytes, bool captured) const 
     const double share = sent(kind, CollectiveSettings::Algorithm::kRing, nodes_) * bytes / local_;
     seconds += *settings_.nic_latency_us * 1e-6 + share / *settings_.nic_bandwidth;
   }
-  return seconds * settings_.scale;
+  return seconds;
 }
 
 }  // namespace spillway

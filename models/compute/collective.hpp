@@ -48,7 +48,6 @@ struct CollectiveSettings {
   std::uint32_t gpus_per_node = 8;
   std::optional<double> nic_latency_us{};  ///< of one exchange between nodes
   std::optional<double> nic_bandwidth{};   ///< bytes/s of one GPU's NIC
-  double scale = 1;                        ///< of every time
   std::vector<MeasuredReduce> measured{};  ///< ascending ranks; the keys above win
   std::string measured_by{};               ///< the profile that has them
 };
@@ -79,15 +78,13 @@ class Collectives {
 
   /// `captured`: replayed in a CUDA graph, whose buffers all ranks know.
   double seconds(Collective kind, double bytes, bool captured = true) const;
-  std::uint32_t ranks() const { return ranks_; }
   /// On such a GPU, so many ranks, by the path that is used.
   bool measured() const { return measured_; }
   /// Of the figures, and how they were carried over where not measured.
   const std::string& source() const { return source_; }
 
   static constexpr std::size_t kPoints = 14;
-  using Times = std::array<double, kPoints>;  ///< us, at sizes_kib()
-  static const std::array<double, kPoints>& sizes_kib();
+  using Times = std::array<double, kPoints>;  ///< us, at the sizes of the tables
 
  private:
   double within_node(Collective kind, double bytes, bool captured) const;
@@ -98,7 +95,6 @@ class Collectives {
   void between_nodes();
 
   CollectiveSettings settings_;
-  std::uint32_t ranks_;
   std::uint32_t local_;  ///< ranks of one node
   std::uint32_t nodes_;
   std::optional<Times> times_;  ///< of an all-reduce in one node; else affine

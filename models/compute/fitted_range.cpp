@@ -8,9 +8,7 @@ namespace spillway {
 namespace {
 
 double new_prompt_tokens(const StepShape& shape) {
-  double out = 0;
-  for (const PrefillChunk& chunk : shape.prefills) out += chunk.tokens;
-  return out;
+  return static_cast<double>(shape.prompt_tokens());
 }
 
 double held_by_one(const StepShape& shape) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "models/compute/kernel_forms.hpp"
+
 namespace spillway {
 
 namespace {
@@ -57,8 +59,7 @@ int kv_bits_of(std::string_view kv_dtype) {
 }
 
 const AttentionKernels* choose_attention(const ComputeProfile& profile, int kv_bits, int head_dim) {
-  constexpr int kLlamaWidth = 128;
-  const double wanted = head_dim > 0 ? head_dim : kLlamaWidth;
+  const double wanted = head_dim > 0 ? head_dim : kUsualHeadWidth;
   const auto distance = [&](const AttentionKernels& kernels) {
     const double width = kernels.head_dim;
     return std::tuple(std::abs(kv_bits_of(kernels.kv_dtype) - kv_bits),

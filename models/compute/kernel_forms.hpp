@@ -28,6 +28,7 @@ namespace spillway {
 
 inline constexpr double kActivationBytes = 2;
 inline constexpr int kTileQueries = 64;
+inline constexpr int kUsualHeadWidth = 128;  ///< that of most models and tables
 /// Gate, choice, sorting of rows and sum of a layer of experts on a GPU that nobody measured: that
 /// of the RTX PRO 6000 (rtxpro6000-qwen3-30b-a3b-kernels.json in scenarios/hardware).
 inline constexpr double kExpertLayerUs = 28;

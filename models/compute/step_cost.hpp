@@ -33,11 +33,12 @@ struct StepShape {
   std::span<const PrefillChunk> prefills;
   std::uint32_t sampled = 0;  ///< requests that emit a token at the end of the step
 
-  std::uint64_t tokens() const {
-    std::uint64_t out = decodes;
+  std::uint64_t prompt_tokens() const {
+    std::uint64_t out = 0;
     for (const PrefillChunk& chunk : prefills) out += chunk.tokens;
     return out;
   }
+  std::uint64_t tokens() const { return decodes + prompt_tokens(); }
 };
 
 class StepCost {

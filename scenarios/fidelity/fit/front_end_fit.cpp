@@ -154,7 +154,11 @@ std::optional<double> find_request_s(const std::vector<Seen>& seen,
   for (int i = 0; i < kSearchSteps; ++i) {
     const double a = high - kGolden * (high - low);
     const double b = low + kGolden * (high - low);
-    (left(a) <= left(b) ? high : low) = left(a) <= left(b) ? b : a;
+    if (left(a) <= left(b)) {
+      high = b;
+    } else {
+      low = a;
+    }
   }
   const double best = (low + high) / 2;
   const double gain = left(0) - left(best);

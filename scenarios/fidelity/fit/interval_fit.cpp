@@ -209,9 +209,7 @@ std::vector<Parameter> with_classes(const StepModel& model, std::size_t classes)
 std::uint32_t StepClasses::key_of(const StepShape& shape) {
   constexpr std::uint32_t kOctaves = 64;
   const auto octave = [](std::uint64_t n) { return static_cast<std::uint32_t>(std::bit_width(n)); };
-  std::uint64_t tokens = 0;
-  for (const PrefillChunk& chunk : shape.prefills) tokens += chunk.tokens;
-  if (!shape.prefills.empty()) return octave(tokens);
+  if (!shape.prefills.empty()) return octave(shape.prompt_tokens());
   const std::uint64_t held = shape.decode_context / std::max(1U, shape.decodes);
   return kOctaves * (1 + octave(shape.decodes)) + octave(held);
 }

@@ -34,7 +34,6 @@ std::uint32_t client_tokens(const ObjectReader& o, std::string_view key, double 
 }
 
 // ---- GuideLLM
-// -------------------------------------------------------------------------------------
 
 /// Older files have the count itself, newer ones an object of counts.
 std::optional<std::uint32_t> guidellm_tokens(const ObjectReader& r, std::string_view count,
@@ -99,7 +98,6 @@ std::optional<std::uint32_t> guidellm_clients(const ObjectReader& benchmark) {
 }
 
 // ---- AIPerf
-// ---------------------------------------------------------------------------------------
 
 /// {"value": 4.9, "unit": "ms"}, in seconds.
 double aiperf_seconds(const ObjectReader& metrics, std::string_view key) {
