@@ -125,7 +125,6 @@ class Components final : public StepCost {
       sliding_time_.emplace(p, static_cast<std::uint32_t>(m.window));
       sliding_layers_ = kv_layers_ * m.sliding_layers / m.kv_layers;
     }
-    graphs_matter_ = p.profile != nullptr || p.eager_overhead_us > 0 || p.launch_us > 0;
     if (p.profile == nullptr) return;
     p_.kernels.elementwise_us = p.profile->elementwise_us;
     p_.kernels.elementwise_efficiency = p.profile->elementwise_efficiency;
@@ -192,7 +191,7 @@ class Components final : public StepCost {
       out.all += tokens_of(shape);
     }
     KV_ASSERT(most > 0, "a step of no tokens");
-    if (!graphs_matter_) return out;
+    if (!graphs_matter(p_.profile != nullptr, p_.eager_overhead_us, p_.launch_us)) return out;
     out.replayed = most <= p_.graph_tokens;
     if (!out.replayed) return out;
     out.padded = graph_padded(most, p_.graph_tokens);
@@ -313,7 +312,6 @@ class Components final : public StepCost {
   double kv_layers_ = 0;
   double sliding_layers_ = 0;  ///< of these
   double mixture_layers_ = 0;  ///< of layers_, those with experts
-  bool graphs_matter_ = false;
   std::vector<double> dense_;  ///< by number of tokens; 0: not computed yet
   std::vector<double> head_;   ///< by number of sampled rows; 0: not computed yet
 };

@@ -36,6 +36,7 @@ MlaTime::MlaTime(const ComponentsCost& p, const ProductTime& products)
   const AttentionKernels* k =
       p.profile == nullptr ? nullptr : choose_attention(*p.profile, p.kv_bits, m.head_dim);
   if (k != nullptr) form_ = decode_form(*k);
+  if (p.profile != nullptr) scale_ = p.profile->scales.attention;
 }
 
 double MlaTime::seconds(const StepShape& shape) const {
@@ -57,7 +58,8 @@ double MlaTime::decode(const StepShape& shape) const {
   const double read = held * token_bytes_ / (form_.efficiency * memory_rate_);
   const double busy = std::max(read, held * token_flops_ / flop_rate_);
   const double fixed = form_.fixed_us * 1e-6;
-  return std::sqrt(fixed * fixed + busy * busy) + shape.decodes * form_.sequence_us * 1e-6;
+  return scale_ *
+         (std::sqrt(fixed * fixed + busy * busy) + shape.decodes * form_.sequence_us * 1e-6);
 }
 
 }  // namespace spillway

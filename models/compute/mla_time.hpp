@@ -36,6 +36,7 @@ class MlaTime {
   double token_flops_;
   double memory_rate_;
   double flop_rate_;
+  double scale_ = 1;
 };
 
 }  // namespace spillway

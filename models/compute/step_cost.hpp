@@ -94,6 +94,11 @@ struct KernelCoefficients {
   double elementwise_us = kElementwiseKernelUs;  ///< per kernel between products
 };
 
+/// Whether a step takes longer where it replays no captured graph.
+inline bool graphs_matter(bool profiled, double eager_overhead_us, double launch_us) {
+  return profiled || eager_overhead_us > 0 || launch_us > 0;
+}
+
 struct ComponentsCost {
   const ModelSpec* model = nullptr;
   const GpuSpec* gpu = nullptr;

@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kMostMarkdown = 65'000;
 constexpr std::size_t kLongTable = 12;  ///< rows, beyond which a table is folded away
 /// Rows of a table that are kept, tried one after another until all fits.
-constexpr std::array<std::size_t, 8> kRows = {10'000'000, 500, 200, 100, 50, 20, 8, 3};
+constexpr std::array<std::size_t, 12> kRows = {10'000'000, 500, 200, 100, 50, 35,
+                                               25,         20,  16,  12,  8,  3};
 constexpr std::size_t kMostCell = 400;  ///< bytes of a cell, once rows had to be cut
 
 struct Cuts {

@@ -233,6 +233,20 @@ Table steps_table(const json& c) {
   return table;
 }
 
+Table regimes_table(const json& c) {
+  Table table;
+  table.title = "Mean latencies by the regime of the engine within 5 s";
+  table.header = {"regime", "latency", "requests", "measured", "simulated", "error"};
+  for (const json& r : c.at("regimes")) {
+    const bool first = text_at(r, "latency") == "ttft";
+    table.rows.push_back({text_at(r, "regime"), first ? "TTFT, at arrival" : "TPOT, halfway",
+                          format_count(whole<std::uint64_t>(r.at("requests"))),
+                          format_ms(r.at("measured_ms")), format_ms(r.at("simulated_ms")),
+                          signed_percent(r.at("error_percent"))});
+  }
+  return table;
+}
+
 Table worst_table(const json& c) {
   Table table;
   table.title = "The requests that are furthest off (end to end)";
@@ -401,6 +415,7 @@ std::vector<Table> case_tables(const json& c, bool brief) {
   }
   if (!brief && !c.at("request_errors").empty()) out.push_back(requests_table(c));
   if (c.contains("counters")) out.push_back(counters_table(c));
+  if (!c.at("regimes").empty()) out.push_back(regimes_table(c));
   if (!c.at("steps").empty()) out.push_back(steps_table(c));
   if (!c.at("repeats").empty()) out.push_back(repeats_table(c));
   if (c.contains("halves")) out.push_back(halves_table(c));

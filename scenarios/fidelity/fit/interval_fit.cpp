@@ -113,6 +113,11 @@ std::vector<double> with_form(std::vector<double> predicted, const SpanKinds& ki
   return predicted;
 }
 
+/// To take a slope over, inwards.
+double step_of(const Parameter& p, double value) {
+  return (value < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
+}
+
 /// The spans as a fit weighs them, with the parameters' slopes and then those of the form's errors.
 struct WeighedSpans {
   FittedPoints points;
@@ -142,8 +147,7 @@ struct WeighedSpans {
       }
     }
     for (std::size_t k = 0; k < values.size(); ++k) {
-      const Parameter& p = model.parameters()[k];
-      const double h = (values[k] < (p.low + p.high) / 2 ? 1e-4 : -1e-4) * (p.high - p.low);
+      const double h = step_of(model.parameters()[k], values[k]);
       std::vector<double> moved(values.begin(), values.end());
       moved[k] += h;
       const std::vector<double>& there = memo.at(moved);
@@ -160,37 +164,77 @@ struct WeighedSpans {
   }
 };
 
-/// The parameters of `near`, moved such that the spans are off by nothing on average: their level
-/// is the log's own. Each moves as far as it is uncertain (a Kalman update with the mean error of
-/// the spans as the one thing observed).
-std::vector<double> levelled(const StepModel& model, const std::vector<double>& near,
-                             std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
-  const std::size_t count = model.parameters().size();
-  const WeighedSpans spans(model, near, measured, kinds, memo);
-  std::vector<double> slope(count, 0);
+/// What the level of the parameters is off by, as a logarithm.
+struct Level {
+  double off = 0;
+  double variance = 0;
+  std::vector<double> slope;  ///< by parameter
+};
+
+Level level_of_spans(const WeighedSpans& spans, std::size_t parameters) {
+  Level out;
+  out.slope.assign(parameters, 0);
   double weights = 0;
-  double mean = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
+  for (std::size_t i = 0; i < spans.off.size(); ++i) {
     const double weight = spans.points.weights[i] / (spans.noise[i] * spans.noise[i]);
     weights += weight;
-    mean += weight * spans.off[i];
-    for (std::size_t k = 0; k < count; ++k) {
-      slope[k] += weight * spans.points.slopes[i][k] * spans.noise[i];
+    out.off += weight * spans.off[i];
+    for (std::size_t k = 0; k < parameters; ++k) {
+      out.slope[k] += weight * spans.points.slopes[i][k] * spans.noise[i];
     }
   }
-  for (double& s : slope) s /= weights;
-  mean /= weights;
-  const auto known = spans.covariance_of(model);
-  std::vector<double> gain(count, 0);
-  double variance = 1 / weights;
-  for (std::size_t k = 0; k < count; ++k) {
-    for (std::size_t j = 0; j < count; ++j) gain[k] += known[k][j] * slope[j];
-    variance += slope[k] * gain[k];
+  for (double& s : out.slope) s /= weights;
+  out.off /= weights;
+  out.variance = 1 / weights;
+  return out;
+}
+
+Level level_of_whole(const StepModel& model, std::span<const double> values,
+                     const WholeSpan& whole) {
+  Level out;
+  const double here = whole.predict(values);
+  out.off = det::ln(here / whole.measured_s);
+  out.variance = kLeastNoise * kLeastNoise;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    std::vector<double> moved(values.begin(), values.end());
+    moved[k] += step_of(model.parameters()[k], values[k]);
+    out.slope.push_back(det::ln(whole.predict(moved) / here) / (moved[k] - values[k]));
   }
-  std::vector<double> out;
-  for (std::size_t k = 0; k < count; ++k) {
-    const Parameter& p = model.parameters()[k];
-    out.push_back(std::clamp(near[k] - gain[k] * mean / variance, p.low, p.high));
+  return out;
+}
+
+/// The parameters of `near`, moved such that the level is off by nothing: it is the log's own. Each
+/// moves as far as it is uncertain (a Kalman update with the level as the one thing observed); what
+/// one on its bound cannot do is left to the others.
+std::vector<double> levelled(const StepModel& model, const std::vector<double>& near,
+                             std::span<const double> measured, const SpanKinds& kinds, Memo& memo,
+                             const WholeSpan* whole) {
+  constexpr double kLevel = 1e-4;
+  const std::size_t count = model.parameters().size();
+  const auto known = WeighedSpans(model, near, measured, kinds, memo).covariance_of(model);
+  std::vector<double> out(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count));
+  std::vector<bool> free(count, true);
+  for (std::size_t pass = 0; pass <= count; ++pass) {
+    std::vector<double> at = out;
+    at.insert(at.end(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
+    const Level level = whole != nullptr
+                            ? level_of_whole(model, out, *whole)
+                            : level_of_spans(WeighedSpans(model, at, measured, kinds, memo), count);
+    if (std::abs(level.off) < kLevel) break;
+    std::vector<double> gain(count, 0);
+    double variance = level.variance;
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t j = 0; j < count && free[k]; ++j) {
+        if (free[j]) gain[k] += known[k][j] * level.slope[j];
+      }
+      variance += level.slope[k] * gain[k];
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const Parameter& p = model.parameters()[k];
+      const double moved = out[k] - gain[k] * level.off / variance;
+      out[k] = std::clamp(moved, p.low, p.high);
+      free[k] = free[k] && moved == out[k];
+    }
   }
   return out;
 }
@@ -230,7 +274,7 @@ SpanKinds SpanKinds::alike(std::size_t spans) {
 
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
-                          const std::vector<double>& from) {
+                          const std::vector<double>& from, const WholeSpan* whole) {
   const std::size_t count = model.parameters().size();
   std::vector<Parameter> parameters = with_classes(model, kinds.classes);
   Memo memo(predict, count + 3);
@@ -267,7 +311,7 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
   };
   const std::vector<double> found = fit(noise_at(near), near);
   const std::vector<double> values =
-      kinds.classes > 0 ? levelled(model, found, measured, kinds, memo) : found;
+      kinds.classes > 0 ? levelled(model, found, measured, kinds, memo, whole) : found;
   return judge_intervals(model, values, found, measured, kinds, predict);
 }
 
@@ -286,8 +330,11 @@ IntervalFit judge_intervals(const StepModel& model, std::span<const double> valu
     const double width = kTwoSided95 * deviation;
     // An overhead of nothing is what an engine without one has; an efficiency bound is not.
     const bool on_bound = p.on_bound(value) && !(p.low == 0 && value < p.high / 2);
-    out.confidence[std::string(p.name)] = {value, std::max(p.low, value - width),
-                                           std::min(p.high, value + width), on_bound,
+    // Around what the spans told, too: setting the level leaves the form's errors to the values.
+    const double low = std::min(value, near[k]) - width;
+    const double high = std::max(value, near[k]) + width;
+    out.confidence[std::string(p.name)] = {value, std::max(p.low, low), std::min(p.high, high),
+                                           on_bound,
                                            2 * deviation < model.priors()[k] && !p.on_bound(value)};
     if (!on_bound) continue;
     // Shares of a data sheet are low where times are long; scales and overheads are high there.

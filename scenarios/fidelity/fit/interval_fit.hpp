@@ -57,16 +57,24 @@ struct SpanKinds {
   static SpanKinds alike(std::size_t spans);
 };
 
+/// One span of time that all steps fill, whichever request ran in which.
+struct WholeSpan {
+  double measured_s = 0;
+  double simulated_s = 0;  ///< under the values of the schedule
+  std::function<double(std::span<const double>)> predict;
+};
+
 /// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
 /// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
 /// The form may be off by StepModel::form_error() in each class of steps, on its own: what only
 /// such errors tell apart stays at the prior, and intervals contain them.
-/// At the end the level is set: the spans are off by nothing on average, however the form errs.
+/// At the end the level is set, however the form errs: the spans are off by nothing on average, or
+/// `whole` is, where it is given.
 /// `from`: IntervalFit::near of an earlier fit, which tells the noise as well; empty: none.
 IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
-                          const std::vector<double>& from = {});
+                          const std::vector<double>& from = {}, const WholeSpan* whole = nullptr);
 
 /// The intervals of `values` as they are, by what `near` tells of noise, with nothing fitted.
 IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,

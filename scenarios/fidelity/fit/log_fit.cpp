@@ -74,11 +74,14 @@ class LogFit {
     places_.resize(used_.size());
     std::iota(places_.begin(), places_.end(), 0U);
     workload_.emplace(workload_of(run, engine_.engine.block_tokens));
-    if (!preempts()) {
+    std::optional<StepTrail> trail = simulated_before();
+    preempts_ = preempts(*trail);
+    if (!preempts_) {
       workload_.emplace(
           workload_of(come_when_scheduled(run, places_), engine_.engine.block_tokens));
+      trail.emplace(simulated_before());
     }
-    model_.emplace(engine_, varied(), kernels());
+    model_.emplace(engine_, varied(*trail), kernels());
     for (const LogSpan& s : spans_) measured_.push_back(s.measured_s);
   }
 
@@ -91,11 +94,11 @@ class LogFit {
       place(trail);
       classify(trail);
       if (round == 0) refuse_scale(where(), measured_, simulated());
-      if (const double misfit = misfit_s(); misfit < least) {
-        least = misfit;
+      if (const double off = misfit(trail); off < least) {
+        least = off;
         best = values_;
       }
-      const IntervalFit next = fit_of(agreeing(round), predictor(trail), near_);
+      const IntervalFit next = fit_of(agreeing(round), predictor(trail), near_, trail);
       near_ = next.near;
       double moved = 0;
       for (std::size_t k = 0; k < values_.size(); ++k) {
@@ -112,29 +115,31 @@ class LogFit {
     const StepTrail trail(engine_, *workload_, *model_->cost(values_));
     place(trail);
     classify(trail);
-    near_ = fit_of(agreeing(kMostLogRounds), predictor(trail), near_).near;
+    near_ = fit_of(agreeing(kMostLogRounds), predictor(trail), near_, trail).near;
     return result(trail);
   }
 
  private:
+  /// Under what is believed beforehand.
+  StepTrail simulated_before() const {
+    return {engine_, *workload_, *StepModel(engine_, {}, kernels()).cost({})};
+  }
+
   /// Which requests enter then follows from the blocks that ran out, and measured admissions do not
   /// go with the simulation's pool.
-  bool preempts() const {
-    const StepModel model(engine_, {}, kernels());
-    const StepTrail trail(engine_, *workload_, *model.cost({}));
+  bool preempts(const StepTrail& trail) const {
     double preemptions = 0;
     for (const RequestRecord& r : trail.requests()) preemptions += r.preemptions;
     return preemptions >= kThrashes * static_cast<double>(used_.size());
   }
 
-  /// Both kinds of steps are counted in a simulation under what is believed beforehand.
-  std::vector<StepParameter> varied() {
-    const StepModel model(engine_, {}, kernels());
-    const StepTrail trail(engine_, *workload_, *model.cost({}));
+  /// Both kinds of steps are counted.
+  std::vector<StepParameter> varied(const StepTrail& trail) {
     place(trail);
+    const std::uint32_t graphs = StepModel(engine_, {}, kernels()).graph_tokens();
     StepKinds kinds;
     for (const std::size_t i : steps_of(placed_)) {
-      ++(trail.shape(i).tokens() <= model.graph_tokens() ? kinds.replayed : kinds.eager);
+      ++(trail.shape(i).tokens() <= graphs ? kinds.replayed : kinds.eager);
     }
     return varied_parameters(kernels() != nullptr, engine_.engine.tensor_parallel, kinds);
   }
@@ -202,7 +207,11 @@ class LogFit {
   }
 
   /// Mean error of the simulated spans, of which none counts for more than one of another schedule.
-  double misfit_s() const {
+  /// That of the level, where spans say little.
+  double misfit(const StepTrail& trail) const {
+    if (const auto whole = whole_of(trail)) {
+      return std::abs(det::ln(whole->simulated_s / whole->measured_s));
+    }
     double out = 0;
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       const double off = std::abs(simulated_s(i) - measured_[i]);
@@ -231,10 +240,39 @@ class LogFit {
   }
 
   IntervalFit fit_of(const std::vector<std::size_t>& which, const PredictSpans& predict,
-                     const std::vector<double>& from) const {
+                     const std::vector<double>& from, const StepTrail& trail) const {
+    const std::optional<WholeSpan> whole = whole_of(trail);
     return fit_intervals(
         *model_, pick(measured_, which), kinds_of(which),
-        [&](std::span<const double> values) { return pick(predict(values), which); }, from);
+        [&](std::span<const double> values) { return pick(predict(values), which); }, from,
+        whole ? &*whole : nullptr);
+  }
+
+  /// Where blocks run out, one request waits in the place of another, so that spans of requests
+  /// say little of how fast the engine is. When the n-th answer ends, whosever it is, does.
+  std::optional<WholeSpan> whole_of(const StepTrail& trail) const {
+    if (!preempts_) return std::nullopt;
+    const std::size_t known =
+        options_.first > 0 ? std::min<std::size_t>(options_.first, used_.size()) : used_.size();
+    const double begin = options_.within ? options_.within->first : 0;
+    const double end =
+        std::min(evidence_end(used_), options_.within ? options_.within->second : 1e300);
+    std::vector<double> measured;
+    std::vector<Time> simulated;
+    for (std::size_t i = 0; i < known; ++i) {
+      measured.push_back(used_[i].last_token_s);
+      simulated.push_back(trail.requests()[places_[i]].finish);
+    }
+    const auto placed = answers_in_order(trail, measured, simulated, {begin, end});
+    if (!placed) return std::nullopt;
+    WholeSpan out{placed->measured_s, placed->simulated_s, {}};
+    out.predict = [this, &trail, p = *placed](std::span<const double> values) {
+      const std::vector<double> shifts = trail.shifts(*model_->cost(values));
+      double sum = p.simulated_s;
+      for (const auto& [weight, at] : p.ends) sum += weight * StepTrail::shift(shifts, at);
+      return std::max(1e-9, sum);
+    };
+    return out;
   }
 
   /// First tokens and answers.
@@ -272,17 +310,18 @@ class LogFit {
     for (const std::size_t i : steps_of(placed_)) out.profile.range.add(trail.shape(i));
     warn_unidentified(fit.confidence, *model_, out.profile.warnings);
     judge_engine(out);
-    add_scores(fit, predict, out);
+    add_scores(fit, trail, out);
     warn_biased(log_score(out), *model_, out.profile.warnings);
     explain(trail, simulated(), out);
     return out;
   }
 
   /// Of answers and of first tokens apart, over all spans. A second fit sees every other request.
-  void add_scores(const IntervalFit& fit, const PredictSpans& predict, FitResult& out) const {
+  void add_scores(const IntervalFit& fit, const StepTrail& trail, FitResult& out) const {
+    const PredictSpans predict = predictor(trail);
     std::vector<std::size_t> seen = agreeing(kMostLogRounds);
     std::erase_if(seen, [&](std::size_t i) { return spans_[i].request % 2 != 0; });
-    const std::vector<double> half = predict(fit_of(seen, predict, {}).values);
+    const std::vector<double> half = predict(fit_of(seen, predict, {}, trail).values);
     const std::vector<double> whole = simulated();
     for (const bool first : {false, true}) {
       std::vector<std::size_t> all;
@@ -385,6 +424,7 @@ class LogFit {
   Scenario engine_;
   std::vector<MeasuredRequest> used_;
   std::vector<LogSpan> spans_;
+  bool preempts_ = false;              ///< preempts(), under what is believed beforehand
   std::vector<std::uint32_t> places_;  ///< of the requests in the workload
   std::optional<Workload> workload_;
   std::optional<StepModel> model_;

@@ -39,4 +39,26 @@ std::vector<std::vector<StepShare>> class_shares(const StepTrail& trail,
   return out;
 }
 
+std::optional<AnswersInOrder> answers_in_order(const StepTrail& trail, std::vector<double> measured,
+                                               std::vector<Time> simulated,
+                                               const TimeSpan& within) {
+  std::sort(measured.begin(), measured.end());
+  std::sort(simulated.begin(), simulated.end());
+  if (measured.empty() || measured.front() < 0) return std::nullopt;
+  const auto first = std::lower_bound(measured.begin(), measured.end(), within.first);
+  const auto last = std::upper_bound(first, measured.end(), within.second);
+  const auto before = static_cast<std::size_t>(first - measured.begin());
+  const auto count = static_cast<std::size_t>(last - first);
+  AnswersInOrder out;
+  for (std::size_t k = 0; k < count; ++k) {
+    const double weight = static_cast<double>(k) - static_cast<double>(count - 1) / 2;
+    const Time end = simulated[before + k];
+    out.measured_s += weight * measured[before + k];
+    out.simulated_s += weight * seconds_of(end);
+    out.ends.emplace_back(weight, trail.instant(end));
+  }
+  if (out.measured_s <= 0 || out.simulated_s <= 0) return std::nullopt;
+  return out;
+}
+
 }  // namespace spillway

@@ -14,15 +14,8 @@ namespace {
 constexpr double kMostOffset = 2;     // seconds
 constexpr double kOffsetStep = 0.05;  // seconds
 
-double ttft_ms(const MeasuredRequest& r) {
-  return 1e3 * (r.first_token_s - r.arrival_s);
-}
 double e2el_ms(const MeasuredRequest& r) {
   return 1e3 * (r.last_token_s - r.arrival_s);
-}
-/// Precondition: two tokens or more.
-double tpot_ms(const MeasuredRequest& r) {
-  return 1e3 * (r.last_token_s - r.first_token_s) / (r.output_tokens - 1);
 }
 
 bool timed(const MeasuredRequest& r) {

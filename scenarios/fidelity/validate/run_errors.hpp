@@ -12,6 +12,15 @@
 
 namespace spillway {
 
+/// Precondition: the first token is known.
+inline double ttft_ms(const MeasuredRequest& r) {
+  return 1e3 * (r.first_token_s - r.arrival_s);
+}
+/// Precondition: both ends are known, of two tokens or more.
+inline double tpot_ms(const MeasuredRequest& r) {
+  return 1e3 * (r.last_token_s - r.first_token_s) / (r.output_tokens - 1);
+}
+
 /// One figure of a run, measured and simulated. What neither says is left out.
 struct MetricError {
   std::string name;

@@ -77,10 +77,10 @@ void check_part(const MeasuredRun& run, const ValidationCase& c) {
   std::size_t end = run.requests.size();
   if (c.first > 0) end = std::min<std::size_t>(end, c.first);
   if (c.from_request < end) return;
-  throw InputError(Fault::kUsage, {c.path, 0, "evaluate.from_request"},
-                   fmt::format("expected less than the {} requests {}, found {}", end,
-                               c.first > 0 ? "that are compared first" : "of the run",
-                               c.from_request));
+  throw InputError(
+      Fault::kUsage, {c.path, 0, "evaluate.from_request"},
+      fmt::format("expected less than the {} requests {}, found {}", end,
+                  c.first > 0 ? "that are compared first" : "of the run", c.from_request));
 }
 
 std::string family_of(const ModelSpec* model) {
@@ -330,7 +330,8 @@ CaseResult validate_case(const ValidationCase& given, const ValidationOptions& o
   result.unexplained = unexplained(result.parameters, c.parameters);
   const double count = std::max(1.0, static_cast<double>(workload.size()));
   const double preempted = static_cast<double>(result.preemptions) / count;
-  result.regime = decide_regime(measured, {scenario.engine.max_num_seqs, preempted});
+  const RegimeFacts facts{scenario.engine.max_num_seqs, preempted};
+  result.regime = decide_regime(measured, facts);
   if (!measured.counters.empty()) {
     result.counters = counter_errors(measured.counters, simulated.run.counters);
     result.counters->clock_offset_s = offset;
@@ -349,6 +350,8 @@ CaseResult validate_case(const ValidationCase& given, const ValidationOptions& o
                                         {{"requests", before - measured_part.requests.size()}}));
     }
     compare_requests(measured_part, simulated.run, result);
+    result.regimes =
+        regime_errors(measured, facts, measured_part.requests, simulated.run.requests, offset);
   }
   result.scored = static_cast<std::uint32_t>(measured_part.requests.size());
   result.metrics = metric_errors(metrics_of(measured_part), metrics_of(simulated.run), c.metrics);

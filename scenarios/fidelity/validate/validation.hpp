@@ -9,6 +9,7 @@
 
 #include "scenarios/fidelity/validate/halves.hpp"
 #include "scenarios/fidelity/validate/regime.hpp"
+#include "scenarios/fidelity/validate/regime_errors.hpp"
 #include "scenarios/fidelity/validate/run_errors.hpp"
 #include "scenarios/fidelity/validate/serving_case.hpp"
 #include "scenarios/fidelity/validate/step_buckets.hpp"
@@ -65,8 +66,9 @@ struct CaseResult {
   std::vector<WorstRequest> worst;
   std::optional<CounterErrors> counters;
   std::vector<StepBucket> steps;  ///< by size of batch
+  std::vector<RegimeError> regimes;
   std::vector<RepeatSpread> repeats;
-  std::vector<HalfResult> halves;  ///< where ValidationOptions::halves asks for them
+  std::vector<HalfResult> halves;         ///< where ValidationOptions::halves asks for them
   std::optional<ServingResult> serving;   ///< of a case of kind points
   std::vector<CaseParameter> parameters;  ///< all that the scenario gives, with their values
   std::vector<std::string> unexplained;   ///< of these, which no entry of the case accounts for

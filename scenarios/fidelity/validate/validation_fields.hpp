@@ -118,6 +118,20 @@ struct Fields<StepBucket> {
 };
 
 template <>
+struct Fields<RegimeError> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("regime", r.regime, says("Regime of the engine within 5 s."));
+    f("latency", r.latency,
+      says("ttft: of requests that came in it; tpot: of those halfway through their answer."));
+    f("requests", r.requests, says("Requests."));
+    f("measured_ms", r.measured_ms, says("Measured mean."));
+    f("simulated_ms", r.simulated_ms, says("Simulated mean."));
+    f("error_percent", r.error_percent(), signed_figure("Error of the simulated mean."));
+  }
+};
+
+template <>
 struct Fields<CounterErrors> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
@@ -258,6 +272,7 @@ struct Fields<CaseResult> {
     f("request_errors", r.request_errors, says("Errors of each latency, request by request."));
     f("worst", r.worst, says("Requests with the largest error of the end-to-end latency."));
     f("counters", r.counters, says("Errors of the engine's counters over time."));
+    f("regimes", r.regimes, says("Latencies by the regime that the engine was in."));
     f("steps", r.steps, says("Time of a step by the number of requests that decode."));
     f("repeats", r.repeats, says("Spread of repeated measured runs."));
     f("halves", r.halves, if_any("With --halves: fits on one half of the time, and the other."));

@@ -24,9 +24,9 @@ struct ComputeChoice {
   std::string path;                       ///< of its document
   std::string digest;                     ///< of that document's results
 
-  /// Whether a step takes longer where it replays no captured graph.
   bool graphs_matter() const {
-    return kind != Kind::kLinear && (profile || eager_overhead_us > 0 || launch_us > 0);
+    return kind != Kind::kLinear &&
+           spillway::graphs_matter(profile.has_value(), eager_overhead_us, launch_us);
   }
 };
 

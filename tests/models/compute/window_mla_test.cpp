@@ -124,6 +124,26 @@ TEST_CASE("MLA decodes over the latent, in products or in bytes", "[models][comp
   CHECK(seconds(8) == Approx(10'000.0 * 1152 / (h100().memory_gbs * 1e9)));
 }
 
+TEST_CASE("a fitted scale of attention moves all of an MLA model's", "[models][compute]") {
+  const ModelSpec& v3 = find_model("DeepSeek-V3", {});
+  const KernelCoefficients k = kernel_coefficients(h100()).kernels;
+  ComputeProfile profile;
+  profile.attention.push_back(attention_kernels(k, "bf16"));
+  ComponentsCost p = at_peak(v3);
+  p.profile = &profile;
+  const ProductTime products(p, WeightFormat{});
+  const auto seconds = [&](double scale, std::uint32_t decodes, std::vector<PrefillChunk> chunks) {
+    profile.scales.attention = scale;
+    StepShape shape;
+    shape.decodes = decodes;
+    shape.decode_context = decodes * 10'000ULL;
+    shape.prefills = chunks;
+    return MlaTime(p, products).seconds(shape);
+  };
+  CHECK(seconds(1.5, 8, {}) == Approx(1.5 * seconds(1, 8, {})));
+  CHECK(seconds(1.5, 0, {{1024, 0}}) == Approx(1.5 * seconds(1, 0, {{1024, 0}})));
+}
+
 TEST_CASE("MLA prefills heads, and widens cached latents again", "[models][compute]") {
   const ModelSpec& v3 = find_model("DeepSeek-V3", {});
   const ComponentsCost p = at_peak(v3);

@@ -229,6 +229,28 @@ TEST_CASE("a log that says too little, or is another engine's, is refused", "[sc
   CHECK_THAT(unable.what(), ContainsSubstring("does not complete this request"));
 }
 
+TEST_CASE("answers in order tell how fast a thrashing engine is, a slow start apart",
+          "[scenarios]") {
+  // 150 requests of up to 3,350 tokens at once, blocks for some six of them.
+  const Scenario scenario = h100(R"("num_gpu_blocks": 1200)");
+  const StepModel model(scenario, kAll);
+  const std::vector<double> truth = {0.60, 0.75, 0.70, 1500, 800};
+  MeasuredRun run = logged(scenario, truth, 150, 0.01);
+  const StepTrail trail(scenario, workload_of(run, 16), *model.cost(truth));
+  double preemptions = 0;
+  for (const RequestRecord& r : trail.requests()) preemptions += r.preemptions;
+  REQUIRE(preemptions >= 15);
+  // Graphs are captured for 2 s before the first step.
+  for (MeasuredRequest& r : run.requests) {
+    for (double* at : {&r.scheduled_s, &r.first_token_s, &r.last_token_s}) *at += 2;
+  }
+  const FitResult fit = fit_log(run, scenario, {});
+  double all = 0;
+  for (std::size_t i = 0; i < trail.steps(); ++i) all += trail.seconds(i);
+  const StepModel fitted(scenario, {}, &fit.profile);
+  CHECK(std::abs(trail.shifts(*fitted.cost({})).back()) < 0.015 * all);
+}
+
 TEST_CASE("a model fitted on 100 requests of a saturated RTX 4090 predicts 200", "[scenarios]") {
   const Material log = material("profiles/llmss_e2e_RTX4090_Llama-3.1-8B_requests.csv.gz");
   const Scenario scenario = scenario_of(R"({
