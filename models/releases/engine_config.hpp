@@ -2,6 +2,8 @@
 // fills it in (models/engine/presets).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "models/releases/scheduler_config.hpp"
@@ -33,6 +35,12 @@ struct EngineConfig : SchedulerConfig, StreamingConfig {
   /// Blocks that requests can have: all but v1's null block.
   std::uint32_t usable_blocks() const {
     return family == EngineFamily::kVllmV0 ? num_gpu_blocks : num_gpu_blocks - 1;
+  }
+  /// So many times as many of these.
+  void scale_pool(double factor) {
+    const std::uint32_t null_blocks = num_gpu_blocks - usable_blocks();
+    const double usable = std::max(1.0, std::round(usable_blocks() * factor));
+    num_gpu_blocks = static_cast<std::uint32_t>(usable) + null_blocks;
   }
 };
 

@@ -253,6 +253,11 @@ inline constexpr NoteRow kPlanNotes[] = {
      "Reuse is only taken away. A trace does not show what could be added."},
     {"calibration-moves", "compute", NoteGrade::kDetail,
      "Calibration moves times by {error_share} ({source})."},
+    {"blocks-estimated", "hardware", NoteGrade::kWarning,
+     "The answer turns within what is estimated: HBM's {blocks} KV blocks may be {error_share} "
+     "more "
+     "or fewer. The server's start-up log has the number: give it as measured, or as "
+     "engine.num_gpu_blocks."},
     {"no-limits-searched", "other", NoteGrade::kWarning,
      "No limits are searched: on these replicates the recommended configuration misses the SLO."},
     {"factor-not-moved", "other", NoteGrade::kDetail, "Not moved: {what}."},

@@ -83,6 +83,15 @@ inline constexpr NoteRow kRunNotes[] = {
      "Requests queue {queued_share} of the time. The GPU is busy {busy_share}."},
     {"death-limits", "swap", NoteGrade::kDanger, "The engine died: {cause}."},
 
+    // ---- sizes
+    {"blocks-steep", "hardware", NoteGrade::kWarning,
+     "HBM's {blocks} KV blocks are estimated, and the result is steep in them. With {band_share} "
+     "fewer, the mean TTFT is {fewer_ms} and the throughput {fewer_tokens} tokens/s (here "
+     "{here_ms} "
+     "and {here_tokens}). With as many more it is {more_ms} and {more_tokens}. The server's "
+     "start-up log has "
+     "the number: give it as measured, or as engine.num_gpu_blocks."},
+
     // ---- step times
     {"beyond-fit", "compute", NoteGrade::kWarning,
      "Step times exceed the calibration range of profile {profile} in {outside_share} of the step "

@@ -315,6 +315,9 @@ std::string factor_event(std::string_view factor, double times) {
   if (factor == "time of steps and copies (calibration)") {
     return fmt::format("steps and copies take {} {} than modelled", by, more ? "longer" : "less");
   }
+  if (factor == "KV blocks in HBM") {
+    return fmt::format("HBM has {} {} KV blocks than estimated", by, more ? "more" : "fewer");
+  }
   if (factor == "block size") return fmt::format("blocks are {:g} times as large", times);
   if (factor.starts_with("share of ")) return "the tier is smaller by " + by;
   return fmt::format("{} {} {}", factor, more ? "grows" : "falls", by);
@@ -333,6 +336,9 @@ std::string factor_noun(std::string_view factor, double times) {
     return fmt::format("steps and copies that take {} {}", by, more ? "longer" : "less");
   }
   if (factor.starts_with("share of ")) return fmt::format("a tier {} smaller", by);
+  if (factor == "KV blocks in HBM") {
+    return fmt::format("{} {} KV blocks in HBM", by, more ? "more" : "fewer");
+  }
   const std::string_view what = factor == "reuse"          ? "prefix reuse"
                                 : factor == "arrival rate" ? "load"
                                                            : factor;

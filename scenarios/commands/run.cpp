@@ -15,6 +15,7 @@
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/experiment/doubts/input_doubts.hpp"
 #include "scenarios/run/perfetto/trace_log.hpp"
+#include "scenarios/run/pool_doubt.hpp"
 #include "scenarios/run/request_log.hpp"
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/run/transfer_log.hpp"
@@ -126,6 +127,9 @@ int run(const RunVerbOptions& options) {
     if (doubt.code != kFewForPercentile) document.warnings.push_back(std::move(doubt));
   }
   append(document.warnings, outcome.warnings);
+  if (auto note = pool_doubt(scenario, workload, outcome.result)) {
+    document.warnings.push_back(*std::move(note));
+  }
   if (auto note = concurrency_note(scenario)) document.warnings.push_back(*std::move(note));
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, run_report(outcome.result, provenance),

@@ -68,8 +68,9 @@ struct Scenario {
   const GpuSpec* gpu = nullptr;
   std::shared_ptr<const OwnGpu> own_gpu;  ///< what `gpu` points to, of a gpu that is an object
   EngineConfig engine;
-  SourceRef pool_where;     ///< what decides num_gpu_blocks
-  bool pool_given = false;  ///< num_gpu_blocks was given, not derived
+  SourceRef pool_where;         ///< what decides num_gpu_blocks
+  bool pool_given = false;      ///< num_gpu_blocks was given, not derived
+  bool pool_estimated = false;  ///< neither given nor measured
   double gpu_memory_utilization = 0;
   Boxed<HbmBudget> budget;  ///< how num_gpu_blocks came about, where it was derived
   EvictionChoice hbm_eviction;

@@ -103,6 +103,7 @@ class FactorFinder {
   FactorList find() {
     add_workload();
     add("compute speed", [](double f, WhatIf& run) { run.compute_time /= f; });
+    add_pool();
     add_paths();
     add_sizes();
     add_calibration();
@@ -140,6 +141,17 @@ class FactorFinder {
     if (storage) {
       add("storage bandwidth", [](double f, WhatIf& run) { scale_storage(run.scenario, f); });
     }
+  }
+
+  /// What a server's start-up log says differs from estimates by up to about a tenth.
+  void add_pool() {
+    if (!s_.pool_estimated) return;
+    out_.factors.push_back({std::string(kEstimatedBlocks),
+                            1 - kAssumedError,
+                            1 + kAssumedError,
+                            {0.8},
+                            {},
+                            [](double f, WhatIf& run) { run.scenario.engine.scale_pool(f); }});
   }
 
   void add_sizes() {

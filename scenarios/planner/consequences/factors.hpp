@@ -4,12 +4,16 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/planner/consequences/what_if.hpp"
 #include "sim/note.hpp"
 
 namespace spillway {
+
+/// The name of a factor: of HBM's blocks, where they are estimated.
+inline constexpr std::string_view kEstimatedBlocks = "KV blocks in HBM";
 
 struct Factor {
   std::string name;

@@ -265,6 +265,7 @@ class Explorer {
 
   void tell() {
     for (std::size_t i = 0; i < rows_.size(); ++i) say_row(i);
+    doubt_blocks();
     std::stable_sort(
         rows_.begin(), rows_.end(), [](const SensitivityRow& a, const SensitivityRow& b) {
           return std::abs(a.high.margin - a.low.margin) > std::abs(b.high.margin - b.low.margin);
@@ -281,6 +282,20 @@ class Explorer {
       out_.notes.push_back(plan_note("sensitivity-cut-short"));
     } else if (asks_.out_of_runs()) {
       out_.notes.push_back(plan_note("sensitivity-runs-ended", {{"runs", q_.most_runs}}));
+    }
+  }
+
+  /// The start-up log tells what an estimate only may.
+  void doubt_blocks() {
+    for (const SensitivityRow& row : rows_) {
+      if (row.factor != kEstimatedBlocks) continue;
+      const bool turns = row.low.met != base_met_ || row.high.met != base_met_ ||
+                         row.changes_below.value_or(0) > row.low.factor ||
+                         row.low.needed != out_.needed || row.high.needed != out_.needed;
+      if (!turns) continue;
+      const Scenario& at = *q_.cells.scenarios[static_cast<std::size_t>(plan_.recommended)];
+      list_.notes.push_back(plan_note("blocks-estimated", {{"blocks", at.engine.usable_blocks()},
+                                                           {"error_share", row.high.factor - 1}}));
     }
   }
 

@@ -242,6 +242,7 @@ void size_pool(const ObjectReader& engine, const EnginePreset& preset, Scenario&
                     kMostGpuBlocks));
   }
   s.engine.num_gpu_blocks = static_cast<std::uint32_t>(estimate);
+  s.pool_estimated = true;
   if (s.gpu->memory_is_label) {
     s.notes.push_back(scenario_note("memory-as-sold", {{"gpu", s.gpu->name}}));
   }

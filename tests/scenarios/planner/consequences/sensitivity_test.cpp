@@ -132,6 +132,29 @@ TEST_CASE("link bandwidth: a load that takes longer than the target allows",
   CHECK(*link.changes_below <= 0.6766 + 0.15 / 8);
 }
 
+TEST_CASE("HBM's blocks are moved where they are estimated, and asked for where that turns it",
+          "[scenarios][planner]") {
+  // 200 blocks hold all six documents (2.02256 ms); of 180, each has lost its end when it comes
+  // again.
+  const Workload workload = cycle();
+  PlannedCells planned =
+      planned_cells({"0blocks"}, {median_ttft_at_most(4), "engine.num_gpu_blocks=201"}, workload);
+  REQUIRE(planned.plan.recommended == 0);
+  const std::vector<SensitivityRow> given = sensitivity_of(planned, workload).rows;
+  CHECK(std::none_of(given.begin(), given.end(),
+                     [](const SensitivityRow& r) { return r.factor == kEstimatedBlocks; }));
+  for (Scenario& s : planned.scenarios) s.pool_estimated = true;
+  const Sensitivity sensitivity = sensitivity_of(planned, workload);
+  const SensitivityRow& blocks = row(sensitivity, std::string(kEstimatedBlocks));
+  CHECK_FALSE(blocks.low.met);
+  CHECK(blocks.high.met);
+  REQUIRE(blocks.changes_below);
+  CHECK(*blocks.changes_below > 0.9);
+  const Note* asked = find_note(sensitivity.notes, "blocks-estimated");
+  REQUIRE(asked != nullptr);
+  CHECK(figure(*asked, "blocks") == 200);
+}
+
 TEST_CASE("the size that would be needed is one of the plan's", "[scenarios][planner]") {
   // A fifth less of 192 blocks does not hold the cycle, a fifth less of 384 does.
   const Workload workload = cycle();
