@@ -191,8 +191,9 @@ struct RunResult {
   std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
   std::optional<FrontEndResult> front_end;      ///< nothing: it takes no time
   std::optional<SwapResult> swap;
-  std::vector<EngineShare> engines;    ///< where there are several
-  std::optional<double> collective_s;  ///< spent in collectives of ranks, where there are several
+  std::vector<EngineShare> engines;        ///< where there are several
+  std::optional<double> collective_s;      ///< of all engines, where ranks or engines wait in steps
+  std::optional<double> collective_share;  ///< of the time of their steps
   std::optional<BindingResource> binding;
   double cold_blocks_per_token_mean = 0;
   double cold_blocks_per_token_p99 = 0;

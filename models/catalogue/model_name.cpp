@@ -38,6 +38,12 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+/// Of a path or an address.
+std::string_view last_part(std::string_view name) {
+  while (name.ends_with('/')) name.remove_suffix(1);
+  return name.substr(name.rfind('/') + 1);
+}
+
 /// The last word of a name, behind '-', '_' or '.'.
 std::size_t last_mark(std::string_view name) {
   return name.find_last_of("-_.");
@@ -131,32 +137,38 @@ const ModelSpec* nearest_size(const Size& size, std::string_view name) {
 
 }  // namespace
 
-NamedModel named_model(std::string_view given) {
-  NamedModel out;
-  while (given.ends_with('/')) given.remove_suffix(1);
-  if (const std::size_t scheme = given.find("://"); scheme != std::string_view::npos) {
-    given.remove_prefix(scheme + 3);
-  }
-  const std::string_view base = given.substr(given.rfind('/') + 1);
-  std::string name(base);
-  for (bool first = true; !name.empty(); first = false) {
-    if (const ModelSpec* spec = known_model_spec(name)) {
-      out.spec = spec;
-      out.match = first || !out.weight_dtype.empty() ? NamedModel::Match::kExact
-                                                     : NamedModel::Match::kVariant;
-      return out;
-    }
-    const std::size_t mark = last_mark(name);
+std::vector<NameStem> name_stems(std::string_view given) {
+  std::vector<NameStem> out;
+  NameStem stem{std::string(last_part(given)), ""};
+  while (!stem.name.empty()) {
+    out.push_back(stem);
+    const std::size_t mark = last_mark(stem.name);
     if (mark == std::string::npos) break;
-    const std::string word = lower(std::string_view(name).substr(mark + 1));
+    const std::string word = lower(std::string_view(stem.name).substr(mark + 1));
     if (const std::string_view dtype = dtype_of_mark(word); !dtype.empty()) {
       // "GPTQ-Int8": the width counts.
-      if (out.weight_dtype.empty()) out.weight_dtype = dtype;
+      if (stem.weight_dtype.empty()) stem.weight_dtype = dtype;
     } else if (!is_tuned(word) && !(word.size() <= 2 && all_digits(word)) &&
                !(word.size() > 1 && word[0] == 'v' && all_digits(word.substr(1)))) {
       break;
     }
-    name.resize(mark);
+    stem.name.resize(mark);
+  }
+  return out;
+}
+
+NamedModel named_model(std::string_view given) {
+  NamedModel out;
+  const std::string_view base = last_part(given);
+  for (const NameStem& stem : name_stems(given)) {
+    out.weight_dtype = stem.weight_dtype;
+    const ModelSpec* spec = known_model_spec(stem.name);
+    if (spec == nullptr) continue;
+    const bool first = stem.name.size() == base.size();
+    out.spec = spec;
+    out.match = first || !out.weight_dtype.empty() ? NamedModel::Match::kExact
+                                                   : NamedModel::Match::kVariant;
+    return out;
   }
   // Marks may stand anywhere in names that nothing matches.
   if (out.weight_dtype.empty()) {

@@ -1,6 +1,7 @@
 #include "models/catalogue/model_spec.hpp"
 
 #include "models/catalogue/lookup.hpp"
+#include "models/catalogue/unknown_model.hpp"
 
 namespace spillway {
 
@@ -211,7 +212,20 @@ const ModelSpec* known_model_spec(std::string_view name) {
   return only_by_suffix<ModelSpec>(kModels, kModelAliases, name);
 }
 
+bool ambiguous_model(std::string_view name) {
+  return rows_meant<ModelSpec>(kModels, kModelAliases, name).size() > 1;
+}
+
+std::vector<Alias> model_labels() {
+  std::vector<Alias> out(std::begin(kModelAliases), std::end(kModelAliases));
+  for (const ModelSpec& model : kModels) out.push_back({model.name, model.name});
+  return out;
+}
+
 const ModelSpec& find_model(std::string_view name, const SourceRef& where) {
+  if (rows_meant<ModelSpec>(kModels, kModelAliases, name).empty()) {
+    throw InputError(Fault::kUsage, where, unknown_model(name, model_labels()));
+  }
   return find_by_suffix<ModelSpec>(kModels, kModelAliases, "model", name, where);
 }
 

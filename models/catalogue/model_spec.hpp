@@ -51,9 +51,10 @@ std::span<const ModelSpec> model_specs();
 std::string_view model_specs_source();
 
 /// By full name, alias, or a suffix that only one model has; case, spaces, '-' and '_' do not
-/// count. Throws InputError (exit 2) listing what is known, or what the name could mean.
+/// count. Throws InputError (exit 2) with the nearest names, or what the name could mean.
 const ModelSpec& find_model(std::string_view name, const SourceRef& where);
 /// The same; nullptr where no model, or more than one, has that name.
 const ModelSpec* known_model_spec(std::string_view name);
+bool ambiguous_model(std::string_view name);
 
 }  // namespace spillway

@@ -45,11 +45,12 @@ void Lockstep::on_event(EventPayload /*payload*/) {
   const Duration compute = members_.front().engine->step_cost().group_time(shapes_);
   computing_ = joined_;
   joined_ = expected_ = 0;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    shapes_[i] = {};
-    if (!members_[i].joined) continue;
-    members_[i].joined = false;
-    members_[i].engine->begin_together(compute);
+  begun_ = shapes_;
+  shapes_.assign(members_.size(), {});
+  for (Member& member : members_) {
+    if (!member.joined) continue;
+    member.joined = false;
+    member.engine->begin_together(compute, begun_);
   }
 }
 

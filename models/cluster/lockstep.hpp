@@ -40,6 +40,7 @@ class Lockstep final : public StepGroup, public EventHandler {
   EventQueue& queue_;
   std::vector<Member> members_;
   std::vector<StepShape> shapes_;  ///< by member; without tokens where it has not joined
+  std::vector<StepShape> begun_;   ///< those that began together last
   std::uint32_t expected_ = 0;     ///< of which some have not joined
   std::uint32_t joined_ = 0;
   std::uint32_t computing_ = 0;

@@ -161,9 +161,8 @@ class Components final : public StepCost {
     return sliding_time_ ? static_cast<std::uint32_t>(p_.model->window) : 0;
   }
 
-  Duration collective_time(const StepShape& shape) override {
-    Batches batches = batches_of({&shape, 1});
-    batches.all *= p_.shards.engines;
+  Duration collective_time(const StepShape& shape, std::span<const StepShape> group) override {
+    const Batches batches = batches_of(group);
     const std::uint64_t tokens = batches.padded > 0 ? batches.padded : shape.tokens();
     const double seconds = reduce_seconds(tokens) + gather_seconds(shape.sampled) +
                            mixture_layers_ * exchange_seconds(batches);

@@ -13,6 +13,16 @@ ForwardCost::ForwardCost(std::unique_ptr<StepCost> cost, std::uint32_t kept_toke
       window_(cost_->window()),
       collectives_(collectives) {}
 
+Duration ForwardCost::of(const StepPlan& plan) {
+  const StepShape shape = shape_of(plan);
+  count(shape, {&shape, 1});
+  return cost_->step_time(shape);
+}
+
+void ForwardCost::count(const StepShape& shape, std::span<const StepShape> group) {
+  if (collectives_) collective_ += cost_->collective_time(shape, group);
+}
+
 StepShape ForwardCost::shape_of(const StepPlan& plan) {
   StepShape shape;
   chunks_.clear();
@@ -27,7 +37,6 @@ StepShape ForwardCost::shape_of(const StepPlan& plan) {
   }
   shape.prefills = chunks_;
   if (window_ > 0) shape.windowed_context = windowed(plan);
-  if (collectives_) collective_ += cost_->collective_time(shape);
   return shape;
 }
 

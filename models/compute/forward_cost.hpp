@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "models/compute/step_cost.hpp"
@@ -13,13 +14,15 @@ struct StepPlan;
 class ForwardCost {
  public:
   /// `kept_tokens`: of each sequence KV of at most so many is read; 0: of all. `collectives`: ranks
-  /// wait for each other, and the time in that is summed up.
+  /// or engines wait for each other, and the time in that is summed up.
   ForwardCost(std::unique_ptr<StepCost> cost, std::uint32_t kept_tokens, bool collectives);
 
   /// Precondition: it has tokens.
-  Duration of(const StepPlan& plan) { return cost_->step_time(shape_of(plan)); }
-  /// What it computes, until the next call; its collectives count. Precondition: it has tokens.
+  Duration of(const StepPlan& plan);
+  /// What it computes, until the next call. Precondition: it has tokens.
   StepShape shape_of(const StepPlan& plan);
+  /// Sums up the collectives of `shape`, computed in one step with all of `group`.
+  void count(const StepShape& shape, std::span<const StepShape> group);
   /// Of the plan's decodes alone, 0 where it has none.
   Duration of_decodes(const StepPlan& plan);
   StepCost& step() { return *cost_; }

@@ -55,8 +55,12 @@ class StepCost {
     }
     return longest;
   }
-  /// What of that it spends in collectives of its ranks.
-  virtual Duration collective_time(const StepShape& /*shape*/) { return Duration(0); }
+  /// What of that the engine of `shape`, one of `group`, spends in collectives: of its ranks, and
+  /// of engines that share experts.
+  virtual Duration collective_time(const StepShape& /*shape*/,
+                                   std::span<const StepShape> /*group*/) {
+    return Duration(0);
+  }
   /// Tokens that layers of sliding attention read at most; 0: no such layer.
   virtual std::uint32_t window() const { return 0; }
 };

@@ -313,8 +313,9 @@ void Engine::begin_forward() {
   compute_for(step.plan.items.empty() ? Duration(0) : stages_.stage_time(cost_.of(step.plan)));
 }
 
-void Engine::begin_together(Duration compute) {
+void Engine::begin_together(Duration compute, std::span<const StepShape> shapes) {
   joined_ = false;
+  cost_.count(shapes[place_in_group_], shapes);
   worker_->forward_start = queue_.now();
   compute_for(compute);
 }

@@ -47,7 +47,7 @@ class Engine final : public EventHandler,
   void set_listener(RequestEndListener& listener) { listener_ = &listener; }
   void submit(RequestId request, Time due) override;
   void on_event(EventPayload payload) override;
-  void begin_together(Duration compute) override;
+  void begin_together(Duration compute, std::span<const StepShape> shapes) override;
   void wake() override;
   StepCost& step_cost() override { return cost_.step(); }
 

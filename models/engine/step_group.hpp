@@ -1,6 +1,8 @@
 // Engines that step together: one whose step is ready to compute waits for the others.
 #pragma once
 
+#include <span>
+
 #include "models/compute/step_cost.hpp"
 
 namespace spillway {
@@ -8,8 +10,8 @@ namespace spillway {
 /// An engine, as its group sees it.
 class StepMember {
  public:
-  /// The step that joined computes from now on.
-  virtual void begin_together(Duration compute) = 0;
+  /// The step that joined computes from now on, together with those of `shapes`, by member.
+  virtual void begin_together(Duration compute, std::span<const StepShape> shapes) = 0;
   /// A step of the group has ended, and this engine asked to be told.
   virtual void wake() = 0;
   virtual StepCost& step_cost() = 0;

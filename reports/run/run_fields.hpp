@@ -338,7 +338,10 @@ struct Fields<RunResult> {
     f("front_end", r.front_end, if_any("API server between clients and engines."));
     f("swap", r.swap, says("Swapping of vLLM v0."));
     f("engines", r.engines, if_any("Each of several engines."));
-    f("collective_s", r.collective_s, says("Time in collectives of the ranks."));
+    f("collective_s", r.collective_s,
+      says("Time in collectives of ranks, and of engines that share experts."));
+    f("collective_share", r.collective_share,
+      says("Share of the time of steps that collectives take."));
     f("binding", r.binding, says("The limiting resource."));
     f("slo", r.slo, says("Each target."));
     f("reasons", group([&](auto&& g) {

@@ -27,6 +27,21 @@ void add_load_choice(const LoadChoiceResult& c, Table& table) {
   table.rows.push_back({"admissions that computed instead", format_count(c.recomputed)});
 }
 
+/// Less than this of a time is not worth a line.
+constexpr double kWorthLine = 0.02;
+
+/// Of the mean TTFT; 0 where it is hardly any of it.
+double front_end_ms(const RunResult& run) {
+  if (!run.front_end || run.ttft_bands.empty()) return 0;
+  const TtftBand& all = run.ttft_bands.front();
+  const double ms = all.stage_ms.back();
+  return ms >= kWorthLine * all.ttft_ms ? ms : 0;
+}
+
+bool collectives_matter(const RunResult& run) {
+  return run.collective_share.value_or(0) >= kWorthLine;
+}
+
 Table totals_table(const RunResult& run) {
   Table table;
   table.title = "Requests and tokens";
@@ -67,6 +82,10 @@ Table totals_table(const RunResult& run) {
     add("waited for loads (s)", format_real(run.load_wait->stall_s));
   }
   if (run.copy_harm_s) add("steps lengthened by copies (s)", format_real(*run.copy_harm_s));
+  if (const double ms = front_end_ms(run); ms > 0) add("mean TTFT in the front end", format_ms(ms));
+  if (collectives_matter(run)) {
+    add("time of steps in collectives", format_percent(*run.collective_share));
+  }
   if (run.load_choice) add_load_choice(*run.load_choice, table);
   return table;
 }
@@ -260,8 +279,11 @@ Section time_page(const RunResult& run) {
   }
   page.charts.push_back(ttft_chart(run));
   page.paragraphs.emplace_back(
-      "Five stages add up to the time to a first token: queue, busy link, load, work again after a "
-      "preemption, prefill steps.");
+      run.front_end
+          ? "Six stages add up to the time to a first token: queue, busy link, load, work "
+            "again after a preemption, prefill steps, front end."
+          : "Five stages add up to the time to a first token: queue, busy link, load, "
+            "work again after a preemption, prefill steps.");
   if (!run.slowest.empty()) {
     Section& slowest = page.parts.emplace_back();
     slowest.heading = "The slowest requests";
@@ -359,6 +381,13 @@ Report run_glance(const RunResult& run, const std::string& scenario) {
       fmt::format("Queue: p50 {}, p99 {}, at most {} waiting. Preemptions: {}.",
                   format_ms(run.queue_time.median_ms), format_ms(run.queue_time.p99_ms),
                   format_count(run.peak_waiting), format_count(run.preemptions)));
+  if (const double ms = front_end_ms(run); ms > 0) {
+    section.paragraphs.push_back(fmt::format("Front end: {} of TTFT on average.", format_ms(ms)));
+  }
+  if (collectives_matter(run)) {
+    section.paragraphs.push_back(fmt::format("Collectives: {} of the time of steps.",
+                                             format_percent(*run.collective_share)));
+  }
   section.tables.clear();
   if (!run.slo.empty()) section.tables.push_back(slo_table(run.slo));
   section.tables.push_back(latency_table(run));

@@ -25,6 +25,8 @@ class BindingWatch final : public Observer {
 
   /// `run` is complete but for this.
   BindingResource find(const RunResult& run) const;
+  /// The time of steps of all engines.
+  Duration steps() const { return computing_; }
 
  private:
   double share(Duration part) const;

@@ -21,8 +21,8 @@ class CountingReach final : public StepCost {
     (held ? reach_.inside : reach_.outside) += out;
     return out;
   }
-  Duration collective_time(const StepShape& shape) override {
-    return cost_->collective_time(shape);
+  Duration collective_time(const StepShape& shape, std::span<const StepShape> group) override {
+    return cost_->collective_time(shape, group);
   }
   std::uint32_t window() const override { return cost_->window(); }
 

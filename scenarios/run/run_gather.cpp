@@ -65,7 +65,8 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   r.tiers[0].queries += stats.prefix.queries;
   r.tiers[0].hits += stats.prefix.hits;
   r.tiers[0].hits_resumed += stats.prefix.hits_resumed;
-  if (s_.engine.tensor_parallel > 1 && s_.compute->kind == ComputeChoice::Kind::kComponents) {
+  const bool collectives = s_.engine.tensor_parallel > 1 || s_.lockstep();
+  if (collectives && s_.compute->kind == ComputeChoice::Kind::kComponents) {
     r.collective_s = r.collective_s.value_or(0) + seconds_of(stats.collective);
   }
   if (stats.swap) add_swap(*stats.swap, r.swap);

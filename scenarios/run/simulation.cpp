@@ -183,11 +183,10 @@ class Run {
     };
     const std::unique_ptr<Router> router = make_fleet_router(s_, workload_);
     const NetworkSpec network = wiring_.network();
-    Cluster cluster(queue_, workload_,
-                    {s_.engine.data_parallel, s_.fleet->replicas, &network, s_.lockstep(),
-                     router.get()},
-                    parts,
-                    front_end != nullptr ? static_cast<Observer&>(*front_end) : observers_);
+    Cluster cluster(
+        queue_, workload_,
+        {s_.engine.data_parallel, s_.fleet->replicas, &network, s_.lockstep(), router.get()}, parts,
+        front_end != nullptr ? static_cast<Observer&>(*front_end) : observers_);
     Arrivals arrivals(
         queue_, workload_, s_.workload->arrival,
         front_end != nullptr ? static_cast<RequestSink&>(*front_end) : cluster.sink());
@@ -226,6 +225,9 @@ class Run {
     if (front_end != nullptr) out.result.front_end = front_end_result(*front_end);
     append(out.warnings, measured_warnings(s_, workload_));
     append(out.warnings, plain_notes(workload_.source().notes));
+    if (out.result.collective_s && binding_.steps() > Duration(0)) {
+      out.result.collective_share = *out.result.collective_s / seconds_of(binding_.steps());
+    }
     out.result.binding = binding_.find(out.result);
     if (const auto& swap = out.result.swap; swap && !swap->fatal.empty()) {
       out.result.binding = {"swap_space", run_note("death-limits", {{"cause", swap->fatal}})};

@@ -101,8 +101,8 @@ class ProfiledCost final : public StepCost {
   Duration group_time(std::span<const StepShape> shapes) override {
     return cost_->group_time(shapes);
   }
-  Duration collective_time(const StepShape& shape) override {
-    return cost_->collective_time(shape);
+  Duration collective_time(const StepShape& shape, std::span<const StepShape> group) override {
+    return cost_->collective_time(shape, group);
   }
   std::uint32_t window() const override { return cost_->window(); }
 

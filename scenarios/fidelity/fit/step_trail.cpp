@@ -4,8 +4,8 @@
 
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
-#include "scenarios/scenario/sections/front_end.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/front_end.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -47,8 +47,8 @@ class StepTrail::Recording final : public Observer {
       trail.steps_.push_back(step);
       return step.compute;
     }
-    Duration collective_time(const StepShape& shape) override {
-      return to_.cost_.collective_time(shape);
+    Duration collective_time(const StepShape& shape, std::span<const StepShape> group) override {
+      return to_.cost_.collective_time(shape, group);
     }
     std::uint32_t window() const override { return to_.cost_.window(); }
 

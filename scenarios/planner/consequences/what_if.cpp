@@ -35,8 +35,11 @@ class ScaledCost final : public StepCost {
     KV_ASSERT(parts_ > 0, "step times multiplied by {}", factor);
   }
   Duration step_time(const StepShape& shape) override { return scaled(cost_->step_time(shape)); }
-  Duration collective_time(const StepShape& shape) override {
-    return scaled(cost_->collective_time(shape));
+  Duration group_time(std::span<const StepShape> shapes) override {
+    return scaled(cost_->group_time(shapes));
+  }
+  Duration collective_time(const StepShape& shape, std::span<const StepShape> group) override {
+    return scaled(cost_->collective_time(shape, group));
   }
   std::uint32_t window() const override { return cost_->window(); }
 

@@ -8,14 +8,15 @@
 #include "models/catalogue/gpu_device.hpp"
 #include "models/catalogue/lookup.hpp"
 #include "models/catalogue/model_name.hpp"
+#include "models/catalogue/unknown_model.hpp"
 #include "models/releases/kv_groups.hpp"
 #include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
-#include "scenarios/scenario/sections/known_models.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/known_models.hpp"
 #include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "sim/numbers.hpp"
@@ -225,10 +226,12 @@ class IntakeMaker {
       named = {own->spec, NamedModel::Match::kExact, own->weights ? own->weights->dtype : ""};
     }
     if (weights.empty()) weights = named.weight_dtype;
-    const std::string hub =
-        given.find('/') != std::string::npos && given.front() != '/'
-            ? fmt::format(" (https://huggingface.co/{}/resolve/main/config.json)", given)
-            : std::string();
+    std::string hub;
+    if (names_gguf(given)) {
+      hub = " of the original model (a GGUF file holds none)";
+    } else if (given.find('/') != std::string::npos && given.front() != '/') {
+      hub = fmt::format(" (https://huggingface.co/{}/resolve/main/config.json)", given);
+    }
     if (named.spec == nullptr) {
       out_.model_assumed = true;
       draft_.set("model.name", kUsualModel,

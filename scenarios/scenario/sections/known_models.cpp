@@ -7,6 +7,7 @@
 
 #include "models/catalogue/lookup.hpp"
 #include "models/catalogue/model_name.hpp"
+#include "models/catalogue/unknown_model.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
@@ -86,15 +87,45 @@ std::optional<ListedModel> listed(std::string_view name) {
   return read_own(*by_last, model_of_file(*by_last));
 }
 
-/// Says what is known, and what else there is.
-[[noreturn]] void unknown_model(const std::string& name, const SourceRef& where) {
-  std::string known;
-  try {
-    find_model(name, {});
-  } catch (const InputError& error) {
-    known = error.message();
+Note understood(const std::string& given, const KnownModel& model) {
+  const std::string weights =
+      model.weights ? model.weights->dtype : std::string(model.spec->weight_type);
+  return scenario_note("model-understood",
+                       {{"given", given}, {"model", model.spec->name}, {"weights", weights}});
+}
+
+/// Without more and more of the marks behind the name. None where one of the catalogue is nearer.
+std::optional<ListedModel> listed_stem(const std::string& name, const SourceRef& where) {
+  const std::string organisation = name.substr(0, name.rfind('/') + 1);
+  const std::vector<NameStem> stems = name_stems(name);
+  for (const NameStem& stem : stems) {
+    if (known_model_spec(stem.name) != nullptr) return std::nullopt;
+    auto found = listed(organisation + stem.name);
+    if (!found) continue;
+    if (&stem == &stems.front()) return found;
+    KnownModel& model = found->model;
+    // What config.json says of the same type is more exact.
+    const bool said = model.weights && model.weights->dtype == stem.weight_dtype;
+    if (!stem.weight_dtype.empty() && !said) {
+      model.weights = weights_of(weight_choice(stem.weight_dtype, where), *model.spec);
+    }
+    model.notes.push_back(understood(name, model));
+    return found;
   }
-  throw InputError(Fault::kUsage, where, known + "; or the path of its config.json");
+  return std::nullopt;
+}
+
+/// The nearest names, and how others are brought.
+[[noreturn]] void refuse_unknown(const std::string& name, const SourceRef& where) {
+  if (ambiguous_model(name)) find_model(name, where);  // which says what it could mean
+  std::vector<std::string> own;
+  for (const fs::path& path : own_files()) own.push_back(model_of_file(path));
+  std::vector<Alias> known = model_labels();
+  for (const std::string& model : own) known.push_back({model, model});
+  throw InputError(Fault::kUsage, where,
+                   unknown_model(name, std::move(known),
+                                 ". For any other model give the path of its config.json, or add "
+                                 "it to your list: spillway list models --add config.json"));
 }
 
 }  // namespace
@@ -123,28 +154,26 @@ KnownModel known_model(const std::string& name, const SourceRef& where, const st
   KnownModel out;
   out.spec = known_model_spec(name);
   if (out.spec != nullptr) return out;
-  if (auto own = listed(name)) {
-    own->model.notes.push_back(
-        scenario_note("own-model", {{"model", own->model.spec->name}, {"path", own->path}}));
-    return std::move(own->model);
+  if (auto own = listed_stem(name, where)) {
+    out = std::move(own->model);
+    out.notes.push_back(
+        scenario_note("own-model", {{"model", out.spec->name}, {"path", own->path}}));
+    return out;
   }
   const NamedModel named = named_model(name);
   const bool same =
       named.match == NamedModel::Match::kExact || named.match == NamedModel::Match::kVariant;
-  if (!same) unknown_model(name, where);
+  if (!same) refuse_unknown(name, where);
   out.spec = named.spec;
   if (!named.weight_dtype.empty()) {
     out.weights = weights_of(weight_choice(named.weight_dtype, where), *out.spec);
   }
-  const std::string weights(named.weight_dtype.empty() ? out.spec->weight_type
-                                                       : std::string_view(named.weight_dtype));
-  out.notes.push_back(scenario_note(
-      "model-understood", {{"given", name}, {"model", out.spec->name}, {"weights", weights}}));
+  out.notes.push_back(understood(name, out));
   return out;
 }
 
 std::optional<KnownModel> own_model(const std::string& name) {
-  auto found = listed(name);
+  auto found = listed_stem(name, {});
   if (!found) return std::nullopt;
   return std::move(found->model);
 }

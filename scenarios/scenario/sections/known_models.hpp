@@ -25,14 +25,14 @@ struct KnownModel {
   Notes notes;                          ///< what was understood of the name
 };
 
-/// By a name of the catalogue, of the user's list, or one with marks of tuning and packing behind
+/// By a name of the catalogue or the user's list, or one with marks of tuning and packing behind
 /// it: "Qwen/Qwen3-14B-AWQ". Or by the path of its config.json, as a scenario in `folder` means it.
 /// Throws InputError for any other.
 KnownModel known_model(const std::string& name, const SourceRef& where,
                        const std::string& folder = "");
 KnownModel configured_model(const ObjectReader& config, const std::string& name);
 
-/// Of the user's list alone.
+/// Of the user's list alone, by a name with marks behind it, too.
 std::optional<KnownModel> own_model(const std::string& name);
 
 /// Empty where the user has no home.

@@ -54,6 +54,32 @@ TEST_CASE("the table of slow requests has a row for each", "[reports]") {
   CHECK(table.rows[0][3] == "2.90 s");
 }
 
+TEST_CASE("front end and collectives are named where they take a share that matters", "[reports]") {
+  const auto glance = [](const RunResult& run) {
+    return rendered(run_glance(run, "chat"), "text");
+  };
+  const auto totals = [](const RunResult& run) {
+    return rendered(run_report(run, sample_provenance()), "csv");
+  };
+  RunResult run = sample_run();
+  run.front_end.reset();
+  run.collective_share.reset();
+  CHECK_THAT(glance(run), !ContainsSubstring("Front end") && !ContainsSubstring("Collectives"));
+  run.front_end.emplace();
+  run.ttft_bands[0].ttft_ms = 1000;
+  run.ttft_bands[0].stage_ms.back() = 20;  // just 2%
+  run.collective_share = 0.14;
+  CHECK_THAT(glance(run), ContainsSubstring("Front end: 20.0 ms of TTFT on average."));
+  CHECK_THAT(glance(run), ContainsSubstring("Collectives: 14.0% of the time of steps."));
+  CHECK_THAT(totals(run), ContainsSubstring("mean TTFT in the front end,20.0 ms"));
+  CHECK_THAT(totals(run), ContainsSubstring("time of steps in collectives,14.0%"));
+  run.ttft_bands[0].stage_ms.back() = 19;
+  run.collective_share = 0.019;
+  CHECK_THAT(glance(run), !ContainsSubstring("Front end") && !ContainsSubstring("Collectives"));
+  CHECK_THAT(totals(run),
+             !ContainsSubstring("in the front end,") && !ContainsSubstring("steps in collectives"));
+}
+
 TEST_CASE("links over time are in percent of what each carries, in few columns", "[reports]") {
   RunResult run = sample_run();
   Series d2h{"d2h", "bytes/s", 0.5, std::vector<double>(1000, 1.25e10)};  // half of 25 GB/s

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "scenarios/scenario/config/object_reader.hpp"
-#include "scenarios/scenario/sections/known_models.hpp"
 #include "scenarios/scenario/resolved.hpp"
+#include "scenarios/scenario/sections/known_models.hpp"
 #include "tests/scenarios/scenario/scenario_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/files.hpp"
@@ -154,8 +154,14 @@ TEST_CASE("a model is a path, and a name may say its weights", "[scenarios][mode
         Approx(double(by_name.budget->weights.count())).epsilon(0.001));
   CHECK(by_name.engine.num_gpu_blocks > whole.engine.num_gpu_blocks);
   CHECK(says(by_name.notes, "has the shape of Qwen/Qwen3-8B. Its weights are int4."));
-  refused(gpu_lines(), {{kModelLine, R"("model": "org/unheard-of",)",
-                         "model: unknown model \"org/unheard-of\""}});
+  refused(gpu_lines(),
+          {{kModelLine, R"("model": "org/unheard-of",)",
+            "model: unknown model \"org/unheard-of\"; spillway list models lists all. "
+            "For any other model give the path of its config.json, or add it to your "
+            "list: spillway list models --add config.json"},
+           {kModelLine, R"("model": "org/Qwen3-8B-GGUF",)",
+            "model: unknown model \"org/Qwen3-8B-GGUF\"; did you mean Qwen/Qwen3-8B? GGUF files "},
+           {kModelLine, R"("model": "8B",)", "model: model \"8B\" could mean any of: "}});
 }
 
 TEST_CASE("a GPU is a path", "[scenarios]") {
@@ -193,6 +199,28 @@ TEST_CASE("models join the user's own list", "[scenarios][models]") {
     INFO(name);
     CHECK(known_model(name, {}).own->name == "org/Phi-4");
   }
+  // Marks behind it are read as behind the catalogue's.
+  const auto weights = [](const char* name) {
+    const KnownModel known = known_model(name, {});
+    CHECK(known.own->name == "org/Phi-4");
+    CHECK(says(known.notes, fmt::format("{} has the shape of org/Phi-4.", name)));
+    return known.weights ? known.weights->dtype : "";
+  };
+  CHECK(weights("org/Phi-4-Instruct").empty());
+  CHECK(weights("org/Phi-4-FP8") == "fp8");
+  CHECK(weights("other/phi-4-instruct-2507-AWQ") == "int4");
+  CHECK(own_model("org/Phi-4-AWQ")->weights->dtype == "int4");
+  CHECK_FALSE(own_model("org/Phi-4-mini"));
+  CHECK_FALSE(own_model("Qwen3-8B-AWQ"));
+  // It is among what an unknown name may mean.
+  const auto unknown = [](const char* name) {
+    return std::string(error_of([&] { known_model(name, {}); }).what());
+  };
+  CHECK_THAT(unknown("org/Phi-5"), ContainsSubstring("did you mean org/Phi-4?"));
+  CHECK_THAT(unknown("org/Phi-4-GGUF"), ContainsSubstring("did you mean org/Phi-4? GGUF"));
+  // The longest name counts.
+  add_own_model(config, "org/Phi-4-Instruct");
+  CHECK(known_model("org/Phi-4-Instruct-FP8", {}).own->name == "org/Phi-4-Instruct");
   const auto refusal = [&](const std::string& name) {
     return std::string(error_of([&] { add_own_model(config, name); }).what());
   };

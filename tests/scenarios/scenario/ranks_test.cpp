@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "models/releases/presets.hpp"
+#include "scenarios/planner/consequences/what_if.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
@@ -138,15 +139,16 @@ TEST_CASE("steps on four ranks are shorter, and spend part of it in all-reduces"
   shape.sampled = 1;
   const auto one = on_gpu({}).make_cost();
   const auto four = on_gpu({"engine.tensor_parallel_size=4"}).make_cost();
-  CHECK(one->collective_time(shape) == Duration(0));
+  CHECK(one->collective_time(shape, {&shape, 1}) == Duration(0));
   // Llama-3.1-8B: 2 all-reduces in each of 32 layers and one behind the embedding, of
   // 2,048 x 4,096 x 2 bytes, 16 MiB: 98.41 us, without a captured graph x 1.16. And the logits of
   // one row, 256 KB: 4.91 us and half of what an all-reduce takes beyond it.
   const Collectives ranks(find_gpu("H100", {}), 4);
   const double logits = ranks.seconds(Collective::kAllGather, 128256 * 2.0) * 1e6;
-  CHECK(seconds_of(four->collective_time(shape)) * 1e6 == Approx(65 * 98.41 * 1.16 + logits));
+  CHECK(seconds_of(four->collective_time(shape, {&shape, 1})) * 1e6 ==
+        Approx(65 * 98.41 * 1.16 + logits));
   CHECK(four->step_time(shape) < one->step_time(shape));
-  CHECK(four->step_time(shape) > four->collective_time(shape));
+  CHECK(four->step_time(shape) > four->collective_time(shape, {&shape, 1}));
   const RunResult run = run_of(on_gpu({"engine.tensor_parallel_size=4"})).result;
   REQUIRE(run.collective_s);
   CHECK(*run.collective_s > 0);
@@ -241,9 +243,16 @@ TEST_CASE("what ranks cannot be combined with is refused", "[scenarios]") {
 
 Scenario mixture_with(const std::string& engine) {
   return scenario_of(fmt::format(R"({{"name": "s", "model": "Qwen3-30B-A3B", "gpu": "H100",
-    "engine": {{"preset": "vllm@0.19"{}}}, "workload": {{"trace": "unused.jsonl"}}}})",
+    "engine": {{"preset": "vllm@0.19"{}}}, "front_end": {{"kind": "none"}},
+    "workload": {{"trace": "unused.jsonl"}}}})",
                                  engine));
 }
+
+/// Sums up what steps last.
+struct StepSum final : Observer {
+  Duration lasted{};
+  void on_step(const StepRecord& r) override { lasted += r.end - r.start; }
+};
 
 TEST_CASE("data-parallel engines of a mixture share its experts", "[scenarios]") {
   const Scenario one = mixture_with("");
@@ -266,6 +275,51 @@ TEST_CASE("data-parallel engines of a mixture share its experts", "[scenarios]")
   const Scenario staged = mixture_with(R"(, "data_parallel_size": 2, "pipeline_parallel_size": 2)");
   CHECK_FALSE(staged.lockstep());
   CHECK(find_note(staged.notes, "experts-in-lockstep") != nullptr);
+}
+
+TEST_CASE("the exchange of experts counts the tokens of all engines", "[scenarios]") {
+  const Scenario two = mixture_with(R"(, "data_parallel_size": 2, "enable_expert_parallel": true)");
+  // In each of 48 layers: hidden states of 2,048 x 2 bytes and the choice of 8 experts are
+  // gathered, hidden states are scattered; without a captured graph beyond 512 tokens.
+  const Collectives engines(find_gpu("H100", {}), 2);
+  const auto exchange = [&](double tokens) {
+    return 48 * (engines.seconds(Collective::kAllGather, tokens * (4096 + 8 * 8), false) +
+                 engines.seconds(Collective::kReduceScatter, tokens * 4096, false));
+  };
+  const PrefillChunk chunk{640, 0};
+  StepShape prompt;
+  prompt.prefills = std::span(&chunk, 1);
+  StepShape decodes;
+  decodes.decodes = 64;
+  decodes.decode_context = 64;
+  const StepShape group[] = {prompt, decodes};
+  const auto cost = two.make_cost();
+  for (const StepShape& shape : group) {
+    CHECK(seconds_of(cost->collective_time(shape, group)) == Approx(exchange(640 + 64)));
+  }
+  // An idle engine has a dummy batch of one token.
+  const StepShape alone[] = {prompt, {}};
+  CHECK(seconds_of(cost->collective_time(prompt, alone)) == Approx(exchange(641)));
+
+  // In a run that asks what twice as slow steps would do, the exchange stays.
+  const Duration together = cost->group_time(group);
+  CHECK(make_scaled_cost(two.make_cost(), 2)->group_time(group) == 2 * together);
+
+  // A prompt for each engine, of one token to answer: one step of both, and each counts.
+  StepSum steps;
+  SimulationOptions options;
+  options.observers.push_back(&steps);
+  const Workload workload =
+      workload_of({{0, 64, 1, {1}}, {0, 640, 1, {2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}}, 64);
+  const RunResult run = simulate(two, workload, options).result;
+  REQUIRE(run.completed == 2);
+  REQUIRE(run.collective_s);
+  CHECK(*run.collective_s == Approx(2 * exchange(640 + 64)));
+  REQUIRE(run.collective_share);
+  CHECK(*run.collective_share == Approx(*run.collective_s / seconds_of(steps.lasted)));
+  CHECK(*run_from_json(to_json(run)).collective_share == *run.collective_share);
+  // Ranks of one engine do so, too; one GPU has nobody to wait for.
+  CHECK_FALSE(simulate(mixture_with(""), workload).result.collective_share);
 }
 
 TEST_CASE("experts over ranks are refused where there are none", "[scenarios]") {

@@ -86,7 +86,8 @@ TEST_CASE("malformed models", "[scenarios]") {
            {kModelLine, R"("model": {"name": 8},)", "model.name: expected a string, found 8"},
            {kModelLine, R"("model": "Llama-3.1-9B",)",
             "model: unknown model \"Llama-3.1-9B\"; did you mean "},
-           {kModelLine, R"("model": {"name": ""},)", "model.name: unknown model \"\"; known: "}});
+           {kModelLine, R"("model": {"name": ""},)",
+            "model.name: unknown model \"\"; spillway list models lists all"}});
 }
 
 TEST_CASE("malformed GPUs", "[scenarios]") {

@@ -117,6 +117,9 @@ TEST_CASE("what nobody said is assumed and told; what is unknown is listed", "[s
   const Intake placeholder = intake_of("vllm serve $MODEL");
   CHECK(placeholder.model_assumed);
   CHECK(says(placeholder, Standing::kAssumed, "$MODEL"));
+  const Intake gguf = intake_of("vllm serve unsloth/Qwen3-8B-GGUF");
+  CHECK(gguf.model_assumed);
+  CHECK(says(gguf, Standing::kAssumed, "Give --config config.json of the original model"));
 }
 
 TEST_CASE("blocks decide the pool before bytes, and bytes before the share", "[scenarios]") {
