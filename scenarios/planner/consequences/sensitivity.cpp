@@ -15,7 +15,7 @@ namespace spillway {
 namespace {
 
 constexpr int kHalvings = 3;              // of the bracket around a crossing
-constexpr std::uint64_t kLeastRuns = 80;  // a plan may always spend on sensitivity
+constexpr std::uint64_t kLeastRuns = 96;  // a plan may always spend on sensitivity
 constexpr double kShareOfRuns = 0.35;     // of those that the plan itself made
 
 /// One direction of one factor: outwards from 1 until the verdict changes.
