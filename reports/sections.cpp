@@ -47,14 +47,18 @@ std::string measured(const nlohmann::json& workload) {
   const bool warmup = workload.value("warmup_s", 0.0) > 0;
   const bool horizon = workload.contains("horizon_s");
   if (!warmup && !horizon) return "all requests";
+  // A benchmark tool that stops does not count what is under way.
+  const bool stops = workload.contains("benchmark");
   std::string out = "requests";
   if (warmup) {
     out +=
         fmt::format(" that arrive from {} s on", format_real(workload["warmup_s"].get<double>()));
   }
   if (horizon) {
-    out += fmt::format("{} due by {} s, to their end", warmup ? " and are" : "",
-                       format_real(workload["horizon_s"].get<double>()));
+    const std::string until = format_real(workload["horizon_s"].get<double>());
+    const char* link = warmup ? " and" : "";
+    out += stops ? fmt::format("{} ended by {} s", link, until)
+                 : fmt::format("{}{} due by {} s, to their end", link, warmup ? " are" : "", until);
   }
   return out + "; counters of steps, tiers and links cover the whole run";
 }

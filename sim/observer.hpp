@@ -59,7 +59,7 @@ struct RequestRecord {
   RequestStatus status = RequestStatus::kCompleted;
   Reason reason = Reason::kNone;
   TtftParts ttft{};     ///< of a completed request: what its time to first token went into
-  bool warmup = false;  ///< arrived before measuring began: left out of results
+  bool warmup = false;  ///< before or after the measured part of the run: left out of results
 };
 
 /// One engine step that had work, from the instant it was scheduled to its end.

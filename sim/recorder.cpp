@@ -44,6 +44,7 @@ void Recorder::on_token_gap(Duration gap, std::uint32_t count) {
 void Recorder::on_request(const RequestRecord& r) {
   // A request that was never sent has no arrival.
   if (r.arrival != kNever) first_arrival_ = std::min(first_arrival_, r.arrival);
+  if (r.finish > end_ || r.reason == Reason::kHorizon) cut_ = true;
   if (r.warmup) {
     ++counts_.warmup_requests;
     return;
@@ -133,7 +134,8 @@ RunResult Recorder::result(std::int64_t block_bytes) const {
   out.failed_reasons = reasons(RequestStatus::kFailed);
   out.stuck_reasons = reasons(RequestStatus::kStuck);
 
-  out.duration_s = out.completed == 0 ? 0 : seconds_of(last_finish_ - first_measured_);
+  const Time until = cut_ && end_ != Time::max() ? end_ : last_finish_;
+  out.duration_s = out.completed == 0 ? 0 : seconds_of(until - first_measured_);
   if (out.duration_s > 0) {
     out.request_throughput = static_cast<double>(out.completed) / out.duration_s;
     out.output_throughput = static_cast<double>(out.output_tokens) / out.duration_s;

@@ -27,6 +27,9 @@ class Recorder final : public Observer {
     links_[link].capacity = capacity.value();
   }
 
+  /// Measuring ends then: throughputs are per second up to it, where requests were cut off by it.
+  void set_end(Time end) { end_ = end; }
+
   void on_step(const StepRecord& record) override;
   void on_token_gap(Duration gap, std::uint32_t count) override;
   void on_request(const RequestRecord& record) override;
@@ -84,6 +87,8 @@ class Recorder final : public Observer {
   Time first_arrival_ = Time::max();   ///< of any request
   Time first_measured_ = Time::max();  ///< of those behind the warm-up
   Time last_finish_{};
+  Time end_ = Time::max();
+  bool cut_ = false;  ///< a request was not sent, or not counted, for the end had come
   Time last_event_{};
   std::array<std::uint64_t, kRequestStatuses> by_status_{};
   std::array<std::map<std::string, std::uint64_t>, kRequestStatuses> reasons_;

@@ -162,7 +162,7 @@ struct RunResult {
   std::uint64_t rejected = 0;
   std::uint64_t failed = 0;
   std::uint64_t stuck = 0;
-  std::uint64_t warmup_requests = 0;  ///< ran before measuring began, left out of the figures
+  std::uint64_t warmup_requests = 0;  ///< ran before measuring began or ended after it
   std::uint64_t not_sent = 0;         ///< due after the workload's horizon
   double duration_s = 0;              ///< first arrival to last finish, of measured requests
   std::uint64_t input_tokens = 0;     ///< of completed requests

@@ -28,7 +28,11 @@ inline constexpr NoteRow kRunNotes[] = {
      "Admission {policy} rejected {requests} of {requests_in_all} requests. Latencies are of the "
      "others."},
     {"nothing-measured", "workload", NoteGrade::kDanger,
-     "No request was measured. All arrived before workload.warmup_s or after horizon_s."},
+     "No request was measured. All arrived before workload.warmup_s or after horizon_s, or ended "
+     "after the benchmark's seconds."},
+    {"benchmark-short", "workload", NoteGrade::kDanger,
+     "All {requests} requests of the benchmark ended before its {seconds} s. The figures are those "
+     "of a shorter run. Set workload.benchmark.requests higher."},
     {"clients-waited", "workload", NoteGrade::kWarning,
      "workload.concurrency held requests back for {mean_wait_ms} on average. Latencies leave that "
      "out: they count from arrival at the server."},

@@ -57,9 +57,13 @@ std::string generate_command(const json& synthetic, const json& inputs) {
   return out + "\n";
 }
 
+bool is_generated(const json& workload) {
+  return workload.contains("synthetic") || workload.contains("benchmark");
+}
+
 /// As a file's name is written where it begins no option and ends no line.
 std::string trace_word(const json& workload, const json& inputs) {
-  if (workload.contains("synthetic")) return "trace.jsonl.gz";
+  if (is_generated(workload)) return "trace.jsonl.gz";
   const std::string name = text_at(object_at(inputs, "trace"), "name");
   const bool odd = name.empty() || name.front() == '-' || printable(name) != name ||
                    name.find_first_of("\n\r") != std::string::npos;
@@ -181,6 +185,10 @@ TraceReplay trace_replay(const OpsFigures& figures, const Provenance& provenance
   if (const json synthetic = object_at(workload, "synthetic"); !synthetic.empty()) {
     text += generate_command(synthetic, inputs);
   }
+  if (const json benchmark = object_at(workload, "benchmark"); !benchmark.empty()) {
+    text += "spillway trace generate --out trace.jsonl.gz \\\n  --benchmark " +
+            shell_word(benchmark.dump()) + "\n";
+  }
   text += convert_command(workload, inputs, recorded_times);
   text +=
       "aiperf profile -m \"$MODEL\" --url http://127.0.0.1:8000 --endpoint-type chat --streaming "
@@ -190,7 +198,7 @@ TraceReplay trace_replay(const OpsFigures& figures, const Provenance& provenance
   text += " \\\n  " + schedule(workload) + " --extra-inputs ignore_eos:true";
   if (!goodput.empty()) text += fmt::format(" \\\n  --goodput \"{}\"", goodput);
   std::string title = "The planned trace itself, request by request, by AIPerf";
-  if (!workload.contains("synthetic")) title += ", in the folder where the plan was made";
+  if (!is_generated(workload)) title += ", in the folder where the plan was made";
   return {{std::move(title), text + "\n"}, differences(workload, figures)};
 }
 

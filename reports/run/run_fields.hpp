@@ -281,7 +281,8 @@ struct Fields<RunResult> {
     f("failed", r.failed, says("Requests that failed."));
     f("stuck", r.stuck, says("Requests that can never complete."));
     f("warmup_requests", r.warmup_requests,
-      says("Requests before warmup_s: only counters of steps, tiers and links have them."));
+      says("Requests before warmup_s, or that end after a benchmark's seconds: only counters of "
+           "steps, tiers and links have them."));
     f("not_sent", r.not_sent,
       says("Requests due after horizon_s, with the later turns of their sessions."));
     f("duration_s", r.duration_s, says("First arrival to last finish of measured requests."));

@@ -67,9 +67,9 @@ std::string workload_identity(const Scenario& s) {
                         {"seed", s.seed},
                         {"limit", s.workload->limit},
                         {"requests", s.workload->replication.requests}};
-  if (!s.workload->synthetic) key["wait"] = s.workload->arrival.wait;  // read from traces only
-  for (const char* part :
-       {"synthetic", "block_tokens", "lenient", "reuse", "session_interval_s", "growth"}) {
+  if (!s.workload->generated()) key["wait"] = s.workload->arrival.wait;  // read from traces only
+  for (const char* part : {"synthetic", "benchmark", "block_tokens", "lenient", "reuse",
+                           "session_interval_s", "growth"}) {
     if (described.contains(part)) key[part] = described[part];
   }
   const GrowthChoice& g = s.workload->growth;
@@ -92,7 +92,7 @@ Replicates::Replicates(const Scenario& scenario, const Workload& workload, std::
 void Replicates::prepare(std::uint32_t users, const ReadProgress& reading) {
   const WorkloadChoice& w = *scenario_.workload;
   if (w.replication.requests > 0) least_ = w.replication.requests;
-  const bool draws = !w.synthetic && (count_ > 1 || !w.days.empty());
+  const bool draws = !w.generated() && (count_ > 1 || !w.days.empty());
   if (draws) {
     open_days(reading);
   } else if (original_ == nullptr) {
@@ -174,6 +174,10 @@ std::optional<Workload> Replicates::make(std::uint32_t index) const {
     if (index == 0 && !lengthened()) return std::nullopt;
     return generated(seed(index), generated_requests());
   }
+  if (scenario_.workload->benchmark) {
+    if (index == 0) return std::nullopt;
+    return generated(seed(index), 0);
+  }
   if (count_ == 1 || (index == 0 && whole_days_ > 0)) return std::nullopt;
   if (index < whole_days_) {
     const Workload& day = days_[index];
@@ -187,6 +191,11 @@ std::optional<Workload> Replicates::make(std::uint32_t index) const {
 Workload Replicates::generated(std::uint64_t seed, std::uint64_t requests) const {
   Scenario other = scenario_;
   other.seed = seed;
+  if (auto& benchmark = other.workload->benchmark) {
+    // The scenario's own run has the tool's seed, each other one a seed of its own.
+    benchmark->seed = static_cast<std::uint32_t>(benchmark->seed.value_or(0) + seed);
+    return open_workload(other, {});
+  }
   other.workload->limit = 0;
   other.workload->synthetic->requests =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(requests, kMostGenerated));
@@ -246,6 +255,7 @@ std::string Replicates::method() const {
                        lengthened() ? fmt::format(", {} requests each", generated_requests()) : "",
                        growth);
   }
+  if (w.benchmark) return fmt::format("{} seeds of the benchmark tool{}", count_, growth);
   if (!resampled())
     return fmt::format("the first {} of {} recorded days{}", count_, days_.size(), growth);
   std::string out = bootstraps_.front().method();

@@ -17,6 +17,7 @@
 #include "scenarios/run/run_warnings.hpp"
 #include "scenarios/run/run_wiring.hpp"
 #include "scenarios/run/tenant_figures.hpp"
+#include "scenarios/run/until_end.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
 #include "scenarios/scenario/sections/front_end.hpp"
@@ -152,8 +153,9 @@ class Run {
         tenants_(scenario, workload),
         binding_(scenario.engine.max_num_seqs, scenario.engine.max_num_batched_tokens,
                  scenario.engines()),
-        conservation_(workload.size(), wiring_.capacities(),
-                      scenario.engine.pipeline_parallel > 1) {
+        conservation_(workload.size(), wiring_.capacities(), scenario.engine.pipeline_parallel > 1),
+        measured_(observers_, queue_, scenario.workload->end) {
+    recorder_.set_end(scenario.workload->end);
     for (const Places::Medium& medium : wiring_.places().media()) {
       const auto rate = static_cast<double>(s_.media[medium.index].bytes_per_second);
       recorder_.set_medium(medium.link, BytesPerSecond(rate));
@@ -186,7 +188,7 @@ class Run {
     Cluster cluster(
         queue_, workload_,
         {s_.engine.data_parallel, s_.fleet->replicas, &network, s_.lockstep(), router.get()}, parts,
-        front_end != nullptr ? static_cast<Observer&>(*front_end) : observers_);
+        front_end != nullptr ? static_cast<Observer&>(*front_end) : measured_);
     Arrivals arrivals(
         queue_, workload_, s_.workload->arrival,
         front_end != nullptr ? static_cast<RequestSink&>(*front_end) : cluster.sink());
@@ -224,6 +226,7 @@ class Run {
                           s_.notes, stopped};
     if (front_end != nullptr) out.result.front_end = front_end_result(*front_end);
     append(out.warnings, measured_warnings(s_, workload_));
+    tell_short(out);
     append(out.warnings, plain_notes(workload_.source().notes));
     if (out.result.collective_s && binding_.steps() > Duration(0)) {
       out.result.collective_share = *out.result.collective_s / seconds_of(binding_.steps());
@@ -254,7 +257,7 @@ class Run {
   std::unique_ptr<FrontEnd> make_front_end() {
     const FrontEndConfig config = s_.front_end->all(s_.engine.data_parallel, s_.fleet->replicas);
     if (!config.any()) return nullptr;
-    return std::make_unique<FrontEnd>(queue_, workload_, config, s_.workload->warmup, observers_,
+    return std::make_unique<FrontEnd>(queue_, workload_, config, s_.workload->warmup, measured_,
                                       options_.stages);
   }
 
@@ -268,6 +271,15 @@ class Run {
       out.tokens_per_chunk = static_cast<double>(stats.tokens) / static_cast<double>(stats.chunks);
     }
     return out;
+  }
+
+  /// Clients of a closed loop that ran out of requests, whose number only time should limit.
+  void tell_short(SimulationOutcome& out) const {
+    const WorkloadChoice& w = *s_.workload;
+    if (!w.benchmark || w.benchmark->requests || w.end == Time::max()) return;
+    if (w.arrival.kind != ArrivalConfig::Kind::kClosedLoop || queue_.now() >= w.end) return;
+    out.warnings.push_back(run_note(
+        "benchmark-short", {{"requests", workload_.size()}, {"seconds", seconds_of(w.end)}}));
   }
 
   /// Requests that the horizon cut off, and those whose clients wait for stuck ones.
@@ -296,6 +308,7 @@ class Run {
   BindingWatch binding_;
   Conservation conservation_;
   ObserverList observers_;
+  UntilEnd measured_;
 };
 
 }  // namespace

@@ -102,10 +102,17 @@ json workload_json(const WorkloadChoice& w) {
   json out = {{"speed", to_double(w.arrival.speed)}};
   if (w.arrival.kind == ArrivalConfig::Kind::kPoisson) out["rate_per_s"] = w.arrival.rate_per_s;
   if (w.arrival.concurrency > 0) out["concurrency"] = w.arrival.concurrency;
-  if (!w.synthetic) out["reuse"] = w.reader.reuse.name();
+  if (!w.generated()) out["reuse"] = w.reader.reuse.name();
   for (const std::string& day : w.days) out["days"].push_back(file_name(day));
   if (w.synthetic && !w.synthetic->rates.empty()) {
     out["synthetic"]["rates"] = file_name(w.synthetic->rates);
+  }
+  if (!w.benchmark) return out;
+  if (w.arrival.kind == ArrivalConfig::Kind::kClosedLoop) out["arrival"] = "closed-loop";
+  if (w.end != Time::max()) out["horizon_s"] = seconds_of(w.end);
+  if (w.benchmark->turns.value_or(1) > 1) out["sessions"] = "wait";
+  if (w.benchmark->template_tokens) {
+    out["benchmark"]["template_tokens"] = *w.benchmark->template_tokens;
   }
   return out;
 }

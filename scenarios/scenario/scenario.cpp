@@ -24,6 +24,7 @@
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "traces/catalogue.hpp"
+#include "traces/generate/benchmarks/benchmark_workload.hpp"
 #include "traces/reshape/session_inference.hpp"
 
 namespace spillway {
@@ -280,6 +281,10 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
     SyntheticConfig config = *w.synthetic;
     if (w.limit > 0) config.requests = std::min(config.requests, w.limit);
     Workload workload = generate_workload(config, scenario.seed);
+    return w.growth.any() ? grown(workload, w.growth, scenario.seed) : std::move(workload);
+  }
+  if (w.benchmark) {
+    Workload workload = benchmark_workload(*w.benchmark, w.limit);
     return w.growth.any() ? grown(workload, w.growth, scenario.seed) : std::move(workload);
   }
   OpenOptions options;

@@ -8,8 +8,8 @@ namespace spillway {
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
   static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kCompute, kCollectives,
-      kTier, kDevice, kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kGrowth,
-      kReplication, kSlo, kPlan, kDemand, kSweep, kFleet, kFrontEnd, kPolicies;
+      kTier, kDevice, kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kBenchmark,
+      kGrowth, kReplication, kSlo, kPlan, kDemand, kSweep, kFleet, kFrontEnd, kPolicies;
 };
 
 }  // namespace spillway

@@ -117,7 +117,7 @@ class Planner {
     SweepCell cell;
     cell.name = variant.name;
     cell.values = variant.values;
-    if (!scenario.workload->synthetic) {
+    if (!scenario.workload->generated()) {
       cell.traces.push_back(trace_index(scenario, scenario.workload->trace));
       for (const std::string& day : scenario.workload->days) {
         cell.traces.push_back(trace_index(scenario, day));

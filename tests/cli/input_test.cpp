@@ -180,7 +180,7 @@ TEST_CASE("scenario content is exit 2 with line, field and what was expected", "
   scenario_refused(edited("p99_ttft_ms", "p99_tttf_ms"), ":13: slo.0.metric: unknown metric");
   scenario_refused(edited("\"seed\": 1", "\"seed\": -1"), ":15: seed: expected a whole number");
   scenario_refused(edited("\"trace\": \"t.jsonl\", ", ""),
-                   ":12: workload: expected either trace or synthetic, not both or neither");
+                   ":12: workload: expected one of trace, synthetic and benchmark");
 }
 
 TEST_CASE("a pool that cannot hold one request is exit 2", "[cli]") {

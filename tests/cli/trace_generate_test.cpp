@@ -261,5 +261,25 @@ TEST_CASE("the README of the samples says the command that makes them", "[cli]")
         content_hash(test::source_path("traces/samples/chat.jsonl.gz")));
 }
 
+TEST_CASE("trace generate writes the requests of a benchmark tool", "[cli]") {
+  const Scene scene;
+  const std::string path = scene.path("b.jsonl");
+  const std::string object =
+      R"({"tool": "guidellm", "version": "0.5.4", "concurrency": 2, "requests": 7,)"
+      R"( "prompt_tokens": 100, "output_tokens": 10})";
+  const Args call = {"trace", "generate", "--out", path};
+  const auto hash = [&](const std::string& given) {
+    REQUIRE(test::spillway(call + Args{"--benchmark", given}).code == 0);
+    return content_hash(path);
+  };
+  const std::string once = hash(object);
+  CHECK(hash(scene.file("b.json", object)) == once);
+  CHECK(hash(scene.file("s.json", R"({"workload": {"benchmark": )" + object + "}}")) == once);
+  CHECK(test::document_of({"trace", "stats", path})["results"]["requests"] == 7);
+  refused(call + Args{"--benchmark", R"({"tool": "guidellm"})"}, 2, "expected a version");
+  refused(call + Args{"--benchmark", object, "--turns", "3"}, 2, "--turns");
+  refused(call + Args{"--benchmark", object, "--seed", "3"}, 2, "--seed");
+}
+
 }  // namespace
 }  // namespace spillway

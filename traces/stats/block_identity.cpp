@@ -17,7 +17,8 @@ bool without_ids(const WorkloadSource& source) {
 }  // namespace
 
 BlockIdentity block_identity(const Workload& workload) {
-  if (workload.source().format == "synthetic") return BlockIdentity::kNamed;
+  const std::string& format = workload.source().format;
+  if (format == "synthetic" || format == "benchmark") return BlockIdentity::kNamed;
   if (workload.references() == 0) return BlockIdentity::kNone;
   if (workload.size() < 2) return BlockIdentity::kNamed;
   constexpr std::uint32_t kUnseen = ~std::uint32_t{0};

@@ -1,4 +1,4 @@
-// `spillway trace generate`: a synthetic trace.
+// `spillway trace generate`: a synthetic trace, or the requests of a benchmark tool.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,11 @@
 #include "reports/fields/write.hpp"
 #include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "traces/formats/trace_writer.hpp"
+#include "traces/generate/benchmarks/benchmark_workload.hpp"
 #include "traces/generate/synthetic.hpp"
 
 namespace spillway {
@@ -17,6 +21,7 @@ namespace {
 struct GenerateOptions {
   SyntheticConfig config;
   LikeOptions like;
+  std::string benchmark;  ///< JSON, or a file of it
   const Verb* command = nullptr;
   CommonOptions common;
 };
@@ -88,6 +93,27 @@ void refuse_beside_like(const Verb& command) {
   }
 }
 
+void refuse_beside_benchmark(const GenerateOptions& options) {
+  const auto refuse = [&](const std::string& flag) {
+    if (!options.command->given(flag)) return;
+    throw InputError(Fault::kUsage, {"", 0, flag},
+                     "expected not with --benchmark, which has settings of its own");
+  };
+  refuse("--like");
+  refuse("--seed");
+  for (const SyntheticKey& key : synthetic_keys()) refuse(flag_of(key.name));
+}
+
+/// The object itself, or a scenario that has it.
+BenchmarkConfig benchmark_of(const std::string& given) {
+  const bool inline_text = given.starts_with("{");
+  const JsonSource source =
+      inline_text ? JsonSource::from_text("--benchmark", given) : JsonSource::from_file(given);
+  const bool scenario = source.root().contains(nlohmann::json::json_pointer("/workload/benchmark"));
+  return read_benchmark(ObjectReader(source, scenario ? "/workload/benchmark" : "", "benchmark",
+                                     ScenarioKeys::kBenchmark));
+}
+
 /// Rows to standard output as they are drawn: as many as one likes, in constant memory.
 int stream(const SyntheticConfig& config, std::uint64_t seed, const CommonOptions& common) {
   const auto reader = make_synthetic_reader(config, seed);
@@ -113,6 +139,13 @@ int generate(const GenerateOptions& options) {
   CommonOptions quiet_out = options.common;
   quiet_out.out.clear();  // here --out names the trace
   check_trace_output(quiet_out, {options.like.trace, options.config.rates}, options.common.out);
+  if (!options.benchmark.empty()) {
+    refuse_beside_benchmark(options);
+    const Workload workload = benchmark_workload(benchmark_of(options.benchmark));
+    write_trace(workload, options.common.out);
+    say_written(workload, options.common.out, "trace-generate", quiet_out);
+    return 0;
+  }
   if (!options.like.trace.empty()) {
     LikeOptions like = options.like;
     refuse_beside_like(*options.command);
@@ -136,7 +169,8 @@ void add_trace_generate(Verb& trace) {
   auto [command, g] = add_command<GenerateOptions>(
       trace, "generate", "Make a synthetic trace of chat sessions",
       "  spillway trace generate --out chat.jsonl.gz --seed 1 --requests 2000\n"
-      "  spillway trace generate --out more.bin --like t.jsonl.gz --seed 2\n",
+      "  spillway trace generate --out more.bin --like t.jsonl.gz --seed 2\n"
+      "  spillway trace generate --out bench.bin --benchmark scenarios/library/guidellm.json\n",
       generate);
   g.command = &command;
   command.option("--out").require().describe(
@@ -145,6 +179,8 @@ void add_trace_generate(Verb& trace) {
   command.add("--like", g.like.trace, kinds::kFile,
               "Fit to this trace, and say how well that went; takes --requests and "
               "--block-tokens");
+  command.add("--benchmark", g.benchmark, kinds::kFile,
+              "The requests of a benchmark tool: workload.benchmark as JSON, or a file with it");
   for (const SyntheticKey& key : synthetic_keys()) {
     std::visit(AddOption{command, key, g.config}, key.target);
   }

@@ -201,6 +201,8 @@ std::optional<Note> few_for_percentile(const Scenario& scenario, const Workload&
     longer = fmt::format("Set workload.replication.requests to {} or more", needed);
   } else if (scenario.workload->synthetic) {
     longer = fmt::format("Set workload.synthetic.requests to {} or more", needed);
+  } else if (scenario.workload->benchmark) {
+    longer = fmt::format("Set workload.benchmark.requests to {} or more", needed);
   }
   return run_note("few-for-percentile", {{"metric", target_label(worst->name, worst->tenant)},
                                          {"requests", fewest},

@@ -103,7 +103,7 @@ int next_better(const PlanResult& plan, const PlanFacts& facts) {
 LoadKind load_kind(const WorkloadChoice& workload) {
   if (workload.arrival.kind == ArrivalConfig::Kind::kClosedLoop) return LoadKind::kClients;
   if (workload.arrival.kind == ArrivalConfig::Kind::kPoisson) return LoadKind::kDrawn;
-  return workload.synthetic ? LoadKind::kGenerated : LoadKind::kRecorded;
+  return workload.generated() ? LoadKind::kGenerated : LoadKind::kRecorded;
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ void find_answer(PlanResult& plan, const PlanFacts& facts) {
     answer.limited_by_pool = startup_pages(engine, engine.max_model_len + 1) >
                              static_cast<std::uint64_t>(engine.usable_blocks());
   }
-  const bool recorded = !facts.scenario(facts.judged()).workload->synthetic;
+  const bool recorded = !facts.scenario(facts.judged()).workload->generated();
   answer.no_identity = recorded && block_identity(facts.workload()) == BlockIdentity::kNone;
   if (facts.demand().arrivals_s > 0) {
     answer.arrive_per_s = static_cast<double>(run.requests) / facts.demand().arrivals_s;

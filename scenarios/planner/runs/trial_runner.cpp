@@ -27,7 +27,7 @@ class TrialRunner::Group {
       : seed_(scenario.seed),
         replicates_(scenario, options.replicates, kKept, options.reading,
                     requests_needed(scenario.slo)) {
-    if (!scenario.workload->synthetic) content_ = original().content_hash();
+    if (!scenario.workload->generated()) content_ = original().content_hash();
   }
   Group(const Scenario& scenario, const Workload& workload, const TrialRunnerOptions& options)
       : seed_(scenario.seed),

@@ -50,7 +50,7 @@ GrowthChoice read_growth(const ObjectReader& o) {
 void read_replication(const ObjectReader& workload, Scenario& s) {
   WorkloadChoice& w = *s.workload;
   const auto days = workload.texts("days");
-  if (days && w.synthetic) workload.fail("days", "expected only with a trace");
+  if (days && w.generated()) workload.fail("days", "expected only with a trace");
   const std::string folder = std::filesystem::path(s.path).parent_path().string();
   for (const std::string& day : days.value_or(std::vector<std::string>())) {
     w.days.push_back(path_beside(folder, workload.where("days"), day));

@@ -24,6 +24,8 @@ constexpr std::string_view kSessionModes[] = {"wait", "ignore"};
 constexpr Key kWorkloadKeys[] = {
     aside(text_key("trace", "Path of the trace, relative to the scenario.")),
     object_key("synthetic", ScenarioKeys::kSynthetic, "A generated workload in place of a trace."),
+    object_key("benchmark", ScenarioKeys::kBenchmark,
+               "The requests of a benchmark tool in place of a trace."),
     integer_key("block_tokens", 1, 65536, "Tokens of a block id in the trace.", "from the format"),
     choice_key("arrival", kArrivals,
                "trace: as recorded. poisson: random. closed-loop: when an answer ends.", "trace"),
@@ -145,15 +147,22 @@ const KeyTable ScenarioKeys::kSynthetic = kSyntheticKeys;
 
 void read_workload(const ObjectReader& top, Scenario& s) {
   const auto workload = top.object("workload", ScenarioKeys::kWorkload);
-  if (!workload) top.missing("workload", "an object with a trace or a synthetic workload");
+  if (!workload) {
+    top.missing("workload", "an object with a trace, a synthetic workload or a benchmark");
+  }
   WorkloadChoice& w = *s.workload;
   w.where = workload->where();
   const auto trace = workload->text("trace");
   if (const auto synthetic = workload->object("synthetic", ScenarioKeys::kSynthetic)) {
     w.synthetic = read_synthetic(s, *synthetic);
   }
-  if (trace.has_value() == w.synthetic.has_value()) {
-    workload->fail("", "expected either trace or synthetic, not both or neither");
+  if (const auto benchmark = workload->object("benchmark", ScenarioKeys::kBenchmark)) {
+    w.benchmark = read_benchmark(*benchmark, s);
+    workload->refuse({"arrival", "speed", "rate_per_s", "concurrency", "sessions", "horizon_s"},
+                     "expected not with benchmark, which has arrivals of its own");
+  }
+  if (int{trace.has_value()} + int{w.synthetic.has_value()} + int{w.benchmark.has_value()} != 1) {
+    workload->fail("", "expected one of trace, synthetic and benchmark");
   }
   if (trace) w.trace = path_beside(folder_of(s), workload->where("trace"), *trace);
   assign(w.reader.block_tokens, workload->integer("block_tokens"));
@@ -167,9 +176,9 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   const double speed = workload->number("speed").value_or(1);
   w.arrival.speed = decimal_of(speed);
   const std::string arrival = workload->text("arrival").value_or("trace");
-  if (w.synthetic)
+  if (w.generated())
     workload->refuse({"block_tokens", "lenient", "reuse", "session_interval_s"},
-                     "expected only with a trace; synthetic has its own");
+                     "expected only with a trace; synthetic and benchmark have their own");
   if (arrival != "poisson") {
     workload->refuse({"rate_per_s"}, "expected only with \"arrival\": \"poisson\"");
   }
@@ -190,6 +199,8 @@ void read_workload(const ObjectReader& top, Scenario& s) {
         unknown_name("arrival", arrival, std::array<Names, 3>{"trace", "poisson", "closed-loop"}));
   }
   assign(w.arrival.concurrency, workload->integer("concurrency"));
+  read_measured(*workload, w);
+  if (w.benchmark) apply_benchmark(*workload, w);
   const auto ms = [&](std::string_view key) {
     return Duration(floor_scaled(decimal_of(workload->number(key).value_or(0)), 6));
   };
@@ -199,7 +210,6 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   w.network = ms("network_ms");
   // The end of an answer reaches the client, and its next request the server.
   w.arrival.turnaround = ms("turnaround_ms") + 2 * w.network;
-  read_measured(*workload, w);
   read_classes(*workload, s);
   read_replication(*workload, s);
 }

@@ -12,11 +12,13 @@
 
 namespace spillway {
 
+struct BenchmarkConfig;
 struct GrowthChoice;
 struct LinkChoice;
 struct Scenario;
 struct StorageChoice;
 struct TierChoice;
+struct WorkloadChoice;
 
 // Limits that keys of several sections have.
 inline constexpr std::int64_t kMostRanks = 256;
@@ -133,6 +135,15 @@ void read_fleet(const ObjectReader& top, Scenario& s);
 GrowthChoice read_growth(const ObjectReader& o);
 /// The workload's days, growth and replication.
 void read_replication(const ObjectReader& workload, Scenario& s);
+
+// ---- read_benchmark.cpp
+
+/// workload.benchmark alone.
+BenchmarkConfig read_benchmark(const ObjectReader& benchmark);
+/// Also what follows from the model: the tokens of its chat template.
+BenchmarkConfig read_benchmark(const ObjectReader& benchmark, const Scenario& s);
+/// Arrivals and measured part of the run are the tool's.
+void apply_benchmark(const ObjectReader& workload, WorkloadChoice& w);
 
 /// The blocks behind a size of the tier below HBM, written as `text`. Throws InputError where it
 /// holds not even one block without being 0, or more bytes than can be counted.

@@ -12,6 +12,7 @@
 #include "sim/error.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/catalogue.hpp"
+#include "traces/generate/benchmarks/benchmark_config.hpp"
 #include "traces/generate/synthetic.hpp"
 
 namespace spillway {
@@ -30,19 +31,23 @@ struct ReplicationChoice {
 };
 
 struct WorkloadChoice {
-  std::string trace;  ///< path, empty when synthetic
+  std::string trace;  ///< path, empty when generated
   std::optional<SyntheticConfig> synthetic;
+  std::optional<BenchmarkConfig> benchmark;
   ReaderOptions reader;
   bool lenient = false;  ///< leave faulty rows out, up to the limit
   std::uint32_t limit = 0;
   ArrivalConfig arrival;
-  Duration network{};  ///< between clients and server, one way
-  Time warmup{};       ///< requests that arrive earlier run, but are not measured
+  Duration network{};      ///< between clients and server, one way
+  Time warmup{};           ///< requests that arrive earlier run, but are not measured
+  Time end = Time::max();  ///< nor are those that end later
   std::vector<ClassChoice> classes;
   std::vector<std::string> days;  ///< further recordings of the same service, one a replicate
   GrowthChoice growth;
   ReplicationChoice replication;
   SourceRef where;
+
+  bool generated() const { return synthetic || benchmark; }
 
   /// Every file that it is read from: what differs in these is not the same workload.
   std::string files() const {

@@ -43,7 +43,8 @@ TEST_CASE("a key of another section is told where it belongs", "[scenarios]") {
             "tiers.0.read_bandwidth: unknown key of tiers[] \"read_bandwidth\"; it is a key of "
             "tiers[].device"},
            {kWorkloadLine, R"("workload": {"trace": "t.jsonl", "seed": 2},)",
-            "workload.seed: unknown key of workload \"seed\"; it is a key of the top level"},
+            "workload.seed: unknown key of workload \"seed\"; it is a key of "
+            "workload.benchmark and of the top level"},
            {kWorkloadLine, R"("workload": {"trace": "t.jsonl", "turns": 2},)",
             "workload.turns: unknown key of workload \"turns\"; it is a key of workload.synthetic"},
            {kComputeLine, R"("compute": {"kind": "linear", "memory_bandwidth": "1GB/s"},)",
@@ -66,7 +67,8 @@ TEST_CASE("missing sections stand where the scenario starts", "[scenarios]") {
         "s.json:2: compute: missing; expected a compute model, or a named model and a gpu to "
         "derive one from");
   CHECK(without(kWorkloadLine) ==
-        "s.json:2: workload: missing; expected an object with a trace or a synthetic workload");
+        "s.json:2: workload: missing; expected an object with a trace, a synthetic workload or "
+        "a benchmark");
 }
 
 TEST_CASE("malformed models", "[scenarios]") {
@@ -203,7 +205,7 @@ TEST_CASE("malformed workloads", "[scenarios]") {
   const auto more = [&](const std::string& field) {
     return workload(R"("trace": "t.jsonl", )" + field);
   };
-  const std::string either = "workload: expected either trace or synthetic, not both or neither";
+  const std::string either = "workload: expected one of trace, synthetic and benchmark";
   refused(reference_lines(),
           {{kWorkloadLine, R"("workload": "t.jsonl",)",
             "workload: expected an object for workload, found \"t.jsonl\""},

@@ -1,0 +1,15 @@
+// One row for each tool.
+#pragma once
+
+#include "traces/generate/benchmarks/benchmark_tools.hpp"
+
+namespace spillway {
+
+/// GuideLLM (vllm-project/guidellm), synthetic data.
+extern const BenchmarkTool kGuideLlm;
+/// `vllm bench serve`, datasets random and prefix_repetition.
+extern const BenchmarkTool kVllmBench;
+/// inference-perf (kubernetes-sigs/inference-perf), shared prefixes.
+extern const BenchmarkTool kInferencePerf;
+
+}  // namespace spillway
