@@ -94,7 +94,7 @@ Table summary_table(const json& results) {
   table.header = {"case",           "regime",   "requests", "worst mean",
                   "worst quantile", "counters", "bars met", "within tolerance"};
   for (const json& c : results.at("cases")) {
-    if (c.contains("serving")) continue;
+    if (c.contains("serving") || c.contains("pairs")) continue;
     table.rows.push_back(
         {text_at(c, "name"), regime_of(c), format_count(whole<std::uint64_t>(c.at("scored"))),
          worst_error(c,
@@ -121,6 +121,70 @@ Table serving_summary(const json& results) {
     table.rows.push_back({text_at(c, "name"), format_count(whole<std::uint64_t>(c.at("scored"))),
                           mape("tpot_mape"), mape("tpot_mape_held_out"), mape("ttft_mape"),
                           met(c, "bar", "misses_bar"), met(c, "tolerance", "exceeds_tolerance")});
+  }
+  return table;
+}
+
+/// Servers with and without a tier: what decides is the side of the change.
+Table pairs_summary(const json& results) {
+  Table table;
+  table.title = "Servers without and with a tier below HBM";
+  table.header = {"case",
+                  "cells",
+                  "right side",
+                  "harms found",
+                  "median error of the change",
+                  "worst error without",
+                  "bars met",
+                  "within tolerance"};
+  for (const json& c : results.at("cases")) {
+    if (!c.contains("pairs")) continue;
+    const json& pairs = c.at("pairs");
+    const auto count = [&](const char* name) {
+      return format_count(whole<std::uint64_t>(pairs.at(name)));
+    };
+    const auto figure = [&](const char* name) -> std::string {
+      for (const json& f : pairs.at("figures")) {
+        if (f.at("name") == name) return size_percent(f.at("percent"));
+      }
+      return "-";
+    };
+    table.rows.push_back({text_at(c, "name"), format_count(pairs.at("cells").size()),
+                          count("right_sides"), count("harms_found") + " of " + count("harms"),
+                          figure("change"), figure("without"), met(c, "bar", "misses_bar"),
+                          met(c, "tolerance", "exceeds_tolerance")});
+  }
+  return table;
+}
+
+Table pairs_table(const json& c) {
+  Table table;
+  table.title = "What the tier changes, in answer tokens/s at the best number of clients";
+  table.header = {
+      "model",     "memory", "tier", "without, measured", "simulated", "error", "measured change",
+      "simulated", "noise",  "side"};
+  for (const json& p : c.at("pairs").at("cells")) {
+    table.rows.push_back({text_at(p, "model"), text_at(p, "memory"), text_at(p, "tier"),
+                          format_real(p.at("measured_without").get<double>()),
+                          format_real(p.at("simulated_without").get<double>()),
+                          signed_percent(p.at("error_without_percent")),
+                          signed_percent(p.at("measured_change_percent")),
+                          signed_percent(p.at("simulated_change_percent")),
+                          size_percent(p.at("band_percent")),
+                          text_at(p, "side") + (p.at("right").get<bool>() ? "" : ", missed")});
+  }
+  return table;
+}
+
+Table pairs_figures(const json& c) {
+  Table table;
+  table.title = "Over the cells";
+  table.header = {"figure", "percent", "bar", "tolerance"};
+  for (const json& f : c.at("pairs").at("figures")) {
+    const json* checked = checked_of(c, f.at("name"));
+    table.rows.push_back({f.at("name"), size_percent(f.at("percent")),
+                          limit_text(checked, "bar", "misses_bar", "misses"),
+                          limit_text(checked, "tolerance", "exceeds_tolerance", "exceeds")});
   }
   return table;
 }
@@ -400,7 +464,8 @@ std::string regime_of(const json& c) {
 }
 
 std::vector<Table> summary_tables(const json& results) {
-  std::vector<Table> out = {summary_table(results), serving_summary(results)};
+  std::vector<Table> out = {summary_table(results), serving_summary(results),
+                            pairs_summary(results)};
   std::erase_if(out, [](const Table& table) { return table.rows.empty(); });
   return out;
 }
@@ -410,6 +475,9 @@ std::vector<Table> case_tables(const json& c, bool brief) {
   if (c.contains("serving")) {
     out.push_back(serving_scores(c));
     if (!brief) out.push_back(serving_points(c));
+  } else if (c.contains("pairs")) {
+    out.push_back(pairs_figures(c));
+    out.push_back(pairs_table(c));
   } else {
     out.push_back(metrics_table(c));
   }

@@ -231,6 +231,19 @@ CaseResult validate_points(const ValidationCase& c, const ValidationOptions& opt
   return result;
 }
 
+CaseResult validate_pairs_case(const ValidationCase& c, const ValidationOptions& options) {
+  CaseResult result;
+  result.input = c;
+  const JsonSource source = scenario_source(c, options.set);
+  result.pairs = validate_pairs(paths_of(c, c.measured, options.data).front(), c.release, source);
+  result.coverage = coverage_of(load_scenario(source), true);
+  result.coverage.tiers = true;
+  result.parameters = parameters_of(load_scenario(source), source.root(), c.parameters);
+  result.unexplained = unexplained(result.parameters, c.parameters);
+  result.requests = result.scored = static_cast<std::uint32_t>(result.pairs->cells.size());
+  return result;
+}
+
 }  // namespace
 
 bool CheckedFigure::exceeds(const std::optional<double>& limit) const {
@@ -254,6 +267,9 @@ std::vector<CheckedFigure> CaseResult::checked() const {
     if (step.windows < kLeastWindows && !out.empty() && out.back().name == step.name()) {
       out.back().tolerance.reset();
     }
+  }
+  if (pairs) {
+    for (const PairsFigure& figure : pairs->figures()) add(figure.name, figure.percent);
   }
   if (serving) {
     for (const ServingScore& score : serving->scores) add(score.name, score.mape);
@@ -302,6 +318,7 @@ std::vector<CaseParameter> case_parameters(const ValidationCase& c) {
 
 CaseResult validate_case(const ValidationCase& given, const ValidationOptions& options) {
   if (given.kind == CaseKind::kPoints) return validate_points(given, options);
+  if (given.kind == CaseKind::kPairs) return validate_pairs_case(given, options);
   ValidationCase c = given;
   if (options.first > 0) c.first = options.first;
   CaseResult result;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/fidelity/validate/halves.hpp"
+#include "scenarios/fidelity/validate/pairs_case.hpp"
 #include "scenarios/fidelity/validate/regime.hpp"
 #include "scenarios/fidelity/validate/regime_errors.hpp"
 #include "scenarios/fidelity/validate/run_errors.hpp"
@@ -70,6 +71,7 @@ struct CaseResult {
   std::vector<RepeatSpread> repeats;
   std::vector<HalfResult> halves;         ///< where ValidationOptions::halves asks for them
   std::optional<ServingResult> serving;   ///< of a case of kind points
+  std::optional<PairsResult> pairs;       ///< of a case of kind pairs
   std::vector<CaseParameter> parameters;  ///< all that the scenario gives, with their values
   std::vector<std::string> unexplained;   ///< of these, which no entry of the case accounts for
   Coverage coverage;

@@ -12,7 +12,7 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kKinds[] = {"run", "points"};
+constexpr std::string_view kKinds[] = {"run", "points", "pairs"};
 
 constexpr Key kCaseKeys[] = {
     text_key("$schema", "Where this schema lies, for editors. No command reads it."),
@@ -31,7 +31,8 @@ constexpr Key kCaseKeys[] = {
     text_key("repeats", "Files of further measured runs of the same system."),
     object_key("source", ValidationCase::kSource, "Where the measured run comes from."),
     list_of(text_key("hides", "What the comparison cannot show.")),
-    object_key("points", ValidationCase::kPoints, "Which serving points are compared.")};
+    object_key("points", ValidationCase::kPoints, "Which serving points are compared."),
+    object_key("pairs", ValidationCase::kPairs, "Which servers without and with a tier.")};
 constexpr Key kEvaluateKeys[] = {
     integer_key("from_request", 0, kMostCount, "First request that is compared.", "0"),
     integer_key("first", 1, kMostCount, "Earliest requests that are compared.", "all")};
@@ -44,6 +45,8 @@ constexpr Key kSourceKeys[] = {
 constexpr Key kPointKeys[] = {required(text_key("backend", "Serving engine of the points.")),
                               required(text_key("precision", "Data types of the points."))};
 
+constexpr Key kPairKeys[] = {required(text_key("release", "Release of the study."))};
+
 constexpr std::string_view kGroups[] = {"means", "percentiles", "counters", "step_times"};
 constexpr double kMostPercent = 1000;
 
@@ -53,6 +56,9 @@ std::vector<std::string_view> known_limits() {
   for (const char* counter : {"running", "waiting", "kv_usage"}) out.push_back(counter);
   for (const char* mape : {"tpot_mape", "tpot_mape_held_out", "ttft_mape", "ttft_mape_held_out"}) {
     out.push_back(mape);
+  }
+  for (const char* pairs : {"without", "change", "wrong_sides", "harms_missed"}) {
+    out.push_back(pairs);
   }
   return out;
 }
@@ -133,6 +139,11 @@ void read_points(const ObjectReader& top, ValidationCase& c) {
   c.precision = points->require_text("precision");
 }
 
+CaseKind kind_of(const ObjectReader& top) {
+  const std::string name = top.text("kind").value_or("run");
+  return name == "points" ? CaseKind::kPoints : name == "pairs" ? CaseKind::kPairs : CaseKind::kRun;
+}
+
 JsonSource source_with(const ValidationCase& c, const std::vector<std::string>& set,
                        const MeasuredFacts* facts) {
   JsonSource source =
@@ -170,6 +181,7 @@ const KeyTable ValidationCase::kEvaluate = kEvaluateKeys;
 const KeyTable ValidationCase::kParameter = kParameterKeys;
 const KeyTable ValidationCase::kSource = kSourceKeys;
 const KeyTable ValidationCase::kPoints = kPointKeys;
+const KeyTable ValidationCase::kPairs = kPairKeys;
 
 ValidationCase read_case(const std::string& path) {
   const JsonSource source = JsonSource::from_file(path);
@@ -180,7 +192,7 @@ ValidationCase read_case(const std::string& path) {
   c.where = top.where();
   c.name = top.text("name").value_or(std::filesystem::path(path).stem().string());
   c.description = top.text("description").value_or("");
-  c.kind = top.text("kind") == "points" ? CaseKind::kPoints : CaseKind::kRun;
+  c.kind = kind_of(top);
   c.measured = read_measured_files(top);
   c.repeats = read_repeats(top);
   c.metrics = read_metrics(top);
@@ -204,6 +216,12 @@ ValidationCase read_case(const std::string& path) {
   read_points(top, c);
   if (c.kind == CaseKind::kPoints && c.backend.empty()) {
     top.missing("points", "an object with backend and precision, for a case of kind points");
+  }
+  if (const auto pairs = top.object("pairs", ValidationCase::kPairs)) {
+    c.release = pairs->require_text("release");
+  }
+  if (c.kind == CaseKind::kPairs && c.release.empty()) {
+    top.missing("pairs", "an object with release, for a case of kind pairs");
   }
   return c;
 }

@@ -34,6 +34,7 @@ struct CaseSource {
 enum class CaseKind : std::uint8_t {
   kRun,     ///< one measured run beside one simulation
   kPoints,  ///< rows of a serving table, each a closed loop; two parameters fitted on some
+  kPairs,   ///< throughputs of servers without and with a tier below HBM; nothing fitted
 };
 
 struct ValidationCase {
@@ -58,9 +59,10 @@ struct ValidationCase {
   std::string scenario_path;
   std::string backend;    ///< of a serving table: whose rows
   std::string precision;  ///< and in which
+  std::string release;    ///< of a study of pairs
   SourceRef where;
 
-  static const KeyTable kKeys, kEvaluate, kParameter, kSource, kPoints;
+  static const KeyTable kKeys, kEvaluate, kParameter, kSource, kPoints, kPairs;
 };
 
 /// Throws InputError (exit 2) naming file, line and field.

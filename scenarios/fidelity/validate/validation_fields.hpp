@@ -132,6 +132,46 @@ struct Fields<RegimeError> {
 };
 
 template <>
+struct Fields<PairCell> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("model", r.model, says("Model that was served."));
+    f("memory", r.memory, says("How much of HBM the KV pool had, as the study calls it."));
+    f("tier", r.tier, says("Tier below HBM, as the study calls it."));
+    f("band_percent", r.band, says("Change below which the measurement is noise."));
+    f("measured_without", r.measured_without, says("Answer tokens/s without the tier."));
+    f("simulated_without", r.simulated_without, says("The same, simulated."));
+    f("measured_change_percent", r.measured_change(),
+      signed_figure("Measured effect of the tier."));
+    f("simulated_change_percent", r.simulated_change(), signed_figure("Simulated effect."));
+    f("error_without_percent", r.error_without(), signed_figure("Error without the tier."));
+    f("side", r.measured_side(), says("Whether the tier helps, hurts or does neither, measured."));
+    f("right", r.right_side(), says("Whether the simulated change is on that side."));
+  }
+};
+
+template <>
+struct Fields<PairsFigure> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("name", r.name, says("The figure, as bars and tolerances name it."));
+    f("percent", r.percent, says("Its value; the smaller, the better."));
+  }
+};
+
+template <>
+struct Fields<PairsResult> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("cells", r.cells, says("One server each."));
+    f("right_sides", r.right_sides(), says("Cells on the right side."));
+    f("harms", r.harms(), says("Cells in which the tier hurt."));
+    f("harms_found", r.harms_found(), says("Of these, those simulated so."));
+    f("figures", r.figures(), says("What bars and tolerances bound."));
+  }
+};
+
+template <>
 struct Fields<CounterErrors> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
@@ -276,6 +316,7 @@ struct Fields<CaseResult> {
     f("steps", r.steps, says("Time of a step by the number of requests that decode."));
     f("repeats", r.repeats, says("Spread of repeated measured runs."));
     f("halves", r.halves, if_any("With --halves: fits on one half of the time, and the other."));
+    f("pairs", r.pairs, says("Servers without and with a tier, of a case of kind pairs."));
     f("serving", r.serving, says("Points of served load, of a case of kind points."));
     f("parameters", r.parameters, says("Every parameter of the scenario."));
     f("unexplained", r.unexplained, says("Parameters without a stated origin."));
