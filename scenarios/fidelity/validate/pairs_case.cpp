@@ -23,6 +23,7 @@ using nlohmann::json;
 
 constexpr double kDirection = 1;     // %; a smaller simulated change has no direction
 constexpr double kBlockTokens = 16;  // of "10k": blocks of the tier
+constexpr double kSpareAnswers = 4;  // times what was measured
 constexpr const char* kStudy = "l40s";
 
 /// Changes to the case's scenario that make one server at one number of clients.
@@ -123,11 +124,17 @@ class Study {
     const std::string pool = at(*release_, "blocks").get<std::string>();
     const auto blocks =
         at(at(at(study, "blocks"), cell.memory), pool).at(model).get<std::uint32_t>();
+    // Far more than either side answers: those behind are never sent, and need not be made.
+    const double answers = std::max(cell.measured_without, cell.measured_with) *
+                           at(study, "seconds").get<double>() /
+                           at(study, "answer_tokens").get<double>();
     for (const json& clients : study.at("clients")) {
       const auto count = clients.get<std::uint32_t>();
+      const double requests = std::ceil(kSpareAnswers * answers) + count;
       for (const bool with : {false, true}) {
         Setting set = {"model.name=" + cell.model, fmt::format("engine.num_gpu_blocks={}", blocks),
                        fmt::format("workload.benchmark.concurrency={}", count),
+                       fmt::format("workload.benchmark.requests={}", requests),
                        fmt::format("workload.benchmark.prefix_count={}", 2 * count)};
         if (with) {
           set.push_back(fmt::format(R"(tiers=[{{"name": "dram", "kind": "dram",)"
