@@ -1,3 +1,4 @@
+// The key `benchmark` of the workload: a tool, its release and its settings.
 #include <fmt/format.h>
 
 #include <algorithm>
