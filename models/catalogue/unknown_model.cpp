@@ -64,13 +64,14 @@ std::string question(const std::vector<std::string>& names) {
 }  // namespace
 
 bool names_gguf(std::string_view name) {
+  name = name.substr(0, name.find(':'));  // "...-GGUF:Q4_K_M", one file of several
   return folded_end(name).ends_with(kGguf);
 }
 
 std::string unknown_model(std::string_view name, std::vector<Alias> known,
                           std::string_view others) {
-  std::string wanted = folded_end(name);
   const bool gguf = names_gguf(name);
+  std::string wanted = folded_end(gguf ? name.substr(0, name.find(':')) : name);
   if (gguf) wanted.resize(wanted.size() - kGguf.size());
   const std::vector<std::string> near = nearest_models(wanted, std::move(known));
   const std::string unknown = fmt::format("unknown model \"{}{}\"{}", name.substr(0, kLongestShown),

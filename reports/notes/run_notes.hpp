@@ -80,7 +80,8 @@ inline constexpr NoteRow kRunNotes[] = {
      "Requests queue {queued_share} of the time, {loading_share} of that for look-ups and loads. "
      "Link {link} is the busiest ({busy_share})."},
     {"compute-limits", "compute", NoteGrade::kDetail,
-     "Requests queue {queued_share} of the time. The GPU is busy {busy_share}, and HBM has room."},
+     "Requests queue {queued_share} of the time. The GPU is busy {busy_share}. HBM has "
+     "blocks for who waits."},
     {"pins-limit", "tier", NoteGrade::kDetail,
      "Tier {tier} refused {stores} batch{stores||es} of stores: its blocks were pinned."},
     {"nothing-limits", "other", NoteGrade::kDetail,
@@ -88,13 +89,11 @@ inline constexpr NoteRow kRunNotes[] = {
     {"death-limits", "swap", NoteGrade::kDanger, "The engine died: {cause}."},
 
     // ---- sizes
-    {"blocks-steep", "hardware", NoteGrade::kWarning,
-     "HBM's {blocks} KV blocks are estimated, and the result is steep in them. With {band_share} "
-     "fewer, the mean TTFT is {fewer_ms} and the throughput {fewer_tokens} tokens/s (here "
-     "{here_ms} "
-     "and {here_tokens}). With as many more it is {more_ms} and {more_tokens}. The server's "
-     "start-up log has "
-     "the number: give it as measured, or as engine.num_gpu_blocks."},
+    {"blocks-steep", "hardware", NoteGrade::kDanger,
+     "With {band_share} fewer KV blocks ({blocks} are estimated) the throughput is {fewer_tokens}, "
+     "not {here_tokens} tokens/s. With as many more it is {more_tokens}. The mean TTFT is "
+     "{fewer_ms}, {here_ms} and {more_ms}. The server's start-up log has the number: give it as "
+     "measured, or as engine.num_gpu_blocks."},
 
     // ---- step times
     {"beyond-fit", "compute", NoteGrade::kWarning,

@@ -75,6 +75,12 @@ inline constexpr NoteRow kStudyNotes[] = {
     {"campaign-rest", "campaign", NoteGrade::kWarning,
      "The other runs take about {core_time} ({run_s} a run)."},
 
+    // ---- traces
+    {"loop-not-in-trace", "workload", NoteGrade::kWarning,
+     "A trace holds requests, not clients. To send them as the tool does, set "
+     "workload.arrival=closed-loop[ and workload.concurrency={clients}][ and "
+     "workload.horizon_s={end_seconds}]."},
+
     // ---- validations
     {"measured-incomplete", "validation", NoteGrade::kWarning,
      "{requests} measured request{requests| is|s are} left out: {requests|it|they} did not "

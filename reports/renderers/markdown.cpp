@@ -71,7 +71,7 @@ class Writer {
 
  private:
   std::string cut(const std::string& text) const { return shortened(text, cuts_.cell); }
-  void paragraph(const std::string& text) { out_ << "\n" << markdown_block(cut(text)) << "\n"; }
+  void paragraph(const std::string& text) { out_ << "\n" << markdown_block(text) << "\n"; }
 
   /// The fence is longer than any run of backticks within.
   void render(const CodeBlock& code) {

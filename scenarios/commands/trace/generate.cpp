@@ -5,12 +5,14 @@
 #include <string_view>
 
 #include "reports/fields/write.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/trace/trace_fields.hpp"
 #include "scenarios/commands/trace/trace_verbs.hpp"
 #include "scenarios/scenario/config/json_source.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"
 #include "scenarios/scenario/sections/scenario_parts.hpp"
 #include "traces/formats/trace_writer.hpp"
+#include "traces/generate/benchmarks/benchmark_tools.hpp"
 #include "traces/generate/benchmarks/benchmark_workload.hpp"
 #include "traces/generate/synthetic.hpp"
 
@@ -141,9 +143,16 @@ int generate(const GenerateOptions& options) {
   check_trace_output(quiet_out, {options.like.trace, options.config.rates}, options.common.out);
   if (!options.benchmark.empty()) {
     refuse_beside_benchmark(options);
-    const Workload workload = benchmark_workload(benchmark_of(options.benchmark));
+    const BenchmarkConfig config = benchmark_of(options.benchmark);
+    const Workload workload = benchmark_workload(config);
     write_trace(workload, options.common.out);
     say_written(workload, options.common.out, "trace-generate", quiet_out);
+    const BenchmarkLoad load = tool_of(config).load(config);
+    if (!load.closed_loop) return 0;
+    NoteFigures figures;
+    if (load.concurrency) figures.emplace_back("clients", *load.concurrency);
+    if (load.end_s) figures.emplace_back("end_seconds", *load.end_s);
+    print_notes({study_note("loop-not-in-trace", std::move(figures))}, quiet_out);
     return 0;
   }
   if (!options.like.trace.empty()) {

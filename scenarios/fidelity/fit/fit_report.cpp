@@ -40,11 +40,13 @@ std::string interval_text(const FittedParameter& p) {
 Table parameters_table(const ComputeProfile& profile) {
   Table t;
   t.title = "Parameters, with 95% intervals";
-  t.header = {"part", "parameter", "value", "interval", "identified by"};
+  t.header = {"part", "parameter", "value", "interval", "known from"};
   for (const FitScore& s : profile.scores) {
     for (const auto& [name, p] : s.parameters) {
       t.rows.push_back({s.part, name, fmt::format("{:.4g}", p.value), interval_text(p),
-                        p.identified ? "data" : "prior"});
+                        p.identified ? "data"
+                        : p.on_bound ? "data, on its bound"
+                                     : "assumption"});
     }
   }
   return t;

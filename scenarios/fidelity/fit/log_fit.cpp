@@ -309,6 +309,11 @@ class LogFit {
     out.profile.range = {};  // of this fit alone
     for (const std::size_t i : steps_of(placed_)) out.profile.range.add(trail.shape(i));
     warn_unidentified(fit.confidence, *model_, out.profile.warnings);
+    if (preempts_) {
+      out.profile.warnings.push_back(
+          "blocks run out in this log, so that requests wait in each other's place: single spans "
+          "may be far off, the order of the answers tells how fast the engine is");
+    }
     judge_engine(out);
     add_scores(fit, trail, out);
     warn_biased(log_score(out), *model_, out.profile.warnings);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -14,6 +13,7 @@
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
+#include "sim/input_file.hpp"
 
 namespace spillway {
 
@@ -88,8 +88,7 @@ class Study {
 
  private:
   json read(const std::string& path) const {
-    std::ifstream in(path);
-    json out = json::parse(in, nullptr, false);
+    json out = json::parse(read_text_file(path, Fault::kTrace), nullptr, false);
     if (out.is_discarded() || !out.is_object() || !out.contains(kStudy)) {
       fail("expected a JSON object with the study \"l40s\"");
     }

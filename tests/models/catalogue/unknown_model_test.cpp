@@ -26,7 +26,8 @@ TEST_CASE("an unknown model gets the nearest few names and the way to all", "[mo
 }
 
 TEST_CASE("a GGUF file's name leads to the model that it was made of", "[models]") {
-  for (const char* name : {"unsloth/Qwen3-8B-GGUF", "Qwen3-8B-Q4_K_M.gguf", "qwen3-8b.GGUF"}) {
+  for (const char* name : {"unsloth/Qwen3-8B-GGUF", "Qwen3-8B-Q4_K_M.gguf", "qwen3-8b.GGUF",
+                           "bartowski/Qwen3-8B-GGUF:Q4_K_M"}) {
     INFO(name);
     CHECK_THAT(refusal_of(name), ContainsSubstring("did you mean Qwen/Qwen3-8B") &&
                                      ContainsSubstring("GGUF files hold no config") &&
