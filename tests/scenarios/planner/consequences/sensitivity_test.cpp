@@ -186,7 +186,7 @@ TEST_CASE("a budget of runs is kept, and what it left out is told", "[scenarios]
   CHECK(some.rows.size() == all.rows.size());
   CHECK(figure(some.notes.back(), "runs") == 20);
   CHECK(sensitivity_budget(1000) == 350);
-  CHECK(sensitivity_budget(10) == 80);
+  CHECK(sensitivity_budget(10) == 96);
 }
 
 TEST_CASE("time that ends amid the runs leaves what was found before", "[scenarios][planner]") {
