@@ -46,7 +46,7 @@ std::pair<double, double> cos_sin_of_turns(double turns) {
 }  // namespace
 
 std::uint32_t PythonRandom::below(std::uint32_t n) {
-  const int bits = std::bit_width(n);
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(n));
   std::uint32_t out = words_.word() >> (32 - bits);
   while (out >= n) out = words_.word() >> (32 - bits);
   return out;
