@@ -1,8 +1,11 @@
 // How many KV blocks a GPU has left: against block counts that vLLM printed on real machines.
+#include <nlohmann/json.hpp>
+
 #include "models/releases/presets.hpp"
 #include "scenarios/run/measured_warnings.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"
 
 namespace spillway::test {
@@ -27,6 +30,25 @@ TEST_CASE("Llama-3.1-8B on an RTX 4090 has the measured blocks within 2%", "[sce
   const Scenario s = sized("RTX4090", R"("gpu_memory_utilization": 0.9, "max_num_seqs": 256,)"
                                       R"( "max_num_batched_tokens": 2048)");
   CHECK(static_cast<double>(s.engine.num_gpu_blocks) == Approx(2588).epsilon(0.02));
+}
+
+TEST_CASE("two ranks have the measured blocks within 7%", "[scenarios]") {
+  const auto path = published("profiles/offload_measured.json");
+  if (!path) {
+    WARN("skipped: no published study of offload beside the project");
+    return;
+  }
+  const auto study = nlohmann::json::parse(read_file(*path)).at("l40s");
+  const auto& blocks = study.at("blocks").at("0.9").at("old");
+  for (std::size_t m = 0; m < blocks.size(); ++m) {
+    const auto model = study.at("models").at(m).get<std::string>();
+    const Scenario s = scenario_of(fmt::format(
+        R"({{"name": "s", "model": "{}", "gpu": "L40S", "workload": {{"trace": "none"}}, "engine":
+            {{"preset": "vllm@0.14", "tensor_parallel_size": 2, "max_num_seqs": 1024}}}})",
+        model));
+    INFO(model);
+    CHECK(double(s.engine.num_gpu_blocks) == Approx(blocks.at(m).get<double>()).epsilon(0.07));
+  }
 }
 
 TEST_CASE("the parts of the memory add up to what was requested", "[scenarios]") {
