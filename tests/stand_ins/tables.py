@@ -237,7 +237,7 @@ def copies_facts():
 B200 = Kernels(2250e12, 7672e9, 148, 3.5, 0.60, 0.70, 2.3, 10.2, 3.3, 560, 11.9, 0.81, 0.14)
 B200_FP8_FLOPS = 4500e12
 LARGE = {"layers": 80, "hidden": 8192, "q_heads": 64, "kv_heads": 8, "width": 28672}
-HOST_S, SAMPLED_S = 700e-6, 1.1e-6
+HOST_S, SAMPLED_S, LAUNCH_S = 700e-6, 1.1e-6, 786e-6
 BATCHED = 8192
 # All-reduces of B200s in us, as models/compute/collective.cpp has them, over KiB.
 REDUCE_KIB = (16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072,
@@ -284,8 +284,21 @@ def served_step(ranks, decodes, held, prompts):
         between_ranks = (2 * m["layers"] + 1) * reduce_s(tokens * m["hidden"] * 2 / 1024, ranks,
                                                          tokens <= CAPTURED)
         between_ranks += gather_s(sampled * VOCAB * 2 / 1024, ranks)
-    return HOST_S + m["layers"] * layer + between_ranks + sampled * SAMPLED_S + \
+    time = HOST_S + m["layers"] * layer + between_ranks + sampled * SAMPLED_S + \
         k.product(sampled, m["hidden"], VOCAB / ranks)
+    return time if tokens <= CAPTURED else max(time, HOST_S + m["layers"] * LAUNCH_S)
+
+
+class ApiServer:
+    """When a request that is sent reaches the engine: one loop, then one tokeniser."""
+
+    def __init__(self):
+        self.loop = self.tokeniser = 0.0
+
+    def ready(self, sent, prompt):
+        self.loop = max(self.loop, sent) + 6e-3
+        self.tokeniser = max(self.tokeniser, self.loop) + 1.1e-6 * prompt
+        return self.tokeniser + 9.5e-3
 
 
 def served(draw, ranks, clients, prompt, answer, each=10):
@@ -293,21 +306,29 @@ def served(draw, ranks, clients, prompt, answer, each=10):
     def drawn(most):
         return draw.between(math.floor(0.8 * most), most)
 
-    waiting = [(0.0, drawn(prompt), drawn(answer)) for _ in range(clients)]
+    server = ApiServer()
+
+    def sent(at):
+        tokens = drawn(prompt)
+        return at, tokens, drawn(answer), server.ready(at, tokens)
+
+    waiting = [sent(0.0) for _ in range(clients)]
     left, now = (each - 1) * clients, 0.0
     active = []                        # [steps left, held, time of the first token, length]
     ttft, tpot = [], []
     while waiting or active:
         decodes, held = len(active), sum(a[1] for a in active)
         taken, room = [], BATCHED - decodes
-        while waiting and waiting[0][1] <= room:
+        if not active:
+            now = max(now, waiting[0][3])
+        while waiting and waiting[0][3] <= now and waiting[0][1] <= room:
             taken.append(waiting.pop(0))
             room -= taken[-1][1]
-        steps = 1 if taken else min(a[0] for a in active)
+        steps = 1 if taken or waiting else min(a[0] for a in active)
         now += steps * served_step(ranks, decodes, held + decodes * (steps - 1) / 2,
-                                   [tokens for _, tokens, _ in taken])
-        ttft += [now - asked for asked, _, _ in taken]
-        active += [[length, tokens, now, length] for _, tokens, length in taken]
+                                   [tokens for _, tokens, _, _ in taken])
+        ttft += [now - asked for asked, _, _, _ in taken]
+        active += [[length, tokens, now, length] for _, tokens, length, _ in taken]
         for a in active:
             a[0] -= steps
             a[1] += steps
@@ -316,7 +337,7 @@ def served(draw, ranks, clients, prompt, answer, each=10):
             tpot.append((now - a[2]) / (a[3] - 1))
             if left:
                 left -= 1
-                waiting.append((now, drawn(prompt), drawn(answer)))
+                waiting.append(sent(now))
     return sum(ttft) / len(ttft), sum(tpot) / len(tpot)
 
 
