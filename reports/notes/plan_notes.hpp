@@ -255,8 +255,7 @@ inline constexpr NoteRow kPlanNotes[] = {
      "Calibration moves times by {error_share} ({source})."},
     {"blocks-estimated", "hardware", NoteGrade::kWarning,
      "The answer turns within what is estimated: HBM's {blocks} KV blocks may be {error_share} "
-     "more "
-     "or fewer. The server's start-up log has the number: give it as measured, or as "
+     "more or fewer. The server's start-up log has the number: give it as measured, or as "
      "engine.num_gpu_blocks."},
     {"no-limits-searched", "other", NoteGrade::kWarning,
      "No limits are searched: on these replicates the recommended configuration misses the SLO."},

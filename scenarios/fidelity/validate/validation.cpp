@@ -236,9 +236,10 @@ CaseResult validate_pairs_case(const ValidationCase& c, const ValidationOptions&
   result.input = c;
   const JsonSource source = scenario_source(c, options.set);
   result.pairs = validate_pairs(paths_of(c, c.measured, options.data).front(), c.release, source);
-  result.coverage = coverage_of(load_scenario(source), true);
+  const Scenario scenario = load_scenario(source);
+  result.coverage = coverage_of(scenario, true);
   result.coverage.tiers = true;
-  result.parameters = parameters_of(load_scenario(source), source.root(), c.parameters);
+  result.parameters = parameters_of(scenario, source.root(), c.parameters);
   result.unexplained = unexplained(result.parameters, c.parameters);
   result.requests = result.scored = static_cast<std::uint32_t>(result.pairs->cells.size());
   return result;
