@@ -14,6 +14,7 @@
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 #include "sim/input_file.hpp"
+#include "sim/quantile.hpp"
 
 namespace spillway {
 
@@ -196,9 +197,7 @@ double PairsResult::median_change_error() const {
   for (const PairCell& c : cells) {
     off.push_back(std::abs(c.simulated_change() - c.measured_change()));
   }
-  if (off.empty()) return 0;
-  std::sort(off.begin(), off.end());
-  return off[off.size() / 2];
+  return off.empty() ? 0 : median(std::move(off));
 }
 
 double PairsResult::worst_without() const {

@@ -35,6 +35,7 @@ TEST_CASE("figures over cells: errors, and what was named wrongly", "[scenarios]
   CHECK(result.harms() == 2);
   CHECK(result.harms_found() == 1);
   CHECK(result.median_change_error() == Approx(10));  // of 0, 10, 10, 20
+  CHECK(PairsResult{{cell(20, 10), cell(20, 18)}}.median_change_error() == Approx(6));  // of 2, 10
   CHECK(result.worst_without() == Approx(20));
   for (const PairsFigure& figure : result.figures()) {
     if (figure.name == "wrong_sides") CHECK(figure.percent == Approx(25));
