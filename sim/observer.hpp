@@ -63,6 +63,17 @@ struct RequestRecord {
 };
 
 /// One engine step that had work, from the instant it was scheduled to its end.
+/// What a connector made the host do for one step, and what of it may be hidden.
+struct ConnectorWork {
+  std::uint32_t lookups = 0;    ///< of waiting requests
+  std::uint32_t jobs = 0;       ///< submitted before the forward
+  std::uint32_t copies = 0;     ///< that these consist of
+  std::uint32_t late_jobs = 0;  ///< submitted while the forward computes
+  std::uint32_t late_copies = 0;
+  Duration compute{};  ///< of the step's forward
+  Duration cover{};    ///< of the one before, where its host part goes ahead
+};
+
 struct StepRecord {
   Time start{};
   Time end{};
@@ -73,6 +84,7 @@ struct StepRecord {
   std::uint32_t waiting = 0;  ///< queued, deferred or loading
   bool starved = false;       ///< blocks ran out: a request was preempted or had to wait
   std::uint32_t engine = 0;   ///< which of several
+  ConnectorWork connector{};  ///< nothing below HBM: its compute alone
 };
 
 /// How far a link's model can be trusted for one transfer.

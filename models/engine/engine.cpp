@@ -324,6 +324,8 @@ void Engine::compute_for(Duration compute) {
   Step& step = *worker_;
   step.compute = compute;
   step.forward_start += moves_.begin_forward(step.plan, step.forward_start, step.compute);
+  step.connector = moves_.work();
+  step.connector.compute = compute;
   watch_forward();
 }
 
@@ -378,7 +380,7 @@ void Engine::finish_step() {
   if (tokens > 0) {  // else v0 only copied
     observer_.on_step({step.worker_start, now, step.stall, tokens, step.recomputed,
                        static_cast<std::uint32_t>(step.plan.items.size()), scheduler_.waiting(),
-                       step.plan.starved});
+                       step.plan.starved, 0, step.connector});
   }
   tell_tiers();
   last_step_end_ = now;

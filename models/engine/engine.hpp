@@ -86,8 +86,9 @@ class Engine final : public EventHandler,
     Time worker_start{};
     Time flushed{};  ///< nothing was in its way any longer
     Time forward_start{};
-    Duration compute{};               ///< of one stage: the forward's time if nothing holds it up
-    Duration stall{};                 ///< of its worker part, beside that
+    Duration compute{};  ///< of one stage: the forward's time if nothing holds it up
+    Duration stall{};    ///< of its worker part, beside that
+    ConnectorWork connector{};
     std::uint32_t recomputed = 0;     ///< tokens computed before a preemption already
     std::vector<PromptPart> prompts;  ///< of requests that have no first token yet
   };

@@ -7,6 +7,7 @@
 
 #include "models/compute/step_overlap.hpp"
 #include "models/releases/block_config.hpp"
+#include "models/releases/connector_costs.hpp"
 
 namespace spillway {
 
@@ -63,6 +64,7 @@ struct OffloadConfig : BlockConfig {
   bool mla_single_copy = true;    ///< 7eca0e1a64: ranks of an MLA model share one copy below
   bool simple_offload = false;    ///< SimpleCPUOffloadConnector instead
   bool lazy_offload = false;      ///< it stores what HBM is about to lose, not what is computed
+  ConnectorCosts costs;           ///< of the connector itself
 };
 
 inline constexpr std::int64_t kWholeShare = 1'000'000;

@@ -71,6 +71,7 @@ struct EngineStats {
   std::uint64_t load_stalls = 0;                  ///< steps that waited for loads
   Duration load_stall{};
   Duration copy_harm{};              ///< what copies added to the time of steps
+  Duration connector{};              ///< what the connector's own costs did
   Duration collective{};             ///< spent in collectives of ranks
   const TierStack* stack = nullptr;  ///< the tiers behind the first, as they are; null: none
   /// Clients of the tier below; none where that is memory.

@@ -29,6 +29,7 @@ struct StepPlan {
   bool load_started = false;
   bool starved = false;         ///< blocks ran out: a request was preempted or had to wait
   std::uint32_t deferrals = 0;  ///< look-ups that the tier below could not answer yet
+  std::uint32_t lookups = 0;    ///< in the tier below
   // Streaming: blocks that were below HBM when prefills and decodes read them, and those that left
   // HBM for the tier below.
   std::uint64_t cold_prefill = 0;
@@ -51,7 +52,7 @@ struct StepPlan {
     load_started = false;
     fatal = false;
     starved = false;
-    deferrals = 0;
+    deferrals = lookups = 0;
     cold_prefill = cold_decode = moved_down = 0;
   }
 };

@@ -336,6 +336,7 @@ struct Fields<RunResult> {
     f("load_choice", r.load_choice, says("Loading against computing again, with a tier below."));
     f("load_wait", r.load_wait, says("Steps that waited for loads, where they may."));
     f("copy_harm_s", r.copy_harm_s, says("Time by which copies lengthened steps."));
+    f("connector_s", r.connector_s, says("Time by which connector_costs lengthened steps."));
     f("front_end", r.front_end, if_any("API server between clients and engines."));
     f("swap", r.swap, says("Swapping of vLLM v0."));
     f("engines", r.engines, if_any("Each of several engines."));

@@ -82,6 +82,9 @@ Table totals_table(const RunResult& run) {
     add("waited for loads (s)", format_real(run.load_wait->stall_s));
   }
   if (run.copy_harm_s) add("steps lengthened by copies (s)", format_real(*run.copy_harm_s));
+  if (run.connector_s) {
+    add("steps lengthened by the connector (s)", format_real(*run.connector_s));
+  }
   if (const double ms = front_end_ms(run); ms > 0) add("mean TTFT in the front end", format_ms(ms));
   if (collectives_matter(run)) {
     add("time of steps in collectives", format_percent(*run.collective_share));

@@ -76,6 +76,9 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   if (s_.copy_interference().any()) {
     r.copy_harm_s = r.copy_harm_s.value_or(0) + seconds_of(stats.copy_harm);
   }
+  if (s_.engine.costs.any()) {
+    r.connector_s = r.connector_s.value_or(0) + seconds_of(stats.connector);
+  }
   if (s_.engine.load != LoadSemantics::kAsync) {
     if (!r.load_wait) r.load_wait.emplace();
     r.load_wait->steps += stats.load_stalls;

@@ -335,6 +335,13 @@ double offered_span_s(const WorkloadChoice& choice, const Workload& workload) {
 SimulationOutcome simulate(const Scenario& scenario, const Workload& workload,
                            const SimulationOptions& options) {
   try {
+    if (const Bytes taken = scenario.engine.costs.hbm;
+        taken > Bytes(0) && scenario.tier && scenario.tier_blocks(scenario.tier->capacity) > 0) {
+      Scenario less = scenario;
+      less.engine.num_gpu_blocks -= static_cast<std::uint32_t>(taken / less.engine.block_bytes);
+      less.engine.costs.hbm = Bytes(0);
+      return Run(less, workload, options).run();
+    }
     return Run(scenario, workload, options).run();
   } catch (const MemoryShort& error) {
     throw InputError(

@@ -38,6 +38,19 @@ struct Fields<KvGroups> {
 };
 
 template <>
+struct Fields<ConnectorCosts> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("step_us", r.step_us, kIfAny);
+    f("lookup_us", r.lookup_us, kIfAny);
+    f("job_us", r.job_us, kIfAny);
+    f("copy_us", r.copy_us, kIfAny);
+    f("step_factor", r.step_factor, kNeeded);
+    f("hbm_bytes", derived(r.hbm.count()), kNeeded);
+  }
+};
+
+template <>
 struct Fields<EngineConfig> {
   template <class R, class F>
   static void visit(R& r, F&& f) {
@@ -55,6 +68,7 @@ struct Fields<EngineConfig> {
     f("kv_groups", only_if(r.groups.hybrid(), r.groups), kNeeded);
     const bool streams = r.residency == Residency::kStreaming;
     f("copies_per_streamed_block", only_if(streams, r.cold.copies_per_block), kNeeded);
+    f("connector_costs", r.costs, kIfAny);
     for (const EngineSwitch& one : engine_switches()) f(one.name, r.*one.member, kNeeded);
   }
 };

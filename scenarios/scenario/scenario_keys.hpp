@@ -7,9 +7,10 @@ namespace spillway {
 
 /// The known keys of each object, also what the published schema is checked against.
 struct ScenarioKeys {
-  static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kCompute, kCollectives,
-      kTier, kDevice, kHost, kTail, kLink, kMedium, kWorkload, kClass, kSynthetic, kBenchmark,
-      kGrowth, kReplication, kSlo, kPlan, kDemand, kSweep, kFleet, kFrontEnd, kPolicies;
+  static const KeyTable kTop, kModel, kGpu, kEngine, kCold, kInterference, kConnectorCosts,
+      kCompute, kCollectives, kTier, kDevice, kHost, kTail, kLink, kMedium, kWorkload, kClass,
+      kSynthetic, kBenchmark, kGrowth, kReplication, kSlo, kPlan, kDemand, kSweep, kFleet,
+      kFrontEnd, kPolicies;
 };
 
 }  // namespace spillway

@@ -30,7 +30,7 @@ class StepMoves {
   virtual void load(const StepPlan&, const StepTransfers&, Time /*now*/) {}
   virtual bool may_compute() { return true; }
   /// The forward would begin at `now` and last `compute`; it begins later by what is returned, the
-  /// time of copies on its own stream.
+  /// time of copies on its own stream or of a connector.
   virtual Duration begin_forward(const StepPlan&, Time now, Duration compute) {
     end_ = now + compute;
     return Duration(0);
@@ -44,6 +44,8 @@ class StepMoves {
   /// The step has ended, and its tokens are collected.
   virtual void end(const StepTransfers&, Time /*now*/) {}
 
+  /// Of the step whose forward began last.
+  virtual ConnectorWork work() const { return {}; }
   /// Nothing is on its way.
   virtual bool idle() const { return true; }
   virtual void report(EngineStats&) const {}

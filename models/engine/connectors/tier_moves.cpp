@@ -6,22 +6,41 @@
 
 namespace spillway {
 
-TierMoves::TierMoves(LoadSemantics semantics, std::uint32_t layers, TransferJobs& jobs,
+TierMoves::TierMoves(const OffloadConfig& config, TransferJobs& jobs,
                      std::unique_ptr<TransferPath> path)
-    : jobs_(jobs), wait_(semantics, layers, jobs), path_(std::move(path)) {
+    : jobs_(jobs),
+      config_(config),
+      wait_(config.load, config.layers, jobs),
+      path_(std::move(path)) {
   jobs_.attach(*path_);
+}
+
+void TierMoves::count(const std::vector<std::uint32_t>& jobs, std::uint32_t& number,
+                      std::uint32_t& copies) const {
+  number += static_cast<std::uint32_t>(jobs.size());
+  for (const std::uint32_t job : jobs) copies += jobs_[job].blocks * config_.copies_per_block;
 }
 
 void TierMoves::load(const StepPlan& plan, const StepTransfers& transfers, Time now) {
   flushed_ = now;
+  const Duration before = work_.compute;
+  work_ = {};
+  work_.lookups = plan.lookups;
+  // The host goes ahead of the GPU by a step.
+  work_.cover = config_.async_scheduling ? before : Duration(0);
+  count(transfers.stores, work_.jobs, work_.copies);
+  count(transfers.loads, work_.jobs, work_.copies);
+  count(transfers.behind, work_.late_jobs, work_.late_copies);
   wait_.begin(transfers.loads, !plan.items.empty());
 }
 
 Duration TierMoves::begin_forward(const StepPlan&, Time now, Duration compute) {
-  compute_ = compute;
+  work_.compute = compute_ = compute;
   told_ = false;
-  wait_.begin_forward(now, compute);
-  return Duration(0);
+  own_ = connector_time(config_.costs, work_);
+  connector_ += own_;
+  wait_.begin_forward(now + own_, compute);
+  return own_;
 }
 
 std::optional<Time> TierMoves::new_end(Time now) {
@@ -29,7 +48,7 @@ std::optional<Time> TierMoves::new_end(Time now) {
   const std::optional<Time> end = wait_.forward_end(now);
   if (!end) return end;
   told_ = true;
-  const Duration late = *end - flushed_ - compute_;
+  const Duration late = *end - flushed_ - compute_ - own_;
   stalls_ += late.count() > 0 ? 1 : 0;
   stall_ += late;
   return end;
@@ -38,16 +57,19 @@ std::optional<Time> TierMoves::new_end(Time now) {
 void TierMoves::report(EngineStats& stats) const {
   stats.load_stalls = stalls_;
   stats.load_stall = stall_;
+  stats.connector = connector_;
 }
 
 SlowedMoves::SlowedMoves(TierMoves moves, const CopyInterference& interference, ForwardCost& cost)
     : TierMoves(std::move(moves)), clock_(interference), cost_(cost) {}
 
-/// Decodes are bound by memory, what prefills add to them by compute.
+/// Decodes are bound by memory, what prefills add to them by compute; the connector's own time is
+/// the host's, which copies do not slow.
 Duration SlowedMoves::begin_forward(const StepPlan& plan, Time now, Duration compute) {
   const Duration memory = std::min(cost_.of_decodes(plan), compute);
-  work_ = {compute - memory, memory};
-  return TierMoves::begin_forward(plan, now, compute);
+  const Duration later = TierMoves::begin_forward(plan, now, compute);
+  left_ = {compute - memory + later, memory};
+  return later;
 }
 
 /// A transfer that begins or ends while the step computes leaves less or more of it.
@@ -59,7 +81,7 @@ std::optional<Time> SlowedMoves::new_end(Time now) {
   const std::optional<Time> end = TierMoves::new_end(now);
   if (!end) return end;
   undisturbed_ = *end;
-  return computes ? clock_.start(now, work_, jobs_.busy()) : *end;
+  return computes ? clock_.start(now, left_, jobs_.busy()) : *end;
 }
 
 void SlowedMoves::end(const StepTransfers& transfers, Time now) {

@@ -1,5 +1,6 @@
 // Steps beside a connector's transfers: stores that a step submits and waits for, loads that it or
-// its layers wait for (load_wait.hpp), and copies that slow its compute (copy_interference.hpp).
+// its layers wait for (load_wait.hpp), what the connector itself takes (connector_costs.hpp), and
+// copies that slow its compute (copy_interference.hpp).
 #pragma once
 
 #include <memory>
@@ -13,9 +14,8 @@ class ForwardCost;
 
 class TierMoves : public StepMoves {
  public:
-  /// `jobs` go over `path` from now on, and outlive this.
-  TierMoves(LoadSemantics semantics, std::uint32_t layers, TransferJobs& jobs,
-            std::unique_ptr<TransferPath> path);
+  /// `jobs` go over `path` from now on; they and `config` outlive this.
+  TierMoves(const OffloadConfig& config, TransferJobs& jobs, std::unique_ptr<TransferPath> path);
 
   void start(const StepTransfers& transfers) override { jobs_.submit_stores(transfers.stores); }
   bool flushed(const StepPlan&, const StepTransfers& transfers) override {
@@ -26,14 +26,22 @@ class TierMoves : public StepMoves {
   Duration begin_forward(const StepPlan& plan, Time now, Duration compute) override;
   std::optional<Time> new_end(Time now) override;
   void end(const StepTransfers& transfers, Time) override { jobs_.submit_stores(transfers.behind); }
+  ConnectorWork work() const override { return work_; }
   bool idle() const override { return path_->idle(); }
   void report(EngineStats& stats) const override;
 
  protected:
   TransferJobs& jobs_;
   Duration compute_{};  ///< of the forward
+  Duration own_{};      ///< by which the connector delays it
 
  private:
+  void count(const std::vector<std::uint32_t>& jobs, std::uint32_t& number,
+             std::uint32_t& copies) const;
+
+  const OffloadConfig& config_;
+  ConnectorWork work_;  ///< of this step
+  Duration connector_{};
   LoadWait wait_;
   std::unique_ptr<TransferPath> path_;
   Time flushed_{};
@@ -55,7 +63,7 @@ class SlowedMoves final : public TierMoves {
  private:
   StepClock clock_;
   ForwardCost& cost_;
-  StepWork work_;
+  StepWork left_;
   Time undisturbed_ = kNever;  ///< the end of the step that computes if copies did not slow it
   Duration harm_{};
 };

@@ -97,7 +97,7 @@ std::unique_ptr<KvConnector> connector_of(const Site& site, V1Base& base,
 
 std::unique_ptr<StepMoves> moves_of(const Site& site, const CopyInterference& interference,
                                     TransferJobs& jobs, std::unique_ptr<TransferPath> path) {
-  TierMoves moves(site.config.load, site.config.layers, jobs, std::move(path));
+  TierMoves moves(site.config, jobs, std::move(path));
   if (!interference.any()) return std::make_unique<TierMoves>(std::move(moves));
   KV_ASSERT(site.config.load != LoadSemantics::kLayerwise, "layers are not slowed by copies");
   return std::make_unique<SlowedMoves>(std::move(moves), interference, site.cost);

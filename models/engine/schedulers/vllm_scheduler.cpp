@@ -198,6 +198,7 @@ VllmScheduler::Verdict VllmScheduler::consider(Handle h, Time now, StepPlan& pla
     forget_found();
   } else {
     look_up(h, access);
+    plan.lookups += r.offload ? 1 : 0;  // one whose answer is kept here is asked again upstream
     if (!found_.known) {
       ++plan.deferrals;
       return Verdict::kSetAside;

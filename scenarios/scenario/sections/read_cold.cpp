@@ -79,10 +79,10 @@ void read_streaming(const ObjectReader& top, Scenario& s) {
     engine.fail("residency",
                 "streaming needs a tier below HBM to read from; expected one in tiers");
   }
-  engine.refuse(
-      {"offload_prompt_only", "unhashed_front", "reserve_full_isl", "async_load_reservation",
-       "convoy", "store_defer_next_step", "watermark", "load", "load_or_recompute", "interference"},
-      "expected only with \"residency\": \"full\"");
+  engine.refuse({"offload_prompt_only", "unhashed_front", "reserve_full_isl",
+                 "async_load_reservation", "convoy", "store_defer_next_step", "watermark", "load",
+                 "load_or_recompute", "interference", "connector_costs"},
+                "expected only with \"residency\": \"full\"");
   if (engine.boolean("async_scheduling").value_or(false)) {
     engine.fail("async_scheduling", "expected false with residency streaming");
   }

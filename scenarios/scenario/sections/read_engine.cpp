@@ -29,6 +29,7 @@ using Names = std::string_view;
 
 // Limits of the engine's counters: far beyond any GPU, and what keeps byte counts within 63 bits.
 constexpr std::int64_t kMostGpuBlocks = 1 << 28;
+constexpr double kMostHostUs = 10e6;
 constexpr std::string_view kKvLayouts[] = {"contiguous", "per_layer"};
 constexpr std::string_view kSchedulingPolicies[] = {"fcfs", "priority"};
 constexpr std::string_view kLoads[] = {"async", "blocking", "barrier", "layerwise"};
@@ -123,6 +124,9 @@ constexpr Key kEngineKeys[] = {
              "as the release does"),
     object_key("interference", ScenarioKeys::kInterference,
                "Copies take HBM bandwidth from memory-bound steps.", "they do not"),
+    object_key("connector_costs", ScenarioKeys::kConnectorCosts,
+               "What the connector itself costs the engine, where there is a tier below HBM.",
+               "nothing"),
     choice_key("residency", kResidencies,
                "full: a running request has all its blocks in HBM. streaming: it reads them.",
                "full"),
@@ -144,6 +148,14 @@ constexpr Key kEngineKeys[] = {
     flag_key("enforce_eager", "Whether no step replays a captured CUDA graph."),
     integer_key("max_cudagraph_capture_size", 0, 1 << 16,
                 "Tokens of the largest batch that replays a graph.", "min(2 x max_num_seqs, 512)")};
+constexpr Key kConnectorCostsKeys[] = {
+    number_key("step_us", 0, kMostHostUs, "Time of the host in each step.", "0"),
+    number_key("lookup_us", 0, kMostHostUs, "Time of the host for each look-up of a request.", "0"),
+    number_key("job_us", 0, kMostHostUs, "Time of the host for each load and store.", "0"),
+    number_key("copy_us", 0, kMostHostUs, "Time of the host for each copy that these consist of.",
+               "0"),
+    number_key("step_factor", 1, 10, "Steps compute so many times as long.", "1"),
+    size_key("hbm", "KV pool of each GPU that the connector takes.", "0B")};
 constexpr Key kInterferenceKeys[] = {
     rate_key("hbm_bandwidth", "HBM bandwidth that copies and steps share.",
              "the bandwidth of the gpu"),
@@ -348,8 +360,27 @@ void read_interference(const ObjectReader& engine, Scenario& s) {
   s.interference = out;
 }
 
+void read_connector_costs(const ObjectReader& engine, Scenario& s) {
+  const auto costs = engine.object("connector_costs", ScenarioKeys::kConnectorCosts);
+  if (!costs) return;
+  ConnectorCosts& out = s.engine.costs;
+  out.step_us = costs->number("step_us").value_or(out.step_us);
+  out.lookup_us = costs->number("lookup_us").value_or(out.lookup_us);
+  out.job_us = costs->number("job_us").value_or(out.job_us);
+  out.copy_us = costs->number("copy_us").value_or(out.copy_us);
+  out.step_factor = costs->number("step_factor").value_or(out.step_factor);
+  const auto hbm = costs->text("hbm", ObjectReader::kSize);
+  if (!hbm) return;
+  out.hbm = parse_bytes(*hbm, costs->where("hbm"));
+  const std::int64_t blocks = out.hbm.count() / s.engine.block_bytes.count();
+  if (blocks + 1 < s.engine.usable_blocks()) return;
+  costs->fail("hbm", fmt::format("takes {} blocks of the KV pool, which has {}; expected less",
+                                 blocks, s.engine.usable_blocks()));
+}
+
 }  // namespace
 
+const KeyTable ScenarioKeys::kConnectorCosts = kConnectorCostsKeys;
 const KeyTable ScenarioKeys::kInterference = kInterferenceKeys;
 const KeyTable ScenarioKeys::kEngine = kEngineKeys;
 
@@ -416,6 +447,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   s.hbm_eviction = read_eviction(*engine);
   s.pool_where = engine->where("num_gpu_blocks");
   size_pool(*engine, preset, s);
+  read_connector_costs(*engine, s);
 
   c.residency = read_residency(*engine);
   read_connector(*engine, s);

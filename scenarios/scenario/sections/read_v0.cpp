@@ -40,7 +40,7 @@ void refuse_v1_keys(const ObjectReader& engine) {
       {"offload_prompt_only", "async_load_reservation", "convoy", "store_defer_next_step", "load",
        "load_or_recompute", "blocks_per_chunk", "offload_block_tokens", "store_threshold",
        "threshold_counts_offers", "max_tracker_size", "max_offload_tokens", "offload_connector",
-       "lazy_offload", "small_page_kernel", "mla_single_copy"},
+       "lazy_offload", "small_page_kernel", "mla_single_copy", "connector_costs"},
       "vllm@0.6 is the v0 engine, which has no KV connector; expected a v1 preset, or "
       "swap_space");
   engine.refuse(
