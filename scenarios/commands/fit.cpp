@@ -8,7 +8,9 @@
 #include "scenarios/commands/command.hpp"
 #include "scenarios/fidelity/fit/fit_data.hpp"
 #include "scenarios/fidelity/fit/fit_fields.hpp"
+#include "scenarios/fidelity/fit/pair_report.hpp"
 #include "scenarios/machine/calibration.hpp"
+#include "scenarios/scenario/measured/measured_run.hpp"
 #include "scenarios/scenario/profiles/compute_profile_json.hpp"
 #include "sim/digest.hpp"
 #include "sim/output_file.hpp"
@@ -30,6 +32,7 @@ struct FitOptions {
   std::string name;
   std::string source;
   bool explain = false;
+  bool pair = false;
   CommonOptions common;
 };
 
@@ -69,6 +72,7 @@ std::string command_text(const FitOptions& options) {
   if (!options.scenario.empty()) out += " --scenario " + file_name(options.scenario);
   if (options.first > 0) out += fmt::format(" --first {}", options.first);
   if (options.keep_warmup) out += " --keep-warmup";
+  if (options.pair) out += " --pair";
   if (!options.weights.empty())
     out += fmt::format(" --weights {}", fmt::join(options.weights, ","));
   return out;
@@ -128,7 +132,46 @@ std::string name_of(const FitOptions& options, const std::string& path,
   return path.empty() ? made.gpu : std::filesystem::path(path).stem().string();
 }
 
+/// Two runs of one server, for what a connector costs.
+int run_pair(const FitOptions& options) {
+  const CommonOptions& common = options.common;
+  const auto refuse = [](const char* option, const char* what) {
+    throw InputError(Fault::kUsage, {option, 0, ""}, what);
+  };
+  if (options.data.size() != 2) {
+    refuse("--pair", "takes two logs: of the run without the tier, then of that with it");
+  }
+  if (options.scenario.empty()) {
+    refuse("--pair", "needs --scenario FILE: that of the run with the tier, with its workload");
+  }
+  if (!common.out.empty()) {
+    refuse("--out", "is for a profile; --pair prints costs, and --json FILE writes them");
+  }
+  if (options.first > 0 || options.keep_warmup || !options.weights.empty() || options.explain ||
+      options.tensor_parallel > 0 || !options.gpu.empty() || !options.model.empty()) {
+    refuse("--pair", "takes --scenario and no other option of fit");
+  }
+  check_writable(common);
+  refuse_own_inputs(common, {options.data[0], options.data[1], options.scenario});
+  refuse_twice(options.data);
+  // All requests stay: the n-th is the n-th of the workload.
+  const MeasuredRun without = load_measured({options.data[0]});
+  const MeasuredRun with = load_measured({options.data[1]});
+  const PairFit fit =
+      fit_pair(without, with, load_scenario(open_scenario_source(options.scenario, common)));
+  Document document;
+  document.kind = "pair-fit";
+  document.inputs = inputs_json(options);
+  document.results = to_document(fit);
+  document.warnings = plain_notes(fit.warnings);
+  write_document(document, common, "fit");
+  print_report(pair_report(fit), common);
+  print_notes(document.warnings, common);
+  return 0;
+}
+
 int run(const FitOptions& options) {
+  if (options.pair) return run_pair(options);
   const CommonOptions& common = options.common;
   const std::string path = fitted_path(common);
   const std::vector<std::string> outputs =
@@ -173,7 +216,8 @@ void add_fit(Verb& program) {
       program, "fit", "Make a compute profile from what was measured",
       "  spillway fit h100_gemm.csv.gz h100_attn_*.csv.gz --gpu H100 --out h100.json\n"
       "  spillway fit RTX4090_tp1_*.csv.gz --gpu RTX4090 --model Llama-3.1-8B --out 4090.json\n"
-      "  spillway fit requests.csv --scenario engine.json --first 100 --out machine.json\n",
+      "  spillway fit requests.csv --scenario engine.json --first 100 --out machine.json\n"
+      "  spillway fit --pair without.csv with.csv --scenario offload.json\n",
       run);
   options.common.takes_set = true;
   command.option("--out").describe(kinds::kFile, "File for the profile (default: none is written)");
@@ -203,6 +247,8 @@ void add_fit(Verb& program) {
   command.add("--name", options.name, kinds::kName, "Name of the profile (default: of its file)");
   command.add("--source", options.source, kinds::kText,
               "Where the data comes from, for the profile (default: the files' names)");
+  command.add_flag("--pair", options.pair,
+                   "What a connector costs: logs of a run without the tier, then with it");
   command.add_flag("--explain", options.explain, "Show the points furthest off, and why");
 }
 

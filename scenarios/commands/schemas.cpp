@@ -100,6 +100,7 @@ constexpr ResultKind kResults[] = {
     {"calibration-replay", one<ReplayComparison>},
     {"validation", one<ValidationOutcome>},
     {"fit", one<FitSummary>},
+    {"pair-fit", one<PairFit>},
     {"flags", one<FlagsResult>},
     {"init", one<InitResults>},
     {"completion", one<CompletionScript>},

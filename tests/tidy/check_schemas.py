@@ -231,6 +231,7 @@ def check_documents(tool, validator, profile, source, folder):
                 f.write(f"bfloat16,{m},{n},{n},{5e-3 + max(2 * m * n * n / 5e14, n * n / 1e12) * 1e3}\n")
     measured = os.path.join(folder, "profile.json")
     campaign = os.path.join(folder, "campaign")
+    pair = [os.path.join(folder, name) for name in ("without.csv", "with.csv")]
     replay = ["replay", "--trace", trace, "--limit", "200", "--capacity", "10blocks,inf"]
     calls = [["run", path] for path in paths] + [["plan", path] for path in paths[:2]] + [
         ["run", paths[0], "--set", "engine.num_gpu_blocks=150"],  # rejects requests
@@ -261,6 +262,10 @@ def check_documents(tool, validator, profile, source, folder):
         ["calibrate", "--host-only", "--budget", "1s", "--memory", "32MiB", "--scratch", folder],
         ["calibrate", "--verify", measured, "--host-only", "--memory", "32MiB", "--scratch", folder],
         ["validate", write_case(folder, paths[0])],
+        ["run", paths[0], "--set", "tiers.0.capacity=0GiB", "--output",
+         "kind=requests,path=" + pair[0]],
+        ["run", paths[0], "--output", "kind=requests,path=" + pair[1]],
+        ["fit", "--pair", *pair, "--scenario", paths[0]],
         ["fit", products, "--gpu", "H100"], ["fit", products, "--gpu", "H100", "--explain"],
         ["init", "--vllm", "vllm serve Qwen3-14B"], ["flags", paths[0]], ["flags", paths[0], "--engine", "vllm@0.6"],
         ["kvsize", "--model", "Llama-3.1-8B", "--tokens", "1000", "--gpu", "H100"],

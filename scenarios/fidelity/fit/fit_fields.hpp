@@ -2,6 +2,7 @@
 #pragma once
 
 #include "scenarios/fidelity/fit/fit_report.hpp"
+#include "scenarios/fidelity/fit/pair_fit.hpp"
 #include "scenarios/scenario/profiles/compute_profile_fields.hpp"
 #include "sim/fields.hpp"
 
@@ -75,6 +76,42 @@ struct Fields<FitSummary> {
     f("sequence_us", p.sequence_us, says("Host time of each sequence in a step."));
     f("parts", r.parts, says("Errors of each part, in percent."));
     f("worst", r.worst, says("With --explain: the points with the largest errors, by part."));
+  }
+};
+
+template <>
+struct Fields<PairScore> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("part", r.part, says("Run, and which times."));
+    f("points", r.points, says("Spans of time."));
+    f("free_mape", r.free_mape, says("Mean error if the connector cost nothing, in percent."));
+    f("mape", r.mape, says("Mean error with the fitted costs, in percent."));
+    f("bias", r.bias, signed_figure("The same, signed."));
+  }
+};
+
+template <>
+struct Fields<PairFit> {
+  static constexpr std::string_view kName = "pair-fit";
+  static constexpr std::string_view kHelp = "What a connector costs, from two runs of one server.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("connector_costs", group([&](auto&& g) {
+        g("step_us", r.costs.step_us, says("Time of the host in each step."));
+        g("lookup_us", r.costs.lookup_us, says("Time of the host for each look-up."));
+        g("job_us", r.costs.job_us, says("Time of the host for each load and store."));
+        g("copy_us", r.costs.copy_us, says("Time of the host for each copy."));
+        g("step_factor", r.costs.step_factor, says("Steps compute so many times as long."));
+      }),
+      says("As engine.connector_costs takes them."));
+    f("time_scale", r.time_scale, says("Of step times of the scenario, without the tier."));
+    f("parameters", r.parameters, says("Each with its interval."));
+    f("hidden", r.hidden, says("Costs that these runs do not tell."));
+    f("measured_tpot_ms", r.measured_tpot_ms,
+      says("Mean time per output token, without and with the tier."));
+    f("simulated_tpot_ms", r.simulated_tpot_ms, says("The same, simulated with these costs."));
+    f("scores", r.scores, says("Errors of simulated times."));
   }
 };
 

@@ -124,8 +124,8 @@ struct WeighedSpans {
   std::vector<double> noise;  ///< of each span
   std::vector<double> off;    ///< ln(predicted / measured) without the form's errors, no outliers
 
-  WeighedSpans(const StepModel& model, std::span<const double> near,
-               std::span<const double> measured, const SpanKinds& kinds, Memo& memo) {
+  WeighedSpans(const FitForm& model, std::span<const double> near, std::span<const double> measured,
+               const SpanKinds& kinds, Memo& memo) {
     const std::span<const double> values = near.first(model.parameters().size());
     const std::span<const double> form = near.subspan(values.size());
     const std::vector<double> here = memo.at(values);
@@ -157,7 +157,7 @@ struct WeighedSpans {
     }
   }
 
-  std::vector<std::vector<double>> covariance_of(const StepModel& model) const {
+  std::vector<std::vector<double>> covariance_of(const FitForm& model) const {
     std::vector<double> priors = model.priors();
     priors.resize(points.slopes.front().size(), model.form_error());
     return covariance(points, priors);
@@ -189,8 +189,7 @@ Level level_of_spans(const WeighedSpans& spans, std::size_t parameters) {
   return out;
 }
 
-Level level_of_whole(const StepModel& model, std::span<const double> values,
-                     const WholeSpan& whole) {
+Level level_of_whole(const FitForm& model, std::span<const double> values, const WholeSpan& whole) {
   Level out;
   const double here = whole.predict(values);
   out.off = det::ln(here / whole.measured_s);
@@ -206,7 +205,7 @@ Level level_of_whole(const StepModel& model, std::span<const double> values,
 /// The parameters of `near`, moved such that the level is off by nothing: it is the log's own. Each
 /// moves as far as it is uncertain (a Kalman update with the level as the one thing observed); what
 /// one on its bound cannot do is left to the others.
-std::vector<double> levelled(const StepModel& model, const std::vector<double>& near,
+std::vector<double> levelled(const FitForm& model, const std::vector<double>& near,
                              std::span<const double> measured, const SpanKinds& kinds, Memo& memo,
                              const WholeSpan* whole) {
   constexpr double kLevel = 1e-4;
@@ -240,7 +239,7 @@ std::vector<double> levelled(const StepModel& model, const std::vector<double>& 
 }
 
 /// The parameters, then the form's error in each class of steps.
-std::vector<Parameter> with_classes(const StepModel& model, std::size_t classes) {
+std::vector<Parameter> with_classes(const FitForm& model, std::size_t classes) {
   constexpr double kFarOff = 4;  // standard deviations
   std::vector<Parameter> out = model.parameters();
   const double far = kFarOff * model.form_error();
@@ -272,7 +271,7 @@ SpanKinds SpanKinds::alike(std::size_t spans) {
   return out;
 }
 
-IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
+IntervalFit fit_intervals(const FitForm& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from, const WholeSpan* whole) {
   const std::size_t count = model.parameters().size();
@@ -315,7 +314,7 @@ IntervalFit fit_intervals(const StepModel& model, std::span<const double> measur
   return judge_intervals(model, values, found, measured, kinds, predict);
 }
 
-IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
+IntervalFit judge_intervals(const FitForm& model, std::span<const double> values,
                             const std::vector<double>& near, std::span<const double> measured,
                             const SpanKinds& kinds, const PredictSpans& predict) {
   Memo memo(predict, values.size() + 3);

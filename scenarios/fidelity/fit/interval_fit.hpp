@@ -1,4 +1,4 @@
-// Least squares on measured spans of time, each predicted from the parameters of a StepModel.
+// Least squares on measured spans of time, each predicted from the parameters of a FitForm.
 #pragma once
 
 #include <functional>
@@ -67,17 +67,17 @@ struct WholeSpan {
 /// Robust: a span that is off by more than 10% pulls no harder than one that is off by 10%. Kinds
 /// weigh by their noise, which a first fit tells. Priors keep where it starts what the spans do not
 /// tell; they, and intervals, allow for overlap: such spans know less than their number says.
-/// The form may be off by StepModel::form_error() in each class of steps, on its own: what only
+/// The form may be off by FitForm::form_error() in each class of steps, on its own: what only
 /// such errors tell apart stays at the prior, and intervals contain them.
 /// At the end the level is set, however the form errs: the spans are off by nothing on average, or
 /// `whole` is, where it is given.
 /// `from`: IntervalFit::near of an earlier fit, which tells the noise as well; empty: none.
-IntervalFit fit_intervals(const StepModel& model, std::span<const double> measured,
+IntervalFit fit_intervals(const FitForm& model, std::span<const double> measured,
                           const SpanKinds& kinds, const PredictSpans& predict,
                           const std::vector<double>& from = {}, const WholeSpan* whole = nullptr);
 
 /// The intervals of `values` as they are, by what `near` tells of noise, with nothing fitted.
-IntervalFit judge_intervals(const StepModel& model, std::span<const double> values,
+IntervalFit judge_intervals(const FitForm& model, std::span<const double> values,
                             const std::vector<double>& near, std::span<const double> measured,
                             const SpanKinds& kinds, const PredictSpans& predict);
 

@@ -128,9 +128,8 @@ std::vector<StepParameter> varied_parameters(bool kernels_known, std::uint32_t r
 
 StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
                      const ComputeProfile* kernels)
-    : varied_(std::move(varied)),
-      kernels_(kernels),
-      form_error_(kernels != nullptr ? kTablesFormError : kFormError) {
+    : varied_(std::move(varied)), kernels_(kernels) {
+  form_error_ = kernels != nullptr ? kTablesFormError : kFormError;
   if (s.model->spec == nullptr || s.gpu == nullptr) {
     refuse(s,
            "a fit of step times needs the shape of a model and the data sheet of a GPU; "
@@ -163,12 +162,6 @@ StepModel::StepModel(const Scenario& s, std::vector<StepParameter> varied,
     parameters_.push_back({row.name, start, row.low, row.high});
     priors_.push_back(row.prior);
   }
-}
-
-std::vector<double> StepModel::start() const {
-  std::vector<double> out;
-  for (const Parameter& p : parameters_) out.push_back(p.start);
-  return out;
 }
 
 ComponentsCost StepModel::with(std::span<const double> values, KernelScales& scales) const {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/calibration/least_squares.hpp"
 #include "models/compute/compute_profile.hpp"
+#include "scenarios/fidelity/fit/fit_form.hpp"
 
 namespace spillway {
 
@@ -39,25 +39,18 @@ struct StepKinds {
 std::vector<StepParameter> varied_parameters(bool kernels_known, std::uint32_t ranks,
                                              const StepKinds& steps);
 
-/// What a fit starts from: the data sheet of the scenario's GPU with the efficiencies of GPUs that
+/// What a fit of steps starts from, in the order of `varied`; beliefs are the spread over measured
+/// GPUs and engines. From the data sheet of the scenario's GPU with the efficiencies of GPUs that
 /// nobody measured, or kernels known already.
-class StepModel {
+class StepModel : public FitForm {
  public:
   /// Throws InputError (exit 2) where the scenario names no model or no GPU, or has several stages,
   /// or engines that do not step together. `scenario` and `kernels` outlive the object.
   StepModel(const Scenario& scenario, std::vector<StepParameter> varied,
             const ComputeProfile* kernels = nullptr);
 
-  /// In the order of `varied`, with physical bounds; start is what is believed before any data.
-  const std::vector<Parameter>& parameters() const { return parameters_; }
-  /// Standard deviations of that belief: the spread over measured GPUs and engines.
-  const std::vector<double>& priors() const { return priors_; }
-  std::vector<double> start() const;
-
   /// Kernels are known, so that the parameters are factors of them.
   bool scales_kernels() const { return kernels_ != nullptr; }
-  /// Standard deviation of the logarithm by which the form errs on steps of one class.
-  double form_error() const { return form_error_; }
 
   /// The largest batch that replays a captured graph.
   std::uint32_t graph_tokens() const { return base_.graph_tokens; }
@@ -68,12 +61,9 @@ class StepModel {
   ComponentsCost with(std::span<const double> values, KernelScales& scales) const;
 
   std::vector<StepParameter> varied_;
-  std::vector<Parameter> parameters_;
-  std::vector<double> priors_;
   const ComputeProfile* kernels_;
   ComponentsCost base_;
   KernelScales scales_;
-  double form_error_;
 };
 
 }  // namespace spillway

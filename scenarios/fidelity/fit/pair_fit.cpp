@@ -1,0 +1,556 @@
+// Each measured span of time (fit/log_spans.hpp) is laid on the steps of a simulation, which keeps
+// what the connector did in each: so every span is a sum that the costs enter, and these follow by
+// least squares; then both runs are simulated again, until costs and schedules agree.
+#include "scenarios/fidelity/fit/pair_fit.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "scenarios/fidelity/fit/interval_fit.hpp"
+#include "scenarios/fidelity/fit/log_spans.hpp"
+#include "scenarios/run/simulation.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "scenarios/scenario/sections/workload.hpp"
+#include "sim/det_math.hpp"
+#include "sim/error.hpp"
+#include "sim/quantile.hpp"
+
+namespace spillway {
+
+namespace {
+
+constexpr int kMostPairRounds = 12;
+constexpr int kAllSpansRounds = 6;  // before what costs explain and other schedules are told apart
+constexpr int kPairFreeRounds = 6;
+constexpr double kPairSettled = 1e-4;    // of a parameter's range
+constexpr double kOtherSchedule = 0.25;  // spans off by more than what is usual are left out
+constexpr std::size_t kLeastSpans = 30;
+constexpr double kOffScale = 0.03;
+
+struct CostRow {
+  std::string_view name;
+  double most;
+  double prior;                    ///< standard deviation
+  double ConnectorCosts::*member;  ///< null: time_scale, of the compute
+  double least;                    ///< of the member, where the parameter is 0
+};
+
+// Priors: a connector in Python takes milliseconds a step at most where it does not wait; copies
+// of one launch each take 5 to 7 us (vllm-project/vllm pull request 38460).
+constexpr CostRow kCostRows[] = {
+    {"time_scale", 3, 0.3, nullptr, 0},
+    {"step_us", 200'000, 5'000, &ConnectorCosts::step_us, 0},
+    {"lookup_us", 50'000, 1'000, &ConnectorCosts::lookup_us, 0},
+    {"job_us", 100'000, 1'000, &ConnectorCosts::job_us, 0},
+    {"copy_us", 1'000, 10, &ConnectorCosts::copy_us, 0},
+    {"step_factor", 3, 0.3, &ConnectorCosts::step_factor, 1},
+};
+constexpr std::size_t kCosts = std::size(kCostRows);
+
+using Values = std::array<double, kCosts>;  ///< by row; of step_factor what is above 1
+
+constexpr Values kFree = {1, 0, 0, 0, 0, 0};
+
+ConnectorCosts costs_of(const Values& values) {
+  ConnectorCosts out;
+  for (std::size_t k = 1; k < kCosts; ++k)
+    out.*kCostRows[k].member = kCostRows[k].least + values[k];
+  return out;
+}
+
+class ScaledCost final : public StepCost {
+ public:
+  ScaledCost(std::unique_ptr<StepCost> cost, double scale)
+      : cost_(std::move(cost)), scale_(scale) {}
+  Duration step_time(const StepShape& shape) override {
+    const auto ns = static_cast<double>(cost_->step_time(shape).count());
+    return Duration(std::llround(scale_ * ns));
+  }
+  std::uint32_t window() const override { return cost_->window(); }
+
+ private:
+  std::unique_ptr<StepCost> cost_;
+  double scale_;
+};
+
+/// One simulated run: its steps with what the connector did in each, and its requests in the order
+/// in which they came.
+class ConnectorTrail final : public Observer {
+ public:
+  struct Instant {
+    std::size_t steps = 0;  ///< that had ended
+    double share = 0;       ///< of the next one that had passed
+  };
+
+  /// `tier`: there is one below HBM, so that its connector takes time.
+  ConnectorTrail(Scenario scenario, const Workload& workload, const Values& values, bool tier)
+      : values_(values), tier_(tier) {
+    scenario.engine.costs = costs_of(values);
+    requests_.resize(workload.size());
+    SimulationOptions options;
+    options.observers.push_back(this);
+    options.cost = [&] { return std::make_unique<ScaledCost>(scenario.make_cost(), values[0]); };
+    simulate(scenario, workload, options);
+    std::stable_sort(
+        requests_.begin(), requests_.end(),
+        [](const RequestRecord& a, const RequestRecord& b) { return a.arrival < b.arrival; });
+  }
+
+  void on_step(const StepRecord& r) override { steps_.push_back(r); }
+  void on_request(const RequestRecord& r) override { requests_[raw(r.request)] = r; }
+
+  const std::vector<StepRecord>& steps() const { return steps_; }
+  const std::vector<RequestRecord>& requests() const { return requests_; }
+
+  Instant instant(Time at) const {
+    const auto next = std::upper_bound(steps_.begin(), steps_.end(), at,
+                                       [](Time t, const StepRecord& step) { return t < step.end; });
+    Instant out{static_cast<std::size_t>(next - steps_.begin()), 0};
+    if (next != steps_.end() && next->start < at) {
+      out.share = seconds_of(at - next->start) / seconds_of(next->end - next->start);
+    }
+    return out;
+  }
+
+  /// Seconds by which the first i steps would last longer under other values.
+  std::vector<double> shifts(const Values& other) const {
+    const double scale = other[0] / values_[0];
+    const ConnectorCosts here = costs_of(values_);
+    const ConnectorCosts there = costs_of(other);
+    const auto scaled = [&](Duration d) {
+      return Duration(std::llround(scale * static_cast<double>(d.count())));
+    };
+    std::vector<double> out(steps_.size() + 1, 0);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const ConnectorWork& was = steps_[i].connector;
+      ConnectorWork is = was;
+      is.compute = scaled(was.compute);
+      is.cover = scaled(was.cover);
+      Duration longer = is.compute - was.compute;
+      if (tier_) longer += connector_time(there, is) - connector_time(here, was);
+      out[i + 1] = out[i] + seconds_of(longer);
+    }
+    return out;
+  }
+
+ private:
+  Values values_;
+  bool tier_;
+  std::vector<StepRecord> steps_;
+  std::vector<RequestRecord> requests_;
+};
+
+double shift_at(const std::vector<double>& shifts, const ConnectorTrail::Instant& at) {
+  if (at.share == 0) return shifts[at.steps];
+  return shifts[at.steps] + at.share * (shifts[at.steps + 1] - shifts[at.steps]);
+}
+
+Scenario without_tier(const Scenario& scenario) {
+  Scenario out = scenario;
+  out.tier->capacity = Capacity{};
+  return out;
+}
+
+/// One of the two runs: its log, its scenario, and its spans on a simulation.
+class Side {
+ public:
+  Side(const MeasuredRun& run, Scenario scenario, const Workload& workload, bool tier)
+      : run_(run), scenario_(std::move(scenario)), workload_(workload), tier_(tier) {
+    for (std::uint32_t i = 0; i < run.requests.size(); ++i) {
+      if (!run.requests[i].completed) continue;
+      used_.push_back(run.requests[i]);
+      place_.push_back(i);
+    }
+    spans_ = log_spans(used_, {});
+    if (spans_.size() < kLeastSpans) {
+      throw InputError(Fault::kTrace, where(),
+                       fmt::format("holds {} spans of time of completed requests; expected at "
+                                   "least {} to tell what a connector costs",
+                                   spans_.size(), kLeastSpans));
+    }
+  }
+
+  void simulate_under(const Values& values) {
+    trail_.emplace(scenario_, workload_, values, tier_);
+    check_workload();
+    placed_.clear();
+    for (const LogSpan& s : spans_) {
+      const RequestRecord& r = trail_->requests()[place_[s.request]];
+      const bool known = r.status == RequestStatus::kCompleted;
+      const Time from = s.first ? r.scheduled : r.first_token;
+      const Time to = s.first ? r.first_token : r.finish;
+      placed_.push_back({known && to > from ? seconds_of(to - from) : 0,
+                         known ? trail_->instant(from) : ConnectorTrail::Instant{},
+                         known ? trail_->instant(to) : ConnectorTrail::Instant{}});
+    }
+  }
+
+  const std::vector<LogSpan>& spans() const { return spans_; }
+  double simulated_s(std::size_t span) const { return placed_[span].simulated_s; }
+  const ConnectorTrail& trail() const { return *trail_; }
+
+  /// Spans whose requests ran beside the same others, as far as their times tell.
+  std::vector<std::size_t> told(bool all) const {
+    std::vector<std::size_t> known;
+    std::vector<double> of_kind[2] = {{0}, {0}};
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      if (placed_[i].simulated_s <= 0) continue;
+      known.push_back(i);
+      of_kind[spans_[i].first ? 0 : 1].push_back(off(i));
+    }
+    if (all) return known;
+    const double usual[2] = {median(of_kind[0]), median(of_kind[1])};
+    std::vector<std::size_t> out;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(out), [&](std::size_t i) {
+      return std::abs(off(i) - usual[spans_[i].first ? 0 : 1]) <= kOtherSchedule;
+    });
+    return 2 * out.size() >= known.size() ? out : known;
+  }
+
+  void predict(const Values& values, const std::vector<std::size_t>& which,
+               std::vector<double>& out) const {
+    const std::vector<double> shifts = trail_->shifts(values);
+    for (const std::size_t i : which) {
+      const Placed& p = placed_[i];
+      out.push_back(
+          std::max(1e-9, p.simulated_s + shift_at(shifts, p.to) - shift_at(shifts, p.from)));
+    }
+  }
+
+  PairScore score(const char* run, bool first) const {
+    PairScore out;
+    out.part = fmt::format("{}: {}", run, first ? "first tokens" : "answers");
+    std::vector<double> measured;
+    std::vector<double> simulated;
+    for (const std::size_t i : told(true)) {
+      if (spans_[i].first != first) continue;
+      measured.push_back(spans_[i].measured_s);
+      simulated.push_back(placed_[i].simulated_s);
+    }
+    const SpanErrors errors = span_errors(measured, simulated);
+    out.points = static_cast<std::uint32_t>(measured.size());
+    out.mape = errors.mape;
+    out.bias = errors.bias;
+    return out;
+  }
+
+  /// Mean time per output token of the answers, ms: measured and simulated.
+  std::pair<double, double> tpot_ms() const {
+    double sums[2] = {0, 0};
+    std::size_t count = 0;
+    for (const std::size_t i : told(true)) {
+      if (spans_[i].first) continue;
+      const double gaps = used_[spans_[i].request].output_tokens - 1.0;
+      sums[0] += 1e3 * spans_[i].measured_s / gaps;
+      sums[1] += 1e3 * placed_[i].simulated_s / gaps;
+      ++count;
+    }
+    const double n = std::max<double>(1, static_cast<double>(count));
+    return {sums[0] / n, sums[1] / n};
+  }
+
+  SourceRef where() const { return {run_.files.empty() ? run_.name : run_.files.front(), 0, {}}; }
+
+ private:
+  struct Placed {
+    double simulated_s;  ///< 0: not known
+    ConnectorTrail::Instant from;
+    ConnectorTrail::Instant to;
+  };
+
+  double off(std::size_t i) const { return det::ln(placed_[i].simulated_s / spans_[i].measured_s); }
+
+  /// The n-th request of the log is the n-th that the workload sends.
+  void check_workload() const {
+    const auto& sent = trail_->requests();
+    if (run_.requests.size() > sent.size()) {
+      throw InputError(Fault::kTrace, where(),
+                       fmt::format("holds {} requests, the scenario's workload {}; expected a log "
+                                   "of that workload",
+                                   run_.requests.size(), sent.size()));
+    }
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const MeasuredRequest& r = used_[i];
+      const RequestRecord& s = sent[place_[i]];
+      if (r.input_tokens == s.input_tokens && r.output_tokens == s.output_tokens) continue;
+      SourceRef at = where();
+      at.line = r.line;
+      throw InputError(
+          Fault::kTrace, at,
+          fmt::format("request {} has {} + {} tokens, that of the scenario's workload {} + {}; "
+                      "expected two logs of that workload, in the order in which requests came",
+                      place_[i] + 1, r.input_tokens, r.output_tokens, s.input_tokens,
+                      s.output_tokens));
+    }
+  }
+
+  const MeasuredRun& run_;
+  Scenario scenario_;
+  const Workload& workload_;
+  bool tier_;
+  std::vector<MeasuredRequest> used_;  ///< completed
+  std::vector<std::uint32_t> place_;   ///< of these among all
+  std::vector<LogSpan> spans_;
+  std::optional<ConnectorTrail> trail_;
+  std::vector<Placed> placed_;
+};
+
+void check_pair(const MeasuredRun& without, const MeasuredRun& with) {
+  const auto same = [&](const char* what, const std::optional<std::string>& a,
+                        const std::optional<std::string>& b) {
+    if (!a || !b || *a == *b) return;
+    throw InputError(
+        Fault::kTrace, {with.files.empty() ? with.name : with.files.front(), 0, {}},
+        fmt::format("is of {} {}, the run without the tier of {}; expected two runs of "
+                    "one server",
+                    what, *b, *a));
+  };
+  same("release", without.facts.version, with.facts.version);
+  same("model", without.facts.model, with.facts.model);
+  same("GPU", without.facts.gpu, with.facts.gpu);
+}
+
+void check_scenario(const Scenario& s) {
+  const auto refuse = [&](std::string_view what) {
+    throw InputError(Fault::kUsage, {s.path, 0, ""}, std::string(what));
+  };
+  if (!s.tier || s.tier_blocks(s.tier->capacity) == 0) {
+    refuse("has no tier below HBM; expected the scenario of the run with it");
+  }
+  if (s.engine.pipeline_parallel > 1 || s.engines() > 1) {
+    refuse("has several engines or stages, whose steps overlap; expected one");
+  }
+}
+
+class PairFitter {
+ public:
+  PairFitter(const MeasuredRun& without, const MeasuredRun& with, const Scenario& scenario)
+      : workload_(open_workload(scenario, {})),
+        without_(without, without_tier(scenario), workload_, false),
+        with_(with, scenario, workload_, true) {}
+
+  PairFit fit() {
+    simulate_under(kFree);
+    const std::vector<PairScore> free = scores();
+    choose_parameters();
+    Values values = kFree;
+    Values best = values;
+    double least = std::numeric_limits<double>::max();
+    for (int round = 0; round < kMostPairRounds; ++round) {
+      if (round > 0) simulate_under(values);
+      choose_spans(round < kAllSpansRounds);
+      if (const double off = misfit(); off < least) {
+        least = off;
+        best = values;
+      }
+      const IntervalFit next = fit_intervals(form(), measured_, kinds_, predictor(), {});
+      const Values found = values_of(next.values);
+      double moved = 0;
+      for (std::size_t k = 0; k < kCosts; ++k) {
+        moved = std::max(moved, std::abs(found[k] - values[k]) / kCostRows[k].most);
+        values[k] = round < kPairFreeRounds ? found[k] : (values[k] + found[k]) / 2;
+      }
+      if (moved < kPairSettled) break;
+    }
+    simulate_under(best);
+    choose_spans(false);
+    // What the spans say under these schedules need not be these values: intervals hold both.
+    const std::vector<double> told = fit_intervals(form(), measured_, kinds_, predictor()).near;
+    const IntervalFit judged =
+        judge_intervals(form(), picked(best), told, measured_, kinds_, predictor());
+    return result(best, judged, free);
+  }
+
+ private:
+  void simulate_under(const Values& values) {
+    without_.simulate_under(values);
+    with_.simulate_under(values);
+  }
+
+  /// Those on which the time of some step depends.
+  void choose_parameters() {
+    varied_.clear();
+    const std::vector<double> here = with_.trail().shifts(kFree);
+    for (std::size_t k = 0; k < kCosts; ++k) {
+      Values moved = kFree;
+      moved[k] += kCostRows[k].prior;
+      const bool tells = with_.trail().shifts(moved).back() - here.back() > 0;
+      (tells ? varied_ : hidden_).push_back(k);
+    }
+  }
+
+  FitForm form() const {
+    std::vector<Parameter> parameters;
+    std::vector<double> priors;
+    for (const std::size_t k : varied_) {
+      const CostRow& row = kCostRows[k];
+      const double low = k == 0 ? 0.3 : 0;
+      parameters.push_back({row.name, kFree[k], low, row.most - row.least});
+      priors.push_back(row.prior);
+    }
+    return {parameters, priors, 0};
+  }
+
+  std::vector<double> picked(const Values& values) const {
+    std::vector<double> out;
+    for (const std::size_t k : varied_) out.push_back(values[k]);
+    return out;
+  }
+  Values values_of(std::span<const double> picked) const {
+    Values out = kFree;
+    for (std::size_t j = 0; j < varied_.size(); ++j) out[varied_[j]] = picked[j];
+    return out;
+  }
+
+  /// Four kinds: first tokens and answers of both runs, which share no instant.
+  void choose_spans(bool all) {
+    measured_.clear();
+    kinds_ = {};
+    kinds_.overlap.clear();
+    kinds_.kept.clear();
+    double origin = 0;
+    std::size_t first_kind = 0;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Side& run = side == 0 ? without_ : with_;
+      which_[side] = run.told(all);
+      std::vector<TimeSpan> times[2];
+      double end = 0;
+      for (const std::size_t i : which_[side]) {
+        const LogSpan& s = run.spans()[i];
+        measured_.push_back(s.measured_s);
+        kinds_.kind.push_back(first_kind + (s.first ? 0 : 1));
+        kinds_.times.emplace_back(origin + s.from_s, origin + s.from_s + s.measured_s);
+        times[s.first ? 0 : 1].push_back(kinds_.times.back());
+        end = std::max(end, s.from_s + s.measured_s);
+      }
+      for (std::size_t kind = 0; kind < 2; ++kind) {
+        const auto whole = static_cast<double>(
+            std::count_if(run.spans().begin(), run.spans().end(),
+                          [&](const LogSpan& s) { return s.first == (kind == 0); }));
+        kinds_.overlap.push_back(overlap_of(times[kind]));
+        kinds_.kept.push_back(std::max(1.0, static_cast<double>(times[kind].size())) /
+                              std::max(1.0, whole));
+      }
+      origin += end + 1;
+      first_kind += 2;
+    }
+  }
+
+  PredictSpans predictor() const {
+    return [this](std::span<const double> picked) {
+      const Values values = values_of(picked);
+      std::vector<double> out;
+      without_.predict(values, which_[0], out);
+      with_.predict(values, which_[1], out);
+      return out;
+    };
+  }
+
+  double misfit() const {
+    double out = 0;
+    std::size_t count = 0;
+    for (const Side* side : {&without_, &with_}) {
+      for (const std::size_t i : side->told(true)) {
+        const double measured = side->spans()[i].measured_s;
+        out += std::min(kOtherSchedule, std::abs(side->simulated_s(i) - measured) / measured);
+        ++count;
+      }
+    }
+    return out / static_cast<double>(std::max<std::size_t>(1, count));
+  }
+
+  std::vector<PairScore> scores() const {
+    std::vector<PairScore> out;
+    for (const bool first : {false, true}) {
+      out.push_back(without_.score("without the tier", first));
+      out.push_back(with_.score("with the tier", first));
+    }
+    std::erase_if(out, [](const PairScore& s) { return s.points == 0; });
+    return out;
+  }
+
+  PairFit result(const Values& values, const IntervalFit& judged,
+                 const std::vector<PairScore>& free) const {
+    PairFit out;
+    out.costs = costs_of(values);
+    out.time_scale = values[0];
+    for (const std::size_t k : varied_) {
+      FittedParameter p = judged.confidence.at(std::string(kCostRows[k].name));
+      for (double* each : {&p.value, &p.low, &p.high}) *each += kCostRows[k].least;
+      out.parameters[std::string(kCostRows[k].name)] = p;
+    }
+    for (const std::size_t k : hidden_) out.hidden.emplace_back(kCostRows[k].name);
+    out.scores = scores();
+    for (PairScore& score : out.scores) {
+      const auto same = std::find_if(free.begin(), free.end(), [&](const PairScore& other) {
+        return other.part == score.part;
+      });
+      if (same != free.end()) score.free_mape = same->mape;
+    }
+    for (std::size_t side = 0; side < 2; ++side) {
+      const auto [measured, simulated] = (side == 0 ? without_ : with_).tpot_ms();
+      out.measured_tpot_ms[side] = measured;
+      out.simulated_tpot_ms[side] = simulated;
+    }
+    add_warnings(out);
+    return out;
+  }
+
+  void add_warnings(PairFit& out) const {
+    std::vector<std::string> untold;
+    for (const auto& [name, p] : out.parameters) {
+      if (!p.identified && name != kCostRows[0].name) untold.push_back(name);
+    }
+    if (!untold.empty()) {
+      out.warnings.push_back(
+          fmt::format("the two runs do not tell {} apart from the other costs: their intervals say "
+                      "how far each may go",
+                      fmt::join(untold, ", ")));
+    }
+    if (!out.hidden.empty()) {
+      out.warnings.push_back(
+          fmt::format("no step of these runs depends on {}: forwards hide it, or nothing was moved",
+                      fmt::join(out.hidden, ", ")));
+    }
+    if (std::abs(out.time_scale - 1) > kOffScale) {
+      out.warnings.push_back(fmt::format(
+          "steps without the tier last {:.2f} times as long as the scenario's; fit its compute to "
+          "that log first (spillway fit LOG --scenario FILE), or costs hold for this load alone",
+          out.time_scale));
+    }
+    for (const PairScore& score : out.scores) {
+      if (score.mape > 20) {
+        out.warnings.push_back(fmt::format(
+            "{} are off by {:.0f}%: the scenario is not that of these runs, or they were too "
+            "unlike its workload",
+            score.part, score.mape));
+      }
+    }
+  }
+
+  Workload workload_;
+  Side without_;
+  Side with_;
+  std::vector<std::size_t> varied_;
+  std::vector<std::size_t> hidden_;
+  std::array<std::vector<std::size_t>, 2> which_;
+  std::vector<double> measured_;
+  SpanKinds kinds_;
+};
+
+}  // namespace
+
+PairFit fit_pair(const MeasuredRun& without, const MeasuredRun& with, const Scenario& scenario) {
+  check_scenario(scenario);
+  check_pair(without, with);
+  return PairFitter(without, with, scenario).fit();
+}
+
+}  // namespace spillway

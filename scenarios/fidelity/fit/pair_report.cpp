@@ -1,0 +1,74 @@
+#include "scenarios/fidelity/fit/pair_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "reports/format.hpp"
+#include "reports/shell_word.hpp"
+
+namespace spillway {
+
+namespace {
+
+std::string known_from(const FittedParameter& p) {
+  return p.identified ? "data" : "data, not apart from the others";
+}
+
+Table costs_table(const PairFit& fit) {
+  Table t;
+  t.title = "What the connector costs, with 95% intervals";
+  t.header = {"key", "value", "interval", "known from"};
+  for (const auto& [name, p] : fit.parameters) {
+    if (name == "time_scale") continue;
+    t.rows.push_back({name, fmt::format("{:.4g}", p.value),
+                      fmt::format("{:.4g} to {:.4g}", p.low, p.high), known_from(p)});
+  }
+  return t;
+}
+
+Table scores_table(const PairFit& fit) {
+  Table t;
+  t.title = "Mean errors of simulated times";
+  t.header = {"run", "spans", "if the connector cost nothing", "with these costs", "bias"};
+  for (const PairScore& s : fit.scores) {
+    t.rows.push_back({s.part, format_count(s.points), fmt::format("{:.1f}%", s.free_mape),
+                      fmt::format("{:.1f}%", s.mape), fmt::format("{:+.1f}%", s.bias)});
+  }
+  return t;
+}
+
+}  // namespace
+
+std::string costs_text(const ConnectorCosts& costs) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* key, double value, double none) {
+    if (value > none) out.push_back(fmt::format("\"{}\": {:.4g}", key, value));
+  };
+  add("step_us", costs.step_us, 0);
+  add("lookup_us", costs.lookup_us, 0);
+  add("job_us", costs.job_us, 0);
+  add("copy_us", costs.copy_us, 0);
+  add("step_factor", costs.step_factor, 1);
+  return fmt::format("{{{}}}", fmt::join(out, ", "));
+}
+
+Report pair_report(const PairFit& fit) {
+  Report report;
+  report.title = "Costs of the connector";
+  report.subtitle = "from a run without a tier below HBM and one with it";
+  Section section;
+  section.heading = "Fit";
+  section.paragraphs.push_back(fmt::format(
+      "Mean time per output token: measured {:.2f} ms without the tier and {:.2f} ms with it; "
+      "simulated {:.2f} and {:.2f} ms.",
+      fit.measured_tpot_ms[0], fit.measured_tpot_ms[1], fit.simulated_tpot_ms[0],
+      fit.simulated_tpot_ms[1]));
+  section.tables.push_back(costs_table(fit));
+  section.tables.push_back(scores_table(fit));
+  section.paragraphs.push_back("A scenario takes them: --set " +
+                               shell_word("engine.connector_costs=" + costs_text(fit.costs)));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+}  // namespace spillway
