@@ -11,7 +11,8 @@ inline constexpr NoteRow kPlanNotes[] = {
      "The server stops serving for ever in {where}. {why}"},
     {"offload-hurts", "tier", NoteGrade::kDanger,
      "Offload hurts at {sizes}. {metric} is {after} with {size} and {before} without the tier "
-     "({over}).[ On an idle link loads win from {break_even_tokens} tokens on.][ Link {link} is "
+     "({over})[: {change}].[ {how}.][ It would pay from {pays_from_share} of prompt tokens served "
+     "by the tier on; it serves {served_share}.][ On an idle link loads win from {break_even_tokens} tokens on.][ Link {link} is "
      "busy {busy}.]"},
     {"loads-never-win", "tier", NoteGrade::kWarning,
      "No prefix loads sooner over an idle link than it is recomputed."},
@@ -150,6 +151,12 @@ inline constexpr NoteRow kPlanNotes[] = {
     {"high-hit-rate", "tier", NoteGrade::kDetail,
      "{hits} hits in {lookups} look-ups of {tier} is {hit_share}. {metric} is {with} with the tier "
      "and {without} without ({over})."},
+    {"offload-hurts-here", "tier", NoteGrade::kDetail,
+     "Here the tier makes the service slower. At {size} it takes {lost_share} of the time of steps "
+     "and serves {served_share} of prompt tokens."},
+    {"offload-costs-little", "tier", NoteGrade::kDetail,
+     "At {size} the tier takes {lost_share} of the time of steps and serves {served_share} of "
+     "prompt tokens."},
     {"dram-beats-gpu", "tier", NoteGrade::kDetail,
      "DRAM costs ${dram_gb_dollars} a GB, GPU memory ${gpu_gb_dollars}: {times} times as much. "
      "{size} of {tier} meets the SLO, and less does not."},

@@ -35,6 +35,8 @@ struct RuleRow {
 constexpr RuleRow kRules[] = {{"pool-of-host", "give 50-70% of host DRAM to the pool"},
                               {"low-hit-rate", "hit rate under 50%: enlarge the pool"},
                               {"low-hit-rate-untried", "hit rate under 50%: enlarge the pool"},
+                              {"offload-hurts-here", "offload costs nothing where it is not hit"},
+                              {"offload-costs-little", "offload costs nothing where it is not hit"},
                               {"high-hit-rate", "hit rate above 70%: the pool pays off"},
                               {"dram-beats-gpu", "capacity by DRAM beats capacity by GPU"},
                               {"dram-not-limiting", "capacity by DRAM beats capacity by GPU"},

@@ -76,6 +76,14 @@ std::vector<RunQuantity> account_of(const RunResult& run, const TurnClasses* tur
     out.push_back({"steps that waited for loads", Unit::kShare,
                    ratio(run.load_wait->stall_s, run.duration_s), 1});
   }
+  if (run.connector_s) {
+    out.push_back({"steps lengthened by the connector", Unit::kShare,
+                   ratio(*run.connector_s, run.duration_s), 1});
+  }
+  if (run.copy_harm_s) {
+    out.push_back(
+        {"steps lengthened by copies", Unit::kShare, ratio(*run.copy_harm_s, run.duration_s), 1});
+  }
   out.push_back({"deferrals", Unit::kEach, static_cast<double>(run.deferrals) / requests, 1});
   out.push_back({"preemptions", Unit::kEach, static_cast<double>(run.preemptions) / requests, 1});
   out.push_back({"recomputed tokens", Unit::kShare,

@@ -212,7 +212,8 @@ Compared PlanFacts::compared(int first, int second) const {
       return all;
     };
     const PairedDifference d = paired_difference(values(of_b), values(of_a), replication_);
-    out.apart.push_back(std::fabs(d.mean) > noise_of(d.variance, of_a.size(), replication_));
+    out.noise.push_back(noise_of(d.variance, of_a.size(), replication_));
+    out.apart.push_back(std::fabs(d.mean) > out.noise.back());
   }
   out.on = fmt::format("on the {} replicates that both ran", of_a.size());
   return out;

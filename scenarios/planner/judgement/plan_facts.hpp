@@ -58,8 +58,9 @@ bool is_overloaded(const RunResult& run, double arrivals_s);
 struct Compared {
   std::vector<TargetView> first;
   std::vector<TargetView> second;
-  std::vector<bool> apart;  ///< by target: they differ by more than replicates scatter
-  std::string on;           ///< "on the 3 replicates that both ran", "in one run of each"
+  std::vector<bool> apart;    ///< by target: they differ by more than replicates scatter
+  std::vector<double> noise;  ///< by target: half the interval of the difference; empty: not known
+  std::string on;             ///< "on the 3 replicates that both ran", "in one run of each"
 };
 
 /// What the workload alone says, whatever the size.

@@ -4,6 +4,7 @@
 
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
+#include "scenarios/planner/judgement/harm.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/host.hpp"
@@ -33,6 +34,7 @@ class Rules {
     if (facts_.scenario(index_).tier && facts_.scenario(index_).tier->storage) return;
     share_of_host();
     hit_rate();
+    costs_nothing();
     dram_or_gpu();
     typical_host();
   }
@@ -99,6 +101,24 @@ class Rules {
       figures.emplace_back("over", both.on);
       return add(plan_note("high-hit-rate", std::move(figures)), better);
     }
+  }
+
+  /// Offload that is asynchronous is said to cost nothing; waits, copies and connectors do.
+  void costs_nothing() {
+    constexpr double kLittle = 0.02;  // of the time
+    const int none = facts_.without_tier();
+    const int with = index_ != none ? index_ : facts_.line().back();
+    if (none < 0 || with == none || facts_.run(with).tiers.size() < 2) return;
+    const TierHarm harm = harm_of(facts_.scenario(with), facts_.run(none), facts_.run(with));
+    const auto& verdicts = plan_.judgement.verdicts;
+    const bool hurts = std::any_of(verdicts.begin(), verdicts.end(),
+                                   [](const Note& n) { return n.code == "offload-hurts"; });
+    const NoteFigures figures = {{"size", spaced(facts_.point(with).capacity)},
+                                 {"lost_share", harm.lost_share},
+                                 {"served_share", harm.served_share}};
+    add(hurts ? plan_note("offload-hurts-here", figures)
+              : plan_note("offload-costs-little", figures),
+        !hurts && harm.lost_share <= kLittle);
   }
 
   /// Whether it is capacity that is short at all.

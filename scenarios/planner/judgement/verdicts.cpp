@@ -3,12 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "reports/format.hpp"
 #include "reports/notes/plan_notes.hpp"
 #include "reports/plan/answer_words.hpp"
 #include "reports/plan/limits.hpp"
+#include "scenarios/planner/judgement/harm.hpp"
 #include "scenarios/planner/judgement/parts.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
@@ -83,6 +85,19 @@ void add_pair(NoteFigures& figures, const TargetView& before, const TargetView& 
   figures.emplace_back("over", both.on);
 }
 
+/// "up 35%", or with the interval of replicates "up 35% (28% to 42%)".
+std::string change_words(const Compared& both, std::size_t target) {
+  const double before = both.first[target].value;
+  const double moved = both.second[target].value - before;
+  if (before <= 0) return "";
+  const double size = std::fabs(moved) / before;
+  std::string out = fmt::format("{} {}", moved > 0 ? "up" : "down", format_percent(size));
+  if (both.noise.empty()) return out;
+  const double half = both.noise[target] / before;
+  return out + fmt::format(" ({} to {})", format_percent(std::max(0.0, size - half)),
+                           format_percent(size + half));
+}
+
 /// Sizes that are slower than no tier at all, on the same requests.
 void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   const int none = facts.without_tier();
@@ -104,10 +119,19 @@ void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
     most = loss(before, at);
     figures = {{"size", spaced(facts.point(i).capacity)}};
     add_pair(figures, before, at, both);
+    if (const std::string change = change_words(both, *t); !change.empty()) {
+      figures.emplace_back("change", change);
+    }
   }
   if (worst < 0) return;
   figures.emplace_back("sizes", sizes_of(facts, sizes));
   const RunResult& run = facts.run(worst);
+  const TierHarm harm = harm_of(facts.scenario(worst), facts.run(none), run);
+  if (!harm.how.empty()) figures.emplace_back("how", capitalised(harm.how));
+  if (harm.pays_from_share > harm.served_share) {
+    figures.emplace_back("pays_from_share", harm.pays_from_share);
+    figures.emplace_back("served_share", harm.served_share);
+  }
   if (const LinkResult* link = busiest_link(run)) {
     figures.emplace_back("link", link->name);
     figures.emplace_back("busy", utilisation(facts, link->name));
