@@ -72,6 +72,7 @@ struct ConnectorWork {
   std::uint32_t late_copies = 0;
   Duration compute{};  ///< of the step's forward
   Duration cover{};    ///< of the one before, where its host part goes ahead
+  Duration took{};     ///< by which the step lasts longer for it; no part of its stall
 };
 
 struct StepRecord {

@@ -355,7 +355,7 @@ void Engine::end_worker() {
   Step& step = *worker_;
   worker_ = nullptr;
   if (group_ != nullptr) group_->leave(place_in_group_);
-  step.stall = queue_.now() - step.worker_start - step.compute;
+  step.stall = queue_.now() - step.worker_start - step.compute - step.connector.took;
   if (stages_.single()) {
     KV_ASSERT(in_flight_.front() == &step, "steps end out of order");
     return finish_step();

@@ -11,9 +11,10 @@ inline constexpr NoteRow kPlanNotes[] = {
      "The server stops serving for ever in {where}. {why}"},
     {"offload-hurts", "tier", NoteGrade::kDanger,
      "Offload hurts at {sizes}. {metric} is {after} with {size} and {before} without the tier "
-     "({over})[: {change}].[ {how}.][ It would pay from {pays_from_share} of prompt tokens served "
-     "by the tier on; it serves {served_share}.][ On an idle link loads win from {break_even_tokens} tokens on.][ Link {link} is "
-     "busy {busy}.]"},
+     "({over})[: {change}].[ {how}][ The tier would have to serve {pays_from_share} of prompt "
+     "tokens "
+     "to make up for that; it serves {served_share}.][ On an idle link loads win from "
+     "{break_even_tokens} tokens on.][ Link {link} is busy {busy}.]"},
     {"loads-never-win", "tier", NoteGrade::kWarning,
      "No prefix loads sooner over an idle link than it is recomputed."},
     {"link-bound", "link", NoteGrade::kDanger,

@@ -38,6 +38,7 @@ Duration TierMoves::begin_forward(const StepPlan&, Time now, Duration compute) {
   work_.compute = compute_ = compute;
   told_ = false;
   own_ = connector_time(config_.costs, work_);
+  work_.took = own_;
   connector_ += own_;
   wait_.begin_forward(now + own_, compute);
   return own_;

@@ -1,13 +1,13 @@
 #include "scenarios/planner/judgement/harm.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "models/compute/step_cost.hpp"
 #include "reports/format.hpp"
-#include "reports/plan/limits.hpp"
 #include "scenarios/scenario/scenario.hpp"
 
 namespace spillway {
@@ -48,24 +48,24 @@ TierHarm harm_of(const Scenario& scenario, const RunResult& without, const RunRe
   const auto lose = [&](double seconds, const char* what) {
     lost += seconds;
     const double share = part_of(seconds, time);
-    if (share >= kWorthSaying) how.push_back(fmt::format("{} {}", what, format_percent(share)));
+    if (share < kWorthSaying) return;
+    how.push_back(fmt::format("{} {} of the time.", what, format_percent(share)));
   };
-  lose(with.connector_s.value_or(0), "the connector lengthens steps by");
-  lose(with.flush_stall_s, "steps wait for stores for");
-  lose(with.load_wait ? with.load_wait->stall_s : 0, "steps wait for loads for");
-  lose(with.copy_harm_s.value_or(0), "copies lengthen steps by");
-  for (std::string& part : how) part += " of the time";
+  lose(with.connector_s.value_or(0), "The connector itself takes");
+  lose(with.flush_stall_s, "Steps wait for stores");
+  lose(with.load_wait ? with.load_wait->stall_s : 0, "Steps wait for loads");
+  lose(with.copy_harm_s.value_or(0), "Copies slow steps by");
   const double hbm[2] = {served_from(without, 1, 2), served_from(with, 1, 2)};
   if (hbm[0] - hbm[1] >= kWorthSaying) {
-    how.push_back(fmt::format("HBM serves {} of prompt tokens, {} without the tier",
+    how.push_back(fmt::format("HBM serves {} of prompt tokens, {} without the tier.",
                               format_percent(hbm[1]), format_percent(hbm[0])));
   }
-  const auto per_request = [](const RunResult& run) {
-    return part_of(static_cast<double>(run.preemptions), static_cast<double>(run.requests));
+  const auto per_hundred = [](const RunResult& run) {
+    return 100 * part_of(static_cast<double>(run.preemptions), static_cast<double>(run.requests));
   };
-  if (per_request(with) - per_request(without) >= kWorthSaying) {
-    how.push_back(fmt::format("{} preemptions a request, {} without the tier",
-                              format_real(per_request(with)), format_real(per_request(without))));
+  if (per_hundred(with) - per_hundred(without) >= 1) {
+    how.push_back(fmt::format("Of 100 requests {:.0f} are preempted, {:.0f} without the tier.",
+                              per_hundred(with), per_hundred(without)));
   }
   out.lost_share = part_of(lost, time);
   out.served_share = served_from(with, 2, with.prompt_tokens_by_source.size());
@@ -73,7 +73,7 @@ TierHarm harm_of(const Scenario& scenario, const RunResult& without, const RunRe
     const double all = seconds_per_prompt_token(scenario) * static_cast<double>(with.input_tokens);
     out.pays_from_share = part_of(lost, all);
   }
-  out.how = and_list(how);
+  out.how = fmt::format("{}", fmt::join(how, " "));
   return out;
 }
 

@@ -17,7 +17,7 @@ struct TierHarm {
   /// The same from which computing less makes up for what is lost; 0: nothing is lost. Model: a
   /// prompt token costs what it does in a step full of prompts.
   double pays_from_share = 0;
-  std::string how;  ///< "HBM serves 28% of prompt tokens, 33% without it"; empty: not known
+  std::string how;  ///< in sentences; empty: not known
 };
 
 TierHarm harm_of(const Scenario& scenario, const RunResult& without, const RunResult& with);

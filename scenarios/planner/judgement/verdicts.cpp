@@ -127,7 +127,7 @@ void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   figures.emplace_back("sizes", sizes_of(facts, sizes));
   const RunResult& run = facts.run(worst);
   const TierHarm harm = harm_of(facts.scenario(worst), facts.run(none), run);
-  if (!harm.how.empty()) figures.emplace_back("how", capitalised(harm.how));
+  if (!harm.how.empty()) figures.emplace_back("how", harm.how);
   if (harm.pays_from_share > harm.served_share) {
     figures.emplace_back("pays_from_share", harm.pays_from_share);
     figures.emplace_back("served_share", harm.served_share);
