@@ -27,16 +27,13 @@ unsigned CommonOptions::thread_count() const {
   return threads > 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
 }
 
-namespace {
-
-[[noreturn]] void refuse_set(const Verb& verb) {
+void refuse_set(const Verb& verb) {
   throw InputError(Fault::kUsage, {"--set", 0, ""},
                    fmt::format("{} reads no scenario, so that --set would change nothing; expected "
-                               "it with run, plan, compare, flags, fit, validate or sweep plan",
+                               "it with run, plan, compare, flags, fit, validate, sweep plan or "
+                               "trace generate --benchmark",
                                verb.name));
 }
-
-}  // namespace
 
 Verb& add_command(Verb& parent, const std::string& name, const std::string& summary,
                   const std::string& examples, CommonOptions& common, std::function<int()> run) {

@@ -48,6 +48,9 @@ std::pair<Verb&, Options&> add_command(Verb& parent, const std::string& name,
           *options};
 }
 
+/// Throws InputError (exit 2): --set means nothing to this verb.
+[[noreturn]] void refuse_set(const Verb& verb);
+
 /// What a verb simulates: a scenario file, or the engine's own command line.
 struct ScenarioInput {
   std::string scenario;

@@ -276,6 +276,19 @@ TEST_CASE("trace generate writes the requests of a benchmark tool", "[cli]") {
   CHECK(hash(scene.file("b.json", object)) == once);
   CHECK(hash(scene.file("s.json", R"({"workload": {"benchmark": )" + object + "}}")) == once);
   CHECK(test::document_of({"trace", "stats", path})["results"]["requests"] == 7);
+  const Args object_and_set = {"--benchmark", object, "--set", "requests=9"};
+  REQUIRE(test::spillway(call + object_and_set).code == 0);
+  CHECK(test::document_of({"trace", "stats", path})["results"]["requests"] == 9);
+  const std::string scenario =
+      scene.file("s.json", R"({"workload": {"benchmark": )" + object + "}}");
+  REQUIRE(
+      test::spillway(call + Args{"--benchmark", scenario, "--set", "workload.benchmark.requests=8"})
+          .code == 0);
+  CHECK(test::document_of({"trace", "stats", path})["results"]["requests"] == 8);
+  refused(call + Args{"--benchmark", scenario, "--set", "requests=8"}, 2,
+          "expected workload.benchmark.KEY=VALUE");
+  refused(call + Args{"--benchmark", object, "--set", "seconds=0"}, 2, "seconds");
+  refused(call + Args{"--set", "requests=8"}, 2, "--set would change nothing");
   refused(call + Args{"--benchmark", R"({"tool": "guidellm"})"}, 2, "expected a version");
   refused(call + Args{"--benchmark", object, "--turns", "3"}, 2, "--turns");
   refused(call + Args{"--benchmark", object, "--seed", "3"}, 2, "--seed");

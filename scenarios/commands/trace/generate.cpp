@@ -106,12 +106,29 @@ void refuse_beside_benchmark(const GenerateOptions& options) {
   for (const SyntheticKey& key : synthetic_keys()) refuse(flag_of(key.name));
 }
 
+/// Of a scenario only the benchmark is read: other values would change nothing.
+void refuse_other_values(const std::vector<std::string>& set) {
+  constexpr std::string_view kPlace = "workload.benchmark";
+  for (const std::string& assignment : set) {
+    const bool of_benchmark =
+        assignment.starts_with(kPlace) && assignment.size() > kPlace.size() &&
+        (assignment[kPlace.size()] == '.' || assignment[kPlace.size()] == '=');
+    if (of_benchmark) continue;
+    throw InputError(Fault::kUsage, {"--set", 0, ""},
+                     fmt::format("expected {}.KEY=VALUE with the scenario of --benchmark, found "
+                                 "\"{}\"",
+                                 kPlace, assignment));
+  }
+}
+
 /// The object itself, or a scenario that has it.
-BenchmarkConfig benchmark_of(const std::string& given) {
+BenchmarkConfig benchmark_of(const std::string& given, const std::vector<std::string>& set) {
   const bool inline_text = given.starts_with("{");
-  const JsonSource source =
+  JsonSource source =
       inline_text ? JsonSource::from_text("--benchmark", given) : JsonSource::from_file(given);
   const bool scenario = source.root().contains(nlohmann::json::json_pointer("/workload/benchmark"));
+  if (scenario) refuse_other_values(set);
+  for (const std::string& assignment : set) source.set(assignment);
   return read_benchmark(ObjectReader(source, scenario ? "/workload/benchmark" : "", "benchmark",
                                      ScenarioKeys::kBenchmark));
 }
@@ -143,7 +160,7 @@ int generate(const GenerateOptions& options) {
   check_trace_output(quiet_out, {options.like.trace, options.config.rates}, options.common.out);
   if (!options.benchmark.empty()) {
     refuse_beside_benchmark(options);
-    const BenchmarkConfig config = benchmark_of(options.benchmark);
+    const BenchmarkConfig config = benchmark_of(options.benchmark, options.common.set);
     const Workload workload = benchmark_workload(config);
     write_trace(workload, options.common.out);
     say_written(workload, options.common.out, "trace-generate", quiet_out);
@@ -155,6 +172,7 @@ int generate(const GenerateOptions& options) {
     print_notes({study_note("loop-not-in-trace", std::move(figures))}, quiet_out);
     return 0;
   }
+  if (!options.common.set.empty()) refuse_set(*options.command);
   if (!options.like.trace.empty()) {
     LikeOptions like = options.like;
     refuse_beside_like(*options.command);
@@ -179,17 +197,22 @@ void add_trace_generate(Verb& trace) {
       trace, "generate", "Make a synthetic trace of chat sessions",
       "  spillway trace generate --out chat.jsonl.gz --seed 1 --requests 2000\n"
       "  spillway trace generate --out more.bin --like t.jsonl.gz --seed 2\n"
-      "  spillway trace generate --out bench.bin --benchmark scenarios/library/guidellm.json\n",
+      "  spillway trace generate --out bench.bin --benchmark scenarios/library/guidellm.json\n"
+      "  spillway trace generate --out more.bin --benchmark scenarios/library/guidellm.json --set "
+      "workload.benchmark.concurrency=50\n",
       generate);
   g.command = &command;
+  g.common.takes_set = true;
   command.option("--out").require().describe(
       kinds::kFile,
       "Trace file to write (.jsonl.gz, .bin, ...); - streams rows to standard output");
   command.add("--like", g.like.trace, kinds::kFile,
               "Fit to this trace, and say how well that went; takes --requests and "
               "--block-tokens");
-  command.add("--benchmark", g.benchmark, kinds::kFile,
-              "The requests of a benchmark tool: workload.benchmark as JSON, or a file with it");
+  command.add(
+      "--benchmark", g.benchmark, kinds::kFile,
+      "The requests of a benchmark tool: workload.benchmark as JSON, or a file with it; takes "
+      "--set");
   for (const SyntheticKey& key : synthetic_keys()) {
     std::visit(AddOption{command, key, g.config}, key.target);
   }
