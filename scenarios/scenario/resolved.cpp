@@ -22,6 +22,7 @@
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/digest.hpp"
+#include "traces/generate/benchmarks/benchmark_tools.hpp"
 
 namespace spillway {
 
@@ -109,8 +110,8 @@ json workload_json(const WorkloadChoice& w) {
   }
   if (!w.benchmark) return out;
   if (w.arrival.kind == ArrivalConfig::Kind::kClosedLoop) out["arrival"] = "closed-loop";
-  if (w.end != Time::max()) out["horizon_s"] = seconds_of(w.end);
-  if (w.benchmark->turns.value_or(1) > 1) out["sessions"] = "wait";
+  if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
+  if (tool_of(*w.benchmark).load(*w.benchmark).turns) out["sessions"] = "wait";
   if (w.benchmark->template_tokens) {
     out["benchmark"]["template_tokens"] = *w.benchmark->template_tokens;
   }

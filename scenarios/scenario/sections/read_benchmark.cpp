@@ -34,6 +34,7 @@ std::string takers(std::string_view key) {
 std::vector<std::string_view> choices_of(std::string_view key) {
   std::vector<std::string_view> out;
   if (key == "ramp_up") out = {"linear", "exponential"};
+  if (key == "queue") out = {"random", "fifo"};
   for (const BenchmarkTool& tool : benchmark_tools()) {
     if (key == "tool") out.push_back(tool.name);
     for (const auto& [list, name] :
@@ -122,7 +123,7 @@ BenchmarkConfig read_benchmark(const ObjectReader& benchmark) {
 
 BenchmarkConfig read_benchmark(const ObjectReader& benchmark, const Scenario& s) {
   BenchmarkConfig config = read_settings(benchmark);
-  const bool chats = std::ranges::count(tool_of(config).keys, "template_tokens") > 0;
+  const bool chats = config.tool == "guidellm";
   if (chats && !config.template_tokens && s.model->spec != nullptr &&
       s.model->spec->name.find("Qwen3-") != std::string_view::npos) {
     config.template_tokens = kQwen3Template;
@@ -137,8 +138,10 @@ void apply_benchmark(const ObjectReader& workload, WorkloadChoice& w) {
       load.closed_loop ? ArrivalConfig::Kind::kClosedLoop : ArrivalConfig::Kind::kTrace;
   w.arrival.concurrency = load.concurrency.value_or(0);
   w.arrival.wait = true;
+  const auto time_of = [](double seconds) { return time_at(floor_scaled(decimal_of(seconds), 9)); };
+  if (load.sent_until_s) w.arrival.horizon = time_of(*load.sent_until_s);
   if (!load.end_s) return;
-  w.end = time_at(floor_scaled(decimal_of(*load.end_s), 9));
+  w.end = time_of(*load.end_s);
   w.arrival.horizon = w.end;
   if (w.end <= w.warmup) {
     workload.fail("warmup_s", "expected less than benchmark.seconds: nothing would be measured");

@@ -26,6 +26,9 @@ struct BenchmarkConfig {
   // When requests are sent, and for how long.
   std::optional<std::string> arrivals;
   std::optional<std::uint32_t> concurrency;
+  std::optional<std::uint32_t> users;
+  std::optional<std::string> queue;
+  std::optional<double> round_barrier_s;
   std::optional<double> rate_per_s;
   std::optional<double> burstiness;
   std::optional<std::string> ramp_up;
@@ -42,6 +45,8 @@ struct BenchmarkConfig {
   std::optional<std::uint32_t> output_tokens_stdev;
   std::optional<std::uint32_t> output_tokens_min;
   std::optional<std::uint32_t> output_tokens_max;
+  std::optional<std::uint32_t> next_prompt_tokens;
+  std::optional<std::uint32_t> history_tokens;
   std::optional<double> range_ratio;
   std::optional<std::uint32_t> prefix_tokens;
   std::optional<std::uint32_t> prefix_count;

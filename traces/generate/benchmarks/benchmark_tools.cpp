@@ -102,7 +102,8 @@ std::optional<BenchmarkFault> choice_fault(std::string_view key,
 }  // namespace
 
 std::span<const BenchmarkTool> benchmark_tools() {
-  static const std::array<BenchmarkTool, 3> tools = {kGuideLlm, kVllmBench, kInferencePerf};
+  static const std::array<BenchmarkTool, 5> tools = {kGuideLlm, kVllmBench, kInferencePerf,
+                                                     kSglangMultiturn, kLmBenchmark};
   return tools;
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "traces/generate/benchmarks/benchmark_config.hpp"
@@ -24,6 +25,10 @@ struct BenchmarkRequest {
   std::uint32_t prefix_tokens = 0;  ///< its length; 0: none
   std::uint32_t input_tokens = 0;   ///< the whole prompt, with prefix and earlier turns
   std::uint32_t output_tokens = 0;
+  /// Of a turn: the client's pause behind the answers it waits for; -1: until `arrival_ns`.
+  std::int64_t think_ns = 0;
+  /// The requests [first, second) whose answers it waits for. Both 0: the turn before it.
+  std::pair<std::uint32_t, std::uint32_t> after{0, 0};
 };
 
 /// When the requests are sent, and which count.
@@ -31,6 +36,8 @@ struct BenchmarkLoad {
   bool closed_loop = false;  ///< a client sends when it has its answer; no arrival times
   std::optional<std::uint32_t> concurrency{};
   std::optional<double> end_s{};  ///< nothing is sent later, and what ends later does not count
+  std::optional<double> sent_until_s{};  ///< nothing is sent later; what was sent counts
+  bool turns = false;                    ///< a turn waits for the answers before it
 };
 
 struct BenchmarkTool {

@@ -23,14 +23,32 @@ std::uint64_t block_name(const BenchmarkRequest& r, std::uint32_t index,
   return end <= r.input_tokens ? own : mix64(own + 1 + r.turn);
 }
 
-void write_row(TraceRow& row, const BenchmarkRequest& r, std::uint32_t block_tokens, bool turns) {
+/// Which rows say what they wait for.
+enum class Links : std::uint8_t { kNone, kTurns, kNamed };
+
+Links links_of(const std::vector<BenchmarkRequest>& requests) {
+  Links out = Links::kNone;
+  for (const BenchmarkRequest& r : requests) {
+    if (r.after.second > 0) return Links::kNamed;
+    if (r.turn > 0) out = Links::kTurns;
+  }
+  return out;
+}
+
+void write_row(TraceRow& row, const BenchmarkRequest& r, std::uint32_t block_tokens,
+               std::int64_t line, Links links) {
   row.clear();
+  row.line = line;
   row.arrival_ns = r.arrival_ns;
   row.input_tokens = r.input_tokens;
   row.output_tokens = r.output_tokens;
-  if (turns) {
+  if (links != Links::kNone) {
     row.session = r.conversation;
-    row.think_ns = 0;
+    row.think_ns = r.think_ns;
+  }
+  if (links == Links::kNamed) {
+    row.id = row.line;
+    for (std::uint32_t i = r.after.first; i < r.after.second; ++i) row.after.push_back(i + 1);
   }
   for (std::uint32_t i = 0; std::uint64_t{i} * block_tokens < r.input_tokens; ++i) {
     row.blocks.push_back(block_name(r, i, block_tokens));
@@ -48,12 +66,10 @@ Workload benchmark_workload(const BenchmarkConfig& config, std::uint32_t limit) 
   if (limit > 0 && requests.size() > limit) requests.resize(limit);
   const std::uint32_t block_tokens = config.block_tokens.value_or(kBenchmarkBlock);
   WorkloadBuilder builder("benchmark", block_tokens);
-  const bool turns =
-      std::ranges::any_of(requests, [](const BenchmarkRequest& r) { return r.turn > 0; });
+  const Links links = links_of(requests);
   TraceRow row;
   for (const BenchmarkRequest& request : requests) {
-    write_row(row, request, block_tokens, turns);
-    row.line = builder.size() + 1;
+    write_row(row, request, block_tokens, builder.size() + 1, links);
     builder.add(row);
   }
   WorkloadSource source;

@@ -238,6 +238,7 @@ BenchmarkLoad guide_load(const Config& c) {
     out.concurrency = c.concurrency;
   }
   out.end_s = c.seconds;
+  out.turns = turns_of(c) > 1;
   return out;
 }
 

@@ -11,5 +11,9 @@ extern const BenchmarkTool kGuideLlm;
 extern const BenchmarkTool kVllmBench;
 /// inference-perf (kubernetes-sigs/inference-perf), shared prefixes.
 extern const BenchmarkTool kInferencePerf;
+/// SGLang's bench_multiturn (sgl-project/sglang), the benchmark of HiCache.
+extern const BenchmarkTool kSglangMultiturn;
+/// LMBenchmark (LMCache/LMBenchmark), synthetic multi-round QA.
+extern const BenchmarkTool kLmBenchmark;
 
 }  // namespace spillway
