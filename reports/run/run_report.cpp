@@ -11,6 +11,7 @@
 #include "reports/plan/answer_words.hpp"
 #include "reports/provenance.hpp"
 #include "reports/run/stages.hpp"
+#include "reports/run/tool_names.hpp"
 #include "reports/sections.hpp"
 
 namespace spillway {
@@ -91,6 +92,14 @@ Table totals_table(const RunResult& run) {
   }
   if (run.load_choice) add_load_choice(*run.load_choice, table);
   return table;
+}
+
+/// Latencies and totals, with a benchmark tool's names where the workload is of one.
+void add_figures(const RunResult& run, const std::string& tool, Section& section) {
+  for (Table table : {latency_table(run), totals_table(run)}) {
+    add_tool_names(tool, table);
+    section.tables.push_back(std::move(table));
+  }
 }
 
 Table source_table(const RunResult& run) {
@@ -242,7 +251,7 @@ Fact slo_fact(const RunResult& run) {
           Status::kMissed};
 }
 
-Section answer_page(const RunResult& run) {
+Section answer_page(const RunResult& run, const std::string& tool) {
   Section page;
   page.id = "answer";
   page.heading = "Answer";
@@ -263,8 +272,7 @@ Section answer_page(const RunResult& run) {
   const std::string missing = incomplete_text(run);
   if (!missing.empty()) page.paragraphs.push_back(missing);
   if (!run.slo.empty()) page.tables.push_back(slo_table(run.slo));
-  page.tables.push_back(latency_table(run));
-  page.tables.push_back(totals_table(run));
+  add_figures(run, tool, page);
   page.tables.push_back(source_table(run));
   return page;
 }
@@ -340,7 +348,7 @@ Section memory_page(const RunResult& run) {
 
 }  // namespace
 
-Report run_summary(const RunResult& run, const std::string& scenario) {
+Report run_summary(const RunResult& run, const std::string& scenario, const std::string& tool) {
   Report report;
   report.title = "Run: " + scenario;
   report.subtitle = fmt::format("{} requests, {} simulated seconds, TTFT p99 {}, TPOT p99 {}",
@@ -354,8 +362,7 @@ Report run_summary(const RunResult& run, const std::string& scenario) {
         fmt::format("Limiting resource: {}. {}", run.binding->resource, run.binding->why.text));
   }
   if (!run.slo.empty()) summary.tables.push_back(slo_table(run.slo));
-  summary.tables.push_back(latency_table(run));
-  summary.tables.push_back(totals_table(run));
+  add_figures(run, tool, summary);
   summary.tables.push_back(source_table(run));
   report.sections.push_back(std::move(summary));
   report.sections.push_back(memory_page(run));
@@ -403,8 +410,12 @@ Report run_report(const RunResult& run, const Provenance& p) {
   Report report;
   report.title = summary.title;
   report.subtitle = summary.subtitle;
-  report.sections = {answer_page(run), time_page(run),   timeline_page(run),
-                     memory_page(run), setup_section(p), provenance_section(p)};
+  report.sections = {answer_page(run, benchmark_tool_of(p.inputs)),
+                     time_page(run),
+                     timeline_page(run),
+                     memory_page(run),
+                     setup_section(p),
+                     provenance_section(p)};
   if (!run.slo.empty()) report.status = report.sections[0].facts[0].status;
   report.sections[4].id = "setup";
   report.sections[5].id = "provenance";

@@ -8,6 +8,7 @@
 #include "reports/renderers/csv.hpp"
 #include "reports/run/run_json.hpp"
 #include "reports/run/run_report.hpp"
+#include "reports/run/tool_names.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/gate.hpp"
 #include "scenarios/commands/outputs.hpp"
@@ -69,10 +70,11 @@ TraceLimits trace_limits(const RunVerbOptions& options, bool asked) {
 }
 
 /// One screen of the result, unless all of it is asked for.
-Told told_of(const RunVerbOptions& options, const RunResult& run, const std::string& scenario,
-             const Notes& warnings) {
-  if (options.details) return {run_summary(run, scenario), warnings};
-  return {run_glance(run, scenario), warnings, glance_room()};
+Told told_of(const RunVerbOptions& options, const RunResult& run, const Provenance& p) {
+  if (options.details) {
+    return {run_summary(run, p.scenario, benchmark_tool_of(p.inputs)), p.warnings};
+  }
+  return {run_glance(run, p.scenario), p.warnings, glance_room()};
 }
 
 int run(const RunVerbOptions& options) {
@@ -133,7 +135,7 @@ int run(const RunVerbOptions& options) {
   if (auto note = concurrency_note(scenario)) document.warnings.push_back(*std::move(note));
   const Provenance provenance = provenance_of(document, scenario.name);
   write_results(document, run_report(outcome.result, provenance),
-                told_of(options, outcome.result, scenario.name, document.warnings), outputs, common,
+                told_of(options, outcome.result, provenance), outputs, common,
                 [&](const Output& output) {
                   if (output.kind == "requests") log.write(output.path, outcome.result.tiers);
                   if (output.kind == "transfers") {
