@@ -2,9 +2,11 @@
 //   GuideLLM: benchmarks.json, `metrics` (vllm-project/guidellm src/guidellm/schemas)
 //   vLLM: the table of `vllm bench serve` (vllm-project/vllm vllm/benchmarks/serve.py)
 //   inference-perf: summary_lifecycle_metrics.json, `successes`
+//   AIPerf: the table of `aiperf profile` (ai-dynamo/aiperf, its metrics reference)
 //   SGLang: benchmark/hicache/bench_multiturn.py; LMBenchmark: multi-round-qa.py
 // What a tool calls TPOT or ITL is not always what we call so: names stand by meaning. GuideLLM's
-// inter_token_latency_ms is a mean over an answer's tokens without the first, our TPOT.
+// inter_token_latency_ms and AIPerf's Inter Token Latency are means over an answer's tokens without
+// the first, our TPOT.
 #include "reports/run/tool_names.hpp"
 
 #include <fmt/format.h>
@@ -60,6 +62,12 @@ constexpr ToolName kToolNames[] = {
     {"sglang-multiturn", kDone, "Total requests"},
     {"sglang-multiturn", kRequestRate, "Request Throughput"},
     {"sglang-multiturn", kTokenRate, "Output token throughput"},
+    {"aiperf", kTtft, "Time to First Token (ms)"},
+    {"aiperf", kTpot, "Inter Token Latency (ms)"},
+    {"aiperf", kE2el, "Request Latency (ms)"},
+    {"aiperf", kDone, "Request Count (requests)"},
+    {"aiperf", kRequestRate, "Request Throughput (requests/sec)"},
+    {"aiperf", kTokenRate, "Output Token Throughput (tokens/sec)"},
     {"lmbenchmark", kTtft, "Average TTFT (s)"},
     {"lmbenchmark", kRequestRate, "Processing speed"},
     {"lmbenchmark", kTokenRate, "Output tokens per second"},

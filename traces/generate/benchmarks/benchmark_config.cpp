@@ -57,6 +57,8 @@ constexpr BenchmarkKey kBenchmarkKeys[] = {
     {"prefix_count", &B::prefix_count, 1, kMostRequests, "Number of different shared prefixes."},
     {"prompts_per_prefix", &B::prompts_per_prefix, 1, kMostRequests,
      "Different prompts of each shared prefix. They repeat in order when all were sent."},
+    {"dataset_entries", &B::dataset_entries, 1, kMostRequests,
+     "Different prompts in all. They are sent again when all were sent."},
     {"turns", &B::turns, 1, 10000, "Turns of a conversation."},
     {"template_tokens", &B::template_tokens, 0, kTokens,
      "Tokens that the chat template adds: [first turn, each later turn]."},

@@ -51,6 +51,7 @@ struct BenchmarkConfig {
   std::optional<std::uint32_t> prefix_tokens;
   std::optional<std::uint32_t> prefix_count;
   std::optional<std::uint32_t> prompts_per_prefix;
+  std::optional<std::uint32_t> dataset_entries;
   std::optional<std::uint32_t> turns;
   std::optional<std::vector<double>> template_tokens;
   std::optional<std::uint32_t> special_tokens;

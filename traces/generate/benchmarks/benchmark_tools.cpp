@@ -102,8 +102,8 @@ std::optional<BenchmarkFault> choice_fault(std::string_view key,
 }  // namespace
 
 std::span<const BenchmarkTool> benchmark_tools() {
-  static const std::array<BenchmarkTool, 5> tools = {kGuideLlm, kVllmBench, kInferencePerf,
-                                                     kSglangMultiturn, kLmBenchmark};
+  static const std::array<BenchmarkTool, 6> tools = {kGuideLlm,        kVllmBench,   kInferencePerf,
+                                                     kSglangMultiturn, kLmBenchmark, kAiPerf};
   return tools;
 }
 

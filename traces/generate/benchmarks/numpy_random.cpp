@@ -92,6 +92,13 @@ std::uint32_t NumpyGenerator::half() {
   return static_cast<std::uint32_t>(both);
 }
 
+std::uint32_t NumpyGenerator::up_to(std::uint32_t most) {
+  const std::uint32_t mask = (std::uint32_t{2} << (std::bit_width(most) - 1)) - 1;
+  std::uint32_t out = half() & mask;
+  while (out > most) out = half() & mask;
+  return out;
+}
+
 std::uint32_t NumpyGenerator::between(std::uint32_t least, std::uint32_t most) {
   constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
   const std::uint32_t span = most - least;

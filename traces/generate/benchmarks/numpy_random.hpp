@@ -5,8 +5,11 @@
 // legacy-distributions.c).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "traces/generate/benchmarks/mersenne.hpp"
 
@@ -20,11 +23,19 @@ class NumpyGenerator {
 
   /// One of integers(least, most + 1), where the range has at most 2^32 values: Lemire's method.
   std::uint32_t between(std::uint32_t least, std::uint32_t most);
+  /// shuffle(items) of a list: places by masked draws that are too large again.
+  template <class T>
+  void shuffle(std::span<T> items) {
+    for (std::size_t i = items.size(); i-- > 1;) {
+      std::swap(items[i], items[up_to(static_cast<std::uint32_t>(i))]);
+    }
+  }
 
  private:
   __extension__ using Wide = unsigned __int128;
 
   std::uint64_t bits();
+  std::uint32_t up_to(std::uint32_t most);
   std::uint32_t half();
 
   Wide state_ = 0;

@@ -10,6 +10,7 @@ namespace spillway {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
+constexpr double kE = 2.71828182845904523536;
 
 /// cos and sin of an angle from 0 to pi/4, by their series.
 std::pair<double, double> small_cos_sin(double angle) {
@@ -68,6 +69,31 @@ double PythonRandom::gauss(double mean, double deviation) {
 
 double PythonRandom::exponential(double rate) {
   return -det::ln(1 - uniform()) / rate;
+}
+
+double PythonRandom::gamma(double shape) {
+  if (shape == 1) return exponential(1);
+  if (shape > 1) {  // Cheng (1977), rejection from the log-logistic distribution
+    const double root = std::sqrt(2 * shape - 1);
+    const double offset = shape - det::ln(4);
+    for (;;) {
+      const double u = uniform();
+      if (!(u > 1e-7 && u < 0.9999999)) continue;
+      const double w = 1 - uniform();
+      const double v = det::ln(u / (1 - u)) / root;
+      const double x = shape * det::exp(v);
+      const double z = u * u * w;
+      const double r = offset + (shape + root) * v - x;
+      if (r + (1 + det::ln(4.5)) - 4.5 * z >= 0 || r >= det::ln(z)) return x;
+    }
+  }
+  for (;;) {  // Ahrens and Dieter (1974), algorithm GS
+    const double b = (kE + shape) / kE;
+    const double p = b * uniform();
+    const double x = p <= 1 ? det::pow(p, 1 / shape) : -det::ln((b - p) / shape);
+    const double u = uniform();
+    if (u <= (p > 1 ? det::pow(x, shape - 1) : det::exp(-x))) return x;
+  }
 }
 
 std::int64_t python_round(double value) {

@@ -30,6 +30,8 @@ class PythonRandom {
   double gauss(double mean, double deviation);
   /// expovariate(rate)
   double exponential(double rate);
+  /// gammavariate(shape, 1). Precondition: shape > 0.
+  double gamma(double shape);
   /// shuffle(items)
   template <class T>
   void shuffle(std::span<T> items) {

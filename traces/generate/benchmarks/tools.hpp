@@ -15,5 +15,7 @@ extern const BenchmarkTool kInferencePerf;
 extern const BenchmarkTool kSglangMultiturn;
 /// LMBenchmark (LMCache/LMBenchmark), synthetic multi-round QA.
 extern const BenchmarkTool kLmBenchmark;
+/// AIPerf (ai-dynamo/aiperf), synthetic prompts.
+extern const BenchmarkTool kAiPerf;
 
 }  // namespace spillway
