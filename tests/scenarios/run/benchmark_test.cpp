@@ -104,6 +104,56 @@ TEST_CASE("what a benchmark cannot stand beside is refused", "[scenarios]") {
   }
 }
 
+TEST_CASE("published settings make the requests of their tools", "[scenarios]") {
+  // As guide/benchmarks.md lists them, with the number of requests.
+  const std::pair<std::string, std::uint32_t> cases[] = {
+      {R"({"tool": "guidellm", "version": "0.5.4", "concurrency": 50, "seconds": 120, "seed": 889,)"
+       R"( "prompt_tokens": 128, "output_tokens": 128, "prefix_tokens": 10000,)"
+       R"( "prefix_count": 100})",
+       23'488},
+      {R"({"tool": "sglang-multiturn", "version": "0.5.2", "users": 80, "turns": 10,)"
+       R"( "prompt_tokens": 2048, "output_tokens": 1, "concurrency": 4, "rate_per_s": 16,)"
+       R"( "round_barrier_s": 0})",
+       800},
+      {R"({"tool": "sglang-multiturn", "version": "0.5.2", "users": 20, "turns": 10,)"
+       R"( "prompt_tokens": 2048, "output_tokens": 16, "concurrency": 4, "rate_per_s": 20,)"
+       R"( "seed": 42})",
+       200},
+      {R"({"tool": "lmbenchmark", "version": "2025.4", "users": 15, "turns": 20,)"
+       R"( "rate_per_s": 0.1, "prefix_tokens": 1000, "history_tokens": 20000,)"
+       R"( "output_tokens": 100, "seconds": 100})",
+       10},
+      {R"({"tool": "aiperf", "version": "0.3.0", "concurrency": 100, "requests": 1000,)"
+       R"( "prompt_tokens": 1000, "output_tokens": 500})",
+       1000}};
+  for (const auto& [object, requests] : cases) {
+    INFO(object);
+    CHECK(open_workload(benchmark(object), {}).size() == requests);
+  }
+}
+
+TEST_CASE("what is sent before the end of LMBenchmark counts to its end", "[scenarios]") {
+  const Scenario scenario = benchmark(
+      R"({"tool": "lmbenchmark", "version": "2025.4", "users": 4, "turns": 5, "rate_per_s": 2,)"
+      R"( "prefix_tokens": 100, "history_tokens": 500, "output_tokens": 50, "seconds": 20})");
+  CHECK(scenario.workload->arrival.horizon == time_at(20'000'000'000));
+  CHECK(scenario.workload->end == Time::max());
+  CHECK(scenario.workload->arrival.kind == ArrivalConfig::Kind::kTrace);
+  const RunResult run = run_of(scenario).result;
+  CHECK(run.completed == run.requests);
+  CHECK(run.requests + run.not_sent == open_workload(scenario, {}).size());
+}
+
+TEST_CASE("a sender of SGLang keeps so many requests in flight and no more", "[scenarios]") {
+  const Scenario scenario = benchmark(
+      R"({"tool": "sglang-multiturn", "version": "0.5.2", "users": 12, "turns": 3,)"
+      R"( "prompt_tokens": 256, "output_tokens": 8, "concurrency": 2, "rate_per_s": 50})");
+  CHECK(scenario.workload->arrival.concurrency == 2);
+  const RunResult run = run_of(scenario).result;
+  CHECK(run.completed == 36);
+  CHECK(run.peak_waiting <= 2);
+}
+
 TEST_CASE("replicates of a benchmark have other seeds", "[scenarios]") {
   const Scenario scenario = benchmark(
       R"({"tool": "vllm-bench", "version": "0.19.0", "requests": 50, "range_ratio": 0.5})");
