@@ -112,6 +112,7 @@ json workload_json(const WorkloadChoice& w) {
   if (w.arrival.kind == ArrivalConfig::Kind::kClosedLoop) out["arrival"] = "closed-loop";
   if (w.arrival.horizon != Time::max()) out["horizon_s"] = seconds_of(w.arrival.horizon);
   if (tool_of(*w.benchmark).load(*w.benchmark).turns) out["sessions"] = "wait";
+  if (w.benchmark->lengths) out["benchmark"]["lengths"] = file_name(*w.benchmark->lengths);
   if (w.benchmark->template_tokens) {
     out["benchmark"]["template_tokens"] = *w.benchmark->template_tokens;
   }

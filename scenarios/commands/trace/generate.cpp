@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "reports/fields/write.hpp"
@@ -130,7 +131,8 @@ BenchmarkConfig benchmark_of(const std::string& given, const std::vector<std::st
   if (scenario) refuse_other_values(set);
   for (const std::string& assignment : set) source.set(assignment);
   return read_benchmark(ObjectReader(source, scenario ? "/workload/benchmark" : "", "benchmark",
-                                     ScenarioKeys::kBenchmark));
+                                     ScenarioKeys::kBenchmark),
+                        inline_text ? "" : std::filesystem::path(given).parent_path().string());
 }
 
 /// Rows to standard output as they are drawn: as many as one likes, in constant memory.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <string>
 
 #include "models/catalogue/model_spec.hpp"
@@ -98,12 +99,13 @@ void check(const ObjectReader& o, const BenchmarkConfig& config) {
   if (const auto fault = fault_of(config)) o.fail(fault->key, fault->message);
 }
 
-BenchmarkConfig read_settings(const ObjectReader& o) {
+BenchmarkConfig read_settings(const ObjectReader& o, const std::string& folder) {
   BenchmarkConfig config;
   for (const BenchmarkKey& key : benchmark_keys()) {
     std::visit(BenchmarkReader{o, key, config}, key.target);
   }
   check(o, config);
+  if (config.lengths) config.lengths = path_beside(folder, o.where("lengths"), *config.lengths);
   return config;
 }
 
@@ -117,12 +119,13 @@ const std::vector<double> kQwen3Template = {14, 9};
 const std::vector<Key> kBenchmarkRows = benchmark_rows();
 const KeyTable ScenarioKeys::kBenchmark = kBenchmarkRows;
 
-BenchmarkConfig read_benchmark(const ObjectReader& benchmark) {
-  return read_settings(benchmark);
+BenchmarkConfig read_benchmark(const ObjectReader& benchmark, const std::string& folder) {
+  return read_settings(benchmark, folder);
 }
 
 BenchmarkConfig read_benchmark(const ObjectReader& benchmark, const Scenario& s) {
-  BenchmarkConfig config = read_settings(benchmark);
+  BenchmarkConfig config =
+      read_settings(benchmark, std::filesystem::path(s.path).parent_path().string());
   const bool chats = config.tool == "guidellm";
   if (chats && !config.template_tokens && s.model->spec != nullptr &&
       s.model->spec->name.find("Qwen3-") != std::string_view::npos) {

@@ -138,8 +138,8 @@ void read_replication(const ObjectReader& workload, Scenario& s);
 
 // ---- read_benchmark.cpp
 
-/// workload.benchmark alone.
-BenchmarkConfig read_benchmark(const ObjectReader& benchmark);
+/// workload.benchmark alone; files that it names lie in `folder`.
+BenchmarkConfig read_benchmark(const ObjectReader& benchmark, const std::string& folder);
 /// Also what follows from the model: the tokens of its chat template.
 BenchmarkConfig read_benchmark(const ObjectReader& benchmark, const Scenario& s);
 /// Arrivals and measured part of the run are the tool's.

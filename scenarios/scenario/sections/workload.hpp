@@ -52,6 +52,7 @@ struct WorkloadChoice {
   /// Every file that it is read from: what differs in these is not the same workload.
   std::string files() const {
     std::string out = trace + '\n' + (synthetic ? synthetic->rates : "");
+    if (benchmark) out += '\n' + benchmark->lengths.value_or("");
     for (const std::string& day : days) out += '\n' + day;
     return out;
   }

@@ -4,6 +4,7 @@
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/notes.hpp"
 
 namespace spillway::test {
@@ -152,6 +153,19 @@ TEST_CASE("a sender of SGLang keeps so many requests in flight and no more", "[s
   const RunResult run = run_of(scenario).result;
   CHECK(run.completed == 36);
   CHECK(run.peak_waiting <= 2);
+}
+
+TEST_CASE("a file of lengths lies beside the scenario that names it", "[scenarios]") {
+  const Scratch scratch;
+  scratch.file("lengths.csv", "100,20\n200,30\n");
+  std::vector<std::string> lines = gpu_lines();
+  lines[kWorkloadLine - 1] =
+      R"("workload": {"benchmark": {"tool": "vllm-bench", "version": "0.19.0", "requests": 2,)"
+      R"( "dataset": "sharegpt", "lengths": "lengths.csv"}},)";
+  const Scenario scenario =
+      load_scenario(JsonSource::from_file(scratch.file("s.json", joined(lines))));
+  CHECK(open_workload(scenario, {}).size() == 2);
+  CHECK(scenario.workload->files().find("lengths.csv") != std::string::npos);
 }
 
 TEST_CASE("replicates of a benchmark have other seeds", "[scenarios]") {

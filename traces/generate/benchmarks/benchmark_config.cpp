@@ -36,6 +36,8 @@ constexpr BenchmarkKey kBenchmarkKeys[] = {
     {"ramp_up_to_per_s", &B::ramp_up_to_per_s, 1e-6, kMostPerS,
      "Rate at the last request of a ramp-up."},
     {"dataset", &B::dataset, 0, 0, "The tool's dataset."},
+    {"lengths", &B::lengths, 0, 0,
+     "File of the dataset's lengths in tokens: prompt,answer on a line, in the dataset's order."},
     {"prompt_tokens", &B::prompt_tokens, 1, kTokens,
      "Prompt tokens of a turn behind the shared prefix, on average."},
     {"prompt_tokens_stdev", &B::prompt_tokens_stdev, 1, kTokens,

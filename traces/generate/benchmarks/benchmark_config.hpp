@@ -37,6 +37,7 @@ struct BenchmarkConfig {
   std::optional<double> seconds;
   // What they ask.
   std::optional<std::string> dataset;
+  std::optional<std::string> lengths;
   std::optional<std::uint32_t> prompt_tokens;
   std::optional<std::uint32_t> prompt_tokens_stdev;
   std::optional<std::uint32_t> prompt_tokens_min;

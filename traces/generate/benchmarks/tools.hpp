@@ -7,7 +7,7 @@ namespace spillway {
 
 /// GuideLLM (vllm-project/guidellm), synthetic data.
 extern const BenchmarkTool kGuideLlm;
-/// `vllm bench serve`, datasets random and prefix_repetition.
+/// `vllm bench serve`, datasets random, prefix_repetition and sharegpt.
 extern const BenchmarkTool kVllmBench;
 /// inference-perf (kubernetes-sigs/inference-perf), shared prefixes.
 extern const BenchmarkTool kInferencePerf;

@@ -1,8 +1,8 @@
-// `vllm bench serve` with the datasets random and prefix_repetition.
+// `vllm bench serve` with the datasets random, prefix_repetition and sharegpt.
 //
 // Upstream, vllm-project/vllm: vllm/benchmarks/datasets.py (later datasets/random.py and
-// datasets/prefix_repetition.py) for lengths and order, vllm/benchmarks/serve.py (get_request) for
-// arrivals.
+// datasets/prefix_repetition.py; ShareGPTDataset and is_valid_sequence) for lengths and order,
+// vllm/benchmarks/serve.py (get_request) for arrivals.
 //
 // Model: prompts have exactly the tokens asked for; upstream cuts or fills up a text whose tokens
 // the tokenizer joins, and may miss its aim by some. With prefix_repetition and a rate, gaps follow
@@ -10,11 +10,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <string>
 
 #include "sim/det_math.hpp"
+#include "sim/error.hpp"
+#include "traces/byte_source.hpp"
 #include "traces/generate/benchmarks/numpy_random.hpp"
 #include "traces/generate/benchmarks/python_random.hpp"
 #include "traces/generate/benchmarks/tools.hpp"
@@ -27,10 +30,10 @@ namespace {
 using Settings = BenchmarkConfig;
 
 constexpr std::string_view kVllmKeys[] = {
-    "requests",      "dataset",      "prompt_tokens",      "output_tokens",   "range_ratio",
-    "prefix_tokens", "prefix_count", "special_tokens",     "rate_per_s",      "burstiness",
-    "concurrency",   "ramp_up",      "ramp_up_from_per_s", "ramp_up_to_per_s"};
-constexpr std::string_view kVllmDatasets[] = {"random", "prefix_repetition"};
+    "requests",    "dataset",       "lengths",      "prompt_tokens",      "output_tokens",
+    "range_ratio", "prefix_tokens", "prefix_count", "special_tokens",     "rate_per_s",
+    "burstiness",  "concurrency",   "ramp_up",      "ramp_up_from_per_s", "ramp_up_to_per_s"};
+constexpr std::string_view kVllmDatasets[] = {"random", "prefix_repetition", "sharegpt"};
 
 /// --num-prompts
 constexpr std::uint32_t kPrompts = 1000;
@@ -47,6 +50,10 @@ constexpr DatasetDefaults kRepetitionDefaults{256, 128, 256, 10};
 
 bool repeats(const Settings& c) {
   return c.dataset == "prefix_repetition";
+}
+
+bool is_sharegpt(const Settings& c) {
+  return c.dataset == "sharegpt";
 }
 
 const DatasetDefaults& defaults_of(const Settings& c) {
@@ -103,7 +110,27 @@ std::optional<BenchmarkFault> rate_fault(const Settings& c) {
   return std::nullopt;
 }
 
+/// Lengths and nothing else are the dataset's.
+std::optional<BenchmarkFault> sharegpt_fault(const Settings& c) {
+  if (!c.lengths) {
+    return BenchmarkFault{"lengths", "expected with dataset sharegpt: a file of token counts"};
+  }
+  for (const auto& [key, given] : {std::pair("prompt_tokens", c.prompt_tokens.has_value()),
+                                   std::pair("range_ratio", c.range_ratio.has_value()),
+                                   std::pair("prefix_tokens", c.prefix_tokens.has_value()),
+                                   std::pair("prefix_count", c.prefix_count.has_value()),
+                                   std::pair("special_tokens", c.special_tokens.has_value())}) {
+    if (given) return BenchmarkFault{key, "expected not with dataset sharegpt"};
+  }
+  return std::nullopt;
+}
+
 std::optional<BenchmarkFault> vllm_fault(const Settings& c) {
+  if (is_sharegpt(c)) {
+    const auto fault = sharegpt_fault(c);
+    return fault ? fault : rate_fault(c);
+  }
+  if (c.lengths) return BenchmarkFault{"lengths", "expected only with dataset sharegpt"};
   if (!repeats(c) && c.prefix_count) {
     return BenchmarkFault{"prefix_count", "expected only with dataset prefix_repetition"};
   }
@@ -191,8 +218,71 @@ std::vector<BenchmarkRequest> repetition_requests(const Settings& c) {
   return out;
 }
 
+struct ChatLengths {
+  std::uint32_t prompt;
+  std::uint32_t answer;
+};
+
+std::vector<ChatLengths> read_chat_lengths(const std::string& path) {
+  LineReader lines(path, open_bytes(path));
+  std::vector<ChatLengths> out;
+  std::string_view line;
+  while (lines.next(line)) {
+    ChatLengths next{};
+    const char* end = line.data() + line.size();
+    const auto prompt = std::from_chars(line.data(), end, next.prompt);
+    const bool comma = prompt.ec == std::errc() && prompt.ptr != end && *prompt.ptr == ',';
+    const auto answer = comma ? std::from_chars(prompt.ptr + 1, end, next.answer) : prompt;
+    if (!comma || answer.ec != std::errc() || answer.ptr != end || next.prompt > kMaxTokens ||
+        next.answer > kMaxTokens) {
+      throw InputError(Fault::kTrace, {path, lines.line(), ""},
+                       fmt::format("expected prompt,answer in tokens, up to {}, found \"{}\"",
+                                   kMaxTokens, line.substr(0, 40)));
+    }
+    out.push_back(next);
+  }
+  return out;
+}
+
+/// is_valid_sequence
+bool is_kept(const ChatLengths& e, bool any_answer) {
+  constexpr std::uint32_t kLeast = 4;
+  constexpr std::uint32_t kMostPrompt = 1024;
+  constexpr std::uint32_t kMostInAll = 2048;
+  return e.prompt >= kLeast && (any_answer || e.answer >= kLeast) && e.prompt <= kMostPrompt &&
+         e.prompt + e.answer <= kMostInAll;
+}
+
+/// The first exchanges of a shuffled dataset that are neither too short nor too long.
+std::vector<BenchmarkRequest> sharegpt_requests(const Settings& c) {
+  std::vector<ChatLengths> exchanges = read_chat_lengths(*c.lengths);
+  PythonRandom(c.seed.value_or(0)).shuffle(std::span(exchanges));
+  const std::uint32_t count = prompts_of(c);
+  std::vector<BenchmarkRequest> out;
+  for (ChatLengths e : exchanges) {
+    if (out.size() == count) break;
+    e.answer = c.output_tokens.value_or(e.answer);
+    if (!is_kept(e, c.output_tokens.has_value())) continue;
+    BenchmarkRequest r;
+    r.conversation = static_cast<std::uint32_t>(out.size());
+    r.input_tokens = e.prompt;
+    r.output_tokens = e.answer;
+    out.push_back(r);
+  }
+  // Upstream fills up with copies, which releases choose differently.
+  if (out.size() < count) {
+    throw InputError(Fault::kTrace, {*c.lengths, 0, ""},
+                     fmt::format("expected at least {} exchanges of 4 to 1,024 prompt tokens and "
+                                 "2,048 in all, found {}; set requests lower",
+                                 count, out.size()));
+  }
+  return out;
+}
+
 std::vector<BenchmarkRequest> vllm_requests(const Settings& c) {
-  std::vector<BenchmarkRequest> out = repeats(c) ? repetition_requests(c) : random_requests(c);
+  std::vector<BenchmarkRequest> out = is_sharegpt(c) ? sharegpt_requests(c)
+                                      : repeats(c)   ? repetition_requests(c)
+                                                     : random_requests(c);
   set_arrivals(c, out);
   return out;
 }
@@ -215,7 +305,7 @@ std::vector<std::string> vllm_notes(const Settings& c) {
 
 constinit const BenchmarkTool kVllmBench{
     "vllm-bench",  "0.10.1",
-    "0.23.0",      "vllm bench serve, datasets random and prefix_repetition",
+    "0.23.0",      "vllm bench serve, datasets random, prefix_repetition and sharegpt",
     kVllmKeys,     {},
     kVllmDatasets, vllm_fault,
     vllm_requests, vllm_load,

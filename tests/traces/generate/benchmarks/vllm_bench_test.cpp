@@ -2,7 +2,9 @@
 #include <functional>
 #include <numeric>
 
+#include "sim/error.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/files.hpp"
 #include "tests/traces/generate/benchmarks/benchmark_scene.hpp"
 
 namespace spillway {
@@ -121,7 +123,7 @@ TEST_CASE("what vllm bench serve cannot be told is refused by key", "[traces]") 
   const std::pair<const char*, std::function<void(BenchmarkConfig&)>> cases[] = {
       {"", [](BenchmarkConfig&) {}},
       {"version", [](BenchmarkConfig& c) { c.version = "0.9.2"; }},
-      {"dataset", [](BenchmarkConfig& c) { c.dataset = "sharegpt"; }},
+      {"dataset", [](BenchmarkConfig& c) { c.dataset = "sonnet"; }},
       {"prefix_count", [](BenchmarkConfig& c) { c.prefix_count = 3; }},
       {"range_ratio", [](BenchmarkConfig& c) { c.range_ratio = 1; }},
       {"range_ratio",
@@ -138,6 +140,72 @@ TEST_CASE("what vllm bench serve cannot be told is refused by key", "[traces]") 
       {"turns", [](BenchmarkConfig& c) { c.turns = 2; }}};
   for (const auto& [key, change] : cases) {
     BenchmarkConfig config = vllm();
+    change(config);
+    CHECK(fault_key(config) == key);
+  }
+}
+
+/// 400 exchanges: prompts of 1 to 1,500 tokens, answers of 1 to 900.
+std::string lengths() {
+  std::string out;
+  for (int i = 0; i < 400; ++i) {
+    out += std::to_string(1 + 37 * i % 1500) + "," + std::to_string(1 + 53 * i % 900) + "\n";
+  }
+  return out;
+}
+
+BenchmarkConfig sharegpt(const test::Scratch& scratch, const std::string& text) {
+  BenchmarkConfig config = vllm();
+  config.dataset = "sharegpt";
+  config.requests = 20;
+  config.lengths = scratch.file("lengths.csv", text);
+  return config;
+}
+
+TEST_CASE("sharegpt is shuffled by Python and pruned by length", "[traces]") {
+  const test::Scratch scratch;
+  BenchmarkConfig config = sharegpt(scratch, lengths());
+  CHECK(fault_key(config).empty());
+  // random.seed(0); random.shuffle(data), then what is_valid_sequence keeps
+  CHECK(column(sent(config), &BenchmarkRequest::input_tokens, 8) ==
+        Numbers{598, 223, 149, 906, 795, 564, 846, 1017});
+  CHECK(column(sent(config), &BenchmarkRequest::output_tokens, 8) ==
+        Numbers{394, 319, 213, 746, 587, 548, 806, 5});
+  CHECK(sum(sent(config), &BenchmarkRequest::input_tokens) == 10'283);
+  config.seed = 5;
+  config.output_tokens = 2;  // --sharegpt-output-len: no answer is too short
+  CHECK(column(sent(config), &BenchmarkRequest::input_tokens, 8) ==
+        Numbers{951, 186, 112, 248, 413, 903, 778, 379});
+  CHECK(sum(sent(config), &BenchmarkRequest::input_tokens) == 11'471);
+}
+
+TEST_CASE("a file of lengths that is malformed or too short names its line", "[traces]") {
+  const test::Scratch scratch;
+  const auto told = [&](const std::string& text) -> std::string {
+    try {
+      sent(sharegpt(scratch, text));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(told("10,20\n10;20\n").find("lengths.csv:2: expected prompt,answer") != std::string::npos);
+  CHECK(told("10,20\n10,20 \n").find("lengths.csv:2") != std::string::npos);
+  CHECK(told("10,99999999\n").find("lengths.csv:1") != std::string::npos);
+  CHECK(told("10,20\n3,20\n").find("found 1; set requests lower") != std::string::npos);
+}
+
+TEST_CASE("sharegpt has its lengths and no others", "[traces]") {
+  const test::Scratch scratch;
+  const std::pair<const char*, std::function<void(BenchmarkConfig&)>> cases[] = {
+      {"lengths", [](BenchmarkConfig& c) { c.lengths.reset(); }},
+      {"lengths", [](BenchmarkConfig& c) { c.dataset.reset(); }},
+      {"prompt_tokens", [](BenchmarkConfig& c) { c.prompt_tokens = 3; }},
+      {"prefix_tokens", [](BenchmarkConfig& c) { c.prefix_tokens = 3; }},
+      {"special_tokens", [](BenchmarkConfig& c) { c.special_tokens = 1; }},
+      {"burstiness", [](BenchmarkConfig& c) { c.burstiness = 2; }}};
+  for (const auto& [key, change] : cases) {
+    BenchmarkConfig config = sharegpt(scratch, lengths());
     change(config);
     CHECK(fault_key(config) == key);
   }
