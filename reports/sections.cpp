@@ -47,8 +47,8 @@ std::string measured(const nlohmann::json& workload) {
   const bool warmup = workload.value("warmup_s", 0.0) > 0;
   const bool horizon = workload.contains("horizon_s");
   if (!warmup && !horizon) return "all requests";
-  // A benchmark tool that stops does not count what is under way.
-  const bool stops = workload.contains("benchmark");
+  // GuideLLM does not count what is under way at its end; other tools wait for it.
+  const bool stops = text_at(object_at(workload, "benchmark"), "tool") == "guidellm";
   std::string out = "requests";
   if (warmup) {
     out +=

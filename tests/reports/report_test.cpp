@@ -97,10 +97,10 @@ TEST_CASE("a run's report shows targets first, then latencies, tokens and tiers"
   for (const Section& section : report.sections) {
     for (const Table& table : section.tables) titles.push_back(table.title);
   }
-  CHECK(titles ==
-        std::vector<std::string>{"Service level objectives", "Latency", "Requests and tokens",
-                                 "Where prompt tokens came from", "Tiers (counts in engine blocks)",
-                                 "Blocks that were not written", "Links", "", ""});
+  CHECK(titles == std::vector<std::string>{"Service level objectives", "Latency",
+                                           "Requests and tokens", "Where prompt tokens came from",
+                                           "Tiers (counts in engine blocks)",
+                                           "Blocks that were not written", "Links", "", ""});
   CHECK_THAT(report.subtitle, ContainsSubstring("1,000 requests, 61.2 simulated seconds"));
   CHECK_THAT(report.subtitle, ContainsSubstring("TTFT p99 69.0 ms"));
 }
@@ -172,6 +172,11 @@ TEST_CASE("a report says which requests were measured", "[reports]") {
   CHECK_THAT(setup(R"({"warmup_s": 60, "horizon_s": 90, "sessions": "wait"})"),
              ContainsSubstring("requests that arrive from 60.0 s on and are due by 90.0 s"));
   CHECK_THAT(setup(R"({"sessions": "wait"})"), ContainsSubstring("wait"));
+  // A tool that stops without waiting, and one that waits for what it has sent.
+  CHECK_THAT(setup(R"({"horizon_s": 90, "benchmark": {"tool": "guidellm"}})"),
+             ContainsSubstring("ended by 90.0 s"));
+  CHECK_THAT(setup(R"({"horizon_s": 90, "benchmark": {"tool": "lmbenchmark"}})"),
+             ContainsSubstring("due by 90.0 s, to their end"));
 }
 
 TEST_CASE("time at clients, the warm-up and what was not sent are shown where there is any",
