@@ -15,6 +15,7 @@
 #include "scenarios/scenario/sections/slo.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/plan_result.hpp"
+#include "traces/generate/benchmarks/benchmark_tools.hpp"
 
 namespace spillway {
 
@@ -89,6 +90,16 @@ std::uint64_t judged(const TargetMeaning& meaning, const Workload& workload) {
 /// Whether a plan judges replicates whose length the scenario gives.
 bool replicated(const Scenario& s) {
   return s.plan && s.plan->replications > 1 && s.workload->replication.requests > 0;
+}
+
+/// What makes a benchmark longer: not every tool is told a number of requests.
+std::string longer_benchmark(const BenchmarkConfig& config, std::uint64_t needed) {
+  const auto keys = tool_of(config).keys;
+  if (std::ranges::count(keys, "requests") > 0) {
+    return fmt::format("Set workload.benchmark.requests to {} or more", needed);
+  }
+  return fmt::format("Set workload.benchmark.{} higher, for {} requests or more",
+                     std::ranges::count(keys, "seconds") > 0 ? "seconds" : "users", needed);
 }
 
 }  // namespace
@@ -202,7 +213,7 @@ std::optional<Note> few_for_percentile(const Scenario& scenario, const Workload&
   } else if (scenario.workload->synthetic) {
     longer = fmt::format("Set workload.synthetic.requests to {} or more", needed);
   } else if (scenario.workload->benchmark) {
-    longer = fmt::format("Set workload.benchmark.requests to {} or more", needed);
+    longer = longer_benchmark(*scenario.workload->benchmark, needed);
   }
   return run_note("few-for-percentile", {{"metric", target_label(worst->name, worst->tenant)},
                                          {"requests", fewest},

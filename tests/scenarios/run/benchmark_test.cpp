@@ -1,6 +1,7 @@
 // workload.benchmark: a tool's requests through a whole run, and what is refused.
 #include <string>
 
+#include "scenarios/experiment/doubts/slo_doubts.hpp"
 #include "scenarios/experiment/replicates.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "tests/scenarios/run/run_setup.hpp"
@@ -153,6 +154,19 @@ TEST_CASE("a sender of SGLang keeps so many requests in flight and no more", "[s
   const RunResult run = run_of(scenario).result;
   CHECK(run.completed == 36);
   CHECK(run.peak_waiting <= 2);
+}
+
+TEST_CASE("a benchmark that is too short for its target says which key is longer", "[scenarios]") {
+  const auto advice = [](const std::string& object) {
+    const Scenario scenario =
+        benchmark(object, {R"(slo=[{"metric": "p99_ttft_ms", "max": 5000}])"});
+    return few_for_percentile(scenario, open_workload(scenario, {})).value().text;
+  };
+  CHECK(advice(R"({"tool": "vllm-bench", "version": "0.19.0", "requests": 50})")
+            .find("Set workload.benchmark.requests to") != std::string::npos);
+  CHECK(advice(R"({"tool": "sglang-multiturn", "version": "0.5.2", "users": 3, "turns": 2,)"
+               R"( "rate_per_s": 16})")
+            .find("Set workload.benchmark.users higher") != std::string::npos);
 }
 
 TEST_CASE("a file of lengths lies beside the scenario that names it", "[scenarios]") {
