@@ -125,7 +125,7 @@ TEST_CASE("published settings make the requests of their tools", "[scenarios]") 
        R"( "rate_per_s": 0.1, "prefix_tokens": 1000, "history_tokens": 20000,)"
        R"( "output_tokens": 100, "seconds": 100})",
        10},
-      {R"({"tool": "aiperf", "version": "0.3.0", "concurrency": 100, "requests": 1000,)"
+      {R"({"tool": "aiperf", "version": "0.5.0", "concurrency": 100, "requests": 1000,)"
        R"( "prompt_tokens": 1000, "output_tokens": 500})",
        1000}};
   for (const auto& [object, requests] : cases) {

@@ -3,7 +3,7 @@
 // Upstream, ai-dynamo/aiperf: src/aiperf/common/random_generator.py (a generator for each use, by
 // SHA-256 of seed and name), src/aiperf/dataset/composer/base.py and synthetic.py (what is drawn
 // for a prompt), src/aiperf/dataset/dataset_samplers.py (order), src/aiperf/timing/intervals.py
-// (gaps), as of the releases in which base.py derives "composer.turn.max_tokens".
+// (gaps); base.py as of 67217425, which is 0.5.0. Later ones draw lengths otherwise.
 //
 // Model: a prefix and a prompt have their tokens one behind the other. AIPerf that falls behind its
 // rate because --concurrency is reached goes on from then; here what is due waits.
@@ -154,7 +154,7 @@ std::vector<std::string> aiperf_notes(const AiPerf& c) {
 }  // namespace
 
 constinit const BenchmarkTool kAiPerf{
-    "aiperf",        "0.3.0",         "0.7.0",     "AIPerf, synthetic prompts",
+    "aiperf",        "0.5.0",         "0.5.0",     "AIPerf, synthetic prompts",
     kAiPerfKeys,     kAiPerfArrivals, {},          aiperf_fault,
     aiperf_requests, aiperf_load,     aiperf_notes};
 

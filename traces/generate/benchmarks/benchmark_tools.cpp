@@ -36,6 +36,12 @@ const BenchmarkTool* tool_named(std::string_view name) {
   return found == tools.end() ? nullptr : &*found;
 }
 
+/// "0.5.0 to 0.6.0"
+std::string known_releases(const BenchmarkTool& tool) {
+  if (tool.first == tool.last) return std::string(tool.first);
+  return fmt::format("{} to {}", tool.first, tool.last);
+}
+
 std::optional<BenchmarkFault> tool_fault(const BenchmarkConfig& config) {
   if (!config.tool) return BenchmarkFault{"tool", "expected the name of a benchmark tool"};
   const BenchmarkTool* tool = tool_named(*config.tool);
@@ -51,11 +57,11 @@ std::optional<BenchmarkFault> tool_fault(const BenchmarkConfig& config) {
       return std::nullopt;
     }
   }
+  const std::string known = known_releases(*tool);
   return BenchmarkFault{
-      "version", config.version ? fmt::format("unknown version \"{}\" of {}; known: {} to {}",
-                                              *config.version, tool->name, tool->first, tool->last)
-                                : fmt::format("expected a version of {}, {} to {}", tool->name,
-                                              tool->first, tool->last)};
+      "version", config.version ? fmt::format("unknown version \"{}\" of {}; known: {}",
+                                              *config.version, tool->name, known)
+                                : fmt::format("expected a version of {}, {}", tool->name, known)};
 }
 
 /// Outside its range.

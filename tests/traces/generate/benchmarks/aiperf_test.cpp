@@ -19,7 +19,7 @@ using Numbers = std::vector<std::uint32_t>;
 BenchmarkConfig aiperf() {
   BenchmarkConfig config;
   config.tool = "aiperf";
-  config.version = "0.3.0";
+  config.version = "0.5.0";
   config.requests = 250;
   config.seed = 42;
   config.prompt_tokens_stdev = 100;
