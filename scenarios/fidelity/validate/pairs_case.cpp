@@ -1,6 +1,7 @@
 #include "scenarios/fidelity/validate/pairs_case.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -11,6 +12,7 @@
 #include "scenarios/machine/parallel.hpp"
 #include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/model.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/error.hpp"
 #include "sim/input_file.hpp"
@@ -26,6 +28,7 @@ constexpr double kDirection = 1;     // %; a smaller simulated change has no dir
 constexpr double kBlockTokens = 16;  // of "10k": blocks of the tier
 constexpr double kSpareAnswers = 4;  // times what was measured
 constexpr const char* kStudy = "l40s";
+constexpr const char* kStages = "llmd";
 
 /// Changes to the case's scenario that make one server at one number of clients.
 using Setting = std::vector<std::string>;
@@ -151,6 +154,90 @@ class Study {
   const json* release_ = nullptr;
 };
 
+/// Prompt and answer tokens/s of the stages of one run, each from its first arrival to its last
+/// answer.
+class StageTotals final : public Observer {
+ public:
+  explicit StageTotals(std::vector<std::uint32_t> ends)
+      : ends_(std::move(ends)), stages_(ends_.size()) {}
+
+  void on_request(const RequestRecord& r) override {
+    const auto stage = std::upper_bound(ends_.begin(), ends_.end(), raw(r.request));
+    Stage& of = stages_[static_cast<std::size_t>(stage - ends_.begin())];
+    of.from = std::min(of.from, r.arrival);
+    of.to = std::max(of.to, r.finish);
+    of.tokens += std::uint64_t{r.input_tokens} + r.output_tokens;
+  }
+  double per_s(std::size_t stage) const {
+    const Stage& of = stages_[stage];
+    return static_cast<double>(of.tokens) / seconds_of(of.to - of.from);
+  }
+
+ private:
+  struct Stage {
+    Time from = Time::max();
+    Time to{};
+    std::uint64_t tokens = 0;
+  };
+  std::vector<std::uint32_t> ends_;  ///< one past the last request of each
+  std::vector<Stage> stages_;
+};
+
+/// The guide of llm-d: stages of rising rates over eight servers, of which one is simulated with an
+/// eighth of prompts and rates. A cell for each stage.
+PairsResult validate_stages(const std::string& path, const JsonSource& scenario) {
+  constexpr double kServers = 8;
+  const json root = json::parse(read_text_file(path, Fault::kTrace), nullptr, false);
+  const json& study = root.at(kStages).at(0);
+  const std::string tier = study.at("tier").get<std::string>();
+  std::vector<double> rates;
+  std::vector<std::uint32_t> ends;
+  const double seconds = study.at("stage_s").get<double>();
+  for (const json& rate : study.at("rates")) {
+    rates.push_back(rate.get<double>() / kServers);
+    const auto count = static_cast<std::uint32_t>(rates.back() * seconds);
+    ends.push_back(count + (ends.empty() ? 0 : ends.back()));
+  }
+  PairsResult out;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    PairCell& cell = out.cells.emplace_back();
+    cell.memory = fmt::format("{:g} requests/s", kServers * rates[i]);
+    cell.tier = tier;
+    cell.band = study.at("band").get<double>();
+    cell.measured_without = study.at("none").at("total").at(i).get<double>();
+    cell.measured_with = study.at("cpu").at("total").at(i).get<double>();
+  }
+  for (const bool with : {false, true}) {
+    JsonSource source = scenario;
+    for (const std::string& change :
+         {fmt::format("workload.benchmark.rates_per_s=[{}]", fmt::join(rates, ",")),
+          fmt::format("workload.benchmark.seconds={}", seconds),
+          fmt::format("workload.benchmark.prefix_count={}",
+                      std::floor(study.at("groups").get<double>() / kServers)),
+          fmt::format("workload.benchmark.prompts_per_prefix={}", study.at("per_group").dump()),
+          fmt::format("workload.benchmark.prefix_tokens={}", study.at("prefix").dump()),
+          fmt::format("workload.benchmark.prompt_tokens={}", study.at("question").dump()),
+          fmt::format("workload.benchmark.output_tokens={}", study.at("answer").dump())}) {
+      source.set(change);
+    }
+    if (with) {
+      source.set(
+          fmt::format(R"(tiers=[{{"name": "dram", "kind": "dram", "capacity": "{}"}}])", tier));
+    }
+    const Scenario server = load_scenario(source);
+    StageTotals totals(ends);
+    SimulationOptions options;
+    options.observers.push_back(&totals);
+    simulate(server, open_workload(server, {}), options);
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      PairCell& cell = out.cells[i];
+      cell.model = server.model->spec == nullptr ? "" : std::string(server.model->spec->name);
+      (with ? cell.simulated_with : cell.simulated_without) = kServers * totals.per_s(i);
+    }
+  }
+  return out;
+}
+
 /// Answer tokens/s of what ended within the benchmark's time.
 double throughput_of(JsonSource source, const Setting& set) {
   for (const std::string& change : set) source.set(change);
@@ -218,6 +305,15 @@ std::vector<PairsFigure> PairsResult::figures() const {
 
 PairsResult validate_pairs(const std::string& path, const std::string& release,
                            const JsonSource& scenario) {
+  if (release == kStages) {
+    try {
+      return validate_stages(path, scenario);
+    } catch (const json::exception&) {
+      throw InputError(Fault::kTrace, {path, 0, kStages},
+                       "expected the study \"llmd\": rates, and totals of each without and with a "
+                       "tier");
+    }
+  }
   PairsResult out;
   PairRuns runs;
   try {

@@ -65,9 +65,10 @@ struct PairsResult {
   std::vector<PairsFigure> figures() const;
 };
 
-/// `path` holds the study (offload_measured.json, part l40s); `scenario` is the engine, to which
-/// each cell adds model, blocks, clients and tier. Throws InputError (3) where the file lacks the
-/// release or a figure.
+/// `path` holds the study (offload_measured.json): part l40s, `release` by release, where
+/// `scenario` is the engine, to which each cell adds model, blocks, clients and tier; or, as
+/// release "llmd", part llmd, whose cells are the stages of one run of `scenario` without and with
+/// the tier. Throws InputError (3) where the file lacks the release or a figure.
 PairsResult validate_pairs(const std::string& path, const std::string& release,
                            const JsonSource& scenario);
 

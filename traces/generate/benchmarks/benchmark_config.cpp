@@ -28,6 +28,8 @@ constexpr BenchmarkKey kBenchmarkKeys[] = {
      "A round starts when all answers of the round before are there, and this much later. Not set: "
      "clients do not wait for each other."},
     {"rate_per_s", &B::rate_per_s, 1e-6, kMostPerS, "Requests per second."},
+    {"rates_per_s", &B::rates_per_s, 1e-6, kMostPerS,
+     "Requests per second of stages that follow one another, `seconds` each."},
     {"burstiness", &B::burstiness, 1e-3, 1e6,
      "Shape of the gamma distribution of the gaps. 1: Poisson arrivals. Below 1: bursts."},
     {"ramp_up", &B::ramp_up, 0, 0, "How the rate rises over the requests."},

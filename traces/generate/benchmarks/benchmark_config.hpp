@@ -30,6 +30,7 @@ struct BenchmarkConfig {
   std::optional<std::string> queue;
   std::optional<double> round_barrier_s;
   std::optional<double> rate_per_s;
+  std::optional<std::vector<double>> rates_per_s;
   std::optional<double> burstiness;
   std::optional<std::string> ramp_up;
   std::optional<double> ramp_up_from_per_s;

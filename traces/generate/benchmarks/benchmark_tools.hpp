@@ -27,6 +27,8 @@ struct BenchmarkRequest {
   std::uint32_t output_tokens = 0;
   /// Of a turn: the client's pause behind the answers it waits for; -1: until `arrival_ns`.
   std::int64_t think_ns = 0;
+  /// The conversation whose text it sends once more, which shares no session with it; -1: its own.
+  std::int64_t text_of = -1;
   /// The requests [first, second) whose answers it waits for. Both 0: the turn before it.
   std::pair<std::uint32_t, std::uint32_t> after{0, 0};
 };

@@ -19,7 +19,8 @@ std::uint64_t block_name(const BenchmarkRequest& r, std::uint32_t index,
                          std::uint32_t block_tokens) {
   const std::uint64_t end = (std::uint64_t{index} + 1) * block_tokens;
   if (end <= r.prefix_tokens) return mix64(mix64(0x707265666978ULL + r.prefix) + index);
-  const std::uint64_t own = mix64(mix64(0x636f6e76657273ULL + r.conversation) + index);
+  const std::uint64_t text = r.text_of < 0 ? r.conversation : static_cast<std::uint64_t>(r.text_of);
+  const std::uint64_t own = mix64(mix64(0x636f6e76657273ULL + text) + index);
   return end <= r.input_tokens ? own : mix64(own + 1 + r.turn);
 }
 

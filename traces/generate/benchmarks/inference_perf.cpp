@@ -1,8 +1,9 @@
-// inference-perf with the data generator shared_prefix and one stage of load, as llm-d-benchmark
+// inference-perf with the data generator shared_prefix and stages of load, as llm-d-benchmark
 // runs it.
 //
 // Upstream, kubernetes-sigs/inference-perf: inference_perf/datagen/shared_prefix_datagen.py
-// (groups, prompts, order), inference_perf/loadgen/load_timer.py (gaps).
+// (groups, prompts, order), inference_perf/loadgen/load_timer.py (gaps), load_generator.py (each
+// stage starts over with the prompts, a second after the last answer of the one before).
 //
 // Order and gaps have no seed in these releases: each run of the tool has others. Those here follow
 // the same rules, from `seed`.
@@ -24,9 +25,10 @@ namespace {
 
 using Perf = BenchmarkConfig;
 
-constexpr std::string_view kPerfKeys[] = {
-    "requests",     "seconds",       "arrivals",      "concurrency",        "rate_per_s",
-    "prefix_count", "prefix_tokens", "prompt_tokens", "prompts_per_prefix", "output_tokens"};
+constexpr std::string_view kPerfKeys[] = {"requests",           "seconds",       "arrivals",
+                                          "concurrency",        "rate_per_s",    "rates_per_s",
+                                          "prefix_count",       "prefix_tokens", "prompt_tokens",
+                                          "prompts_per_prefix", "output_tokens"};
 constexpr std::string_view kLoadTypes[] = {"constant", "poisson", "concurrent"};
 
 // Of the section shared_prefix.
@@ -37,6 +39,8 @@ constexpr std::uint32_t kQuestionTokens = 50;
 constexpr std::uint32_t kAnswerTokens = 50;
 
 constexpr std::uint32_t kMostOfStage = 10'000'000;
+constexpr double kMostLinks = 1e8;
+constexpr double kBetweenStagesS = 1;
 
 bool is_concurrent(const Perf& c) {
   return c.arrivals == "concurrent";
@@ -51,8 +55,17 @@ std::uint32_t prompt_length(const Perf& c) {
   return c.prefix_tokens.value_or(kSystemTokens) + c.prompt_tokens.value_or(kQuestionTokens);
 }
 
-double stage_requests(const Perf& c) {
-  return is_concurrent(c) ? *c.requests : std::floor(*c.rate_per_s * *c.seconds);
+/// One after another; none with a number of clients.
+std::vector<double> stage_rates(const Perf& c) {
+  return c.rates_per_s ? *c.rates_per_s : std::vector<double>{*c.rate_per_s};
+}
+
+/// Requests of each stage.
+std::vector<double> stage_requests(const Perf& c) {
+  if (is_concurrent(c)) return {static_cast<double>(*c.requests)};
+  std::vector<double> out;
+  for (const double rate : stage_rates(c)) out.push_back(std::floor(rate * *c.seconds));
+  return out;
 }
 
 std::optional<BenchmarkFault> stage_fault(const Perf& c) {
@@ -70,7 +83,13 @@ std::optional<BenchmarkFault> stage_fault(const Perf& c) {
   if (auto fault = expect(concurrent, c.concurrency.has_value(), "concurrency", "concurrent")) {
     return fault;
   }
-  if (auto fault = expect(!concurrent, c.rate_per_s.has_value(), "rate_per_s", kRates)) {
+  if (c.rate_per_s && c.rates_per_s) {
+    return BenchmarkFault{"rates_per_s",
+                          "expected rate_per_s of one stage, or rates_per_s of many"};
+  }
+  const bool rates = c.rate_per_s || c.rates_per_s;
+  if (auto fault =
+          expect(!concurrent, rates, c.rates_per_s ? "rates_per_s" : "rate_per_s", kRates)) {
     return fault;
   }
   return expect(!concurrent, c.seconds.has_value(), "seconds", kRates);
@@ -78,9 +97,22 @@ std::optional<BenchmarkFault> stage_fault(const Perf& c) {
 
 std::optional<BenchmarkFault> perf_fault(const Perf& c) {
   if (auto fault = stage_fault(c)) return fault;
-  if (stage_requests(c) < 1 || stage_requests(c) > kMostOfStage) {
-    return BenchmarkFault{"rate_per_s", fmt::format("expected from 1 to {} requests, found {}",
-                                                    kMostOfStage, stage_requests(c))};
+  const std::vector<double> stages = stage_requests(c);
+  const char* key = c.rates_per_s ? "rates_per_s" : "rate_per_s";
+  if (stages.empty()) return BenchmarkFault{key, "expected at least one stage"};
+  double links = 0;  // each request of a stage waits for all of the one before
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i] < 1 || stages[i] > kMostOfStage) {
+      return BenchmarkFault{key, fmt::format("expected from 1 to {} requests in a stage, found {}",
+                                             kMostOfStage, stages[i])};
+    }
+    if (i > 0) links += stages[i] * stages[i - 1];
+  }
+  if (links > kMostLinks) {
+    return BenchmarkFault{key,
+                          fmt::format("expected stages of at most {:.0f} requests each, more "
+                                      "than one, or fewer seconds",
+                                      std::sqrt(kMostLinks / static_cast<double>(stages.size())))};
   }
   if (prompt_length(c) > kMaxTokens) {
     return BenchmarkFault{"prompt_tokens", fmt::format("expected at most {} tokens", kMaxTokens)};
@@ -114,10 +146,15 @@ std::uint64_t poisson(Stream& stream, double mean) {
   return out;
 }
 
-std::vector<double> stage_times(const Perf& c) {
-  const auto count = static_cast<std::uint64_t>(stage_requests(c));
+double stage_length_s(const Perf& c) {
+  return *c.seconds + kBetweenStagesS;
+}
+
+/// Of the requests of one stage, from its start.
+std::vector<double> stage_times(const Perf& c, std::size_t stage) {
+  const auto count = static_cast<std::uint64_t>(stage_requests(c)[stage]);
   if (is_concurrent(c)) return std::vector<double>(count, 0.0);
-  Stream gaps(c.seed.value_or(0), "inference-perf", 0);
+  Stream gaps(c.seed.value_or(0), "inference-perf", stage);
   std::vector<double> out;
   if (c.arrivals.value_or("constant") == "constant") {
     add_times(gaps, count, 0, *c.seconds, out);
@@ -126,7 +163,7 @@ std::vector<double> stage_times(const Perf& c) {
   // Second by second, until the stage's number of requests is reached.
   double now_s = 0;
   while (out.size() < count) {
-    add_times(gaps, poisson(gaps, *c.rate_per_s), now_s, 1, out);
+    add_times(gaps, poisson(gaps, stage_rates(c)[stage]), now_s, 1, out);
     now_s += 1;
   }
   out.resize(count);
@@ -138,22 +175,38 @@ std::vector<BenchmarkRequest> perf_requests(const Perf& c) {
   std::iota(order.begin(), order.end(), 0U);
   PythonRandom(c.seed.value_or(0)).shuffle(std::span(order));
   std::vector<BenchmarkRequest> out;
-  for (const double due_s : stage_times(c)) {
-    BenchmarkRequest r;
-    r.arrival_ns = static_cast<std::int64_t>(due_s * 1e9);
-    // A prompt that is sent again is the same text: it shares all blocks with its first time.
-    r.conversation = order[out.size() % order.size()];
-    r.prefix = r.conversation / c.prompts_per_prefix.value_or(kPromptsPerGroup);
-    r.prefix_tokens = c.prefix_tokens.value_or(kSystemTokens);
-    r.input_tokens = std::max(1U, prompt_length(c));
-    r.output_tokens = c.output_tokens.value_or(kAnswerTokens);
-    out.push_back(r);
+  const std::size_t stages = stage_requests(c).size();
+  std::pair<std::uint32_t, std::uint32_t> before{0, 0};
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const auto first = static_cast<std::uint32_t>(out.size());
+    for (const double due_s : stage_times(c, stage)) {
+      BenchmarkRequest r;
+      // As if every answer had come within its stage.
+      const double stages_s = stage == 0 ? 0 : static_cast<double>(stage) * stage_length_s(c);
+      r.arrival_ns = static_cast<std::int64_t>((stages_s + due_s) * 1e9);
+      // A prompt that is sent again is the same text: it shares all blocks with its first time.
+      const std::uint32_t prompt = order[(out.size() - first) % order.size()];
+      r.conversation = prompt;
+      r.prefix = prompt / c.prompts_per_prefix.value_or(kPromptsPerGroup);
+      r.prefix_tokens = c.prefix_tokens.value_or(kSystemTokens);
+      r.input_tokens = std::max(1U, prompt_length(c));
+      r.output_tokens = c.output_tokens.value_or(kAnswerTokens);
+      if (stages > 1) {
+        r.conversation = static_cast<std::uint32_t>(out.size());
+        r.text_of = prompt;
+        r.after = before;
+        r.think_ns = stage > 0 ? static_cast<std::int64_t>((due_s + kBetweenStagesS) * 1e9) : 0;
+      }
+      out.push_back(r);
+    }
+    before = {first, static_cast<std::uint32_t>(out.size())};
   }
   return out;
 }
 
 BenchmarkLoad perf_load(const Perf& c) {
-  return {.closed_loop = is_concurrent(c), .concurrency = c.concurrency};
+  const bool stages = stage_requests(c).size() > 1;
+  return {.closed_loop = is_concurrent(c), .concurrency = c.concurrency, .turns = stages};
 }
 
 std::vector<std::string> perf_notes(const Perf& c) {

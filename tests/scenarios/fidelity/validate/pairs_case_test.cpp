@@ -57,5 +57,26 @@ TEST_CASE("a study of another form, or without the release, is refused by name",
              ContainsSubstring("no release \"v9\"; known: v1, v2"));
 }
 
+TEST_CASE("stages of one run are cells", "[scenarios]") {
+  // Two stages of 10 and 20 requests over eight servers' eighth; a tier that changes nothing.
+  const Scratch scratch;
+  const std::string study = scratch.file("study.json", R"({"llmd": [{"tier": "1GiB", "band": 10,
+    "groups": 16, "per_group": 5, "prefix": 64, "question": 16, "answer": 8, "stage_s": 10,
+    "rates": [8, 16], "none": {"total": [700, 1400]}, "cpu": {"total": [700, 1400]}}]})");
+  const JsonSource scenario = JsonSource::from_text("s.json", R"({"name": "s",
+    "model": "Llama-3.1-8B", "gpu": "H100", "engine": {"preset": "vllm"},
+    "workload": {"benchmark": {"tool": "inference-perf", "version": "0.4.0", "rates_per_s": [1],
+                               "seconds": 1}}})");
+  const PairsResult result = validate_pairs(study, "llmd", scenario);
+  REQUIRE(result.cells.size() == 2);
+  CHECK(result.cells[1].memory == "16 requests/s");
+  CHECK(result.right_sides() == 2);
+  // 1 request/s of 64 + 16 + 8 tokens on each of eight, for 10 s less the first gap.
+  CHECK(result.cells[0].simulated_without == Approx(8 * 88).epsilon(0.2));
+  const std::string other = scratch.file("other.json", R"({"llmd": [{"tier": "1GiB"}]})");
+  CHECK_THAT(std::string(error_of([&] { validate_pairs(other, "llmd", scenario); }).what()),
+             ContainsSubstring("expected the study \"llmd\""));
+}
+
 }  // namespace
 }  // namespace spillway::test

@@ -87,6 +87,32 @@ TEST_CASE("a concurrent stage of inference-perf is a closed loop", "[traces]") {
   CHECK(sent(config).size() == 30);
 }
 
+TEST_CASE("stages of inference-perf wait for each other, and start over with the prompts",
+          "[traces]") {
+  BenchmarkConfig config = perf();
+  config.rate_per_s.reset();
+  config.rates_per_s = {1, 2};
+  const auto requests = sent(config);
+  REQUIRE(requests.size() == 10 + 20);
+  const Workload workload = benchmark_workload(config);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    CHECK(workload.after(RequestId{i}).empty());
+    CHECK(requests[i].text_of == requests[10 + i].text_of);
+    const auto first = workload.chain(RequestId{i});
+    const auto again = workload.chain(RequestId{10 + i});
+    CHECK(std::equal(first.begin(), first.end(), again.begin(), again.end()));
+  }
+  for (std::uint32_t i = 10; i < 30; ++i) {
+    CHECK(workload.after(RequestId{i}).size() == 10);
+    // A second after the last answer, and as late in the stage as if it began then.
+    const std::int64_t in_stage = requests[i].arrival_ns - 11'000'000'000;
+    CHECK(workload.think_ns(RequestId{i}) - in_stage == 1'000'000'000);
+  }
+  CHECK(tool_of(config).load(config).turns);
+  config.rate_per_s = 1;
+  CHECK(fault_key(config) == "rates_per_s");
+}
+
 TEST_CASE("what inference-perf cannot be told is refused by key", "[traces]") {
   const std::pair<const char*, std::function<void(BenchmarkConfig&)>> cases[] = {
       {"", [](BenchmarkConfig&) {}},
