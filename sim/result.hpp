@@ -189,6 +189,7 @@ struct RunResult {
   std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
   std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
   std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
+  double steps_s = 0;                           ///< all steps of all engines together
   std::optional<double> connector_s;            ///< by which a connector's own costs did
   std::optional<FrontEndResult> front_end;      ///< nothing: it takes no time
   std::optional<SwapResult> swap;

@@ -11,9 +11,8 @@ inline constexpr NoteRow kPlanNotes[] = {
      "The server stops serving for ever in {where}. {why}"},
     {"offload-hurts", "tier", NoteGrade::kDanger,
      "Offload hurts at {sizes}. {metric} is {after} with {size} and {before} without the tier "
-     "({over})[: {change}].[ {how}][ The tier would have to serve {pays_from_share} of prompt "
-     "tokens "
-     "to make up for that; it serves {served_share}.][ On an idle link loads win from "
+     "({over})[: {change}].[ {how}][ The tier serves {served_share} of prompt tokens there; from "
+     "{pays_share} on ({pays_size}) it does not hurt.][ On an idle link loads win from "
      "{break_even_tokens} tokens on.][ Link {link} is busy {busy}.]"},
     {"loads-never-win", "tier", NoteGrade::kWarning,
      "No prefix loads sooner over an idle link than it is recomputed."},
@@ -153,8 +152,8 @@ inline constexpr NoteRow kPlanNotes[] = {
      "{hits} hits in {lookups} look-ups of {tier} is {hit_share}. {metric} is {with} with the tier "
      "and {without} without ({over})."},
     {"offload-hurts-here", "tier", NoteGrade::kDetail,
-     "Here the tier makes the service slower. At {size} it takes {lost_share} of the time of steps "
-     "and serves {served_share} of prompt tokens."},
+     "At {size} the tier makes the service slower: it takes {lost_share} of the time of steps and "
+     "serves {served_share} of prompt tokens."},
     {"offload-costs-little", "tier", NoteGrade::kDetail,
      "At {size} the tier takes {lost_share} of the time of steps and serves {served_share} of "
      "prompt tokens."},

@@ -90,10 +90,12 @@ inline constexpr NoteRow kRunNotes[] = {
 
     // ---- sizes
     {"blocks-steep", "hardware", NoteGrade::kDanger,
-     "With {band_share} fewer KV blocks ({blocks} are estimated) the throughput is {fewer_tokens}, "
-     "not {here_tokens} tokens/s. With as many more it is {more_tokens}. The mean TTFT is "
-     "{fewer_ms}, {here_ms} and {more_ms}. The server's start-up log has the number: give it as "
-     "measured, or as engine.num_gpu_blocks."},
+     "KV blocks decide here, and their number ({blocks}) is estimated. With {band_share} fewer, as "
+     "many, and {band_share} more of them[ the mean TTFT is {fewer_ms}, {here_ms} and {more_ms}][ "
+     "the "
+     "throughput is {fewer_tokens}, {here_tokens} and {more_tokens} tokens/s]. The server's "
+     "start-up "
+     "log has the number: give it as measured, or as engine.num_gpu_blocks."},
 
     // ---- step times
     {"beyond-fit", "compute", NoteGrade::kWarning,

@@ -79,7 +79,10 @@ inline constexpr NoteRow kStudyNotes[] = {
     {"loop-not-in-trace", "workload", NoteGrade::kWarning,
      "A trace holds requests, not clients. To send them as the tool does, set "
      "workload.arrival=closed-loop[ and workload.concurrency={clients}][ and "
-     "workload.horizon_s={end_seconds}]."},
+     "workload.horizon_s={end_seconds}][ and workload.sessions={turns}]."},
+    {"turns-not-in-trace", "workload", NoteGrade::kWarning,
+     "A turn of this tool is sent when the answers before it have come. To send the trace so, set "
+     "workload.sessions=wait."},
 
     // ---- validations
     {"measured-incomplete", "validation", NoteGrade::kWarning,

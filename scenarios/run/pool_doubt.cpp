@@ -45,20 +45,25 @@ std::optional<Note> pool_doubt(const Scenario& scenario, const Workload& workloa
     others[i] = run_with(scenario, workload, i == 0 ? 1 - kBand : 1 + kBand);
   });
   if (!others[0] || !others[1]) return std::nullopt;
-  bool steep = false;
+  double ttft = 0;
+  double throughput = 0;
   for (const auto& other : others) {
-    steep = steep || moved(run.ttft.mean_ms, other->ttft.mean_ms) > kBand ||
-            moved(run.output_throughput, other->output_throughput) > kBand;
+    ttft = std::max(ttft, moved(run.ttft.mean_ms, other->ttft.mean_ms));
+    throughput = std::max(throughput, moved(run.output_throughput, other->output_throughput));
   }
-  if (!steep) return std::nullopt;
-  return run_note("blocks-steep", {{"blocks", scenario.engine.usable_blocks()},
-                                   {"band_share", kBand},
-                                   {"fewer_ms", others[0]->ttft.mean_ms},
-                                   {"here_ms", run.ttft.mean_ms},
-                                   {"more_ms", others[1]->ttft.mean_ms},
-                                   {"fewer_tokens", others[0]->output_throughput},
-                                   {"here_tokens", run.output_throughput},
-                                   {"more_tokens", others[1]->output_throughput}});
+  if (std::max(ttft, throughput) <= kBand) return std::nullopt;
+  NoteFigures figures = {{"blocks", scenario.engine.usable_blocks()}, {"band_share", kBand}};
+  // The one that moves more.
+  if (ttft >= throughput) {
+    figures.emplace_back("fewer_ms", others[0]->ttft.mean_ms);
+    figures.emplace_back("here_ms", run.ttft.mean_ms);
+    figures.emplace_back("more_ms", others[1]->ttft.mean_ms);
+  } else {
+    figures.emplace_back("fewer_tokens", others[0]->output_throughput);
+    figures.emplace_back("here_tokens", run.output_throughput);
+    figures.emplace_back("more_tokens", others[1]->output_throughput);
+  }
+  return run_note("blocks-steep", std::move(figures));
 }
 
 }  // namespace spillway

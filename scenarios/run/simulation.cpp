@@ -228,6 +228,7 @@ class Run {
     append(out.warnings, measured_warnings(s_, workload_));
     tell_short(out);
     append(out.warnings, plain_notes(workload_.source().notes));
+    out.result.steps_s = seconds_of(binding_.steps());
     if (out.result.collective_s && binding_.steps() > Duration(0)) {
       out.result.collective_share = *out.result.collective_s / seconds_of(binding_.steps());
     }

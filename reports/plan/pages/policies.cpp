@@ -47,7 +47,8 @@ double moved_bytes(const RunResult& run) {
 /// Seconds that steps stood still for copies.
 double stalled_s(const RunResult& run) {
   return run.flush_stall_s + (run.load_wait ? run.load_wait->stall_s : 0) +
-         (run.swap ? run.swap->stall_s : 0) + run.copy_harm_s.value_or(0) + run.connector_s.value_or(0);
+         (run.swap ? run.swap->stall_s : 0) + run.copy_harm_s.value_or(0) +
+         run.connector_s.value_or(0);
 }
 
 class PoliciesPage {

@@ -99,8 +99,10 @@ void refuse_beside_like(const Verb& command) {
 void refuse_beside_benchmark(const GenerateOptions& options) {
   const auto refuse = [&](const std::string& flag) {
     if (!options.command->given(flag)) return;
-    throw InputError(Fault::kUsage, {"", 0, flag},
-                     "expected not with --benchmark, which has settings of its own");
+    throw InputError(
+        Fault::kUsage, {"", 0, flag},
+        "expected not with --benchmark, whose settings are those of the scenario: --set "
+        "workload.benchmark.KEY=VALUE");
   };
   refuse("--like");
   refuse("--seed");
@@ -167,8 +169,12 @@ int generate(const GenerateOptions& options) {
     write_trace(workload, options.common.out);
     say_written(workload, options.common.out, "trace-generate", quiet_out);
     const BenchmarkLoad load = tool_of(config).load(config);
-    if (!load.closed_loop) return 0;
+    if (!load.closed_loop) {
+      if (load.turns) print_notes({study_note("turns-not-in-trace", {})}, quiet_out);
+      return 0;
+    }
     NoteFigures figures;
+    if (load.turns) figures.emplace_back("turns", "wait");
     if (load.concurrency) figures.emplace_back("clients", *load.concurrency);
     if (load.end_s) figures.emplace_back("end_seconds", *load.end_s);
     print_notes({study_note("loop-not-in-trace", std::move(figures))}, quiet_out);

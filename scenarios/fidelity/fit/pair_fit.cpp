@@ -33,6 +33,9 @@ constexpr double kPairSettled = 1e-4;    // of a parameter's range
 constexpr double kOtherSchedule = 0.25;  // spans off by more than what is usual are left out
 constexpr std::size_t kLeastSpans = 30;
 constexpr double kOffScale = 0.03;
+constexpr double kOtherSpan = 0.02;   // arrivals over a longer or shorter time are others
+constexpr double kOtherServer = 10;   // %; answers off by more are of another server
+constexpr double kFasterWith = 0.97;  // of the time per token without the tier
 
 struct CostRow {
   std::string_view name;
@@ -256,6 +259,9 @@ class Side {
     return {sums[0] / n, sums[1] / n};
   }
 
+  std::size_t requests() const { return run_.requests.size(); }
+  std::size_t sent() const { return workload_.size(); }
+
   SourceRef where() const { return {run_.files.empty() ? run_.name : run_.files.front(), 0, {}}; }
 
  private:
@@ -266,6 +272,24 @@ class Side {
   };
 
   double off(std::size_t i) const { return det::ln(placed_[i].simulated_s / spans_[i].measured_s); }
+
+  /// Requests that nobody waits for come when the workload says.
+  void check_arrivals() const {
+    const auto& sent = trail_->requests();
+    const ArrivalConfig& arrival = scenario_.workload->arrival;
+    if (arrival.kind != ArrivalConfig::Kind::kTrace || arrival.wait || arrival.concurrency > 0) {
+      return;
+    }
+    const auto& all = run_.requests;
+    const double logged = all.back().arrival_s - all.front().arrival_s;
+    const double simulated = seconds_of(sent[all.size() - 1].arrival - sent.front().arrival);
+    if (std::abs(logged - simulated) <= kOtherSpan * simulated) return;
+    throw InputError(Fault::kTrace, where(),
+                     fmt::format("its {} requests come within {:.4g} s, those of the scenario's "
+                                 "workload within {:.4g} s; expected a log of that workload "
+                                 "(workload.speed sets how fast it comes)",
+                                 all.size(), logged, simulated));
+  }
 
   /// The n-th request of the log is the n-th that the workload sends.
   void check_workload() const {
@@ -289,6 +313,7 @@ class Side {
                       place_[i] + 1, r.input_tokens, r.output_tokens, s.input_tokens,
                       s.output_tokens));
     }
+    check_arrivals();
   }
 
   const MeasuredRun& run_;
@@ -525,13 +550,25 @@ class PairFitter {
           "that log first (spillway fit LOG --scenario FILE), or costs hold for this load alone",
           out.time_scale));
     }
-    for (const PairScore& score : out.scores) {
-      if (score.mape > 20) {
-        out.warnings.push_back(fmt::format(
-            "{} are off by {:.0f}%: the scenario is not that of these runs, or they were too "
-            "unlike its workload",
-            score.part, score.mape));
-      }
+    for (const Side* side : {&without_, &with_}) {
+      if (side->requests() == side->sent()) continue;
+      out.warnings.push_back(fmt::format("{} holds the first {} of the {} requests of the workload",
+                                         side->where().file, side->requests(), side->sent()));
+    }
+    const double off = answers_off(out);
+    if (off > kOtherServer) {
+      out.warnings.insert(
+          out.warnings.begin(),
+          fmt::format("do not use these costs: with them simulated answers are still {:.0f}% off. "
+                      "Are engine.async_scheduling, which hides time of the host, the other "
+                      "engine settings, and compute those of the server?",
+                      off));
+    }
+    if ((!usable(out) || !out.costs.any()) &&
+        out.measured_tpot_ms[1] < kFasterWith * out.measured_tpot_ms[0]) {
+      out.warnings.insert(out.warnings.begin(),
+                          "the run with the tier is faster than the one without: were the two logs "
+                          "swapped? Expected the log without the tier first");
     }
   }
 
@@ -546,6 +583,18 @@ class PairFitter {
 };
 
 }  // namespace
+
+double answers_off(const PairFit& fit) {
+  double out = 0;
+  for (const PairScore& score : fit.scores) {
+    if (score.part.ends_with("answers")) out = std::max(out, score.mape);
+  }
+  return out;
+}
+
+bool usable(const PairFit& fit) {
+  return answers_off(fit) <= kOtherServer;
+}
 
 PairFit fit_pair(const MeasuredRun& without, const MeasuredRun& with, const Scenario& scenario) {
   check_scenario(scenario);

@@ -39,6 +39,11 @@ struct PairFit {
   std::vector<std::string> warnings;
 };
 
+/// The worse of the two runs' errors on answers, in %.
+double answers_off(const PairFit& fit);
+/// Simulations with these costs agree with both runs.
+bool usable(const PairFit& fit);
+
 /// `scenario` is that of the run with the tier. Throws InputError: exit 2 where it has no tier, or
 /// several engines or stages; 3 where a log is not of its workload, where the logs name different
 /// releases or models, or where they hold too few requests.

@@ -10,8 +10,39 @@ namespace spillway {
 
 namespace {
 
-std::string known_from(const FittedParameter& p) {
-  return p.identified ? "data" : "data, not apart from the others";
+/// Of a key that is at least `none`.
+bool may_be_none(const FittedParameter& p, double none) {
+  return p.low <= none;
+}
+
+double none_of(std::string_view key) {
+  return key == "step_factor" ? 1 : 0;
+}
+
+std::string known_from(std::string_view key, const FittedParameter& p) {
+  if (may_be_none(p, none_of(key))) return fmt::format("may be {}", none_of(key));
+  return p.identified ? "these runs" : "these runs, roughly";
+}
+
+std::string cost_number(double value) {
+  return value < 10 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
+}
+
+/// Those that are not nothing, as far as the runs tell.
+ConnectorCosts certain(const PairFit& fit) {
+  ConnectorCosts out = fit.costs;
+  const auto drop = [&](const char* key, double& value) {
+    const auto found = fit.parameters.find(key);
+    if (found != fit.parameters.end() && may_be_none(found->second, none_of(key))) {
+      value = none_of(key);
+    }
+  };
+  drop("step_us", out.step_us);
+  drop("lookup_us", out.lookup_us);
+  drop("job_us", out.job_us);
+  drop("copy_us", out.copy_us);
+  drop("step_factor", out.step_factor);
+  return out;
 }
 
 Table costs_table(const PairFit& fit) {
@@ -20,8 +51,9 @@ Table costs_table(const PairFit& fit) {
   t.header = {"key", "value", "interval", "known from"};
   for (const auto& [name, p] : fit.parameters) {
     if (name == "time_scale") continue;
-    t.rows.push_back({name, fmt::format("{:.4g}", p.value),
-                      fmt::format("{:.4g} to {:.4g}", p.low, p.high), known_from(p)});
+    t.rows.push_back({name, cost_number(p.value),
+                      fmt::format("{} to {}", cost_number(p.low), cost_number(p.high)),
+                      known_from(name, p)});
   }
   return t;
 }
@@ -65,8 +97,15 @@ Report pair_report(const PairFit& fit) {
       fit.simulated_tpot_ms[1]));
   section.tables.push_back(costs_table(fit));
   section.tables.push_back(scores_table(fit));
-  section.paragraphs.push_back("A scenario takes them: --set " +
-                               shell_word("engine.connector_costs=" + costs_text(fit.costs)));
+  const ConnectorCosts costs = certain(fit);
+  if (!usable(fit)) {
+    section.paragraphs.push_back("No costs to use: simulated and measured runs do not agree.");
+  } else if (!costs.any()) {
+    section.paragraphs.push_back("These runs show no cost of the connector.");
+  } else {
+    section.paragraphs.push_back("A scenario takes them (without those that may be none): --set " +
+                                 shell_word("engine.connector_costs=" + costs_text(costs)));
+  }
   report.sections.push_back(std::move(section));
   return report;
 }

@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/compute/step_cost.hpp"
 #include "reports/format.hpp"
-#include "scenarios/scenario/scenario.hpp"
+#include "reports/plan/limits.hpp"
 
 namespace spillway {
 
@@ -30,26 +29,25 @@ double served_from(const RunResult& run, std::size_t first, std::size_t last) {
   return part_of(tokens, static_cast<double>(run.input_tokens));
 }
 
-double seconds_per_prompt_token(const Scenario& scenario) {
-  const PrefillChunk chunk{std::max(1U, scenario.engine.max_num_batched_tokens), 0};
-  StepShape shape;
-  shape.prefills = {&chunk, 1};
-  return seconds_of(scenario.make_cost()->step_time(shape)) / chunk.tokens;
+std::size_t tightest_of(const std::vector<TargetView>& targets) {
+  std::size_t out = 0;
+  for (std::size_t i = 1; i < targets.size(); ++i) {
+    if (targets[i].margin < targets[out].margin) out = i;
+  }
+  return out;
 }
 
 }  // namespace
 
-TierHarm harm_of(const Scenario& scenario, const RunResult& without, const RunResult& with) {
+TierHarm harm_of(const RunResult& without, const RunResult& with) {
   TierHarm out;
   std::vector<std::string> how;
-  // Engines work side by side.
-  const double time = with.duration_s * scenario.engines();
   double lost = 0;
   const auto lose = [&](double seconds, const char* what) {
     lost += seconds;
-    const double share = part_of(seconds, time);
+    const double share = part_of(seconds, with.steps_s);
     if (share < kWorthSaying) return;
-    how.push_back(fmt::format("{} {} of the time.", what, format_percent(share)));
+    how.push_back(fmt::format("{} {} of the time of steps.", what, format_percent(share)));
   };
   lose(with.connector_s.value_or(0), "The connector itself takes");
   lose(with.flush_stall_s, "Steps wait for stores");
@@ -67,14 +65,32 @@ TierHarm harm_of(const Scenario& scenario, const RunResult& without, const RunRe
     how.push_back(fmt::format("Of 100 requests {:.0f} are preempted, {:.0f} without the tier.",
                               per_hundred(with), per_hundred(without)));
   }
-  out.lost_share = part_of(lost, time);
+  out.lost_share = part_of(lost, with.steps_s);
   out.served_share = served_from(with, 2, with.prompt_tokens_by_source.size());
-  if (lost > 0) {
-    const double all = seconds_per_prompt_token(scenario) * static_cast<double>(with.input_tokens);
-    out.pays_from_share = part_of(lost, all);
-  }
   out.how = fmt::format("{}", fmt::join(how, " "));
   return out;
+}
+
+double loss(const TargetView& before, const TargetView& at) {
+  const double worse = at.at_least ? before.value - at.value : at.value - before.value;
+  const double base = at.at_least ? std::max(before.value, at.value) : before.value;
+  if (base > 0) return worse / base;
+  return worse > 0 ? 1 : 0;
+}
+
+std::optional<std::size_t> hurt_target(const Compared& both) {
+  const std::vector<TargetView>& before = both.first;
+  const std::vector<TargetView>& at = both.second;
+  std::optional<std::size_t> broken;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (!before[i].met || at[i].met || !both.apart[i] || loss(before[i], at[i]) <= 0) continue;
+    if (!broken || loss(before[i], at[i]) > loss(before[*broken], at[*broken])) broken = i;
+  }
+  if (broken) return broken;
+  const std::size_t tight = tightest_of(at);
+  const bool worse = at[tight].margin < before[tightest_of(before)].margin;
+  if (worse && both.apart[tight] && loss(before[tight], at[tight]) > kSlower) return tight;
+  return std::nullopt;
 }
 
 }  // namespace spillway

@@ -109,10 +109,8 @@ class Rules {
     const int none = facts_.without_tier();
     const int with = index_ != none ? index_ : facts_.line().back();
     if (none < 0 || with == none || facts_.run(with).tiers.size() < 2) return;
-    const TierHarm harm = harm_of(facts_.scenario(with), facts_.run(none), facts_.run(with));
-    const auto& verdicts = plan_.judgement.verdicts;
-    const bool hurts = std::any_of(verdicts.begin(), verdicts.end(),
-                                   [](const Note& n) { return n.code == "offload-hurts"; });
+    const TierHarm harm = harm_of(facts_.run(none), facts_.run(with));
+    const bool hurts = hurt_target(facts_.compared(none, with)).has_value();
     const NoteFigures figures = {{"size", spaced(facts_.point(with).capacity)},
                                  {"lost_share", harm.lost_share},
                                  {"served_share", harm.served_share}};

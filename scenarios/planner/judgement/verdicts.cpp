@@ -23,40 +23,6 @@ void add(PlanResult& plan, PlanNote code, NoteFigures figures) {
   plan.judgement.verdicts.push_back(plan_note(code, std::move(figures)));
 }
 
-/// How much worse `at` is than `before`, as a share; negative where it is better.
-double loss(const TargetView& before, const TargetView& at) {
-  const double worse = at.at_least ? before.value - at.value : at.value - before.value;
-  const double base = at.at_least ? std::max(before.value, at.value) : before.value;
-  if (base > 0) return worse / base;
-  return worse > 0 ? 1 : 0;
-}
-
-std::size_t tightest_of(const std::vector<TargetView>& targets) {
-  std::size_t out = 0;
-  for (std::size_t i = 1; i < targets.size(); ++i) {
-    if (targets[i].margin < targets[out].margin) out = i;
-  }
-  return out;
-}
-
-/// The target by which `at` does worse than `before`: one that was met and is missed, else the
-/// tightest, where it is worse by more than noise and so is the whole. A figure far within its
-/// target does not count against one that improves, nor one that scatters as much.
-std::optional<std::size_t> hurt_target(const Compared& both) {
-  const std::vector<TargetView>& before = both.first;
-  const std::vector<TargetView>& at = both.second;
-  std::optional<std::size_t> broken;
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    if (!before[i].met || at[i].met || !both.apart[i] || loss(before[i], at[i]) <= 0) continue;
-    if (!broken || loss(before[i], at[i]) > loss(before[*broken], at[*broken])) broken = i;
-  }
-  if (broken) return broken;
-  const std::size_t tight = tightest_of(at);
-  const bool worse = at[tight].margin < before[tightest_of(before)].margin;
-  if (worse && both.apart[tight] && loss(before[tight], at[tight]) > kSlower) return tight;
-  return std::nullopt;
-}
-
 /// "12% at 16 GiB, 97% at 64 GiB"
 std::string utilisation(const PlanFacts& facts, const std::string& link) {
   std::vector<std::string> parts;
@@ -98,6 +64,22 @@ std::string change_words(const Compared& both, std::size_t target) {
                            format_percent(size + half));
 }
 
+/// The size that serves least of prompt tokens, and what it does, among those that serve more than
+/// any that hurts.
+std::optional<std::pair<int, double>> pays_from(const PlanFacts& facts, int none,
+                                                const std::vector<int>& hurting) {
+  const auto served = [&](int i) { return harm_of(facts.run(none), facts.run(i)).served_share; };
+  double most = 0;
+  for (const int i : hurting) most = std::max(most, served(i));
+  std::optional<std::pair<int, double>> out;
+  for (const int i : facts.line()) {
+    if (i == none || std::find(hurting.begin(), hurting.end(), i) != hurting.end()) continue;
+    const double share = served(i);
+    if (share > most && (!out || share < out->second)) out = {i, share};
+  }
+  return out;
+}
+
 /// Sizes that are slower than no tier at all, on the same requests.
 void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   const int none = facts.without_tier();
@@ -126,11 +108,12 @@ void say_offload_hurts(PlanResult& plan, const PlanFacts& facts) {
   if (worst < 0) return;
   figures.emplace_back("sizes", sizes_of(facts, sizes));
   const RunResult& run = facts.run(worst);
-  const TierHarm harm = harm_of(facts.scenario(worst), facts.run(none), run);
+  const TierHarm harm = harm_of(facts.run(none), run);
   if (!harm.how.empty()) figures.emplace_back("how", harm.how);
-  if (harm.pays_from_share > harm.served_share) {
-    figures.emplace_back("pays_from_share", harm.pays_from_share);
-    figures.emplace_back("served_share", harm.served_share);
+  figures.emplace_back("served_share", harm.served_share);
+  if (const auto pays = pays_from(facts, none, sizes)) {
+    figures.emplace_back("pays_size", spaced(facts.point(pays->first).capacity));
+    figures.emplace_back("pays_share", pays->second);
   }
   if (const LinkResult* link = busiest_link(run)) {
     figures.emplace_back("link", link->name);

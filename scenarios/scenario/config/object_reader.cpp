@@ -130,6 +130,11 @@ void ObjectReader::expected(std::string_view key, const std::string& what,
 std::optional<std::string> ObjectReader::text(std::string_view key, std::string_view what) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
+  // A version typed after --set is read as a number.
+  if (value->is_number() && what == kString && where(key).file == "--set") {
+    fail(key, fmt::format("expected a string, found {0}: put it in quotes, '{1}=\"{0}\"'",
+                          value->dump(), where(key).field));
+  }
   if (!value->is_string()) expected(key, std::string(what), *value);
   auto text = value->get<std::string>();
   const auto choices = row(key).choices;

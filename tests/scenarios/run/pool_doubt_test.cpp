@@ -26,7 +26,8 @@ TEST_CASE("a pool that just holds what repeats is on a cliff", "[scenarios][run]
   // computed; six are, at first.
   CHECK(figure(*note, "more_ms") == Approx((44 * 2.32256 + 6 * 12.24256) / 50));
   CHECK(figure(*note, "fewer_ms") > 1.5 * figure(*note, "here_ms"));
-  CHECK(figure(*note, "fewer_tokens") <= figure(*note, "here_tokens"));
+  // Of the two figures, the one that moves more.
+  CHECK_THAT(note->text, !ContainsSubstring("tokens/s"));
 }
 
 TEST_CASE("a pool that is given, or far from any cliff, is in no doubt", "[scenarios][run]") {

@@ -125,8 +125,9 @@ std::optional<BenchmarkFault> fault_of(const BenchmarkConfig& config) {
   for (const BenchmarkKey& key : benchmark_keys()) {
     if (!is_set(config, key)) continue;
     if (!takes(tool, key.name)) {
-      return BenchmarkFault{key.name, fmt::format("{} has no such setting; it has {}", tool.name,
-                                                  fmt::join(tool.keys, ", "))};
+      return BenchmarkFault{key.name, fmt::format("{} has no such setting; it has seed, "
+                                                  "block_tokens, {}",
+                                                  tool.name, fmt::join(tool.keys, ", "))};
     }
     if (auto fault = range_fault(config, key)) return fault;
   }

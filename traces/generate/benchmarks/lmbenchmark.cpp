@@ -69,7 +69,7 @@ std::optional<BenchmarkFault> chat_fault(const Chat& c) {
         std::pair("history_tokens", c.history_tokens.has_value()),
         std::pair("output_tokens", c.output_tokens.has_value()),
         std::pair("seconds", c.seconds.has_value())}) {
-    if (!given) return BenchmarkFault{key, "expected: lmbenchmark has no default"};
+    if (!given) return BenchmarkFault{key, "expected a value: lmbenchmark has no default for it"};
   }
   if (c.template_tokens && c.template_tokens->size() != 2) {
     return BenchmarkFault{"template_tokens", "expected two numbers: first turn, each later turn"};

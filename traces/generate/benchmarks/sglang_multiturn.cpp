@@ -62,8 +62,9 @@ std::uint32_t round_growth(const Multiturn& c) {
 
 std::optional<BenchmarkFault> multiturn_fault(const Multiturn& c) {
   if (!c.rate_per_s) {
-    return BenchmarkFault{"rate_per_s",
-                          "expected --request-rate, or one rate of the tool's own series"};
+    return BenchmarkFault{
+        "rate_per_s",
+        "expected a value, of --request-rate or one of the series that the tool runs without it"};
   }
   if (c.queue && *c.queue != "random" && *c.queue != "fifo") {
     return BenchmarkFault{"queue", fmt::format("expected random or fifo, found \"{}\"", *c.queue)};

@@ -275,6 +275,21 @@ TEST_CASE("offload that is slower than none is said to hurt, with the link that 
   CHECK_THAT(link->text, ContainsSubstring("Link h2d is busy 0.0% at 96 blocks, 8"));
 }
 
+TEST_CASE("a connector that costs time is named, and from which size on the tier pays",
+          "[scenarios][planner]") {
+  // 96 blocks serve none of the cycle, 384 all of it. With 5 ms a step more, only that pays.
+  const PlanResult plan =
+      judged(planned(kGrid, {R"(engine.connector_costs={"step_us": 5000})",
+                             R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}),
+             cycle());
+  const Note* hurts = verdict(plan, "offload-hurts");
+  REQUIRE(hurts);
+  CHECK_THAT(hurts->text, ContainsSubstring("The connector itself takes "));
+  CHECK_THAT(hurts->text, ContainsSubstring("on (384 blocks) it does not hurt"));
+  CHECK_FALSE(verdict(plan, "link-bound"));
+  CHECK(plan.points[1].run.connector_s);
+}
+
 /// Trials of a cell on replicates `from` on: their median TTFT in ms.
 std::vector<CellTrial> trials_of(std::uint32_t from, const std::vector<double>& medians) {
   std::vector<CellTrial> out;
