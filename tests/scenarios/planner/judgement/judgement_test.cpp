@@ -277,7 +277,7 @@ TEST_CASE("offload that is slower than none is said to hurt, with the link that 
 
 TEST_CASE("a connector that costs time is named, and from which size on the tier pays",
           "[scenarios][planner]") {
-  // 96 blocks serve none of the cycle, 384 all of it. With 5 ms a step more, only that pays.
+  // 96 blocks serve none of the cycle, 192 most of it. With 5 ms a step more, the tier hurts where it is not hit.
   const PlanResult plan =
       judged(planned(kGrid, {R"(engine.connector_costs={"step_us": 5000})",
                              R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}),
@@ -285,7 +285,7 @@ TEST_CASE("a connector that costs time is named, and from which size on the tier
   const Note* hurts = verdict(plan, "offload-hurts");
   REQUIRE(hurts);
   CHECK_THAT(hurts->text, ContainsSubstring("The connector itself takes "));
-  CHECK_THAT(hurts->text, ContainsSubstring("on (384 blocks) it does not hurt"));
+  CHECK_THAT(hurts->text, ContainsSubstring("on (192 blocks) it does not hurt"));
   CHECK_FALSE(verdict(plan, "link-bound"));
   CHECK(plan.points[1].run.connector_s);
 }
