@@ -157,6 +157,11 @@ def make(sandbox):
     for name, text in texts.items():
         (root / name).write_text(text)
     sandbox.run("spillway run s.json --json result.json")
+    # Two runs of one server, and the scenario of the one with the tier.
+    shutil.copy(root / "s.json", root / "offload.json")
+    for name, capacity in (("without", "0GiB"), ("with", "16GiB")):
+        sandbox.run(f"spillway run s.json --set tiers.0.capacity={capacity} "
+                    f"--output kind=requests,path={name}.csv")
     sandbox.run("spillway plan s.json --json plan.json")
     packed = {"h100_gemm.csv.gz": products(), "h100_attn_decode.csv.gz": attention(),
               "RTX4090_tp1_dense.csv.gz": layer(LLAMA_8B, 0.5 * 165e6, 0.5e6, 5),
