@@ -12,9 +12,9 @@
 #include <numeric>
 #include <optional>
 
+#include "scenarios/fidelity/fit/connector_trail.hpp"
 #include "scenarios/fidelity/fit/interval_fit.hpp"
 #include "scenarios/fidelity/fit/log_spans.hpp"
-#include "scenarios/run/simulation.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
@@ -36,124 +36,6 @@ constexpr double kOffScale = 0.03;
 constexpr double kOtherSpan = 0.02;   // arrivals over a longer or shorter time are others
 constexpr double kOtherServer = 10;   // %; answers off by more are of another server
 constexpr double kFasterWith = 0.97;  // of the time per token without the tier
-
-struct CostRow {
-  std::string_view name;
-  double most;
-  double prior;                    ///< standard deviation
-  double ConnectorCosts::*member;  ///< null: time_scale, of the compute
-  double least;                    ///< of the member, where the parameter is 0
-};
-
-// Priors: a connector in Python takes milliseconds a step at most where it does not wait; copies
-// of one launch each take 5 to 7 us (vllm-project/vllm pull request 38460).
-constexpr CostRow kCostRows[] = {
-    {"time_scale", 3, 0.3, nullptr, 0},
-    {"step_us", 200'000, 5'000, &ConnectorCosts::step_us, 0},
-    {"lookup_us", 50'000, 1'000, &ConnectorCosts::lookup_us, 0},
-    {"job_us", 100'000, 1'000, &ConnectorCosts::job_us, 0},
-    {"copy_us", 1'000, 10, &ConnectorCosts::copy_us, 0},
-    {"step_factor", 3, 0.3, &ConnectorCosts::step_factor, 1},
-};
-constexpr std::size_t kCosts = std::size(kCostRows);
-
-using Values = std::array<double, kCosts>;  ///< by row; of step_factor what is above 1
-
-constexpr Values kFree = {1, 0, 0, 0, 0, 0};
-
-ConnectorCosts costs_of(const Values& values) {
-  ConnectorCosts out;
-  for (std::size_t k = 1; k < kCosts; ++k)
-    out.*kCostRows[k].member = kCostRows[k].least + values[k];
-  return out;
-}
-
-class ScaledCost final : public StepCost {
- public:
-  ScaledCost(std::unique_ptr<StepCost> cost, double scale)
-      : cost_(std::move(cost)), scale_(scale) {}
-  Duration step_time(const StepShape& shape) override {
-    const auto ns = static_cast<double>(cost_->step_time(shape).count());
-    return Duration(std::llround(scale_ * ns));
-  }
-  std::uint32_t window() const override { return cost_->window(); }
-
- private:
-  std::unique_ptr<StepCost> cost_;
-  double scale_;
-};
-
-/// One simulated run: its steps with what the connector did in each, and its requests in the order
-/// in which they came.
-class ConnectorTrail final : public Observer {
- public:
-  struct Instant {
-    std::size_t steps = 0;  ///< that had ended
-    double share = 0;       ///< of the next one that had passed
-  };
-
-  /// `tier`: there is one below HBM, so that its connector takes time.
-  ConnectorTrail(Scenario scenario, const Workload& workload, const Values& values, bool tier)
-      : values_(values), tier_(tier) {
-    scenario.engine.costs = costs_of(values);
-    requests_.resize(workload.size());
-    SimulationOptions options;
-    options.observers.push_back(this);
-    options.cost = [&] { return std::make_unique<ScaledCost>(scenario.make_cost(), values[0]); };
-    simulate(scenario, workload, options);
-    std::stable_sort(
-        requests_.begin(), requests_.end(),
-        [](const RequestRecord& a, const RequestRecord& b) { return a.arrival < b.arrival; });
-  }
-
-  void on_step(const StepRecord& r) override { steps_.push_back(r); }
-  void on_request(const RequestRecord& r) override { requests_[raw(r.request)] = r; }
-
-  const std::vector<StepRecord>& steps() const { return steps_; }
-  const std::vector<RequestRecord>& requests() const { return requests_; }
-
-  Instant instant(Time at) const {
-    const auto next = std::upper_bound(steps_.begin(), steps_.end(), at,
-                                       [](Time t, const StepRecord& step) { return t < step.end; });
-    Instant out{static_cast<std::size_t>(next - steps_.begin()), 0};
-    if (next != steps_.end() && next->start < at) {
-      out.share = seconds_of(at - next->start) / seconds_of(next->end - next->start);
-    }
-    return out;
-  }
-
-  /// Seconds by which the first i steps would last longer under other values.
-  std::vector<double> shifts(const Values& other) const {
-    const double scale = other[0] / values_[0];
-    const ConnectorCosts here = costs_of(values_);
-    const ConnectorCosts there = costs_of(other);
-    const auto scaled = [&](Duration d) {
-      return Duration(std::llround(scale * static_cast<double>(d.count())));
-    };
-    std::vector<double> out(steps_.size() + 1, 0);
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const ConnectorWork& was = steps_[i].connector;
-      ConnectorWork is = was;
-      is.compute = scaled(was.compute);
-      is.cover = scaled(was.cover);
-      Duration longer = is.compute - was.compute;
-      if (tier_) longer += connector_time(there, is) - connector_time(here, was);
-      out[i + 1] = out[i] + seconds_of(longer);
-    }
-    return out;
-  }
-
- private:
-  Values values_;
-  bool tier_;
-  std::vector<StepRecord> steps_;
-  std::vector<RequestRecord> requests_;
-};
-
-double shift_at(const std::vector<double>& shifts, const ConnectorTrail::Instant& at) {
-  if (at.share == 0) return shifts[at.steps];
-  return shifts[at.steps] + at.share * (shifts[at.steps + 1] - shifts[at.steps]);
-}
 
 Scenario without_tier(const Scenario& scenario) {
   Scenario out = scenario;
@@ -180,7 +62,7 @@ class Side {
     }
   }
 
-  void simulate_under(const Values& values) {
+  void simulate_under(const CostValues& values) {
     trail_.emplace(scenario_, workload_, values, tier_);
     check_workload();
     placed_.clear();
@@ -217,7 +99,7 @@ class Side {
     return 2 * out.size() >= known.size() ? out : known;
   }
 
-  void predict(const Values& values, const std::vector<std::size_t>& which,
+  void predict(const CostValues& values, const std::vector<std::size_t>& which,
                std::vector<double>& out) const {
     const std::vector<double> shifts = trail_->shifts(values);
     for (const std::size_t i : which) {
@@ -362,11 +244,11 @@ class PairFitter {
         with_(with, scenario, workload_, true) {}
 
   PairFit fit() {
-    simulate_under(kFree);
+    simulate_under(kFreeConnector);
     const std::vector<PairScore> free = scores();
     choose_parameters();
-    Values values = kFree;
-    Values best = values;
+    CostValues values = kFreeConnector;
+    CostValues best = values;
     double least = std::numeric_limits<double>::max();
     for (int round = 0; round < kMostPairRounds; ++round) {
       if (round > 0) simulate_under(values);
@@ -376,7 +258,7 @@ class PairFitter {
         best = values;
       }
       const IntervalFit next = fit_intervals(form(), measured_, kinds_, predictor(), {});
-      const Values found = values_of(next.values);
+      const CostValues found = values_of(next.values);
       double moved = 0;
       for (std::size_t k = 0; k < kCosts; ++k) {
         moved = std::max(moved, std::abs(found[k] - values[k]) / kCostRows[k].most);
@@ -394,7 +276,7 @@ class PairFitter {
   }
 
  private:
-  void simulate_under(const Values& values) {
+  void simulate_under(const CostValues& values) {
     without_.simulate_under(values);
     with_.simulate_under(values);
   }
@@ -402,9 +284,9 @@ class PairFitter {
   /// Those on which the time of some step depends.
   void choose_parameters() {
     varied_.clear();
-    const std::vector<double> here = with_.trail().shifts(kFree);
+    const std::vector<double> here = with_.trail().shifts(kFreeConnector);
     for (std::size_t k = 0; k < kCosts; ++k) {
-      Values moved = kFree;
+      CostValues moved = kFreeConnector;
       moved[k] += kCostRows[k].prior;
       const bool tells = with_.trail().shifts(moved).back() - here.back() > 0;
       (tells ? varied_ : hidden_).push_back(k);
@@ -417,19 +299,19 @@ class PairFitter {
     for (const std::size_t k : varied_) {
       const CostRow& row = kCostRows[k];
       const double low = k == 0 ? 0.3 : 0;
-      parameters.push_back({row.name, kFree[k], low, row.most - row.least});
+      parameters.push_back({row.name, kFreeConnector[k], low, row.most - row.least});
       priors.push_back(row.prior);
     }
     return {parameters, priors, 0};
   }
 
-  std::vector<double> picked(const Values& values) const {
+  std::vector<double> picked(const CostValues& values) const {
     std::vector<double> out;
     for (const std::size_t k : varied_) out.push_back(values[k]);
     return out;
   }
-  Values values_of(std::span<const double> picked) const {
-    Values out = kFree;
+  CostValues values_of(std::span<const double> picked) const {
+    CostValues out = kFreeConnector;
     for (std::size_t j = 0; j < varied_.size(); ++j) out[varied_[j]] = picked[j];
     return out;
   }
@@ -470,7 +352,7 @@ class PairFitter {
 
   PredictSpans predictor() const {
     return [this](std::span<const double> picked) {
-      const Values values = values_of(picked);
+      const CostValues values = values_of(picked);
       std::vector<double> out;
       without_.predict(values, which_[0], out);
       with_.predict(values, which_[1], out);
@@ -501,7 +383,7 @@ class PairFitter {
     return out;
   }
 
-  PairFit result(const Values& values, const IntervalFit& judged,
+  PairFit result(const CostValues& values, const IntervalFit& judged,
                  const std::vector<PairScore>& free) const {
     PairFit out;
     out.costs = costs_of(values);
