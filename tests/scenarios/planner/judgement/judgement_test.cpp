@@ -277,7 +277,8 @@ TEST_CASE("offload that is slower than none is said to hurt, with the link that 
 
 TEST_CASE("a connector that costs time is named, and from which size on the tier pays",
           "[scenarios][planner]") {
-  // 96 blocks serve none of the cycle, 192 most of it. With 5 ms a step more, the tier hurts where it is not hit.
+  // 96 blocks serve none of the cycle, 192 most of it. With 5 ms a step more, the tier hurts where
+  // it is not hit.
   const PlanResult plan =
       judged(planned(kGrid, {R"(engine.connector_costs={"step_us": 5000})",
                              R"(slo=[{"metric": "median_ttft_ms", "max": 10}])"}),
