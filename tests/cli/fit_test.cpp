@@ -277,5 +277,44 @@ TEST_CASE("fit writes nothing where it fails, and never over its data", "[cli]")
   CHECK(scene.listing() == before);
 }
 
+TEST_CASE("fit tells from two runs what a connector costs", "[cli][fit]") {
+  const Scene scene;
+  const std::string scenario = scene.file("pair.json", R"({"name": "pair",
+    "model": "Llama-3.1-8B", "gpu": "H100", "compute": {"kind": "components"},
+    "engine": {"preset": "vllm@0.12", "num_gpu_blocks": 3000, "async_scheduling": false},
+    "tiers": [{"name": "dram", "kind": "dram", "capacity": "20GB"}],
+    "workload": {"arrival": "trace", "sessions": "ignore",
+      "synthetic": {"requests": 60, "sessions_per_s": 0.6, "turns": 3, "user_tokens": 500,
+                    "answer_tokens": 100, "block_tokens": 16}}})");
+  const std::string without = scene.path("without.csv");
+  const std::string with = scene.path("with.csv");
+  const auto logged = [&](const std::string& set, const std::string& path) {
+    const auto ran =
+        test::spillway({"run", scenario, "--set", set, "--output", "kind=requests,path=" + path});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+  };
+  logged("tiers.0.capacity=0GB", without);
+  logged(R"(engine.connector_costs={"step_us": 4000})", with);
+  const std::string results = scene.path("costs.json");
+  const auto fitted =
+      test::spillway({"fit", "--pair", without, with, "--scenario", scenario, "--json", results});
+  INFO(fitted.err);
+  REQUIRE(fitted.code == 0);
+  CHECK_THAT(fitted.out, ContainsSubstring("engine.connector_costs={\"step_us\": "));
+  const json costs = json::parse(test::read_file(results))["results"]["connector_costs"];
+  CHECK(costs["step_us"].get<double>() == Approx(4000).epsilon(0.05));
+
+  const auto fails = [](const Args& args, const std::string& text) {
+    const auto run = test::spillway(args);
+    CHECK(run.code == 2);
+    CHECK_THAT(run.err, ContainsSubstring(text));
+  };
+  fails({"fit", "--pair", without, "--scenario", scenario}, "takes two logs");
+  fails({"fit", "--pair", without, with}, "needs --scenario");
+  fails({"fit", "--pair", without, with, "--scenario", scenario, "--out", scene.path("o.json")},
+        "prints costs");
+}
+
 }  // namespace
 }  // namespace spillway
