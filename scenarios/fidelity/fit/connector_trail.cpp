@@ -50,16 +50,6 @@ ConnectorTrail::ConnectorTrail(Scenario scenario, const Workload& workload,
       [](const RequestRecord& a, const RequestRecord& b) { return a.arrival < b.arrival; });
 }
 
-ConnectorTrail::Instant ConnectorTrail::instant(Time at) const {
-  const auto next = std::upper_bound(steps_.begin(), steps_.end(), at,
-                                     [](Time t, const StepRecord& step) { return t < step.end; });
-  Instant out{static_cast<std::size_t>(next - steps_.begin()), 0};
-  if (next != steps_.end() && next->start < at) {
-    out.share = seconds_of(at - next->start) / seconds_of(next->end - next->start);
-  }
-  return out;
-}
-
 std::vector<double> ConnectorTrail::shifts(const CostValues& other) const {
   const double scale = other[0] / values_[0];
   const ConnectorCosts here = costs_of(values_);
@@ -78,11 +68,6 @@ std::vector<double> ConnectorTrail::shifts(const CostValues& other) const {
     out[i + 1] = out[i] + seconds_of(longer);
   }
   return out;
-}
-
-double shift_at(const std::vector<double>& shifts, const ConnectorTrail::Instant& at) {
-  if (at.share == 0) return shifts[at.steps];
-  return shifts[at.steps] + at.share * (shifts[at.steps + 1] - shifts[at.steps]);
 }
 
 }  // namespace spillway

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "models/releases/connector_costs.hpp"
+#include "scenarios/fidelity/fit/step_instant.hpp"
 #include "sim/observer.hpp"
 #include "sim/workload.hpp"
 
@@ -35,6 +37,11 @@ inline constexpr CostRow kCostRows[] = {
 };
 inline constexpr std::size_t kCosts = std::size(kCostRows);
 
+/// Of these, the keys of engine.connector_costs.
+inline std::span<const CostRow> cost_rows() {
+  return std::span(kCostRows).subspan(1);
+}
+
 using CostValues = std::array<double, kCosts>;  ///< by row; of step_factor what is above 1
 
 inline constexpr CostValues kFreeConnector = {1, 0, 0, 0, 0, 0};
@@ -45,11 +52,6 @@ ConnectorCosts costs_of(const CostValues& values);
 /// in which they came.
 class ConnectorTrail final : public Observer {
  public:
-  struct Instant {
-    std::size_t steps = 0;  ///< that had ended
-    double share = 0;       ///< of the next one that had passed
-  };
-
   /// `tier`: there is one below HBM, so that its connector takes time.
   ConnectorTrail(Scenario scenario, const Workload& workload, const CostValues& values, bool tier);
 
@@ -59,7 +61,7 @@ class ConnectorTrail final : public Observer {
   const std::vector<StepRecord>& steps() const { return steps_; }
   const std::vector<RequestRecord>& requests() const { return requests_; }
 
-  Instant instant(Time at) const;
+  StepInstant instant(Time at) const { return instant_on(steps_, at); }
   /// Seconds by which the first i steps would last longer under other values.
   std::vector<double> shifts(const CostValues& other) const;
 
@@ -69,7 +71,5 @@ class ConnectorTrail final : public Observer {
   std::vector<StepRecord> steps_;
   std::vector<RequestRecord> requests_;
 };
-
-double shift_at(const std::vector<double>& shifts, const ConnectorTrail::Instant& at);
 
 }  // namespace spillway

@@ -199,7 +199,7 @@ class LogFit {
       const std::vector<double> shifts = trail.shifts(*model_->cost(values));
       std::vector<double> out;
       for (const PlacedSpan& p : placed_) {
-        const double moved = StepTrail::shift(shifts, p.to) - StepTrail::shift(shifts, p.from);
+        const double moved = shift_at(shifts, p.to) - shift_at(shifts, p.from);
         out.push_back(std::max(1e-9, p.simulated_s + moved));
       }
       return out;
@@ -269,7 +269,7 @@ class LogFit {
     out.predict = [this, &trail, p = *placed](std::span<const double> values) {
       const std::vector<double> shifts = trail.shifts(*model_->cost(values));
       double sum = p.simulated_s;
-      for (const auto& [weight, at] : p.ends) sum += weight * StepTrail::shift(shifts, at);
+      for (const auto& [weight, at] : p.ends) sum += weight * shift_at(shifts, at);
       return std::max(1e-9, sum);
     };
     return out;

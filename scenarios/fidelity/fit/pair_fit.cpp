@@ -72,8 +72,8 @@ class Side {
       const Time from = s.first ? r.scheduled : r.first_token;
       const Time to = s.first ? r.first_token : r.finish;
       placed_.push_back({known && to > from ? seconds_of(to - from) : 0,
-                         known ? trail_->instant(from) : ConnectorTrail::Instant{},
-                         known ? trail_->instant(to) : ConnectorTrail::Instant{}});
+                         known ? trail_->instant(from) : StepInstant{},
+                         known ? trail_->instant(to) : StepInstant{}});
     }
   }
 
@@ -149,8 +149,8 @@ class Side {
  private:
   struct Placed {
     double simulated_s;  ///< 0: not known
-    ConnectorTrail::Instant from;
-    ConnectorTrail::Instant to;
+    StepInstant from;
+    StepInstant to;
   };
 
   double off(std::size_t i) const { return det::ln(placed_[i].simulated_s / spans_[i].measured_s); }
@@ -234,6 +234,14 @@ void check_scenario(const Scenario& s) {
   if (s.engine.pipeline_parallel > 1 || s.engines() > 1) {
     refuse("has several engines or stages, whose steps overlap; expected one");
   }
+}
+
+double answers_off(const PairFit& fit) {
+  double out = 0;
+  for (const PairScore& score : fit.scores) {
+    if (score.part.ends_with("answers")) out = std::max(out, score.mape);
+  }
+  return out;
 }
 
 class PairFitter {
@@ -465,14 +473,6 @@ class PairFitter {
 };
 
 }  // namespace
-
-double answers_off(const PairFit& fit) {
-  double out = 0;
-  for (const PairScore& score : fit.scores) {
-    if (score.part.ends_with("answers")) out = std::max(out, score.mape);
-  }
-  return out;
-}
 
 bool usable(const PairFit& fit) {
   return answers_off(fit) <= kOtherServer;

@@ -39,8 +39,6 @@ struct PairFit {
   std::vector<std::string> warnings;
 };
 
-/// The worse of the two runs' errors on answers, in %.
-double answers_off(const PairFit& fit);
 /// Simulations with these costs agree with both runs.
 bool usable(const PairFit& fit);
 

@@ -5,22 +5,14 @@
 
 #include "reports/format.hpp"
 #include "reports/shell_word.hpp"
+#include "scenarios/fidelity/fit/connector_trail.hpp"
 
 namespace spillway {
 
 namespace {
 
-/// Of a key that is at least `none`.
-bool may_be_none(const FittedParameter& p, double none) {
-  return p.low <= none;
-}
-
-double none_of(std::string_view key) {
-  return key == "step_factor" ? 1 : 0;
-}
-
-std::string known_from(std::string_view key, const FittedParameter& p) {
-  if (may_be_none(p, none_of(key))) return fmt::format("may be {}", none_of(key));
+std::string known_from(const CostRow& row, const FittedParameter& p) {
+  if (p.low <= row.least) return fmt::format("may be {}", row.least);
   return p.identified ? "these runs" : "these runs, roughly";
 }
 
@@ -31,17 +23,11 @@ std::string cost_number(double value) {
 /// Those that are not nothing, as far as the runs tell.
 ConnectorCosts certain(const PairFit& fit) {
   ConnectorCosts out = fit.costs;
-  const auto drop = [&](const char* key, double& value) {
-    const auto found = fit.parameters.find(key);
-    if (found != fit.parameters.end() && may_be_none(found->second, none_of(key))) {
-      value = none_of(key);
-    }
-  };
-  drop("step_us", out.step_us);
-  drop("lookup_us", out.lookup_us);
-  drop("job_us", out.job_us);
-  drop("copy_us", out.copy_us);
-  drop("step_factor", out.step_factor);
+  for (const CostRow& row : cost_rows()) {
+    const auto found = fit.parameters.find(std::string(row.name));
+    if (found == fit.parameters.end() || found->second.low > row.least) continue;
+    out.*row.member = row.least;
+  }
   return out;
 }
 
@@ -49,11 +35,13 @@ Table costs_table(const PairFit& fit) {
   Table t;
   t.title = "What the connector costs, with 95% intervals";
   t.header = {"key", "value", "interval", "known from"};
-  for (const auto& [name, p] : fit.parameters) {
-    if (name == "time_scale") continue;
-    t.rows.push_back({name, cost_number(p.value),
+  for (const CostRow& row : cost_rows()) {
+    const auto found = fit.parameters.find(std::string(row.name));
+    if (found == fit.parameters.end()) continue;
+    const FittedParameter& p = found->second;
+    t.rows.push_back({std::string(row.name), cost_number(p.value),
                       fmt::format("{} to {}", cost_number(p.low), cost_number(p.high)),
-                      known_from(name, p)});
+                      known_from(row, p)});
   }
   return t;
 }
@@ -73,14 +61,10 @@ Table scores_table(const PairFit& fit) {
 
 std::string costs_text(const ConnectorCosts& costs) {
   std::vector<std::string> out;
-  const auto add = [&](const char* key, double value, double none) {
-    if (value > none) out.push_back(fmt::format("\"{}\": {:.4g}", key, value));
-  };
-  add("step_us", costs.step_us, 0);
-  add("lookup_us", costs.lookup_us, 0);
-  add("job_us", costs.job_us, 0);
-  add("copy_us", costs.copy_us, 0);
-  add("step_factor", costs.step_factor, 1);
+  for (const CostRow& row : cost_rows()) {
+    const double value = costs.*row.member;
+    if (value > row.least) out.push_back(fmt::format("\"{}\": {:.4g}", row.name, value));
+  }
   return fmt::format("{{{}}}", fmt::join(out, ", "));
 }
 

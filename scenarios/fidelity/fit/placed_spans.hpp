@@ -13,8 +13,8 @@ namespace spillway {
 
 struct PlacedSpan {
   double simulated_s;
-  StepTrail::Instant from;
-  StepTrail::Instant to;
+  StepInstant from;
+  StepInstant to;
 
   /// One past the last step that it holds any of.
   std::size_t end() const { return to.steps + (to.share > 0 ? 1 : 0); }
@@ -33,7 +33,7 @@ std::vector<std::vector<StepShare>> class_shares(const StepTrail& trail,
 struct AnswersInOrder {
   double measured_s = 0;
   double simulated_s = 0;
-  std::vector<std::pair<double, StepTrail::Instant>> ends;  ///< weights and the simulation's ends
+  std::vector<std::pair<double, StepInstant>> ends;  ///< weights and the simulation's ends
 };
 
 /// Of answers that are measured to end `within`. Nothing: too few, or not all ends are known.

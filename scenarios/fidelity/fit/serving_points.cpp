@@ -101,12 +101,12 @@ class Served {
     Latency out;
     double answers = 0;
     for (const Ends& e : ends_) {
-      const double arrival = StepTrail::shift(shifts, e.arrival);
-      const double first = StepTrail::shift(shifts, e.first);
+      const double arrival = shift_at(shifts, e.arrival);
+      const double first = shift_at(shifts, e.first);
       out.ttft_s += seconds_of(e.record->first_token - e.record->arrival) + first - arrival;
       if (e.record->output_tokens < 2) continue;
-      const double span = seconds_of(e.record->finish - e.record->first_token) +
-                          StepTrail::shift(shifts, e.finish) - first;
+      const double span =
+          seconds_of(e.record->finish - e.record->first_token) + shift_at(shifts, e.finish) - first;
       out.tpot_s += span / (e.record->output_tokens - 1);
       answers += 1;
     }
@@ -118,9 +118,9 @@ class Served {
  private:
   struct Ends {
     const RequestRecord* record;
-    StepTrail::Instant arrival;
-    StepTrail::Instant first;
-    StepTrail::Instant finish;
+    StepInstant arrival;
+    StepInstant first;
+    StepInstant finish;
   };
 
   static Scenario engine_of(const ServingPoint& point, JsonSource base) {

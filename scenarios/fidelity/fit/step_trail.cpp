@@ -103,15 +103,4 @@ std::vector<double> StepTrail::shifts(StepCost& cost) const {
   return out;
 }
 
-StepTrail::Instant StepTrail::instant(Time at) const {
-  const auto next = std::upper_bound(steps_.begin(), steps_.end(), at,
-                                     [](Time t, const Step& step) { return t < step.end; });
-  Instant out;
-  out.steps = static_cast<std::size_t>(next - steps_.begin());
-  if (next != steps_.end() && next->start < at) {
-    out.share = seconds_of(at - next->start) / seconds_of(next->end - next->start);
-  }
-  return out;
-}
-
 }  // namespace spillway

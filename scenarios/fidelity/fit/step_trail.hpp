@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/compute/step_cost.hpp"
+#include "scenarios/fidelity/fit/step_instant.hpp"
 #include "sim/observer.hpp"
 #include "sim/workload.hpp"
 
@@ -32,16 +33,7 @@ class StepTrail {
   /// Seconds by which steps last longer under `cost` than they did, summed over the first i steps.
   std::vector<double> shifts(StepCost& cost) const;
 
-  /// A time of the simulation: so many steps had ended, and so much of the next one had passed.
-  struct Instant {
-    std::size_t steps = 0;
-    double share = 0;
-  };
-  Instant instant(Time at) const;
-  static double shift(const std::vector<double>& shifts, const Instant& at) {
-    if (at.share == 0) return shifts[at.steps];
-    return shifts[at.steps] + at.share * (shifts[at.steps + 1] - shifts[at.steps]);
-  }
+  StepInstant instant(Time at) const { return instant_on(steps_, at); }
 
  private:
   struct Part {
