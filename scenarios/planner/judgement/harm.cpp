@@ -39,6 +39,10 @@ std::size_t tightest_of(const std::vector<TargetView>& targets) {
 
 }  // namespace
 
+double served_below(const RunResult& run) {
+  return served_from(run, 2, run.prompt_tokens_by_source.size());
+}
+
 TierHarm harm_of(const RunResult& without, const RunResult& with) {
   TierHarm out;
   std::vector<std::string> how;
@@ -66,7 +70,7 @@ TierHarm harm_of(const RunResult& without, const RunResult& with) {
                               per_hundred(with), per_hundred(without)));
   }
   out.lost_share = part_of(lost, with.steps_s);
-  out.served_share = served_from(with, 2, with.prompt_tokens_by_source.size());
+  out.served_share = served_below(with);
   out.how = fmt::format("{}", fmt::join(how, " "));
   return out;
 }

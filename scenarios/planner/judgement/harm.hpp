@@ -16,6 +16,9 @@ struct TierHarm {
   std::string how;          ///< in sentences; empty: not known
 };
 
+/// Of prompt tokens, what tiers below HBM served.
+double served_below(const RunResult& run);
+
 TierHarm harm_of(const RunResult& without, const RunResult& with);
 
 /// How much worse `at` is than `before`, as a share; negative where it is better.

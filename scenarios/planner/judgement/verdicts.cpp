@@ -68,7 +68,7 @@ std::string change_words(const Compared& both, std::size_t target) {
 /// any that hurts.
 std::optional<std::pair<int, double>> pays_from(const PlanFacts& facts, int none,
                                                 const std::vector<int>& hurting) {
-  const auto served = [&](int i) { return harm_of(facts.run(none), facts.run(i)).served_share; };
+  const auto served = [&](int i) { return served_below(facts.run(i)); };
   double most = 0;
   for (const int i : hurting) most = std::max(most, served(i));
   std::optional<std::pair<int, double>> out;
