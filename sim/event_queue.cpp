@@ -6,11 +6,12 @@ namespace {
 constexpr std::size_t kArity = 4;
 }
 
-void EventQueue::schedule(Time at, Phase phase, EventHandler& target, EventPayload payload) {
+void EventQueue::schedule(Time at, Phase phase, std::uint32_t rank, EventHandler& target,
+                          EventPayload payload) {
   KV_ASSERT(at >= now_, "event scheduled {} ns in the past", (now_ - at).count());
   if (at > kEndOfTime) [[unlikely]]
     throw ClockOverflow("lasts longer than the 73 years of the clock");
-  const Event event{at, order_of(phase, sequence_++), &target, payload};
+  const Event event{at, order_of(phase, rank, sequence_++), &target, payload};
   heap_.push_back(event);
   std::size_t hole = heap_.size() - 1;
   while (hole > 0) {

@@ -32,6 +32,8 @@ std::string_view name_of(Reason reason) {
       return "engine_dead";
     case Reason::kHorizon:
       return "horizon";
+    case Reason::kKvLoadFailed:
+      return "kv_load_failed";
     case Reason::kGpuFull:
       return "gpu_full";
     case Reason::kTiersFull:

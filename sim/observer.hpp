@@ -25,11 +25,12 @@ std::string_view name_of(RequestStatus status);
 /// Why a request did not complete.
 enum class Reason : std::uint8_t {
   kNone,
-  kTooLong,      ///< prompt + output exceed max_model_len
-  kExceedsPool,  ///< its blocks exceed the whole HBM pool
-  kDeadlock,     ///< nothing ran, nothing was in flight and nothing could be admitted
-  kEngineDead,   ///< the engine had died of an error, or died under it
-  kHorizon,      ///< due after the workload's horizon, or a later turn of such a session
+  kTooLong,       ///< prompt + output exceed max_model_len
+  kExceedsPool,   ///< its blocks exceed the whole HBM pool
+  kDeadlock,      ///< nothing ran, nothing was in flight and nothing could be admitted
+  kEngineDead,    ///< the engine had died of an error, or died under it
+  kHorizon,       ///< due after the workload's horizon, or a later turn of such a session
+  kKvLoadFailed,  ///< KV that a look-up had found did not come
   // Refused by an admission policy.
   kGpuFull,         ///< the sequences admitted would exceed HBM
   kTiersFull,       ///< the sequences admitted would exceed all tiers

@@ -109,6 +109,7 @@ Cluster::Cluster(EventQueue& queue, const Workload& workload, const Size& size,
   if (routed) feed_ = std::make_unique<ResidencyFeed>(queue, *size.router, size.residency_lag);
   for (std::uint32_t i = 0; i < engines; ++i) {
     EngineParts made = complete(parts(i), workload, engines);
+    made.number = i;
     if (size.lockstep) join_group(made, i);
     Observer* told = &observer;
     if (engines > 1) {
@@ -131,6 +132,7 @@ EngineParts Cluster::complete(EngineParts parts, const Workload& workload, std::
   }
   parts.facts = facts_.get();
   parts.shared = &shared_stores_;
+  parts.things = &shared_things_;
   parts.names_of_one_in = engines;
   return parts;
 }

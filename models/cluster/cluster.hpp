@@ -88,6 +88,7 @@ class Cluster final : public RequestSink {
   std::unique_ptr<MediaView> media_view_;          ///< over several
   Network network_;                                ///< of all engines
   SharedStores shared_stores_;                     ///< of several
+  SharedThings shared_things_;                     ///< of several
   std::unique_ptr<Router> balancer_;               ///< among the engines of one instance
   LoadBoard fleet_;                                ///< of instances
   std::vector<LoadBoard> cores_;                   ///< by instance, of its engines

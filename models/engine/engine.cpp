@@ -36,6 +36,8 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       token_listener_(parts.tokens),
       group_(parts.group),
       place_in_group_(parts.place_in_group),
+      takes_turns_(keeps_chunks(config_.connector)),
+      rank_(takes_turns_ ? parts.number : 0),
       cost_(std::move(parts.cost), config_.token_budget,
             config_.tensor_parallel > 1 || parts.group != nullptr),
       chains_(chains, parts.names_of_one_in),
@@ -106,6 +108,7 @@ void Engine::submit(RequestId request, Time due) {
       gate_.ask(r, blocks, scheduler_.running(), scheduler_.waiting(), r.arrival);
   if (refusal != Reason::kNone) return end_request(h, RequestStatus::kRejected, refusal);
   gate_.enter(h, blocks, r.arrival);
+  arrived_ = true;
   watch_waits();
   chains_.name(request);
   scheduler_.enqueue(h);
@@ -147,7 +150,10 @@ void Engine::wake() {
   if (state_ != State::kAsleep || looping_) return;
   if (group_ != nullptr && group_->busy()) return group_->wake_when_free(place_in_group_);
   state_ = State::kWoken;
-  queue_.schedule(queue_.now(), Phase::kStepStart, *this,
+  // Within its turn, behind what arrives at this instant, before others' turns.
+  const bool goes_on = takes_turns_ && in_turn_;
+  queue_.schedule(queue_.now(), goes_on ? Phase::kArrival : Phase::kStepStart,
+                  goes_on ? EventQueue::kLastRank : rank_, *this,
                   {static_cast<std::uint16_t>(Kind::kStepStart), 0, 0});
 }
 
@@ -170,9 +176,16 @@ void Engine::on_promotion(Handle h, RequestId request, LoadEvent event) {
 }
 
 void Engine::on_event(EventPayload payload) {
-  switch (static_cast<Kind>(payload.kind)) {
+  const auto kind = static_cast<Kind>(payload.kind);
+  in_turn_ = kind == Kind::kWorkerDone || kind == Kind::kStepStart;
+  handle(kind, payload.subject);
+  in_turn_ = false;
+}
+
+void Engine::handle(Kind kind, std::uint32_t subject) {
+  switch (kind) {
     case Kind::kWorkerDone:
-      return payload.subject == end_epoch_ ? end_worker() : void();
+      return subject == end_epoch_ ? end_worker() : void();
     case Kind::kLeftStages:
       return finish_step();
     case Kind::kWaitedTooLong:
@@ -225,6 +238,7 @@ Engine::Step& Engine::schedule_one() {
   }
   Step& step = *free_steps_.back();
   free_steps_.pop_back();
+  arrived_ = false;
   scheduler_.schedule(now, step.plan);
   deferrals_ += step.plan.deferrals;
   gate_.on_preempted(step.plan, now);
@@ -253,7 +267,7 @@ Engine::Step& Engine::schedule_one() {
 /// `changed`: the schedule preempted a request or started a load.
 void Engine::end_empty_step(bool changed) {
   const bool ended = connector_.poll(queue_.now());
-  const bool again = changed || completion_seen_ || ended || connector_.wants_step();
+  const bool again = changed || completion_seen_ || ended || arrived_ || connector_.wants_step();
   completion_seen_ = ended;
   // Between steps only transfers change what tiers hold.
   if (connector_.tiers() > 0) tell_tiers();
@@ -345,7 +359,7 @@ void Engine::end_empty(Step& step) {
 void Engine::watch_forward() {
   const std::optional<Time> end = moves_.new_end(queue_.now());
   if (!end) return;
-  queue_.schedule(*end, Phase::kStepDone, *this,
+  queue_.schedule(*end, takes_turns_ ? Phase::kStepStart : Phase::kStepDone, rank_, *this,
                   {static_cast<std::uint16_t>(Kind::kWorkerDone), 0, ++end_epoch_});
 }
 
@@ -387,16 +401,24 @@ void Engine::finish_step() {
   free_steps_.push_back(&step);
   start_workers();
   // Nothing else happens at this instant before the next schedule: no need for an event.
-  if (!queue_.pending_now_before(Phase::kStepStart)) return schedule_steps();
+  const bool waits = takes_turns_
+                         ? queue_.pending_now_before(Phase::kArrival, EventQueue::kLastRank)
+                         : queue_.pending_now_before(Phase::kStepStart);
+  if (!waits) return schedule_steps();
   state_ = State::kAsleep;
   wake();
 }
 
 /// Requests whose known tokens are all computed emit the next one; the last one ends them.
-void Engine::emit_tokens(const StepPlan& plan) {
+void Engine::emit_tokens(StepPlan& plan) {
   const Time now = queue_.now();
   std::uint32_t steady = 0;  // requests whose previous token is the previous step's
-  for (const ScheduledTokens& item : plan.items) {
+  const std::span<const FailedLoad> failed = moves_.failed_loads();
+  for (ScheduledTokens& item : plan.items) {
+    if (!failed.empty() && std::any_of(failed.begin(), failed.end(),
+                                       [&](const FailedLoad& f) { return void_of(f, item); })) {
+      continue;
+    }
     if (!item.samples) continue;
     ActiveRequest& r = requests_[item.request];
     scheduler_.collect(r);
@@ -416,6 +438,17 @@ void Engine::emit_tokens(const StepPlan& plan) {
       end_request(item.request, RequestStatus::kCompleted, Reason::kNone);
   }
   if (steady > 0) observer_.on_token_gap(now - last_step_end_, steady);
+}
+
+/// Whether the load that failed is this one's: what the step computed for it does not count.
+bool Engine::void_of(const FailedLoad& failed, ScheduledTokens& item) {
+  if (failed.request != item.request) return false;
+  if (failed.ends) {
+    end_request(item.request, RequestStatus::kFailed, Reason::kKvLoadFailed);
+  } else {
+    scheduler_.roll_back(item.request, failed.computed, item.samples);
+  }
+  return true;
 }
 
 // ---- ends
@@ -452,6 +485,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
     const bool held = scheduler_.finish(h, queue_.now());
     connector_.on_finished(h, held);
   } else {
+    if (reason == Reason::kKvLoadFailed) scheduler_.finish(h, queue_.now());
     connector_.on_withdrawn(requests_[h], queue_.now());
     requests_.recycle(h);
   }
@@ -481,10 +515,10 @@ void Engine::die(Step& step) {
 
 std::uint32_t Engine::finish_run() {
   std::vector<Handle> stuck = scheduler_.queued();
-  if (looping_) {
+  if (looping_ || moves_.hangs()) {
     const std::vector<Handle> served = scheduler_.served();
     standstill_.emplace();
-    standstill_->kind = Standstill::Kind::kPreemptionLoop;
+    standstill_->kind = looping_ ? Standstill::Kind::kPreemptionLoop : Standstill::Kind::kNoBuffer;
     standstill_->steps = repeating_;
     if (!served.empty()) standstill_->head = requests_[served.front()].id;
     stuck.insert(stuck.begin(), served.begin(), served.end());
@@ -492,8 +526,8 @@ std::uint32_t Engine::finish_run() {
     standstill_ = scheduler_.standstill();
   }
   for (const Handle h : stuck) end_request(h, RequestStatus::kStuck, Reason::kDeadlock);
-  KV_ASSERT(looping_ || scheduler_.running() == 0, "{} requests still running without an event",
-            scheduler_.running());
+  KV_ASSERT(looping_ || moves_.hangs() || scheduler_.running() == 0,
+            "{} requests still running without an event", scheduler_.running());
   if (!stuck.empty()) return static_cast<std::uint32_t>(stuck.size());
   KV_ASSERT(moves_.idle(), "a transfer was never finished");
   KV_ASSERT(connector_.idle(), "a transfer was never polled");

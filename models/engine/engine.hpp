@@ -104,6 +104,7 @@ class Engine final : public EventHandler,
   Step& schedule_one();
   void start_workers();
   void go_on();
+  void handle(Kind kind, std::uint32_t subject);
   void begin_forward();
   void compute_for(Duration compute);
   void end_empty(Step& step);
@@ -111,7 +112,8 @@ class Engine final : public EventHandler,
   void end_empty_step(bool changed);
   void end_worker();
   void finish_step();
-  void emit_tokens(const StepPlan& plan);
+  void emit_tokens(StepPlan& plan);
+  bool void_of(const FailedLoad& failed, ScheduledTokens& item);
   void end_request(Handle h, RequestStatus status, Reason reason);
   void end_refused(const StepPlan& plan);
   void die(Step& step);
@@ -130,6 +132,11 @@ class Engine final : public EventHandler,
   StepGroup* group_;
   std::uint32_t place_in_group_;
   bool joined_ = false;  ///< worker_ waits for its group
+  /// Engines whose connectors keep chunks take turns at one instant (chunks/settlement.hpp).
+  bool takes_turns_;
+  std::uint32_t rank_;    ///< of its turn; else 0
+  bool in_turn_ = false;  ///< it goes on until it must wait
+  bool arrived_ = false;  ///< a request has, since the last schedule
   ForwardCost cost_;
   LocalChains chains_;
   RequestPool requests_;

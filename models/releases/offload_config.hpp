@@ -7,6 +7,7 @@
 
 #include "models/compute/step_overlap.hpp"
 #include "models/releases/block_config.hpp"
+#include "models/releases/chunk_connectors.hpp"
 #include "models/releases/connector_costs.hpp"
 
 namespace spillway {
@@ -62,9 +63,14 @@ struct OffloadConfig : BlockConfig {
   std::uint32_t max_offload_tokens = ~0U;  ///< leading tokens of a request that may go below
   bool small_page_kernel = true;  ///< loads of many small pages are copied by SMs, not by DMA
   bool mla_single_copy = true;    ///< 7eca0e1a64: ranks of an MLA model share one copy below
-  bool simple_offload = false;    ///< SimpleCPUOffloadConnector instead
-  bool lazy_offload = false;      ///< it stores what HBM is about to lose, not what is computed
-  ConnectorCosts costs;           ///< of the connector itself
+  ConnectorKind connector = ConnectorKind::kNative;
+  LmcacheConfig lmcache;
+  LmcacheMpConfig lmcache_mp;
+  LlmdConfig llmd;
+  bool lazy_offload = false;  ///< it stores what HBM is about to lose, not what is computed
+  ConnectorCosts costs;       ///< of the connector itself
+
+  bool simple_offload() const { return connector == ConnectorKind::kSimple; }
 };
 
 inline constexpr std::int64_t kWholeShare = 1'000'000;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "policies/write_admission_policy.hpp"
 #include "sim/ids.hpp"
@@ -60,6 +61,22 @@ struct LoadDecisions {
   std::uint64_t recomputed = 0;
 };
 
+/// A tier that keeps chunks, in chunks; what is shared is told by the first that has it.
+struct ChunkTierStats {
+  std::uint64_t queries = 0;  ///< asked for behind the nearer tiers' hits, at first admissions
+  std::uint64_t hits = 0;     ///< of these, read from here
+  std::uint64_t hits_resumed = 0;
+  std::uint64_t refused = 0;      ///< were to be written and found no room
+  std::uint64_t unreachable = 0;  ///< writes dropped, and reads that failed, in an outage
+  std::uint64_t lost = 0;         ///< found by a look-up, gone or late when they were read
+  // Of the tier itself:
+  std::uint64_t stored = 0;
+  std::uint64_t evicted = 0;
+  std::uint64_t held = 0;
+  std::int64_t peak_bytes = 0;
+  const StorageDevice* device = nullptr;  ///< null: reached by links, or none
+};
+
 struct EngineStats {
   PrefixCacheCounters prefix;  ///< HBM's
   std::uint64_t hbm_evictions = 0;
@@ -70,9 +87,11 @@ struct EngineStats {
   Duration flush_stall{};                         ///< steps waited for stores
   std::uint64_t load_stalls = 0;                  ///< steps that waited for loads
   Duration load_stall{};
-  Duration copy_harm{};              ///< what copies added to the time of steps
-  Duration connector{};              ///< what the connector's own costs did
-  Duration collective{};             ///< spent in collectives of ranks
+  Duration copy_harm{};                       ///< what copies added to the time of steps
+  Duration connector{};                       ///< what the connector's own costs did
+  Duration collective{};                      ///< spent in collectives of ranks
+  std::vector<ChunkTierStats> chunk_tiers{};  ///< below HBM, nearest first, where they keep chunks
+  std::uint64_t load_failures = 0;            ///< requests whose load did not come whole
   const TierStack* stack = nullptr;  ///< the tiers behind the first, as they are; null: none
   /// Clients of the tier below; none where that is memory.
   std::span<const std::unique_ptr<StorageDevice>> storage{};

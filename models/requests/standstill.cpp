@@ -16,6 +16,8 @@ std::string_view name_of(Standstill::Kind kind) {
       return "over_budget";
     case Standstill::Kind::kPreemptionLoop:
       return "preemption_loop";
+    case Standstill::Kind::kNoBuffer:
+      return "no_buffer";
     case Standstill::Kind::kUnknown:
       break;
   }

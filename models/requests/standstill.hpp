@@ -23,6 +23,7 @@ struct Standstill {
     kNeverFits,         ///< the head alone needs more than the pool has
     kOverBudget,        ///< unchunked, and longer than a step's budget
     kPreemptionLoop,    ///< running requests preempt each other and only compute again (#49674)
+    kNoBuffer,          ///< a load of LMCache waits for host memory that nothing frees
   };
   struct Holder {
     RequestId request{};

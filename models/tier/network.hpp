@@ -9,13 +9,22 @@
 
 #include "models/link/fabric.hpp"
 #include "models/link/lane.hpp"
+#include "models/link/link_model.hpp"
 #include "models/tier/storage_server.hpp"
 
 namespace spillway {
 
+/// One way between host memory and a tier behind it, for all its clients: latency + bytes / rate.
+struct TierLaneSpec {
+  Duration latency{0};
+  std::int64_t bytes_per_second = 0;
+  std::uint32_t slots = 1;  ///< jobs at once, each at the full rate
+};
+
 struct NetworkSpec {
   std::vector<MediumSpec> media;
   std::vector<StorageServerSpec> servers;
+  std::vector<TierLaneSpec> lanes;
 };
 
 class Network {
@@ -27,6 +36,7 @@ class Network {
     for (const StorageServerSpec& server : spec.servers) {
       servers_.push_back(std::make_unique<StorageServer>(queue, fabric_, media_, server));
     }
+    for (const TierLaneSpec& lane : spec.lanes) lanes_.push_back(lay(lane));
   }
 
   // Servers refer to fabric and media.
@@ -38,11 +48,19 @@ class Network {
   const LaidMedia& media() const { return media_; }
   StorageServer& server(std::uint32_t i) { return *servers_[i]; }
   const StorageServer& server(std::uint32_t i) const { return *servers_[i]; }
+  RouteId lane(std::uint32_t i) const { return lanes_[i]; }
 
  private:
+  RouteId lay(const TierLaneSpec& lane) {
+    const Hop hop{fabric_.add_station(
+        {make_link_service(make_affine_link(lane.latency, lane.bytes_per_second)), lane.slots})};
+    return fabric_.add_route({&hop, 1});
+  }
+
   Fabric fabric_;
   LaidMedia media_;
   std::vector<std::unique_ptr<StorageServer>> servers_;
+  std::vector<RouteId> lanes_;
 };
 
 }  // namespace spillway

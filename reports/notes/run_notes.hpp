@@ -63,6 +63,10 @@ inline constexpr NoteRow kRunNotes[] = {
     {"preemption-loop", "fleet", NoteGrade::kDanger,
      "{steps} steps in a row only recomputed what preemptions had taken, request {request} first "
      "(vLLM issue 49674). engine.reserve_full_isl=true or defer_block_free=false avoids it."},
+    {"no-buffer", "tier", NoteGrade::kDanger,
+     "A load of request {request} waits for host memory, and nothing that is under way will free "
+     "any: LMCache tries again for ever. Give the first tier more than one chunk beside what "
+     "look-ups pin."},
     {"standstill-unknown", "fleet", NoteGrade::kDanger,
      "Nothing runs, nothing is in flight, and no queued request can be admitted."},
 

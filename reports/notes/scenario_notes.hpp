@@ -132,6 +132,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
     // ---- engine
     {"nearest-release", "engine", NoteGrade::kWarning,
      "{asked} is simulated as {preset}, the nearest known release of its generation."},
+    {"chunk-tier-too-small", "tier", NoteGrade::kWarning,
+     "Tier {tier} of {capacity} holds no chunk of {chunk}. The engine starts all the same, and "
+     "keeps nothing there."},
     {"no-watermark-yet", "engine", NoteGrade::kWarning,
      "{preset} has no watermark yet (vLLM 4085ff7cb4 brought it). engine.watermark is used all the "
      "same. Leave it out to simulate {preset}."},

@@ -114,7 +114,8 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
   r.engines = cluster.shares();
   if (tiers() == 1) return r;
 
-  if (!v0()) r.load_choice = load_choice(cluster);
+  if (!v0() && !s_.tier->storage) r.load_choice = load_choice(cluster);
+  if (!v0() && s_.tier->storage && !s_.tier->by_links) r.load_choice = load_choice(cluster);
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
     const std::string suffix = cluster.size() == 1 ? "" : fmt::format("/engine{}", i);
     if (!has_storage() || !direct()) name_lanes(i, suffix, series, r);
@@ -122,6 +123,7 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
       name_storage_links(store, i, suffix, series, r);
     }
     if (const TierStack* stack = cluster[i].stats().stack) gather_behind(r, *stack);
+    if (keeps_chunks()) gather_chunks(cluster[i], i, r);
   }
   name_media(series, r);
   for (std::size_t store = 0; store < stores().size(); ++store) gather_devices(cluster, store, r);
@@ -163,6 +165,24 @@ void RunWiring::name_media(std::size_t series, RunResult& r) const {
     // many.
     link.peak_bytes_per_s = std::min(link.peak_bytes_per_s, link.capacity_bytes_per_s);
     r.series[series + medium.link].name = link.name;
+  }
+}
+
+/// What an engine did in tiers that keep chunks, in chunks, and what these did themselves.
+void RunWiring::gather_chunks(const Engine& engine, std::uint32_t number, RunResult& r) const {
+  const EngineStats stats = engine.stats();
+  for (std::size_t i = 0; i < stats.chunk_tiers.size(); ++i) {
+    const ChunkTierStats& c = stats.chunk_tiers[i];
+    TierResult& t = r.tiers[i + 1];
+    if (number == 0) t.stores = t.evictions = t.peak_bytes = 0;  // told as blocks until here
+    t.queries += c.queries;
+    t.hits += c.hits;
+    t.hits_resumed += c.hits_resumed;
+    t.stores += c.stored;
+    t.evictions += c.evicted;
+    t.store_failures += c.refused;
+    t.peak_bytes += c.peak_bytes;
+    add_refusal("unreachable", c.unreachable, t);
   }
 }
 
@@ -226,6 +246,9 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
       const StorageLane& lane = op == StorageOp::kWrite ? device.spec.write : device.spec.read;
       LinkResult& l = r.links[number];
       l.name = fmt::format("{}-{}{}{}", tier.name, way, whose, suffix);
+      if (tier.by_links) {
+        l.name = (op == StorageOp::kWrite ? tier.down : tier.up)->name + suffix;
+      }
       l.from = from;
       l.to = to;
       l.capacity_bytes_per_s = static_cast<double>(lowest_rate(
@@ -235,6 +258,7 @@ void RunWiring::name_storage_links(std::size_t store, std::uint32_t engine,
       l.model = fmt::format("{}, {} {} in flight{}", name_of(device.spec.kind), device.spec.slots,
                             device.spec.whole_jobs ? "jobs" : "operations",
                             tier.storage->direct ? ", direct" : "");
+      if (tier.by_links) l.model = "scenario";
       r.series[series + number].name = l.name;
     };
     name_link(StorageOp::kWrite, "write", near, tier.name);
@@ -246,7 +270,12 @@ std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
                                                      std::size_t store) const {
   const EngineStats stats = engine.stats();
   std::vector<const StorageDevice*> out;
-  if (has_storage()) {
+  if (keeps_chunks()) {
+    const std::size_t behind = has_storage() ? 0 : 1;
+    if (const StorageDevice* device = stats.chunk_tiers[store + behind].device) {
+      out.push_back(device);
+    }
+  } else if (has_storage()) {
     for (const auto& device : stats.storage) out.push_back(device.get());
   } else {
     out.push_back(&stats.stack->device(store));
@@ -290,6 +319,7 @@ void RunWiring::gather_devices(const Cluster& cluster, std::size_t store, RunRes
   }
   TierResult& t = r.tiers[tier];
   t.kind = name_of(spec.kind);
+  if (choice.by_links) return;
   DeviceResult& d = t.device.emplace();
   d.bytes_read = wear.read.count();
   d.bytes_written = wear.written.count();

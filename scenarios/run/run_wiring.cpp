@@ -49,7 +49,7 @@ std::uint32_t RunWiring::lane_pairs() const {
 std::vector<const TierChoice*> RunWiring::stores() const {
   std::vector<const TierChoice*> out;
   if (tiers() == 1) return out;
-  if (has_storage()) out.push_back(&*s_.tier);
+  if (has_storage() && !s_.tier->by_links) out.push_back(&*s_.tier);
   for (const TierChoice& tier : s_.behind) out.push_back(&tier);
   return out;
 }
@@ -68,6 +68,7 @@ std::vector<std::uint64_t> RunWiring::capacities() const {
   std::vector<std::uint64_t> out = {s_.engine.usable_blocks(), tier_blocks_};
   for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
   for (std::size_t i = 0; i < out.size(); ++i) {
+    if (i > 0 && keeps_chunks()) out[i] = kUnboundedBlocks;  // in bytes: these watch themselves
     if (out[i] != kUnboundedBlocks) out[i] *= stores_of(i);
   }
   return out;
@@ -157,7 +158,46 @@ NetworkSpec RunWiring::network() const {
       out.servers.push_back(server(i, place));
     }
   }
+  // Threads bound the writes to LMCache's disk and all I/O of llm-d; other ways take one at a time.
+  constexpr std::uint32_t kAny = 1 << 20;
+  const auto lay = [&](const TierChoice& tier, const TierLane& down, const TierLane& up,
+                       std::uint32_t writes, std::uint32_t reads) {
+    for (std::uint32_t place = 0; place < places_.count(tier.scope); ++place) {
+      out.lanes.push_back({down.latency, down.bytes_per_second, writes});
+      out.lanes.push_back({up.latency, up.bytes_per_second, reads});
+    }
+  };
+  if (!keeps_chunks()) return out;
+  if (s_.tier->by_links) {
+    const auto lane_of = [](const LinkChoice& link) {
+      return TierLane{link.name, link.latency, link.bytes_per_second};
+    };
+    lay(*s_.tier, lane_of(*s_.down), lane_of(*s_.up), kAny, kAny);
+  }
+  const bool in_process = s_.engine.connector == ConnectorKind::kLmcache;
+  for (const TierChoice& tier : s_.behind) {
+    if (!tier.by_links) continue;
+    const bool threads = in_process && tier.kind() == "nvme";
+    lay(tier, *tier.down, *tier.up, threads ? kAny : 1, 1);
+  }
   return out;
+}
+
+bool RunWiring::keeps_chunks() const {
+  return tiers() > 1 && spillway::keeps_chunks(s_.engine.connector);
+}
+
+std::uint32_t RunWiring::tier_lane(const TierChoice& tier, std::uint32_t place) const {
+  std::uint32_t before = 0;
+  const auto count = [&](const TierChoice& t) { return t.by_links ? places_.count(t.scope) : 0; };
+  if (&tier != &*s_.tier) {
+    before += count(*s_.tier);
+    for (const TierChoice& other : s_.behind) {
+      if (&other == &tier) break;
+      before += count(other);
+    }
+  }
+  return 2 * (before + place);
 }
 
 std::uint32_t RunWiring::server_index(std::size_t store, std::uint32_t engine) const {
@@ -229,6 +269,71 @@ std::unique_ptr<LinkModel> RunWiring::load_link() const {
   return make_storage_read_link(spec, 0, nullptr);
 }
 
+ChunkTierConfig RunWiring::chunk_tier(std::size_t place, std::uint32_t engine) const {
+  const TierChoice& tier = place == 0 ? *s_.tier : s_.behind[place - 1];
+  ChunkTierConfig out;
+  const std::string_view kind = tier.kind();
+  const bool in_process = s_.engine.connector == ConnectorKind::kLmcache;
+  out.kind = kind == "dram"                                  ? ChunkTierKind::kHost
+             : s_.engine.connector == ConnectorKind::kLlmdFs ? ChunkTierKind::kFiles
+             : in_process && kind == "nvme"                  ? ChunkTierKind::kDisk
+                                                             : ChunkTierKind::kRemote;
+  const std::int64_t block = s_.tier_block_bytes().count();
+  switch (tier.capacity.kind) {
+    case Capacity::Kind::kUnbounded:
+      break;
+    case Capacity::Kind::kBlocks:
+      out.capacity = Bytes(tier.capacity.count * block);
+      break;
+    case Capacity::Kind::kBytes:
+      out.capacity = Bytes(tier.capacity.count);
+      break;
+  }
+  // Host memory is simulated for one rank, which stands for all.
+  if (out.kind == ChunkTierKind::kHost) {
+    out.capacity = Bytes(out.capacity.count() / std::int64_t{s_.tier_copies()});
+  }
+  out.order = tier.order;
+  out.lookup = tier.lookup;
+  out.put_threads = tier.put_threads;
+  out.outages = tier.outages;
+  out.atime = tier.atime;
+  out.evicts = tier.evictor.has_value();
+  if (tier.evictor) out.evictor = *tier.evictor;
+  if (!tier.storage) return out;
+  const std::uint32_t at = places_.place(tier.scope, engine);
+  // Each tier at each place has a number of its own.
+  out.number = static_cast<std::uint32_t>(place) * places_.engines() + at;
+  out.shared = shared(tier, engine);
+  out.first = engine == 0 || tier.per_rank || places_.place(tier.scope, engine - 1) != at;
+  if (tier.by_links) {
+    out.port.lanes = true;
+    const std::uint32_t lane = tier_lane(tier, at);
+    out.port.lane[index_of(StorageOp::kWrite)] = lane;
+    out.port.lane[index_of(StorageOp::kRead)] = lane + 1;
+  }
+  const std::vector<const TierChoice*> all = stores();
+  const auto store = std::find(all.begin(), all.end(), &tier);
+  if (store != all.end()) {
+    out.port.client = clients(static_cast<std::size_t>(store - all.begin()), engine)[0];
+  } else {
+    out.port.client.write_link = places_.first_lane(engine) + kDownLink;
+    out.port.client.read_link = places_.first_lane(engine) + kUpLink;
+  }
+  return out;
+}
+
+std::unique_ptr<ChunkedConfig> RunWiring::chunked(std::uint32_t engine) const {
+  auto out = std::make_unique<ChunkedConfig>();
+  out->lanes = lanes(engine);
+  out->down = s_.down->make();
+  out->up = s_.up->make();
+  out->copies = s_.tier_copies();
+  for (std::size_t i = 0; i < 1 + s_.behind.size(); ++i)
+    out->tiers.push_back(chunk_tier(i, engine));
+  return out;
+}
+
 EngineParts RunWiring::parts(std::uint32_t engine) const {
   EngineParts out;
   out.config = s_.engine;
@@ -250,6 +355,10 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
     return out;
   }
   if (tiers() == 1) return out;
+  if (keeps_chunks()) {
+    out.chunked = chunked(engine);
+    return out;
+  }
   out.lower = std::make_unique<LowerTierConfig>();
   out.lower->capacity_blocks = tier_blocks_;
   out.lower->eviction = s_.tier->eviction;

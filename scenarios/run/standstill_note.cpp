@@ -65,6 +65,8 @@ Note standstill_note(const Standstill& s) {
       return run_note("over-budget", {request(), {"tokens", s.tokens}, {"budget", s.budget}});
     case Standstill::Kind::kPreemptionLoop:
       return run_note("preemption-loop", {{"steps", s.steps}, request()});
+    case Standstill::Kind::kNoBuffer:
+      return run_note("no-buffer", {request()});
     case Standstill::Kind::kUnknown:
       break;
   }

@@ -182,7 +182,12 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
     case Capacity::Kind::kBlocks:
       return static_cast<std::uint64_t>(capacity.count) / k * k;
     case Capacity::Kind::kBytes:
-      if (engine.simple_offload) return block_pool_blocks(engine, capacity.count);
+      if (keeps_chunks(engine.connector)) {  // bytes, without slots
+        const std::int64_t block = tier_block_bytes().count();
+        return static_cast<std::uint64_t>(
+            std::max<std::int64_t>(capacity.count > 0 ? 1 : 0, capacity.count / block));
+      }
+      if (engine.simple_offload()) return block_pool_blocks(engine, capacity.count);
       break;
   }
   return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "models/requests/engine_stats.hpp"
 #include "models/requests/step_plan.hpp"
@@ -17,6 +18,13 @@
 namespace spillway {
 
 struct StepTransfers;
+
+/// A request that ran in a step, and whose load did not come whole: what it computed is void.
+struct FailedLoad {
+  Handle request{};
+  bool ends = false;           ///< it fails; else it goes on
+  std::uint32_t computed = 0;  ///< from these tokens
+};
 
 class StepMoves {
  public:
@@ -41,6 +49,10 @@ class StepMoves {
     end_.reset();
     return end;
   }
+  /// Of the step that ends, before its tokens are collected.
+  virtual std::span<const FailedLoad> failed_loads() const { return {}; }
+  /// The worker will never go on.
+  virtual bool hangs() const { return false; }
   /// The step has ended, and its tokens are collected.
   virtual void end(const StepTransfers&, Time /*now*/) {}
 

@@ -46,7 +46,7 @@ void TransferJobs::end_plan() {
   std::swap(transfers_->loads, planned_loads_);
   // SimpleCPUOffloadConnector launches its stores behind the step's compute in every release
   // (vllm/v1/simple_kv_offload/worker.py, get_finished).
-  const bool defer = config_.store_defer_next_step && !config_.simple_offload;
+  const bool defer = config_.store_defer_next_step && !config_.simple_offload();
   std::vector<std::uint32_t>& rest = defer ? deferred_ : transfers_->behind;
   for (const std::uint32_t job : planned_) {
     (fenced_now(job) ? transfers_->stores : rest).push_back(job);

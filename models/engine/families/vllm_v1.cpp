@@ -1,4 +1,5 @@
 // vLLM v1: one pool of hashed blocks in HBM, and a connector to what lies below.
+#include "models/engine/connectors/chunks/chunk_connectors.hpp"
 #include "models/engine/connectors/grouped_connector.hpp"
 #include "models/engine/connectors/offload_connector.hpp"
 #include "models/engine/connectors/simple_connector.hpp"
@@ -14,6 +15,7 @@ namespace {
 struct V1Base final : Assembly::Base {
   std::unique_ptr<KvPool> pool;
   std::optional<LoadChoice> load_choice;
+  std::unique_ptr<ChunkedConfig> chunked;  ///< what a connector that keeps chunks is told
 
   void watch_pool(StoreWatch& watch) override { pool->tell(watch); }
 };
@@ -78,7 +80,7 @@ std::unique_ptr<KvConnector> connector_of(const Site& site, V1Base& base,
   const EngineConfig& config = site.config;
   const LowerTierConfig* lower = parts.lower.get();
   if (lower == nullptr) return std::make_unique<NoConnector>(config, site.requests, site.waiter);
-  if (config.simple_offload && !config.groups.hybrid()) {
+  if (config.simple_offload() && !config.groups.hybrid()) {
     return std::make_unique<SimpleConnector>(
         SimpleConnector::Environment{config, site.chains, site.requests, *base.pool, site.waiter},
         lower->capacity_blocks);
@@ -119,9 +121,20 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
     base->load_choice.emplace();
   }
   Assembly out;
-  out.connector = connector_of(site, *base, parts);
+  if (parts.chunked != nullptr) {
+    base->chunked = std::move(parts.chunked);
+    ChunkConnector chunks =
+        make_chunk_connector(site, parts, *base->chunked,
+                             {config, site.chains, site.requests, *base->pool, site.waiter});
+    out.connector = std::move(chunks.connector);
+    out.moves = std::move(chunks.moves);
+  } else {
+    out.connector = connector_of(site, *base, parts);
+  }
   site.chains.attach(*out.connector, config.groups.count());
-  if (lower == nullptr) {
+  if (out.moves != nullptr) {
+    // the connector's own
+  } else if (lower == nullptr) {
     out.moves = std::make_unique<StepMoves>();
   } else {
     LowerPath path = make_path(site, *lower, *out.connector);
@@ -129,8 +142,8 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
     out.moves = moves_of(site, lower->interference, out.connector->jobs(), std::move(path.path));
   }
   out.scheduler = std::make_unique<VllmScheduler>(VllmScheduler::Environment{
-      config, v1_rules(config, lower != nullptr), v1_step(config), site.chains, site.requests,
-      *base->pool, *out.connector, *base->load_choice, site.observer});
+      config, v1_rules(config, lower != nullptr || base->chunked != nullptr), v1_step(config),
+      site.chains, site.requests, *base->pool, *out.connector, *base->load_choice, site.observer});
   out.base = std::move(base);
   return out;
 }

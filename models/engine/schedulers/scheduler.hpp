@@ -33,6 +33,9 @@ class Scheduler {
   /// The request emitted its last token: its blocks become free. False when it held none, having
   /// been preempted while that token was in flight.
   virtual bool finish(Handle h, Time now) = 0;
+  /// What a running request computed in the step that ends is void, and its KV behind the first
+  /// `computed` tokens is not there: it goes on from them.
+  virtual void roll_back(Handle /*h*/, std::uint32_t /*computed*/, bool /*sampled*/) {}
   /// Takes a waiting request that holds no blocks out of the queue, for good.
   virtual void withdraw(Handle h) = 0;
 

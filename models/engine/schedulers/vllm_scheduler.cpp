@@ -398,6 +398,7 @@ bool VllmScheduler::finish(Handle h, Time now) {
   ActiveRequest& r = requests_[h];
   const bool ran = r.state == RequestState::kRunning;
   if (ran) {
+    if (r.prefilling) set_prefilling(h, false);  // its load failed
     stop_running(h);
     listeners_.tell(&EvictionPolicy::on_release, r, r.registered, {now, r.id});
     release(r.slots, {now, r.id});
@@ -407,6 +408,13 @@ bool VllmScheduler::finish(Handle h, Time now) {
   }
   r.state = RequestState::kFinished;
   return ran;
+}
+
+void VllmScheduler::roll_back(Handle h, std::uint32_t computed, bool sampled) {
+  ActiveRequest& r = requests_[h];
+  r.computed = computed;
+  if (sampled) --r.placeholders;
+  if (!r.prefilling) set_prefilling(h, true);
 }
 
 void VllmScheduler::withdraw(Handle h) {

@@ -31,7 +31,7 @@ std::vector<std::string_view> tier_evictions(const Scenario& s) {
   std::vector<std::string_view> out;
   if (!s.tier || s.engine.family == EngineFamily::kVllmV0) return out;
   for (const ConnectorPolicies& one : kTierPolicies) {
-    if (one.simple == s.engine.simple_offload) out.push_back(one.policy);
+    if (one.simple == s.engine.simple_offload()) out.push_back(one.policy);
   }
   return out;
 }

@@ -78,7 +78,7 @@ std::string gb(std::int64_t bytes) {
 
 /// Bytes of one block (or chunk of them) over all ranks of one engine.
 std::int64_t slot_of(const Scenario& s) {
-  if (s.engine.simple_offload) return s.engine.block_bytes.count() * s.world();
+  if (s.engine.simple_offload()) return s.engine.block_bytes.count() * s.world();
   return s.tier_slot().count();
 }
 
@@ -87,7 +87,7 @@ std::int64_t bytes_of(const Scenario& s, const Capacity& capacity) {
   if (capacity.kind == Capacity::Kind::kBytes) return capacity.count;
   const std::int64_t blocks = capacity.count;
   // Its pool never uses one block of each rank (vllm/v1/simple_kv_offload/manager.py).
-  if (s.engine.simple_offload && blocks > 0) return (blocks + 1) * slot_of(s);
+  if (s.engine.simple_offload() && blocks > 0) return (blocks + 1) * slot_of(s);
   return ceil_div(blocks, std::int64_t{s.engine.blocks_per_chunk}) * slot_of(s);
 }
 
@@ -111,7 +111,7 @@ Json extra_config(const Scenario& s, const OffloadForm& form, const EnginePreset
   }
   const bool prompt_only = engine_defaults(release, s.gpu).offload_prompt_only;
   if (c.family == EngineFamily::kVllmV1 && c.offload_prompt_only != prompt_only &&
-      !c.simple_offload) {
+      !c.simple_offload()) {
     if (form.prompt_only) {
       extra["offload_prompt_only"] = c.offload_prompt_only;
     } else {
@@ -186,7 +186,7 @@ void add_size_comment(const Scenario& s, std::string_view key, std::int64_t byte
 void add_connector(const Scenario& s, const Capacity& capacity, const OffloadForm& form,
                    std::int64_t bytes, Json extra, EngineFlags& out) {
   Json config = {{"kv_connector",
-                  s.engine.simple_offload ? "SimpleCPUOffloadConnector" : "OffloadingConnector"},
+                  s.engine.simple_offload() ? "SimpleCPUOffloadConnector" : "OffloadingConnector"},
                  {"kv_role", "kv_both"}};
   Json all = Json::object();
   if (form.blocks_key) {
@@ -288,7 +288,7 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     return;
   }
   const OffloadForm form(release);
-  if (s.engine.simple_offload && !form.simple) {
+  if (s.engine.simple_offload() && !form.simple) {
     out.not_covered.push_back(
         fmt::format("offload_connector simple: {} has none (#37160 brought it)", release.name));
     return;
@@ -302,7 +302,7 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
   } else {
     // vllm/config/cache.py @ 002f10e0cf: GiB, "summed across all TP ranks"; vllm/config/vllm.py
     // multiplies by 2^30 for cpu_bytes_to_use.
-    if (s.engine.simple_offload) out.environment.emplace_back("VLLM_USE_SIMPLE_KV_OFFLOAD=1");
+    if (s.engine.simple_offload()) out.environment.emplace_back("VLLM_USE_SIMPLE_KV_OFFLOAD=1");
     out.arguments.emplace_back("--kv-offloading-backend native");
     const std::int64_t slot = slot_of(s);
     const std::string set = flag_gib(bytes, slot);

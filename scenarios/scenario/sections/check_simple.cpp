@@ -55,7 +55,7 @@ void check_tier(const ObjectReader& tier, const TierChoice& choice) {
 }  // namespace
 
 void check_simple(const ObjectReader& top, const Scenario& s) {
-  if (!s.engine.simple_offload) return;
+  if (!s.engine.simple_offload()) return;
   check_engine(*top.object("engine", ScenarioKeys::kEngine), s);
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.size() > 1) {

@@ -1,6 +1,8 @@
 // The switches of the engine's connector to the tiers below HBM.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/scenario_keys.hpp"
@@ -50,14 +52,17 @@ void read_prompt_only(const ObjectReader& engine, EngineConfig& c) {
 }
 
 void read_kind(const ObjectReader& engine, EngineConfig& c) {
-  c.simple_offload = engine.text("offload_connector") == "simple";
+  const std::string name = engine.text("offload_connector").value_or("native");
+  c.connector = static_cast<ConnectorKind>(
+      std::find(std::begin(kConnectorNames), std::end(kConnectorNames), name) -
+      std::begin(kConnectorNames));
   c.lazy_offload = engine.boolean("lazy_offload").value_or(false);
-  if (c.lazy_offload && !c.simple_offload) {
+  if (c.lazy_offload && !c.simple_offload()) {
     engine.fail("lazy_offload",
                 "expected only with \"offload_connector\": \"simple\"; the native one stores what "
                 "is computed");
   }
-  if (c.simple_offload) {
+  if (c.simple_offload()) {
     engine.refuse({"blocks_per_chunk", "offload_block_tokens", "store_threshold",
                    "threshold_counts_offers", "max_tracker_size"},
                   "expected only with \"offload_connector\": \"native\"");
@@ -70,6 +75,8 @@ void read_connector(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   engine.text("tier_rules");  // a wrong one comes first, though no tier may take it
   read_kind(engine, c);
+  read_chunk_connector(engine, s);
+  if (keeps_chunks(c.connector)) return;
   read_prompt_only(engine, c);
   read_chunk(engine, c);
   assign(c.store_threshold, engine.integer("store_threshold"));

@@ -34,7 +34,7 @@ constexpr std::string_view kKvLayouts[] = {"contiguous", "per_layer"};
 constexpr std::string_view kSchedulingPolicies[] = {"fcfs", "priority"};
 constexpr std::string_view kLoads[] = {"async", "blocking", "barrier", "layerwise"};
 constexpr std::string_view kLoadChoices[] = {"always_load", "break_even"};
-constexpr std::string_view kConnectors[] = {"native", "simple"};
+constexpr std::string_view kLoadFailures[] = {"fail", "recompute"};
 constexpr auto kRuleSetNames = rule_set_names();
 constexpr std::string_view kResidencies[] = {"full", "streaming"};
 constexpr std::string_view kPreemptionModes[] = {"recompute", "swap"};
@@ -95,8 +95,13 @@ constexpr Key kEngineKeys[] = {
                "Rules of secondary tiers that do not say otherwise: those of vLLM, or each tier "
                "takes what the one before gives up.",
                "vllm"),
-    choice_key("offload_connector", kConnectors, "Connector of vLLM for the tier below HBM.",
+    choice_key("offload_connector", kConnectorNames, "Connector of vLLM for the tiers below HBM.",
                "native"),
+    object_key("lmcache", ScenarioKeys::kLmcache, "Settings of LMCache in process."),
+    object_key("lmcache_mp", ScenarioKeys::kLmcacheMp, "Settings of LMCache multi-process."),
+    object_key("llmd", ScenarioKeys::kLlmd, "Settings of llm-d's FS backend."),
+    choice_key("kv_load_failure_policy", kLoadFailures,
+               "lmcache: whether a request whose load fails ends, or computes again.", "fail"),
     flag_key("lazy_offload", "simple connector: store only what HBM is about to evict."),
     flag_key("offload_prompt_only", "Whether only prompts are stored below HBM.",
              "as the release does"),
@@ -466,7 +471,7 @@ void check_groups(const ObjectReader& top, const Scenario& s) {
     if (tier.eviction.text() != "lru") refuse("tiers", "eviction lru");
     if (tier.rules.prefetch > 0) refuse("tiers", "prefetch_chunks 0");
   }
-  if (s.engine.simple_offload) refuse("engine", "offload_connector native");
+  if (s.engine.simple_offload()) refuse("engine", "offload_connector native");
   if (s.engine.store_threshold > 1) refuse("engine", "store_threshold below 2");
 }
 

@@ -258,6 +258,7 @@ void read_links(const ObjectReader& top, Scenario& s) {
     if (!s.tier) {
       link.fail("to", "expected a tier for this link to lead to; the scenario has none below hbm");
     }
+    if (use_chunk_link(link, choice, s)) continue;
     const auto is_end = [&](std::string_view key, const std::string& end) {
       if (end == "hbm" || end == s.tier->host_end()) return;
       if (end == s.tier->name) {
@@ -296,6 +297,7 @@ void read_links(const ObjectReader& top, Scenario& s) {
     }
     lane = choice;
   }
+  check_chunk_links(top, s);
   by_rank.take_over(top, s);
   fill_from_profile(s);
   if (s.down && s.up) check_submission(top, *s.down, *s.up);

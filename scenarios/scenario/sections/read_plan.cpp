@@ -247,11 +247,20 @@ void read_sweep(const ObjectReader& top, Scenario& s) {
 }
 
 void read_fleet(const ObjectReader& top, Scenario& s) {
-  const auto fleet = top.object("fleet", ScenarioKeys::kFleet);
-  if (!fleet) return;
-  s.fleet->where = fleet->where();
-  assign(s.fleet->replicas, fleet->integer("replicas"));
-  const auto routing = fleet->text("routing");
+  const auto policies = top.object("policies", ScenarioKeys::kPolicies);
+  auto routing = policies ? policies->text("routing") : std::nullopt;
+  if (routing) std::replace(routing->begin(), routing->end(), '_', '-');
+  if (const auto fleet = top.object("fleet", ScenarioKeys::kFleet)) {
+    s.fleet->where = fleet->where();
+    assign(s.fleet->replicas, fleet->integer("replicas"));
+    const auto own = fleet->text("routing");
+    if (own && routing && *own != *routing) {
+      policies->fail("routing", fmt::format("contradicts fleet.routing {}; expected one of the "
+                                            "two, they say the same",
+                                            *own));
+    }
+    if (own) routing = own;
+  }
   if (!routing) return;
   const auto at = std::find(std::begin(kRoutings), std::end(kRoutings), *routing);
   s.fleet->routing = static_cast<FleetRouting>(at - std::begin(kRoutings));

@@ -9,12 +9,13 @@ namespace spillway {
 
 namespace {
 
+constexpr std::string_view kRoutingAliases[] = {"session_hash", "round_robin", "least_loaded"};
 constexpr Key kPolicyKeys[] = {
     aside(text_key("admission",
                    "Which requests enter: always, queue-limit:max_queue=100:timeout_s=30, "
                    "all-tiers:share=0.9.",
                    "always")),
-    Key{.name = "routing", .help = "Refused: fleet.routing chooses the instance."}};
+    choice_key("routing", kRoutingAliases, "Another name of fleet.routing.")};
 
 }  // namespace
 
@@ -23,7 +24,6 @@ const KeyTable ScenarioKeys::kPolicies = kPolicyKeys;
 void read_policies(const ObjectReader& top, Scenario& s) {
   const auto policies = top.object("policies", ScenarioKeys::kPolicies);
   if (!policies) return;
-  policies->refuse({"routing"}, "expected fleet.routing instead");
   if (const auto text = policies->text("admission")) {
     s.admission = parse_admission(*text, policies->where("admission"));
   }

@@ -48,7 +48,15 @@ constexpr Key kTierKeys[] = {
     integer_key("prefetch_chunks", 0, 1 << 20,
                 "Secondary tier: chunks that waiting requests may have on their way to dram.", "0"),
     object_key("device", ScenarioKeys::kDevice, "Storage of the tier.",
-               "published figures of its kind, named in the warnings")};
+               "published figures of its kind, named in the warnings"),
+    number_key("lookup_us", 0, 1e9, "lmcache: time to ask for one chunk. llmd-fs: for one file.",
+               "0"),
+    integer_key("put_threads", 1, 65536, "lmcache: threads that write to the disk.", "4"),
+    list_of(object_key("outages", ScenarioKeys::kOutage,
+                       "lmcache: when the remote store cannot be reached.", "never")),
+    choice_key("atime", kAtimeRules, "llmd-fs: when a read changes the access time of a file.",
+               "relatime"),
+    object_key("evictor", ScenarioKeys::kEvictor, "llmd-fs: what deletes files.", "none")};
 
 }  // namespace
 
@@ -194,7 +202,7 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
                 fmt::format("expected at most 1 {} (vLLM refuses it too), found {}", many,
                             c.store_threshold));
   }
-  if (c.simple_offload) {
+  if (c.simple_offload()) {
     engine.fail("offload_connector", "expected native " + many + ", found simple");
   }
 }
@@ -203,6 +211,7 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
 
 void read_tiers(const ObjectReader& top, Scenario& s) {
   if (read_v0_tier(top, s)) return;
+  if (keeps_chunks(s.engine.connector)) return read_chunk_tiers(top, s);
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return;
   if (tiers.size() >= kMaxTiers) {
@@ -222,7 +231,7 @@ void read_tiers(const ObjectReader& top, Scenario& s) {
   checked_tier_blocks(s, out.capacity, capacity, out.where);
   out.eviction = read_eviction(tier);
   // What upstream calls arc is not the paper's (vllm/v1/kv_offload/cpu/policies/arc.py).
-  const bool connector = s.engine.residency == Residency::kFull && !s.engine.simple_offload;
+  const bool connector = s.engine.residency == Residency::kFull && !s.engine.simple_offload();
   if (connector && out.eviction.text() == "arc") {
     out.eviction = parse_eviction("vllm-arc", tier.where("eviction"));
   }

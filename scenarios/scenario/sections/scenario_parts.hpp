@@ -70,6 +70,13 @@ void read_host(const ObjectReader& top, Scenario& s);
 Residency read_residency(const ObjectReader& engine);
 /// The keys of the connector below HBM; after block size and residency.
 void read_connector(const ObjectReader& engine, Scenario& s);
+/// Of those that keep chunks; and what other connectors must not say.
+void read_chunk_connector(const ObjectReader& engine, Scenario& s);
+void read_chunk_tiers(const ObjectReader& top, Scenario& s);
+/// Whether the link leads to or from a tier of theirs behind the first: the tier has it then.
+bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s);
+/// After the links.
+void check_chunk_links(const ObjectReader& top, const Scenario& s);
 /// The v0 engine's keys, where the preset is one; else none of them may be there.
 void read_v0(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is v0: then its CPU pool, if it swaps, is the tier.

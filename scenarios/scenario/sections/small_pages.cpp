@@ -31,7 +31,7 @@ bool applies(const Scenario& s) {
   if (s.gpu->name.find("MI300X") != std::string_view::npos) return false;
   // The simple connector copies by DMA; what SMs lose to streamed or layer-wise loads is not
   // modelled.
-  if (c.simple_offload || c.residency == Residency::kStreaming ||
+  if (c.simple_offload() || c.residency == Residency::kStreaming ||
       c.load == LoadSemantics::kLayerwise) {
     return false;
   }

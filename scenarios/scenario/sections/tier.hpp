@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/engine/connectors/chunks/chunk_rules.hpp"
 #include "models/engine/connectors/level_rules.hpp"
 #include "models/tier/storage_spec.hpp"
 #include "policies/catalogue.hpp"
@@ -27,6 +28,13 @@ struct StorageChoice {
   Duration lookup{0};  ///< behind another tier: to find out whether one chunk is there
 };
 
+/// One way to a tier behind the first, of connectors that keep chunks.
+struct TierLane {
+  std::string name;
+  Duration latency{0};
+  std::int64_t bytes_per_second = 0;
+};
+
 struct TierChoice {
   std::string name;
   std::optional<StorageChoice> storage;  ///< none: host DRAM
@@ -38,9 +46,22 @@ struct TierChoice {
   Scope scope = Scope::kInstance;  ///< of a storage tier: who has its device in common
   SourceRef where;
 
+  // With connectors that keep chunks:
+  ChunkOrder order = ChunkOrder::kLru;
+  bool by_links = false;  ///< reached by these, not through a device
+  std::optional<TierLane> down;
+  std::optional<TierLane> up;
+  Duration lookup{0};
+  std::uint32_t put_threads = 4;
+  std::vector<Outage> outages;
+  AtimeRule atime = AtimeRule::kRelatime;
+  std::optional<EvictorConfig> evictor;
+
   std::string_view kind() const { return storage ? name_of(storage->spec.kind) : "dram"; }
   /// The place at the other end of the GPU's host link: the tier itself, or host memory before it.
-  std::string_view host_end() const { return storage ? kHost : name; }
+  std::string_view host_end() const {
+    return storage && !by_links ? kHost : std::string_view(name);
+  }
 
   static constexpr std::string_view kHost = "host";
 };

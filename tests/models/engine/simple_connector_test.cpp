@@ -19,7 +19,7 @@ std::int64_t ns(Time t) {
 Setup simple(std::uint32_t gpu, std::uint64_t dram, bool lazy = false) {
   Setup setup;
   setup.config.num_gpu_blocks = gpu + 1;
-  setup.config.simple_offload = true;
+  setup.config.connector = ConnectorKind::kSimple;
   setup.config.lazy_offload = lazy;
   setup.dram_blocks = dram;
   return setup;

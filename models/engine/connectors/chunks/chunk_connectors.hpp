@@ -1,0 +1,24 @@
+// Connectors that keep chunks, put together: the scheduler's side and the worker's.
+#pragma once
+
+#include <memory>
+
+#include "models/engine/connectors/kv_connector.hpp"
+#include "models/engine/connectors/step_moves.hpp"
+
+namespace spillway {
+
+struct EngineParts;
+struct Site;
+
+struct ChunkConnector {
+  std::unique_ptr<KvConnector> connector;
+  std::unique_ptr<StepMoves> moves;
+};
+
+/// Of the kind that the engine is told; `parts.chunked` stays with the caller and outlives it.
+ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
+                                    ChunkedConfig& config,
+                                    const KvConnector::Environment& environment);
+
+}  // namespace spillway

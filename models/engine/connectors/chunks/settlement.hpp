@@ -1,0 +1,59 @@
+// When transfers that end at one instant are taken note of: in the order of their submission,
+// before anything of that instant reads what they change.
+//
+// Turns: engines whose connectors go by this do what they do at an instant one after another, by
+// number, each until it must wait: their events come in phase kStepStart, ranked.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/event_queue.hpp"
+#include "sim/shared_things.hpp"
+
+namespace spillway {
+
+class Settled {
+ public:
+  /// A transfer has ended, `job` by the owner's own number.
+  virtual void settle(std::uint32_t job) = 0;
+
+ protected:
+  ~Settled() = default;
+};
+
+class Settlement final : public SharedThing, public EventHandler {
+ public:
+  /// Ranks in phase kStepDone: what has ended, then what happens by the clock.
+  static constexpr std::uint32_t kEndsRank = 0;
+  static constexpr std::uint32_t kTicksRank = 1;
+
+  explicit Settlement(EventQueue& queue) : queue_(queue) {}
+
+  /// The number of a transfer that is submitted now.
+  std::uint64_t next_number() { return next_++; }
+  /// It has ended.
+  void add(std::uint64_t number, Settled& owner, std::uint32_t job) {
+    if (ended_.empty()) queue_.schedule(queue_.now(), Phase::kStepDone, kEndsRank, *this, {});
+    ended_.push_back({number, &owner, job});
+  }
+  void on_event(EventPayload) override {
+    std::sort(ended_.begin(), ended_.end(),
+              [](const Ended& a, const Ended& b) { return a.number < b.number; });
+    for (const Ended& e : ended_) e.owner->settle(e.job);
+    ended_.clear();
+  }
+
+ private:
+  struct Ended {
+    std::uint64_t number;
+    Settled* owner;
+    std::uint32_t job;
+  };
+  EventQueue& queue_;
+  std::uint64_t next_ = 0;
+  std::vector<Ended> ended_;
+};
+
+}  // namespace spillway

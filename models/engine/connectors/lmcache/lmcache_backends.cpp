@@ -1,0 +1,142 @@
+#include "models/engine/connectors/lmcache/lmcache_backends.hpp"
+
+namespace spillway {
+
+namespace {
+
+Bytes there(const BackendSite& site, Bytes of_rank) {
+  return of_rank * std::int64_t{site.copies};
+}
+
+}  // namespace
+
+// ---- disk
+
+void LmcacheDisk::put(std::span<const ChunkCopy> chunks) {
+  for (const ChunkCopy& chunk : chunks) {
+    if (site_.table.find(chunk.id) != kNoChunkSlot) continue;
+    const ChunkSlot slot = site_.table.take_evicting(there(site_, chunk.bytes));
+    if (slot == kNoChunkSlot) {
+      ++refused_;
+      continue;
+    }
+    site_.table.name(slot, chunk.id, true);
+    site_.host.use(chunk.buffer);
+    auto write = static_cast<std::uint32_t>(writes_.size());
+    if (free_.empty()) {
+      writes_.emplace_back();
+    } else {
+      write = free_.back();
+      free_.pop_back();
+    }
+    writes_[write] = {slot, chunk.buffer};
+    ++writing_;
+    threads_.submit(*this, write);
+  }
+}
+
+void DiskThreads::start() {
+  while (!waiting_.empty() && free_ > 0) {
+    const Waiting next = waiting_.front();
+    waiting_.pop_front();
+    --free_;
+    next.disk->begin(next.write);
+  }
+}
+
+void LmcacheDisk::read(ChunkSlot slot) {
+  site_.table.touch(slot);
+  port_.submit(StorageOp::kRead, 0, site_.table.bytes_of(slot));
+}
+
+void LmcacheDisk::on_port_done(StorageOp op, std::uint32_t job) {
+  if (op == StorageOp::kRead) return site_.reader.on_read();
+  site_.table.written(writes_[job].slot);
+  site_.table.done(writes_[job].slot);
+  site_.host.done(writes_[job].buffer);
+  free_.push_back(job);
+  --writing_;
+  threads_.done();
+}
+
+// ---- remote
+
+std::uint32_t LmcacheRemote::make_job() {
+  if (free_.empty()) {
+    jobs_.emplace_back();
+    return static_cast<std::uint32_t>(jobs_.size()) - 1;
+  }
+  const std::uint32_t job = free_.back();
+  free_.pop_back();
+  jobs_[job].chunks.clear();
+  jobs_[job].abandoned = false;
+  return job;
+}
+
+void LmcacheRemote::put(std::span<const ChunkCopy> chunks) {
+  const bool dropped = !reachable();
+  const std::uint32_t job = make_job();
+  Bytes bytes{0};
+  for (const ChunkCopy& chunk : chunks) {
+    const auto i = static_cast<std::uint32_t>(chunk.id);
+    putting_.grow(std::size_t{i} + 1, 0);
+    if (putting_[i] != 0) continue;
+    if (dropped) {
+      ++unreachable_;
+      continue;
+    }
+    putting_[i] = 1;
+    site_.host.use(chunk.buffer);
+    jobs_[job].chunks.push_back(chunk);
+    bytes += there(site_, chunk.bytes);
+  }
+  if (jobs_[job].chunks.empty()) return free_.push_back(job);
+  port_.submit(StorageOp::kWrite, job, bytes);
+}
+
+void LmcacheRemote::get(std::span<const ChunkCopy> chunks) {
+  read_ = make_job();
+  jobs_[read_].chunks.assign(chunks.begin(), chunks.end());
+  Bytes bytes{0};
+  for (const ChunkCopy& chunk : chunks) bytes += there(site_, chunk.bytes);
+  port_.submit(StorageOp::kRead, read_, bytes);
+}
+
+void LmcacheRemote::abandon() {
+  jobs_[read_].abandoned = true;
+}
+
+void LmcacheRemote::on_port_done(StorageOp op, std::uint32_t job) {
+  op == StorageOp::kWrite ? end_put(jobs_[job]) : end_get(jobs_[job]);
+  free_.push_back(job);
+}
+
+void LmcacheRemote::end_put(const Job& job) {
+  for (const ChunkCopy& chunk : job.chunks) {
+    putting_[static_cast<std::uint32_t>(chunk.id)] = 0;
+    site_.host.done(chunk.buffer);
+    if (const ChunkSlot old = site_.table.find(chunk.id); old != kNoChunkSlot) {
+      site_.table.touch(old);
+      continue;
+    }
+    const ChunkSlot slot = site_.table.take_evicting(there(site_, chunk.bytes));
+    if (slot == kNoChunkSlot) {
+      ++refused_;
+      continue;
+    }
+    site_.table.name(slot, chunk.id);
+    site_.table.done(slot);
+  }
+}
+
+void LmcacheRemote::end_get(const Job& job) {
+  for (const ChunkCopy& chunk : job.chunks) {
+    if (const ChunkSlot slot = site_.table.find(chunk.id); slot != kNoChunkSlot) {
+      site_.table.touch(slot);
+    }
+    if (job.abandoned) site_.host.done(chunk.buffer);
+  }
+  if (!job.abandoned) site_.reader.on_read();
+}
+
+}  // namespace spillway

@@ -1,0 +1,50 @@
+// LMCache on vLLM v1: the scheduler's and the worker's side of its connectors put together.
+#include "models/engine/connectors/chunks/chunk_connectors.hpp"
+
+#include "models/engine/connectors/lmcache/lmcache_step.hpp"
+#include "models/engine/engine_parts.hpp"
+#include "sim/error.hpp"
+
+namespace spillway {
+
+namespace {
+
+Settlement& settlement_of(const Site& site, const EngineParts& parts) {
+  return parts.things->at<Settlement>(0, [&] { return std::make_unique<Settlement>(site.queue); });
+}
+
+ChunkNames& names_of(const Site& site, const EngineParts& parts, std::uint32_t chunk_tokens) {
+  return parts.things->at<ChunkNames>(
+      0, [&] { return std::make_unique<ChunkNames>(site.chains.global(), chunk_tokens); });
+}
+
+ChunkConnector make_lmcache(const Site& site, const EngineParts& parts, ChunkedConfig& config,
+                            const KvConnector::Environment& environment) {
+  auto step = std::make_unique<LmcacheStep>(
+      config, LmcacheStep::Place{site.queue, site.waiter, parts.number, config.lanes.down.link,
+                                 config.lanes.up.link, site.observer});
+  auto connector = std::make_unique<LmcacheConnector>(
+      environment, config,
+      LmcacheConnector::Place{site.queue, site.network, site.observer, settlement_of(site, parts),
+                              names_of(site, parts, site.config.lmcache.chunk_tokens),
+                              *parts.things, *step});
+  step->connect(*connector, make_host_path(site.queue, site.network.fabric(), site.network.media(),
+                                           std::move(config.lanes), site.observer, *step));
+  return {std::move(connector), std::move(step)};
+}
+
+}  // namespace
+
+ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
+                                    ChunkedConfig& config,
+                                    const KvConnector::Environment& environment) {
+  switch (site.config.connector) {
+    case ConnectorKind::kLmcache:
+      return make_lmcache(site, parts, config, environment);
+    default:
+      KV_ASSERT(false, "no such connector of chunks");
+      return {};
+  }
+}
+
+}  // namespace spillway
