@@ -76,7 +76,7 @@ class Fleet:
         self.cfg, self.requests = cfg, requests
         self.now = 0
         self.transfers, self.submitted = [], 0                 # heap of (end, order of submission, what then)
-        self.settle = []                                       # done once all transfers of an instant have ended
+        self.settle = []                                       # once all transfers of an instant ended
         self.ticks = []                                        # done once a second
         self.replicas = []
         self.to_arrive = deque()                               # (time, request)
@@ -123,7 +123,7 @@ class Fleet:
                     tick()
             self.arrive()
             acted = True
-            while acted:                                       # a finish may send a request to a smaller number
+            while acted:                                       # a finish may send a request back
                 acted = False
                 for replica in self.replicas:
                     if replica.ready():
@@ -293,8 +293,9 @@ def rows(cfg, requests):
                     "cached_tokens_hbm", *("cached_tokens_" + t for t in tiers), "preemptions,status,reason"])
     for r in requests:
         yield ",".join(str(x) for x in (
-            r.id, seconds(r.arrival), seconds(r.scheduled), seconds(r.first_token), seconds(r.finish), r.prompt,
-            r.output, r.cached_hbm, *(r.cached[t] for t in tiers), r.preemptions, r.status, r.reason))
+            r.id, seconds(r.arrival), seconds(r.scheduled), seconds(r.first_token), seconds(r.finish),
+            r.prompt, r.output, r.cached_hbm, *(r.cached[t] for t in tiers),
+            r.preemptions, r.status, r.reason))
 
 
 def totals(fleet, tiers, links):

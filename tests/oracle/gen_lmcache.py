@@ -40,7 +40,7 @@ def links_for(rng, tiers):
 
 
 def base(rng, seed):
-    """Everything that does not depend on the connector; also chunk tokens, bytes of a chunk, prompt chunks."""
+    """What does not depend on the connector; also tokens and bytes of a chunk, chunks of each request."""
     block = 16
     chunk = rng.choice([32, 32, 64, 64, 64, 128, 256])
     trace_block = rng.choice([64, 64, 128, 512])
@@ -86,11 +86,12 @@ def base(rng, seed):
         workload["speed"] = rng.choice([0.25, 0.5, 1.5, 2, 3, 10])
     replicas = rng.choice([1, 1, 1, 2, 2, 3])
     scenario = {
-        "name": f"random-{seed}", "model": {"kv_bytes_per_token": kv_bytes, "layers": rng.choice([1, 2, 7, 32])},
-        "engine": engine,
+        "name": f"random-{seed}",
+        "model": {"kv_bytes_per_token": kv_bytes, "layers": rng.choice([1, 2, 7, 32])}, "engine": engine,
         "compute": {"kind": "linear", "step_us": rng.choice([500, 2000, 7777]),
                     "token_ns": rng.choice([1000, 20000, 33333]), "kv_token_ns": rng.choice([0, 5, 17])},
-        "fleet": {"replicas": replicas}, "policies": {"routing": "round_robin"}, "workload": workload, "seed": 1,
+        "fleet": {"replicas": replicas}, "policies": {"routing": "round_robin"},
+        "workload": workload, "seed": 1,
     }
     prompt_chunks = sorted(-(-(r["input_length"] + r["output_length"]) // chunk) for r in rows)
     return scenario, rows, chunk, chunk * kv_bytes, prompt_chunks
@@ -134,8 +135,9 @@ def make(seed):
     tiers[0]["capacity"] = capacity(rng, chunk_bytes, rng.choice(sizes))
     last_ms = rows[-1]["timestamp"]
     for tier in tiers[1:]:
-        tier["capacity"] = capacity(rng, chunk_bytes, rng.choice([rng.randint(1, 8), typical * 2, largest, total,
-                                                                  largest * 3, typical * 10, total * 2]))
+        few = rng.randint(1, 8)
+        chunks = rng.choice([few, typical * 2, typical * 10, largest, largest * 3, total, total * 2])
+        tier["capacity"] = capacity(rng, chunk_bytes, chunks)
         if rng.random() < 0.6 and tier["kind"] == "kv":
             tier["scope"] = "cluster"
         if rng.random() < 0.1 and tier["kind"] == "nvme":
@@ -147,10 +149,12 @@ def make(seed):
                 tier["eviction"] = rng.choice(["lru", "none"])
             if rng.random() < 0.5:
                 tier["lookup_us"] = rng.choice([0, 50, 333.3, 2000])
-            if rng.random() < 0.4:
+            if rng.random() < 0.5:
                 outages, at = [], 0
-                often = rng.random() < 0.3
+                often = rng.random() < 0.5
                 up, down, count = (8, 6, 100) if often else (last_ms, last_ms // 2, rng.randint(1, 4))
+                if often:                                      # an outage between look-up and get
+                    tier["lookup_us"] = rng.choice([333.3, 2000, 2000])
                 for _ in range(count):
                     start = at + rng.randint(0, max(10, up)) / 1000
                     at = start + rng.randint(1, max(10, down)) / 1000

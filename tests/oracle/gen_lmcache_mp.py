@@ -37,11 +37,11 @@ def make(seed):
             options["l2_prefetch_policy"] = rng.choice(["default", "retain", "retain"])
         if rng.random() < 0.4:
             options["l2_prefetch_max_in_flight"] = rng.choice([1, 1, 2, 3])
-    tiers[0]["capacity"] = capacity(rng, chunk_bytes, rng.choice([rng.randint(1, 6), typical, typical * 2, largest,
-                                                                  largest * 2, typical * 8, total]))
+    chunks = rng.choice([rng.randint(1, 6), typical, typical * 2, largest, largest * 2, typical * 8, total])
+    tiers[0]["capacity"] = capacity(rng, chunk_bytes, chunks)
     for tier in tiers[1:]:
-        tier["capacity"] = capacity(rng, chunk_bytes, rng.choice([rng.randint(1, 8), typical * 2, largest,
-                                                                  largest * 4, total, total, total * 3]))
+        chunks = rng.choice([rng.randint(1, 8), typical * 2, largest, largest * 4, total, total, total * 3])
+        tier["capacity"] = capacity(rng, chunk_bytes, chunks)
         if rng.random() < 0.5:
             tier["scope"] = "cluster"
     if rng.random() < 0.6 and scenario["workload"]["arrival"] == "trace":

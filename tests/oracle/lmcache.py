@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Plain reference simulation of a reference scenario on vLLM v1 with LMCache in process.
 
-A slow, direct transcription of rules 1 to 13 and 28 of engines/decisions-lmcache-llmd.md over the scheduler of
-scheduler.py; rules, sections and items are named as in fleet.py, which has the clock and the replicas.
+A slow, direct transcription of rules 1 to 13 and 28 of engines/decisions-lmcache-llmd.md over scheduler.py;
+rules, sections and items are named as in fleet.py, which has the clock and the replicas.
 
     python3 lmcache.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
@@ -55,7 +55,7 @@ class LmcacheReplica(Replica):
         self.putting = set()                                   # keys of this replica's puts under way
         self.copies = {}                                       # link -> sum of this step's copies (layerwise)
         for r in self.requests:
-            r.found = None                                     # the look-up kept until admission: [(tier, chunk)]
+            r.found = None                                     # kept until admission: [(tier, chunk)]
             r.pinned = []                                      # [(tier, key)]
             r.saved, r.decoding = 0, False                     # rule 7
             r.load = None                                      # (GPU hit, external tokens, first admission?)
@@ -324,7 +324,7 @@ class LmcacheReplica(Replica):
             yield job_end
             buffers += mine
             return
-        yield from self.wait(math.ceil(deadline) - self.fleet.now)          # it waits that long; the job goes on
+        yield from self.wait(math.ceil(deadline) - self.fleet.now)     # it waits that long; the job goes on
         for b in mine:
             self.dram.release(b)
 

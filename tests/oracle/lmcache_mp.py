@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Plain reference simulation of a reference scenario on vLLM v1 with LMCache's multi-process connector.
 
-A slow, direct transcription of rules 1 to 3, 14 to 20 and 28 of engines/decisions-lmcache-llmd.md over the
-scheduler of scheduler.py; rules, sections and items are named as in fleet.py, which has the clock and the replicas.
+A slow, direct transcription of rules 1 to 3, 14 to 20 and 28 of engines/decisions-lmcache-llmd.md over
+scheduler.py; rules, sections and items are named as in fleet.py, which has the clock and the replicas.
 
     python3 lmcache_mp.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
@@ -162,7 +162,7 @@ class MpReplica(Replica):
         if r.preemptions and not self.cfg.resume_load:         # 0, undeferred
             r.look = LookUp([])
             return 0
-        if r.look is None:                                     # the first attempt is deferred, a full miss too
+        if r.look is None:                                     # the first attempt, a full miss too
             self.submit_lookup(r)
             return None
         if not r.look.settled:
@@ -268,7 +268,7 @@ class MpReplica(Replica):
         limit = end if self.cfg.save_decode_cache else min(end, r.prompt)
         chunks = full_chunks(r, limit, self.cfg.chunk, self.cfg.kv_bytes)[r.offered:]
         r.offered = max(r.offered, limit // self.cfg.chunk)
-        new = [c for c in chunks if c.key not in self.l1.keys]                 # there or being written: left out
+        new = [c for c in chunks if c.key not in self.l1.keys]                 # there or written: left out
         if not new or not self.l1.reserve(new):
             return                                             # lost for good
         r.stores += 1

@@ -85,7 +85,7 @@ class Dram(Counts):
         return key in self.keys
 
     def allocate(self, size):
-        """Rule 9: until it fits, evict one victim of the policy, unpinned and unused. None if there is none."""
+        """Rule 9: until it fits, evict one victim of the policy, unpinned and unused. Else None."""
         while self.used + size > self.capacity:
             victim = next((k for k in self.order.candidates()
                            if not self.pins[k] and not self.keys[k].uses), None)
