@@ -8,6 +8,8 @@ from parts import Job, Link
 
 
 class Connector:
+    synchronous = False                    # a load runs beside the steps, its request is parked
+
     def __init__(self, cfg):
         self.cfg = cfg
         self.k = cfg.k
@@ -23,13 +25,13 @@ class Connector:
     # ---------------------------------------------------------------- asked by the waiting loop
 
     def lookup(self, r, local_blocks):
-        """Blocks that can be loaded beyond the local hit, or None: ask again at the next step."""
+        """Tokens that can be loaded beyond the local hit, or None: ask again at the next step."""
         if r.jobs:
             return None                                        # transfers in flight; no touch
         keys = r.chunk_keys(self.k)                            # §10.12: up to floor(T/B)
         found = self.walk(keys, local_blocks)
         self.tier.touch(keys)                                  # even when deferred
-        return found
+        return found and found * self.cfg.B
 
     def walk(self, keys, local_blocks):
         if len(keys) * self.k - local_blocks < self.k:
@@ -51,9 +53,9 @@ class Connector:
             return None
         return gained
 
-    def start_load(self, r, local_blocks, external_blocks):
+    def start_load(self, r, local_blocks, external_tokens):
         """The load job of an admitted request; the first chunk may be used partially (A33)."""
-        end = local_blocks + external_blocks
+        end = local_blocks + external_tokens // self.cfg.B
         keys = r.chunk_keys(self.k)[local_blocks // self.k:end // self.k]
         self.tier.prepare_load(keys)
         self.being_loaded.update(keys)

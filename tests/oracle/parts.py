@@ -180,9 +180,12 @@ class Link:
         self.queue = deque()               # submitted jobs, not reported yet
         self.jobs = self.bytes = 0
 
+    def duration(self, nbytes):
+        return math.ceil(self.latency_ns + nbytes * 10**9 / self.bandwidth)
+
     def submit(self, job, not_before):
         start = max(not_before, self.free_at)
-        job.end = start + math.ceil(self.latency_ns + job.bytes * 10**9 / self.bandwidth)
+        job.end = start + self.duration(job.bytes)
         self.free_at = job.end
         self.queue.append(job)
         self.jobs += 1

@@ -128,25 +128,26 @@ class Scheduler:
                 assert r.in_flight_steps == 0
                 hits = self.gpu.lookup([r.key(i) for i in range((r.tokens - 1) // cfg.B)])   # §10.12
                 if self.connector and not r.never_asks:
-                    external = self.connector.lookup(r, len(hits))
+                    external = self.connector.lookup(r, len(hits))         # tokens
                     if external is None:
                         self.totals["deferrals"] += 1
                         set_aside.append(queue.pop())
                         continue
-            total = r.computed + (len(hits) + external) * cfg.B
+            total = r.computed + len(hits) * cfg.B + external
+            parked = external and not self.connector.synchronous           # an asynchronous load
             n = 0
-            if not external:
+            if not parked:
                 n = r.tokens - total
                 if cfg.threshold:
                     n = min(n, cfg.threshold)
                 if not cfg.chunked_prefill and n > budget:
                     break
                 n = min(n, budget)
-            if not self.may_admit(r, total + n, hits, external):
+            if not self.may_admit(r, total + n, hits, parked):
                 break                                          # head-of-line blocking
             queue.pop()
-            self.admit(step, r, n, total, hits, external)
-            if external:
+            self.admit(step, r, n, total, hits, external, parked)
+            if parked:
                 set_aside.append(r)                            # holds blocks, takes no sequence slot
             else:
                 budget -= n
@@ -157,19 +158,19 @@ class Scheduler:
         need = max(0, ceil_div(tokens, self.cfg.B) - len(r.blocks) - len(hits))
         return need + sum(self.gpu.ref[b] == 0 for b in hits)
 
-    def may_admit(self, r, tokens, hits, external):
+    def may_admit(self, r, tokens, hits, parked):
         """§1 Allocation rule for the waiting loop."""
         free = len(self.gpu.free)
         wm = self.cfg.watermark if self.running else 0
         if self.cfg.reserve_full_isl and self.blocks_needed(r, r.tokens, hits) + wm > free:
             return False
         reserved = 0
-        if external and self.cfg.async_load_reservation:       # §10.13: without the candidate
+        if parked and self.cfg.async_load_reservation:       # §10.13: without the candidate
             reserved = sum(max(0, ceil_div(q.tokens, self.cfg.B) - len(q.blocks))
                            for q in self.requests if q.prefilling and q is not r)
         return self.blocks_needed(r, tokens, hits) + wm <= free - reserved
 
-    def admit(self, step, r, n, total, hits, external):
+    def admit(self, step, r, n, total, hits, external, parked):
         need = ceil_div(total + n, self.cfg.B) - len(r.blocks) - len(hits)
         self.gpu.touch(hits)
         r.blocks += hits
@@ -179,7 +180,7 @@ class Scheduler:
         if r.computed == 0:                                    # not a promoted load: hits count now
             self.count_hits(r, len(hits), external)
         r.computed = total
-        if external:
+        if parked:
             step.loads.append(self.connector.start_load(r, len(hits), external))
             r.prefilling = True
         else:
@@ -191,12 +192,12 @@ class Scheduler:
     def count_hits(self, r, local, external):
         resumed = "_resumed" if r.preemptions else ""
         self.totals["gpu_hit_tokens" + resumed] += local * self.cfg.B
-        self.totals["dram_hit_tokens" + resumed] += external * self.cfg.B
+        self.totals["dram_hit_tokens" + resumed] += external
         if not r.preemptions:                                  # A39
             self.totals["gpu_queries"] += r.tokens // self.cfg.B
             self.totals["dram_queries"] += (not r.never_asks) * (r.tokens // self.cfg.B - local)
         if not r.admitted_before:                              # §10.16
-            r.cached_hbm, r.cached_dram = local * self.cfg.B, external * self.cfg.B
+            r.cached_hbm, r.cached_dram = local * self.cfg.B, external
             r.admitted_before = True
 
     def promote(self, r):
