@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/engine/connectors/chunks/ticker.hpp"
 #include "sim/error.hpp"
 
 namespace spillway {
@@ -50,6 +51,7 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       moves_(*assembly_.moves),
       depth_(config_.batches_in_flight()),
       stages_(config_.pipeline_parallel) {
+  if (takes_turns_ && parts.things != nullptr) ticker_ = &ticker_of(queue, workload_, *parts.things);
   KV_ASSERT(chains.block_tokens() == config_.block_tokens, "chains in blocks of another size");
   KV_ASSERT(stages_.single() || !config_.async_scheduling,
             "a pipeline with asynchronous scheduling");
@@ -193,7 +195,7 @@ void Engine::handle(Kind kind, std::uint32_t subject) {
     case Kind::kStepStart:
       break;
   }
-  if (in_flight_.empty() && connector_.poll(queue_.now())) completion_seen_ = true;
+  if (in_flight_.empty() && poll(queue_.now())) completion_seen_ = true;
   schedule_steps();
 }
 
@@ -266,7 +268,7 @@ Engine::Step& Engine::schedule_one() {
 /// Nothing was computed: either there is a reason to schedule again at once, or the engine sleeps.
 /// `changed`: the schedule preempted a request or started a load.
 void Engine::end_empty_step(bool changed) {
-  const bool ended = connector_.poll(queue_.now());
+  const bool ended = poll(queue_.now());
   const bool again = changed || completion_seen_ || ended || arrived_ || connector_.wants_step();
   completion_seen_ = ended;
   // Between steps only transfers change what tiers hold.
@@ -383,12 +385,13 @@ void Engine::finish_step() {
   const Time now = queue_.now();
   Step& step = *in_flight_.front();
   in_flight_.pop_front();
+  moves_.computed(step.plan, now);
   for (const PromptPart& part : step.prompts) requests_[part.request].clock.end_step(now);
   gate_.on_step_end(step.plan, now);
   scheduler_.on_step_end(step.plan, now);
   emit_tokens(step.plan);
   moves_.end(step.transfers, now);
-  completion_seen_ = connector_.poll(now);
+  completion_seen_ = poll(now);
   std::uint32_t tokens = 0;
   for (const ScheduledTokens& item : step.plan.items) tokens += item.tokens;
   if (tokens > 0) {  // else v0 only copied
@@ -440,6 +443,17 @@ void Engine::emit_tokens(StepPlan& plan) {
   if (steady > 0) observer_.on_token_gap(now - last_step_end_, steady);
 }
 
+/// What has ended is taken note of, and finished requests that the connector held give their blocks
+/// back.
+bool Engine::poll(Time now) {
+  const bool ended = connector_.poll(now);
+  for (const Handle h : connector_.let_go()) {
+    scheduler_.let_go(h, now);
+    requests_.recycle(h);
+  }
+  return ended;
+}
+
 /// Whether the load that failed is this one's: what the step computed for it does not count.
 bool Engine::void_of(const FailedLoad& failed, ScheduledTokens& item) {
   if (failed.request != item.request) return false;
@@ -479,6 +493,7 @@ void Engine::end_request(Handle h, RequestStatus status, Reason reason) {
   // What never ends is a fault of the system measured, whenever it came.
   record.warmup = r.arrival < measure_from_ && status != RequestStatus::kStuck;
   observer_.on_request(record);
+  if (ticker_ != nullptr) ticker_->on_request_end();
   gate_.leave(requests_[h], queue_.now());
   const RequestId id = r.id;
   if (status == RequestStatus::kCompleted) {

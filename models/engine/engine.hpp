@@ -33,6 +33,8 @@
 
 namespace spillway {
 
+class Ticker;
+
 class Engine final : public EventHandler,
                      public RequestSink,
                      public StepMember,
@@ -113,6 +115,7 @@ class Engine final : public EventHandler,
   void end_worker();
   void finish_step();
   void emit_tokens(StepPlan& plan);
+  bool poll(Time now);
   bool void_of(const FailedLoad& failed, ScheduledTokens& item);
   void end_request(Handle h, RequestStatus status, Reason reason);
   void end_refused(const StepPlan& plan);
@@ -136,6 +139,7 @@ class Engine final : public EventHandler,
   bool takes_turns_;
   std::uint32_t rank_;    ///< of its turn; else 0
   bool in_turn_ = false;  ///< it goes on until it must wait
+  Ticker* ticker_ = nullptr;  ///< told of requests that end
   bool arrived_ = false;  ///< a request has, since the last schedule
   ForwardCost cost_;
   LocalChains chains_;

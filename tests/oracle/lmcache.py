@@ -238,7 +238,7 @@ class LmcacheReplica(Replica):
         """Reads into `dram`, tier by tier, then one copy up."""
         wanted = [(tier, c) for tier, c in r.found if c.end > gpu // self.cfg.chunk * self.cfg.chunk]
         places = wanted
-        if len({tier for tier, _ in wanted}) > 1:              # L2: else they are where they were found
+        if len({tier for tier, _ in r.found}) > 1:             # L2: else they are where they were found
             places = self.ask([c for _, c in wanted], False)   # again, free, without touch
         got = {}                                               # key -> buffer, in order
         for tier in self.tiers:

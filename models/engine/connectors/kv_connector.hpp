@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "models/chains/block_columns.hpp"
@@ -54,6 +55,10 @@ class KvConnector : public TransferListener, public BlockColumns {
   virtual void plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) = 0;
   /// The request has emitted its last token; `held` tells whether it held its blocks until then.
   virtual void on_finished(Handle h, bool held) = 0;
+  /// A finished request keeps its HBM blocks until the connector lets it go.
+  virtual bool holds_finished() const { return false; }
+  /// Those that it has let go since whoever asked last; their blocks become free, in this order.
+  virtual std::span<const Handle> let_go() { return {}; }
   /// The request ends without having completed: what look-ups pinned or keep for it is let go.
   virtual void on_withdrawn(const ActiveRequest& /*r*/, Time /*now*/) {}
 

@@ -49,6 +49,8 @@ class StepMoves {
     end_.reset();
     return end;
   }
+  /// The step has computed: before its tokens are collected.
+  virtual void computed(const StepPlan&, Time /*now*/) {}
   /// Of the step that ends, before its tokens are collected.
   virtual std::span<const FailedLoad> failed_loads() const { return {}; }
   /// The worker will never go on.

@@ -2,6 +2,7 @@
 #include "models/engine/connectors/chunks/chunk_connectors.hpp"
 
 #include "models/engine/connectors/lmcache/lmcache_step.hpp"
+#include "models/engine/connectors/lmcache_mp/mp_connector.hpp"
 #include "models/engine/engine_parts.hpp"
 #include "sim/error.hpp"
 
@@ -33,6 +34,20 @@ ChunkConnector make_lmcache(const Site& site, const EngineParts& parts, ChunkedC
   return {std::move(connector), std::move(step)};
 }
 
+ChunkConnector make_lmcache_mp(const Site& site, const EngineParts& parts, ChunkedConfig& config,
+                               const KvConnector::Environment& environment) {
+  auto connector = std::make_unique<MpConnector>(
+      environment, config,
+      MpConnector::Place{site.queue, site.network, site.observer, settlement_of(site, parts),
+                         ticker_of(site.queue, site.workload, *parts.things),
+                         names_of(site, parts, site.config.lmcache_mp.chunk_tokens),
+                         *parts.things});
+  connector->attach(make_host_path(site.queue, site.network.fabric(), site.network.media(),
+                                   std::move(config.lanes), site.observer, *connector));
+  auto moves = std::make_unique<MpMoves>(*connector);
+  return {std::move(connector), std::move(moves)};
+}
+
 }  // namespace
 
 ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
@@ -41,6 +56,8 @@ ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
   switch (site.config.connector) {
     case ConnectorKind::kLmcache:
       return make_lmcache(site, parts, config, environment);
+    case ConnectorKind::kLmcacheMp:
+      return make_lmcache_mp(site, parts, config, environment);
     default:
       KV_ASSERT(false, "no such connector of chunks");
       return {};

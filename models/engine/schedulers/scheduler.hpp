@@ -33,6 +33,8 @@ class Scheduler {
   /// The request emitted its last token: its blocks become free. False when it held none, having
   /// been preempted while that token was in flight.
   virtual bool finish(Handle h, Time now) = 0;
+  /// A finished request that kept its blocks gives them back.
+  virtual void let_go(Handle /*h*/, Time /*now*/) {}
   /// What a running request computed in the step that ends is void, and its KV behind the first
   /// `computed` tokens is not there: it goes on from them.
   virtual void roll_back(Handle /*h*/, std::uint32_t /*computed*/, bool /*sampled*/) {}

@@ -401,13 +401,18 @@ bool VllmScheduler::finish(Handle h, Time now) {
     if (r.prefilling) set_prefilling(h, false);  // its load failed
     stop_running(h);
     listeners_.tell(&EvictionPolicy::on_release, r, r.registered, {now, r.id});
-    release(r.slots, {now, r.id});
+    if (!env_.connector.holds_finished()) release(r.slots, {now, r.id});
   } else {
     const bool there = waiting_.erase(h);
     KV_ASSERT(there, "request {} ended and is nowhere", raw(r.id));
   }
   r.state = RequestState::kFinished;
   return ran;
+}
+
+void VllmScheduler::let_go(Handle h, Time now) {
+  ActiveRequest& r = requests_[h];
+  release(r.slots, {now, r.id});
 }
 
 void VllmScheduler::roll_back(Handle h, std::uint32_t computed, bool sampled) {

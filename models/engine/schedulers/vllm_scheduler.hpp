@@ -57,6 +57,7 @@ class VllmScheduler final : public QueueScheduler {
   void report(EngineStats& stats) const override;
   void check_drained() const override { env_.pool.check_drained(); }
   const PrefixCacheCounters& counters() const { return counters_; }
+  void let_go(Handle h, Time now) override;
   void roll_back(Handle h, std::uint32_t computed, bool sampled) override;
   void withdraw(Handle h) override;
   Standstill standstill() const override;

@@ -38,13 +38,17 @@ void ChunkTable::name(ChunkSlot slot, ChunkId id, bool writing) {
   at(slot).writing = writing;
   at(slot).count = order_ == ChunkOrder::kLfu ? 1 : 0;
   append(static_cast<std::uint32_t>(slot));
-  if (writing) return;
+  if (writing) {
+    ++writing_;
+    return;
+  }
   ++entries_;
   ++stored_;
 }
 
 void ChunkTable::written(ChunkSlot slot) {
   at(slot).writing = false;
+  --writing_;
   ++entries_;
   ++stored_;
   const auto i = static_cast<std::uint32_t>(slot);

@@ -69,7 +69,7 @@ class ChunkTable {
 
   /// The next victim leaves; false where each entry is pinned or used, or nothing ever leaves.
   bool evict();
-  /// The entry leaves by its owner's will, and counts as evicted.
+  /// The entry leaves by its owner's will; it counts as evicted.
   void drop(ChunkSlot slot);
 
   ChunkId id_of(ChunkSlot slot) const { return entry(slot).id; }
@@ -82,6 +82,9 @@ class ChunkTable {
   Bytes peak() const { return peak_; }
   Bytes capacity() const { return capacity_; }
   std::uint32_t entries() const { return entries_; }
+  /// Readable ones, and those being written.
+  std::uint32_t named() const { return entries_ + writing_; }
+  bool writing(ChunkSlot slot) const { return entry(slot).writing; }
   std::uint64_t stored() const { return stored_; }    ///< entries that became readable
   std::uint64_t evicted() const { return evicted_; }  ///< and that left again
   /// Entries gained and lost since whoever asked last.
@@ -129,6 +132,7 @@ class ChunkTable {
   std::vector<std::uint32_t> free_;
   std::vector<List> lists_{1};  ///< LFU: by count; else the only one
   std::uint32_t entries_ = 0;   ///< readable
+  std::uint32_t writing_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t evicted_ = 0;
   Flow taken_;

@@ -23,6 +23,15 @@ class Settled {
   ~Settled() = default;
 };
 
+/// Told when all that ended at an instant has been settled.
+class AfterSettlement {
+ public:
+  virtual void settled() = 0;
+
+ protected:
+  ~AfterSettlement() = default;
+};
+
 class Settlement final : public SharedThing, public EventHandler {
  public:
   /// Ranks in phase kStepDone: what has ended, then what happens by the clock.
@@ -38,11 +47,17 @@ class Settlement final : public SharedThing, public EventHandler {
     if (ended_.empty()) queue_.schedule(queue_.now(), Phase::kStepDone, kEndsRank, *this, {});
     ended_.push_back({number, &owner, job});
   }
+  /// `whom` is told once all that ends at this instant has been settled; asked while that goes on.
+  void tell_after(AfterSettlement& whom) {
+    if (std::find(after_.begin(), after_.end(), &whom) == after_.end()) after_.push_back(&whom);
+  }
   void on_event(EventPayload) override {
     std::sort(ended_.begin(), ended_.end(),
               [](const Ended& a, const Ended& b) { return a.number < b.number; });
     for (const Ended& e : ended_) e.owner->settle(e.job);
     ended_.clear();
+    for (AfterSettlement* whom : after_) whom->settled();
+    after_.clear();
   }
 
  private:
@@ -54,6 +69,7 @@ class Settlement final : public SharedThing, public EventHandler {
   EventQueue& queue_;
   std::uint64_t next_ = 0;
   std::vector<Ended> ended_;
+  std::vector<AfterSettlement*> after_;
 };
 
 }  // namespace spillway
