@@ -37,6 +37,15 @@ struct TieringResult {
   double peak_pinned_share = 0;          ///< of the first tier, by writes to this one
 };
 
+/// Where tiers keep chunks (LMCache) or files (llm-d), counts of a tier are of these.
+struct ChunkTierResult {
+  std::uint64_t tokens = 0;         ///< of one
+  std::uint64_t lost = 0;           ///< found by look-ups, gone or late when they were read
+  std::uint64_t ticks = 0;          ///< of eviction by the clock, above its watermark
+  std::uint64_t idle_ticks = 0;     ///< of these, that found nothing to drop
+  std::uint64_t missing_reads = 0;  ///< files gone before their read, which was not told
+};
+
 struct TierResult {
   std::string name;
   std::int64_t capacity_bytes = 0;
@@ -55,6 +64,21 @@ struct TierResult {
   std::optional<DeviceResult> device{};
   std::uint64_t stores_skipped = 0;  ///< blocks offered and kept out by store_threshold
   std::optional<TieringResult> tiering{};
+  std::optional<ChunkTierResult> chunks{};  ///< of a connector that keeps chunks
+};
+
+/// Shortest prefix that comes from a tier, nothing else on its way, before it is computed.
+struct LoadBreakEven {
+  std::string tier;
+  std::uint64_t tokens = 0;  ///< 0: none
+};
+
+/// A prefix from an idle tier against the same prefix computed.
+struct LoadTime {
+  std::string tier;
+  std::uint64_t tokens = 0;
+  double load_ms = 0;
+  double compute_ms = 0;
 };
 
 /// Transfers that a link's model was not measured at.
@@ -187,6 +211,9 @@ struct RunResult {
   std::vector<TierResult> tiers;  ///< HBM first
   std::vector<LinkResult> links;
   std::optional<LoadChoiceResult> load_choice;  ///< where there is a tier below
+  std::vector<LoadBreakEven> break_even;        ///< by tier
+  std::vector<LoadTime> load_times;             ///< by tier and length
+  std::uint64_t load_failures = 0;              ///< loads that did not come whole
   std::optional<LoadWaitResult> load_wait;      ///< where steps may wait for loads
   std::optional<double> copy_harm_s;            ///< by which copies lengthened steps, where they do
   double steps_s = 0;                           ///< all steps of all engines together

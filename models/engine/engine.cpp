@@ -51,7 +51,8 @@ Engine::Engine(EventQueue& queue, Network& network, const ChainMap& chains, Engi
       moves_(*assembly_.moves),
       depth_(config_.batches_in_flight()),
       stages_(config_.pipeline_parallel) {
-  if (takes_turns_ && parts.things != nullptr) ticker_ = &ticker_of(queue, workload_, *parts.things);
+  if (takes_turns_ && parts.things != nullptr)
+    ticker_ = &ticker_of(queue, workload_, *parts.things);
   KV_ASSERT(chains.block_tokens() == config_.block_tokens, "chains in blocks of another size");
   KV_ASSERT(stages_.single() || !config_.async_scheduling,
             "a pipeline with asynchronous scheduling");
@@ -449,7 +450,7 @@ bool Engine::poll(Time now) {
   const bool ended = connector_.poll(now);
   for (const Handle h : connector_.let_go()) {
     scheduler_.let_go(h, now);
-    requests_.recycle(h);
+    connector_.on_let_go(h);
   }
   return ended;
 }

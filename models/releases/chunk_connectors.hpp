@@ -16,9 +16,10 @@ enum class ConnectorKind : std::uint8_t {
   kLmcache,    ///< LMCacheConnectorV1: in process, loads and stores within the step
   kLmcacheMp,  ///< LMCacheMPConnector: a server beside the engine, both ways asynchronous
   kLlmdFs,     ///< llm-d's FS backend: files straight from HBM
+  kHybrid,     ///< MultiConnector: vLLM's native one first, then LMCache multi-process
 };
-inline constexpr std::string_view kConnectorNames[] = {"native", "simple", "lmcache", "lmcache-mp",
-                                                       "llmd-fs"};
+inline constexpr std::string_view kConnectorNames[] = {"native",     "simple",  "lmcache",
+                                                       "lmcache-mp", "llmd-fs", "hybrid"};
 
 /// lmcache/v1/config.py.
 struct LmcacheConfig {
@@ -51,6 +52,10 @@ struct LlmdConfig {
   std::uint32_t max_write_queued_s = 30;  ///< 0: every write is taken
   bool async_lookup = false;
 };
+
+constexpr bool has_mp(ConnectorKind kind) {
+  return kind == ConnectorKind::kLmcacheMp || kind == ConnectorKind::kHybrid;
+}
 
 /// They keep chunks, and engines with them take turns at one instant (chunks/settlement.hpp).
 constexpr bool keeps_chunks(ConnectorKind kind) {

@@ -41,6 +41,34 @@ inline constexpr NoteRow kRunNotes[] = {
      "blocks one step late, so one shortage preempts several requests (vLLM 45357, 49674). "
      "engine.defer_block_free=false shows the run without."},
 
+    // ---- LMCache and llm-d
+    {"loads-failed", "tier", NoteGrade::kDanger,
+     "{loads} load{loads||s} did not come whole, and {requests} request{requests||s} failed with "
+     "it, as vLLM's default has it. engine.kv_load_failure_policy=recompute computes again."},
+    {"loads-recomputed", "tier", NoteGrade::kWarning,
+     "{loads} load{loads||s} did not come whole. What was missing was computed again."},
+    {"burst-lost", "tier", NoteGrade::kWarning,
+     "{tier} was full when {chunks} chunk{chunks||s} came ({share} of what was offered). LMCache "
+     "evicts once a second only, and what comes between two ticks is lost (LMCache 4817, 5290). "
+     "More room or a lower engine.lmcache_mp.eviction_trigger_watermark helps."},
+    {"lookup-deferred", "engine", NoteGrade::kDetail,
+     "Look-ups below HBM are answered one scheduling pass later, even where nothing is found: "
+     "{deferrals} in all (vLLM 45765)."},
+    {"evictor-idle", "tier", NoteGrade::kDanger,
+     "The evictor of {tier} found the disk too full at {ticks} tick{ticks||s} and no file to "
+     "delete: all were read in the last {minutes} minutes. The disk fills up. Set "
+     "evictor.access_minutes lower, or give it more room."},
+    {"files-not-written", "tier", NoteGrade::kWarning,
+     "{files} file{files| was|s were} not written to {tier}: the queue of writes was too long, or "
+     "there was no room. The engine is told that they were."},
+    {"reads-swallowed", "tier", NoteGrade::kDanger,
+     "{files} file{files||s} of {tier} {files|was|were} deleted between look-up and read. llm-d's "
+     "backend reports such reads as successful: the model then computes on wrong KV. Here the "
+     "requests go on, and only their number is told."},
+    {"store-for-each", "fleet", NoteGrade::kWarning,
+     "Each of the {instances} instances has a {tier} of its own, so none finds what another "
+     "stored. \"scope\": \"cluster\" makes it one for all."},
+
     // ---- a server that ceases to serve
     {"swapped-too-large", "swap", NoteGrade::kDanger,
      "The request that v0 would resume next does not fit even an empty pool and its watermark. "

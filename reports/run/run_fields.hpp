@@ -48,6 +48,42 @@ struct Fields<TieringResult> {
 };
 
 template <>
+struct Fields<ChunkTierResult> {
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("tokens", r.tokens, says("Tokens of a chunk or file. Counts of the tier are of these."));
+    f("lost", r.lost, if_any("Chunks that a look-up found and that did not come."));
+    f("ticks", r.ticks, if_any("Ticks of the evictor that found the tier too full."));
+    f("idle_ticks", r.idle_ticks, if_any("Ticks of these that found nothing to drop."));
+    f("missing_reads", r.missing_reads,
+      if_any("Files gone before their read, of which the engine was not told."));
+  }
+};
+
+template <>
+struct Fields<LoadBreakEven> {
+  static constexpr std::string_view kName = "break-even";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("tier", r.tier, says("Where the prefix lies."));
+    f("tokens", or_word(r.tokens, "never"),
+      says("Shortest prefix that an idle way delivers before the GPU can compute it.", 1));
+  }
+};
+
+template <>
+struct Fields<LoadTime> {
+  static constexpr std::string_view kName = "load time";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("tier", r.tier, says("Where the prefix lies."));
+    f("tokens", r.tokens, says("Its length."));
+    f("load_ms", r.load_ms, says("Time to load it, nothing else on its way."));
+    f("compute_ms", r.compute_ms, says("Time to compute it, nothing else in the batch."));
+  }
+};
+
+template <>
 struct Fields<TierResult> {
   static constexpr std::string_view kName = "tier";
   template <class R, class F>
@@ -72,6 +108,7 @@ struct Fields<TierResult> {
       if_any("Blocks that were not written, by reason.", 1));
     f("device", r.device, says("Traffic and wear of a storage tier's device."));
     f("tiering", r.tiering, says("Jobs of a secondary tier."));
+    f("chunks", r.chunks, says("Of a connector that keeps chunks or files."));
   }
 };
 
@@ -333,6 +370,9 @@ struct Fields<RunResult> {
         g("p99", r.cold_blocks_per_token_p99, says("99th percentile."));
       }),
       says("Blocks that a decode reads from below HBM, for each token."));
+    f("break_even", r.break_even, says("From which length on loading beats computing, by tier."));
+    f("load_times", r.load_times, says("Loading against computing, by tier and length."));
+    f("load_failures", r.load_failures, if_any("Loads that did not come whole."));
     f("load_choice", r.load_choice, says("Loading against computing again, with a tier below."));
     f("load_wait", r.load_wait, says("Steps that waited for loads, where they may."));
     f("copy_harm_s", r.copy_harm_s, says("Time by which copies lengthened steps."));

@@ -18,11 +18,35 @@ namespace spillway {
 
 namespace {
 
+std::string from_tokens(std::uint64_t tokens) {
+  return tokens == 0 ? "never" : fmt::format("{} tokens", format_count(tokens));
+}
+
+/// Loading from an idle tier beside computing the same, by length.
+Table load_time_table(const RunResult& run) {
+  Table table;
+  table.title = "Loading a prefix against computing it (nothing else on the way)";
+  table.header = {"tier", "tokens", "load", "compute"};
+  for (const LoadTime& t : run.load_times) {
+    table.rows.push_back(
+        {t.tier, format_count(t.tokens), format_ms(t.load_ms), format_ms(t.compute_ms)});
+  }
+  return table;
+}
+
+void add_break_even(const RunResult& run, Table& table) {
+  for (const LoadBreakEven& b : run.break_even) {
+    table.rows.push_back({fmt::format("loading from {} beats computing from (idle)", b.tier),
+                          from_tokens(b.tokens)});
+  }
+  if (run.load_failures > 0) {
+    table.rows.push_back({"loads that did not come whole", format_count(run.load_failures)});
+  }
+}
+
 void add_load_choice(const LoadChoiceResult& c, Table& table) {
-  const std::string from = c.break_even_tokens == 0
-                               ? "never"
-                               : fmt::format("{} tokens", format_count(c.break_even_tokens));
-  table.rows.push_back({"loading beats computing from (idle link)", from});
+  table.rows.push_back(
+      {"loading beats computing from (idle link)", from_tokens(c.break_even_tokens)});
   if (!c.decided) return;
   table.rows.push_back({"admissions that loaded", format_count(c.loaded)});
   table.rows.push_back({"admissions that computed instead", format_count(c.recomputed)});
@@ -91,6 +115,7 @@ Table totals_table(const RunResult& run) {
     add("time of steps in collectives", format_percent(*run.collective_share));
   }
   if (run.load_choice) add_load_choice(*run.load_choice, table);
+  add_break_even(run, table);
   return table;
 }
 
@@ -118,7 +143,10 @@ Table source_table(const RunResult& run) {
 
 Table tier_table(const RunResult& run) {
   Table table;
-  table.title = "Tiers (counts in engine blocks)";
+  const bool chunks = std::any_of(run.tiers.begin(), run.tiers.end(),
+                                  [](const TierResult& t) { return t.chunks.has_value(); });
+  table.title = chunks ? "Tiers (counts in engine blocks; below HBM, in chunks or files)"
+                       : "Tiers (counts in engine blocks)";
   table.header = {"tier",  "capacity", "peak",    "mean",   "asked",
                   "found", "stored",   "evicted", "refused"};
   for (const TierResult& t : run.tiers) {
@@ -338,6 +366,7 @@ Section memory_page(const RunResult& run) {
   memory.id = "memory";
   memory.heading = "Memory and links";
   memory.tables.push_back(tier_table(run));
+  if (!run.load_times.empty()) memory.tables.push_back(load_time_table(run));
   Table refusals = refusal_table(run);
   if (!refusals.rows.empty()) memory.tables.push_back(std::move(refusals));
   Table devices = device_table(run);

@@ -5,6 +5,7 @@
 
 #include "models/engine/connectors/tier_stack.hpp"
 #include "models/engine/schedulers/load_choice.hpp"
+#include "scenarios/run/load_times.hpp"
 #include "scenarios/run/run_wiring.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
@@ -114,8 +115,10 @@ RunResult RunWiring::gather(const Cluster& cluster, RunResult r) const {
   r.engines = cluster.shares();
   if (tiers() == 1) return r;
 
-  if (!v0() && !s_.tier->storage) r.load_choice = load_choice(cluster);
-  if (!v0() && s_.tier->storage && !s_.tier->by_links) r.load_choice = load_choice(cluster);
+  const bool files = s_.tier->storage && s_.tier->by_links;
+  if (!v0() && !files) r.load_choice = load_choice(cluster);
+  const bool full = !v0() && s_.engine.residency == Residency::kFull;
+  if (full && (!s_.tier->storage || keeps_chunks())) add_load_times(s_, r);
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
     const std::string suffix = cluster.size() == 1 ? "" : fmt::format("/engine{}", i);
     if (!has_storage() || !direct()) name_lanes(i, suffix, series, r);
@@ -168,12 +171,24 @@ void RunWiring::name_media(std::size_t series, RunResult& r) const {
   }
 }
 
+std::uint32_t RunWiring::chunk_tokens() const {
+  switch (s_.engine.connector) {
+    case ConnectorKind::kLmcache:
+      return s_.engine.lmcache.chunk_tokens;
+    case ConnectorKind::kLlmdFs:
+      return s_.engine.llmd.block_size;
+    default:
+      return s_.engine.lmcache_mp.chunk_tokens;
+  }
+}
+
 /// What an engine did in tiers that keep chunks, in chunks, and what these did themselves.
 void RunWiring::gather_chunks(const Engine& engine, std::uint32_t number, RunResult& r) const {
   const EngineStats stats = engine.stats();
+  r.load_failures += stats.load_failures;
   for (std::size_t i = 0; i < stats.chunk_tiers.size(); ++i) {
     const ChunkTierStats& c = stats.chunk_tiers[i];
-    TierResult& t = r.tiers[i + 1];
+    TierResult& t = r.tiers[i + (hybrid() ? 2 : 1)];
     if (number == 0) t.stores = t.evictions = t.peak_bytes = 0;  // told as blocks until here
     t.queries += c.queries;
     t.hits += c.hits;
@@ -183,6 +198,12 @@ void RunWiring::gather_chunks(const Engine& engine, std::uint32_t number, RunRes
     t.store_failures += c.refused;
     t.peak_bytes += c.peak_bytes;
     add_refusal("unreachable", c.unreachable, t);
+    if (!t.chunks) t.chunks.emplace();
+    t.chunks->tokens = chunk_tokens();
+    t.chunks->lost += c.lost;
+    t.chunks->ticks += c.ticks;
+    t.chunks->idle_ticks += c.idle_ticks;
+    t.chunks->missing_reads += c.missing_reads;
   }
 }
 
@@ -271,7 +292,7 @@ std::vector<const StorageDevice*> RunWiring::devices(const Engine& engine,
   const EngineStats stats = engine.stats();
   std::vector<const StorageDevice*> out;
   if (keeps_chunks()) {
-    const std::size_t behind = has_storage() ? 0 : 1;
+    const std::size_t behind = has_storage() ? 0 : 1;  // of any kind, L1 is the only memory
     if (const StorageDevice* device = stats.chunk_tiers[store + behind].device) {
       out.push_back(device);
     }
@@ -300,7 +321,7 @@ void RunWiring::tell_busy(const Cluster& cluster,
 /// Bytes and times are summed, latencies pooled, and wear is that of an average drive.
 void RunWiring::gather_devices(const Cluster& cluster, std::size_t store, RunResult& r) const {
   const TierChoice& choice = *stores()[store];
-  const std::size_t tier = store + (has_storage() ? 1 : 2);
+  const std::size_t tier = store + (has_storage() ? 1 : hybrid() ? 3 : 2);
   const StorageSpec spec = server(store, 0).spec;
   LatencySamples loads;
   DeviceWear wear;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/notes/run_notes.hpp"
+#include "scenarios/run/chunk_warnings.hpp"
 #include "scenarios/run/standstill_note.hpp"
 #include "scenarios/run/tiering_warnings.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -109,6 +110,7 @@ void add_run_warnings(const Scenario& s, const Workload& workload, const Cluster
   RunResult& r = out.result;
   warn_of_reach(out);
   warn_of_tiers(s, cluster, out);
+  warn_of_chunks(s, out);
   warn_of_swapping(stuck, out);
   if (stuck > 0 && !r.swap) {
     std::uint32_t at = 0;

@@ -50,7 +50,9 @@ std::vector<const TierChoice*> RunWiring::stores() const {
   std::vector<const TierChoice*> out;
   if (tiers() == 1) return out;
   if (has_storage() && !s_.tier->by_links) out.push_back(&*s_.tier);
-  for (const TierChoice& tier : s_.behind) out.push_back(&tier);
+  for (const TierChoice& tier : s_.behind) {
+    if (tier.storage) out.push_back(&tier);  // LMCache's L1 behind a native tier is memory
+  }
   return out;
 }
 
@@ -68,7 +70,8 @@ std::vector<std::uint64_t> RunWiring::capacities() const {
   std::vector<std::uint64_t> out = {s_.engine.usable_blocks(), tier_blocks_};
   for (const TierChoice& tier : s_.behind) out.push_back(s_.tier_blocks(tier.capacity));
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (i > 0 && keeps_chunks()) out[i] = kUnboundedBlocks;  // in bytes: these watch themselves
+    if (i > (hybrid() ? 1U : 0U) && keeps_chunks())
+      out[i] = kUnboundedBlocks;  // in bytes: these watch themselves
     if (out[i] != kUnboundedBlocks) out[i] *= stores_of(i);
   }
   return out;
@@ -185,6 +188,10 @@ NetworkSpec RunWiring::network() const {
 
 bool RunWiring::keeps_chunks() const {
   return tiers() > 1 && spillway::keeps_chunks(s_.engine.connector);
+}
+
+bool RunWiring::hybrid() const {
+  return s_.engine.connector == ConnectorKind::kHybrid;
 }
 
 std::uint32_t RunWiring::tier_lane(const TierChoice& tier, std::uint32_t place) const {
@@ -329,8 +336,10 @@ std::unique_ptr<ChunkedConfig> RunWiring::chunked(std::uint32_t engine) const {
   out->down = s_.down->make();
   out->up = s_.up->make();
   out->copies = s_.tier_copies();
-  for (std::size_t i = 0; i < 1 + s_.behind.size(); ++i)
+  const std::size_t own = hybrid() ? 1 : 0;  // the first is the native connector's
+  for (std::size_t i = own; i < 1 + s_.behind.size(); ++i) {
     out->tiers.push_back(chunk_tier(i, engine));
+  }
   return out;
 }
 
@@ -357,7 +366,7 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   if (tiers() == 1) return out;
   if (keeps_chunks()) {
     out.chunked = chunked(engine);
-    return out;
+    if (!hybrid()) return out;
   }
   out.lower = std::make_unique<LowerTierConfig>();
   out.lower->capacity_blocks = tier_blocks_;
@@ -366,6 +375,7 @@ EngineParts RunWiring::parts(std::uint32_t engine) const {
   out.lower->trim = s_.tier->rules.trim;
   out.lower->lanes = lanes(engine);
   out.lower->copies = s_.tier_copies();
+  if (hybrid()) return out;  // what is behind is LMCache's
   if (has_storage()) {
     out.lower->shared = shared(*s_.tier, engine);
     out.lower->storage = clients(0, engine);

@@ -66,6 +66,8 @@ class RunWiring {
   bool shared(const TierChoice& tier, std::uint32_t engine) const;
   std::uint32_t stores_of(std::size_t i) const;
   bool keeps_chunks() const;
+  bool hybrid() const;
+  std::uint32_t chunk_tokens() const;
   /// The way to a tier by links of the scenario, at one place: the first of two lanes.
   std::uint32_t tier_lane(const TierChoice& tier, std::uint32_t place) const;
   std::unique_ptr<ChunkedConfig> chunked(std::uint32_t engine) const;

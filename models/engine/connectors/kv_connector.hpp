@@ -21,6 +21,15 @@ class LocalChains;
 class StoreWatch;
 class TierStack;
 
+/// Where several connectors serve an engine: told which of its requests one needs no longer.
+class RequestEnds {
+ public:
+  virtual void on_gone(Handle h) = 0;
+
+ protected:
+  ~RequestEnds() = default;
+};
+
 class KvConnector : public TransferListener, public BlockColumns {
  public:
   /// What connectors to a tier work on; it outlives them.
@@ -30,6 +39,9 @@ class KvConnector : public TransferListener, public BlockColumns {
     RequestPool& requests;
     KvPool& pool;  ///< HBM
     TransferWaiter& waiter;
+    RequestEnds* ends = nullptr;  ///< null: what is needed no longer is recycled
+
+    void let_go_of(Handle h) const { ends != nullptr ? ends->on_gone(h) : requests.recycle(h); }
   };
   struct Lookup {
     bool known;            ///< false: ask again at the next step
@@ -59,6 +71,8 @@ class KvConnector : public TransferListener, public BlockColumns {
   virtual bool holds_finished() const { return false; }
   /// Those that it has let go since whoever asked last; their blocks become free, in this order.
   virtual std::span<const Handle> let_go() { return {}; }
+  /// One of these has done so.
+  virtual void on_let_go(Handle /*h*/) {}
   /// The request ends without having completed: what look-ups pinned or keep for it is let go.
   virtual void on_withdrawn(const ActiveRequest& /*r*/, Time /*now*/) {}
 

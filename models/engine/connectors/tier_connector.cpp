@@ -161,7 +161,7 @@ void TierConnector::recycle_if_gone(Handle h) {
   const ActiveRequest& r = env_.requests[h];
   if (!r.offered || r.transfers_in_flight()) return;
   forget(r.id);
-  env_.requests.recycle(h);
+  env_.let_go_of(h);
 }
 
 }  // namespace spillway

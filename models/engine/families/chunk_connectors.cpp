@@ -3,6 +3,7 @@
 
 #include "models/engine/connectors/lmcache/lmcache_step.hpp"
 #include "models/engine/connectors/lmcache_mp/mp_connector.hpp"
+#include "models/engine/connectors/multi/multi_connector.hpp"
 #include "models/engine/engine_parts.hpp"
 #include "sim/error.hpp"
 
@@ -34,14 +35,21 @@ ChunkConnector make_lmcache(const Site& site, const EngineParts& parts, ChunkedC
   return {std::move(connector), std::move(step)};
 }
 
-ChunkConnector make_lmcache_mp(const Site& site, const EngineParts& parts, ChunkedConfig& config,
-                               const KvConnector::Environment& environment) {
-  auto connector = std::make_unique<MpConnector>(
+std::unique_ptr<MpConnector> make_mp(const Site& site, const EngineParts& parts,
+                                     ChunkedConfig& config,
+                                     const KvConnector::Environment& environment,
+                                     std::uint32_t first_tier) {
+  return std::make_unique<MpConnector>(
       environment, config,
       MpConnector::Place{site.queue, site.network, site.observer, settlement_of(site, parts),
                          ticker_of(site.queue, site.workload, *parts.things),
-                         names_of(site, parts, site.config.lmcache_mp.chunk_tokens),
-                         *parts.things});
+                         names_of(site, parts, site.config.lmcache_mp.chunk_tokens), *parts.things,
+                         first_tier});
+}
+
+ChunkConnector make_lmcache_mp(const Site& site, const EngineParts& parts, ChunkedConfig& config,
+                               const KvConnector::Environment& environment) {
+  auto connector = make_mp(site, parts, config, environment, 0);
   connector->attach(make_host_path(site.queue, site.network.fabric(), site.network.media(),
                                    std::move(config.lanes), site.observer, *connector));
   auto moves = std::make_unique<MpMoves>(*connector);
@@ -49,6 +57,26 @@ ChunkConnector make_lmcache_mp(const Site& site, const EngineParts& parts, Chunk
 }
 
 }  // namespace
+
+ChunkConnector make_hybrid_connector(const Site& site, const EngineParts& parts,
+                                     ChunkedConfig& config,
+                                     const KvConnector::Environment& environment,
+                                     const NativeMaker& native) {
+  auto path = std::make_unique<SharedPath>();
+  path->attach(make_host_path(site.queue, site.network.fabric(), site.network.media(),
+                              std::move(config.lanes), site.observer, *path));
+  auto multi = std::make_unique<MultiConnector>(site.config, site.requests, site.waiter);
+  KvConnector::Environment inner = environment;
+  inner.ends = multi.get();
+  ChunkConnector first =
+      native(inner, [&](TransferListener& listener) { return path->part(0, listener); });
+  auto second = make_mp(site, parts, config, inner, first.connector->tiers());
+  second->attach(path->part(1, *second));
+  auto moves =
+      std::make_unique<MultiMoves>(std::move(first.moves), std::make_unique<MpMoves>(*second));
+  multi->attach(std::move(first.connector), std::move(second), std::move(path));
+  return {std::move(multi), std::move(moves)};
+}
 
 ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
                                     ChunkedConfig& config,

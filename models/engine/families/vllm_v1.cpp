@@ -123,9 +123,22 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts) {
   Assembly out;
   if (parts.chunked != nullptr) {
     base->chunked = std::move(parts.chunked);
+    const KvConnector::Environment environment{config, site.chains, site.requests, *base->pool,
+                                               site.waiter};
+    const auto native = [&](const KvConnector::Environment& inner, const PathMaker& path) {
+      FirstStore tier = first_store(site, parts);
+      auto stack = stack_over(site, tier.store, parts);
+      ChunkConnector made;
+      made.connector = std::make_unique<OffloadConnector>(inner, std::move(tier), std::move(stack),
+                                                          write_admission(site, *lower));
+      made.moves =
+          moves_of(site, lower->interference, made.connector->jobs(), path(*made.connector));
+      return made;
+    };
     ChunkConnector chunks =
-        make_chunk_connector(site, parts, *base->chunked,
-                             {config, site.chains, site.requests, *base->pool, site.waiter});
+        config.connector == ConnectorKind::kHybrid
+            ? make_hybrid_connector(site, parts, *base->chunked, environment, native)
+            : make_chunk_connector(site, parts, *base->chunked, environment);
     out.connector = std::move(chunks.connector);
     out.moves = std::move(chunks.moves);
   } else {

@@ -312,6 +312,11 @@ class ChunkTiers {
         if (place == 0 && kind != "dram") fail("dram (L1)");
         if (place > 0 && kind == "dram") fail("nvme, fs, kv or object (L2)");
         return;
+      case ConnectorKind::kHybrid:
+        if (place == 0 && kind != "dram") fail("dram (of the native connector)");
+        if (place == 1 && kind != "dram") fail("dram (L1 of LMCache)");
+        if (place > 1 && kind == "dram") fail("nvme, fs, kv or object (L2 of LMCache)");
+        return;
       default:
         if (kind != "fs") fail("fs");
         if (place > 0) fail("no further tier");
@@ -403,14 +408,15 @@ void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
                                  kConnectorNames[static_cast<std::size_t>(kind)]));
   };
   only_with("lmcache", ConnectorKind::kLmcache);
-  only_with("lmcache_mp", ConnectorKind::kLmcacheMp);
+  if (!has_mp(c.connector)) only_with("lmcache_mp", ConnectorKind::kLmcacheMp);
   only_with("llmd", ConnectorKind::kLlmdFs);
   only_with("kv_load_failure_policy", ConnectorKind::kLmcache);
   if (!keeps_chunks(c.connector)) return;
   check_engine(engine, kConnectorNames[static_cast<std::size_t>(c.connector)], s);
   c.async_scheduling = false;
   if (c.connector == ConnectorKind::kLmcache) read_lmcache(engine, s);
-  if (c.connector == ConnectorKind::kLmcacheMp) read_lmcache_mp(engine, s);
+  if (has_mp(c.connector)) read_lmcache_mp(engine, s);
+  if (c.connector == ConnectorKind::kHybrid) c.blocks_per_chunk = 1;  // of the native connector
   if (c.connector == ConnectorKind::kLlmdFs) read_llmd(engine, s);
 }
 

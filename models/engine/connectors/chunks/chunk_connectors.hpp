@@ -1,6 +1,7 @@
 // Connectors that keep chunks, put together: the scheduler's side and the worker's.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "models/engine/connectors/kv_connector.hpp"
@@ -20,5 +21,16 @@ struct ChunkConnector {
 ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
                                     ChunkedConfig& config,
                                     const KvConnector::Environment& environment);
+
+/// vLLM's native connector in `environment`, over what `path` makes for the listener it is given.
+using PathMaker = std::function<std::unique_ptr<TransferPath>(TransferListener&)>;
+using NativeMaker =
+    std::function<ChunkConnector(const KvConnector::Environment& environment, const PathMaker&)>;
+
+/// The native one and LMCache behind MultiConnector, over one path.
+ChunkConnector make_hybrid_connector(const Site& site, const EngineParts& parts,
+                                     ChunkedConfig& config,
+                                     const KvConnector::Environment& environment,
+                                     const NativeMaker& native);
 
 }  // namespace spillway

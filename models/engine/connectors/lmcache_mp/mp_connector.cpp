@@ -7,6 +7,15 @@
 
 namespace spillway {
 
+namespace {
+
+/// Of one rank.
+Bytes chunk_bytes(const OffloadConfig& config, std::uint32_t tokens) {
+  return config.block_bytes * std::int64_t{tokens / config.block_tokens};
+}
+
+}  // namespace
+
 MpConnector::MpConnector(const Environment& environment, const ChunkedConfig& config,
                          const Place& place)
     : KvConnector(environment.config, environment.waiter),
@@ -15,8 +24,9 @@ MpConnector::MpConnector(const Environment& environment, const ChunkedConfig& co
       names_(place.names),
       clock_(place.queue),
       settlement_(place.settlement),
+      first_tier_(place.first_tier),
       server_(config, environment.config.lmcache_mp,
-              environment.config.block_bytes * std::int64_t{environment.config.blocks_per_chunk},
+              chunk_bytes(environment.config, place.names.chunk_tokens()),
               MpServer::Place{place.queue, place.network, place.observer, place.settlement,
                               place.ticker, place.shared, *this}),
       stats_(config.tiers.size()) {}
@@ -67,8 +77,7 @@ void MpConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
   s.admitted = external == 0;
   s.looked = false;
   s.offered = 0;
-  const std::uint32_t first =
-      local * env_.config.block_tokens / names_.chunk_tokens();
+  const std::uint32_t first = local * env_.config.block_tokens / names_.chunk_tokens();
   std::uint64_t left = r.tokens() / names_.chunk_tokens();
   left -= std::min<std::uint64_t>(left, first);
   if (s.holds) {
@@ -111,7 +120,7 @@ void MpConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t
   for (std::uint32_t i = 0; i < look.found(); ++i) {
     const std::uint32_t begin = std::max(from, i * size);
     const std::uint32_t end = std::min(to, (i + 1) * size);
-    if (end > begin) r.cached_tokens[std::size_t{1} + look.tiers[i]] += end - begin;
+    if (end > begin) r.cached_tokens[std::size_t{1} + first_tier_ + look.tiers[i]] += end - begin;
   }
 }
 
@@ -155,9 +164,8 @@ void MpConnector::plan_stores(const StepPlan& plan, Time, StepTransfers& transfe
     offers_.push_back({item.request, s.offered, to});
     s.offered = to;
   };
-  const auto behind = std::find_if(plan.items.begin(), plan.items.end(), [&](const auto& item) {
-    return state(item.request).admitted;
-  });
+  const auto behind = std::find_if(plan.items.begin(), plan.items.end(),
+                                   [&](const auto& item) { return state(item.request).admitted; });
   for (auto it = behind; it != plan.items.end(); ++it) {
     if (env_.requests[it->request].preemptions == 0) add(*it);
   }
@@ -187,8 +195,8 @@ void MpConnector::submit_stores() {
     const std::uint32_t op = make_op();
     ops_[op].load = false;
     ops_[op].request = offer.request;
-    ops_[op].bytes = env_.config.block_bytes * std::int64_t{env_.config.blocks_per_chunk} *
-                     static_cast<std::int64_t>(fresh_.size());
+    ops_[op].bytes =
+        chunk_bytes(env_.config, names_.chunk_tokens()) * static_cast<std::int64_t>(fresh_.size());
     ops_[op].ids = fresh_;
     ++state(offer.request).stores;
     ++counters_.store_jobs;
@@ -305,6 +313,10 @@ void MpConnector::report(EngineStats& stats) const {
     ChunkTierStats& out = stats.chunk_tiers[tier];
     ChunkLevels::tell(config_.tiers[tier], store.table, tier == 0 ? config_.copies : 1, out);
     if (config_.tiers[tier].first || tier == 0) out.evicted = store.evicted;
+    if (config_.tiers[tier].first || tier == 0) {
+      out.ticks = store.ticks;
+      out.idle_ticks = store.idle_ticks;
+    }
     out.refused += tier == 0 ? server_.refused() : server_.refused(tier - 1);
     if (tier > 0) out.device = server_.device(tier - 1);
   }

@@ -29,6 +29,7 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
     Ticker& ticker;
     ChunkNames& names;
     SharedThings& shared;
+    std::uint32_t first_tier = 0;  ///< that is its L1, among the engine's below HBM
   };
   /// `config` outlives it.
   MpConnector(const Environment& environment, const ChunkedConfig& config, const Place& place);
@@ -45,6 +46,7 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
   void on_withdrawn(const ActiveRequest& r, Time now) override;
   bool holds_finished() const override { return true; }
   std::span<const Handle> let_go() override { return released_; }
+  void on_let_go(Handle h) override { env_.let_go_of(h); }
   bool poll(Time now) override;
   bool wants_step() const override { return false; }
   bool idle() const override { return queue_.empty() && server_.idle() && finished_.empty(); }
@@ -64,12 +66,12 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
  private:
   struct State {
     bool looked = false;
-    std::uint32_t lookup = 0;       ///< number of it
-    bool holds = false;             ///< its look-up
-    bool admitted = false;          ///< in the pass under way, to compute
-    std::uint32_t offered = 0;      ///< first chunk that was not offered for storing
-    std::uint32_t stores = 0;       ///< operations that the engine has not seen the end of
-    std::uint64_t finished = 0;     ///< passes scheduled before it did
+    std::uint32_t lookup = 0;    ///< number of it
+    bool holds = false;          ///< its look-up
+    bool admitted = false;       ///< in the pass under way, to compute
+    std::uint32_t offered = 0;   ///< first chunk that was not offered for storing
+    std::uint32_t stores = 0;    ///< operations that the engine has not seen the end of
+    std::uint64_t finished = 0;  ///< passes scheduled before it did
   };
   /// An operation in the queue.
   struct Op {
@@ -98,6 +100,7 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
   ChunkNames& names_;
   EventQueue& clock_;
   Settlement& settlement_;
+  std::uint32_t first_tier_;
   MpServer server_;
   std::unique_ptr<TransferPath> path_;
   std::vector<State> states_;  ///< by handle
@@ -105,11 +108,11 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
   std::vector<ChunkId> fresh_;
   std::vector<Op> ops_;
   std::vector<std::uint32_t> free_ops_;
-  RingQueue<std::uint32_t> queue_;         ///< operations, the first under way
-  std::vector<std::uint32_t> planned_;     ///< loads of the pass
-  std::vector<Offer> offers_;              ///< of the pass, in the order of requests
-  std::vector<std::uint32_t> seen_;        ///< ended operations that the engine has not seen
-  std::vector<Handle> finished_;           ///< hold their blocks
+  RingQueue<std::uint32_t> queue_;      ///< operations, the first under way
+  std::vector<std::uint32_t> planned_;  ///< loads of the pass
+  std::vector<Offer> offers_;           ///< of the pass, in the order of requests
+  std::vector<std::uint32_t> seen_;     ///< ended operations that the engine has not seen
+  std::vector<Handle> finished_;        ///< hold their blocks
   std::vector<Handle> released_;
   std::uint64_t passes_ = 0;
   std::uint64_t version_ = 0;

@@ -13,7 +13,8 @@ namespace spillway {
 void MpStore::tick() {
   const auto ppm = [](std::int64_t value) { return static_cast<WideInt>(value); };
   constexpr std::int64_t kMillion = 1'000'000;
-  if (ppm(table.used().count()) * kMillion < ppm(table.capacity().count()) * config_.watermark_ppm) {
+  if (ppm(table.used().count()) * kMillion <
+      ppm(table.capacity().count()) * config_.watermark_ppm) {
     return;
   }
   ++ticks;
@@ -25,6 +26,7 @@ void MpStore::tick() {
     scratch_.push_back(slot);
     --count;
   }
+  if (scratch_.empty()) ++idle_ticks;
   for (const ChunkSlot slot : scratch_) table.drop(slot);
   evicted += scratch_.size();
 }
@@ -113,19 +115,26 @@ MpServer::MpServer(const ChunkedConfig& config, const LmcacheMpConfig& rules, By
       l1_(config.tiers.front().capacity, rules, place.ticker) {
   for (std::size_t i = 1; i < config.tiers.size(); ++i) {
     const ChunkTierConfig& tier = config.tiers[i];
-    MpStore& store = place.shared.at<MpStore>(tier.number, [&] {
-      return std::make_unique<MpStore>(tier.capacity, rules, place.ticker);
-    });
+    MpStore& store = place.shared.at<MpStore>(
+        tier.number, [&] { return std::make_unique<MpStore>(tier.capacity, rules, place.ticker); });
     l2_.push_back(std::make_unique<L2>(*this, store, tier, config.copies, place));
   }
 }
 
 MpServer::~MpServer() = default;
 
-MpStore& MpServer::l2(std::size_t i) { return l2_[i]->store(); }
-const MpStore& MpServer::l2(std::size_t i) const { return l2_[i]->store(); }
-std::uint64_t MpServer::refused(std::size_t i) const { return l2_[i]->refused(); }
-const StorageDevice* MpServer::device(std::size_t i) const { return l2_[i]->port().device(); }
+MpStore& MpServer::l2(std::size_t i) {
+  return l2_[i]->store();
+}
+const MpStore& MpServer::l2(std::size_t i) const {
+  return l2_[i]->store();
+}
+std::uint64_t MpServer::refused(std::size_t i) const {
+  return l2_[i]->refused();
+}
+const StorageDevice* MpServer::device(std::size_t i) const {
+  return l2_[i]->port().device();
+}
 
 bool MpServer::idle() const {
   return std::all_of(l2_.begin(), l2_.end(), [](const auto& l2) { return l2->port().idle(); });
@@ -190,9 +199,8 @@ void MpServer::prefetch(std::uint32_t number) {
   std::vector<std::uint8_t> from;
   for (std::size_t i = first; i < look.ids.size(); ++i) {
     if (l1_.table.find(look.ids[i]) != kNoChunkSlot) break;
-    const auto has = std::find_if(l2_.begin(), l2_.end(), [&](const auto& l2) {
-      return l2->store().table.has(look.ids[i]);
-    });
+    const auto has = std::find_if(
+        l2_.begin(), l2_.end(), [&](const auto& l2) { return l2->store().table.has(look.ids[i]); });
     if (has == l2_.end()) break;
     from.push_back(static_cast<std::uint8_t>(1 + (has - l2_.begin())));
   }

@@ -19,11 +19,11 @@ namespace spillway {
 
 /// A look-up's answer, as far as it has come.
 struct MpLookup {
-  std::vector<ChunkId> ids;          ///< all that it asks for
-  std::vector<std::uint8_t> tiers;   ///< by found chunk: 0 is L1, else one more than the L2's place
+  std::vector<ChunkId> ids;         ///< all that it asks for
+  std::vector<std::uint8_t> tiers;  ///< by found chunk: 0 is L1, else one more than the L2's place
   bool settled = false;
-  bool abandoned = false;            ///< nobody wants the answer any more
-  std::uint32_t jobs = 0;            ///< prefetches under way
+  bool abandoned = false;  ///< nobody wants the answer any more
+  std::uint32_t jobs = 0;  ///< prefetches under way
   std::uint32_t found() const { return static_cast<std::uint32_t>(tiers.size()); }
 };
 
@@ -46,8 +46,9 @@ class MpStore final : public SharedThing, private Ticking {
     }
   }
   ChunkTable table;
-  std::uint64_t ticks = 0;     ///< that found it above its watermark
-  std::uint64_t evicted = 0;   ///< by ticks
+  std::uint64_t ticks = 0;       ///< that found it above its watermark
+  std::uint64_t idle_ticks = 0;  ///< of these, that found every chunk locked
+  std::uint64_t evicted = 0;     ///< by ticks
 
  private:
   void tick() override;
@@ -117,8 +118,8 @@ class MpServer final : private AfterSettlement {
   std::vector<std::uint32_t> free_lookups_;
   RingQueue<std::uint32_t> waiting_;  ///< look-ups that ask L2, behind those that do
   std::uint32_t prefetching_ = 0;
-  std::vector<std::uint8_t> marks_;     ///< by slot of L1: it vanishes with its last lock
-  std::vector<std::uint8_t> pushes_;    ///< by slot of L1: L2 tiers that it is on its way to
+  std::vector<std::uint8_t> marks_;   ///< by slot of L1: it vanishes with its last lock
+  std::vector<std::uint8_t> pushes_;  ///< by slot of L1: L2 tiers that it is on its way to
   std::uint64_t refused_ = 0;
   std::uint64_t vanished_ = 0;
 };

@@ -1,0 +1,86 @@
+#include "scenarios/run/chunk_warnings.hpp"
+
+#include "reports/notes/run_notes.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/fleet.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "sim/reasons.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// L1 drops chunks once a second only: what a burst brings between two ticks has no room.
+void warn_of_bursts(const Scenario& s, SimulationOutcome& out) {
+  if (!has_mp(s.engine.connector)) return;
+  const std::size_t l1 = s.engine.connector == ConnectorKind::kHybrid ? 2 : 1;
+  const TierResult& tier = out.result.tiers[l1];
+  if (tier.store_failures == 0) return;
+  const std::uint64_t offered = tier.stores + tier.store_failures;
+  out.warnings.push_back(
+      run_note("burst-lost",
+               {{"tier", tier.name},
+                {"chunks", tier.store_failures},
+                {"share", static_cast<double>(tier.store_failures) / static_cast<double>(offered)},
+                {"ticks", tier.chunks->ticks}}));
+}
+
+/// Every request that looks below HBM waits a scheduling pass, even where nothing is there.
+void warn_of_deferrals(const Scenario& s, SimulationOutcome& out) {
+  const bool asks = has_mp(s.engine.connector) ||
+                    (s.engine.connector == ConnectorKind::kLlmdFs && s.engine.llmd.async_lookup);
+  if (!asks || out.result.deferrals == 0) return;
+  out.warnings.push_back(run_note("lookup-deferred", {{"deferrals", out.result.deferrals}}));
+}
+
+void warn_of_files(const Scenario& s, SimulationOutcome& out) {
+  if (s.engine.connector != ConnectorKind::kLlmdFs) return;
+  const TierResult& tier = out.result.tiers[1];
+  if (tier.chunks->idle_ticks > 0 && s.tier->evictor) {
+    const double minutes = static_cast<double>(s.tier->evictor->access.count()) / 60e9;
+    out.warnings.push_back(
+        run_note("evictor-idle",
+                 {{"tier", tier.name}, {"ticks", tier.chunks->idle_ticks}, {"minutes", minutes}}));
+  }
+  if (tier.store_failures > 0) {
+    out.warnings.push_back(
+        run_note("files-not-written", {{"tier", tier.name}, {"files", tier.store_failures}}));
+  }
+  if (tier.chunks->missing_reads > 0) {
+    out.warnings.push_back(
+        run_note("reads-swallowed", {{"tier", tier.name}, {"files", tier.chunks->missing_reads}}));
+  }
+}
+
+/// Replicas that each have a remote store of their own find nothing of each other's.
+void warn_of_own_stores(const Scenario& s, SimulationOutcome& out) {
+  if (s.fleet->replicas == 1) return;
+  for (const TierChoice& tier : s.behind) {
+    if (tier.kind() != "kv" || tier.scope != Scope::kInstance) continue;
+    out.warnings.push_back(
+        run_note("store-for-each", {{"tier", tier.name}, {"instances", s.fleet->replicas}}));
+  }
+}
+
+void warn_of_failures(const Scenario& s, SimulationOutcome& out) {
+  const std::uint64_t failures = out.result.load_failures;
+  if (failures == 0) return;
+  const std::uint64_t failed = count_of(out.result.failed_reasons, Reason::kKvLoadFailed);
+  NoteFigures figures = {{"loads", failures}, {"requests", failed}};
+  out.warnings.push_back(s.engine.lmcache.recompute_failed
+                             ? run_note("loads-recomputed", std::move(figures))
+                             : run_note("loads-failed", std::move(figures)));
+}
+
+}  // namespace
+
+void warn_of_chunks(const Scenario& s, SimulationOutcome& out) {
+  if (!keeps_chunks(s.engine.connector) || out.result.tiers.size() < 2) return;
+  warn_of_failures(s, out);
+  warn_of_bursts(s, out);
+  warn_of_deferrals(s, out);
+  warn_of_files(s, out);
+  warn_of_own_stores(s, out);
+}
+
+}  // namespace spillway

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Compares `spillway run` with the oracle of a connector that keeps chunks, row by row and to the nanosecond.
+
+    python3 compare_chunks.py --connector lmcache|lmcache_mp|llmd --spillway BINARY [--seeds 1-60] [--keep DIR]
+
+Random scenarios of gen_<connector>.py, and the histories of cases/ that are this connector's. Rows are compared
+whole, and every total that a result document has. Exit status 1 when anything differs.
+"""
+import argparse
+import collections
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from compare import HERE, Refused, different_rows, rows_of, run_spillway
+
+CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-"}
+
+
+def oracle(connector, scenario, rows, totals):
+    subprocess.run([sys.executable, os.path.join(HERE, f"{connector}.py"), scenario, "--requests", rows,
+                    "--totals", totals], check=True)
+    with open(totals) as f:
+        return json.load(f)
+
+
+def found_totals(results):
+    """What a result document says of the oracle's totals; tiers count chunks or files."""
+    out = {name: results[key] for name, key in (
+        ("completed", "completed"), ("failed", "failed"), ("rejected", "rejected"), ("stuck", "stuck"),
+        ("steps", "engine_steps"), ("preemptions", "preemptions"), ("deferrals", "deferrals"),
+        ("recomputed_tokens", "recomputed_tokens"))}
+    for tier in results["tiers"][1:]:
+        out[tier["name"] + "_stored"] = tier["stores"]
+        out[tier["name"] + "_evictions"] = tier["evictions"]
+        out[tier["name"] + "_refused"] = tier["store_failures"] + sum(tier.get("write_refusals", {}).values())
+    links = collections.Counter()
+    for link in results["links"]:
+        name = link["name"].split("/")[0]                      # of several engines
+        links[f"link_{name}_jobs"] += link["transfers"]
+        links[f"link_{name}_bytes"] += link["bytes"]
+    return out | links
+
+
+def differences(expected_rows, expected_totals, found, results):
+    out = different_rows(expected_rows, found)
+    have = found_totals(results)
+    for name, value in expected_totals.items():
+        # An engine that hangs in a step never ends it.
+        if name not in have or (name == "steps" and expected_totals["stuck"]):
+            continue
+        if have[name] != value:
+            out.append(f"{name}: expected {value}, found {have[name]}")
+    return out
+
+
+def check_seed(connector, binary, seed, folder):
+    os.makedirs(folder, exist_ok=True)
+    scenario, rows, totals = (os.path.join(folder, n) for n in ("scenario.json", "oracle.csv", "oracle.json"))
+    subprocess.run([sys.executable, os.path.join(HERE, f"gen_{connector}.py"), str(seed), folder], check=True)
+    expected = oracle(connector, scenario, rows, totals)
+    return differences(rows_of(rows), expected, *run_spillway(binary, scenario, folder))
+
+
+def check_case(connector, binary, case, folder):
+    """The committed rows are those of the oracle, and of the product."""
+    os.makedirs(folder, exist_ok=True)
+    scenario, rows, totals = os.path.join(case, "scenario.json"), f"{folder}/oracle.csv", f"{folder}/oracle.json"
+    expected = oracle(connector, scenario, rows, totals)
+    with open(os.path.join(case, "expected.csv"), newline="") as f:
+        committed = list(csv.DictReader(f))
+    out = [] if committed == rows_of(rows) else ["expected.csv is not what the oracle says"]
+    return out + differences(committed, expected, *run_spillway(binary, scenario, folder))
+
+
+def cases_of(connector):
+    folder = os.path.join(HERE, "cases")
+    longer = [p for c, p in CASES.items() if c != connector and p.startswith(CASES[connector])]
+    return [os.path.join(folder, n) for n in sorted(os.listdir(folder))
+            if n.startswith(CASES[connector]) and not any(n.startswith(p) for p in longer)]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--connector", required=True, choices=sorted(CASES))
+    p.add_argument("--spillway", required=True)
+    p.add_argument("--seeds", default="")
+    p.add_argument("--keep", help="leave every scenario and result in this folder")
+    a = p.parse_args()
+    first, _, last = a.seeds.partition("-")
+    jobs = [(f"seed {s}", check_seed, s) for s in range(int(first), int(last or first) + 1)] if first else []
+    jobs += [(os.path.basename(c), check_case, c) for c in cases_of(a.connector)]
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, (name, check, what) in enumerate(jobs):
+            folder = os.path.join(a.keep or scratch, str(number))
+            try:
+                found = check(a.connector, a.spillway, what, folder)
+            except Refused as refusal:
+                found = [str(refusal)]
+            if found:
+                failures += 1
+                print(f"{name}: {len(found)} differences")
+                print("\n".join("  " + d for d in found[:5]))
+    print(f"{len(jobs)} scenarios compared, {failures} differ")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
