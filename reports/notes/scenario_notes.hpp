@@ -135,6 +135,9 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"chunk-tier-too-small", "tier", NoteGrade::kWarning,
      "Tier {tier} of {capacity} holds no chunk of {chunk}. The engine starts all the same, and "
      "keeps nothing there."},
+    {"serde-without-time", "tier", NoteGrade::kWarning,
+     "{serde} packs what goes to {tier}, and no rate is given for it, so it takes no time here. "
+     "Give engine.lmcache.serde_encode_bandwidth and serde_decode_bandwidth as measured."},
     {"no-watermark-yet", "engine", NoteGrade::kWarning,
      "{preset} has no watermark yet (vLLM 4085ff7cb4 brought it). engine.watermark is used all the "
      "same. Leave it out to simulate {preset}."},

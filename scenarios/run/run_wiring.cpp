@@ -303,6 +303,7 @@ ChunkTierConfig RunWiring::chunk_tier(std::size_t place, std::uint32_t engine) c
   out.order = tier.order;
   out.lookup = tier.lookup;
   out.put_threads = tier.put_threads;
+  out.serde = tier.serde;
   out.outages = tier.outages;
   out.atime = tier.atime;
   out.evicts = tier.evictor.has_value();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/catalogue/model_spec.hpp"
 #include "models/engine/connectors/chunks/chunk_tiers.hpp"
 #include "reports/format.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
@@ -33,7 +34,14 @@ constexpr Key kLmcacheKeys[] = {
                 "Fewest tokens that are loaded; less is computed.", "0"),
     flag_key("local_cpu", "Whether host memory keeps chunks, or only stages them.", "true"),
     number_key("blocking_timeout_secs", 1e-6, 1e6, "Longest wait for a read from the remote store.",
-               "10")};
+               "10"),
+    choice_key("remote_serde", kSerdes, "How chunks are packed for the remote store.", "naive"),
+    number_key("serde_ratio", 1, 1000, "What packing divides their bytes by.",
+               "3.5 with cachegen, 2 with fp8"),
+    rate_key("serde_encode_bandwidth", "Rate at which chunks are packed, in bytes before.",
+             "no time"),
+    rate_key("serde_decode_bandwidth", "Rate at which they are unpacked, in bytes after.",
+             "no time")};
 constexpr Key kLmcacheMpKeys[] = {
     integer_key("chunk_tokens", 1, kMostChunkTokens, "Tokens of a chunk.", "256"),
     flag_key("save_decode_cache", "Whether answers are stored too."),
@@ -210,6 +218,36 @@ EvictorConfig read_evictor(const ObjectReader& o) {
   return out;
 }
 
+/// engine.lmcache.remote_serde and what it takes.
+Serde read_serde(const ObjectReader& top, const TierChoice& tier, Scenario& s) {
+  Serde out;
+  const auto engine = top.object("engine", ScenarioKeys::kEngine);
+  const auto o = engine->object("lmcache", ScenarioKeys::kLmcache);
+  const std::string name = o ? o->text("remote_serde").value_or("naive") : "naive";
+  const auto at = std::find(std::begin(kSerdes), std::end(kSerdes), name) - std::begin(kSerdes);
+  if (at == 0) {
+    if (o) {
+      o->refuse({"serde_ratio", "serde_encode_bandwidth", "serde_decode_bandwidth"},
+                "expected only with remote_serde cachegen or fp8");
+    }
+    return out;
+  }
+  if (s.model->spec != nullptr && s.model->spec->is_mla() && name == "cachegen") {
+    o->fail("remote_serde", "expected naive or fp8: CacheGen does not take the KV of an MLA model");
+  }
+  out.ratio = o->number("serde_ratio").value_or(kSerdeRatios[at]);
+  const auto rate = [&](std::string_view key) -> std::int64_t {
+    const auto text = o->text(key, ObjectReader::kRate);
+    return text ? parse_bandwidth(*text, o->where(key)) : 0;
+  };
+  out.encode_rate = rate("serde_encode_bandwidth");
+  out.decode_rate = rate("serde_decode_bandwidth");
+  if (out.encode_rate == 0 || out.decode_rate == 0) {
+    s.notes.push_back(scenario_note("serde-without-time", {{"serde", name}, {"tier", tier.name}}));
+  }
+  return out;
+}
+
 /// Some link leads to this tier or from it.
 bool has_links(const ObjectReader& top, const std::string& tier) {
   const auto links = top.objects("links", ScenarioKeys::kLink);
@@ -370,6 +408,7 @@ class ChunkTiers {
     if (!in_process || kind != "nvme") {
       tier.refuse({"put_threads"}, "expected only with the disk of LMCache");
     }
+    if (remote) out.serde = read_serde(top_, out, s_);
     out.outages = read_outages(tier);
     if (const auto us = tier.number("lookup_us")) out.lookup = microseconds_up(*us);
     if (const auto threads = tier.integer("put_threads")) {

@@ -53,6 +53,7 @@ struct TierChoice {
   std::optional<TierLane> up;
   Duration lookup{0};
   std::uint32_t put_threads = 4;
+  Serde serde;
   std::vector<Outage> outages;
   AtimeRule atime = AtimeRule::kRelatime;
   std::optional<EvictorConfig> evictor;

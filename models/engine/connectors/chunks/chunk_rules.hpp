@@ -17,6 +17,18 @@ enum class ChunkOrder : std::uint8_t {
 };
 inline constexpr std::string_view kChunkOrders[] = {"lru", "lfu", "fifo", "mru", "none"};
 
+/// How chunks are packed for a remote store: fewer bytes there, and time to pack and unpack them,
+/// for which the step waits (lmcache/v1/storage_backend/naive_serde/). Rates are of unpacked bytes;
+/// 0: no time.
+struct Serde {
+  double ratio = 1;
+  std::int64_t encode_rate = 0;
+  std::int64_t decode_rate = 0;
+};
+inline constexpr std::string_view kSerdes[] = {"naive", "cachegen", "fp8"};
+/// What each divides bytes by where nothing else is said. CacheGen (SIGCOMM 2024) gives 3.5 to 4.3.
+inline constexpr double kSerdeRatios[] = {1, 3.5, 2};
+
 /// A remote store is out of reach in [from, to).
 struct Outage {
   Time from{};

@@ -1,5 +1,7 @@
 #include "models/engine/connectors/lmcache/lmcache_backends.hpp"
 
+#include <cmath>
+
 namespace spillway {
 
 namespace {
@@ -73,10 +75,24 @@ std::uint32_t LmcacheRemote::make_job() {
   return job;
 }
 
-void LmcacheRemote::put(std::span<const ChunkCopy> chunks) {
+Bytes LmcacheRemote::packed(Bytes of_rank) const {
+  const Bytes whole = there(site_, of_rank);
+  if (site_.config.serde.ratio == 1) return whole;
+  return Bytes(static_cast<std::int64_t>(
+      std::ceil(static_cast<double>(whole.count()) / site_.config.serde.ratio)));
+}
+
+Duration LmcacheRemote::unpacking(std::span<const ChunkCopy> chunks) const {
+  Bytes bytes{0};
+  for (const ChunkCopy& chunk : chunks) bytes += chunk.bytes;
+  return time_at_rate(bytes, site_.config.serde.decode_rate);
+}
+
+Duration LmcacheRemote::put(std::span<const ChunkCopy> chunks) {
   const bool dropped = !reachable();
   const std::uint32_t job = make_job();
   Bytes bytes{0};
+  Bytes plain{0};
   for (const ChunkCopy& chunk : chunks) {
     const auto i = static_cast<std::uint32_t>(chunk.id);
     putting_.grow(std::size_t{i} + 1, 0);
@@ -88,17 +104,22 @@ void LmcacheRemote::put(std::span<const ChunkCopy> chunks) {
     putting_[i] = 1;
     site_.host.use(chunk.buffer);
     jobs_[job].chunks.push_back(chunk);
-    bytes += there(site_, chunk.bytes);
+    bytes += packed(chunk.bytes);
+    plain += chunk.bytes;
   }
-  if (jobs_[job].chunks.empty()) return free_.push_back(job);
+  if (jobs_[job].chunks.empty()) {
+    free_.push_back(job);
+    return Duration(0);
+  }
   port_.submit(StorageOp::kWrite, job, bytes);
+  return time_at_rate(plain, site_.config.serde.encode_rate);
 }
 
 void LmcacheRemote::get(std::span<const ChunkCopy> chunks) {
   read_ = make_job();
   jobs_[read_].chunks.assign(chunks.begin(), chunks.end());
   Bytes bytes{0};
-  for (const ChunkCopy& chunk : chunks) bytes += there(site_, chunk.bytes);
+  for (const ChunkCopy& chunk : chunks) bytes += packed(chunk.bytes);
   port_.submit(StorageOp::kRead, read_, bytes);
 }
 
@@ -119,7 +140,7 @@ void LmcacheRemote::end_put(const Job& job) {
       site_.table.touch(old);
       continue;
     }
-    const ChunkSlot slot = site_.table.take_evicting(there(site_, chunk.bytes));
+    const ChunkSlot slot = site_.table.take_evicting(packed(chunk.bytes));
     if (slot == kNoChunkSlot) {
       ++refused_;
       continue;

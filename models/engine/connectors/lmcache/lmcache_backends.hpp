@@ -112,8 +112,11 @@ class LmcacheRemote final : private PortListener {
         port_(site.network, site.config.port, site.settlement, site.queue, site.observer, *this) {}
 
   bool reachable() const { return site_.config.reachable(site_.queue.now()); }
-  /// Without those that this engine is putting, in one job; dropped in an outage.
-  void put(std::span<const ChunkCopy> chunks);
+  /// Without those that this engine is putting, in one job; dropped in an outage. The time that it
+  /// takes to pack them.
+  Duration put(std::span<const ChunkCopy> chunks);
+  /// The time that it takes to unpack what was read.
+  Duration unpacking(std::span<const ChunkCopy> chunks) const;
   /// All of these, in one job; the buffers stay the reader's.
   void get(std::span<const ChunkCopy> chunks);
   /// The reader does not wait for its job any longer: the buffers go with it.
@@ -131,6 +134,7 @@ class LmcacheRemote final : private PortListener {
     bool abandoned = false;
   };
   std::uint32_t make_job();
+  Bytes packed(Bytes of_rank) const;
   void on_port_done(StorageOp op, std::uint32_t job) override;
   void end_put(const Job& job);
   void end_get(const Job& job);

@@ -45,6 +45,7 @@ void LmcacheStep::go_on() {
     stage_ = Stage::kStores;
     at_ = 0;
     copying_ = false;
+    packing_ = false;
   }
   if (!stores_done()) return;
   stage_ = Stage::kOver;
@@ -220,6 +221,13 @@ bool LmcacheStep::read_part() {
       return begin_get(part);
     }
     case Doing::kGet:
+      doing_ = Doing::kUnpack;
+      if (const Duration time = connector_->remote()->unpacking(buffers_); time > Duration(0)) {
+        continue_at(place_.queue.now() + time);
+        return false;
+      }
+      return true;
+    case Doing::kUnpack:
       end_part(part_whole_);
       return true;
     default:
@@ -358,10 +366,17 @@ bool LmcacheStep::stores_done() {
 /// Buffers for its chunks, one copy for all, then every backend in order; false while it copies.
 bool LmcacheStep::store() {
   const LmcacheItem& item = connector_->items()[at_];
-  if (copying_) {
+  if (packing_) {
+    packing_ = false;
     copying_ = false;
-    hand_over();
     return true;
+  }
+  if (copying_) {
+    const Duration time = hand_over();
+    packing_ = time > Duration(0);
+    if (packing_) continue_at(place_.queue.now() + time);
+    copying_ = packing_;
+    return !packing_;
   }
   const LmcacheConfig& c = connector_->config().lmcache;
   const bool layerwise = connector_->config().load == LoadSemantics::kLayerwise;
@@ -397,17 +412,20 @@ bool LmcacheStep::store() {
   return false;
 }
 
-/// Write-through to every backend; host memory discards what it has.
-void LmcacheStep::hand_over() {
+/// Write-through to every backend; host memory discards what it has. The time that it takes to pack
+/// what goes to the remote one.
+Duration LmcacheStep::hand_over() {
+  Duration packing{0};
   ChunkTable& host = connector_->host();
   for (const ChunkCopy& copy : stored_) {
     if (!connector_->config().lmcache.local_cpu) break;
     if (host.find(copy.id) == kNoChunkSlot) host.name(copy.buffer, copy.id);
   }
   if (connector_->disk() != nullptr) connector_->disk()->put(stored_);
-  if (connector_->remote() != nullptr) connector_->remote()->put(stored_);
+  if (connector_->remote() != nullptr) packing = connector_->remote()->put(stored_);
   for (const ChunkCopy& copy : stored_) host.done(copy.buffer);
   stored_.clear();
+  return packing;
 }
 
 // ---- layer by layer

@@ -63,6 +63,7 @@ class LmcacheStep final : public StepMoves,
     kDiskRead,
     kBuffers,
     kGet,
+    kUnpack,
     kCopyUp,
     kCopied,
   };
@@ -95,7 +96,7 @@ class LmcacheStep final : public StepMoves,
   bool stores_done();
   bool decide_store(const LmcacheItem& item);
   bool store();
-  void hand_over();
+  Duration hand_over();
   void layered(Time now, Duration compute);
 
   const ChunkedConfig& config_;
@@ -128,7 +129,8 @@ class LmcacheStep final : public StepMoves,
   bool read_ = false;               ///< what it reads has come
 
   // The store under way.
-  bool copying_ = false;
+  bool copying_ = false;  ///< and what follows the copy
+  bool packing_ = false;
   std::vector<ChunkCopy> stored_;
   Bytes stored_bytes_{0};
 
