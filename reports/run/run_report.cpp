@@ -44,9 +44,12 @@ void add_break_even(const RunResult& run, Table& table) {
   }
 }
 
-void add_load_choice(const LoadChoiceResult& c, Table& table) {
-  table.rows.push_back(
-      {"loading beats computing from (idle link)", from_tokens(c.break_even_tokens)});
+/// `by_tier`: what the link alone says is told of each tier.
+void add_load_choice(const LoadChoiceResult& c, bool by_tier, Table& table) {
+  if (!by_tier) {
+    table.rows.push_back(
+        {"loading beats computing from (idle link)", from_tokens(c.break_even_tokens)});
+  }
   if (!c.decided) return;
   table.rows.push_back({"admissions that loaded", format_count(c.loaded)});
   table.rows.push_back({"admissions that computed instead", format_count(c.recomputed)});
@@ -114,7 +117,7 @@ Table totals_table(const RunResult& run) {
   if (collectives_matter(run)) {
     add("time of steps in collectives", format_percent(*run.collective_share));
   }
-  if (run.load_choice) add_load_choice(*run.load_choice, table);
+  if (run.load_choice) add_load_choice(*run.load_choice, !run.break_even.empty(), table);
   add_break_even(run, table);
   return table;
 }

@@ -62,7 +62,10 @@ class LoadTimes {
     const std::uint32_t blocks = tokens / s_.engine.block_tokens;
     const Duration climb = estimate_.load(blocks);
     if (!tier.storage) return climb;
-    const Bytes bytes = s_.tier_block_bytes() * std::int64_t{blocks};
+    const Bytes plain = s_.tier_block_bytes() * std::int64_t{blocks};
+    const Bytes bytes(
+        static_cast<std::int64_t>(static_cast<double>(plain.count()) / tier.serde.ratio));
+    const Duration unpacking = time_at_rate(plain, tier.serde.decode_rate);
     const std::int64_t chunks = (tokens + step_ - 1) / step_;
     if (s_.engine.connector == ConnectorKind::kLlmdFs) {
       return files(tier, bytes, chunks) + (tier.by_links ? Duration(0) : climb);
@@ -70,7 +73,7 @@ class LoadTimes {
     // LMCache reads a disk chunk by chunk.
     const bool each = s_.engine.connector == ConnectorKind::kLmcache && tier.kind() == "nvme";
     const std::int64_t jobs = each ? chunks : 1;
-    return read(tier, Bytes(bytes.count() / jobs)) * jobs + climb;
+    return read(tier, Bytes(bytes.count() / jobs)) * jobs + unpacking + climb;
   }
   /// As many at once as there are threads, each at the rate that one gets.
   Duration files(const TierChoice& tier, Bytes bytes, std::int64_t count) {

@@ -7,6 +7,7 @@
 
 #include "models/catalogue/gpu_spec.hpp"
 #include "reports/shell_word.hpp"
+#include "scenarios/scenario/flags/chunk_flags.hpp"
 #include "scenarios/scenario/flags/engine_flags.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -281,6 +282,7 @@ void add_offload_flags(const Scenario& s, const Capacity& capacity, const Engine
     out.comments.emplace_back("nothing is offloaded, which is vLLM's default");
     return;
   }
+  if (keeps_chunks(s.engine.connector)) return add_chunk_flags(s, capacity, out);
   if (s.tier->storage) {
     out.not_covered.push_back(fmt::format(
         "tier {} ({}): vLLM's own offload keeps blocks in host memory, with storage behind it only",

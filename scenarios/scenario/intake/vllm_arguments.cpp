@@ -1,6 +1,8 @@
 // How vLLM reads its command line: vllm/utils/argparse_utils.py (FlexibleArgumentParser).
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 
+#include "scenarios/scenario/intake/lmcache_settings.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -437,15 +439,90 @@ class ArgumentReader {
     if (name == "MultiConnector" && extra.contains("connectors") &&
         extra["connectors"].is_array()) {
       for (const Json& one : extra["connectors"]) connector(one);
-      return;
+      return hybrid(extra["connectors"]);
     }
+    const std::string role = config.contains("kv_role") && config["kv_role"].is_string()
+                                 ? config["kv_role"].get<std::string>()
+                                 : "kv_both";
+    if (name == "OffloadingConnector" && files(extra)) return shared_storage(extra);
     if (name == "OffloadingConnector" || name == "SimpleCPUOffloadConnector") {
       return native(name, extra);
+    }
+    if (name.starts_with("LMCacheConnectorV1") && role == "kv_both" && !draft_.has("tiers.0")) {
+      return read_lmcache_settings(call_.environment, ranks(), draft_);
+    }
+    if (name.starts_with("LMCacheMPConnector") && role == "kv_both" && !draft_.has("tiers.0")) {
+      return lmcache_server();
     }
     draft_.remark(Standing::kNotModelled, transfer_text_,
                   fmt::format("{} is left out: nothing moves between instances, and no tier below "
                               "HBM is simulated for it",
                               name.empty() ? "the connector" : name));
+  }
+
+  /// The native one first, then LMCache's server: simulated together. What else is there stands
+  /// among the remarks.
+  void hybrid(const Json& connectors) {
+    const auto is = [&](std::size_t i, std::string_view name) {
+      return connectors[i].contains("kv_connector") && connectors[i]["kv_connector"] == name;
+    };
+    if (connectors.size() != 2 || !draft_.has("tiers.0")) return;
+    if (!is(0, "OffloadingConnector") || !is(1, "LMCacheMPConnector")) return;
+    draft_.set("engine.offload_connector", "hybrid", "MultiConnector");
+    draft_.set("tiers.1.name", "l1", "lmcache server");
+    draft_.set("tiers.1.kind", "dram", "lmcache server");
+    draft_.set("tiers.1.capacity", "64GiB", "assumed: --l1-size-gb of lmcache server");
+    draft_.remark(Standing::kAssumed, "lmcache server",
+                  "the size of L1 is a flag of that process: set tiers.1.capacity to its "
+                  "--l1-size-gb");
+    draft_.forget(Standing::kNotModelled, transfer_text_);
+  }
+
+  std::int64_t ranks() const {
+    std::int64_t out = 1;
+    for (const char* key : {"engine.tensor_parallel_size", "engine.pipeline_parallel_size"}) {
+      if (draft_.at(key).is_number_integer()) out *= draft_.at(key).get<std::int64_t>();
+    }
+    return out;
+  }
+
+  /// Its sizes are flags of another process, `lmcache server`.
+  void lmcache_server() {
+    draft_.set("engine.offload_connector", "lmcache-mp", "LMCacheMPConnector");
+    draft_.set("tiers.0.name", "l1", "lmcache server");
+    draft_.set("tiers.0.kind", "dram", "lmcache server");
+    draft_.set("tiers.0.capacity", "64GiB", "assumed: --l1-size-gb of lmcache server");
+    draft_.remark(Standing::kUsed, transfer_text_, "engine.offload_connector");
+    draft_.remark(Standing::kAssumed, "lmcache server",
+                  "the size of L1 and what is behind it are flags of that process: set "
+                  "tiers.0.capacity to its --l1-size-gb");
+  }
+
+  /// llm-d's FS backend is a spec of the same connector (kv_connectors/llmd_fs_backend).
+  static bool files(const Json& extra) {
+    return extra.contains("spec_name") && extra["spec_name"] == "SharedStorageOffloadingSpec";
+  }
+  void shared_storage(const Json& extra) {
+    draft_.set("engine.offload_connector", "llmd-fs", "SharedStorageOffloadingSpec");
+    for (const char* key : {"block_size", "threads_per_gpu", "max_write_queued_seconds"}) {
+      if (extra.contains(key) && extra[key].is_number_integer()) {
+        draft_.set(fmt::format("engine.llmd.{}", key), extra[key],
+                   fmt::format("kv_connector_extra_config.{}", key));
+      }
+    }
+    if (extra.contains("read_preferring_ratio") && extra["read_preferring_ratio"].is_number()) {
+      draft_.set("engine.llmd.read_preferring_ratio", extra["read_preferring_ratio"],
+                 "kv_connector_extra_config.read_preferring_ratio");
+    }
+    draft_.set("tiers.0.name", "fs", "shared_storage_path");
+    draft_.set("tiers.0.kind", "fs", "shared_storage_path");
+    draft_.set("tiers.0.capacity", "inf", "assumed: the size of the volume");
+    draft_.set("tiers.0.scope", "cluster", "shared_storage_path");
+    draft_.remark(Standing::kUsed, transfer_text_, "engine.offload_connector");
+    draft_.remark(
+        Standing::kAssumed, "the shared storage",
+        "its size and rates: set tiers.0.capacity to that of the volume, and tiers.0.evictor "
+        "where the PVC evictor runs");
   }
 
   void native(const std::string& name, const Json& extra) {
@@ -535,6 +612,7 @@ class ArgumentReader {
       draft_.set("engine.offload_connector", "simple", "VLLM_USE_SIMPLE_KV_OFFLOAD=1");
     }
     for (const auto& [name, value] : call_.environment) {
+      if (draft_.at("engine.offload_connector") == "lmcache") continue;  // told with its tiers
       if (name.starts_with("LMCACHE_") || name.starts_with("lmcacheConfig")) {
         draft_.remark(Standing::kNotModelled, name + "=" + value, "LMCache's tiers are left out");
       }

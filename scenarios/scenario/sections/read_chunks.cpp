@@ -279,6 +279,9 @@ class ChunkTiers {
                                         name_of_connector()));
     }
     for (std::size_t i = 0; i < tiers.size(); ++i) read_one(tiers[i], i);
+    if (s_.engine.connector == ConnectorKind::kHybrid && tiers.size() == 1) {
+      tiers[0].fail("", "expected a second tier of kind dram behind it: L1 of LMCache");
+    }
   }
 
  private:
@@ -468,9 +471,12 @@ bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario
   for (TierChoice& tier : s.behind) {
     const bool down = choice.to == tier.name;
     if (!down && choice.from != tier.name) continue;
-    if ((down ? choice.from : choice.to) != s.tier->name) {
-      link.fail(down ? "from" : "to", fmt::format("expected {}: what is in {} goes by way of it",
-                                                  s.tier->name, tier.name));
+    // L1, behind the native connector's tier in a hybrid.
+    const bool hybrid = s.engine.connector == ConnectorKind::kHybrid;
+    const std::string& gate = hybrid ? s.behind.front().name : s.tier->name;
+    if ((down ? choice.from : choice.to) != gate) {
+      link.fail(down ? "from" : "to",
+                fmt::format("expected {}: what is in {} goes by way of it", gate, tier.name));
     }
     if (!choice.affine || !choice.through.empty() || choice.rank) {
       link.fail("kind", fmt::format("expected affine or constant, without media and rank, for the "
