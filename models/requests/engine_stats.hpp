@@ -66,9 +66,12 @@ struct ChunkTierStats {
   std::uint64_t queries = 0;  ///< asked for behind the nearer tiers' hits, at first admissions
   std::uint64_t hits = 0;     ///< of these, read from here
   std::uint64_t hits_resumed = 0;
-  std::uint64_t refused = 0;      ///< were to be written and found no room
-  std::uint64_t unreachable = 0;  ///< writes dropped, and reads that failed, in an outage
-  std::uint64_t lost = 0;         ///< found by a look-up, gone or late when they were read
+  std::uint64_t refused = 0;        ///< were to be written and found no room
+  std::uint64_t unreachable = 0;    ///< writes dropped, and reads that failed, in an outage
+  std::uint64_t lost = 0;           ///< found by a look-up, gone or late when they were read
+  std::uint64_t ticks = 0;          ///< of eviction by the clock, that found it too full
+  std::uint64_t idle_ticks = 0;     ///< of these, that found nothing to drop
+  std::uint64_t missing_reads = 0;  ///< files gone before their read, which nobody was told
   // Of the tier itself:
   std::uint64_t stored = 0;
   std::uint64_t evicted = 0;
