@@ -41,6 +41,7 @@ class FileStore final : public SharedThing {
   /// Nothing is left that the evictor would run for.
   void stop_ticks() { next_tick_ = Time::max(); }
 
+  Bytes file_bytes() const { return file_; }  ///< all ranks' files of a chunk
   ChunkTable& table() { return table_; }
   const ChunkTable& table() const { return table_; }
   std::uint64_t failed() const { return failed_; }  ///< writes that did not fit
