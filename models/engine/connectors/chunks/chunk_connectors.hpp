@@ -8,6 +8,7 @@
 
 namespace spillway {
 
+struct ChunkedConfig;
 struct EngineParts;
 struct Site;
 

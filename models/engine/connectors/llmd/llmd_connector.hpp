@@ -8,6 +8,7 @@
 // never told, so a request goes on whether its files were there or not.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
