@@ -270,7 +270,8 @@ Engine::Step& Engine::schedule_one() {
 /// `changed`: the schedule preempted a request or started a load.
 void Engine::end_empty_step(bool changed) {
   const bool ended = poll(queue_.now());
-  const bool again = changed || completion_seen_ || ended || arrived_ || connector_.wants_step();
+  const bool seen = completion_seen_ && connector_.repeats_after_end();
+  const bool again = changed || seen || ended || arrived_ || connector_.wants_step();
   completion_seen_ = ended;
   // Between steps only transfers change what tiers hold.
   if (connector_.tiers() > 0) tell_tiers();
@@ -312,7 +313,7 @@ void Engine::go_on() {
   if (step.flushed == kNever) {
     if (!moves_.flushed(step.plan, step.transfers)) return;
     step.flushed = queue_.now();
-    flush_stall_ += step.flushed - step.worker_start;
+    flush_stall_ += step.flushed - step.worker_start - moves_.asked();
     moves_.load(step.plan, step.transfers, step.flushed);
   }
   if (moves_.may_compute()) begin_forward();

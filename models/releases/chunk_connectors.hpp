@@ -49,7 +49,7 @@ struct LlmdConfig {
   std::uint32_t block_size = 256;
   std::uint32_t threads = 64;
   std::int64_t read_preferring_ppm = 750'000;
-  std::uint32_t max_write_queued_s = 30;  ///< 0: every write is taken
+  std::int64_t max_write_queued_us = 30'000'000;  ///< max_write_queued_seconds; 0: no limit
   bool async_lookup = false;
 };
 

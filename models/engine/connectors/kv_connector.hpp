@@ -78,6 +78,9 @@ class KvConnector : public TransferListener, public BlockColumns {
 
   /// Takes note of ended transfers, stores first; true when there was one.
   virtual bool poll(Time now) = 0;
+  /// Whether a pass that computed nothing, and that followed the end of a transfer, is followed by
+  /// another at the same instant.
+  virtual bool repeats_after_end() const { return true; }
   /// Something waits for a step even if nothing can run.
   virtual bool wants_step() const = 0;
   virtual bool idle() const { return jobs_.in_flight() == 0 && !wants_step(); }

@@ -34,6 +34,8 @@ class StepMoves {
   virtual void start(const StepTransfers&) {}
   /// What has to be out of the way before anything of this step moves is.
   virtual bool flushed(const StepPlan&, const StepTransfers&) { return true; }
+  /// Of the time until then, what was spent otherwise than for what was in the way.
+  virtual Duration asked() const { return Duration(0); }
   /// Nothing is in the way since `now`: it moves what the step needs.
   virtual void load(const StepPlan&, const StepTransfers&, Time /*now*/) {}
   virtual bool may_compute() { return true; }

@@ -73,17 +73,17 @@ void TransferJobs::submit(Direction direction, std::uint32_t job) {
 }
 
 void TransferJobs::submit_stores(const std::vector<std::uint32_t>& jobs) {
+  stores_under_way_ += static_cast<std::uint32_t>(jobs.size());  // some paths end jobs at once
   for (const std::uint32_t job : jobs) submit(Direction::kDown, job);
-  stores_under_way_ += static_cast<std::uint32_t>(jobs.size());
 }
 
 void TransferJobs::submit_loads(const std::vector<std::uint32_t>& jobs) {
+  loads_under_way_ += static_cast<std::uint32_t>(jobs.size());
   for (const std::uint32_t job : jobs) {
     jobs_[job].served = 0;
     waiter_.on_load(job, LoadEvent::kSubmitted);
     submit(Direction::kUp, job);
   }
-  loads_under_way_ += static_cast<std::uint32_t>(jobs.size());
 }
 
 void TransferJobs::submit_layered_loads(const std::vector<std::uint32_t>& jobs,

@@ -1,6 +1,9 @@
-// LMCache on vLLM v1: the scheduler's and the worker's side of its connectors put together.
+// LMCache and llm-d on vLLM v1: the scheduler's and the worker's side of their connectors put
+// together.
 #include "models/engine/connectors/chunks/chunk_connectors.hpp"
 
+#include "models/engine/connectors/llmd/file_turns.hpp"
+#include "models/engine/connectors/llmd/llmd_step.hpp"
 #include "models/engine/connectors/lmcache/lmcache_step.hpp"
 #include "models/engine/connectors/lmcache_mp/mp_connector.hpp"
 #include "models/engine/connectors/multi/multi_connector.hpp"
@@ -56,6 +59,46 @@ ChunkConnector make_lmcache_mp(const Site& site, const EngineParts& parts, Chunk
   return {std::move(connector), std::move(moves)};
 }
 
+/// Its own, or the one that it shares with others.
+FileStore& store_of(const Site& site, const EngineParts& parts, const ChunkedConfig& config,
+                    FileTurns& turns, std::unique_ptr<FileStore>& own) {
+  const ChunkTierConfig& tier = config.tiers.front();
+  const Bytes file = site.config.block_bytes * std::int64_t{site.config.blocks_per_chunk} *
+                     std::int64_t{config.copies};
+  const auto make = [&] {
+    auto store = std::make_unique<FileStore>(tier, site.chains.global(), file, config.copies);
+    turns.join(*store);
+    return store;
+  };
+  if (tier.shared) return parts.things->at<FileStore>(tier.number, make);
+  own = make();
+  return *own;
+}
+
+ChunkConnector make_llmd(const Site& site, const EngineParts& parts, const ChunkedConfig& config,
+                         const KvConnector::Environment& environment) {
+  const ChunkTierConfig& tier = config.tiers.front();
+  FileTurns& turns = parts.things->at<FileTurns>(0, [&] {
+    return std::make_unique<FileTurns>(site.queue, settlement_of(site, parts),
+                                       site.workload.size());
+  });
+  std::unique_ptr<FileStore> own;
+  FileStore& store = store_of(site, parts, config, turns, own);
+  auto connector = std::make_unique<LlmdConnector>(
+      environment, tier,
+      LlmdConnector::Place{site.queue, names_of(site, parts, site.config.llmd.block_size), turns,
+                           store, std::move(own)});
+  auto threads = std::make_unique<FileThreads>(
+      site.config, tier, config.copies,
+      FileThreads::Site{site.queue, site.network, site.observer, settlement_of(site, parts), turns,
+                        parts.number, store, connector->jobs(), *connector});
+  connector->jobs().attach(*threads);
+  connector->connect(*threads);
+  auto step = std::make_unique<LlmdStep>(LlmdStep::Place{site.queue, site.waiter, parts.number},
+                                         *connector, std::move(threads));
+  return {std::move(connector), std::move(step)};
+}
+
 }  // namespace
 
 ChunkConnector make_hybrid_connector(const Site& site, const EngineParts& parts,
@@ -86,6 +129,8 @@ ChunkConnector make_chunk_connector(const Site& site, const EngineParts& parts,
       return make_lmcache(site, parts, config, environment);
     case ConnectorKind::kLmcacheMp:
       return make_lmcache_mp(site, parts, config, environment);
+    case ConnectorKind::kLlmdFs:
+      return make_llmd(site, parts, config, environment);
     default:
       KV_ASSERT(false, "no such connector of chunks");
       return {};

@@ -59,8 +59,8 @@ constexpr Key kLlmdKeys[] = {
     integer_key("threads_per_gpu", 1, kMostThreads, "I/O threads of each GPU.", "64"),
     number_key("read_preferring_ratio", 0, 1, "Share of the threads that take reads first.",
                "0.75"),
-    integer_key("max_write_queued_seconds", 0, 1'000'000,
-                "Writes that would wait longer are dropped. 0: none are.", "30"),
+    number_key("max_write_queued_seconds", 0, 1e6,
+               "Writes that would wait longer are dropped. 0: none are.", "30"),
     flag_key("async_lookup", "Whether a look-up is answered one scheduling pass later.")};
 constexpr Key kOutageKeys[] = {
     required(number_key("from_s", 0, kMostSeconds, "When the store can no longer be reached.")),
@@ -146,7 +146,7 @@ void read_llmd(const ObjectReader& engine, Scenario& s) {
   if (const auto o = engine.object("llmd", ScenarioKeys::kLlmd)) {
     assign(out.block_size, o->integer("block_size"));
     assign(out.threads, o->integer("threads_per_gpu"));
-    assign(out.max_write_queued_s, o->integer("max_write_queued_seconds"));
+    out.max_write_queued_us = ppm(*o, "max_write_queued_seconds", out.max_write_queued_us);
     out.read_preferring_ppm = ppm(*o, "read_preferring_ratio", out.read_preferring_ppm);
     out.async_lookup = o->boolean("async_lookup").value_or(false);
     use_chunk(*o, "block_size", out.block_size, c);

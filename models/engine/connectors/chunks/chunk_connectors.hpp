@@ -9,6 +9,7 @@
 
 namespace spillway {
 
+struct ChunkedConfig;
 struct EngineParts;
 struct Site;
 
