@@ -86,8 +86,8 @@ class Config:
         r.store_limit = min(limits) if limits else None
 
 
-def load(path):
-    """(Config, requests in file order)."""
+def load(path, config=None):
+    """(Config, requests in file order). Other connectors bring their own kind of Config."""
     with open(path) as f:
         text = re.sub(r"^\s*//.*$", "", f.read(), flags=re.M)
     scenario = json.loads(text, parse_float=str)               # decimals stay exact
@@ -96,7 +96,7 @@ def load(path):
         rows = [json.loads(line, parse_float=str) for line in f if line.strip()]
     rows = [row for row in rows if "spillway_trace" not in row]          # a header names the block size again
     rows = rows[:w.get("limit", len(rows))]
-    cfg = Config(scenario)
+    cfg = (config or Config)(scenario)
     requests = [Request(i, row, cfg.B, w.get("block_tokens", 512)) for i, row in enumerate(rows)]
     for r, row in zip(requests, rows):
         cfg.classify(r, row.get("tenant"))
