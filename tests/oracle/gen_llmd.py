@@ -51,6 +51,19 @@ def make_engine(rng, rows, block):
     return engine
 
 
+def make_round(rng, scenario, file_bytes):
+    """Whole milliseconds everywhere, so that much happens at the same instant (rule 1)."""
+    scenario["compute"].update(step_us=rng.choice([1000, 2000, 5000]), token_ns=0, kv_token_ns=0)
+    for link in scenario["links"]:
+        files_per_ms = rng.choice([1, 1, 1, 2, 5])
+        link.update(latency_us=rng.choice([0, 1000, 3000]), bandwidth=f"{files_per_ms * file_bytes}KB/s")
+    (fs,) = scenario["tiers"]
+    if "lookup_us" in fs:
+        fs["lookup_us"] = rng.choice([0, 250, 1000])
+    if "evictor" in fs:
+        fs["evictor"].update(interval_s=rng.choice([0.01, 0.02, 0.05]))
+
+
 def make(seed):
     rng = random.Random(f"llmd-{seed}")
     block = 16
@@ -97,6 +110,8 @@ def make(seed):
         "compute": {"kind": "linear", "step_us": rng.choice([500, 2000, 7777]),
                     "token_ns": rng.choice([1000, 20000, 33333]), "kv_token_ns": rng.choice([0, 5, 17])},
         "tiers": [fs], "links": links, "workload": workload, "seed": 1}
+    if rng.random() < 0.25:
+        make_round(rng, scenario, file_bytes)
     replicas = rng.choice([1, 1, 2, 2, 3])
     if replicas > 1 or rng.random() < 0.3:
         scenario.update(fleet={"replicas": replicas}, policies={"routing": "round_robin"})

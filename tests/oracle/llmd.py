@@ -145,7 +145,6 @@ class LlmdConnector(Connector):
         """Earlier stores and this step's flush (§10.8). Returns when loads and compute may start."""
         for job in self.deferred_stores:
             self.submit(job, True, now)
-        self.deferred_stores = []
         flush = set()
         for r in step.preempted:
             flush |= r.jobs
@@ -383,7 +382,8 @@ class Fleet:
     # ---------------------------------------------------------------- results, rule 28
 
     def totals(self):
-        t = {s: sum(r.status == s for r in self.requests) for s in ("completed", "failed", "rejected", "stuck")}
+        t = {status: sum(r.status == status for r in self.requests)
+             for status in ("completed", "failed", "rejected", "stuck")}
         for name in ("steps", "preemptions", "deferrals", "recomputed_tokens"):
             t[name] = sum(x.totals[name] for x in self.replicas)
         tier = self.cfg.tier_name
