@@ -139,7 +139,6 @@ class LlmdConnector(Connector):
         sizes[0] = len(job.blocks) - self.k * (len(job.keys) - 1)
         for key, blocks in zip(job.keys, sizes):
             self.pool.submit(Task(job, key, blocks * self.cfg.block_bytes, is_write), now)
-        job.submitted = True
 
     def begin_worker(self, step, stores, now):
         """Earlier stores and this step's flush (§10.8). Returns when loads and compute may start."""
