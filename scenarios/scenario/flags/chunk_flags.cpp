@@ -146,7 +146,7 @@ void add_files(const Scenario& s, EngineFlags& out) {
                     {"block_size", c.block_size},
                     {"threads_per_gpu", c.threads},
                     {"read_preferring_ratio", static_cast<double>(c.read_preferring_ppm) / 1e6},
-                    {"max_write_queued_seconds", c.max_write_queued_s}}),
+                    {"max_write_queued_seconds", static_cast<double>(c.max_write_queued_us) / 1e6}}),
       out);
   out.not_covered.push_back(
       fmt::format("where tier {} lies: put its path for PATH_OF_{}", s.tier->name, s.tier->name));
