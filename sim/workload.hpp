@@ -146,6 +146,12 @@ class Workload {
     return columns_.think_ns.empty() ? -1 : columns_.think_ns[raw(r)];
   }
 
+  /// What its file calls a block, where that was kept; else its number.
+  std::uint64_t block_name(TraceBlockId block) const {
+    return raw(block) < block_names_.size() ? block_names_[raw(block)] : raw(block);
+  }
+  void keep_block_names(std::vector<std::uint64_t> names) { block_names_ = std::move(names); }
+
   std::uint32_t block_tokens() const { return columns_.block_tokens; }
   std::uint32_t unique_blocks() const { return columns_.unique_blocks; }
   std::uint64_t references() const { return columns_.chain.size(); }
@@ -170,6 +176,7 @@ class Workload {
   std::unique_ptr<WorkloadStorage> storage_;
   WorkloadColumns columns_;
   WorkloadSource source_;
+  std::vector<std::uint64_t> block_names_;
 };
 
 }  // namespace spillway

@@ -139,6 +139,7 @@ class ChainColumn {
   }
   /// How many ids there are once ids() has been called.
   std::uint32_t unique_blocks() const { return names_.size() + own_; }
+  bool all_named() const { return own_ == 0; }
   /// By id, where every block has a name.
   const Interner& names() const {
     KV_ASSERT(own_ == 0, "names are asked for, and {} blocks have none", own_);

@@ -149,6 +149,7 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
 /// What the rows called each block of the workload.
 std::vector<std::uint64_t> WorkloadBuilder::names_of_blocks() {
   chain_.ids();  // all of them have their numbers then
+  if (!chain_.all_named()) return {};
   std::vector<std::uint64_t> out(chain_.unique_blocks());
   for (std::uint32_t id = 0; id < out.size(); ++id) {
     out[block_number_.empty() ? id : block_number_[id]] = chain_.names().hash_of(id);

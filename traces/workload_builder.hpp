@@ -27,7 +27,8 @@ class WorkloadBuilder {
   /// tenants' names to `source`. The builder is empty afterwards.
   ///
   /// A request waits for the rows that its own row names; in a trace without such names, for the
-  /// turn before it in its session. `block_names`, where given, receives the hash of each block.
+  /// turn before it in its session. `block_names`, where given, receives the hash of each block;
+  /// nothing where some have none.
   Workload build(WorkloadSource source, std::vector<std::uint64_t>* block_names = nullptr);
 
  private:

@@ -297,7 +297,11 @@ Workload open_workload(const Scenario& scenario, const ReadProgress& progress) {
   options.lenient = w.lenient;
   options.limit = w.limit;
   options.progress = progress;
+  // llm-d's files go by what the trace calls a block.
+  std::vector<std::uint64_t> names;
+  if (scenario.engine.connector == ConnectorKind::kLlmdFs) options.block_names = &names;
   Workload workload = open_trace(w.trace, options);
+  workload.keep_block_names(std::move(names));
   if (w.arrival.wait && workload.columns().after_begin.empty()) {
     workload = infer_sessions(std::move(workload), {});
   }

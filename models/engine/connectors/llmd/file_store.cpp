@@ -32,7 +32,7 @@ std::uint64_t file_name(const ChainMap& chains, ChunkId id) {
   const auto block = static_cast<std::uint32_t>(id);
   if (block < chains.base(RequestId{0})) {
     const auto in = owner_of<TraceBlockId>(chains, chains.workload().unique_blocks(), block);
-    return splitmix64_of((std::uint64_t{raw(in)} << 12) + block - chains.base(in));
+    return splitmix64_of((chains.workload().block_name(in) << 12) + block - chains.base(in));
   }
   const auto whose = owner_of<RequestId>(chains, chains.workload().size(), block);
   const std::uint32_t before = chains.blocks_of(whose) - chains.count(whose);
