@@ -1,55 +1,79 @@
 #include "models/calibration/kv_fit.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "models/calibration/fit_errors.hpp"
+#include "models/calibration/fit_table.hpp"
 #include "models/calibration/least_squares.hpp"
 
 namespace spillway {
 
 namespace {
 
-constexpr std::size_t kFewestCells = 4;  ///< for three figures
+constexpr std::size_t kFewestCells = 3;  ///< for two figures
 /// Reads and writes at once: 1 where each takes the other's time, 2 where neither feels the other.
 constexpr double kShared = 1.5;
 
-KvLimits fit_limits(const std::vector<KvCell>& cells) {
-  double top = 0;
-  double alone = 0;
-  double least_us = 1e9;  // of one value alone
-  for (const KvCell& cell : cells) {
-    top = std::max(top, cell.gbs);
-    if (cell.clients > 1) continue;
-    alone = std::max(alone, cell.gbs);
-    least_us = std::min(least_us, static_cast<double>(cell.bytes) / cell.gbs * 1e-3);
-  }
-  if (alone == 0) alone = top;
-  if (least_us == 1e9) least_us = 1e3;
-  // A value alone is no faster than its connection; the server no slower than its best cell nearly.
-  const Parameter parameters[] = {{"latency_us", least_us * 0.2, 0.1, least_us},
-                                  {"slot_gbs", alone * 1.2, alone * 0.5, alone * 20},
-                                  {"total_gbs", top, top * 0.5, top * 2}};
-  std::vector<double> measured;
-  for (const KvCell& cell : cells) measured.push_back(cell.gbs);
-  const std::vector<double> out =
-      fit_bounded(parameters, measured, [&](std::span<const double> p, std::size_t i) {
-        return kv_rate({p[0], p[1], p[2]}, static_cast<double>(cells[i].bytes), cells[i].clients);
-      });
-  return {out[0], out[1], out[2]};
-}
+/// What one value's bytes take of the time of a command; more than that would leave no rate.
+constexpr double kMostLatency = 0.9;
 
-std::vector<double> errors_of(const KvLimits& limits, const std::vector<KvCell>& cells) {
-  std::vector<double> out;
+/// Least time of a value alone, where that was measured.
+double least_value_us(const std::vector<KvCell>& cells) {
+  double out = 1e9;
   for (const KvCell& cell : cells) {
-    out.push_back(
-        percent_off(kv_rate(limits, static_cast<double>(cell.bytes), cell.clients), cell.gbs));
+    out = std::min(out, static_cast<double>(cell.bytes) * cell.clients / cell.gbs * 1e-3);
   }
   return out;
 }
 
-FitRecord fit_values(const std::vector<KvCell>& cells) {
+KvLimits fit_limits(const std::vector<KvCell>& cells, double latency_us) {
+  double top = 0;
+  double alone = 0;
+  for (const KvCell& cell : cells) {
+    top = std::max(top, cell.gbs);
+    if (cell.clients == 1) alone = std::max(alone, cell.gbs);
+  }
+  if (alone == 0) alone = top;
+  const Parameter parameters[] = {{"slot_gbs", alone * 1.1, alone * 0.2, alone * 20},
+                                  {"total_gbs", top * 0.9, top * 0.2, top * 2}};
+  std::vector<double> measured;
+  for (const KvCell& cell : cells) measured.push_back(cell.gbs);
+  const std::vector<double> out =
+      fit_bounded(parameters, measured, [&](std::span<const double> p, std::size_t i) {
+        return kv_rate({latency_us, p[0], p[1]}, static_cast<double>(cells[i].bytes),
+                       cells[i].clients);
+      });
+  return {latency_us, out[0], out[1]};
+}
+
+/// Rates over size and clients; where no cell stands, what the limits say.
+FitTable table_of(const std::vector<KvCell>& cells, const KvLimits& limits) {
+  std::map<std::pair<double, double>, double> measured;
+  std::set<double> sizes;
+  std::set<double> clients;
+  for (const KvCell& cell : cells) {
+    measured[{cell.clients, static_cast<double>(cell.bytes)}] = cell.gbs;
+    sizes.insert(static_cast<double>(cell.bytes));
+    clients.insert(cell.clients);
+  }
+  FitTable out;
+  out.x.assign(sizes.begin(), sizes.end());
+  out.y.assign(clients.begin(), clients.end());
+  for (const double n : clients) {
+    for (const double bytes : sizes) {
+      const auto at = measured.find({n, bytes});
+      out.measured.push_back(at != measured.end());
+      out.values.push_back(at != measured.end() ? at->second : kv_rate(limits, bytes, n));
+    }
+  }
+  return out;
+}
+
+FitRecord fit_values(const std::vector<KvCell>& cells, double command_us) {
   FitRecord out;
   out.form = "limits";
   out.cells = static_cast<std::uint32_t>(cells.size());
@@ -57,17 +81,32 @@ FitRecord fit_values(const std::vector<KvCell>& cells) {
   for (const KvCell& cell : cells) sizes.insert(cell.bytes);
   out.from = static_cast<double>(*sizes.begin());
   out.to = static_cast<double>(*sizes.rbegin());
-  const KvLimits all = fit_limits(cells);
+  const double latency_us = std::min(command_us, kMostLatency * least_value_us(cells));
+  const KvLimits all = fit_limits(cells, latency_us);
   out.params = {
-      {"latency_us", all.latency_us}, {"slot_gbs", all.slot_gbs}, {"total_gbs", all.total_gbs}};
-  score_seen(out, errors_of(all, cells));
+      {"latency_us", latency_us}, {"slot_gbs", all.slot_gbs}, {"total_gbs", all.total_gbs}};
+  out.table = table_of(cells, all);
+  std::vector<double> errors;
+  for (const KvCell& cell : cells) {
+    const double rate = kv_rate(all, static_cast<double>(cell.bytes), cell.clients);
+    errors.push_back(percent_off(rate, cell.gbs));
+  }
+  score_seen(out, errors);
 
   const std::set<std::int64_t> held = held_out_of(sizes);
   std::vector<KvCell> kept;
-  std::vector<KvCell> unseen;
-  for (const KvCell& cell : cells) (held.contains(cell.bytes) ? unseen : kept).push_back(cell);
-  if (unseen.empty() || kept.size() < kFewestCells) return out;
-  score_unseen(out, errors_of(fit_limits(kept), unseen));
+  for (const KvCell& cell : cells) {
+    if (!held.contains(cell.bytes)) kept.push_back(cell);
+  }
+  if (held.empty() || kept.size() < kFewestCells) return out;
+  const FitTable part = table_of(kept, fit_limits(kept, latency_us));
+  errors.clear();
+  for (const KvCell& cell : cells) {
+    if (!held.contains(cell.bytes)) continue;
+    const double rate = value_at(part, static_cast<double>(cell.bytes), cell.clients);
+    errors.push_back(percent_off(rate, cell.gbs));
+  }
+  score_unseen(out, errors);
   return out;
 }
 
@@ -116,14 +155,22 @@ double kv_rate(const KvLimits& limits, double bytes, double clients) {
   return clients * bytes / (limits.latency_us + flow_us) * 1e-3;
 }
 
+double kv_flow_rate(const FitRecord& fit, double bytes, double clients) {
+  const double round_us = clients * bytes / value_at(fit.table, bytes, clients) * 1e-3;
+  const double latency_us = std::min(fit.params.at("latency_us"), kMostLatency * round_us);
+  return clients * bytes / (round_us - latency_us) * 1e-3;
+}
+
 void fit_kv(const std::vector<KvCell>& cells, std::vector<FitRecord>& fits) {
+  const KvCell* exists = find_cell(cells, "exists", 0, 1);
+  const double command_us = exists == nullptr ? 0 : exists->lat_p50_us;
   for (const std::string op : {"read", "write"}) {
     std::vector<KvCell> own;
     for (const KvCell& cell : cells) {
       if (cell.op == op && cell.bytes > 0) own.push_back(cell);
     }
     if (own.size() < kFewestCells) continue;
-    fits.push_back(fit_values(own));
+    fits.push_back(fit_values(own, command_us));
     fits.back().target = "kv/" + op;
   }
   fit_mixed(cells, fits);

@@ -3,8 +3,14 @@
 //
 // Clients that each have one value in flight wait `latency` together, then their bytes flow: each
 // at no more than `slot`, all at no more than `total`, in equal parts. So N clients move N values
-// in latency + bytes x max(1 / slot, N / total). The three figures are least squares of the
-// logarithm of that rate; there is no closed form, for the larger of two terms is not linear.
+// in latency + bytes x max(1 / slot, N / total).
+//
+// - The latency is measured: EXISTS takes all that a command takes besides the bytes of a value. It
+//   cannot be told from the rates alone, since larger values fall out of the processor's caches.
+// - slot and total are least squares of the logarithm of the rate; there is no closed form, for the
+//   larger of two terms is not linear.
+// - For the same caches, one rate for all sizes and numbers of clients is up to twofold off on one
+//   machine. So a simulation takes the table: what was measured over size and clients.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +29,14 @@ struct KvLimits {
 /// GB/s of `clients` with one value of `bytes` in flight each.
 double kv_rate(const KvLimits& limits, double bytes, double clients);
 
+/// GB/s of all clients while `clients` values of `bytes` flow, behind their latency, so that they
+/// reach the rate in the table. Precondition: the table is not empty.
+double kv_flow_rate(const FitRecord& fit, double bytes, double clients);
+
 /// Adds what the valid cells say:
-///   kv/read, kv/write  latency_us, slot_gbs, total_gbs; held out: every third size
+///   kv/read, kv/write  latency_us, slot_gbs, total_gbs, and the table of measured rates over
+///              size and clients. Errors of the fitted cells are those of the three figures; the
+///              held-out size is predicted by the table of the others
 ///   kv/mixed   utilization (share of the reads' rate alone + share of the writes'),
 ///              one_at_a_time (1: below 1.5, reads and writes take each other's time; else 0)
 ///   kv/lookup, kv/ping  latency_us, p90_us, p99_us of EXISTS and PING
