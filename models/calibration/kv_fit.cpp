@@ -157,7 +157,9 @@ double kv_rate(const KvLimits& limits, double bytes, double clients) {
 
 double kv_flow_rate(const FitRecord& fit, double bytes, double clients) {
   const double round_us = clients * bytes / value_at(fit.table, bytes, clients) * 1e-3;
-  const double latency_us = std::min(fit.params.at("latency_us"), kMostLatency * round_us);
+  const auto latency = fit.params.find("latency_us");
+  const double latency_us =
+      latency == fit.params.end() ? 0 : std::min(latency->second, kMostLatency * round_us);
   return clients * bytes / (round_us - latency_us) * 1e-3;
 }
 
