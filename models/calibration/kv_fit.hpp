@@ -11,6 +11,9 @@
 //   larger of two terms is not linear.
 // - For the same caches, one rate for all sizes and numbers of clients is up to twofold off on one
 //   machine. So a simulation takes the table: what was measured over size and clients.
+//
+// Model: clients in step, whose values begin together, have exactly the measured rate. Clients out
+// of step wait while others flow: at a latency of a third of a round they have some 10% more.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ struct TierLaneSpec {
 struct NetworkSpec {
   std::vector<MediumSpec> media;
   std::vector<StorageServerSpec> servers;
-  std::vector<TierLaneSpec> lanes;
+  std::vector<TierLaneSpec> lanes{};
 };
 
 class Network {

@@ -140,7 +140,10 @@ class DeviceReader {
     }
     if (kind == kKv && s.hardware) {
       measured_ = use_kv_server(*s.hardware, out_.spec, out_.lookup);
-      if (!behind_) std::erase(measured_, "lookup_us");
+      if (!behind_) {
+        std::erase(measured_, "lookup_us");
+        out_.lookup = Duration(0);
+      }
     }
   }
 
