@@ -10,6 +10,7 @@
 #include "models/calibration/compute_fit.hpp"
 #include "models/calibration/copy_fit.hpp"
 #include "models/calibration/fit_errors.hpp"
+#include "models/calibration/kv_fit.hpp"
 #include "models/calibration/plausible.hpp"
 #include "models/calibration/storage_fit.hpp"
 #include "models/catalogue/gpu_device.hpp"
@@ -56,6 +57,7 @@ HardwareProfile usable(const HardwareProfile& profile, std::vector<std::string>&
   keep("dram", out.dram);
   keep("registration", out.registration);
   keep("storage", out.storage);
+  keep("kv", out.kv);
   keep("collective", out.collective);
   return out;
 }
@@ -337,6 +339,7 @@ FitReport fit_profile(const HardwareProfile& profile) {
   fit_interference(p, out.fits);
   fit_memory(p, out.fits);
   fit_storages(p, out.fits);
+  fit_kv(p.kv, out.fits);
   fit_collectives(p, out.fits);
   fit_compute(p, out.fits, out.warnings);
   return out;

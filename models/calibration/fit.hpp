@@ -14,6 +14,7 @@
 //   hbm/GPU/OP                 gbs
 //   registration/METHOD/PAGE   fixed_s, s_per_gb
 //   storage/OP, storage/sustained_write   see storage_fit.hpp
+//   kv/read, kv/write, kv/lookup, kv/ping, kv/mixed   see kv_fit.hpp
 //   collective/OP/RANKS        latency_us, gbs: what one GPU sends per second in a ring
 //   gemm/GPU/DTYPE, attention/GPU/prefill, attention/GPU/decode   see compute_fit.hpp
 #pragma once

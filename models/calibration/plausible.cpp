@@ -46,6 +46,7 @@ class Checker {
     check_hbm();
     check_compute();
     check_storage();
+    check_kv();
     check_collectives();
     return std::move(out_);
   }
@@ -168,6 +169,20 @@ class Checker {
                  fmt::format("{}: {:.3g} us an operation; no device answers within "
                              "{} us, a cache did",
                              name, cell.lat_p50_us, kDirectLatencyUs));
+      }
+    }
+  }
+
+  void check_kv() {
+    for (std::size_t i = 0; i < p_.kv.size(); ++i) {
+      const KvCell& cell = p_.kv[i];
+      if (!cell.state.valid) continue;
+      const std::string name =
+          fmt::format("kv {} of {}, {} clients", cell.op, size_name(cell.bytes), cell.clients);
+      if (cell.bytes == 0) {
+        positive("kv", i, name, cell.time.med_us, "us");
+      } else if (positive("kv", i, name, cell.gbs, "GB/s")) {
+        at_most("kv", i, name, cell.gbs, kHostMemoryGbs, "any host memory");
       }
     }
   }

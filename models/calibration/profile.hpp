@@ -147,6 +147,23 @@ struct StorageCell {
   CellState state;
 };
 
+/// A key-value server (Redis, Valkey), by `clients` that each have one command in flight.
+struct KvCell {
+  std::string server;      ///< name and version, e.g. redis 7.0.15
+  std::string place;       ///< local: on this machine; remote
+  std::string op;          ///< read, write, mixed (half of the clients each), exists, ping
+  std::int64_t bytes = 0;  ///< of one value; 0: no value
+  std::uint32_t clients = 1;
+  double gbs = 0;       ///< of all clients; 0 for exists and ping
+  double read_gbs = 0;  ///< of mixed: what those that read have of it
+  double lat_p50_us = 0;
+  double lat_p90_us = 0;
+  double lat_p99_us = 0;
+  std::uint64_t values = 0;  ///< commands that were measured
+  Spread time;               ///< of one value at the rate of each slice; exists, ping: of a command
+  CellState state;
+};
+
 /// Collectives of a few sizes over the first `ranks` GPUs, measured by one call of nccl-tests.
 struct CollectivePoint {
   std::int64_t bytes = 0;  ///< of the tensor
@@ -244,6 +261,7 @@ struct HardwareProfile {
   std::vector<DramCell> dram;
   std::vector<RegistrationCell> registration;
   std::vector<StorageCell> storage;
+  std::vector<KvCell> kv;
   std::vector<CollectiveCell> collective;
   std::vector<FitRecord> fits;
   std::vector<std::string> warnings;

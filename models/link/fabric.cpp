@@ -63,6 +63,11 @@ MediumId Fabric::add_medium(std::int64_t bytes_per_second, std::uint32_t link, O
   return shares_.add_medium(bytes_per_second);
 }
 
+MediumId Fabric::add_medium(std::span<const std::int64_t> bytes_per_second_by_flows) {
+  medium_links_.push_back({});
+  return shares_.add_medium(bytes_per_second_by_flows);
+}
+
 RouteId Fabric::add_route(std::span<const Hop> hops) {
   KV_ASSERT(!hops.empty() && !hops.back().pipelined, "a route ends in a hop that hands on");
   Route route{static_cast<Id>(hops_.size()), static_cast<Id>(hops.size())};

@@ -77,6 +77,8 @@ class Fabric final : public EventHandler, private FlowListener {
   void pair(StationId a, double factor_a, StationId b, double factor_b);
   MediumId add_medium(std::int64_t bytes_per_second, std::uint32_t link = kNoLink,
                       Observer* observer = nullptr);
+  /// Of a rate that depends on the number of flows (fair_share.hpp).
+  MediumId add_medium(std::span<const std::int64_t> bytes_per_second_by_flows);
   RouteId add_route(std::span<const Hop> hops);
 
   /// `job` is the listener's own number. Preconditions: payload > 0, copies > 0.

@@ -40,10 +40,17 @@ std::uint32_t epoch_of(EventPayload payload) {
 // ---------------------------------------------------------------------------
 
 MediumId FairShare::add_medium(std::int64_t bytes_per_second) {
-  KV_ASSERT(bytes_per_second > 0, "a medium of {} bytes/s", bytes_per_second);
+  return add_medium({&bytes_per_second, 1});
+}
+
+MediumId FairShare::add_medium(std::span<const std::int64_t> bytes_per_second_by_flows) {
+  KV_ASSERT(!bytes_per_second_by_flows.empty(), "a medium without a rate");
   Medium medium;
-  medium.capacity = (static_cast<WideInt>(bytes_per_second) << kFractionBits) / 1'000'000'000;
-  media_.push_back(medium);
+  for (const std::int64_t rate : bytes_per_second_by_flows) {
+    KV_ASSERT(rate > 0, "a medium of {} bytes/s", rate);
+    medium.capacities.push_back((static_cast<WideInt>(rate) << kFractionBits) / 1'000'000'000);
+  }
+  media_.push_back(std::move(medium));
   return MediumId{static_cast<Id>(media_.size() - 1)};
 }
 
@@ -304,7 +311,7 @@ void FairShare::settle() {
 /// Progressive filling: the medium that is full at the lowest level fixes the level of its groups;
 /// then the others share what these leave.
 void FairShare::solve(Component& component) {
-  for (const Id medium : component.media) media_[medium].left = media_[medium].capacity;
+  for (const Id medium : component.media) media_[medium].left = media_[medium].capacity();
   for (const Id group : component.groups) {
     groups_[group].frozen = groups_[group].flows == 0;
     groups_[group].next_level = kUnlimited;
@@ -335,7 +342,7 @@ void FairShare::solve(Component& component) {
     for (const Id group : media_[medium].groups) {
       if (groups_[group].flows > 0) used += demand(groups_[group], groups_[group].level);
     }
-    KV_ASSERT(used <= media_[medium].capacity, "medium {} would move more than it can", medium);
+    KV_ASSERT(used <= media_[medium].capacity(), "medium {} would move more than it can", medium);
   }
 }
 

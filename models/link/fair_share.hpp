@@ -16,6 +16,7 @@
 // the exact end.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -47,6 +48,8 @@ class FairShare final : public EventHandler {
 
   /// Media and groups are fixed before the first flow starts.
   MediumId add_medium(std::int64_t bytes_per_second);
+  /// Moves so much with 1, 2, ... flows at once, and with more as much as with the last number.
+  MediumId add_medium(std::span<const std::int64_t> bytes_per_second_by_flows);
   GroupId group_of(std::span<const MediumId> media);
 
   /// The rate of `payload` bytes in `alone`, times speed / full_speed.
@@ -121,13 +124,16 @@ class FairShare final : public EventHandler {
     Id component = kNone;
   };
   struct Medium {
-    Rate capacity = 0;
+    std::vector<Rate> capacities;  ///< with 1, 2, ... flows
     Rate left = 0;
     std::vector<Id> groups;
     std::uint32_t flows = 0;
     Duration busy{};
     Time busy_since{};
     Id component = kNone;
+    Rate capacity() const {
+      return capacities[std::clamp<std::size_t>(flows, 1, capacities.size()) - 1];
+    }
   };
   struct Component {
     std::vector<Id> media;

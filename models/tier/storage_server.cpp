@@ -50,11 +50,47 @@ StorageServer::StorageServer(EventQueue& queue, Fabric& fabric, const LaidMedia&
       WriteCache* cache = op == StorageOp::kWrite && cache_ ? &*cache_ : nullptr;
       drive_[i] = fabric_.add_station(
           {std::make_unique<DriveService>(queue_, lane(op).total_rate, cache), 1, kNoLink});
-    } else if (i == 1 && spec_.one_at_a_time && shared_[0]) {
-      shared_[1] = shared_[0];
-    } else if (shares_[i] > 0) {
-      shared_[i] = fabric_.add_medium(shares_[i]);
     }
+  }
+  if (!is_drive()) lay_limits(spec.clients, spec.others);
+}
+
+/// What all simulated clients get with 1, 2, ... of their operations moving bytes, where each of
+/// them stands for as many again of the others.
+std::vector<std::int64_t> StorageServer::share_by_flows(const StorageLane& lane,
+                                                        std::uint32_t clients,
+                                                        std::uint32_t others) const {
+  std::vector<std::int64_t> out;
+  for (std::uint32_t n = 1; n <= lane.rate_by_flows.size(); ++n) {
+    const auto flows = static_cast<std::uint32_t>(
+        ceil_div(std::int64_t{n} * (clients + others), std::int64_t{clients}));
+    out.push_back(shared_part(lane.total_rate_of(flows), others, clients));
+  }
+  if (out.empty()) out.push_back(shared_part(lane.total_rate, others, clients));
+  return out;
+}
+
+void StorageServer::lay_limits(std::uint32_t clients, std::uint32_t others) {
+  std::array<std::vector<std::int64_t>, 2> rates;
+  for (const StorageOp op : {StorageOp::kRead, StorageOp::kWrite}) {
+    if (shares_[index_of(op)] > 0) {
+      rates[index_of(op)] = share_by_flows(lane(op), clients, others);
+    }
+  }
+  const bool one = spec_.one_at_a_time && !rates[0].empty() && !rates[1].empty();
+  if (!one) {
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      if (!rates[i].empty()) limits_[i] = fabric_.add_medium(rates[i]);
+    }
+    return;
+  }
+  std::vector<std::int64_t> most(std::max(rates[0].size(), rates[1].size()));
+  for (std::size_t n = 0; n < most.size(); ++n) {
+    for (const auto& own : rates) most[n] = std::max(most[n], own[std::min(n, own.size() - 1)]);
+  }
+  both_ = fabric_.add_medium(most);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (rates[i] != most) limits_[i] = fabric_.add_medium(rates[i]);
   }
 }
 
@@ -66,8 +102,10 @@ std::vector<Hop> StorageServer::hops(StorageOp op, StationId slots, std::vector<
   if (is_drive()) {
     out.push_back({.station = slots});
     moves.station = drive_[index_of(op)];
-  } else if (const auto& shared = shared_[index_of(op)]) {
-    moves.media.push_back(*shared);
+  } else {
+    for (const auto& limit : {both_, limits_[index_of(op)]}) {
+      if (limit) moves.media.push_back(*limit);
+    }
   }
   // What serves in order lies between client and server.
   const std::vector<Hop> way = media_.across(std::move(moves), through, write);

@@ -3,7 +3,8 @@
 //
 // The bytes of a drive go one task after another at its rate, whatever the depth and whoever
 // submits; those of other kinds flow side by side, by fair shares.
-// Model: reads and writes of a drive do not slow each other down.
+// Model: reads and writes of a drive do not slow each other down. Those of a server that works on
+// one command at a time share the rate of the faster direction; the slower one keeps its own limit.
 #pragma once
 
 #include <array>
@@ -64,6 +65,10 @@ class StorageServer {
   Fabric& fabric() const { return fabric_; }
 
  private:
+  void lay_limits(std::uint32_t clients, std::uint32_t others);
+  std::vector<std::int64_t> share_by_flows(const StorageLane& lane, std::uint32_t clients,
+                                           std::uint32_t others) const;
+
   EventQueue& queue_;
   Fabric& fabric_;
   const LaidMedia& media_;
@@ -71,8 +76,9 @@ class StorageServer {
   std::array<std::int64_t, 2> shares_{};
   std::optional<WriteCache> cache_;
   std::array<StationId, 2> drive_{};
-  /// One of both directions, where one thread serves them.
-  std::array<std::optional<MediumId>, 2> shared_;
+  std::array<std::optional<MediumId>, 2> limits_;  ///< of each direction
+  /// Of both, where one thread serves them; of the rate of the faster one.
+  std::optional<MediumId> both_;
   DeviceWear wear_;
 };
 

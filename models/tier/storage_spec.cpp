@@ -72,14 +72,19 @@ Duration time_at_rate(Bytes bytes, std::int64_t rate) {
   return at_most_longest((scaled + rate - 1) / rate);
 }
 
+std::int64_t StorageLane::total_rate_of(std::uint32_t flows) const {
+  if (rate_by_flows.empty()) return total_rate;
+  return rate_by_flows[std::clamp<std::size_t>(flows, 1, rate_by_flows.size()) - 1];
+}
+
 Duration operation_time(const StorageLane& lane, Bytes bytes) {
-  return lane.latency.p50 +
-         time_at_rate(bytes, lowest_rate({lane.slot_rate, lane.client_rate, lane.total_rate}));
+  return lane.latency.p50 + time_at_rate(bytes, lowest_rate({lane.slot_rate, lane.client_rate,
+                                                             lane.total_rate_of(1)}));
 }
 
 double rate_at_depth(const StorageLane& lane, Bytes bytes, std::uint32_t depth) {
   const Duration each = operation_time(lane, bytes);
-  const std::int64_t limit = lowest_rate({lane.client_rate, lane.total_rate});
+  const std::int64_t limit = lowest_rate({lane.client_rate, lane.total_rate_of(depth)});
   const double most = limit == 0 ? 1e300 : static_cast<double>(limit);
   if (each == Duration(0)) return most;
   return std::min(most, depth * static_cast<double>(bytes.count()) / seconds_of(each));

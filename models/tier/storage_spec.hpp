@@ -31,6 +31,12 @@ struct StorageLane {
   std::int64_t client_rate = 0;  ///< of this host
   std::int64_t slot_rate = 0;    ///< of one operation
   LatencyQuantiles latency;      ///< of one operation, before its bytes flow
+  /// Shared by all clients with 1, 2, ... operations whose bytes flow, the last for more; fs,
+  /// object, kv only. Empty: total_rate, however many; else that is the highest of these.
+  std::vector<std::int64_t> rate_by_flows{};
+
+  /// Of all clients with so many operations whose bytes flow; 0: no limit.
+  std::int64_t total_rate_of(std::uint32_t flows) const;
 };
 
 /// Writes run at the full rate until `capacity` is full, then at `sustained_rate`.

@@ -351,4 +351,35 @@ Section storage_section(const json& r) {
   return section;
 }
 
+Section kv_section(const json& r) {
+  Section section;
+  section.heading = "Key-value server";
+  Table table;
+  table.title = "Values by clients that each have one in flight";
+  table.header = {"server", "operation", "value", "clients", "GB/s", "p50 us", "p90 us", "p99 us"};
+  std::map<std::string, std::map<std::int64_t, std::map<double, double>>> rates;
+  for (const json& cell : rows_of(r, "kv")) {
+    if (!is_valid(cell)) continue;
+    const std::int64_t bytes = whole_of(cell, "bytes");
+    const std::string op = text_of(cell, "op");
+    const double gbs = cell.value("gbs", 0.0);
+    const auto us = [&](const char* key) { return format_real(cell.value(key, 0.0)); };
+    table.rows.push_back(
+        {fmt::format("{}, {}", text_of(cell, "server"), text_of(cell, "place")), op,
+         bytes > 0 ? size_text(bytes) : "", std::to_string(whole_of(cell, "clients")),
+         bytes > 0 ? rate_text(gbs) : "", us("lat_p50_us"), us("lat_p90_us"), us("lat_p99_us")});
+    if (bytes > 0 && op != "mixed") rates[op][bytes][cell.value("clients", 1.0)] = gbs;
+  }
+  for (const auto& [op, by_size] : rates) {
+    Chart chart = size_chart("Key-value server " + op, "clients");
+    for (const auto& [bytes, points] : by_size) {
+      if (chart.series.size() >= kMostSeries) break;
+      chart.series.push_back(series_of(size_text(bytes), points));
+    }
+    section.charts.push_back(std::move(chart));
+  }
+  if (!table.rows.empty()) section.tables.push_back(std::move(table));
+  return section;
+}
+
 }  // namespace spillway

@@ -14,5 +14,6 @@ Section copies_section(const nlohmann::json& results);
 Section memory_section(const nlohmann::json& results);
 Section collectives_section(const nlohmann::json& results);
 Section storage_section(const nlohmann::json& results);
+Section kv_section(const nlohmann::json& results);
 
 }  // namespace spillway

@@ -98,8 +98,8 @@ Report profile_report(const json& r, const Provenance& p) {
   const std::string name = text_of(r, "name");
   report.title = "Hardware profile" + (name.empty() ? "" : " " + name);
   std::size_t cells = 0;
-  for (const char* key :
-       {"copy", "contention", "interference", "dram", "registration", "storage", "collective"}) {
+  for (const char* key : {"copy", "contention", "interference", "dram", "registration", "storage",
+                          "kv", "collective"}) {
     cells += rows_of(r, key).size();
   }
   for (const char* key : {"hbm", "gemm", "attention"}) cells += compute_rows(r, key).size();
@@ -107,8 +107,8 @@ Report profile_report(const json& r, const Provenance& p) {
                                 format_count(rows_of(r, "fits").size()));
   report.sections.push_back(machine_section(r, p));
 
-  for (Section section :
-       {copies_section(r), memory_section(r), collectives_section(r), storage_section(r)}) {
+  for (Section section : {copies_section(r), memory_section(r), collectives_section(r),
+                          storage_section(r), kv_section(r)}) {
     if (!is_empty(section)) report.sections.push_back(std::move(section));
   }
   Table fits = fit_table(r);

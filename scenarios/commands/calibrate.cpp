@@ -29,6 +29,8 @@ std::vector<std::string> section_names() {
 }
 constexpr ValueKind kSection{"SECTION", "", Offer::kWords, section_names};
 
+constexpr ValueKind kRedisServer{"SERVER", "", Offer::kNothing};
+
 constexpr const char* kProfileFile = "hardware-profile.json";
 
 struct CalibrateOptions {
@@ -42,6 +44,7 @@ struct CalibrateOptions {
   bool host_only = false;
   std::string harness;
   std::string all_reduce;
+  std::string redis;
   std::string replay;
   std::string window = "30s";
   std::string api = "memcpy_async";
@@ -67,11 +70,23 @@ void check_only(const std::vector<std::string>& only) {
   }
 }
 
+/// The server to measure; empty: none.
+std::string redis_server(const CalibrateOptions& options) {
+  const bool wanted =
+      std::find(options.only.begin(), options.only.end(), "kv") != options.only.end();
+  if (wanted && options.redis.empty()) {
+    throw InputError(Fault::kUsage, {"--only", 0, ""},
+                     "kv needs a server: expected --redis HOST[:PORT] too");
+  }
+  return options.redis;
+}
+
 /// As it could be typed again.
 std::string command_text(const CalibrateOptions& options) {
   std::string out = "spillway calibrate --budget " + options.budget;
   if (!options.memory.empty()) out += " --memory " + options.memory;
   if (options.host_only) out += " --host-only";
+  if (!options.redis.empty()) out += " --redis HOST";  // a profile names no hosts
   if (!options.only.empty()) out += fmt::format(" --only {}", fmt::join(options.only, ","));
   if (!options.common.seed.empty()) out += " --seed " + options.common.seed;
   return out;
@@ -89,6 +104,7 @@ CalibrationOptions choices_of(const CalibrateOptions& options) {
   }
   check_only(options.only);
   out.only = options.only;
+  out.redis.server = redis_server(options);
   out.host_only = options.host_only;
   out.harness.path = options.harness;
   out.harness.all_reduce = options.all_reduce;
@@ -174,9 +190,10 @@ int measure(CalibrationOptions choices, const CommonOptions& common) {
 }
 
 int replay(const CalibrateOptions& options) {
-  if (options.dry_run || options.resume || options.host_only) {
-    throw InputError(Fault::kUsage, {"--replay", 0, ""},
-                     "measures nothing else; expected no --dry-run, --resume or --host-only");
+  if (options.dry_run || options.resume || options.host_only || !options.redis.empty()) {
+    throw InputError(
+        Fault::kUsage, {"--replay", 0, ""},
+        "measures nothing else; expected no --dry-run, --resume, --host-only or --redis");
   }
   GpuReplayOptions out;
   out.schedule = options.replay;
@@ -224,6 +241,7 @@ void add_calibrate(Verb& program) {
       "  spillway calibrate --dry-run\n"
       "  spillway calibrate --budget 10min --scratch /data/tmp --out machine.json\n"
       "  spillway calibrate --budget 10min --out machine.json --resume\n"
+      "  spillway calibrate --redis 10.0.0.5:6379 --only kv --budget 30s --out redis.json\n"
       "  spillway calibrate --verify machine.json\n"
       "  spillway calibrate --replay result.json --window 10s\n",
       run);
@@ -244,6 +262,8 @@ void add_calibrate(Verb& program) {
               "Program that measures GPUs (default: spillway-gpu-harness beside this one)");
   command.add("--all-reduce", options.all_reduce, kinds::kFile,
               "all_reduce_perf of NVIDIA's nccl-tests, for two GPUs or more (default: in PATH)");
+  command.add("--redis", options.redis, kRedisServer,
+              "Redis or Valkey server to measure too, HOST[:PORT]; its own keys are deleted again");
   command.add(
       "--replay", options.replay, kinds::kFile,
       "Play the transfers of a run on the GPU and compare: its result, or its transfers' CSV");

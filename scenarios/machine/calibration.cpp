@@ -25,7 +25,8 @@ constexpr std::size_t kNamedCells = 3;  ///< of those left out, in a warning
 /// Whether a section was asked for that needs a GPU: else its bench need not even look for one.
 bool wants_gpu(const CalibrationOptions& options) {
   const auto on_host = [](const std::string& section) {
-    return section == "dram" || section == "registration" || section == "storage";
+    return section == "dram" || section == "registration" || section == "storage" ||
+           section == "kv";
   };
   return !options.host_only &&
          (options.only.empty() || !std::all_of(options.only.begin(), options.only.end(), on_host));
@@ -94,7 +95,7 @@ Calibration::Calibration(const CalibrationOptions& options)
     : options_(options), host_(read_host("", options.scratch)) {
   options_.host_only = !wants_gpu(options_);
   limits_ = limits_of(options_, host_, scaled_);
-  benches_ = make_benches(host_, options_.host_only, options_.harness);
+  benches_ = make_benches(host_, options_.host_only, options_.harness, options_.redis);
   cells_ = collect_cells(benches_, limits_, options_.only, missing_);
   for (const auto& bench : benches_) bench->add_facts(host_.facts);
 }

@@ -21,6 +21,7 @@ struct CalibrationOptions {
   std::string scratch;            ///< folder for files
   bool host_only = false;
   GpuHarnessOptions harness;
+  RedisOptions redis{};
   std::vector<std::string> only;  ///< sections; empty: all
   std::uint64_t seed = 1;
   std::string profile;  ///< where it will be written; empty: no file, and no journal

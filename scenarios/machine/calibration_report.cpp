@@ -105,6 +105,22 @@ Table storage_table(const std::vector<StorageCell>& cells) {
   return t;
 }
 
+/// A command without a value has neither size nor rate.
+Table kv_table(const std::vector<KvCell>& cells) {
+  Table t;
+  t.title = fmt::format("Key-value server: {} ({})", cells.front().server, cells.front().place);
+  t.header = {"operation", "value", "clients", "rate", "p50", "p99", ""};
+  for (const KvCell& cell : cells) {
+    const bool command = cell.bytes == 0;
+    t.rows.push_back({cell.op, command ? "" : size_of(cell.bytes), std::to_string(cell.clients),
+                      command ? "" : rate(cell.gbs), latency(cell.lat_p50_us),
+                      latency(cell.lat_p99_us), doubt(cell.state)});
+  }
+  std::stable_sort(t.rows.begin(), t.rows.end(),
+                   [](const auto& a, const auto& b) { return a.front() < b.front(); });
+  return t;
+}
+
 /// Sections of GPU cells are counted here; `report` draws them.
 Table gpu_table(const HardwareProfile& p) {
   Table t;
@@ -176,6 +192,7 @@ Report profile_summary(const HardwareProfile& profile, const std::string& file,
     section.tables.push_back(registration_table(profile.registration));
   }
   if (!profile.storage.empty()) section.tables.push_back(storage_table(profile.storage));
+  if (!profile.kv.empty()) section.tables.push_back(kv_table(profile.kv));
   if (Table gpu = gpu_table(profile); !gpu.rows.empty()) section.tables.push_back(std::move(gpu));
   report.sections.emplace_back();
   std::vector<std::string>& last = report.sections.back().paragraphs;

@@ -45,6 +45,11 @@ std::optional<Value> value_of(const std::string& section, const json& row) {
     const json& points = row.at("points");
     return points.empty() ? std::nullopt : positive(points.back().value("time_us", 0.0), "us");
   }
+  if (section == "kv") {
+    const bool command = row.value("bytes", 0) == 0;
+    return command ? positive(row.at("time").value("med_us", 0.0), "us")
+                   : positive(row.value("gbs", 0.0), "GB/s");
+  }
   if (section == "registration") return positive(row.value("seconds", 0.0), "s");
   if (section == "interference") return positive(row.value("copy_factor", 0.0), "x");
   double together = 0;  // contention

@@ -11,6 +11,7 @@
 
 #include "models/calibration/fit.hpp"
 #include "models/calibration/fit_table.hpp"
+#include "models/calibration/kv_fit.hpp"
 #include "models/calibration/plausible.hpp"
 #include "reports/document.hpp"
 #include "scenarios/scenario/bundled_files.hpp"
@@ -31,6 +32,12 @@ void add_names(const fs::path& folder, std::set<std::string>& names) {
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     if (entry.path().extension() == ".json") names.insert(entry.path().stem().string());
   }
+}
+
+constexpr double kMostKvClients = 1024;  ///< of a table: each number of them has a rate
+
+std::int64_t rate_of_gbs(double gbs) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(gbs * 1e9));
 }
 
 /// What was fitted of `copy`, which names its method; of the kernels, the one with most blocks.
@@ -133,6 +140,7 @@ void note_quality(const HardwareProfile& profile, const HardwareChoice& choice, 
   count(profile.contention);
   count(profile.dram);
   count(profile.storage);
+  count(profile.kv);
   if (unstable > 0) {
     notes.push_back(
         scenario_note("profile-unstable",
@@ -297,6 +305,59 @@ std::vector<std::string_view> use_storage(const HardwareChoice& hardware, Storag
     w.drain_rate = w.sustained_rate;  // Model: not measured
     spec.write_cache = w;
   }
+  return out;
+}
+
+std::vector<std::string_view> use_kv_server(const HardwareChoice& hardware, StorageSpec& spec,
+                                            Duration& lookup) {
+  std::vector<std::string_view> out;
+  const auto lane = [&](const char* target, StorageLane& to, std::string_view latency) {
+    const FitRecord* fit = find_fit(hardware.fits, target);
+    if (param_or(fit, "total_gbs", 0) <= 0 || param_or(fit, "slot_gbs", 0) <= 0) return;
+    to.total_rate = rate_of_gbs(param_or(fit, "total_gbs", 0));
+    to.slot_rate = rate_of_gbs(param_or(fit, "slot_gbs", 0));
+    to.client_rate = 0;  // what the client allows is in what was measured with it
+    // Model: without a tail. What a command waits beyond it comes from the others' values.
+    to.latency =
+        LatencyQuantiles::constant(microseconds_up(std::max(0.0, param_or(fit, "latency_us", 0))));
+    out.push_back(latency);
+  };
+  lane("kv/read", spec.read, "read_latency_us");
+  lane("kv/write", spec.write, "write_latency_us");
+  if (out.empty()) return out;
+  out.insert(out.end(), {"client_limit", "connection_limit", "server_limit"});
+  if (const FitRecord* mixed = find_fit(hardware.fits, "kv/mixed")) {
+    spec.one_at_a_time = param_or(mixed, "one_at_a_time", 1) > 0;
+    out.push_back("single_threaded");
+  }
+  if (const FitRecord* exists = find_fit(hardware.fits, "kv/lookup")) {
+    lookup = microseconds_up(std::max(0.0, param_or(exists, "latency_us", 0)));
+    out.push_back("lookup_us");
+  }
+  return out;
+}
+
+std::optional<std::pair<Bytes, Bytes>> use_kv_rates(const HardwareChoice& hardware,
+                                                    StorageSpec& spec) {
+  std::optional<std::pair<Bytes, Bytes>> out;
+  const auto bytes = static_cast<double>(spec.operation_bytes.count());
+  const auto lane = [&](const char* target, StorageLane& to) {
+    const FitRecord* fit = find_fit(hardware.fits, target);
+    if (fit == nullptr || fit->table.x.empty() || fit->table.y.back() > kMostKvClients) return;
+    to.rate_by_flows.clear();
+    for (double n = 1; n <= fit->table.y.back(); ++n) {
+      to.rate_by_flows.push_back(rate_of_gbs(kv_flow_rate(*fit, bytes, n)));
+    }
+    to.slot_rate = to.rate_by_flows.front();
+    to.total_rate = *std::max_element(to.rate_by_flows.begin(), to.rate_by_flows.end());
+    const double low = fit->table.x.front();
+    const double high = fit->table.x.back();
+    if (bytes < low || bytes > high) {
+      out = {Bytes(static_cast<std::int64_t>(low)), Bytes(static_cast<std::int64_t>(high))};
+    }
+  };
+  lane("kv/read", spec.read);
+  lane("kv/write", spec.write);
   return out;
 }
 

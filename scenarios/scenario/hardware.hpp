@@ -1,8 +1,10 @@
 // A hardware profile in a scenario: found by name or path, checked, and asked for figures.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/calibration/profile.hpp"
@@ -65,6 +67,16 @@ std::vector<MeasuredReduce> measured_reduces(const HardwareChoice& hardware);
 /// Puts what was measured of the drive in place of published figures: rates, latencies and their
 /// tails, the write cache. Returns the keys of tiers[].device that now have their figure from it.
 std::vector<std::string_view> use_storage(const HardwareChoice& hardware, StorageSpec& spec);
+
+/// The same of a key-value server: the latency of a command, the rate of one connection and of the
+/// server, whether it works on one command at a time. `lookup` becomes the time of an EXISTS.
+std::vector<std::string_view> use_kv_server(const HardwareChoice& hardware, StorageSpec& spec,
+                                            Duration& lookup);
+/// Then, of each direction, the rates that were measured for values of `spec.operation_bytes` by
+/// number of clients, in place of one rate for all. Returns the range of sizes that was measured,
+/// where `spec.operation_bytes` is outside it.
+std::optional<std::pair<Bytes, Bytes>> use_kv_rates(const HardwareChoice& hardware,
+                                                    StorageSpec& spec);
 
 /// Which facts differ, as "fact: profile X, here Y"; empty where it is the same machine. What is
 /// not known on either side does not count.

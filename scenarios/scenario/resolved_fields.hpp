@@ -215,6 +215,7 @@ struct Fields<StorageLane> {
     f("total_bytes_per_second", r.total_rate, kIfAny);
     f("client_bytes_per_second", r.client_rate, kIfAny);
     f("operation_bytes_per_second", r.slot_rate, kIfAny);
+    f("total_bytes_per_second_by_flows", r.rate_by_flows, kIfAny);
   }
 };
 

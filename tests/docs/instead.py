@@ -89,6 +89,8 @@ INSTEAD = [
     (r"ssh \S+ (.*--dry-run.*)", "needs the other machine", options_exist),
     (r".*calibrate --budget 10min.*", MINUTES, options_exist),
     (r".*calibrate --verify.*", MINUTES + ", and its answer depends on the machine", options_exist),
+    (r".*calibrate --redis.*", HARDWARE + ": a Redis server", options_exist),
+    (r".*--set hardware=redis.json.*", HARDWARE + ": a Redis server", options_exist),
     (r".*calibrate --replay.*", HARDWARE + ": a GPU", options_exist),
     (r".*validate scenarios/validation.*--data.*", "the measured runs are others' and not copied here",
      options_exist),

@@ -39,6 +39,7 @@ void scale_lane(StorageLane& lane, double factor) {
   for (std::int64_t* rate : {&lane.total_rate, &lane.client_rate, &lane.slot_rate}) {
     *rate = scaled(*rate, factor);
   }
+  for (std::int64_t& rate : lane.rate_by_flows) rate = scaled(rate, factor);
 }
 
 void scale_device(TierChoice& tier, double factor) {

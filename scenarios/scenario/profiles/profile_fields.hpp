@@ -17,6 +17,9 @@ inline constexpr std::array<std::string_view, 2> kDirections = {"h2d", "d2h"};
 inline constexpr FieldRule kDirection =
     one_of(kDirections, "Direction: h2d is host to device, d2h is device to host.");
 inline constexpr std::array<std::string_view, 3> kStorageOps = {"read", "write", "sustained_write"};
+inline constexpr std::array<std::string_view, 5> kKvOps = {"read", "write", "mixed", "exists",
+                                                           "ping"};
+inline constexpr std::array<std::string_view, 2> kKvPlaces = {"local", "remote"};
 inline constexpr std::array<std::string_view, 1> kCollectiveOps = {"all_reduce"};
 inline constexpr FieldRule kGpuIndex = may_say("Index of the GPU.");
 inline constexpr FieldRule kTrust = may_say("How far the cell can be trusted.");
@@ -234,6 +237,31 @@ struct Fields<StorageCell> {
 };
 
 template <>
+struct Fields<KvCell> {
+  static constexpr std::string_view kName = "kv";
+  static constexpr std::string_view kHelp =
+      "A key-value server, by clients that each have one command in flight.";
+  template <class R, class F>
+  static void visit(R& r, F&& f) {
+    f("server", r.server, may_say("Name and version of the server, e.g. redis 7.0.15."));
+    f("place", r.place, one_of(kKvPlaces, "Whether the server runs on the measured machine."));
+    f("op", r.op,
+      one_of(kKvOps, "What the clients do; in mixed half of them read and half of them write."));
+    f("bytes", r.bytes, may_say("Size of one value; 0 without a value."));
+    f("clients", r.clients, says("Clients at once, each with its own connection.", 1));
+    f("gbs", r.gbs, may_say("Rate of all clients; 0 without a value."));
+    f("read_gbs", r.read_gbs, may_say("mixed: the part of the rate that is read."));
+    f("lat_p50_us", r.lat_p50_us, may_say("Median latency of a command."));
+    f("lat_p90_us", r.lat_p90_us, may_say("90th percentile of the latency."));
+    f("lat_p99_us", r.lat_p99_us, may_say("99th percentile of the latency."));
+    f("values", r.values, may_say("Commands that were measured."));
+    f("time", r.time,
+      may_say("Time of one value at the rate of each slice; exists and ping: of a command."));
+    f("state", r.state, kTrust);
+  }
+};
+
+template <>
 struct Fields<CollectivePoint> {
   static constexpr std::string_view kName = "point";
   static constexpr std::string_view kHelp = "Collectives of one size.";
@@ -396,6 +424,7 @@ struct Fields<HardwareProfile> {
     f("dram", r.dram, may_say("Host memory."));
     f("registration", r.registration, may_say("Making host memory usable for copies."));
     f("storage", r.storage, may_say("Storage of the scratch folder."));
+    f("kv", r.kv, may_say("A key-value server such as Redis."));
     f("collective", r.collective, may_say("Collectives between GPUs."));
     f("fits", r.fits, may_say("What was fitted from the cells."));
   }

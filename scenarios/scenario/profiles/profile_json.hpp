@@ -28,7 +28,7 @@ Document profile_document(const HardwareProfile& profile,
                           nlohmann::json inputs = nlohmann::json::object());
 
 /// Sections that rows belong to, as CellPlan::section names them: copy, contention, interference,
-/// hbm, gemm, attention, dram, registration, storage, collective.
+/// hbm, gemm, attention, dram, registration, storage, kv, collective.
 std::vector<std::string_view> profile_sections();
 
 /// Adds a row (see bench.hpp) to its section. Throws InputError (exit 2), calling the row `name`,

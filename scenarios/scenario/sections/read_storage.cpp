@@ -26,7 +26,7 @@ constexpr std::int64_t kMostSlots = 1 << 16;
 constexpr Key kDeviceKeys[] = {
     rate_key("read_bandwidth", "Read rate of the drive. fs, object, kv: of this client."),
     rate_key("write_bandwidth", "Write rate of the drive. fs, object, kv: of this client."),
-    rate_key("connection_limit", "object: rate of one connection."),
+    rate_key("connection_limit", "object, kv: rate of one connection."),
     rate_key("client_limit", "fs, object, kv: rate of this client in each direction."),
     rate_key("aggregate_limit", "fs, object: rate of all clients together in each direction."),
     rate_key("server_limit", "kv: rate of the server."),
@@ -77,7 +77,7 @@ constexpr StorageKind kFs = StorageKind::kFs;
 constexpr StorageKind kObject = StorageKind::kObject;
 constexpr StorageKind kKv = StorageKind::kKv;
 const KindKeys kOnly[] = {
-    {"connection_limit", {kObject}},
+    {"connection_limit", {kObject, kKv}},
     {"client_limit", {kFs, kObject, kKv}},
     {"aggregate_limit", {kFs, kObject}},
     {"server_limit", {kKv}},
@@ -138,6 +138,13 @@ class DeviceReader {
                                         {{"hardware", s.hardware->name}, {"tier", name_}}));
       }
     }
+    if (kind == kKv && s.hardware) {
+      measured_ = use_kv_server(*s.hardware, out_.spec, out_.lookup);
+      if (!behind_) {
+        std::erase(measured_, "lookup_us");
+        out_.lookup = Duration(0);
+      }
+    }
   }
 
   StorageChoice read() {
@@ -161,6 +168,7 @@ class DeviceReader {
       out_.chunk_tokens = s_.engine.block_tokens * s_.engine.blocks_per_chunk;
     }
     spec.operation_bytes = operation_bytes();
+    if (spec.kind == kKv && !measured_.empty()) take_measured_rates();
     note_defaults();
     if (out_.clients > 0) {
       s_.notes.push_back(
@@ -170,6 +178,19 @@ class DeviceReader {
   }
 
  private:
+  /// A limit that the scenario gives holds for all sizes, so the measured ones do not.
+  void take_measured_rates() {
+    if (given("server_limit") || given("connection_limit")) return;
+    const auto range = use_kv_rates(*s_.hardware, out_.spec);
+    if (!range) return;
+    s_.notes.push_back(
+        scenario_note("kv-beyond-profile", {{"tier", name_},
+                                            {"value_bytes", out_.spec.operation_bytes.count()},
+                                            {"from_bytes", range->first.count()},
+                                            {"to_bytes", range->second.count()},
+                                            {"hardware", s_.hardware->name}}));
+  }
+
   void refuse_other_places() const {
     if (behind_) {
       for (const Names key : kNotBehind) {
@@ -340,8 +361,16 @@ class DeviceReader {
     if (key == "read_bandwidth") return rate(spec.read.total_rate);
     if (key == "write_bandwidth") return rate(spec.write.total_rate);
     if (key == "connection_limit") return rate(spec.read.slot_rate);
-    if (key == "client_limit") return rate(default_storage(spec.kind).read.client_rate);
+    if (key == "client_limit") {
+      return measured(key) ? "that of its connections"
+                           : rate(default_storage(spec.kind).read.client_rate);
+    }
+    if (key == "server_limit" && spec.read.total_rate != spec.write.total_rate) {
+      return fmt::format("{} for reads, {} for writes", rate(spec.read.total_rate),
+                         rate(spec.write.total_rate));
+    }
     if (key == "aggregate_limit" || key == "server_limit") return rate(spec.read.total_rate);
+    if (key == "lookup_us") return us(out_.lookup);
     if (key == "read_latency_us") return us(spec.read.latency.p50);
     if (key == "write_latency_us") return us(spec.write.latency.p50);
     if (key == "chunk_tokens") return fmt::to_string(out_.chunk_tokens);
@@ -349,6 +378,10 @@ class DeviceReader {
       return fmt::format("{:g}", static_cast<double>(spec.read_first) / spec.slots);
     if (key == "single_threaded") return spec.one_at_a_time ? "true" : "false";
     return fmt::to_string(spec.slots);  // queue_depth, threads, connections
+  }
+
+  bool measured(Names key) const {
+    return std::find(measured_.begin(), measured_.end(), key) != measured_.end();
   }
 
   NoteFigures of_profile(Names key) const {
@@ -367,20 +400,22 @@ class DeviceReader {
                          std::end(kNotBehind)) {
         continue;
       }
-      const bool measured =
-          std::find(measured_.begin(), measured_.end(), row.key) != measured_.end();
-      if (given(row.key)) {
-        if (measured) {
-          s_.notes.push_back(scenario_note("tier-over-profile", of_profile(row.key)));
-        }
-        continue;
+      if (!note_measured(row.key) && !given(row.key)) {
+        note_default(row.key, value_of(row.key), row.source);
       }
-      if (measured) {
-        s_.notes.push_back(scenario_note("tier-from-profile", of_profile(row.key)));
-        continue;
-      }
-      note_default(row.key, value_of(row.key), row.source);
     }
+    // Keys without a published figure.
+    for (const Names key : {"connection_limit", "lookup_us"}) {
+      if (out_.spec.kind == kKv) note_measured(key);
+    }
+  }
+
+  /// Whether the hardware profile has a figure of that key.
+  bool note_measured(Names key) {
+    if (!measured(key)) return false;
+    s_.notes.push_back(given(key) ? scenario_note("tier-over-profile", of_profile(key))
+                                  : scenario_note("tier-from-profile", of_profile(key)));
+    return true;
   }
 
   std::optional<ObjectReader> device_;

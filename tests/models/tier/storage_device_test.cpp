@@ -351,5 +351,56 @@ TEST_CASE("directly, the GPU's link bounds the device", "[models]") {
   CHECK(fs.read.total_rate == 0);
 }
 
+/// A server of 4, 3 and 2 GB/s with one, two and more values of 1 MB whose bytes flow.
+StorageSpec crowded(std::uint32_t connections) {
+  StorageSpec spec = drive(connections);
+  spec.kind = StorageKind::kKv;
+  spec.read = {4 * kGB, 0, 4 * kGB, constant(Duration(0))};
+  spec.read.rate_by_flows = {4 * kGB, 3 * kGB, 2 * kGB};
+  spec.write = spec.read;
+  return spec;
+}
+
+TEST_CASE("the rate of a server may depend on the number of values that flow", "[models]") {
+  // One: 1 MB at 4 GB/s. Three: 3 MB at 2 GB/s. Four connections are served as three.
+  for (const auto& [values, took] :
+       {std::pair{1, microseconds(250)}, {3, microseconds(1500)}, {4, microseconds(2000)}}) {
+    Rig rig(crowded(4));
+    const std::uint32_t job = rig.add(Duration(0), kRead, kMB * values);
+    rig.run();
+    CHECK(rig.took(job) == took);
+  }
+  // The rate changes as values end: two share 3 GB/s until the smaller one's 0.5 MB are there,
+  // after 333 us; the other's last 0.5 MB have 4 GB/s.
+  Rig rig(crowded(2));
+  const std::uint32_t job = rig.add(Duration(0), kRead, Bytes(1'500'000));
+  rig.run();
+  CHECK(std::abs((rig.took(job) - Duration(333'333 + 125'000)).count()) <= 2);
+  // Another client that does the same: two values in all, and half of what they get.
+  Rig shared_with(crowded(1), 1);
+  const std::uint32_t half = shared_with.add(Duration(0), kRead, kMB);
+  shared_with.run();
+  CHECK(std::abs((shared_with.took(half) - Duration(666'667)).count()) <= 2);
+}
+
+TEST_CASE("a slower direction of a server that does one thing at a time keeps its limit",
+          "[models]") {
+  StorageSpec spec = crowded(2);
+  spec.one_at_a_time = true;
+  spec.read_first = 1;
+  spec.write = {kGB, 0, kGB, constant(Duration(0))};
+  // Alone: 1 MB at 4 GB/s, 1 MB at 1 GB/s. Together they share 3 GB/s, of which the write takes 1.
+  Rig alone(spec);
+  const std::uint32_t write = alone.add(Duration(0), kWrite, kMB);
+  alone.run();
+  CHECK(alone.took(write) == milliseconds(1));
+  Rig both(spec);
+  const std::uint32_t read = both.add(Duration(0), kRead, kMB);
+  const std::uint32_t slow = both.add(Duration(0), kWrite, kMB);
+  both.run();
+  CHECK(both.took(read) == microseconds(500));
+  CHECK(both.took(slow) == milliseconds(1));
+}
+
 }  // namespace
 }  // namespace spillway::test
