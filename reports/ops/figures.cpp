@@ -32,8 +32,15 @@ void add_parts(const json& engine, const EngineFlags* flags, OpsFigures& out) {
   }
   if (!below) return;
   out.engine.parts = {"connector"};
+  const std::string connector = text_at(engine, "offload_connector");
+  const bool lmcache = connector == "lmcache" || connector == "lmcache-mp";
+  if (lmcache) {
+    out.cache = {connector};  // it has counters of its own
+    return;
+  }
+  if (connector == "hybrid") out.cache = {"lmcache-mp"};
   if (!simple) out.engine.parts.emplace_back("offload");
-  if (out.run->tiers.size() > 2) out.engine.parts.emplace_back("tiering");
+  if (out.run->tiers.size() > 2 && connector != "hybrid") out.engine.parts.emplace_back("tiering");
 }
 
 OpsFigures common_figures(const Provenance& provenance) {

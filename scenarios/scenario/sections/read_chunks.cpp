@@ -469,6 +469,7 @@ void read_chunk_tiers(const ObjectReader& top, Scenario& s) {
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s) {
   if (!keeps_chunks(s.engine.connector)) return false;
   for (TierChoice& tier : s.behind) {
+    if (!tier.storage) continue;  // L1 of a hybrid
     const bool down = choice.to == tier.name;
     if (!down && choice.from != tier.name) continue;
     // L1, behind the native connector's tier in a hybrid.

@@ -2,6 +2,8 @@
 // of each other. All arithmetic is in the comments; chunks are of 256 tokens, 32 MiB each.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tests/scenarios/run/run_setup.hpp"
 #include "tests/support/notes.hpp"
 
@@ -65,7 +67,7 @@ TEST_CASE("in process, the whole step waits for what is stored and loaded", "[sc
   CHECK(journal.requests[3].first_token - journal.requests[3].arrival ==
         Duration(static_cast<std::int64_t>((store + 2'000 + 20) * 1000)));
   CHECK(journal.requests[3].cached_tokens[1] == 511);
-  CHECK(out.result.load_wait->stall_s == Catch::Approx(ms(store) / 1000));
+  CHECK(std::abs(out.result.load_wait->stall_s - ms(store) / 1000) < 1e-9);
 }
 
 TEST_CASE("beside the engine, a full miss costs a scheduling pass, and is told", "[scenarios]") {
@@ -207,7 +209,8 @@ TEST_CASE("a tier smaller than a chunk keeps nothing, and says so", "[scenarios]
   const RunResult r = simulate(scenario, prompts(2, 1, 1000)).result;
   CHECK(r.completed == 2);
   CHECK(r.tiers[1].stores == 0);
-  CHECK(r.tiers[1].store_failures == 2);  // of the first; the second is in HBM
+  // Two chunks of each: what HBM has of the second counts as not saved all the same.
+  CHECK(r.tiers[1].store_failures == 4);
 }
 
 }  // namespace

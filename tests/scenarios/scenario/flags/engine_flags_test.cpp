@@ -55,6 +55,37 @@ TEST_CASE("v0 has swap space in GiB of each GPU", "[scenarios]") {
   CHECK(has(f.not_covered, "v0 keeps only what it preempts there"));
 }
 
+TEST_CASE("LMCache and llm-d are told in their own words and units", "[scenarios]") {
+  const EngineFlags f =
+      flags(with_tier({"engine.offload_connector=lmcache", "engine.tensor_parallel_size=2"}),
+            "vllm@0.23");
+  CHECK(has(f.environment, "LMCACHE_CHUNK_SIZE=256"));
+  CHECK(has(f.environment, "LMCACHE_MAX_LOCAL_CPU_SIZE=32.0"));
+  CHECK(has(f.comments, "of each rank: 68719476736 bytes / 2 ranks"));
+  CHECK(connector(f)["kv_connector"] == "LMCacheConnectorV1");
+  const EngineFlags mp = flags(with_tier({"engine.offload_connector=lmcache-mp"}), "vllm@0.23");
+  CHECK(connector(mp)["kv_connector"] == "LMCacheMPConnector");
+  CHECK(has(mp.comments, "lmcache server --l1-size-gb 64 "));
+  const EngineFlags both = flags(
+      with_tier(
+          {"engine.offload_connector=hybrid",
+           R"(tiers=[{"name":"dram","kind":"dram","capacity":"64GiB"},{"name":"l1","kind":"dram","capacity":"32GiB"}])"}),
+      "vllm@0.23");
+  const nlohmann::json parts = connector(both)["kv_connector_extra_config"]["connectors"];
+  CHECK(parts[0]["kv_connector_extra_config"]["cpu_bytes_to_use"] == 68719476736);
+  CHECK(parts[1]["kv_connector"] == "LMCacheMPConnector");
+  CHECK(has(both.comments, "--l1-size-gb 32 "));
+  const EngineFlags files = flags(
+      with_tier(
+          {"engine.offload_connector=llmd-fs",
+           R"(tiers=[{"name":"fs","kind":"fs","capacity":"64GiB","evictor":{}}])",
+           R"(links=[{"name":"w","from":"hbm","to":"fs","kind":"constant","bandwidth":"1GB/s"},{"name":"r","from":"fs","to":"hbm","kind":"constant","bandwidth":"1GB/s"}])"}),
+      "vllm@0.23");
+  CHECK(connector(files)["kv_connector_extra_config"]["spec_name"] ==
+        "SharedStorageOffloadingSpec");
+  CHECK(has(files.comments, "CLEANUP_THRESHOLD=85"));
+}
+
 TEST_CASE("over two ranks swap space is each GPU's half, and the connector's size the sum",
           "[scenarios]") {
   const Scenario s = with_tier({"engine.tensor_parallel_size=2"});

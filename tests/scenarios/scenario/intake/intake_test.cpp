@@ -88,10 +88,55 @@ TEST_CASE("the offload of vLLM becomes tiers in all its spellings", "[scenarios]
     REQUIRE(s.tier);
     CHECK(s.tier->capacity.count == std::int64_t{64} << 30);
   }
-  const Intake lmcache = intake_of(
-      "vllm serve Qwen3-14B --kv-transfer-config '{\"kv_connector\": \"LMCacheConnectorV1\"}'");
-  CHECK(says(lmcache, Standing::kNotModelled, "LMCacheConnectorV1"));
-  CHECK(loaded(lmcache).tier->capacity.count == 0);
+}
+
+TEST_CASE("LMCache's settings become tiers, of all ranks together", "[scenarios]") {
+  const std::string serve =
+      "vllm serve Qwen3-14B -tp 2 --kv-transfer-config '{\"kv_connector\": "
+      "\"LMCacheConnectorV1\", \"kv_role\": \"kv_both\"}'";
+  const Intake plain = intake_of(serve);
+  CHECK(says(plain, Standing::kAssumed, "max_local_cpu_size"));
+  CHECK(loaded(plain).engine.connector == ConnectorKind::kLmcache);
+  CHECK(loaded(plain).tier->capacity.count == (std::int64_t{10} << 30));  // 5 GiB of each rank
+  const Intake all = intake_of(
+      "LMCACHE_CHUNK_SIZE=128 LMCACHE_MAX_LOCAL_CPU_SIZE=20 LMCACHE_MAX_LOCAL_DISK_SIZE=100.5 "
+      "LMCACHE_REMOTE_URL=redis://cache:6379 LMCACHE_REMOTE_SERDE=cachegen "
+      "LMCACHE_CACHE_POLICY=LFU "
+      "LMCACHE_SAVE_DECODE_CACHE=True LMCACHE_NO_SUCH=1 " +
+      serve);
+  const Scenario s = loaded(all);
+  CHECK(s.engine.lmcache.chunk_tokens == 128);
+  CHECK(s.engine.lmcache.save_decode_cache);
+  CHECK(s.tier->capacity.count == (std::int64_t{40} << 30));
+  CHECK(s.tier->order == ChunkOrder::kLfu);
+  REQUIRE(s.behind.size() == 2);
+  CHECK(s.behind[0].kind() == "nvme");
+  CHECK(s.behind[0].capacity.count == (std::int64_t{201} << 30));
+  CHECK(s.behind[1].kind() == "kv");
+  CHECK(s.behind[1].scope == Scope::kCluster);
+  CHECK(s.behind[1].serde.ratio == 3.5);
+  CHECK(says(all, Standing::kNotModelled, "LMCACHE_NO_SUCH=1"));
+}
+
+TEST_CASE("llm-d's backend and LMCache's server are known by their connectors", "[scenarios]") {
+  const Scenario files = served(
+      "Qwen3-14B --kv-transfer-config '{\"kv_connector\": \"OffloadingConnector\", "
+      "\"kv_connector_extra_config\": {\"spec_name\": \"SharedStorageOffloadingSpec\", "
+      "\"block_size\": 512, \"threads_per_gpu\": 128}}'");
+  CHECK(files.engine.connector == ConnectorKind::kLlmdFs);
+  CHECK(files.engine.llmd.block_size == 512);
+  CHECK(files.engine.llmd.threads == 128);
+  const Intake mp = intake_of(
+      "vllm serve Qwen3-14B --kv-transfer-config '{\"kv_connector\": \"LMCacheMPConnector\"}'");
+  CHECK(loaded(mp).engine.connector == ConnectorKind::kLmcacheMp);
+  CHECK(says(mp, Standing::kAssumed, "--l1-size-gb"));
+  const Intake both = intake_of(
+      "vllm serve Qwen3-14B --kv-transfer-config '{\"kv_connector\": \"MultiConnector\", "
+      "\"kv_connector_extra_config\": {\"connectors\": [{\"kv_connector\": "
+      "\"OffloadingConnector\", \"kv_connector_extra_config\": {\"cpu_bytes_to_use\": "
+      "68719476736}}, {\"kv_connector\": \"LMCacheMPConnector\"}]}}'");
+  CHECK(loaded(both).engine.connector == ConnectorKind::kHybrid);
+  CHECK(loaded(both).behind.size() == 1);
 }
 
 TEST_CASE("prices are assumed where there is a tier to plan", "[scenarios]") {
