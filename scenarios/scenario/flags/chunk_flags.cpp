@@ -101,7 +101,9 @@ void add_lmcache(const Scenario& s, std::int64_t bytes, EngineFlags& out) {
   out.comments.emplace_back(
       "the same as a file: LMCACHE_CONFIG_FILE names YAML with these names in small letters, "
       "without LMCACHE_");
-  add_transfer(connector_of("LMCacheConnectorV1", {}), out);
+  Json config = connector_of("LMCacheConnectorV1", {});
+  if (c.recompute_failed) config["kv_load_failure_policy"] = "recompute";
+  add_transfer(config, out);
 }
 
 // ---- LMCache multi-process
@@ -130,6 +132,8 @@ void add_server(const Scenario& s, const TierChoice& l1, std::int64_t bytes, std
         fmt::format("where tier {} lies: it belongs to its --l2-adapter", s.behind[i].name));
   }
   out.comments.push_back(std::move(command));
+  out.not_covered.push_back(
+      fmt::format("lmcache_mp and the size of tier {}: flags of lmcache server", l1.name));
   out.comments.push_back(fmt::format("--l1-size-gb is in GiB, of the whole server: {} ({})",
                                      static_cast<double>(bytes) / kGibBytes, l1.name));
 }
@@ -139,17 +143,19 @@ void add_server(const Scenario& s, const TierChoice& l1, std::int64_t bytes, std
 void add_files(const Scenario& s, EngineFlags& out) {
   const LlmdConfig& c = s.engine.llmd;
   add_transfer(
-      connector_of("OffloadingConnector",
-                   {{"spec_name", "SharedStorageOffloadingSpec"},
-                    {"spec_module_path", "llmd_fs_backend.spec"},
-                    {"shared_storage_path", "PATH_OF_" + s.tier->name},
-                    {"block_size", c.block_size},
-                    {"threads_per_gpu", c.threads},
-                    {"read_preferring_ratio", static_cast<double>(c.read_preferring_ppm) / 1e6},
-                    {"max_write_queued_seconds", static_cast<double>(c.max_write_queued_us) / 1e6}}),
+      connector_of(
+          "OffloadingConnector",
+          {{"spec_name", "SharedStorageOffloadingSpec"},
+           {"spec_module_path", "llmd_fs_backend.spec"},
+           {"shared_storage_path", "PATH_OF_" + s.tier->name},
+           {"block_size", c.block_size},
+           {"threads_per_gpu", c.threads},
+           {"read_preferring_ratio", static_cast<double>(c.read_preferring_ppm) / 1e6},
+           {"max_write_queued_seconds", static_cast<double>(c.max_write_queued_us) / 1e6}}),
       out);
   out.not_covered.push_back(
       fmt::format("where tier {} lies: put its path for PATH_OF_{}", s.tier->name, s.tier->name));
+  out.not_covered.push_back(fmt::format("the size of tier {}: the volume's", s.tier->name));
   if (!s.tier->evictor) {
     out.comments.emplace_back("nothing deletes files: the volume fills up unless an evictor runs");
     return;
@@ -186,9 +192,6 @@ void add_chunk_flags(const Scenario& s, const Capacity& capacity, EngineFlags& o
     }
     default:
       add_files(s, out);
-  }
-  if (s.engine.connector == ConnectorKind::kLmcache && s.engine.lmcache.recompute_failed) {
-    out.comments.emplace_back("kv_load_failure_policy goes into --kv-transfer-config: recompute");
   }
 }
 

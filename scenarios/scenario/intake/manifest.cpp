@@ -284,7 +284,9 @@ class ManifestReader {
     const YAML::Node cache = node["lmcacheConfig"];
     if (cache && scalar(cache["enabled"]) == "true") {
       add("--kv-transfer-config");
-      add(R"({"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"})");
+      const std::string role = scalar(cache["kvRole"]);  // of disaggregated prefill
+      add(fmt::format(R"({{"kv_connector": "LMCacheConnectorV1", "kv_role": "{}"}})",
+                      role.empty() ? "kv_both" : role));
     }
     around.environment = environment_of(node["env"], {});
     if (cache && cache.IsMap()) {

@@ -449,6 +449,11 @@ class ArgumentReader {
       return native(name, extra);
     }
     if (name.starts_with("LMCacheConnectorV1") && role == "kv_both" && !draft_.has("tiers.0")) {
+      if (config.contains("kv_load_failure_policy") &&
+          config["kv_load_failure_policy"] == "recompute") {
+        draft_.set("engine.kv_load_failure_policy", "recompute", "kv_load_failure_policy");
+      }
+      draft_.remark(Standing::kUsed, transfer_text_, "engine.offload_connector");
       return read_lmcache_settings(call_.environment, ranks(), draft_);
     }
     if (name.starts_with("LMCacheMPConnector") && role == "kv_both" && !draft_.has("tiers.0")) {

@@ -100,7 +100,7 @@ void read_lmcache(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   LmcacheConfig& out = c.lmcache;
   c.load = LoadSemantics::kBlocking;
-  if (const auto load = engine.text("load")) {
+  if (const auto load = engine.text("load"); engine.told("load")) {
     if (*load != "blocking" && *load != "layerwise") {
       engine.fail("load", fmt::format("expected blocking or layerwise: LMCache in process loads "
                                       "within the step; found {}",
@@ -445,7 +445,7 @@ const KeyTable ScenarioKeys::kEvictor = kEvictorKeys;
 void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
   const auto only_with = [&](std::string_view key, ConnectorKind kind) {
-    if (c.connector == kind || !engine.has(key)) return;
+    if (c.connector == kind || !engine.told(key)) return;
     engine.fail(key, fmt::format("expected only with \"offload_connector\": \"{}\"",
                                  kConnectorNames[static_cast<std::size_t>(kind)]));
   };
@@ -456,6 +456,7 @@ void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
   if (!keeps_chunks(c.connector)) return;
   check_engine(engine, kConnectorNames[static_cast<std::size_t>(c.connector)], s);
   c.async_scheduling = false;
+  c.defer_block_free = false;  // it acts only beside that
   if (c.connector == ConnectorKind::kLmcache) read_lmcache(engine, s);
   if (has_mp(c.connector)) read_lmcache_mp(engine, s);
   if (c.connector == ConnectorKind::kHybrid) c.blocks_per_chunk = 1;  // of the native connector

@@ -9,7 +9,8 @@ namespace spillway {
 
 namespace {
 
-constexpr std::string_view kRoutingAliases[] = {"session_hash", "round_robin", "least_loaded"};
+constexpr std::string_view kRoutingAliases[] = {"session-hash", "round-robin", "least-loaded",
+                                                 "session_hash", "round_robin", "least_loaded"};
 constexpr Key kPolicyKeys[] = {
     aside(text_key("admission",
                    "Which requests enter: always, queue-limit:max_queue=100:timeout_s=30, "

@@ -39,8 +39,9 @@ Scenario scenario_with(const Tiers& t) {
 const char* const kRedis =
     R"(, {"name": "redis", "kind": "kv", "capacity": "4GiB", "scope": "cluster"})";
 const char* const kRedisLinks =
-    R"(, {"name": "put", "from": "dram", "to": "redis", "kind": "affine", "latency_us": 300, "bandwidth": "1GiB/s"}
-       , {"name": "get", "from": "redis", "to": "dram", "kind": "affine", "latency_us": 300, "bandwidth": "1GiB/s"})";
+    R"(, {"name": "put", "from": "dram", "to": "redis", "kind": "affine", "latency_us": 300,)"
+    R"( "bandwidth": "1GiB/s"}, {"name": "get", "from": "redis", "to": "dram", "kind": "affine",)"
+    R"( "latency_us": 300, "bandwidth": "1GiB/s"})";
 
 /// Prompts of 512 tokens with one answer token, `gap_ms` apart; `documents` of them in turn.
 Workload prompts(std::uint32_t count, std::uint64_t documents, std::int64_t gap_ms) {
@@ -117,8 +118,8 @@ TEST_CASE("replicas with one remote store find each other's prefixes", "[scenari
 
 TEST_CASE("a remote store that cannot be reached fails requests, or is computed", "[scenarios]") {
   const Workload workload = prompts(6, 3, 1000);
-  const std::string out_of_reach =
-      R"(, {"name": "redis", "kind": "kv", "capacity": "4GiB", "outages": [{"from_s": 3.001, "to_s": 9}]})";
+  const std::string out_of_reach = R"(, {"name": "redis", "kind": "kv", "capacity": "4GiB",)"
+                                   R"( "outages": [{"from_s": 3.001, "to_s": 9}]})";
   // Host memory only stages, so that all must come from Redis. At 3 s the fourth request is looked
   // up and found; its read begins at once, before the outage. The fifth finds nothing.
   Tiers tiers{.more = out_of_reach,

@@ -15,12 +15,14 @@ struct Variant {
   std::vector<std::string> set;
 };
 
-const char* const kRedisTiers =
-    R"(tiers=[{"name":"dram","kind":"dram","capacity":"512GiB"},{"name":"redis","kind":"kv","capacity":"512GiB"}])";
+const char* const kRedisTiers = R"(tiers=[{"name":"dram","kind":"dram","capacity":"512GiB"},)"
+                                R"({"name":"redis","kind":"kv","capacity":"512GiB"}])";
 const char* const kRedisLinks =
-    R"(links=[{"name":"put","from":"dram","to":"redis","kind":"affine","latency_us":300,"bandwidth":"6GB/s"},{"name":"get","from":"redis","to":"dram","kind":"affine","latency_us":300,"bandwidth":"6GB/s"}])";
-const char* const kTwoPools =
-    R"(tiers=[{"name":"dram","kind":"dram","capacity":"512GiB"},{"name":"l1","kind":"dram","capacity":"512GiB"}])";
+    R"(links=[{"name":"put","from":"dram","to":"redis","kind":"affine","latency_us":300,)"
+    R"("bandwidth":"6GB/s"},{"name":"get","from":"redis","to":"dram","kind":"affine",)"
+    R"("latency_us":300,"bandwidth":"6GB/s"}])";
+const char* const kTwoPools = R"(tiers=[{"name":"dram","kind":"dram","capacity":"512GiB"},)"
+                              R"({"name":"l1","kind":"dram","capacity":"512GiB"}])";
 const char* const kFiles = R"(tiers=[{"name":"fs","kind":"fs","capacity":"1024GiB","evictor":{}}])";
 
 std::vector<Variant> variants() {

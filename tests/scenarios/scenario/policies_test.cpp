@@ -63,8 +63,8 @@ TEST_CASE("malformed policies", "[scenarios]") {
         "\"none\""},
        {kPlanLine, with(R"({"admission": "slo"})"),
         "policies.admission: slo: ttft_ms is missing; expected slo:ttft_ms=..., a number"},
-       {kPlanLine, with(R"({"routing": "round-robin"})"),
-        "policies.routing: expected fleet.routing instead"},
+       {kPlanLine, with(R"({"routing": "random"})"),
+        "policies.routing: unknown routing \"random\""},
        {kTierLine,
         R"("tiers": [{"name": "dram", "kind": "dram", "capacity": "4GiB",)"
         R"( "write_admission": "secondhit"}],)",

@@ -40,10 +40,14 @@ ChunkTable& LmcacheConnector::table_for(const ChunkTierConfig& tier, const Place
 }
 
 void LmcacheConnector::make_backend(const ChunkTierConfig& tier, const Place& place) {
-  if (tier.kind == ChunkTierKind::kHost) return;
+  if (tier.kind == ChunkTierKind::kHost) {
+    tables_.push_back(&host_);
+    return;
+  }
   const BackendSite site{tier,           table_for(tier, place), host_,
                          config_.copies, place.network,          place.settlement,
                          place.queue,    place.observer,         place.reader};
+  tables_.push_back(&site.table);
   if (tier.kind == ChunkTierKind::kDisk) {
     const auto make = [&] { return std::make_unique<DiskThreads>(tier.put_threads); };
     if (!tier.shared) own_threads_ = make();
@@ -216,20 +220,8 @@ void LmcacheConnector::on_withdrawn(const ActiveRequest& r, Time) {
   state(r.handle) = {};
 }
 
-const ChunkTable& LmcacheConnector::table(std::size_t tier) const {
-  switch (config_.tiers[tier].kind) {
-    case ChunkTierKind::kHost:
-      return host_;
-    case ChunkTierKind::kDisk:
-      return disk_->table();
-    default:
-      return remote_->table();
-  }
-}
-
 TierLevel LmcacheConnector::level(std::uint32_t tier) const {
-  auto& held = const_cast<ChunkTable&>(table(tier));
-  return levels_.level(config_.tiers[tier], tier, held, env_.config.block_bytes);
+  return levels_.level(config_.tiers[tier], tier, *tables_[tier], env_.config.block_bytes);
 }
 
 void LmcacheConnector::report(EngineStats& stats) const {
@@ -240,7 +232,7 @@ void LmcacheConnector::report(EngineStats& stats) const {
   for (std::size_t tier = 0; tier < config_.tiers.size(); ++tier) {
     ChunkTierStats& out = stats.chunk_tiers[tier];
     const bool host = config_.tiers[tier].kind == ChunkTierKind::kHost;
-    ChunkLevels::tell(config_.tiers[tier], table(tier), host ? config_.copies : 1, out);
+    ChunkLevels::tell(config_.tiers[tier], *tables_[tier], host ? config_.copies : 1, out);
     if (config_.tiers[tier].kind == ChunkTierKind::kDisk) {
       out.refused += disk_->refused();
       out.device = disk_->device();

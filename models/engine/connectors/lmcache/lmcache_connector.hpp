@@ -110,7 +110,6 @@ class LmcacheConnector final : public KvConnector {
   void make_backend(const ChunkTierConfig& tier, const Place& place);
   ChunkTable& table_for(const ChunkTierConfig& tier, const Place& place);
   std::uint32_t ask(std::size_t tier, std::uint32_t from);
-  const ChunkTable& table(std::size_t tier) const;
 
   Environment env_;
   const ChunkedConfig& config_;
@@ -118,6 +117,7 @@ class LmcacheConnector final : public KvConnector {
   EventQueue& queue_;
   ChunkTable host_;
   std::vector<std::unique_ptr<ChunkTable>> own_tables_;
+  std::vector<ChunkTable*> tables_;  ///< by tier
   std::unique_ptr<DiskThreads> own_threads_;
   std::unique_ptr<LmcacheDisk> disk_;
   std::unique_ptr<LmcacheRemote> remote_;

@@ -29,7 +29,10 @@ MpConnector::MpConnector(const Environment& environment, const ChunkedConfig& co
               chunk_bytes(environment.config, place.names.chunk_tokens()),
               MpServer::Place{place.queue, place.network, place.observer, place.settlement,
                               place.ticker, place.shared, *this}),
-      stats_(config.tiers.size()) {}
+      stats_(config.tiers.size()) {
+  tables_.push_back(&server_.l1().table);
+  for (std::size_t i = 0; i < server_.l2_tiers(); ++i) tables_.push_back(&server_.l2(i).table);
+}
 
 MpConnector::State& MpConnector::state(Handle h) {
   const auto i = static_cast<std::size_t>(h);
@@ -300,9 +303,7 @@ void MpConnector::on_withdrawn(const ActiveRequest& r, Time) {
 // ---- figures
 
 TierLevel MpConnector::level(std::uint32_t tier) const {
-  auto& server = const_cast<MpServer&>(server_);
-  ChunkTable& table = tier == 0 ? server.l1().table : server.l2(tier - 1).table;
-  return levels_.level(config_.tiers[tier], tier, table, env_.config.block_bytes);
+  return levels_.level(config_.tiers[tier], tier, *tables_[tier], env_.config.block_bytes);
 }
 
 void MpConnector::report(EngineStats& stats) const {

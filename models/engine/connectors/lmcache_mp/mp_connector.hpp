@@ -118,6 +118,7 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
   std::uint64_t version_ = 0;
   bool answered_ = false;  ///< since the last poll
   OffloadCounters counters_;
+  std::vector<ChunkTable*> tables_;  ///< by tier
   std::vector<ChunkTierStats> stats_;
   mutable ChunkLevels levels_;
 };

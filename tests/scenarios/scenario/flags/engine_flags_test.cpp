@@ -66,11 +66,11 @@ TEST_CASE("LMCache and llm-d are told in their own words and units", "[scenarios
   const EngineFlags mp = flags(with_tier({"engine.offload_connector=lmcache-mp"}), "vllm@0.23");
   CHECK(connector(mp)["kv_connector"] == "LMCacheMPConnector");
   CHECK(has(mp.comments, "lmcache server --l1-size-gb 64 "));
-  const EngineFlags both = flags(
-      with_tier(
-          {"engine.offload_connector=hybrid",
-           R"(tiers=[{"name":"dram","kind":"dram","capacity":"64GiB"},{"name":"l1","kind":"dram","capacity":"32GiB"}])"}),
-      "vllm@0.23");
+  const EngineFlags both =
+      flags(with_tier({"engine.offload_connector=hybrid",
+                       R"(tiers=[{"name":"dram","kind":"dram","capacity":"64GiB"},)"
+                       R"({"name":"l1","kind":"dram","capacity":"32GiB"}])"}),
+            "vllm@0.23");
   const nlohmann::json parts = connector(both)["kv_connector_extra_config"]["connectors"];
   CHECK(parts[0]["kv_connector_extra_config"]["cpu_bytes_to_use"] == 68719476736);
   CHECK(parts[1]["kv_connector"] == "LMCacheMPConnector");
@@ -79,7 +79,8 @@ TEST_CASE("LMCache and llm-d are told in their own words and units", "[scenarios
       with_tier(
           {"engine.offload_connector=llmd-fs",
            R"(tiers=[{"name":"fs","kind":"fs","capacity":"64GiB","evictor":{}}])",
-           R"(links=[{"name":"w","from":"hbm","to":"fs","kind":"constant","bandwidth":"1GB/s"},{"name":"r","from":"fs","to":"hbm","kind":"constant","bandwidth":"1GB/s"}])"}),
+           R"(links=[{"name":"w","from":"hbm","to":"fs","kind":"constant","bandwidth":"1GB/s"},)"
+           R"({"name":"r","from":"fs","to":"hbm","kind":"constant","bandwidth":"1GB/s"}])"}),
       "vllm@0.23");
   CHECK(connector(files)["kv_connector_extra_config"]["spec_name"] ==
         "SharedStorageOffloadingSpec");
