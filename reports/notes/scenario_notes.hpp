@@ -197,8 +197,8 @@ inline constexpr NoteRow kScenarioNotes[] = {
      "Tier {tier}: {key} is {value}, from the scenario. Hardware profile {hardware} has its own "
      "figure. Delete the key to use that."},
     {"kv-beyond-profile", "tier", NoteGrade::kWarning,
-     "Tier {tier}: values of {value_bytes} lie outside the measured {from_bytes} to {to_bytes}. The "
-     "rates are those of the nearest size in hardware profile {hardware}."},
+     "Tier {tier}: values of {value_bytes} lie outside the measured {from_bytes} to {to_bytes}. "
+     "The rates are those of the nearest size in hardware profile {hardware}."},
     {"cache-drain-default", "tier", NoteGrade::kDetail,
      "Tier {tier}: cache_drain_bandwidth is taken to equal sustained_write_bandwidth."},
     {"device-shared", "tier", NoteGrade::kDetail,
