@@ -72,6 +72,7 @@ inline HardwareProfile full_profile() {
   filler.fill(p.dram, any);
   filler.fill(p.registration, any);
   filler.fill(p.storage, any);
+  filler.fill(p.kv, any);
   filler.fill(p.collective, any);
   filler.fill(p.fits, any);
   return p;
