@@ -51,6 +51,13 @@ void add_transfer(const Json& config, EngineFlags& out) {
 
 // ---- LMCache in process
 
+std::string_view policy_of(ChunkOrder order) {
+  for (const RedisPolicy& policy : kRedisPolicies) {
+    if (policy.order == order) return policy.name;
+  }
+  return "allkeys-lru";
+}
+
 void add_remote(const Scenario& s, const TierChoice& tier, EngineFlags& out) {
   const std::string_view scheme = tier.kind() == "kv"       ? "redis"
                                   : tier.kind() == "object" ? "s3"
@@ -65,7 +72,7 @@ void add_remote(const Scenario& s, const TierChoice& tier, EngineFlags& out) {
   out.comments.push_back(fmt::format(
       "the server's own: maxmemory {}, maxmemory-policy {}, save \"\" (a Redis without maxmemory "
       "grows until the host ends it)",
-      bytes_in(s, tier.capacity), tier.order == ChunkOrder::kNone ? "noeviction" : "allkeys-lru"));
+      bytes_in(s, tier.capacity), policy_of(tier.order)));
 }
 
 void add_lmcache(const Scenario& s, std::int64_t bytes, EngineFlags& out) {

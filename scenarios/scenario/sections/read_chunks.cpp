@@ -179,9 +179,13 @@ void check_engine(const ObjectReader& engine, std::string_view name, const Scena
       fmt::format("expected only with \"offload_connector\": \"native\", found {}", name));
 }
 
-ChunkOrder read_order(const ObjectReader& tier, std::span<const ChunkOrder> allowed) {
+/// `remote`: also as Redis calls it.
+ChunkOrder read_order(const ObjectReader& tier, std::span<const ChunkOrder> allowed, bool remote) {
   const std::string name = tier.text("eviction").value_or("lru");
   std::string known;
+  for (const RedisPolicy& policy : kRedisPolicies) {
+    if (remote && policy.name == name) return policy.order;
+  }
   for (const ChunkOrder order : allowed) {
     const std::string_view text = kChunkOrders[static_cast<std::size_t>(order)];
     if (text == name) return order;
@@ -395,13 +399,16 @@ class ChunkTiers {
     using enum ChunkOrder;
     const bool in_process = s_.engine.connector == ConnectorKind::kLmcache;
     constexpr ChunkOrder kLocal[] = {kLru, kLfu, kFifo, kMru};
-    constexpr ChunkOrder kRemote[] = {kLru, kNone};
+    constexpr ChunkOrder kRemote[] = {kLru, kLfu, kRandom, kNone};
     constexpr ChunkOrder kOnly[] = {kLru};
     const bool local = kind == "dram" || kind == "nvme";
-    out.order = read_order(tier, !in_process ? std::span<const ChunkOrder>(kOnly)
-                                 : local     ? std::span<const ChunkOrder>(kLocal)
-                                             : std::span<const ChunkOrder>(kRemote));
-    const bool remote = in_process && !local;
+    const bool in_remote = in_process && !local;
+    out.order = read_order(tier,
+                           !in_process ? std::span<const ChunkOrder>(kOnly)
+                           : local     ? std::span<const ChunkOrder>(kLocal)
+                                       : std::span<const ChunkOrder>(kRemote),
+                           in_remote);
+    const bool remote = in_remote;
     const bool files = s_.engine.connector == ConnectorKind::kLlmdFs;
     if (!remote) tier.refuse({"outages"}, "expected only with a remote store of LMCache");
     if (!remote && !files) {

@@ -158,6 +158,29 @@ TEST_CASE("CacheGen moves fewer bytes to the remote store, and takes its time", 
   CHECK(packed.ttft.max_ms < plain.ttft.max_ms);
 }
 
+TEST_CASE("a remote store takes Redis' own names for what leaves", "[scenarios]") {
+  const auto order = [](const std::string& policy) {
+    const std::string tier =
+        R"(, {"name": "redis", "kind": "kv", "capacity": "1GiB", "eviction": ")";
+    return scenario_with({.more = tier + policy + "\"}"}).behind.front().order;
+  };
+  CHECK(order("allkeys-lru") == ChunkOrder::kLru);
+  CHECK(order("allkeys-lfu") == ChunkOrder::kLfu);
+  CHECK(order("allkeys-random") == ChunkOrder::kRandom);
+  CHECK(order("noeviction") == ChunkOrder::kNone);
+  CHECK(order("volatile-lru") == ChunkOrder::kNone);  // LMCache's keys have no time to live
+}
+
+TEST_CASE("a Redis that evicts nothing refuses puts when it is full", "[scenarios]") {
+  // Room for four chunks; three documents of two chunks each.
+  const Tiers tiers{.more = R"(, {"name": "redis", "kind": "kv", "capacity": "128MiB",)"
+                            R"( "eviction": "noeviction"})",
+                    .links = kRedisLinks};
+  const RunResult r = simulate(scenario_with(tiers), prompts(3, 3, 1000)).result;
+  CHECK(r.tiers[2].stores == 4);
+  CHECK(r.tiers[2].store_failures == 2);
+}
+
 TEST_CASE("in a hybrid the native connector loads first, and both store", "[scenarios]") {
   const Tiers tiers{.connector = "hybrid",
                     .more = R"(, {"name": "l1", "kind": "dram", "capacity": "1GiB"})"};
@@ -192,7 +215,7 @@ TEST_CASE("settings that LMCache cannot have are refused by name", "[scenarios]"
   };
   refused({.engine = R"(, "lmcache": {"chunk_tokens": 250})"}, "lmcache.chunk_tokens");
   refused({.engine = R"(, "async_scheduling": true)"}, "async_scheduling");
-  refused({.engine = R"(, "load": "async")"}, "expected blocking or layerwise");
+  refused({.engine = R"(, "load": "barrier")"}, "expected blocking or layerwise");
   refused({.engine = R"(, "lmcache_mp": {})"}, "lmcache_mp");
   refused({.engine = R"(, "store_threshold": 2)"}, "store_threshold");
   refused({.more = R"(, {"name": "b", "kind": "dram", "capacity": "1GiB"})"}, "tiers.1.kind");

@@ -14,8 +14,23 @@ enum class ChunkOrder : std::uint8_t {
   kFifo,  ///< uses do not count
   kMru,
   kNone,  ///< nothing ever leaves for another
+  kRandom,
 };
-inline constexpr std::string_view kChunkOrders[] = {"lru", "lfu", "fifo", "mru", "none"};
+inline constexpr std::string_view kChunkOrders[] = {"lru", "lfu", "fifo", "mru", "none", "random"};
+
+/// What a Redis is told (maxmemory-policy) that LMCache writes to: it sets no time to live, so that
+/// nothing is volatile and those policies refuse as noeviction does. Model: Redis samples a few
+/// keys for lru and lfu; here the order is exact.
+struct RedisPolicy {
+  std::string_view name;
+  ChunkOrder order;
+};
+inline constexpr RedisPolicy kRedisPolicies[] = {
+    {"allkeys-lru", ChunkOrder::kLru},       {"allkeys-lfu", ChunkOrder::kLfu},
+    {"allkeys-random", ChunkOrder::kRandom}, {"noeviction", ChunkOrder::kNone},
+    {"volatile-lru", ChunkOrder::kNone},     {"volatile-lfu", ChunkOrder::kNone},
+    {"volatile-random", ChunkOrder::kNone},  {"volatile-ttl", ChunkOrder::kNone},
+};
 
 /// How chunks are packed for a remote store: fewer bytes there, and time to pack and unpack them,
 /// for which the step waits (lmcache/v1/storage_backend/naive_serde/). Rates are of unpacked bytes;

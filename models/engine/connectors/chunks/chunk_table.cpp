@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/rng.hpp"
+
 namespace spillway {
 
 ChunkSlot ChunkTable::take(Bytes bytes) {
@@ -57,7 +59,8 @@ void ChunkTable::written(ChunkSlot slot) {
 }
 
 void ChunkTable::touch(ChunkSlot slot) {
-  if (order_ == ChunkOrder::kFifo || order_ == ChunkOrder::kNone) return;
+  if (order_ != ChunkOrder::kLru && order_ != ChunkOrder::kLfu && order_ != ChunkOrder::kMru)
+    return;
   const auto i = static_cast<std::uint32_t>(slot);
   unlink(i);
   if (order_ == ChunkOrder::kLfu) ++at(slot).count;
@@ -86,6 +89,7 @@ ChunkSlot ChunkTable::first() const {
 
 bool ChunkTable::evict() {
   if (order_ == ChunkOrder::kNone) return false;
+  if (order_ == ChunkOrder::kRandom) return evict_any();
   const bool back = order_ == ChunkOrder::kMru;
   for (const List& list : lists_) {
     std::uint32_t slot = back ? list.tail : list.head;
@@ -94,6 +98,19 @@ bool ChunkTable::evict() {
     }
     if (slot == kEnd) continue;
     drop(ChunkSlot{slot});
+    return true;
+  }
+  return false;
+}
+
+/// Chosen by a stream of its own, from one chosen on to the first that may leave.
+bool ChunkTable::evict_any() {
+  const std::size_t size = by_chance_.size();
+  chance_ += 0x9e3779b97f4a7c15ULL;
+  for (std::size_t i = 0; i < size; ++i) {
+    const ChunkSlot slot{by_chance_[(mix64(chance_) + i) % size]};
+    if (!idle(slot)) continue;
+    drop(slot);
     return true;
   }
   return false;
@@ -121,6 +138,9 @@ void ChunkTable::append(std::uint32_t slot) {
   e.next = kEnd;
   (list.tail == kEnd ? list.head : entries_at_[list.tail].next) = slot;
   list.tail = slot;
+  if (order_ != ChunkOrder::kRandom) return;
+  e.place = static_cast<std::uint32_t>(by_chance_.size());
+  by_chance_.push_back(slot);
 }
 
 void ChunkTable::unlink(std::uint32_t slot) {
@@ -128,6 +148,10 @@ void ChunkTable::unlink(std::uint32_t slot) {
   List& list = list_of(e);
   (e.previous == kEnd ? list.head : entries_at_[e.previous].next) = e.next;
   (e.next == kEnd ? list.tail : entries_at_[e.next].previous) = e.previous;
+  if (order_ != ChunkOrder::kRandom) return;
+  by_chance_[e.place] = by_chance_.back();
+  entries_at_[by_chance_[e.place]].place = e.place;
+  by_chance_.pop_back();
 }
 
 void ChunkTable::free(std::uint32_t slot) {

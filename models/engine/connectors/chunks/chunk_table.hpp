@@ -108,6 +108,7 @@ class ChunkTable {
     std::uint32_t next = kEnd;
     std::uint32_t previous = kEnd;
     std::uint32_t count = 0;  ///< LFU: uses; the list that it is in
+    std::uint32_t place = 0;  ///< random: in by_chance_
     std::uint16_t pins = 0;
     std::uint16_t uses = 0;
     bool writing = false;
@@ -119,6 +120,7 @@ class ChunkTable {
   Entry& at(ChunkSlot slot) { return entries_at_[static_cast<std::uint32_t>(slot)]; }
   const Entry& entry(ChunkSlot slot) const { return entries_at_[static_cast<std::uint32_t>(slot)]; }
   List& list_of(const Entry& entry) { return lists_[entry.count]; }
+  bool evict_any();
   void append(std::uint32_t slot);
   void unlink(std::uint32_t slot);
   void free(std::uint32_t slot);
@@ -130,8 +132,10 @@ class ChunkTable {
   GrowingColumn<std::uint32_t> slot_of_;  ///< by chunk, 1 + slot; 0: not here
   std::vector<Entry> entries_at_;
   std::vector<std::uint32_t> free_;
-  std::vector<List> lists_{1};  ///< LFU: by count; else the only one
-  std::uint32_t entries_ = 0;   ///< readable
+  std::vector<std::uint32_t> by_chance_;  ///< kRandom: slots of entries, in no order
+  std::uint64_t chance_ = 1;              ///< of the next choice among them
+  std::vector<List> lists_{1};            ///< LFU: by count; else the only one
+  std::uint32_t entries_ = 0;             ///< readable
   std::uint32_t writing_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t evicted_ = 0;

@@ -24,7 +24,7 @@ struct ChunkTierConfig {
   PortConfig port;                         ///< behind host memory; of files, straight from HBM
   Duration lookup{0};                      ///< to ask for one chunk
   std::uint32_t put_threads = 4;           ///< disk
-  Serde serde;                     ///< remote
+  Serde serde;                             ///< remote
   std::vector<Outage> outages;             ///< remote
   AtimeRule atime = AtimeRule::kRelatime;  ///< files
   bool evicts = false;                     ///< files: an evictor runs

@@ -52,9 +52,9 @@ class Ticker final : public SharedThing, public EventHandler {
     Time next;
   };
   void arm() {
-    const auto first = std::min_element(
-        tickers_.begin(), tickers_.end(),
-        [](const Entry& a, const Entry& b) { return a.next < b.next; });
+    const auto first =
+        std::min_element(tickers_.begin(), tickers_.end(),
+                         [](const Entry& a, const Entry& b) { return a.next < b.next; });
     if (armed_ && first->next >= at_) return;
     armed_ = true;
     at_ = first->next;
