@@ -44,12 +44,22 @@ inline constexpr NoteRow kRunNotes[] = {
     // ---- LMCache and llm-d
     {"loads-failed", "tier", NoteGrade::kDanger,
      "{loads} load{loads||s} did not come whole, and {requests} request{requests||s} failed with "
-     "it, as vLLM's default has it. engine.kv_load_failure_policy=recompute computes again."},
+     "it, as vLLM's default has it. A load fails where its answer takes longer than "
+     "engine.lmcache.blocking_timeout_secs, in an outage, or where chunks have left meanwhile. "
+     "engine.kv_load_failure_policy=recompute computes again."},
+    {"load-never-pays", "tier", NoteGrade::kDanger,
+     "Loading from {tier} takes longer than computing, at every length and with nothing else on "
+     "its way ({load_ms} against {compute_ms} for {tokens} tokens). {prompt_share} of the prompt "
+     "tokens came from it all the same: the connector loads whatever it finds. A faster way to "
+     "{tier}, or none, serves sooner."},
+    {"store-unreachable", "tier", NoteGrade::kWarning,
+     "{tier} could not be reached for a time: {chunks} chunk{chunks| was|s were} not written to "
+     "it. Look-ups found nothing there, so that requests computed."},
     {"loads-recomputed", "tier", NoteGrade::kWarning,
      "{loads} load{loads||s} did not come whole. What was missing was computed again."},
     {"burst-lost", "tier", NoteGrade::kWarning,
-     "{tier} was full when {chunks} chunk{chunks||s} came ({share} of what was offered). LMCache "
-     "evicts once a second only, and what comes between two ticks is lost (LMCache 4817, 5290). "
+     "{tier} was full when {chunks} chunk{chunks||s} came ({lost_share} of what was offered). "
+     "LMCache evicts once a second only, and what comes between two ticks is lost (LMCache 4817, 5290). "
      "More room or a lower engine.lmcache_mp.eviction_trigger_watermark helps."},
     {"lookup-deferred", "engine", NoteGrade::kDetail,
      "Look-ups below HBM are answered one scheduling pass later, even where nothing is found: "
@@ -116,6 +126,8 @@ inline constexpr NoteRow kRunNotes[] = {
      "blocks for who waits."},
     {"pins-limit", "tier", NoteGrade::kDetail,
      "Tier {tier} refused {stores} batch{stores||es} of stores: its blocks were pinned."},
+    {"no-room-limits", "tier", NoteGrade::kDetail,
+     "Tier {tier} had no room for {chunks} chunk{chunks||s} that {chunks|was|were} to be stored."},
     {"nothing-limits", "other", NoteGrade::kDetail,
      "Requests queue {queued_share} of the time. The GPU is busy {busy_share}."},
     {"death-limits", "swap", NoteGrade::kDanger, "The engine died: {cause}."},

@@ -86,6 +86,10 @@ BindingResource BindingWatch::find(const RunResult& run) const {
   for (std::size_t i = 1; i < run.tiers.size(); ++i) {
     const TierResult& tier = run.tiers[i];
     if (tier.store_failures == 0) continue;
+    if (tier.chunks) {
+      return {tier.name, run_note("no-room-limits",
+                                  {{"tier", tier.name}, {"chunks", tier.store_failures}})};
+    }
     return {tier.name,
             run_note("pins-limit", {{"tier", tier.name}, {"stores", tier.store_failures}})};
   }

@@ -1,5 +1,7 @@
 #include "scenarios/run/chunk_warnings.hpp"
 
+#include <algorithm>
+
 #include "reports/notes/run_notes.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -17,12 +19,12 @@ void warn_of_bursts(const Scenario& s, SimulationOutcome& out) {
   const TierResult& tier = out.result.tiers[l1];
   if (tier.store_failures == 0) return;
   const std::uint64_t offered = tier.stores + tier.store_failures;
-  out.warnings.push_back(
-      run_note("burst-lost",
-               {{"tier", tier.name},
-                {"chunks", tier.store_failures},
-                {"share", static_cast<double>(tier.store_failures) / static_cast<double>(offered)},
-                {"ticks", tier.chunks->ticks}}));
+  out.warnings.push_back(run_note(
+      "burst-lost",
+      {{"tier", tier.name},
+       {"chunks", tier.store_failures},
+       {"lost_share", static_cast<double>(tier.store_failures) / static_cast<double>(offered)},
+       {"ticks", tier.chunks->ticks}}));
 }
 
 /// Every request that looks below HBM waits a scheduling pass, even where nothing is there.
@@ -62,6 +64,37 @@ void warn_of_own_stores(const Scenario& s, SimulationOutcome& out) {
   }
 }
 
+/// Whatever is found is loaded, though it is never worth it.
+void warn_of_slow_loads(SimulationOutcome& out) {
+  const RunResult& r = out.result;
+  for (const LoadBreakEven& even : r.break_even) {
+    if (even.tokens > 0) continue;
+    const auto tokens = std::find_if(
+        r.prompt_tokens_by_source.begin(), r.prompt_tokens_by_source.end(),
+        [&](const auto& source) { return source.first == even.tier && source.second > 0; });
+    const auto time = std::find_if(r.load_times.rbegin(), r.load_times.rend(),
+                                   [&](const LoadTime& t) { return t.tier == even.tier; });
+    if (tokens == r.prompt_tokens_by_source.end() || time == r.load_times.rend()) continue;
+    out.warnings.push_back(
+        run_note("load-never-pays", {{"tier", even.tier},
+                                     {"load_ms", time->load_ms},
+                                     {"compute_ms", time->compute_ms},
+                                     {"tokens", time->tokens},
+                                     {"prompt_share", static_cast<double>(tokens->second) /
+                                                          static_cast<double>(r.input_tokens)}}));
+  }
+}
+
+void warn_of_outages(SimulationOutcome& out) {
+  for (const TierResult& tier : out.result.tiers) {
+    for (const ReasonCount& refusal : tier.write_refusals) {
+      if (refusal.reason != "unreachable") continue;
+      out.warnings.push_back(
+          run_note("store-unreachable", {{"tier", tier.name}, {"chunks", refusal.count}}));
+    }
+  }
+}
+
 void warn_of_failures(const Scenario& s, SimulationOutcome& out) {
   const std::uint64_t failures = out.result.load_failures;
   if (failures == 0) return;
@@ -77,6 +110,8 @@ void warn_of_failures(const Scenario& s, SimulationOutcome& out) {
 void warn_of_chunks(const Scenario& s, SimulationOutcome& out) {
   if (!keeps_chunks(s.engine.connector) || out.result.tiers.size() < 2) return;
   warn_of_failures(s, out);
+  warn_of_slow_loads(out);
+  warn_of_outages(out);
   warn_of_bursts(s, out);
   warn_of_deferrals(s, out);
   warn_of_files(s, out);

@@ -79,7 +79,12 @@ class LoadTimes {
   Duration files(const TierChoice& tier, Bytes bytes, std::int64_t count) {
     const std::int64_t threads = s_.engine.llmd.threads;
     const std::int64_t rounds = (count + threads - 1) / threads;
-    return read(tier, Bytes(bytes.count() / count)) * rounds;
+    const Duration alone = read(tier, Bytes(bytes.count() / count)) * rounds;
+    if (tier.by_links) return alone;
+    // Side by side they share what this client gets.
+    const StorageLane& lane = tier.storage->spec.read;
+    const std::int64_t rate = lowest_rate({lane.total_rate, lane.client_rate});
+    return std::max(alone, lane.latency.p50 + time_at_rate(bytes, rate));
   }
   Duration read(const TierChoice& tier, Bytes bytes) {
     if (tier.by_links) {

@@ -451,8 +451,13 @@ const KeyTable ScenarioKeys::kEvictor = kEvictorKeys;
 
 void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;
+  // Whoever the connector is: their keys are known ones.
+  engine.object("lmcache", ScenarioKeys::kLmcache);
+  engine.object("lmcache_mp", ScenarioKeys::kLmcacheMp);
+  engine.object("llmd", ScenarioKeys::kLlmd);
   const auto only_with = [&](std::string_view key, ConnectorKind kind) {
-    if (c.connector == kind || !engine.told(key)) return;
+    const bool object = key != "kv_load_failure_policy";
+    if (c.connector == kind || !(object ? engine.has(key) : engine.told(key))) return;
     engine.fail(key, fmt::format("expected only with \"offload_connector\": \"{}\"",
                                  kConnectorNames[static_cast<std::size_t>(kind)]));
   };
@@ -468,6 +473,17 @@ void read_chunk_connector(const ObjectReader& engine, Scenario& s) {
   if (has_mp(c.connector)) read_lmcache_mp(engine, s);
   if (c.connector == ConnectorKind::kHybrid) c.blocks_per_chunk = 1;  // of the native connector
   if (c.connector == ConnectorKind::kLlmdFs) read_llmd(engine, s);
+}
+
+/// They are read all the same, so that a wrong value is told as one.
+void refuse_chunk_keys(const ObjectReader& tier) {
+  tier.number("lookup_us");
+  tier.integer("put_threads");
+  tier.text("atime");
+  read_outages(tier);
+  if (const auto evictor = tier.object("evictor", ScenarioKeys::kEvictor)) read_evictor(*evictor);
+  tier.refuse({"lookup_us", "put_threads", "outages", "atime", "evictor"},
+              "expected only with \"offload_connector\": \"lmcache\" or \"llmd-fs\"");
 }
 
 void read_chunk_tiers(const ObjectReader& top, Scenario& s) {

@@ -151,6 +151,7 @@ TierChoice begin_tier(const ObjectReader& tier, bool behind, Scenario& s) {
   if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
     tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
   }
+  refuse_chunk_keys(tier);
   read_kind(tier, behind, out, s);
   read_tier_scope(tier, out);
   out.where = tier.where("capacity");

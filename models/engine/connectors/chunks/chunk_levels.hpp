@@ -23,7 +23,11 @@ class ChunkLevels {
     flow.stored += more.stored;
     flow.evicted += more.evicted;
     const auto held = static_cast<std::uint32_t>(flow.stored - flow.evicted);
-    return {flow.stored, flow.evicted, held, held};
+    const std::uint32_t each =
+        table.entries() == 0
+            ? 0
+            : static_cast<std::uint32_t>(table.used() / block) / table.entries();
+    return {flow.stored, flow.evicted, held, held * each};
   }
   /// What is known of the table alone.
   static void tell(const ChunkTierConfig& tier, const ChunkTable& table, std::uint32_t ranks,

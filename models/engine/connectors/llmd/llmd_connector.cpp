@@ -273,9 +273,7 @@ void LlmdConnector::recycle_if_gone(Handle h) {
 TierLevel LlmdConnector::level(std::uint32_t) const {
   store_.tick_until(place_.queue.now());
   const Bytes block = store_.file_bytes() / std::int64_t{per_chunk_};
-  TierLevel out = levels_.level(tier_, 0, store_.table(), block);
-  if (tier_.shared) out.used *= per_chunk_;  // told in files there
-  return out;
+  return levels_.level(tier_, 0, store_.table(), block);
 }
 
 void LlmdConnector::report(EngineStats& stats) const {
