@@ -59,8 +59,8 @@ inline constexpr NoteRow kRunNotes[] = {
      "{loads} load{loads||s} did not come whole. What was missing was computed again."},
     {"burst-lost", "tier", NoteGrade::kWarning,
      "{tier} was full when {chunks} chunk{chunks||s} came ({lost_share} of what was offered). "
-     "LMCache evicts once a second only, and what comes between two ticks is lost (LMCache 4817, 5290). "
-     "More room or a lower engine.lmcache_mp.eviction_trigger_watermark helps."},
+     "LMCache evicts once a second only, and what comes between two ticks is lost (LMCache 4817, "
+     "5290). More room or a lower engine.lmcache_mp.eviction_trigger_watermark helps."},
     {"lookup-deferred", "engine", NoteGrade::kDetail,
      "Look-ups below HBM are answered one scheduling pass later, even where nothing is found: "
      "{deferrals} in all (vLLM 45765)."},
