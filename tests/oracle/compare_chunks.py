@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares `spillway run` with the oracle of a connector that keeps chunks, row by row and to the nanosecond.
 
-    python3 compare_chunks.py --connector lmcache|lmcache_mp|llmd --spillway BINARY [--seeds 1-60] [--keep DIR]
+    python3 compare_chunks.py --connector lmcache|lmcache_mp|llmd|hybrid --spillway BINARY [--seeds 1-60] [--keep DIR]
 
 Random scenarios of gen_<connector>.py, and the histories of cases/ that are this connector's. Rows are compared
 whole, and every total that a result document has. Exit status 1 when anything differs.
@@ -17,7 +17,7 @@ import tempfile
 
 from compare import HERE, Refused, different_rows, rows_of, run_spillway
 
-CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-"}
+CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-"}
 
 
 def oracle(connector, scenario, rows, totals):

@@ -16,9 +16,12 @@ from parts import Job
 
 
 class MpConfig(FleetConfig):
+    name = "lmcache-mp"
+
     def __init__(self, scenario):
         super().__init__(scenario)
-        assert self.connector == "lmcache-mp"
+        assert self.connector == self.name
+        self.l1_tier, self.l2_tiers = self.tiers[0], self.tiers[1:]
         o = self.engine.get("lmcache_mp", {})
         self.chunk = o.get("chunk_tokens", 256)
         self.save_decode_cache = o.get("save_decode_cache", False)
@@ -141,9 +144,9 @@ class MpReplica(Replica):
     def __init__(self, fleet, number, make_tier):
         super().__init__(fleet, number)
         cfg = fleet.cfg
-        self.l1, self.l1_name = L1(cfg, cfg.tiers[0]), cfg.tiers[0]["name"]
+        self.l1, self.l1_name = L1(cfg, cfg.l1_tier), cfg.l1_tier["name"]
         self.down, self.up = cfg.links_of(cfg.tiers[0])
-        self.l2 = [make_tier(spec, number) for spec in cfg.tiers[1:]]
+        self.l2 = [make_tier(spec, number) for spec in cfg.l2_tiers]
         self.fifo_free_at = 0                                  # rule 15: one FIFO for both directions
         self.ended_ops = []                                    # ended, not yet seen by the engine
         self.some_settled = False                              # a look-up settled, not yet seen
@@ -325,6 +328,10 @@ class MpReplica(Replica):
         """§10.4: a load was submitted, a completion arrived; blocks that a pass's end frees."""
         return step.loads or seen or self.news() or any(not r.stores for r in self.finished)
 
+    def counted(self):
+        """(name, counts, keys held) of the tiers of this replica alone."""
+        return [(self.l1_name, self.l1, len(self.l1.keys))]
+
     def check(self):
         super().check()
         assert not self.queue and not self.prefetching and not self.finished
@@ -333,8 +340,8 @@ class MpReplica(Replica):
         assert stuck or not any(e.locks or e.writing or e.temporary for e in self.l1.keys.values())
 
 
-def simulate(path):
-    cfg, requests = read(path, MpConfig)
+def simulate(path, config=MpConfig, make_replica=MpReplica):
+    cfg, requests = read(path, config)
     fleet = Fleet(cfg, requests)
     shared = {}
 
@@ -345,10 +352,10 @@ def simulate(path):
             shared[place] = L2(fleet, spec, cfg.links_of(spec))
         return shared[place]
     for number in range(cfg.replicas):
-        fleet.replicas.append(MpReplica(fleet, number, make_tier))
+        fleet.replicas.append(make_replica(fleet, number, make_tier))
     fleet.ticks += [r.l1.tick for r in fleet.replicas] + [tier.tick for tier in shared.values()]
     fleet.run()
-    tiers = [(r.l1_name, r.l1, len(r.l1.keys)) for r in fleet.replicas]
+    tiers = [counted for r in fleet.replicas for counted in r.counted()]
     tiers += [(tier.name, tier, len(tier.keys)) for tier in shared.values()]
     links = [(n, link) for r in fleet.replicas for n, link in
              zip(cfg.link_names_of(cfg.tiers[0]), (r.down, r.up))]
