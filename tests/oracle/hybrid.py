@@ -18,6 +18,9 @@ from lmcache_mp import MpConfig, MpReplica
 from parts import Link
 from scenario import Config
 
+FENCES_BEFORE_LOADS = True                 # H1: LMCache's loads, too, wait for native's fences
+NATIVE_STORES_FIRST = True                 # H2: of stores that both submit when compute ends
+
 
 class HybridConfig(MpConfig):
     name = "hybrid"
@@ -126,22 +129,32 @@ class HybridReplica(MpReplica):
         return self.native.plan_stores(step)
 
     def worker(self, step, stores):
-        """Deferred stores and fences first (MC handle_preemptions), then loads, compute, stores (MC: in order)."""
+        """Deferred stores and fences (MC handle_preemptions), loads, compute, stores (MC wait_for_save)."""
         native, now = self.native, self.fleet.now
         mine = [job for job in step.loads if job.blocks is not None]
-        others = [job for job in step.loads if job.blocks is None]
-        step.loads = []
+        others = sorted((job for job in step.loads if job.blocks is None), key=lambda j: j.request.preemptions > 0)
+        if not FENCES_BEFORE_LOADS:
+            self.load(others)
+        step.loads = []                                        # native would submit them behind its fence itself
         start, _flushed = native.before_compute(step, stores, now)
+        step.loads = mine + others
         yield from self.wait(start - now)
         for job in mine:
             native.h2d.submit(job, self.fleet.now)
-        step.loads = others
-        compute = super().worker(step, stores)                 # LMCache's loads, and it waits for compute
+        if FENCES_BEFORE_LOADS:
+            self.load(others)
         if step.plan:
-            yield next(compute)
-        native.after_compute(stores, self.fleet.now)
-        yield from compute                                     # LMCache's stores
-        step.loads = mine + others
+            yield from self.wait(self.compute_time(step))
+        if NATIVE_STORES_FIRST:
+            native.after_compute(stores, self.fleet.now)
+        for r, c, n, _samples in step.order if step.plan else ():
+            self.store(r, c + n)
+        if not NATIVE_STORES_FIRST:
+            native.after_compute(stores, self.fleet.now)
+
+    def load(self, jobs):
+        for job in jobs:
+            self.operate(self.up, job, lambda keys=job.keys: [self.l1.unlock(k) for k in keys])
 
     # ---------------------------------------------------------------- ends
 
