@@ -182,7 +182,8 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
     case Capacity::Kind::kBlocks:
       return static_cast<std::uint64_t>(capacity.count) / k * k;
     case Capacity::Kind::kBytes:
-      if (keeps_chunks(engine.connector)) {  // bytes, without slots
+      if (keeps_chunks(engine.connector) && engine.connector != ConnectorKind::kHybrid) {
+        // bytes, without slots
         const std::int64_t block = tier_block_bytes().count();
         return static_cast<std::uint64_t>(
             std::max<std::int64_t>(capacity.count > 0 ? 1 : 0, capacity.count / block));

@@ -35,14 +35,13 @@ class Ticker final : public SharedThing, public EventHandler {
   void on_event(EventPayload payload) override {
     if (payload.subject != epoch_) return;  // an earlier one was found since
     armed_ = false;
-    if (unfinished_ == 0) return;
+    if (unfinished_ == 0 || queue_.empty()) return;  // else what is left is stuck
     for (Entry& e : tickers_) {
       if (e.next > queue_.now()) continue;
       e.whom->tick();
       e.next += e.period;
     }
-    // Where nothing else can happen any more, requests are stuck.
-    if (!queue_.empty()) arm();
+    arm();
   }
 
  private:

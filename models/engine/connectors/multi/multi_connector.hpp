@@ -69,36 +69,46 @@ class MultiConnector final : public KvConnector, public RequestEnds {
   std::vector<std::uint8_t> gone_;    ///< by handle: how many need it no longer
 };
 
-/// What each moves beside a step.
+/// What each moves beside a step. LMCache's loads begin where the native one's do, behind its
+/// fences: handle_preemptions() of all comes before start_load_kv(). Stores that both begin at the
+/// end of the forward begin in the same order (wait_for_save()).
 class MultiMoves final : public StepMoves {
  public:
   MultiMoves(std::unique_ptr<StepMoves> first, std::unique_ptr<StepMoves> second)
       : first_(std::move(first)), second_(std::move(second)) {}
 
-  void start(const StepTransfers& transfers) override {
-    first_->start(transfers);
-    second_->start(transfers);
-  }
+  void start(const StepTransfers& transfers) override { first_->start(transfers); }
   bool flushed(const StepPlan& plan, const StepTransfers& transfers) override {
     return first_->flushed(plan, transfers);
   }
   void load(const StepPlan& plan, const StepTransfers& transfers, Time now) override {
+    transfers_ = &transfers;
     first_->load(plan, transfers, now);
+    second_->start(transfers);
   }
   bool may_compute() override { return first_->may_compute(); }
   Duration begin_forward(const StepPlan& plan, Time now, Duration compute) override {
     return first_->begin_forward(plan, now, compute);
   }
   std::optional<Time> new_end(Time now) override { return first_->new_end(now); }
-  void computed(const StepPlan& plan, Time now) override { second_->computed(plan, now); }
-  void end(const StepTransfers& transfers, Time now) override { first_->end(transfers, now); }
+  void computed(const StepPlan& plan, Time now) override {
+    end(*transfers_, now);
+    second_->computed(plan, now);
+  }
+  /// Once a step: one that does not compute has only its end.
+  void end(const StepTransfers& transfers, Time now) override {
+    if (transfers_ == nullptr) return;
+    transfers_ = nullptr;
+    first_->end(transfers, now);
+  }
   ConnectorWork work() const override { return first_->work(); }
   bool idle() const override { return first_->idle() && second_->idle(); }
   void report(EngineStats& stats) const override { first_->report(stats); }
 
  private:
-  std::unique_ptr<StepMoves> first_;   ///< the native one's
-  std::unique_ptr<StepMoves> second_;  ///< of LMCache, which no step waits for
+  std::unique_ptr<StepMoves> first_;          ///< the native one's
+  std::unique_ptr<StepMoves> second_;         ///< of LMCache, which no step waits for
+  const StepTransfers* transfers_ = nullptr;  ///< of a step that has not ended
 };
 
 }  // namespace spillway
