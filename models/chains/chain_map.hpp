@@ -59,7 +59,7 @@ class ChainMap {
   /// order; stops early when it returns false.
   template <class Run>
   void for_runs(RequestId request, std::uint32_t from, std::uint32_t to, Run run) const {
-    for_runs_as([this](auto whose) { return base(whose); }, request, from, to, run);
+    for_runs_as([this](auto whose) { return this->base(whose); }, request, from, to, run);
   }
   /// The same where base_of(whose) is the first id of a trace block's blocks, or of a request's
   /// own: the runs are as long as here.

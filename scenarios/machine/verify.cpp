@@ -336,8 +336,8 @@ Report verify_summary(const VerifyResult& result, const VerifyOptions& options,
   Table worst;
   worst.title = "Worst cells";
   worst.header = {"section", "what", "expected", "measured", "error"};
-  constexpr std::size_t kShown = 5;
-  for (std::size_t i = 0; i < std::min(kShown, result.cells.size()); ++i) {
+  constexpr std::size_t kShownCells = 5;
+  for (std::size_t i = 0; i < std::min(kShownCells, result.cells.size()); ++i) {
     const VerifiedCell& cell = result.cells[i];
     std::string what;
     for (const auto& item : cell.request.items()) {
