@@ -96,12 +96,35 @@ def check_seed(binary, seed, folder, classic):
         return different_rows(rows_of(rows), found) + different_totals(json.load(f), results)
 
 
-def check_case(binary, case, folder, _classic):
+def check_case(binary, case, folder):
     os.makedirs(folder, exist_ok=True)
     found, results = run_spillway(binary, os.path.join(case, "scenario.json"), folder)
     out = different_rows(rows_of(os.path.join(case, "expected.csv")), found)
     with open(os.path.join(case, "expected.json")) as f:
         return out + different_totals(json.load(f), results)
+
+
+def seeds_of(text):
+    """1-60, or one, or none."""
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1) if first else range(0)
+
+
+def compare_all(jobs, keep, reached=lambda: ""):
+    """`jobs`: each a name, and what gives its differences when told a folder. Exit status 1 where any differs."""
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, check in jobs:
+            try:
+                differences = check(os.path.join(keep or scratch, os.path.basename(name.split()[-1])))
+            except Refused as refusal:
+                differences = [str(refusal)]
+            if differences:
+                failures += 1
+                print(f"{name}: {len(differences)} differences")
+                print("\n".join("  " + d for d in differences[:5]))
+    print(f"{len(jobs)} scenarios compared, {failures} differ" + reached())
+    return 1 if failures else 0
 
 
 def main():
@@ -112,23 +135,10 @@ def main():
     p.add_argument("--classic", action="store_true", help="scenarios without the newer keys")
     p.add_argument("--keep", help="leave every scenario and result in this folder")
     a = p.parse_args()
-    first, _, last = a.seeds.partition("-")
-    jobs = [(f"seed {s}", check_seed, s) for s in range(int(first), int(last or first) + 1)] if first else []
-    jobs += [(f"case {c}", check_case, c) for c in a.case]
-    failures = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for number, (name, check, what) in enumerate(jobs):
-            folder = os.path.join(a.keep or scratch, str(what if check is check_seed else number))
-            try:
-                differences = check(a.spillway, what, folder, a.classic)
-            except Refused as refusal:
-                differences = [str(refusal)]
-            if differences:
-                failures += 1
-                print(f"{name}: {len(differences)} differences")
-                print("\n".join("  " + d for d in differences[:5]))
-    print(f"{len(jobs)} scenarios compared, {failures} differ")
-    return 1 if failures else 0
+    jobs = [(f"seed {s}", lambda folder, s=s: check_seed(a.spillway, s, folder, a.classic))
+            for s in seeds_of(a.seeds)]
+    jobs += [(f"case {c}", lambda folder, c=c: check_case(a.spillway, c, folder)) for c in a.case]
+    return compare_all(jobs, a.keep)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,8 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
-from compare import HERE, Refused, different_rows, rows_of, run_spillway
+from compare import HERE, compare_all, different_rows, rows_of, run_spillway, seeds_of
 
 CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-"}
 
@@ -90,23 +89,11 @@ def main():
     p.add_argument("--seeds", default="")
     p.add_argument("--keep", help="leave every scenario and result in this folder")
     a = p.parse_args()
-    first, _, last = a.seeds.partition("-")
-    jobs = [(f"seed {s}", check_seed, s) for s in range(int(first), int(last or first) + 1)] if first else []
-    jobs += [(os.path.basename(c), check_case, c) for c in cases_of(a.connector)]
-    failures = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for number, (name, check, what) in enumerate(jobs):
-            folder = os.path.join(a.keep or scratch, str(number))
-            try:
-                found = check(a.connector, a.spillway, what, folder)
-            except Refused as refusal:
-                found = [str(refusal)]
-            if found:
-                failures += 1
-                print(f"{name}: {len(found)} differences")
-                print("\n".join("  " + d for d in found[:5]))
-    print(f"{len(jobs)} scenarios compared, {failures} differ")
-    return 1 if failures else 0
+    jobs = [(f"seed {s}", lambda folder, s=s: check_seed(a.connector, a.spillway, s, folder))
+            for s in seeds_of(a.seeds)]
+    jobs += [(os.path.basename(c), lambda folder, c=c: check_case(a.connector, a.spillway, c, folder))
+             for c in cases_of(a.connector)]
+    return compare_all(jobs, a.keep)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,14 @@
 Exit status 1 when anything differs; the first differing rows are printed, and at the end what the scenarios reached.
 """
 import argparse
-import json
 import os
 import sys
-import tempfile
 
 import gen_v0
 import v0
-from compare import different_rows, rows_of, run_spillway
-from results import header, row_of
+from compare import compare_all, different_rows, rows_of, run_spillway, seeds_of
+from gen import write
+from results import lines_of
 
 # Total of v0.py -> where it stands in a result document (links by index).
 TOTALS = {
@@ -46,18 +45,13 @@ def different_totals(expected, results):
 
 
 def check_seed(binary, seed, folder, reached):
-    os.makedirs(folder, exist_ok=True)
-    scenario, rows = gen_v0.make(seed)
+    write(*gen_v0.make(seed), folder)
     path = os.path.join(folder, "scenario.json")
-    with open(path, "w") as f:
-        f.write(json.dumps(scenario, indent=1) + "\n")
-    with open(os.path.join(folder, "requests.jsonl"), "w") as f:
-        f.writelines(json.dumps(r) + "\n" for r in rows)
     engine = v0.Engine(*v0.load(path))
     engine.run()
     expected = os.path.join(folder, "oracle.csv")
     with open(expected, "w") as f:
-        f.write("\n".join([header()] + [row_of(r) for r in engine.requests]) + "\n")
+        f.writelines(line + "\n" for line in lines_of(engine))
     totals = v0.totals_of(engine)
     for what in ("swapped_out", "preemptions", "stuck", "dead", "rejected", "recomputed_tokens"):
         reached[what] = reached.get(what, 0) + (totals[what] > 0)
@@ -71,19 +65,9 @@ def main():
     p.add_argument("--seeds", default="1-40")
     p.add_argument("--keep", help="leave every scenario and result in this folder")
     a = p.parse_args()
-    first, _, last = a.seeds.partition("-")
-    failures, reached = 0, {}
-    seeds = range(int(first), int(last or first) + 1)
-    with tempfile.TemporaryDirectory() as scratch:
-        for seed in seeds:
-            differences = check_seed(a.spillway, seed, os.path.join(a.keep or scratch, str(seed)), reached)
-            if differences:
-                failures += 1
-                print(f"seed {seed}: {len(differences)} differences")
-                print("\n".join("  " + d for d in differences[:5]))
-    print(f"{len(seeds)} scenarios compared, {failures} differ; with " +
-          ", ".join(f"{what} {count}" for what, count in reached.items()))
-    return 1 if failures else 0
+    reached = {}
+    jobs = [(f"seed {s}", lambda folder, s=s: check_seed(a.spillway, s, folder, reached)) for s in seeds_of(a.seeds)]
+    return compare_all(jobs, a.keep, lambda: "; with " + ", ".join(f"{what} {n}" for what, n in reached.items()))
 
 
 if __name__ == "__main__":

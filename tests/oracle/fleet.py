@@ -6,13 +6,12 @@ AMBIGUITIES.md. Times are integer nanoseconds. Nothing here knows a connector.
 
 A replica is a Python generator. It yields the instant until which it must wait, or None to sleep.
 """
-import argparse
 import heapq
-import json
 import math
 from collections import deque
 from fractions import Fraction
 
+import results
 from parts import Link, ceil_div, size_of
 from results import seconds
 from scenario import Config, load
@@ -317,18 +316,7 @@ def totals(fleet, tiers, links):
 
 def main(simulate):
     """`simulate` takes a path and gives (cfg, requests, totals)."""
-    p = argparse.ArgumentParser()
-    p.add_argument("scenario")
-    p.add_argument("--requests")
-    p.add_argument("--totals")
-    a = p.parse_args()
-    cfg, requests, result = simulate(a.scenario)
-    text = json.dumps(result, indent=1) + "\n"
-    if a.requests:
-        with open(a.requests, "w") as f:
-            f.writelines(row + "\n" for row in rows(cfg, requests))
-    if a.totals:
-        with open(a.totals, "w") as f:
-            f.write(text)
-    else:
-        print(text, end="")
+    def run(path):
+        cfg, requests, result = simulate(path)
+        return rows(cfg, requests), result
+    results.main(run)

@@ -158,10 +158,10 @@ def write(scenario, rows, out):
         f.writelines(json.dumps(r) + "\n" for r in head + rows)
 
 
-def main():
-    scenario, rows = make(int(sys.argv[1]), "--classic" in sys.argv[3:])
-    write(scenario, rows, sys.argv[2])
+def main(made):
+    """A generator's command line: SEED OUTDIR."""
+    write(*made(int(sys.argv[1])), sys.argv[2])
 
 
 if __name__ == "__main__":
-    main()
+    main(lambda seed: make(seed, "--classic" in sys.argv[3:]))

@@ -4,10 +4,9 @@
 OUTDIR gets scenario.json and requests.jsonl. It is gen_lmcache_mp.py's scenario with a native tier in front.
 """
 import random
-import sys
 
 import gen_lmcache_mp
-from gen import write
+from gen import main
 
 
 def make(seed):
@@ -38,10 +37,5 @@ def make(seed):
     return scenario, rows
 
 
-def main():
-    scenario, rows = make(int(sys.argv[1]))
-    write(scenario, rows, sys.argv[2])
-
-
 if __name__ == "__main__":
-    main()
+    main(make)

@@ -6,9 +6,8 @@ next turns, odd lengths. Pools, files and thresholds are small, so that requests
 dropped or refused, files evicted while they are wanted. Each key is left to its default now and then.
 """
 import random
-import sys
 
-from gen import make_requests, write
+from gen import main, make_requests
 
 
 def some(rng, chance, values):
@@ -118,9 +117,5 @@ def make(seed):
     return scenario, rows
 
 
-def main():
-    write(*make(int(sys.argv[1])), sys.argv[2])
-
-
 if __name__ == "__main__":
-    main()
+    main(make)

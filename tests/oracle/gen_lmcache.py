@@ -5,9 +5,8 @@ OUTDIR gets scenario.json and requests.jsonl. Pools and tiers are tiny, so that 
 evicted and stores refused; few seeds let a load hang for ever (rule 9).
 """
 import random
-import sys
 
-from gen import make_requests, write
+from gen import main, make_requests
 
 FAST = ["0.2GB/s", "1GB/s", "3.7GB/s", "25GB/s", "64GB/s"]
 SLOW = ["0.01GB/s", "0.05GB/s", "0.2GB/s", "1GB/s", "5GB/s"]
@@ -169,10 +168,5 @@ def make(seed):
     return scenario, rows
 
 
-def main():
-    scenario, rows = make(int(sys.argv[1]))
-    write(scenario, rows, sys.argv[2])
-
-
 if __name__ == "__main__":
-    main()
+    main(make)

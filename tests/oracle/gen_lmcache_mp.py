@@ -5,9 +5,8 @@ OUTDIR gets scenario.json and requests.jsonl. L1 is tiny, so that bursts between
 stretched so that a run sees several ticks.
 """
 import random
-import sys
 
-from gen import write
+from gen import main
 from gen_lmcache import base, capacity, links_for
 
 
@@ -54,10 +53,5 @@ def make(seed):
     return scenario, rows
 
 
-def main():
-    scenario, rows = make(int(sys.argv[1]))
-    write(scenario, rows, sys.argv[2])
-
-
 if __name__ == "__main__":
-    main()
+    main(make)

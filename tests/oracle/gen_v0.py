@@ -2,12 +2,9 @@
 """Write a random small scenario of vLLM v0: python3 gen_v0.py SEED OUTDIR (scenario.json, requests.jsonl).
 
 Pools are small enough that most scenarios preempt; some CPU pools are too small to live."""
-import json
-import os
 import random
-import sys
 
-from gen import make_requests
+from gen import main, make_requests
 
 
 def make(seed):
@@ -65,15 +62,5 @@ def make(seed):
     return scenario, rows
 
 
-def main():
-    seed, out = int(sys.argv[1]), sys.argv[2]
-    scenario, rows = make(seed)
-    os.makedirs(out, exist_ok=True)
-    with open(os.path.join(out, "scenario.json"), "w") as f:
-        f.write(json.dumps(scenario, indent=1) + "\n")
-    with open(os.path.join(out, "requests.jsonl"), "w") as f:
-        f.writelines(json.dumps(r) + "\n" for r in rows)
-
-
 if __name__ == "__main__":
-    main()
+    main(make)

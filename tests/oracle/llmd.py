@@ -8,9 +8,7 @@ engines/vllm-lmcache-llmd.md ("§") sections 1, 2, 6 and 10. "L5" is item 5 of A
 
     python3 llmd.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
-import argparse
 import itertools
-import json
 import math
 from collections import deque
 from fractions import Fraction
@@ -18,7 +16,7 @@ from fractions import Fraction
 from connector import Connector
 from llmd_fs import Store, Task, ThreadPool, Wire
 from parts import ceil_div, size_of
-from results import seconds
+from results import main, seconds
 from scenario import Config, load
 from scheduler import Scheduler
 
@@ -402,24 +400,11 @@ class Fleet:
                 r.prompt, r.output, r.cached_hbm, r.cached_dram, r.preemptions, r.status, r.reason))
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("scenario")
-    p.add_argument("--requests")
-    p.add_argument("--totals")
-    a = p.parse_args()
-    fleet = Fleet(*load(a.scenario, LlmdConfig))
+def simulate(path):
+    fleet = Fleet(*load(path, LlmdConfig))
     fleet.run()
-    totals = json.dumps(fleet.totals(), indent=1)
-    if a.requests:
-        with open(a.requests, "w") as f:
-            f.write("\n".join(fleet.rows()) + "\n")
-    if a.totals:
-        with open(a.totals, "w") as f:
-            f.write(totals + "\n")
-    else:
-        print(totals)
+    return fleet.rows(), fleet.totals()
 
 
 if __name__ == "__main__":
-    main()
+    main(simulate)

@@ -9,14 +9,12 @@ connector.py and cpu_tier.py are section 2, parts.py the data structures, result
 
     python3 oracle.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
-import argparse
-import json
 import math
 from collections import deque
 
 from connector import Connector
 from parts import ceil_div
-from results import header, row_of, totals_of
+from results import lines_of, main, totals_of
 from scenario import load
 from scheduler import Scheduler
 
@@ -175,24 +173,11 @@ class Engine(Scheduler):
             assert blocks and all(self.gpu.hash[b] == key for b in blocks)
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("scenario")
-    p.add_argument("--requests")
-    p.add_argument("--totals")
-    a = p.parse_args()
-    engine = Engine(*load(a.scenario))
+def simulate(path):
+    engine = Engine(*load(path))
     engine.run()
-    totals = json.dumps(totals_of(engine), indent=1)
-    if a.requests:
-        with open(a.requests, "w") as f:
-            f.write("\n".join([header()] + [row_of(r) for r in engine.requests]) + "\n")
-    if a.totals:
-        with open(a.totals, "w") as f:
-            f.write(totals + "\n")
-    else:
-        print(totals)
+    return lines_of(engine), totals_of(engine)
 
 
 if __name__ == "__main__":
-    main()
+    main(simulate)

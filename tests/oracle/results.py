@@ -1,4 +1,6 @@
 """Reporting: expected.csv rows and expected.json totals. Floats appear here only, never in timing."""
+import argparse
+import json
 from fractions import Fraction
 
 
@@ -63,3 +65,26 @@ def row_of(r):
         r.id, seconds(r.arrival), seconds(r.scheduled), seconds(r.first_token), seconds(r.finish), r.prompt,
         r.output, r.cached_hbm, r.cached_dram, r.preemptions, r.status, r.reason,
         seconds(r.arrival)))                                   # due_s: there are no sessions to wait for
+
+
+def lines_of(engine):
+    return [header()] + [row_of(r) for r in engine.requests]
+
+
+def main(simulate):
+    """An oracle's command line. `simulate` takes a path and gives (lines of expected.csv, totals)."""
+    p = argparse.ArgumentParser()
+    p.add_argument("scenario")
+    p.add_argument("--requests")
+    p.add_argument("--totals")
+    a = p.parse_args()
+    lines, totals = simulate(a.scenario)
+    text = json.dumps(totals, indent=1) + "\n"
+    if a.requests:
+        with open(a.requests, "w") as f:
+            f.writelines(line + "\n" for line in lines)
+    if a.totals:
+        with open(a.totals, "w") as f:
+            f.write(text)
+    else:
+        print(text, end="")

@@ -7,7 +7,6 @@ block_manager.py, block/{block_table,naive_block}.py, csrc/cache_kernels.cu @ db
 
     python3 v0.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
 """
-import argparse
 import json
 import math
 import os
@@ -15,7 +14,7 @@ from collections import deque
 from fractions import Fraction
 
 from parts import Request, ceil_div, size_of
-from results import header, row_of
+from results import lines_of, main
 
 
 class EngineDead(Exception):
@@ -412,21 +411,11 @@ def totals_of(engine):
     return t
 
 
-def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("scenario")
-    p.add_argument("--requests")
-    p.add_argument("--totals")
-    a = p.parse_args()
-    engine = Engine(*load(a.scenario))
+def simulate(path):
+    engine = Engine(*load(path))
     engine.run()
-    if a.requests:
-        with open(a.requests, "w") as f:
-            f.write("\n".join([header()] + [row_of(r) for r in engine.requests]) + "\n")
-    if a.totals:
-        with open(a.totals, "w") as f:
-            json.dump(totals_of(engine), f, indent=1)
+    return lines_of(engine), totals_of(engine)
 
 
 if __name__ == "__main__":
-    main()
+    main(simulate)
