@@ -168,10 +168,7 @@ void RedisBench::measure_values(KvCell& row) {
   }
   row.time = spread_of(std::move(value_us));
   row.values = outcome.latency_us.size();
-  std::sort(outcome.latency_us.begin(), outcome.latency_us.end());
-  row.lat_p50_us = quantile(outcome.latency_us, 0.5);
-  row.lat_p90_us = quantile(outcome.latency_us, 0.9);
-  row.lat_p99_us = quantile(outcome.latency_us, 0.99);
+  tell_latency(row, outcome.latency_us);
   if (!outcome.same) row.state.problem = "read other than what was written";
 }
 
@@ -195,10 +192,7 @@ void RedisBench::measure_command(KvCell& row) {
   }
   row.values = times_us.size();
   row.time = spread_of(times_us);
-  std::sort(times_us.begin(), times_us.end());
-  row.lat_p50_us = quantile(times_us, 0.5);
-  row.lat_p90_us = quantile(times_us, 0.9);
-  row.lat_p99_us = quantile(times_us, 0.99);
+  tell_latency(row, times_us);
 }
 
 nlohmann::json RedisBench::measure(const CellPlan& cell) {

@@ -273,25 +273,23 @@ void RespConnection::receive_into(std::span<char> into, std::string_view command
   std::memcpy(into.data(), received_.data() + taken_, kept);
   taken_ += kept;
   into = into.subspan(kept);
-  while (!into.empty()) {
-    const ssize_t got = recv(fd_, into.data(), into.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail_io(command, got == 0 ? 0 : errno);
-    into = into.subspan(static_cast<std::size_t>(got));
-  }
+  while (!into.empty()) into = into.subspan(receive(into, command));
+}
+
+/// At least a byte.
+std::size_t RespConnection::receive(std::span<char> into, std::string_view command) {
+  ssize_t got = 0;
+  do got = recv(fd_, into.data(), into.size(), 0);
+  while (got < 0 && errno == EINTR);
+  if (got <= 0) fail_io(command, got == 0 ? 0 : errno);
+  return static_cast<std::size_t>(got);
 }
 
 void RespConnection::receive_some(std::string_view command) {
   received_.erase(0, taken_);
   taken_ = 0;
   std::array<char, kReceiveBytes> piece{};
-  for (;;) {
-    const ssize_t got = recv(fd_, piece.data(), piece.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) fail_io(command, got == 0 ? 0 : errno);
-    received_.append(piece.data(), static_cast<std::size_t>(got));
-    return;
-  }
+  received_.append(piece.data(), receive(piece, command));
 }
 
 std::string RespConnection::receive_line(std::string_view command) {

@@ -72,6 +72,7 @@ class RespConnection {
   bool try_connect(const ::addrinfo& place, std::string& why);
   void log_in(const std::string& password);
   void send_command(const std::vector<std::string_view>& words);
+  std::size_t receive(std::span<char> into, std::string_view command);
   void receive_some(std::string_view command);
   void receive_into(std::span<char> into, std::string_view command);
   std::string receive_line(std::string_view command);

@@ -274,9 +274,7 @@ nlohmann::json StorageBench::measure(const CellPlan& cell) {
   if (outcome.latency_us.empty()) return to_document(row);
   const double moved = static_cast<double>(outcome.operations) * static_cast<double>(row.bytes);
   row.gbs = moved / outcome.seconds / 1e9;
-  row.lat_p50_us = quantile(outcome.latency_us, 0.5);
-  row.lat_p90_us = quantile(outcome.latency_us, 0.9);
-  row.lat_p99_us = quantile(outcome.latency_us, 0.99);
+  tell_latency(row, outcome.latency_us);
   row.lat_p999_us = quantile(outcome.latency_us, 0.999);
   return to_document(row);
 }
