@@ -153,12 +153,7 @@ void FrontEnd::on_request(const RequestRecord& record) {
   if (record.status != RequestStatus::kCompleted) return observer_.on_request(out);
   Passing& p = passing(record.request);
   KV_ASSERT(p.chunk_waits, "request {} ended without a token", raw(record.request));
-  if (free_ends_.empty()) {
-    free_ends_.push_back(static_cast<std::uint32_t>(ends_.size()));
-    ends_.emplace_back();
-  }
-  p.end = free_ends_.back();
-  free_ends_.pop_back();
+  p.end = ends_.take();
   ends_[p.end].record = out;
   ends_[p.end].stages = told_stages_;
 }
@@ -178,7 +173,7 @@ void FrontEnd::answered(RequestId request) {
   record.finish = p.last_chunk;
   if (stage_watch_ != nullptr) stage_watch_->on_stages(end.stages);
   observer_.on_request(record);
-  free_ends_.push_back(p.end);
+  ends_.release(p.end);
   clients_->on_request_end(request);
 }
 

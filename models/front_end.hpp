@@ -25,6 +25,7 @@
 #include "models/arrivals.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/slab.hpp"
 #include "sim/stage_watch.hpp"
 
 namespace spillway {
@@ -134,8 +135,7 @@ class FrontEnd final : public EventHandler,
   RequestEndListener* clients_ = nullptr;
   std::vector<Process> processes_;
   std::vector<Passing> passing_;  ///< by request
-  std::vector<End> ends_;
-  std::vector<std::uint32_t> free_ends_;
+  Slab<End> ends_;
   std::vector<StageMark> told_stages_;  ///< of the request whose end is told next
   std::uint32_t next_process_ = 0;
   Time first_arrival_ = kNever;

@@ -94,22 +94,12 @@ RouteId Fabric::add_route(std::span<const Hop> hops) {
 // ---- jobs
 // ---------------------------------------------------------------------------------------
 
-Fabric::Id Fabric::make_job() {
-  if (free_jobs_.empty()) {
-    jobs_.emplace_back();
-    return static_cast<Id>(jobs_.size() - 1);
-  }
-  const Id job = free_jobs_.back();
-  free_jobs_.pop_back();
-  return job;
-}
-
 void Fabric::submit(RouteId route, std::uint32_t job, Bytes payload, std::uint32_t copies,
                     RouteListener& listener) {
   KV_ASSERT(payload.count() > 0 && copies > 0, "a job of {} bytes in {} copies", payload.count(),
             copies);
   open();
-  const Id id = make_job();
+  const Id id = jobs_.take();
   Job& j = jobs_[id];
   j.listener = &listener;
   j.number = job;
@@ -368,7 +358,7 @@ void Fabric::go_on(Id job) {
   RouteListener& listener = *j.listener;
   const RouteId id{j.route};
   const std::uint32_t number = j.number;
-  free_jobs_.push_back(job);
+  jobs_.release(job);
   --in_flight_;
   listener.on_route_done(id, number);
 }

@@ -32,6 +32,7 @@
 #include "models/link/service.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/observer.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -160,7 +161,6 @@ class Fabric final : public EventHandler, private FlowListener {
   void close() {
     if (--depth_ == 0) shares_.settle();
   }
-  Id make_job();
   void enter(Id job);
   void begin(Id job);
   void begin_pipelined(Id job);
@@ -188,8 +188,7 @@ class Fabric final : public EventHandler, private FlowListener {
   };
   std::vector<MediumLink> medium_links_;
   std::vector<Route> routes_;
-  std::vector<Job> jobs_;
-  std::vector<Id> free_jobs_;
+  Slab<Job> jobs_;
   std::uint32_t in_flight_ = 0;
   int depth_ = 0;
 };

@@ -137,13 +137,7 @@ FairShare::Id FairShare::bucket_of(Id group, Rate maximum) {
   const auto at = std::lower_bound(g.buckets.begin(), g.buckets.end(), maximum,
                                    [](const Slot& slot, Rate rate) { return slot.maximum < rate; });
   if (at != g.buckets.end() && at->maximum == maximum) return at->bucket;
-  Id id = static_cast<Id>(buckets_.size());
-  if (free_buckets_.empty()) {
-    buckets_.emplace_back();
-  } else {
-    id = free_buckets_.back();
-    free_buckets_.pop_back();
-  }
+  const Id id = buckets_.take();
   Bucket& b = buckets_[id];
   b.group = group;
   b.maximum = maximum;
@@ -174,7 +168,7 @@ void FairShare::drop_bucket(Id bucket) {
   b.group = kNone;
   b.event = kNoEvent;
   ++b.epoch;
-  free_buckets_.push_back(bucket);
+  buckets_.release(bucket);
 }
 
 void FairShare::join(Id flow, Id group, Rate maximum, WideInt bytes) {

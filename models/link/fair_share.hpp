@@ -23,6 +23,7 @@
 
 #include "models/link/wide_heap.hpp"
 #include "sim/event_queue.hpp"
+#include "sim/slab.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -172,8 +173,7 @@ class FairShare final : public EventHandler {
   std::vector<Medium> media_;
   std::vector<Group> groups_;
   std::vector<Component> components_;
-  std::vector<Bucket> buckets_;
-  std::vector<Id> free_buckets_;
+  Slab<Bucket> buckets_;
   std::vector<Flow> flows_;
   std::vector<Id> dirty_;    ///< components
   std::vector<Id> changed_;  ///< buckets whose flows or state changed, since settle()

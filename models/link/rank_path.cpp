@@ -37,12 +37,7 @@ RankPath::RankPath(Fabric& fabric, std::vector<RankLanes> ranks, bool stored_onc
 
 void RankPath::submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) {
   const std::vector<RouteId>& routes = routes_[index_of(direction)];
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(pending_.size()));
-    pending_.emplace_back();
-  }
-  const std::uint32_t place = free_.back();
-  free_.pop_back();
+  const std::uint32_t place = pending_.take();
   pending_[place] = {job, static_cast<std::uint32_t>(routes.size()), direction};
   for (const RouteId route : routes) fabric_.submit(route, place, payload, copies, *this);
 }
@@ -55,7 +50,7 @@ void RankPath::on_route_service(RouteId, std::uint32_t place, bool begins) {
 void RankPath::on_route_done(RouteId, std::uint32_t place) {
   if (--pending_[place].ranks > 0) return;
   const Pending ended = pending_[place];
-  free_.push_back(place);
+  pending_.release(place);
   listener_.on_transfer_done(ended.direction, ended.job);
 }
 

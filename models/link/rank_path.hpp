@@ -13,6 +13,7 @@
 
 #include "models/link/copy_path.hpp"
 #include "models/link/fabric.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -29,7 +30,7 @@ class RankPath final : public TransferPath, private RouteListener {
 
   /// `payload` and `copies` are those of one rank.
   void submit(Direction direction, std::uint32_t job, Bytes payload, std::uint32_t copies) override;
-  bool idle() const override { return pending_.size() == free_.size(); }
+  bool idle() const override { return pending_.none_in_use(); }
 
  private:
   struct Pending {
@@ -44,8 +45,7 @@ class RankPath final : public TransferPath, private RouteListener {
   Fabric& fabric_;
   TransferListener& listener_;
   std::array<std::vector<RouteId>, 2> routes_;  ///< of the ranks that move such jobs
-  std::vector<Pending> pending_;
-  std::vector<std::uint32_t> free_;
+  Slab<Pending> pending_;
 };
 
 }  // namespace spillway

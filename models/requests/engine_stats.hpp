@@ -2,6 +2,7 @@
 // that knows it (report()); what a family does not have stays 0 or empty.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -78,6 +79,14 @@ struct ChunkTierStats {
   std::uint64_t held = 0;
   std::int64_t peak_bytes = 0;
   const StorageDevice* device = nullptr;  ///< null: reached by links, or none
+
+  /// `asked` chunks were, of which `found` are read from here. Those that tiers behind are asked
+  /// for.
+  std::uint64_t count_lookup(bool resumed, std::uint64_t asked, std::uint64_t found) {
+    (resumed ? hits_resumed : hits) += found;
+    if (!resumed) queries += asked;
+    return asked - std::min(asked, found);
+  }
 };
 
 struct EngineStats {

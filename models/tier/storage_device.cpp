@@ -106,13 +106,7 @@ void StorageDevice::begin_task(std::uint32_t job, StorageOp prefers) {
   const std::uint32_t last = up_to(++j.begun);
   const Bytes from = spec_.operation_bytes * first;
   const Bytes to = std::min(j.bytes, spec_.operation_bytes * last);
-  std::uint32_t task = static_cast<std::uint32_t>(tasks_.size());
-  if (free_tasks_.empty()) {
-    tasks_.emplace_back();
-  } else {
-    task = free_tasks_.back();
-    free_tasks_.pop_back();
-  }
+  const std::uint32_t task = tasks_.take();
   tasks_[task] = {job, prefers};
   fabric_.submit(routes_[index_of(j.op)], task, to - from, last - first, *this);
 }
@@ -127,7 +121,7 @@ void StorageDevice::on_route_service(RouteId, std::uint32_t task, bool begins) {
 
 void StorageDevice::on_route_done(RouteId, std::uint32_t task) {
   const auto [job, prefers] = tasks_[task];
-  free_tasks_.push_back(task);
+  tasks_.release(task);
   ++free_[index_of(prefers)];
   if (!waiting_[0].empty() || !waiting_[1].empty()) give(prefers);
   if (++jobs_[job].ended == jobs_[job].tasks) end_job(job);

@@ -21,6 +21,7 @@
 #include "sim/histogram.hpp"
 #include "sim/observer.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -54,7 +55,7 @@ class StorageDevice final : private RouteListener {
 
   /// `job` is the listener's own number, used by no other job in progress. Precondition: bytes > 0.
   void submit(StorageOp op, std::uint32_t job, Bytes bytes);
-  bool idle() const { return tasks_.size() == free_tasks_.size(); }
+  bool idle() const { return tasks_.none_in_use(); }
 
   const StorageServer& server() const { return server_; }
   /// How long it has had any job of this kind.
@@ -106,8 +107,7 @@ class StorageDevice final : private RouteListener {
   std::array<std::uint32_t, 2> free_{};              ///< slots, by what they prefer
   std::array<RingQueue<std::uint32_t>, 2> waiting_;  ///< jobs with tasks to begin
   std::vector<Job> jobs_;                            ///< by the listener's number
-  std::vector<Task> tasks_;
-  std::vector<std::uint32_t> free_tasks_;
+  Slab<Task> tasks_;
   std::array<Busy, 2> busy_{};
   std::array<LatencySamples, 2> latency_;
 };

@@ -140,12 +140,8 @@ void TierConnector::end_read(SlotSpan slots, const Access& access) {
 }
 
 bool TierConnector::poll(Time now) {
-  auto& stores = jobs_.ended(Direction::kDown);
-  auto& loads = jobs_.ended(Direction::kUp);
-  const bool any = !stores.empty() || !loads.empty();
-  for (; !stores.empty(); stores.pop_front()) complete_store(stores.front(), now);
-  for (; !loads.empty(); loads.pop_front()) complete_load(loads.front(), now);
-  return any;
+  return jobs_.take_ended([&](std::uint32_t job) { complete_store(job, now); },
+                          [&](std::uint32_t job) { complete_load(job, now); });
 }
 
 void TierConnector::complete_load(std::uint32_t job, Time now) {

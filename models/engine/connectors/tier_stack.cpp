@@ -49,7 +49,7 @@ void TierStack::count(std::size_t level, std::uint64_t queries, std::uint64_t hi
 }
 
 bool TierStack::idle() const {
-  return !any_ended_ && jobs_.size() == free_jobs_.size() &&
+  return !any_ended_ && jobs_.none_in_use() &&
          std::all_of(levels_.begin(), levels_.end(), [](const auto& l) { return l->idle(); });
 }
 
@@ -271,13 +271,7 @@ void TierStack::on_event(EventPayload payload) {
 // --------------------------------------------------------------------------------------
 
 std::uint32_t TierStack::make_job(std::uint32_t level, Kind kind, RequestId request) {
-  auto job = static_cast<std::uint32_t>(jobs_.size());
-  if (free_jobs_.empty()) {
-    jobs_.emplace_back();
-  } else {
-    job = free_jobs_.back();
-    free_jobs_.pop_back();
-  }
+  const std::uint32_t job = jobs_.take();
   jobs_[job].level = level;
   jobs_[job].kind = kind;
   jobs_[job].request = request;
@@ -314,7 +308,7 @@ void TierStack::begin_or_wait(std::uint32_t job, const Access& access) {
   if (levels_[number]->rules().full == FullRule::kWait) return waiting_[number].push_back(job);
   c.no_room += jobs_[job].chunks.size();
   let_sources_go(job, access);
-  free_jobs_.push_back(job);
+  jobs_.release(job);
 }
 
 /// Those that the level lacks and admits, and no more than it can ever hold.
@@ -393,7 +387,7 @@ void TierStack::end_job(std::uint32_t number, Time now) {
   } else {
     end_write(number, access);
   }
-  free_jobs_.push_back(number);
+  jobs_.release(number);
 }
 
 /// What an exclusive level gave away goes where the rules of the others put what is new.

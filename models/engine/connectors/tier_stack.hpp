@@ -26,6 +26,7 @@
 
 #include "models/engine/connectors/level.hpp"
 #include "models/requests/transfer_waiter.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -210,8 +211,7 @@ class TierStack final : public BlockColumns,
   TransferWaiter& waiter_;
   Bytes chunk_bytes_;
   std::vector<std::unique_ptr<Level>> levels_;
-  std::vector<Job> jobs_;
-  std::vector<std::uint32_t> free_jobs_;
+  Slab<Job> jobs_;
   std::vector<std::vector<std::uint32_t>> to_submit_;  ///< promotions of this step, by level
   std::vector<RingQueue<std::uint32_t>> waiting_;      ///< writes that lack room, by level
   std::vector<std::uint32_t> writes_under_way_;        ///< jobs, by level

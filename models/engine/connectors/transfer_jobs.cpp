@@ -12,13 +12,7 @@ constexpr std::uint32_t kFirstPiece = std::uint32_t{1} << 31;
 }  // namespace
 
 std::uint32_t TransferJobs::make(Handle h) {
-  auto job = static_cast<std::uint32_t>(jobs_.size());
-  if (free_.empty()) {
-    jobs_.emplace_back();
-  } else {
-    job = free_.back();
-    free_.pop_back();
-  }
+  const std::uint32_t job = jobs_.take();
   jobs_[job].request = h;
   jobs_[job].blocks = 0;
   jobs_[job].fencing.clear();
@@ -29,7 +23,7 @@ std::uint32_t TransferJobs::make(Handle h) {
 }
 
 void TransferJobs::release(std::uint32_t job) {
-  free_.push_back(job);
+  jobs_.release(job);
   --in_flight_;
 }
 

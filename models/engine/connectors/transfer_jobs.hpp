@@ -15,6 +15,7 @@
 #include "models/releases/offload_config.hpp"
 #include "models/requests/step_plan.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -84,6 +85,16 @@ class TransferJobs {
   void on_transfer_done(Direction direction, std::uint32_t job);
   /// Jobs that have ended and that nobody has taken note of, in order.
   RingQueue<std::uint32_t>& ended(Direction direction) { return ended_[index_of(direction)]; }
+  /// Takes note of all of them, stores first; whether there was any.
+  template <class Store, class Load>
+  bool take_ended(Store store, Load load) {
+    auto& stores = ended(Direction::kDown);
+    auto& loads = ended(Direction::kUp);
+    const bool any = !stores.empty() || !loads.empty();
+    for (; !stores.empty(); stores.pop_front()) store(stores.front());
+    for (; !loads.empty(); loads.pop_front()) load(loads.front());
+    return any;
+  }
 
   /// Planned and not submitted.
   bool any_deferred() const { return !deferred_.empty(); }
@@ -98,8 +109,7 @@ class TransferJobs {
   const OffloadConfig& config_;
   TransferWaiter& waiter_;
   TransferPath* path_ = nullptr;
-  std::vector<TransferJob> jobs_;
-  std::vector<std::uint32_t> free_;
+  Slab<TransferJob> jobs_;
   std::uint32_t in_flight_ = 0;
   std::vector<std::uint32_t> planned_;        ///< stores of this step, in order
   std::vector<std::uint32_t> planned_loads_;  ///< loads of this step, in order

@@ -402,13 +402,12 @@ class ChunkTiers {
     constexpr ChunkOrder kRemote[] = {kLru, kLfu, kRandom, kNone};
     constexpr ChunkOrder kOnly[] = {kLru};
     const bool local = kind == "dram" || kind == "nvme";
-    const bool in_remote = in_process && !local;
+    const bool remote = in_process && !local;
     out.order = read_order(tier,
                            !in_process ? std::span<const ChunkOrder>(kOnly)
                            : local     ? std::span<const ChunkOrder>(kLocal)
                                        : std::span<const ChunkOrder>(kRemote),
-                           in_remote);
-    const bool remote = in_remote;
+                           remote);
     const bool files = s_.engine.connector == ConnectorKind::kLlmdFs;
     if (!remote) tier.refuse({"outages"}, "expected only with a remote store of LMCache");
     if (!remote && !files) {

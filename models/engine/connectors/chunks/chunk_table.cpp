@@ -11,13 +11,7 @@ ChunkSlot ChunkTable::take(Bytes bytes) {
             capacity_.count());
   used_ += bytes;
   peak_ = std::max(peak_, used_);
-  auto slot = static_cast<std::uint32_t>(entries_at_.size());
-  if (free_.empty()) {
-    entries_at_.emplace_back();
-  } else {
-    slot = free_.back();
-    free_.pop_back();
-  }
+  const std::uint32_t slot = entries_at_.take();
   entries_at_[slot] = {};
   entries_at_[slot].bytes = bytes;
   entries_at_[slot].uses = 1;
@@ -156,7 +150,7 @@ void ChunkTable::unlink(std::uint32_t slot) {
 
 void ChunkTable::free(std::uint32_t slot) {
   used_ -= entries_at_[slot].bytes;
-  free_.push_back(slot);
+  entries_at_.release(slot);
 }
 
 }  // namespace spillway

@@ -16,6 +16,7 @@
 #include "models/engine/connectors/chunks/chunk_rules.hpp"
 #include "sim/error.hpp"
 #include "sim/growing_column.hpp"
+#include "sim/slab.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -130,8 +131,7 @@ class ChunkTable {
   Bytes used_{0};
   Bytes peak_{0};
   GrowingColumn<std::uint32_t> slot_of_;  ///< by chunk, 1 + slot; 0: not here
-  std::vector<Entry> entries_at_;
-  std::vector<std::uint32_t> free_;
+  Slab<Entry> entries_at_;
   std::vector<std::uint32_t> by_chance_;  ///< kRandom: slots of entries, in no order
   std::uint64_t chance_ = 1;              ///< of the next choice among them
   std::vector<List> lists_{1};            ///< LFU: by count; else the only one

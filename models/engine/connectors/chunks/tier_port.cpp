@@ -25,13 +25,7 @@ void TierPort::submit(StorageOp op, std::uint32_t job, Bytes bytes) {
 }
 
 std::uint32_t TierPort::make_job(StorageOp op, std::uint32_t number, Bytes bytes) {
-  auto job = static_cast<std::uint32_t>(jobs_.size());
-  if (free_.empty()) {
-    jobs_.emplace_back();
-  } else {
-    job = free_.back();
-    free_.pop_back();
-  }
+  const std::uint32_t job = jobs_.take();
   jobs_[job] = {op, number, settlement_.next_number(), bytes, queue_.now(), queue_.now()};
   return job;
 }
@@ -57,7 +51,7 @@ void TierPort::settle(std::uint32_t job) {
   const StorageOp op = jobs_[job].op;
   --under_way_;
   --jobs_under_way_[index_of(op)];
-  free_.push_back(job);
+  jobs_.release(job);
   listener_.on_port_done(op, jobs_[job].number);
 }
 

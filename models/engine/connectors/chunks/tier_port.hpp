@@ -7,12 +7,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "models/engine/connectors/chunks/settlement.hpp"
 #include "models/tier/network.hpp"
 #include "models/tier/storage_device.hpp"
 #include "sim/observer.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -67,8 +67,7 @@ class TierPort : private StorageListener, private RouteListener, private Settled
   Observer& observer_;
   PortListener& listener_;
   std::unique_ptr<StorageDevice> device_;
-  std::vector<Job> jobs_;
-  std::vector<std::uint32_t> free_;
+  Slab<Job> jobs_;
   std::uint32_t under_way_ = 0;
   std::array<std::uint32_t, 2> jobs_under_way_{};
 };

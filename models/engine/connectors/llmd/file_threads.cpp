@@ -54,14 +54,8 @@ void FileThreads::submit_file(const Task& task) {
     ++unwritten_;
     return settle(task);
   }
-  auto number = static_cast<std::uint32_t>(tasks_.size());
-  if (free_.empty()) {
-    tasks_.push_back(task);
-  } else {
-    number = free_.back();
-    free_.pop_back();
-    tasks_[number] = task;
-  }
+  const std::uint32_t number = tasks_.take();
+  tasks_[number] = task;
   waiting(task.op).push_back(number);
   take_until(site_.queue.now());
 }
@@ -138,7 +132,7 @@ void FileThreads::sample(Duration took) {
 }
 
 void FileThreads::end(std::uint32_t number) {
-  free_.push_back(number);
+  tasks_.release(number);
   settle(tasks_[number]);
 }
 

@@ -16,6 +16,7 @@
 #include "models/engine/connectors/llmd/file_store.hpp"
 #include "models/engine/connectors/transfer_jobs.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -81,8 +82,7 @@ class FileThreads final : public TransferPath, private PortListener {
   std::uint32_t readers_;  ///< threads below this one prefer reads
   TierPort port_;
   std::vector<std::uint32_t> idle_;  ///< threads, a heap of the lowest
-  std::vector<Task> tasks_;
-  std::vector<std::uint32_t> free_;
+  Slab<Task> tasks_;
   std::vector<Job> jobs_;  ///< by number
   RingQueue<std::uint32_t> reads_;
   RingQueue<std::uint32_t> writes_;

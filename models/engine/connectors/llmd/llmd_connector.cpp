@@ -22,12 +22,6 @@ LlmdConnector::LlmdConnector(const Environment& environment, const ChunkTierConf
 // ---- look-up
 // -------------------------------------------------------------------------------------
 
-LlmdConnector::Answer& LlmdConnector::answer(Handle h) {
-  const auto i = static_cast<std::size_t>(h);
-  if (answers_.size() <= i) answers_.resize(i + 1);
-  return answers_[i];
-}
-
 bool LlmdConnector::exists(ChunkId id) {
   lookup_time_ += tier_.lookup;
   return store_.has(id);
@@ -66,7 +60,7 @@ LlmdConnector::Lookup LlmdConnector::look_up(const ActiveRequest& r, std::uint32
   place_.names.list(r.id, r.tokens(), false, keys_);
   const Answer* told = nullptr;
   if (env_.config.llmd.async_lookup) {
-    Answer& own = answer(r.handle);
+    Answer& own = answers_[r.handle];
     if (!own.asked) {
       ask_all(own);
       return {false, 0};
@@ -91,13 +85,8 @@ void LlmdConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
                                     std::uint32_t external) {
   const std::uint32_t first = local / per_chunk_;
   const std::uint64_t hits = external > 0 ? (local + external) / per_chunk_ - first : 0;
-  if (r.preemptions > 0) {
-    stats_.hits_resumed += hits;
-    return;
-  }
   const std::uint32_t full = r.tokens() / chunk_tokens_;
-  stats_.queries += full > first ? full - first : 0;
-  stats_.hits += hits;
+  stats_.count_lookup(r.preemptions > 0, full > first ? full - first : 0, hits);
 }
 
 // ---- planning
@@ -221,7 +210,7 @@ void LlmdConnector::on_finished(Handle h, bool held) {
 /// Model: an arrival that is refused at once is an arrival nevertheless, at which requests that
 /// wait look again.
 void LlmdConnector::on_withdrawn(const ActiveRequest& r, Time now) {
-  if (env_.config.llmd.async_lookup) answer(r.handle) = {};
+  if (env_.config.llmd.async_lookup) answers_[r.handle] = {};
   place_.turns.request_ended();
   if (r.arrival != now) return;
   refused_ = true;
@@ -229,12 +218,8 @@ void LlmdConnector::on_withdrawn(const ActiveRequest& r, Time now) {
 }
 
 bool LlmdConnector::poll(Time) {
-  auto& stores = jobs_.ended(Direction::kDown);
-  auto& loads = jobs_.ended(Direction::kUp);
-  const bool any = !stores.empty() || !loads.empty();
-  for (; !stores.empty(); stores.pop_front()) complete_store(stores.front());
-  for (; !loads.empty(); loads.pop_front()) complete_load(loads.front());
-  return any;
+  return jobs_.take_ended([&](std::uint32_t job) { complete_store(job); },
+                          [&](std::uint32_t job) { complete_load(job); });
 }
 
 void LlmdConnector::complete_store(std::uint32_t job) {
@@ -263,7 +248,7 @@ void LlmdConnector::complete_load(std::uint32_t job) {
 void LlmdConnector::recycle_if_gone(Handle h) {
   const ActiveRequest& r = env_.requests[h];
   if (!r.offered || r.transfers_in_flight()) return;
-  if (env_.config.llmd.async_lookup) answer(h) = {};
+  if (env_.config.llmd.async_lookup) answers_[h] = {};
   env_.requests.recycle(h);
 }
 

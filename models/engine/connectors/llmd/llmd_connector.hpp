@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/engine/connectors/chunks/by_handle.hpp"
 #include "models/engine/connectors/chunks/chunk_levels.hpp"
 #include "models/engine/connectors/chunks/chunk_names.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
@@ -79,7 +80,6 @@ class LlmdConnector final : public KvConnector {
     std::vector<bool> there;
   };
 
-  Answer& answer(Handle h);
   bool exists(ChunkId id);
   void ask_all(Answer& answer);
   std::uint32_t hits_behind(const Answer* answer, std::uint32_t first, bool& loading);
@@ -101,7 +101,7 @@ class LlmdConnector final : public KvConnector {
   const FileThreads* threads_ = nullptr;
   std::uint32_t per_chunk_;                   ///< HBM blocks of a file
   std::uint32_t chunk_tokens_;                ///< and tokens
-  std::vector<Answer> answers_;               ///< by handle; only with async_lookup
+  ByHandle<Answer> answers_;                  ///< only with async_lookup
   std::vector<ChunkId> keys_;                 ///< scratch: of one request
   std::vector<Handle> unoffered_;             ///< finished, not offered yet, in order
   std::vector<std::uint32_t> finished_jobs_;  ///< pending stores of finished requests

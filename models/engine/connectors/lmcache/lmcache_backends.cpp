@@ -24,13 +24,7 @@ void LmcacheDisk::put(std::span<const ChunkCopy> chunks) {
     }
     site_.table.name(slot, chunk.id, true);
     site_.host.use(chunk.buffer);
-    auto write = static_cast<std::uint32_t>(writes_.size());
-    if (free_.empty()) {
-      writes_.emplace_back();
-    } else {
-      write = free_.back();
-      free_.pop_back();
-    }
+    const std::uint32_t write = writes_.take();
     writes_[write] = {slot, chunk.buffer};
     ++writing_;
     threads_.submit(*this, write);
@@ -56,7 +50,7 @@ void LmcacheDisk::on_port_done(StorageOp op, std::uint32_t job) {
   site_.table.written(writes_[job].slot);
   site_.table.done(writes_[job].slot);
   site_.host.done(writes_[job].buffer);
-  free_.push_back(job);
+  writes_.release(job);
   --writing_;
   threads_.done();
 }
@@ -64,12 +58,7 @@ void LmcacheDisk::on_port_done(StorageOp op, std::uint32_t job) {
 // ---- remote
 
 std::uint32_t LmcacheRemote::make_job() {
-  if (free_.empty()) {
-    jobs_.emplace_back();
-    return static_cast<std::uint32_t>(jobs_.size()) - 1;
-  }
-  const std::uint32_t job = free_.back();
-  free_.pop_back();
+  const std::uint32_t job = jobs_.take();
   jobs_[job].chunks.clear();
   jobs_[job].abandoned = false;
   return job;
@@ -108,7 +97,7 @@ Duration LmcacheRemote::put(std::span<const ChunkCopy> chunks) {
     plain += chunk.bytes;
   }
   if (jobs_[job].chunks.empty()) {
-    free_.push_back(job);
+    jobs_.release(job);
     return Duration(0);
   }
   port_.submit(StorageOp::kWrite, job, bytes);
@@ -129,7 +118,7 @@ void LmcacheRemote::abandon() {
 
 void LmcacheRemote::on_port_done(StorageOp op, std::uint32_t job) {
   op == StorageOp::kWrite ? end_put(jobs_[job]) : end_get(jobs_[job]);
-  free_.push_back(job);
+  jobs_.release(job);
 }
 
 void LmcacheRemote::end_put(const Job& job) {

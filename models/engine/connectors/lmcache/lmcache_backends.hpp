@@ -9,6 +9,7 @@
 
 #include "models/engine/connectors/chunks/chunk_tiers.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -99,8 +100,7 @@ class LmcacheDisk final : private PortListener {
   BackendSite site_;
   DiskThreads& threads_;
   TierPort port_;
-  std::vector<Write> writes_;
-  std::vector<std::uint32_t> free_;
+  Slab<Write> writes_;
   std::uint32_t writing_ = 0;  ///< by a thread, or in line for one
   std::uint64_t refused_ = 0;
 };
@@ -142,8 +142,7 @@ class LmcacheRemote final : private PortListener {
   BackendSite site_;
   TierPort port_;
   GrowingColumn<std::uint8_t> putting_;  ///< by chunk, of this engine
-  std::vector<Job> jobs_;
-  std::vector<std::uint32_t> free_;
+  Slab<Job> jobs_;
   std::uint32_t read_ = 0;  ///< the reader's job
   std::uint64_t refused_ = 0;
   std::uint64_t unreachable_ = 0;

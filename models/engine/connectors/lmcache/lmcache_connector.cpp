@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/engine/connectors/chunks/schedule_order.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 #include "sim/error.hpp"
 
@@ -56,12 +57,6 @@ void LmcacheConnector::make_backend(const ChunkTierConfig& tier, const Place& pl
   } else {
     remote_ = std::make_unique<LmcacheRemote>(site);
   }
-}
-
-LmcacheConnector::State& LmcacheConnector::state(Handle h) {
-  const auto i = static_cast<std::size_t>(h);
-  if (states_.size() <= i) states_.resize(i + 1);
-  return states_[i];
 }
 
 const std::vector<ChunkId>& LmcacheConnector::names(Handle h, std::uint32_t tokens, bool partial) {
@@ -169,13 +164,7 @@ void LmcacheConnector::count_admission(const ActiveRequest& r, std::uint32_t loc
     const std::uint32_t end = at + s.found.chunks[tier];
     const std::uint64_t hits = s.loads && end > first ? end - std::max(at, first) : 0;
     at = end;
-    if (r.preemptions > 0) {
-      stats_[tier].hits_resumed += hits;
-      continue;
-    }
-    stats_[tier].queries += left;
-    stats_[tier].hits += hits;
-    left -= std::min(left, hits);
+    left = stats_[tier].count_lookup(r.preemptions > 0, left, hits);
   }
 }
 
@@ -183,8 +172,6 @@ void LmcacheConnector::plan_load(Handle, std::uint32_t, std::uint32_t) {
   ++counters_.load_jobs;  // count_admission() has told all
 }
 
-/// New requests come first, those that were running next, resumed ones last, as in vLLM's output of
-/// a schedule.
 void LmcacheConnector::plan_stores(const StepPlan& plan, Time, StepTransfers& transfers) {
   transfers.clear();
   items_.clear();
@@ -197,15 +184,8 @@ void LmcacheConnector::plan_stores(const StepPlan& plan, Time, StepTransfers& tr
     s.loads = false;
     s.admitted = false;
   };
-  const auto behind = std::find_if(plan.items.begin(), plan.items.end(),
-                                   [&](const auto& item) { return state(item.request).admitted; });
-  for (auto it = behind; it != plan.items.end(); ++it) {
-    if (env_.requests[it->request].preemptions == 0) add(*it, true);
-  }
-  for (auto it = plan.items.begin(); it != behind; ++it) add(*it, false);
-  for (auto it = behind; it != plan.items.end(); ++it) {
-    if (env_.requests[it->request].preemptions > 0) add(*it, true);
-  }
+  in_schedule_order(
+      plan, env_.requests, [&](Handle h) { return state(h).admitted; }, add);
 }
 
 // ---- ends

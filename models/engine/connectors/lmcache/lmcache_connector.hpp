@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/engine/connectors/chunks/by_handle.hpp"
 #include "models/engine/connectors/chunks/chunk_levels.hpp"
 #include "models/engine/connectors/chunks/chunk_names.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
@@ -85,7 +86,7 @@ class LmcacheConnector final : public KvConnector {
     std::uint32_t external = 0;  ///< and those to load
     std::uint32_t saved = 0;
   };
-  State& state(Handle h);
+  State& state(Handle h) { return states_[h]; }
   ActiveRequest& request(Handle h) { return env_.requests[h]; }
   /// Names of the chunks that the first `tokens` tokens fill.
   const std::vector<ChunkId>& names(Handle h, std::uint32_t tokens, bool partial);
@@ -121,7 +122,7 @@ class LmcacheConnector final : public KvConnector {
   std::unique_ptr<DiskThreads> own_threads_;
   std::unique_ptr<LmcacheDisk> disk_;
   std::unique_ptr<LmcacheRemote> remote_;
-  std::vector<State> states_;  ///< by handle
+  ByHandle<State> states_;
   std::vector<ChunkId> scratch_;
   std::vector<LmcacheItem> items_;
   Duration lookup_time_{};

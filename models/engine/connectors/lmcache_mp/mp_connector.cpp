@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/engine/connectors/chunks/schedule_order.hpp"
 #include "models/engine/stores/kv_pool.hpp"
 #include "sim/error.hpp"
 
@@ -32,12 +33,6 @@ MpConnector::MpConnector(const Environment& environment, const ChunkedConfig& co
       stats_(config.tiers.size()) {
   tables_.push_back(&server_.l1().table);
   for (std::size_t i = 0; i < server_.l2_tiers(); ++i) tables_.push_back(&server_.l2(i).table);
-}
-
-MpConnector::State& MpConnector::state(Handle h) {
-  const auto i = static_cast<std::size_t>(h);
-  if (states_.size() <= i) states_.resize(i + 1);
-  return states_[i];
 }
 
 const std::vector<ChunkId>& MpConnector::names(const ActiveRequest& r, std::uint32_t tokens) {
@@ -91,13 +86,7 @@ void MpConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
       for (std::uint32_t i = first; external > 0 && i < look.found(); ++i) {
         hits += look.tiers[i] == tier ? 1 : 0;
       }
-      if (r.preemptions > 0) {
-        stats_[tier].hits_resumed += hits;
-        continue;
-      }
-      stats_[tier].queries += left;
-      stats_[tier].hits += hits;
-      left -= std::min(left, hits);
+      left = stats_[tier].count_lookup(r.preemptions > 0, left, hits);
     }
     if (external == 0) let_go_of(s, look.found());
   }
@@ -133,7 +122,7 @@ void MpConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t) {
   const MpLookup& look = server_.lookup(s.lookup);
   const std::uint32_t held = local * env_.config.block_tokens;
   const std::uint32_t first = held / names_.chunk_tokens();
-  const std::uint32_t op = make_op();
+  const std::uint32_t op = ops_.take();
   ops_[op].load = true;
   ops_[op].request = h;
   ops_[op].bytes = env_.config.block_bytes *
@@ -149,13 +138,11 @@ void MpConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t) {
 
 // ---- a pass
 
-/// What a step computes is offered in the order of vLLM's output of a schedule: new, running,
-/// resumed.
 void MpConnector::plan_stores(const StepPlan& plan, Time, StepTransfers& transfers) {
   transfers.clear();
   ++passes_;
   offers_.clear();
-  const auto add = [&](const ScheduledTokens& item) {
+  const auto add = [&](const ScheduledTokens& item, bool) {
     const ActiveRequest& r = env_.requests[item.request];
     State& s = state(item.request);
     s.admitted = false;
@@ -167,15 +154,8 @@ void MpConnector::plan_stores(const StepPlan& plan, Time, StepTransfers& transfe
     offers_.push_back({item.request, s.offered, to});
     s.offered = to;
   };
-  const auto behind = std::find_if(plan.items.begin(), plan.items.end(),
-                                   [&](const auto& item) { return state(item.request).admitted; });
-  for (auto it = behind; it != plan.items.end(); ++it) {
-    if (env_.requests[it->request].preemptions == 0) add(*it);
-  }
-  for (auto it = plan.items.begin(); it != behind; ++it) add(*it);
-  for (auto it = behind; it != plan.items.end(); ++it) {
-    if (env_.requests[it->request].preemptions > 0) add(*it);
-  }
+  in_schedule_order(
+      plan, env_.requests, [&](Handle h) { return state(h).admitted; }, add);
 }
 
 void MpConnector::submit_loads() {
@@ -195,7 +175,7 @@ void MpConnector::submit_stores() {
     const ActiveRequest& r = env_.requests[offer.request];
     const auto& ids = names(r, offer.to * names_.chunk_tokens());
     if (!server_.reserve(std::span(ids).subspan(offer.from), fresh_)) continue;
-    const std::uint32_t op = make_op();
+    const std::uint32_t op = ops_.take();
     ops_[op].load = false;
     ops_[op].request = offer.request;
     ops_[op].bytes =
@@ -209,16 +189,6 @@ void MpConnector::submit_stores() {
 }
 
 // ---- operations
-
-std::uint32_t MpConnector::make_op() {
-  if (free_ops_.empty()) {
-    ops_.emplace_back();
-    return static_cast<std::uint32_t>(ops_.size()) - 1;
-  }
-  const std::uint32_t op = free_ops_.back();
-  free_ops_.pop_back();
-  return op;
-}
 
 void MpConnector::submit(std::uint32_t op) {
   ops_[op].order = settlement_.next_number();
@@ -274,7 +244,7 @@ bool MpConnector::poll(Time) {
     } else {
       --state(h).stores;
     }
-    free_ops_.push_back(op);
+    ops_.release(op);
   }
   seen_.clear();
   released_.clear();
@@ -313,8 +283,8 @@ void MpConnector::report(EngineStats& stats) const {
     const MpStore& store = tier == 0 ? server_.l1() : server_.l2(tier - 1);
     ChunkTierStats& out = stats.chunk_tiers[tier];
     ChunkLevels::tell(config_.tiers[tier], store.table, tier == 0 ? config_.copies : 1, out);
-    if (config_.tiers[tier].first || tier == 0) out.evicted = store.evicted;
     if (config_.tiers[tier].first || tier == 0) {
+      out.evicted = store.evicted;
       out.ticks = store.ticks;
       out.idle_ticks = store.idle_ticks;
     }

@@ -11,11 +11,13 @@
 #include <memory>
 #include <vector>
 
+#include "models/engine/connectors/chunks/by_handle.hpp"
 #include "models/engine/connectors/chunks/chunk_levels.hpp"
 #include "models/engine/connectors/chunks/chunk_names.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/lmcache_mp/mp_server.hpp"
 #include "models/engine/connectors/step_moves.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -86,11 +88,10 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
     std::uint32_t from = 0;  ///< chunks
     std::uint32_t to = 0;
   };
-  State& state(Handle h);
+  State& state(Handle h) { return states_[h]; }
   const std::vector<ChunkId>& names(const ActiveRequest& r, std::uint32_t tokens);
   void on_answer(std::uint32_t lookup) override;
   void let_go_of(State& s, std::uint32_t chunks);
-  std::uint32_t make_op();
   void submit(std::uint32_t op);
   void start(std::uint32_t op);
   void settle(std::uint32_t op) override;
@@ -103,11 +104,10 @@ class MpConnector final : public KvConnector, private MpWaiter, private Settled 
   std::uint32_t first_tier_;
   MpServer server_;
   std::unique_ptr<TransferPath> path_;
-  std::vector<State> states_;  ///< by handle
+  ByHandle<State> states_;
   std::vector<ChunkId> scratch_;
   std::vector<ChunkId> fresh_;
-  std::vector<Op> ops_;
-  std::vector<std::uint32_t> free_ops_;
+  Slab<Op> ops_;
   RingQueue<std::uint32_t> queue_;      ///< operations, the first under way
   std::vector<std::uint32_t> planned_;  ///< loads of the pass
   std::vector<Offer> offers_;           ///< of the pass, in the order of requests

@@ -64,20 +64,14 @@ class MpServer::L2 final : private PortListener {
   };
   Bytes bytes_of_chunk() const { return server_.chunk_ * std::int64_t{copies_}; }
   void submit(StorageOp op, std::span<const ChunkId> ids, std::uint32_t lookup) {
-    auto job = static_cast<std::uint32_t>(jobs_.size());
-    if (free_.empty()) {
-      jobs_.emplace_back();
-    } else {
-      job = free_.back();
-      free_.pop_back();
-    }
+    const std::uint32_t job = jobs_.take();
     jobs_[job].ids.assign(ids.begin(), ids.end());
     jobs_[job].lookup = lookup;
     port_.submit(op, job, bytes_of_chunk() * static_cast<std::int64_t>(ids.size()));
   }
   void on_port_done(StorageOp op, std::uint32_t job) override {
     const Job& ended = jobs_[job];  // nothing is submitted here
-    free_.push_back(job);
+    jobs_.release(job);
     ChunkTable& table = store_.table;
     if (op == StorageOp::kRead) {
       for (const ChunkId id : ended.ids) table.unpin(table.find(id));
@@ -101,8 +95,7 @@ class MpServer::L2 final : private PortListener {
   MpStore& store_;
   std::uint32_t copies_;
   TierPort port_;
-  std::vector<Job> jobs_;
-  std::vector<std::uint32_t> free_;
+  Slab<Job> jobs_;
   std::uint64_t refused_ = 0;
 };
 
@@ -143,13 +136,7 @@ bool MpServer::idle() const {
 // ---- look-ups
 
 std::uint32_t MpServer::look_up(std::span<const ChunkId> ids) {
-  auto number = static_cast<std::uint32_t>(lookups_.size());
-  if (free_lookups_.empty()) {
-    lookups_.emplace_back();
-  } else {
-    number = free_lookups_.back();
-    free_lookups_.pop_back();
-  }
+  const std::uint32_t number = lookups_.take();
   MpLookup& look = lookups_[number];
   look.ids.assign(ids.begin(), ids.end());
   look.tiers.clear();
@@ -196,15 +183,15 @@ void MpServer::start_prefetches() {
 void MpServer::prefetch(std::uint32_t number) {
   MpLookup& look = lookups_[number];
   const std::uint32_t first = look.found();
-  std::vector<std::uint8_t> from;
+  from_.clear();
   for (std::size_t i = first; i < look.ids.size(); ++i) {
     if (l1_.table.find(look.ids[i]) != kNoChunkSlot) break;
     const auto has = std::find_if(
         l2_.begin(), l2_.end(), [&](const auto& l2) { return l2->store().table.has(look.ids[i]); });
     if (has == l2_.end()) break;
-    from.push_back(static_cast<std::uint8_t>(1 + (has - l2_.begin())));
+    from_.push_back(static_cast<std::uint8_t>(1 + (has - l2_.begin())));
   }
-  const auto run = std::span(look.ids).subspan(first, from.size());
+  const auto run = std::span(look.ids).subspan(first, from_.size());
   const auto count = static_cast<std::int64_t>(run.size());
   if (run.empty() || !l1_.table.fits(chunk_ * count)) {
     if (!run.empty()) refused_ += run.size();
@@ -212,16 +199,15 @@ void MpServer::prefetch(std::uint32_t number) {
   }
   for (const ChunkId id : run) l1_.table.name(l1_.table.take(chunk_), id, true);
   ++prefetching_;
-  look.tiers.insert(look.tiers.end(), from.begin(), from.end());
-  std::vector<ChunkId> part;
+  look.tiers.insert(look.tiers.end(), from_.begin(), from_.end());
   for (std::size_t tier = 0; tier < l2_.size(); ++tier) {
-    part.clear();
+    part_.clear();
     for (std::size_t i = 0; i < run.size(); ++i) {
-      if (from[i] == tier + 1) part.push_back(run[i]);
+      if (from_[i] == tier + 1) part_.push_back(run[i]);
     }
-    if (part.empty()) continue;
+    if (part_.empty()) continue;
     ++look.jobs;
-    l2_[tier]->read(part, number);
+    l2_[tier]->read(part_, number);
   }
 }
 

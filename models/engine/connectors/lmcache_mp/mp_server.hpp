@@ -14,6 +14,7 @@
 #include "models/engine/connectors/chunks/chunk_tiers.hpp"
 #include "models/engine/connectors/chunks/ticker.hpp"
 #include "sim/ring_queue.hpp"
+#include "sim/slab.hpp"
 
 namespace spillway {
 
@@ -75,7 +76,7 @@ class MpServer final : private AfterSettlement {
   std::uint32_t look_up(std::span<const ChunkId> ids);
   MpLookup& lookup(std::uint32_t number) { return lookups_[number]; }
   /// The answer was taken; what it found is still locked.
-  void forget(std::uint32_t number) { free_lookups_.push_back(number); }
+  void forget(std::uint32_t number) { lookups_.release(number); }
   /// Whoever asked is gone: all is unlocked, once the answer is there.
   void abandon(std::uint32_t number);
 
@@ -114,10 +115,11 @@ class MpServer final : private AfterSettlement {
   MpWaiter& waiter_;
   MpStore l1_;
   std::vector<std::unique_ptr<L2>> l2_;
-  std::vector<MpLookup> lookups_;
-  std::vector<std::uint32_t> free_lookups_;
+  Slab<MpLookup> lookups_;
   RingQueue<std::uint32_t> waiting_;  ///< look-ups that ask L2, behind those that do
   std::uint32_t prefetching_ = 0;
+  std::vector<std::uint8_t> from_;  ///< scratch: of a run to prefetch, one more than the L2's place
+  std::vector<ChunkId> part_;       ///< scratch: what one L2 has of it
   std::vector<std::uint8_t> marks_;   ///< by slot of L1: it vanishes with its last lock
   std::vector<std::uint8_t> pushes_;  ///< by slot of L1: L2 tiers that it is on its way to
   std::uint64_t refused_ = 0;

@@ -9,15 +9,13 @@ void MultiConnector::on_enqueue(Handle h) {
 /// get_num_new_matched_tokens(): the first that cannot tell ends it, and puts the request off.
 MultiConnector::Lookup MultiConnector::look_up(const ActiveRequest& r, std::uint32_t local,
                                                const Access& access) {
-  const auto i = static_cast<std::size_t>(r.handle);
-  if (chosen_.size() <= i) chosen_.resize(i + 1);
   Lookup out{true, 0};
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const Lookup found = parts_[k]->look_up(r, local, access);
     if (!found.known) return {false, 0};
     if (out.blocks > 0 || found.blocks == 0) continue;
     out = found;
-    chosen_[i] = static_cast<std::uint8_t>(k);
+    chosen_[r.handle] = static_cast<std::uint8_t>(k);
   }
   return out;
 }
@@ -32,7 +30,7 @@ void MultiConnector::note_lookup(const ActiveRequest& r, std::uint32_t local) {
 
 void MultiConnector::count_admission(const ActiveRequest& r, std::uint32_t local,
                                      std::uint32_t external) {
-  const std::uint8_t chosen = chosen_[static_cast<std::size_t>(r.handle)];
+  const std::uint8_t chosen = chosen_[r.handle];
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     parts_[k]->count_admission(r, local, k == chosen ? external : 0);
   }
@@ -40,11 +38,11 @@ void MultiConnector::count_admission(const ActiveRequest& r, std::uint32_t local
 
 /// All that is loaded stands under the first tier's name, which is the native one's.
 void MultiConnector::attribute(ActiveRequest& r, std::uint32_t local, std::uint32_t external) {
-  parts_[chosen_[static_cast<std::size_t>(r.handle)]]->attribute(r, local, external);
+  parts_[chosen_[r.handle]]->attribute(r, local, external);
 }
 
 void MultiConnector::plan_load(Handle h, std::uint32_t local, std::uint32_t blocks) {
-  parts_[chosen_[static_cast<std::size_t>(h)]]->plan_load(h, local, blocks);
+  parts_[chosen_[h]]->plan_load(h, local, blocks);
 }
 
 void MultiConnector::plan_stores(const StepPlan& plan, Time now, StepTransfers& transfers) {
@@ -69,10 +67,8 @@ std::span<const Handle> MultiConnector::let_go() {
 }
 
 void MultiConnector::on_gone(Handle h) {
-  const auto i = static_cast<std::size_t>(h);
-  if (gone_.size() <= i) gone_.resize(i + 1);
-  if (++gone_[i] < parts_.size()) return;
-  gone_[i] = 0;
+  if (++gone_[h] < parts_.size()) return;
+  gone_[h] = 0;
   requests_.recycle(h);
 }
 

@@ -9,8 +9,8 @@
 
 #include <array>
 #include <memory>
-#include <vector>
 
+#include "models/engine/connectors/chunks/by_handle.hpp"
 #include "models/engine/connectors/kv_connector.hpp"
 #include "models/engine/connectors/multi/shared_path.hpp"
 #include "models/engine/connectors/step_moves.hpp"
@@ -65,8 +65,8 @@ class MultiConnector final : public KvConnector, public RequestEnds {
   RequestPool& requests_;
   std::array<std::unique_ptr<KvConnector>, 2> parts_;
   std::unique_ptr<SharedPath> path_;
-  std::vector<std::uint8_t> chosen_;  ///< by handle: who loads
-  std::vector<std::uint8_t> gone_;    ///< by handle: how many need it no longer
+  ByHandle<std::uint8_t> chosen_;  ///< who loads
+  ByHandle<std::uint8_t> gone_;    ///< how many need it no longer
 };
 
 /// What each moves beside a step. LMCache's loads begin where the native one's do, behind its
