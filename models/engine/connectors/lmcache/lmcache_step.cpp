@@ -183,6 +183,7 @@ bool LmcacheStep::read_part() {
       buffers_.clear();
       switch (connector_->kind(part.tier)) {
         case ChunkTierKind::kHost:
+          hold(part);
           if (!lost_) came_ = part.end;
           ++part_;
           return true;
@@ -252,6 +253,17 @@ bool LmcacheStep::take_buffer(std::uint32_t chunk) {
     hangs_ = true;
   }
   return false;
+}
+
+/// Chunks of host memory stay until the load has ended, also those that came there after the
+/// look-up and are not pinned (batched_get counts a reference).
+void LmcacheStep::hold(const Part& part) {
+  ChunkTable& host = connector_->host();
+  for (std::uint32_t c = part.first; c < part.end; ++c) {
+    const ChunkSlot slot = host.find(ids_[c]);
+    host.use(slot);
+    held_.push_back(slot);
+  }
 }
 
 /// What came whole from behind host memory is kept there too.

@@ -86,6 +86,7 @@ class LmcacheStep final : public StepMoves,
   void locate();
   bool read_part();
   bool take_buffer(std::uint32_t chunk);
+  void hold(const Part& part);
   void end_part(bool whole);
   void begin_copy_up();
   void end_load();
@@ -124,7 +125,7 @@ class LmcacheStep final : public StepMoves,
   bool part_whole_ = true;
   bool lost_ = false;               ///< a chunk of it: all behind are, too
   std::vector<ChunkCopy> buffers_;  ///< of the part under way
-  std::vector<ChunkSlot> held_;     ///< of the parts before
+  std::vector<ChunkSlot> held_;     ///< chunks and buffers of the parts before
   std::uint32_t get_ = 0;           ///< tells one wait for a get from another
   bool read_ = false;               ///< what it reads has come
 
