@@ -34,6 +34,8 @@ std::string_view name_of(Reason reason) {
       return "horizon";
     case Reason::kKvLoadFailed:
       return "kv_load_failed";
+    case Reason::kOutOfMemory:
+      return "out_of_memory";
     case Reason::kGpuFull:
       return "gpu_full";
     case Reason::kTiersFull:

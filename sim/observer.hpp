@@ -31,6 +31,7 @@ enum class Reason : std::uint8_t {
   kEngineDead,    ///< the engine had died of an error, or died under it
   kHorizon,       ///< due after the workload's horizon, or a later turn of such a session
   kKvLoadFailed,  ///< KV that a look-up had found did not come
+  kOutOfMemory,   ///< it ran alone, and its next token found no room
   // Refused by an admission policy.
   kGpuFull,         ///< the sequences admitted would exceed HBM
   kTiersFull,       ///< the sequences admitted would exceed all tiers

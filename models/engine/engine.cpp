@@ -103,8 +103,8 @@ void Engine::submit(RequestId request, Time due) {
     return end_request(h, RequestStatus::kFailed, Reason::kTooLong);
   }
   if (dead_) return end_request(h, RequestStatus::kFailed, Reason::kEngineDead);
-  if (!scheduler_.can_hold(r)) {
-    return end_request(h, RequestStatus::kRejected, Reason::kExceedsPool);
+  if (const Reason never = scheduler_.refuses(r); never != Reason::kNone) {
+    return end_request(h, RequestStatus::kRejected, never);
   }
   const std::uint64_t blocks = scheduler_.blocks_of(r);
   const Reason refusal =
@@ -166,7 +166,13 @@ void Engine::on_transfer_progress() {
 }
 
 void Engine::on_step_progress() {
-  if (worker_ != nullptr) go_on();
+  if (dead_) return;
+  if (worker_ == nullptr) return;
+  const bool awaited = awaits_begin();
+  go_on();
+  if (!awaited || awaits_begin() || moves_.plans_ahead()) return;
+  // The next step may be planned now, if there is one in flight at all.
+  if (worker_ != nullptr && in_flight_.size() < depth_) state_ = State::kAsleep;
 }
 
 void Engine::on_load(std::uint32_t job, LoadEvent event) {
@@ -179,6 +185,7 @@ void Engine::on_promotion(Handle h, RequestId request, LoadEvent event) {
 }
 
 void Engine::on_event(EventPayload payload) {
+  if (dead_) return;  // with what was under way
   const auto kind = static_cast<Kind>(payload.kind);
   in_turn_ = kind == Kind::kWorkerDone || kind == Kind::kStepStart;
   handle(kind, payload.subject);
@@ -188,7 +195,7 @@ void Engine::on_event(EventPayload payload) {
 void Engine::handle(Kind kind, std::uint32_t subject) {
   switch (kind) {
     case Kind::kWorkerDone:
-      return subject == end_epoch_ ? end_worker() : void();
+      return subject == end_epoch_ && moves_.may_end() ? end_worker() : void();
     case Kind::kLeftStages:
       return finish_step();
     case Kind::kWaitedTooLong:
@@ -211,6 +218,7 @@ void Engine::schedule_steps() {
   }
   state_ = State::kBusy;
   while (in_flight_.size() < depth_ && !looping_) {
+    if (!moves_.plans_ahead() && awaits_begin()) return;
     Step& step = schedule_one();
     if (step.plan.fatal) return die(step);
     const bool empty = !step.plan.has_work();
@@ -231,6 +239,11 @@ void Engine::schedule_steps() {
       return end_empty_step(changed);
     }
   }
+}
+
+/// The step planned last has not begun to compute.
+bool Engine::awaits_begin() const {
+  return !workers_.empty() || (worker_ != nullptr && worker_->forward_start == kNever);
 }
 
 Engine::Step& Engine::schedule_one() {

@@ -103,6 +103,7 @@ class Engine final : public EventHandler,
   void on_load(std::uint32_t job, LoadEvent event) override;
   void on_promotion(Handle h, RequestId request, LoadEvent event) override;
   void schedule_steps();
+  bool awaits_begin() const;
   Step& schedule_one();
   void start_workers();
   void go_on();

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "models/releases/scheduler_config.hpp"
+#include "models/releases/sglang_config.hpp"
 
 namespace spillway {
 
@@ -23,18 +24,24 @@ struct RequestClass {
   std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below HBM
 };
 
-enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0 };
+enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0, kSglang };
+
+/// Whose engine a family is, as presets and messages name it.
+constexpr std::string_view engine_of(EngineFamily family) {
+  return family == EngineFamily::kSglang ? "sglang" : "vllm";
+}
 
 struct EngineConfig : SchedulerConfig, StreamingConfig {
   EngineFamily family = EngineFamily::kVllmV1;
   Residency residency = Residency::kFull;
   std::uint32_t tensor_parallel = 1;
   std::uint32_t data_parallel = 1;
+  SglangConfig sglang;
   bool expert_parallel = false;  ///< ranks have some experts of a mixture, not a part of each
 
   /// Blocks that requests can have: all but v1's null block.
   std::uint32_t usable_blocks() const {
-    return family == EngineFamily::kVllmV0 ? num_gpu_blocks : num_gpu_blocks - 1;
+    return family == EngineFamily::kVllmV1 ? num_gpu_blocks - 1 : num_gpu_blocks;
   }
   /// So many times as many of these.
   void scale_pool(double factor) {

@@ -17,6 +17,8 @@ constexpr auto kV0 = EngineFamily::kVllmV0;
 constexpr auto kV1 = EngineFamily::kVllmV1;
 
 constexpr EnginePreset kPresets[] = {
+    {"sglang", "SGLang of July 2026 (9fec359a): radix cache, HiCache where there is a tier.",
+     EngineFamily::kSglang, 0, 0, false, false},
     {"vllm@0.6", "vLLM 0.6 (November 2024): the v0 engine, swap space instead of offload.", kV0,
      0.90, 0.01, true, false},
     {"vllm@0.12", "vLLM 0.12 (December 2025): contiguous blocks, copies beside the step.", kV1,
@@ -69,7 +71,7 @@ const EnginePreset* likely_preset(std::string_view name) {
 }  // namespace
 
 int EnginePreset::minor() const {
-  return *minor_version(name);
+  return minor_version(name).value_or(0);
 }
 
 std::span<const EnginePreset> engine_presets() {
@@ -140,7 +142,7 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;
-  if (preset.family == kV0) return config;
+  if (preset.family != kV1) return config;
   const bool large = gpu != nullptr && gpu->memory_bytes >= kLargeGpu &&
                      gpu->name.find("A100") == std::string_view::npos;
   if (!large) return config;

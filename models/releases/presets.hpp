@@ -28,7 +28,7 @@ struct EnginePreset {
   bool has_watermark;  ///< the release lets users set it
   bool has_tiering;    ///< it can put tiers behind host memory
 
-  /// Of "vllm@0.23": 23.
+  /// Of "vllm@0.23": 23; of other engines 0.
   int minor() const;
   /// A release of v1 that has what came with this minor version.
   bool since(int first) const { return family == EngineFamily::kVllmV1 && minor() >= first; }
@@ -44,7 +44,7 @@ struct EngineSwitch {
   bool on(const EnginePreset& release) const { return release.since(first); }
 };
 
-/// The releases, oldest first.
+/// The releases, those of vLLM last and oldest first.
 std::span<const EnginePreset> engine_presets();
 std::span<const EngineSwitch> engine_switches();
 

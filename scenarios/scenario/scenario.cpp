@@ -194,10 +194,10 @@ std::uint64_t Scenario::tier_blocks(const Capacity& capacity) const {
   return static_cast<std::uint64_t>(capacity.count / tier_slot().count()) * k;
 }
 
-/// Slots are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py); v0's are not
-/// (vllm/worker/worker.py @ db66e018ea).
+/// Slots of vLLM v1 are rounded up to pages (vllm/v1/kv_offload/cpu/spec.py); v0's are not
+/// (vllm/worker/worker.py @ db66e018ea), nor SGLang's.
 Bytes Scenario::tier_slot() const {
-  const std::int64_t page = engine.family == EngineFamily::kVllmV0 ? 1 : 4096;
+  const std::int64_t page = engine.family == EngineFamily::kVllmV1 ? 4096 : 1;
   const Bytes chunk = tier_block_bytes() * std::int64_t{engine.blocks_per_chunk};
   return Bytes(ceil_div(chunk.count(), page) * page);
 }

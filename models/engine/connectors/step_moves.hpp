@@ -51,6 +51,10 @@ class StepMoves {
     end_.reset();
     return end;
   }
+  /// The forward has ended: whether the step ends with it. If not, new_end() tells when it does.
+  virtual bool may_end() { return true; }
+  /// The next step may be planned before this one has begun.
+  virtual bool plans_ahead() const { return true; }
   /// The step has computed: before its tokens are collected.
   virtual void computed(const StepPlan&, Time /*now*/) {}
   /// Of the step that ends, before its tokens are collected.

@@ -20,6 +20,7 @@ constexpr FamilyRow kFamilies[] = {
     {EngineFamily::kVllmV1, Residency::kFull, assemble_vllm_v1},
     {EngineFamily::kVllmV1, Residency::kStreaming, assemble_vllm_streaming},
     {EngineFamily::kVllmV0, Residency::kFull, assemble_vllm_v0},
+    {EngineFamily::kSglang, Residency::kFull, assemble_sglang},
 };
 
 }  // namespace

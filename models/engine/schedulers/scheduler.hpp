@@ -18,16 +18,18 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
 
-  /// Blocks that the request's whole sequence may need, and whether there is room for it at all.
+  /// Blocks that the request's whole sequence may need.
   virtual std::uint64_t blocks_of(const ActiveRequest& r) const = 0;
-  virtual bool can_hold(const ActiveRequest& r) const = 0;
+  /// Why it can never be served, if so.
+  virtual Reason refuses(const ActiveRequest& r) const = 0;
 
   virtual void enqueue(Handle h) = 0;
   /// Decides a step and allocates for it. C is not advanced: apply() does, after stores are
   /// planned.
   virtual void schedule(Time now, StepPlan& plan) = 0;
   virtual void apply(StepPlan& plan) = 0;
-  virtual void on_step_end(const StepPlan& /*plan*/, Time /*now*/) {}
+  /// The step has computed. What has meanwhile lost its token samples no longer.
+  virtual void on_step_end(StepPlan& /*plan*/, Time /*now*/) {}
   /// A step that samples this request was collected: its next token is known.
   virtual void collect(ActiveRequest& r) = 0;
   /// The request emitted its last token: its blocks become free. False when it held none, having

@@ -36,9 +36,11 @@ std::uint64_t StreamingScheduler::blocks_of(const ActiveRequest& r) const {
   return extent_of(r).blocks();
 }
 
-bool StreamingScheduler::can_hold(const ActiveRequest& r) const {
+Reason StreamingScheduler::refuses(const ActiveRequest& r) const {
   const Extent extent = extent_of(r);
-  return extent.blocks() <= env_.store.capacity() && extent.pinned < env_.store.usable();
+  const bool fits =
+      extent.blocks() <= env_.store.capacity() && extent.pinned < env_.store.usable();
+  return fits ? Reason::kNone : Reason::kExceedsPool;
 }
 
 /// Blocks that hold what is kept of so many tokens.
@@ -183,7 +185,7 @@ void StreamingScheduler::read_chains(Time now, StepPlan& plan) {
   plan.moved_down = env_.store.take_moved_down();
 }
 
-void StreamingScheduler::on_step_end(const StepPlan& plan, Time now) {
+void StreamingScheduler::on_step_end(StepPlan& plan, Time now) {
   tell_reads(plan);
   for (const ScheduledTokens& item : plan.items) {
     ActiveRequest& r = requests_[item.request];

@@ -47,9 +47,9 @@ class StreamingScheduler final : public QueueScheduler {
   explicit StreamingScheduler(const Environment& environment);
 
   std::uint64_t blocks_of(const ActiveRequest& r) const override;
-  bool can_hold(const ActiveRequest& r) const override;
+  Reason refuses(const ActiveRequest& r) const override;
   void schedule(Time now, StepPlan& plan) override;
-  void on_step_end(const StepPlan& plan, Time now) override;
+  void on_step_end(StepPlan& plan, Time now) override;
   bool finish(Handle h, Time now) override;
   void withdraw(Handle h) override;
   /// HBM, and the tier below where there is one.

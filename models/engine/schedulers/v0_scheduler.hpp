@@ -33,7 +33,7 @@ class V0Scheduler final : public QueueScheduler {
 
   std::uint64_t blocks_of(const ActiveRequest& r) const override;
   /// v0 finds out when the request reaches the head of its queue.
-  bool can_hold(const ActiveRequest&) const override { return true; }
+  Reason refuses(const ActiveRequest&) const override { return Reason::kNone; }
   void schedule(Time now, StepPlan& plan) override;
   bool finish(Handle h, Time now) override;
   /// HBM, and the CPU pool where there is one.

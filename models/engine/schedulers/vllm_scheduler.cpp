@@ -60,7 +60,7 @@ void VllmScheduler::apply(StepPlan& plan) {
 
 /// Nothing writes any longer what the step wrote: blocks held back for it become free, before those
 /// of the requests that end with it.
-void VllmScheduler::on_step_end(const StepPlan& plan, Time now) {
+void VllmScheduler::on_step_end(StepPlan& plan, Time now) {
   ++steps_ended_;
   if (groups_ != nullptr) {  // their pages may be given back up to here
     for (const ScheduledTokens& item : plan.items) {

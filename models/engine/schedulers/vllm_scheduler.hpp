@@ -38,8 +38,8 @@ class VllmScheduler final : public QueueScheduler {
   explicit VllmScheduler(const Environment& environment);
 
   std::uint64_t blocks_of(const ActiveRequest& r) const override;
-  bool can_hold(const ActiveRequest& r) const override {
-    return blocks_of(r) <= env_.pool.usable();
+  Reason refuses(const ActiveRequest& r) const override {
+    return blocks_of(r) <= env_.pool.usable() ? Reason::kNone : Reason::kExceedsPool;
   }
   void enqueue(Handle h) override {
     QueueScheduler::enqueue(h);
@@ -47,7 +47,7 @@ class VllmScheduler final : public QueueScheduler {
   }
   void schedule(Time now, StepPlan& plan) override;
   void apply(StepPlan& plan) override;
-  void on_step_end(const StepPlan& plan, Time now) override;
+  void on_step_end(StepPlan& plan, Time now) override;
   void collect(ActiveRequest& r) override;
   bool finish(Handle h, Time now) override;
 

@@ -38,6 +38,7 @@ constexpr std::string_view kLoadFailures[] = {"fail", "recompute"};
 constexpr auto kRuleSetNames = rule_set_names();
 constexpr std::string_view kResidencies[] = {"full", "streaming"};
 constexpr std::string_view kPreemptionModes[] = {"recompute", "swap"};
+constexpr std::string_view kSchedulePolicies[] = {"fcfs", "lpm"};
 
 constexpr Key kEngineKeys[] = {
     aside(text_key("preset", "Release of the engine: vllm is the newest, vllm@0.23 a given one.",
@@ -142,6 +143,30 @@ constexpr Key kEngineKeys[] = {
     choice_key("preemption_mode", kPreemptionModes,
                "vllm@0.6: whether a preempted request is swapped out or computed again.",
                "recompute"),
+    integer_key("page_size", 1, 512, "sglang: tokens of a page, a power of two.", "1"),
+    integer_key("max_total_tokens", 1, kMostTokens, "sglang: tokens of the device pool.",
+                "sized by mem_fraction_static"),
+    number_key("mem_fraction_static", 0.01, 1,
+               "sglang: share of the GPU memory for weights and KV."),
+    integer_key("max_running_requests", 1, 1 << 20, "sglang: most requests that run.", "2048"),
+    integer_key("chunked_prefill_size", -1, 1 << 24,
+                "sglang: tokens of a prompt that a batch computes. At most 0: all of them.",
+                "8192"),
+    integer_key("max_prefill_tokens", 1, 1 << 24,
+                "sglang: tokens of prompts after which a batch takes no more.", "16384"),
+    choice_key("schedule_policy", kSchedulePolicies,
+               "sglang: fcfs, by arrival. lpm, longest cached prefix first.", "fcfs"),
+    number_key("schedule_conservativeness", 0, 1000,
+               "sglang: above 1, fewer requests are admitted and fewer retracted.", "1"),
+    integer_key("max_new_tokens", 1, 1 << 26,
+                "sglang: tokens that requests ask for, by which it admits them.",
+                "what they generate"),
+    choice_key("hicache_write_policy", kHicacheWriteNames,
+               "sglang: when KV is copied to host memory.", "write_through"),
+    number_key("hicache_ratio", 0.001, 1000,
+               "sglang: tokens of host memory for each of the device, where the tier has no "
+               "capacity.",
+               "2"),
     integer_key("tensor_parallel_size", 1, kMostRanks,
                 "Ranks that share every layer. Pool sizes are of one rank.", "1"),
     integer_key("pipeline_parallel_size", 1, kMostRanks,
@@ -403,7 +428,9 @@ void read_engine(const ObjectReader& top, Scenario& s) {
         scenario_note("nearest-release", {{"asked", preset_name}, {"preset", s.preset}}));
   }
   EngineConfig& c = s.engine = engine_defaults(preset, s.gpu);
+  refuse_foreign_keys(*engine, s);
   read_ranks(*engine, s);
+  if (c.family == EngineFamily::kSglang) return read_sglang(*engine, s);
   use_measured_engine(s);
 
   assign(c.block_tokens, engine->integer("block_tokens"));

@@ -79,6 +79,12 @@ void refuse_chunk_keys(const ObjectReader& tier);
 bool use_chunk_link(const ObjectReader& link, const LinkChoice& choice, Scenario& s);
 /// After the links.
 void check_chunk_links(const ObjectReader& top, const Scenario& s);
+/// Keys of other engines than the preset's; before any is read.
+void refuse_foreign_keys(const ObjectReader& engine, const Scenario& s);
+/// SGLang's keys, all of them; in place of what vLLM reads.
+void read_sglang(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is SGLang: then its host memory, if it has any, is the tier.
+bool read_sglang_tier(const ObjectReader& top, Scenario& s);
 /// The v0 engine's keys, where the preset is one; else none of them may be there.
 void read_v0(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is v0: then its CPU pool, if it swaps, is the tier.

@@ -15,7 +15,7 @@ class OneAtATime final : public QueueScheduler {
       : QueueScheduler(requests, observer, {}, {}) {}
 
   std::uint64_t blocks_of(const ActiveRequest&) const override { return 0; }
-  bool can_hold(const ActiveRequest&) const override { return true; }
+  Reason refuses(const ActiveRequest&) const override { return Reason::kNone; }
   void schedule(Time now, StepPlan& plan) override {
     begin(plan);
     if (running_.empty() && !waiting_.empty()) {

@@ -1,0 +1,32 @@
+// What SGLang is told. Names follow its own flags (python/sglang/srt/server_args.py @ 9fec359a);
+// a page is a block of BlockConfig.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace spillway {
+
+/// When KV goes to host memory (HiCache).
+enum class HicacheWrite : std::uint8_t {
+  kThrough,    ///< as it is inserted
+  kSelective,  ///< as it is inserted for the second time
+  kBack,       ///< when the device evicts it, which then waits
+};
+inline constexpr std::string_view kHicacheWriteNames[] = {"write_through",
+                                                          "write_through_selective", "write_back"};
+
+inline constexpr std::int64_t kNano = 1'000'000'000;
+
+struct SglangConfig {
+  std::uint32_t max_running_requests = 2048;
+  std::int64_t chunked_prefill_size = 8192;  ///< tokens; at most 0: prompts are never cut
+  std::uint32_t max_prefill_tokens = 16384;
+  bool longest_prefix_first = false;      ///< schedule_policy lpm
+  std::int64_t conservativeness = kNano;  ///< schedule_conservativeness, in 10^-9
+  std::uint32_t max_new_tokens = 0;       ///< that requests ask for; 0: what they generate
+  std::uint32_t context_length = 0;       ///< 0: no limit beside the pool's
+  HicacheWrite write = HicacheWrite::kThrough;
+};
+
+}  // namespace spillway

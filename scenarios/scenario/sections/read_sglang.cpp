@@ -1,0 +1,208 @@
+// SGLang's own flags, and HiCache's host memory as the tier below HBM.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/catalogue/model_spec.hpp"
+#include "models/engine/connectors/load_wait.hpp"
+#include "reports/format.hpp"
+#include "scenarios/scenario/config/object_reader.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/scenario_keys.hpp"
+#include "scenarios/scenario/sections/model.hpp"
+#include "scenarios/scenario/sections/scenario_parts.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "sim/catalogue.hpp"
+
+namespace spillway {
+
+namespace {
+
+/// Flags of SGLang, and keys that it shares with others.
+constexpr std::string_view kOwn[] = {"page_size",
+                                     "max_total_tokens",
+                                     "mem_fraction_static",
+                                     "max_running_requests",
+                                     "chunked_prefill_size",
+                                     "max_prefill_tokens",
+                                     "schedule_policy",
+                                     "schedule_conservativeness",
+                                     "max_new_tokens",
+                                     "hicache_write_policy",
+                                     "hicache_ratio"};
+constexpr std::string_view kShared[] = {
+    "preset",        "max_model_len", "async_scheduling",     "load",
+    "enforce_eager", "kv_layout",     "tensor_parallel_size", "max_cudagraph_capture_size"};
+constexpr double kDefaultRatio = 2;  // server_args.py, hicache_ratio
+
+bool any_of(std::span<const std::string_view> names, std::string_view key) {
+  return std::find(names.begin(), names.end(), key) != names.end();
+}
+
+std::int64_t pool_tokens(const ObjectReader& engine, const Scenario& s) {
+  const auto given = engine.integer("max_total_tokens");
+  const auto share = engine.number("mem_fraction_static");
+  if (given && share) {
+    engine.fail("mem_fraction_static", "expected this or max_total_tokens, found both");
+  }
+  if (given) return *given;
+  if (!share || s.model->spec == nullptr || s.gpu == nullptr) {
+    engine.missing("max_total_tokens",
+                   "the tokens of the device pool, or mem_fraction_static beside a model and a "
+                   "gpu to size it from");
+  }
+  // model_runner.py, profile_max_num_token: what the share leaves beside the weights.
+  ModelSpec held = *s.model->spec;
+  if (s.model->weights) held.weight_bytes = s.model->weights->total.count();
+  const double weights = static_cast<double>(held.weight_bytes) / s.world();
+  const double left = static_cast<double>(s.gpu->memory_bytes) * *share - weights;
+  const double token = static_cast<double>(s.engine.block_bytes.count()) / s.engine.block_tokens;
+  if (left < token * s.engine.block_tokens) {
+    engine.fail(
+        "mem_fraction_static",
+        fmt::format("no room for KV: {:g} of {} less weights of {} leaves {}; expected a "
+                    "larger share, a larger gpu or more tensor_parallel_size",
+                    *share, s.gpu->name, format_bytes(weights), format_bytes(std::max(0.0, left))));
+  }
+  return static_cast<std::int64_t>(left / token);
+}
+
+void read_steps(const ObjectReader& engine, EngineConfig& c) {
+  SglangConfig& g = c.sglang;
+  assign(g.max_running_requests, engine.integer("max_running_requests"));
+  assign(g.max_prefill_tokens, engine.integer("max_prefill_tokens"));
+  assign(g.max_new_tokens, engine.integer("max_new_tokens"));
+  g.chunked_prefill_size = engine.integer("chunked_prefill_size").value_or(g.chunked_prefill_size);
+  if (g.chunked_prefill_size > 0 && g.chunked_prefill_size % c.block_tokens != 0) {
+    engine.fail("chunked_prefill_size",
+                fmt::format("expected a multiple of page_size ({}), or 0 for prompts that are not "
+                            "cut, found {}",
+                            c.block_tokens, g.chunked_prefill_size));
+  }
+  g.longest_prefix_first = engine.text("schedule_policy") == "lpm";
+  if (const auto value = engine.number("schedule_conservativeness")) {
+    g.conservativeness = std::llround(*value * static_cast<double>(kNano));
+  }
+  c.async_scheduling = engine.boolean("async_scheduling").value_or(true);
+  c.chunked_prefill = g.chunked_prefill_size > 0;
+  c.max_num_seqs = g.max_running_requests;
+  c.max_num_batched_tokens = g.max_prefill_tokens;
+}
+
+}  // namespace
+
+void refuse_foreign_keys(const ObjectReader& engine, const Scenario& s) {
+  const bool sglang = s.engine.family == EngineFamily::kSglang;
+  for (const std::string& key : engine.keys()) {
+    if (!engine.told(key)) continue;
+    const bool own = any_of(kOwn, key);
+    if (!sglang && own) {
+      engine.fail(key, fmt::format("a flag of SGLang, found beside preset {}; expected preset "
+                                   "sglang, or a flag of vLLM",
+                                   s.preset));
+    }
+    if (sglang && !own && !any_of(kShared, key)) {
+      engine.fail(key, fmt::format("a flag of vLLM, found beside preset {}; expected one of {}, {}",
+                                   s.preset, fmt::join(kOwn, ", "), fmt::join(kShared, ", ")));
+    }
+  }
+}
+
+void read_sglang(const ObjectReader& engine, Scenario& s) {
+  EngineConfig& c = s.engine;
+  c.block_tokens = static_cast<std::uint32_t>(engine.integer("page_size").value_or(1));
+  if ((c.block_tokens & (c.block_tokens - 1)) != 0) {
+    engine.fail("page_size", fmt::format("expected a power of two, found {}", c.block_tokens));
+  }
+  if (c.async_scheduling && c.pipeline_parallel > 1) c.async_scheduling = false;
+  const Bytes rank_bytes =
+      rank_kv_bytes(s.model->kv_bytes_per_token, s.model->spec, s.model->layers, s.shards());
+  c.block_bytes = rank_bytes * c.block_tokens;
+  read_steps(engine, c);
+  if (s.model->spec != nullptr)
+    c.sglang.context_length = static_cast<std::uint32_t>(s.model->spec->max_position);
+  assign(c.sglang.context_length, engine.integer("max_model_len"));
+
+  const std::string load = engine.text("load").value_or("layerwise");
+  if (load != "layerwise" && load != "blocking") {
+    engine.fail("load", fmt::format("expected layerwise or blocking with SGLang, found {}", load));
+  }
+  c.load = find_row(load_semantics(), "load semantics", load, engine.where("load")).value;
+  const std::uint32_t layers = std::max(1U, s.model->layers);
+  c.layers = static_cast<std::uint32_t>(stage_layers(layers, s.shards()));
+
+  const std::string policy = engine.text("hicache_write_policy").value_or("write_through");
+  c.sglang.write = static_cast<HicacheWrite>(
+      std::find(std::begin(kHicacheWriteNames), std::end(kHicacheWriteNames), policy) -
+      std::begin(kHicacheWriteNames));
+
+  s.hbm_eviction = parse_eviction("lru", engine.where("preset"));
+  s.pool_where = engine.where("max_total_tokens");
+  s.pool_given = engine.has("max_total_tokens");
+  const std::int64_t tokens = pool_tokens(engine, s);
+  const std::int64_t pages = tokens / c.block_tokens;
+  if (pages < 1) {
+    engine.fail("max_total_tokens", fmt::format("{} tokens hold no page of {}; expected one "
+                                                "at least",
+                                                tokens, c.block_tokens));
+  }
+  c.num_gpu_blocks = static_cast<std::uint32_t>(pages);
+}
+
+bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
+  if (s.engine.family != EngineFamily::kSglang) return false;
+  const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
+  const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
+  if (tiers.empty()) {
+    engine.refuse({"hicache_write_policy", "hicache_ratio"},
+                  "expected only with a tier of kind dram, which turns HiCache on");
+    return true;
+  }
+  if (tiers.size() > 1) {
+    tiers[1].fail("name",
+                  "storage behind HiCache's host memory (L3) is not modelled; expected one "
+                  "tier of kind dram");
+  }
+  const ObjectReader& tier = tiers.front();
+  if (const std::string kind = tier.require_text("kind"); kind != "dram") {
+    tier.fail("kind", fmt::format("expected dram, HiCache's host memory, found {}", kind));
+  }
+  refuse_chunk_keys(tier);
+  tier.refuse({"device", "write", "inclusion", "when_full", "trim_above", "trim_to", "trim_every_s",
+               "ttl_s", "prefetch_chunks", "eviction", "write_admission"},
+              "HiCache has rules of its own; expected engine.hicache_write_policy at most");
+  TierChoice out;
+  out.name = tier.require_text("name");
+  if (out.name == "hbm" || out.name == "local_compute" || out.name.empty()) {
+    tier.fail("name", fmt::format("\"{}\" is taken; hbm is the implicit first tier", out.name));
+  }
+  out.per_rank = tier.text("scope").value_or("instance") == "rank";
+  out.where = tier.where("capacity");
+  const EngineConfig& c = s.engine;
+  const std::int64_t pool = std::int64_t{c.num_gpu_blocks} * c.block_tokens;
+  if (const auto text = tier.text("capacity", ObjectReader::kSize)) {
+    out.capacity = parse_capacity(*text, out.where);
+    if (out.capacity.kind == Capacity::Kind::kUnbounded) {
+      tier.fail("capacity", "expected a size: SGLang pins its host memory as it starts");
+    }
+    if (out.per_rank && out.capacity.kind == Capacity::Kind::kBytes) {
+      out.capacity.count *= s.world();
+    }
+    checked_tier_blocks(s, out.capacity, *text, out.where);
+  } else {
+    // mem_cache/pool_host/base.py
+    const double ratio = engine.number("hicache_ratio").value_or(kDefaultRatio);
+    const auto tokens = static_cast<std::int64_t>(static_cast<double>(pool) * ratio);
+    out.capacity = {Capacity::Kind::kBlocks, tokens / c.block_tokens + 1};
+  }
+  if (c.load == LoadSemantics::kLayerwise && s.model->layers == 0) {
+    engine.fail("load",
+                "layerwise needs the number of layers: expected a named model, or "
+                "model.layers beside kv_bytes_per_token");
+  }
+  s.tier = std::move(out);
+  return true;
+}
+
+}  // namespace spillway
