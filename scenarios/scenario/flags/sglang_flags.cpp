@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "models/catalogue/model_spec.hpp"
 #include "models/releases/host_sizes.hpp"
 #include "reports/format.hpp"
 #include "scenarios/scenario/scenario.hpp"
@@ -41,7 +42,10 @@ class SglangFlags {
         fmt::format("max-total-tokens: {} pages of {} tokens on each GPU. It only lowers what "
                     "--mem-fraction-static leaves",
                     e.num_gpu_blocks, e.block_tokens));
-    if (e.sglang.context_length > 0) {
+    const bool own =
+        s_.model->spec != nullptr &&
+        static_cast<std::int32_t>(e.sglang.context_length) == s_.model->spec->max_position;
+    if (e.sglang.context_length > 0 && !own) {
       add(fmt::format("--context-length {}", e.sglang.context_length));
     }
     if (s_.model->kv_dtype == KvDtype::kFp8) add("--kv-cache-dtype fp8_e4m3");
