@@ -6,6 +6,8 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "sim/units.hpp"
@@ -36,5 +38,21 @@ struct KvRetention {
   std::optional<RetentionRule> decode;
   auto operator<=>(const KvRetention&) const = default;
 };
+
+/// Numbers as a document has them in a row; nothing for null.
+using RetentionNumbers = std::span<const std::optional<double>>;
+
+inline constexpr char kRetentionKey[] = "retention";
+inline constexpr char kDecodeRetentionKey[] = "decode_retention";
+inline constexpr char kRetentionRows[] =
+    "an array of [first token, token behind the last or null, priority, milliseconds or null]";
+inline constexpr char kRetentionRow[] = "[priority, milliseconds or null]";
+
+/// [priority, duration in ms]; nothing, and what was expected in `expected`, where it is none.
+std::optional<RetentionRule> retention_rule(RetentionNumbers numbers, std::string& expected);
+/// [begin, end, priority, duration in ms].
+std::optional<RetentionRange> retention_range(RetentionNumbers numbers, std::string& expected);
+/// A token is in at most one of them (executor::KvCacheRetentionConfig).
+bool overlap(std::span<const RetentionRange> ranges);
 
 }  // namespace spillway

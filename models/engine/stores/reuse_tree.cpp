@@ -173,6 +173,7 @@ ReuseTree::Block ReuseTree::take(const RetentionRule& rule) {
     const Block given_up = victim(1);
     copies_.copy_down(v.slot, blocks_[given_up].slot);
     ++offloads_;
+    given_up_ += blocks_[given_up].stamp > 0 ? 1 : 0;
     dequeue(block);
     dequeue(given_up);
     leave_with_all_behind(given_up);

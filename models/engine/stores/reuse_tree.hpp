@@ -102,6 +102,8 @@ class ReuseTree {
 
   const Counters& counters(std::size_t level) const { return counters_[level]; }
   std::uint64_t offloads() const { return offloads_; }
+  /// Blocks in the tree that host memory gave up for those; what stood behind them is not counted.
+  std::uint64_t given_up() const { return given_up_; }
   /// Nobody uses anything.
   void check_drained() const;
 
@@ -147,6 +149,7 @@ class ReuseTree {
   std::array<std::uint32_t, 2> free_;
   std::array<Counters, 2> counters_{};
   std::uint64_t offloads_ = 0;
+  std::uint64_t given_up_ = 0;
   std::uint64_t stamps_ = 0;
   std::uint64_t releases_ = 0;
   std::uint64_t use_version_ = 0;

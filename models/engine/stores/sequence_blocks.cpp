@@ -88,8 +88,7 @@ std::optional<SequenceBlocks::Admission> SequenceBlocks::admit(Sequence& s, std:
   const ReuseTree::Closest part = part_of(s, context);
   const bool copies = part.block != ReuseTree::kNone && !take_over(s, part, out);
   for (const ReuseTree::Block block : s.blocks) tree_.onboard(block);
-  // Onboarding may have driven it out.
-  if (copies) copy_part(s, rules_.claim_before_onboard ? part_of(s, context) : part, out);
+  if (copies) copy_part(s, part_of(s, context), out);
   while (s.held() < all) {
     s.blocks.push_back(tree_.take(rule_of(s, s.held()).value_or(RetentionRule())));
   }
@@ -120,12 +119,16 @@ bool SequenceBlocks::take_over(Sequence& s, const ReuseTree::Closest& part, Admi
   return true;
 }
 
+/// Onboarding may have driven the source out, or what stood behind it: it is found anew.
 void SequenceBlocks::copy_part(Sequence& s, const ReuseTree::Closest& part, Admission& out) {
   if (part.block == ReuseTree::kNone) return;
+  if (take_over(s, part, out)) return tree_.onboard(part.block);
+  const bool below = !tree_.on_gpu(part.block);
   const ReuseTree::Block block = tree_.take(tree_.rule(part.block));
+  s.blocks.push_back(block);
+  if (below && block == part.block) return;  // Model: what was taken drove it out of host memory
   count(part.block, part.tokens, out);
   tree_.copy(part.block, block, part.tokens);
-  s.blocks.push_back(block);
 }
 
 void SequenceBlocks::grow(Sequence& s) {

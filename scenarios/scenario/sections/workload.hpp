@@ -10,7 +10,6 @@
 #include "models/releases/engine_config.hpp"
 #include "scenarios/scenario/growth.hpp"
 #include "sim/error.hpp"
-#include "sim/retention.hpp"
 #include "traces/byte_source.hpp"
 #include "traces/catalogue.hpp"
 #include "traces/generate/benchmarks/benchmark_config.hpp"
@@ -43,8 +42,6 @@ struct WorkloadChoice {
   Time warmup{};           ///< requests that arrive earlier run, but are not measured
   Time end = Time::max();  ///< nor are those that end later
   std::vector<ClassChoice> classes;
-  KvRetention retention;          ///< of requests whose rows say nothing
-  SourceRef retention_at;         ///< where that is given, if it is
   std::vector<std::string> days;  ///< further recordings of the same service, one a replicate
   GrowthChoice growth;
   ReplicationChoice replication;

@@ -90,7 +90,10 @@ TierLevel BlockCopies::level(std::uint32_t) const {
 }
 
 void BlockCopies::report(EngineStats& stats) const {
-  if (path_ != nullptr) stats.offload = counters_;
+  if (path_ == nullptr) return;
+  stats.offload = counters_;
+  const ReuseTree::Counters& c = tree_->counters(1);
+  stats.exchange = {tree_->offloads() - c.entered, c.left - tree_->given_up()};
 }
 
 // ---- steps
