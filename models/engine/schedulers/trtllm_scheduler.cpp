@@ -36,9 +36,7 @@ void TrtllmScheduler::enqueue(Handle h) {
   const auto index = static_cast<std::size_t>(h);
   if (held_.size() <= index) held_.resize(index + 1);
   Held& d = held_[index];
-  d.sequence.id = requests_[h].id;
-  d.sequence.blocks.clear();
-  d.sequence.path.clear();
+  d.sequence.begin(requests_[h].id);
   d.order = arrivals_++;
   d.context = requests_[h].prompt;
   waiting_.push_back(h);

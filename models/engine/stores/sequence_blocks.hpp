@@ -16,6 +16,7 @@ namespace spillway {
 
 /// What one request has here.
 struct Sequence {
+  static constexpr std::uint64_t kNoVersion = ~std::uint64_t{0};
   struct Known {
     ReuseTree::Block block;
     std::uint64_t stamp;
@@ -26,8 +27,16 @@ struct Sequence {
   // many of them somebody used then.
   std::vector<Known> path;
   std::uint32_t used = 0;
-  std::uint64_t use_version = ~std::uint64_t{0};
+  std::uint64_t use_version = kNoVersion;
 
+  /// Another request, in the same memory.
+  void begin(RequestId request) {
+    id = request;
+    blocks.clear();
+    path.clear();
+    used = 0;
+    use_version = kNoVersion;
+  }
   std::uint32_t held() const { return static_cast<std::uint32_t>(blocks.size()); }
 };
 
