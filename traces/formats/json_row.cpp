@@ -193,7 +193,7 @@ std::vector<std::optional<double>> JsonRows::retention_numbers(std::string_view 
 bool JsonRows::put_retention(std::string_view key, const JsonValue& value, TraceRow& row) const {
   std::string expected;
   const auto refuse = [&](const JsonValue& found) {
-    fail(key, fmt::format("expected {}, found {}", expected, describe(found)));
+    fail(key, fmt::format("expected {}, found {}", expected, simdjson::to_string(found)));
   };
   if (key == kDecodeRetentionKey) {
     row.retention.decode = retention_rule(retention_numbers(key, value, kRetentionRow), expected);
