@@ -156,6 +156,19 @@ inline constexpr NoteRow kScenarioNotes[] = {
     {"chunks-by-default", "engine", NoteGrade::kDetail,
      "enable_chunked_prefill is on: v0 sets it for models of more than {limit_tokens} tokens "
      "({tokens})."},
+    {"hicache-off", "tier", NoteGrade::kWarning,
+     "{keys} have no effect: SGLang uses host memory only with --enable-hierarchical-cache. Add a "
+     "tier of kind dram."},
+    {"hicache-ratio-unused", "tier", NoteGrade::kWarning,
+     "engine.hicache_ratio has no effect beside the capacity of {tier}: --hicache-size overrides "
+     "--hicache-ratio."},
+    {"hicache-too-small", "tier", NoteGrade::kWarning,
+     "Tier {tier} holds {host_tokens} tokens, the device {device_tokens}. SGLang keeps copies of "
+     "what is on the device, so a smaller host pool adds next to nothing. Give it more than the "
+     "device has."},
+    {"hicache-write-back", "tier", NoteGrade::kWarning,
+     "With hicache_write_policy write_back, the scheduler waits for each eviction to be copied. "
+     "SGLang means to remove this policy."},
     {"swap-space-unused", "swap", NoteGrade::kWarning,
      "engine.swap_space has no effect: preemption_mode is recompute. Set "
      "engine.preemption_mode=swap."},

@@ -16,6 +16,15 @@ inline constexpr NoteRow kStudyNotes[] = {
      "{variant} completes no request in some replicate. It ranks last."},
     {"engine-cannot-run", "comparison", NoteGrade::kWarning,
      "{variant} ranks behind the others, as a bound: {engine} cannot run {lacks}."},
+    {"engines-alike", "comparison", NoteGrade::kDetail,
+     "Each engine has {tokens} tokens on the device. What the scenario does not say is its own "
+     "default."},
+    {"engines-alike-below", "comparison", NoteGrade::kDetail,
+     "Each engine has {tokens} tokens on the device and {bytes} in {tier}. What the scenario does "
+     "not say is its own default."},
+    {"engines-alike-unbounded", "comparison", NoteGrade::kDetail,
+     "Each engine has {tokens} tokens on the device, and {tier} without a bound. What the scenario "
+     "does not say is its own default."},
     {"levels-differ", "comparison", NoteGrade::kWarning,
      "{metric} of the baseline is {recorded} on the recording and {mean} on its resamples. Compare "
      "differences, not levels."},

@@ -9,10 +9,30 @@
 
 namespace spillway {
 
+namespace {
+
+struct EngineWords {
+  std::string_view engine;
+  std::string_view name;
+  std::string_view start;  ///< a shell's command, up to the model
+};
+constexpr EngineWords kEngines[] = {
+    {"vllm", "vLLM", "vllm serve \"$MODEL\""},
+    {"sglang", "SGLang", "python3 -m sglang.launch_server --model-path \"$MODEL\""},
+};
+
+const EngineWords& words_of(const EngineFlags& flags) {
+  const auto* const found = std::find_if(std::begin(kEngines), std::end(kEngines),
+                                         [&](const auto& e) { return e.engine == flags.engine; });
+  return found == std::end(kEngines) ? kEngines[0] : *found;
+}
+
+}  // namespace
+
 std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail) {
   std::vector<std::string> out;
-  out.push_back(
-      fmt::format("Set in vLLM ({}): {}", flags.release, fmt::join(flags.arguments, " ")));
+  out.push_back(fmt::format("Set in {} ({}): {}", words_of(flags).name, flags.release,
+                            fmt::join(flags.arguments, " ")));
   if (!flags.environment.empty()) {
     out.push_back(fmt::format("In its environment: {}", fmt::join(flags.environment, " ")));
   }
@@ -32,7 +52,7 @@ std::vector<std::string> flag_sentences(const EngineFlags& flags, Detail detail)
 std::string shell_fragment(const EngineFlags& flags) {
   std::string out;
   for (const std::string& variable : flags.environment) out += variable + " \\\n";
-  out += "vllm serve \"$MODEL\"";
+  out += words_of(flags).start;
   for (const std::string& argument : flags.arguments) out += " \\\n  " + argument;
   out += '\n';
   // Names from the scenario stand in some of them: no line break may end a comment.

@@ -4,12 +4,15 @@
 #include "reports/compare/compare_json.hpp"
 #include "reports/compare/compare_report.hpp"
 #include "reports/format.hpp"
+#include "reports/notes/study_notes.hpp"
 #include "scenarios/commands/command.hpp"
 #include "scenarios/commands/outputs.hpp"
 #include "scenarios/commands/progress.hpp"
 #include "scenarios/commands/strict.hpp"
 #include "scenarios/experiment/compare/comparison.hpp"
+#include "scenarios/experiment/engine_variants.hpp"
 #include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
 #include "scenarios/scenario/sections/workload.hpp"
 #include "sim/digest.hpp"
 #include "sim/run_metrics.hpp"
@@ -26,6 +29,7 @@ constexpr ValueKind kMetric{"METRIC", "", Offer::kWords, names_in<run_metrics>};
 struct CompareVerbOptions {
   std::string scenario;
   std::vector<std::string> vary;
+  std::vector<std::string> engines;
   std::vector<std::string> baseline;
   std::vector<std::string> outputs;
   CompareOptions compare;
@@ -54,14 +58,40 @@ nlohmann::json inputs_json(const CompareOutcome& outcome, const std::vector<Vari
   return out;
 }
 
+/// Engines are the values of their preset.
+std::vector<Varied> varied_of(const CompareVerbOptions& options, std::vector<Varied> varied) {
+  if (options.engines.empty()) return varied;
+  return {{"engine.preset", options.engines}};
+}
+
+/// What all of them have alike.
+Note engines_note(const VariantSet& set) {
+  const Scenario& s = set.variants[set.baseline].scenario;
+  const std::uint64_t tokens = std::uint64_t{s.engine.usable_blocks()} * s.engine.block_tokens;
+  if (!s.tier) return study_note("engines-alike", {{"tokens", tokens}});
+  const std::uint64_t blocks = s.tier_blocks(s.tier->capacity);
+  if (s.tier->capacity.kind == Capacity::Kind::kUnbounded) {
+    return study_note("engines-alike-unbounded", {{"tokens", tokens}, {"tier", s.tier->name}});
+  }
+  return study_note("engines-alike-below",
+                    {{"tokens", tokens},
+                     {"tier", s.tier->name},
+                     {"bytes", static_cast<std::int64_t>(blocks) * s.tier_block_bytes().count()}});
+}
+
 int run(const CompareVerbOptions& options) {
   const CommonOptions& common = options.common;
   const std::vector<Output> outputs = parse_outputs(options.outputs, "compare", {}, common);
+  if (options.vary.empty() == options.engines.empty()) {
+    throw InputError(Fault::kUsage, {"compare", 0, ""},
+                     "expected --vary KEY=A,B or --engines A,B: what to compare");
+  }
   const std::vector<Varied> varied = parse_varied(options.vary);
   check_metric(options.compare.metric);
   check_writable(common, paths_of(outputs));
-  VariantSet set =
-      make_variants(open_scenario_source(options.scenario, common), varied, options.baseline);
+  const JsonSource source = open_scenario_source(options.scenario, common);
+  VariantSet set = options.engines.empty() ? make_variants(source, varied, options.baseline)
+                                           : make_engine_variants(source, options.engines);
   for (Variant& variant : set.variants) {
     check_hardware_here(variant.scenario, options.strict);
     refuse_own_inputs(common, {options.scenario, variant.scenario.workload->trace},
@@ -77,12 +107,13 @@ int run(const CompareVerbOptions& options) {
     reading.finish();
     comparing.update(done, total);
   };
-  const CompareOutcome outcome = compare(set, choice);
+  CompareOutcome outcome = compare(set, choice);
+  if (!options.engines.empty()) outcome.warnings.push_back(engines_note(set));
   comparing.finish();
 
   Document document;
   document.kind = "compare";
-  document.inputs = inputs_json(outcome, varied);
+  document.inputs = inputs_json(outcome, varied_of(options, varied));
   document.results = to_json(outcome.result);
   document.warnings = outcome.warnings;
   const std::string& scenario = set.variants[set.baseline].scenario.name;
@@ -102,17 +133,27 @@ void add_compare(Verb& program) {
       program, "compare", "Compare variants of a scenario on the same workloads",
       "  spillway compare s.json --vary tiers.0.eviction=lru,fifo\n"
       "  spillway compare s.json --vary tiers.0.capacity=16GiB,64GiB --metric p99_tpot_ms\n"
-      "  spillway compare s.json --vary engine.eviction=lru,fifo --replications 20 --out cmp\n",
+      "  spillway compare s.json --vary engine.eviction=lru,fifo --replications 20 --out cmp\n"
+      "  spillway compare s.json --engines vllm,sglang\n",
       run);
   options.common.takes_set = true;
   command.add("SCENARIO", options.scenario, kinds::kScenario, "Scenario file").require();
-  command.add("--vary", options.vary, kVariants, "key.path=a,b[,c]: values to compare (repeatable)")
-      .require()
-      .one_each();
+  auto& vary = command
+                   .add("--vary", options.vary, kVariants,
+                        "key.path=a,b[,c]: values to compare (repeatable)")
+                   .one_each();
+  auto& engines =
+      command
+          .add("--engines", options.engines, kinds::kEngine,
+               "Engines to compare instead, e.g. vllm,sglang: with the same device pool and the "
+               "same bytes of host memory")
+          .commas()
+          .excludes(vary);
   command
       .add("--baseline", options.baseline, kinds::kName,
            "VALUE or key.path=VALUE (default: the first)")
-      .one_each();
+      .one_each()
+      .excludes(engines);
   command
       .add("--replications", options.compare.replications, kinds::kCount,
            "Workloads that each variant runs on (default: 10)")

@@ -55,6 +55,8 @@ ROUND_TRIPS = [
     ("quickstart", ["tiers.0.eviction=vllm-arc", "engine.offload_prompt_only=false"]),
     ("quickstart", ["tiers.0.capacity=0GiB", "engine.max_cudagraph_capture_size=64"]),
     ("agentic-sessions", ["engine.tensor_parallel_size=2", "engine.max_num_seqs=77"]),
+    ("sglang-hicache", ["engine.tensor_parallel_size=2", "engine.hicache_write_policy=write_back"]),
+    ("sglang-hicache", ["engine.async_scheduling=false", "engine.schedule_policy=lpm", "engine.chunked_prefill_size=0"]),
     ("agentic-sessions", ["engine.pipeline_parallel_size=2", "engine.data_parallel_size=2"]),
     ("agentic-sessions", ["model={\"name\": \"Qwen3-32B\", \"weight_dtype\": \"fp8\", \"kv_dtype\": \"fp8\"}"]),
     ("agentic-sessions", ["model=gpt-oss-20b", "engine.hybrid_kv_cache=true"]),
@@ -103,11 +105,11 @@ def commands_of(text):
 
 
 def behind_start(words):
-    """The engine's arguments; nothing where the command starts no vLLM."""
+    """The engine's arguments; nothing where the command starts none."""
     for i, word in enumerate(words):
         if word.endswith("vllm") and words[i + 1 : i + 2] == ["serve"]:
             return words[i + 2 :]
-        if word.startswith(("vllm.entrypoints", "dynamo.vllm")):
+        if word.startswith(("vllm.entrypoints", "dynamo.vllm", "sglang.launch_server")):
             return words[i + 1 :]
     if words[:2] in (["docker", "run"], ["podman", "run"]):
         for i, word in enumerate(words[2:], 2):
@@ -350,7 +352,9 @@ def check_round_trip(program, source, name, changes, folder):
         return ["expected the engine of flags in a run, found another"], []
     command = flags["command"].replace("$MODEL", wanted["model"]["name"])
     path = folder / "again.json"
-    given = ["--vllm", command, "--gpu", wanted["gpu"], "--release", preset.split("@")[1]]
+    given = ["--vllm", command, "--gpu", wanted["gpu"]]
+    if "@" in preset:
+        given += ["--release", preset.split("@")[1]]
     code, out, err = program.call("init", *given, "--out", path, "--json", "-")
     if code != 0:
         return [f"expected that init reads what flags prints, found exit {code}: {err.strip()[:300]}"], []

@@ -75,7 +75,7 @@ class SchedulerBench {
     scheduler.apply(plan);
     return plan;
   }
-  void end(const StepPlan& plan) {
+  void end(StepPlan plan) {
     scheduler.on_step_end(plan, Time{});
     for (const ScheduledTokens& item : plan.items) {
       if (!item.samples) continue;

@@ -174,7 +174,8 @@ void SglangScheduler::schedule(Time now, StepPlan& plan) {
   const bool formed = next.prefill || (!plan.fatal && form_decode(now, plan));
   if (formed) ++formed_;
   env_.cache.count_pass(formed);
-  if (!formed && !in_flight && running_.empty() && waiting_.empty()) ratio_ = first_ratio_;
+  const bool idle = !in_flight && env_.cache.idle() && running_.empty() && waiting_.empty();
+  if (!formed && idle) ratio_ = first_ratio_;
   env_.cache.end_forming(beside_prefill);
 }
 
@@ -213,12 +214,16 @@ void SglangScheduler::charge(Budget& budget, std::int64_t tokens, std::int64_t m
 
 bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
   batch().chunk.reset();
-  if (!chunk_ && (full_ || waiting_.empty())) return false;
+  if (!chunk_ && (full_ || waiting_.empty())) {
+    plan.starved = full_ && short_ && !waiting_.empty();
+    return false;
+  }
   const std::int64_t left =
       std::min(std::int64_t{most_running_} - static_cast<std::int64_t>(running_.size()),
                std::int64_t{most_running_} - slots_);
   if (left <= 0 && !chunk_) {
     full_ = true;
+    short_ = false;
     return false;
   }
   if (rules_.longest_prefix_first && waiting_.size() <= kMostSorted) sort_by_prefix();
@@ -231,13 +236,16 @@ bool SglangScheduler::form_prefill(Time now, StepPlan& plan) {
   budget.chunk = rules_.chunked_prefill_size;
   if (chunk_) go_on_with_chunk(budget, now, plan);
   while (!waiting_.empty()) {
-    if (static_cast<std::int64_t>(plan.items.size()) >= left) full_ = true;
+    if (static_cast<std::int64_t>(plan.items.size()) >= left) {
+      full_ = true;
+      short_ = false;
+    }
     if (full_) break;
     const std::size_t before = plan.items.size();
     const Verdict verdict = admit(waiting_.front(), budget, now, plan);
     if (plan.items.size() > before) waiting_.pop_front();
     if (verdict == Verdict::kNoToken) {
-      plan.starved = true;
+      plan.starved = short_ = true;
       full_ = env_.cache.tiers() == 0 || !plan.items.empty() || !running_.empty();
     }
     if (verdict != Verdict::kGoOn) break;

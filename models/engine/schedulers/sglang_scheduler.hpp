@@ -133,6 +133,7 @@ class SglangScheduler final : public Scheduler, public BatchFormer {
   bool merges_ = false;          ///< the last pass formed a prefill: those in it are to run
   std::optional<Handle> chunk_;  ///< a prompt that is computed in part
   bool full_ = false;            ///< nobody is admitted until somebody leaves
+  bool short_ = false;           ///< of memory, not of seats
   std::uint32_t slots_ = 0;      ///< of requests that have begun
   std::int64_t first_ratio_;     ///< new_token_ratio, in 10^-9
   std::int64_t least_ratio_;

@@ -33,6 +33,11 @@ class FreeChanges {
   std::vector<KeyChange> list() {
     const EngineConfig& e = s_.engine;
     admit_longest();
+    if (e.family == EngineFamily::kSglang) {
+      around("engine.max_running_requests", e.sglang.max_running_requests, 1, kMostSequences);
+      fewer_bits();
+      return std::move(out_);
+    }
     for (KeyChange& change : held_back(s_)) out_.push_back(std::move(change));
     around("engine.max_num_batched_tokens", e.max_num_batched_tokens, kLeastBatchedTokens,
            kMostBatchedTokens);
@@ -134,7 +139,7 @@ class FreeChanges {
 std::vector<KeyChange> held_back(const Scenario& s) {
   std::vector<KeyChange> out;
   const EngineConfig& e = s.engine;
-  const bool v1 = e.family != EngineFamily::kVllmV0;
+  const bool v1 = e.family == EngineFamily::kVllmV1;
   if (s.compute->graphs_matter() && s.compute->graph_tokens == 0) {
     out.push_back({"engine.enforce_eager", "true", "false"});
   }

@@ -157,8 +157,10 @@ class FactorFinder {
 
   void add_sizes() {
     const bool plain = !(s_.tier && s_.tier->storage) && s_.behind.empty();
-    if (s_.engine.family == EngineFamily::kVllmV0 || s_.engine.groups.hybrid() || !plain) {
-      leave_out("block size", "storage, KV groups and v0's pool are laid out in their own blocks");
+    const bool vllm = s_.engine.family == EngineFamily::kVllmV1;
+    if (!vllm || s_.engine.groups.hybrid() || !plain) {
+      leave_out("block size",
+                "storage, KV groups and pools of other engines are laid out in their own blocks");
     } else if (s_.engine.block_tokens % 2 != 0) {
       leave_out("block size", "half of it is not a whole number of tokens");
     } else {

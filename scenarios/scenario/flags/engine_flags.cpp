@@ -10,6 +10,7 @@
 #include "models/releases/kv_groups.hpp"
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/flags/offload_flags.hpp"
+#include "scenarios/scenario/flags/sglang_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -225,6 +226,14 @@ class FlagWriter {
 
 EngineFlags flags_of(const Scenario& scenario, const Capacity& capacity,
                      const EnginePreset& release) {
+  const std::string_view engine = engine_of(scenario.engine.family);
+  if (engine != engine_of(release.family)) {
+    throw InputError(Fault::kUsage, {scenario.path, 0, "engine.preset"},
+                     fmt::format("{} is a scenario of {}, whose settings say nothing of {}; "
+                                 "expected a release of {}",
+                                 scenario.name, engine, release.name, engine));
+  }
+  if (engine == "sglang") return sglang_flags(scenario, capacity, release);
   return FlagWriter(scenario, release).write(capacity);
 }
 

@@ -16,7 +16,6 @@ struct OtherEngine {
   std::string_view name;
 };
 constexpr OtherEngine kOthers[] = {{"sglang", "SGLang"},
-                                   {"dynamo.sglang", "SGLang"},
                                    {"trtllm-serve", "TensorRT-LLM"},
                                    {"dynamo.trtllm", "TensorRT-LLM"},
                                    {"tensorrt_llm", "TensorRT-LLM"},
@@ -68,6 +67,10 @@ const OtherEngine* other_engine(std::string_view word) {
   return nullptr;
 }
 
+bool is_sglang_module(std::string_view module) {
+  return module == "sglang.launch_server" || module == "dynamo.sglang";
+}
+
 bool is_shell(std::string_view word) {
   const std::string_view base = base_of(word);
   return base == "sh" || base == "bash" || base == "ash" || base == "zsh";
@@ -108,6 +111,10 @@ class CallFinder {
                      words_[i + 1].text == "dynamo.vllm")) {
         return call(i + 2);
       }
+      if ((module && is_sglang_module(words_[i + 1].text)) ||
+          (base == "sglang" && i + 1 < words_.size() && words_[i + 1].text == "serve")) {
+        return call(i + 2, "sglang");
+      }
       if (const OtherEngine* other = other_engine(module ? words_[i + 1].text : word)) {
         if (module || i == begin_ || base_of(word) == "trtllm-serve") {
           out_.notes.push_back(std::string(other->name));
@@ -122,18 +129,19 @@ class CallFinder {
   }
 
   /// The words behind `from` are the engine's arguments.
-  void call(std::size_t from) {
+  void call(std::size_t from, std::string_view engine = "vllm") {
     const auto marks_sglang = [](const ShellWord& word) {
       return word.text.starts_with("--mem-fraction-static") ||
              word.text.starts_with("--enable-hierarchical-cache") ||
              word.text.starts_with("--model-path");
     };
-    if (std::any_of(words_.begin(), words_.end(), marks_sglang)) {
+    if (engine != "sglang" && std::any_of(words_.begin(), words_.end(), marks_sglang)) {
       out_.notes.emplace_back("SGLang");
       return;
     }
     while (from < words_.size() && words_[from].text == "serve") ++from;
     EngineCall found = around_;
+    found.engine = engine;
     found.words.assign(words_.begin() + static_cast<std::ptrdiff_t>(from), words_.end());
     out_.calls.push_back(std::move(found));
   }
@@ -177,6 +185,8 @@ class CallFinder {
     if (is_vllm_image(image)) {
       CallFinder direct(inside, around_, out_);
       direct.call(0);
+    } else if (image.find("sglang") != std::string::npos) {
+      CallFinder(inside, around_, out_).call(0, "sglang");
     } else if (const OtherEngine* other = image_engine(image)) {
       out_.notes.push_back(std::string(other->name));
     }
@@ -197,8 +207,8 @@ class CallFinder {
 
 [[noreturn]] void nothing_found(const EngineCalls& found, const SourceRef& where) {
   constexpr std::string_view kExpected =
-      "expected \"vllm serve ...\", \"python -m vllm.entrypoints...\" or \"docker run ... "
-      "vllm/vllm-openai ...\"";
+      "expected \"vllm serve ...\", \"python -m vllm.entrypoints...\", \"docker run ... "
+      "vllm/vllm-openai ...\" or \"python -m sglang.launch_server ...\"";
   if (found.notes.empty()) {
     throw InputError(Fault::kUsage, where, fmt::format("starts no engine; {}", kExpected));
   }

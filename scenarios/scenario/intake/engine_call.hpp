@@ -11,8 +11,9 @@
 
 namespace spillway {
 
-/// One start of vLLM, as words of its own command line, with what stands around it.
+/// One start of an engine, as words of its own command line, with what stands around it.
 struct EngineCall {
+  std::string engine = "vllm";  ///< or "sglang"
   SourceRef where;
   std::string place;  ///< "Deployment decode, container modelserver"; empty: a command line
   std::vector<ShellWord> words;  ///< behind "vllm serve"
@@ -41,8 +42,8 @@ enum class IntakeKind : std::uint8_t { kCommand, kManifest, kLog, kModelConfig }
 /// By content: a manifest has a YAML mapping, a log its start-up lines, a config.json its keys.
 IntakeKind intake_kind(std::string_view text);
 
-/// All throw InputError (exit 2) where the text cannot be read, and where it starts no vLLM, naming
-/// the engine that it starts instead. `name` of the file, or "--vllm".
+/// All throw InputError (exit 2) where the text cannot be read, and where it starts neither vLLM
+/// nor SGLang, naming the engine that it starts instead. `name` of the file, or "--vllm".
 EngineCalls calls_in_command(std::string_view text, const std::string& name);
 EngineCalls calls_in_manifest(const std::string& text, const std::string& name);
 EngineCalls calls_in_log(std::string_view text, const std::string& name);

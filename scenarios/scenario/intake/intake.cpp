@@ -13,6 +13,7 @@
 #include "models/releases/presets.hpp"
 #include "scenarios/scenario/config/object_reader.hpp"
 #include "scenarios/scenario/intake/engine_call.hpp"
+#include "scenarios/scenario/intake/sglang_arguments.hpp"
 #include "scenarios/scenario/intake/vllm_arguments.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -56,11 +57,16 @@ class IntakeMaker {
     const EngineCall call = choose();
     out_.source = source_of(call);
     start();
-    served_ = read_vllm_arguments(call, draft_);
-    model();
-    preset(call);
-    sliding();
-    pool(call);
+    if (call.engine == "sglang") {
+      served_ = read_sglang_arguments(call, draft_);
+      model();
+    } else {
+      served_ = read_vllm_arguments(call, draft_);
+      model();
+      preset(call);
+      sliding();
+      pool(call);
+    }
     fleet(call);
     tier();
     workload();
@@ -636,7 +642,7 @@ class IntakeMaker {
   std::vector<EngineCall> calls_;
   std::vector<std::string> notes_;
   std::optional<JsonSource> config_;
-  VllmServed served_;
+  ServedModel served_;
   std::optional<ModelSpec> shape_;  ///< a row of the catalogue or of a config.json
   std::int64_t groups_ = 1;         ///< of KV: the pool counts pages of one
 };

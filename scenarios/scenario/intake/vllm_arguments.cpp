@@ -28,7 +28,7 @@ constexpr std::int64_t kBlockTokens = 16;  // vLLM's default
 /// One argument as it was given.
 struct Argument {
   std::string flag;  ///< canonical, "--max-num-seqs"; empty: positional
-  const VllmFlag* row = nullptr;
+  const FlagRow* row = nullptr;
   bool off = false;  ///< --no-...
   std::string path;  ///< behind a dot: "kv_connector"
   std::vector<std::string> values;
@@ -79,11 +79,11 @@ std::string dashed(std::string name) {
 }
 
 /// By name, alias, or as argparse does a prefix that only one flag has.
-const VllmFlag* flag_named(const std::string& name) {
-  if (const VllmFlag* row = find_vllm_flag(name)) return row;
+const FlagRow* flag_named(const std::string& name) {
+  if (const FlagRow* row = find_vllm_flag(name)) return row;
   if (!name.starts_with("--") || name.size() < 5) return nullptr;
-  const VllmFlag* found = nullptr;
-  for (const VllmFlag& flag : vllm_flags()) {
+  const FlagRow* found = nullptr;
+  for (const FlagRow& flag : vllm_flags()) {
     if (!flag.name.starts_with(name)) continue;
     if (found != nullptr) return nullptr;
     found = &flag;
@@ -153,7 +153,7 @@ class ArgumentReader {
  public:
   ArgumentReader(const EngineCall& call, Draft& draft) : call_(call), draft_(draft) {}
 
-  VllmServed read() {
+  ServedModel read() {
     std::vector<Argument> arguments = split(call_.words);
     for (const Argument& argument : arguments) take(argument);
     pool();
@@ -224,7 +224,7 @@ class ArgumentReader {
 
   static std::string unknown(const std::string& flag) {
     std::vector<std::string_view> names;
-    for (const VllmFlag& row : vllm_flags()) names.push_back(row.name);
+    for (const FlagRow& row : vllm_flags()) names.push_back(row.name);
     const std::string_view near = nearest_name(flag, names);
     return near.empty() ? std::string("no flag of vLLM that is known")
                         : fmt::format("no flag of vLLM that is known; did you mean {}?", near);
@@ -626,7 +626,7 @@ class ArgumentReader {
 
   const EngineCall& call_;
   Draft& draft_;
-  VllmServed out_;
+  ServedModel out_;
   Json transfer_;
   std::string transfer_text_;
   double offload_gib_ = 0;
@@ -637,7 +637,7 @@ class ArgumentReader {
 
 }  // namespace
 
-VllmServed read_vllm_arguments(const EngineCall& call, Draft& draft) {
+ServedModel read_vllm_arguments(const EngineCall& call, Draft& draft) {
   return ArgumentReader(call, draft).read();
 }
 

@@ -9,7 +9,7 @@
 namespace spillway {
 
 /// What arguments say beside keys of the scenario.
-struct VllmServed {
+struct ServedModel {
   std::string model;         ///< as given; empty: not said
   std::string quantization;  ///< --quantization
   std::string config_file;   ///< --config, where it could not be read
@@ -19,6 +19,6 @@ struct VllmServed {
 
 /// Puts what the arguments say into `draft`, with a remark for each of them. Throws InputError
 /// (exit 2) for a value that vLLM would refuse as well.
-VllmServed read_vllm_arguments(const EngineCall& call, Draft& draft);
+ServedModel read_vllm_arguments(const EngineCall& call, Draft& draft);
 
 }  // namespace spillway

@@ -19,7 +19,7 @@ constexpr std::string_view kLeftOut = "left out";
 constexpr std::string_view kDivided = "requests are divided evenly by session";
 constexpr std::string_view kBalance = "balancing of experts is left out: experts are evenly loaded";
 
-constexpr VllmFlag kFlags[] = {
+constexpr FlagRow kFlags[] = {
     {"--tensor-parallel-size", "-tp", FlagValue::kOne, FlagUse::kKey, "engine.tensor_parallel_size",
      ""},
     {"--pipeline-parallel-size", "-pp", FlagValue::kOne, FlagUse::kKey,
@@ -441,12 +441,12 @@ constexpr VllmFlag kFlags[] = {
 
 }  // namespace
 
-std::span<const VllmFlag> vllm_flags() {
+std::span<const FlagRow> vllm_flags() {
   return kFlags;
 }
 
-const VllmFlag* find_vllm_flag(std::string_view name) {
-  for (const VllmFlag& flag : kFlags) {
+const FlagRow* find_vllm_flag(std::string_view name) {
+  for (const FlagRow& flag : kFlags) {
     if (flag.name == name || (!flag.alias.empty() && flag.alias == name)) return &flag;
   }
   return nullptr;

@@ -19,7 +19,7 @@ enum class FlagUse : std::uint8_t {
 };
 enum class FlagValue : std::uint8_t { kNone, kOne, kMany, kJson };
 
-struct VllmFlag {
+struct FlagRow {
   std::string_view name;   ///< "--max-num-seqs"
   std::string_view alias;  ///< "-tp"; empty: none
   FlagValue value;
@@ -28,9 +28,9 @@ struct VllmFlag {
   std::string_view note;  ///< what the flag is about, or what leaving it out means
 };
 
-std::span<const VllmFlag> vllm_flags();
+std::span<const FlagRow> vllm_flags();
 
 /// By name or alias; nullptr for what the table does not know.
-const VllmFlag* find_vllm_flag(std::string_view name);
+const FlagRow* find_vllm_flag(std::string_view name);
 
 }  // namespace spillway

@@ -71,6 +71,28 @@ void read_steps(const ObjectReader& engine, EngineConfig& c) {
   c.max_num_batched_tokens = g.max_prefill_tokens;
 }
 
+/// Upstream takes these flags and never looks at them.
+void note_unused(const ObjectReader& engine, Scenario& s) {
+  std::string keys;
+  for (const char* key : {"hicache_write_policy", "hicache_ratio"}) {
+    if (engine.has(key)) keys += fmt::format("{}engine.{}", keys.empty() ? "" : " and ", key);
+  }
+  if (!keys.empty()) s.notes.push_back(scenario_note("hicache-off", {{"keys", keys}}));
+}
+
+void note_size(Scenario& s) {
+  const EngineConfig& c = s.engine;
+  const std::uint64_t pages = s.tier_blocks(s.tier->capacity);
+  if (pages > 0 && pages <= c.num_gpu_blocks) {
+    s.notes.push_back(
+        scenario_note("hicache-too-small",
+                      {{"tier", s.tier->name},
+                       {"host_tokens", pages * c.block_tokens},
+                       {"device_tokens", std::uint64_t{c.num_gpu_blocks} * c.block_tokens}}));
+  }
+  if (c.sglang.write == HicacheWrite::kBack) s.notes.push_back(scenario_note("hicache-write-back"));
+}
+
 }  // namespace
 
 void read_sglang(const ObjectReader& engine, Scenario& s) {
@@ -119,8 +141,7 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   const ObjectReader engine = *top.object("engine", ScenarioKeys::kEngine);
   if (tiers.empty()) {
-    engine.refuse({"hicache_write_policy", "hicache_ratio"},
-                  "expected only with a tier of kind dram, which turns HiCache on");
+    note_unused(engine, s);
     return true;
   }
   if (tiers.size() > 1) {
@@ -146,10 +167,9 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
   const EngineConfig& c = s.engine;
   const std::int64_t pool = std::int64_t{c.num_gpu_blocks} * c.block_tokens;
   if (const auto text = tier.text("capacity", ObjectReader::kSize)) {
+    if (engine.has("hicache_ratio"))
+      s.notes.push_back(scenario_note("hicache-ratio-unused", {{"tier", out.name}}));
     out.capacity = parse_capacity(*text, out.where);
-    if (out.capacity.kind == Capacity::Kind::kUnbounded) {
-      tier.fail("capacity", "expected a size: SGLang pins its host memory as it starts");
-    }
     if (out.per_rank && out.capacity.kind == Capacity::Kind::kBytes) {
       out.capacity.count *= s.world();
     }
@@ -166,6 +186,7 @@ bool read_sglang_tier(const ObjectReader& top, Scenario& s) {
                 "model.layers beside kv_bytes_per_token");
   }
   s.tier = std::move(out);
+  note_size(s);
   return true;
 }
 

@@ -43,7 +43,7 @@ bool says(const Intake& intake, Standing standing, const std::string& part) {
 
 TEST_CASE("every flag of the table is known under its names once", "[scenarios]") {
   std::vector<std::string_view> names;
-  for (const VllmFlag& flag : vllm_flags()) {
+  for (const FlagRow& flag : vllm_flags()) {
     INFO(flag.name);
     CHECK(find_vllm_flag(flag.name) == &flag);
     if (!flag.alias.empty()) CHECK(find_vllm_flag(flag.alias) == &flag);

@@ -83,7 +83,7 @@ TEST_CASE("the engine is found behind wrappers", "[scenarios]") {
 
 TEST_CASE("other engines are refused by name", "[scenarios]") {
   for (const auto& [text, name] :
-       {std::pair{"python -m sglang.launch_server --model-path m", "starts SGLang"},
+       {std::pair{"vllm serve m --mem-fraction-static 0.8", "starts SGLang"},
         std::pair{"trtllm-serve m", "starts TensorRT-LLM"},
         std::pair{"vllm bench serve --model m", "starts `vllm bench`, which is not modelled"},
         std::pair{"ls -l", "starts no engine"}}) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Compares `spillway run` with the oracle of a connector that keeps chunks, row by row and to the nanosecond.
+"""Compares `spillway run` with the oracle of a connector that keeps chunks, or of another
+engine than vLLM, row by row and to the nanosecond.
 
-    python3 compare_chunks.py --connector lmcache|lmcache_mp|llmd|hybrid --spillway BINARY [--seeds 1-60] [--keep DIR]
+    python3 compare_parts.py --part lmcache|lmcache_mp|llmd|hybrid|sglang --spillway BINARY [--seeds 1-60] [--keep DIR]
 
-Random scenarios of gen_<connector>.py, and the histories of cases/ that are this connector's. Rows are compared
+Random scenarios of gen_<part>.py, and the histories of cases/ that are its own. Rows are compared
 whole, and every total that a result document has. Exit status 1 when anything differs.
 """
 import argparse
@@ -16,11 +17,11 @@ import sys
 
 from compare import HERE, compare_all, different_rows, rows_of, run_spillway, seeds_of
 
-CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-"}
+CASES = {"lmcache": "lmcache-", "lmcache_mp": "lmcache-mp-", "llmd": "llmd-", "hybrid": "hybrid-", "sglang": "sglang-"}
 
 
-def oracle(connector, scenario, rows, totals):
-    subprocess.run([sys.executable, os.path.join(HERE, f"{connector}.py"), scenario, "--requests", rows,
+def oracle(part, scenario, rows, totals):
+    subprocess.run([sys.executable, os.path.join(HERE, f"{part}.py"), scenario, "--requests", rows,
                     "--totals", totals], check=True)
     with open(totals) as f:
         return json.load(f)
@@ -56,43 +57,43 @@ def differences(expected_rows, expected_totals, found, results):
     return out
 
 
-def check_seed(connector, binary, seed, folder):
+def check_seed(part, binary, seed, folder):
     os.makedirs(folder, exist_ok=True)
     scenario, rows, totals = (os.path.join(folder, n) for n in ("scenario.json", "oracle.csv", "oracle.json"))
-    subprocess.run([sys.executable, os.path.join(HERE, f"gen_{connector}.py"), str(seed), folder], check=True)
-    expected = oracle(connector, scenario, rows, totals)
+    subprocess.run([sys.executable, os.path.join(HERE, f"gen_{part}.py"), str(seed), folder], check=True)
+    expected = oracle(part, scenario, rows, totals)
     return differences(rows_of(rows), expected, *run_spillway(binary, scenario, folder))
 
 
-def check_case(connector, binary, case, folder):
+def check_case(part, binary, case, folder):
     """The committed rows are those of the oracle, and of the product."""
     os.makedirs(folder, exist_ok=True)
     scenario, rows, totals = os.path.join(case, "scenario.json"), f"{folder}/oracle.csv", f"{folder}/oracle.json"
-    expected = oracle(connector, scenario, rows, totals)
+    expected = oracle(part, scenario, rows, totals)
     with open(os.path.join(case, "expected.csv"), newline="") as f:
         committed = list(csv.DictReader(f))
     out = [] if committed == rows_of(rows) else ["expected.csv is not what the oracle says"]
     return out + differences(committed, expected, *run_spillway(binary, scenario, folder))
 
 
-def cases_of(connector):
+def cases_of(part):
     folder = os.path.join(HERE, "cases")
-    longer = [p for c, p in CASES.items() if c != connector and p.startswith(CASES[connector])]
+    longer = [p for c, p in CASES.items() if c != part and p.startswith(CASES[part])]
     return [os.path.join(folder, n) for n in sorted(os.listdir(folder))
-            if n.startswith(CASES[connector]) and not any(n.startswith(p) for p in longer)]
+            if n.startswith(CASES[part]) and not any(n.startswith(p) for p in longer)]
 
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--connector", required=True, choices=sorted(CASES))
+    p.add_argument("--part", required=True, choices=sorted(CASES))
     p.add_argument("--spillway", required=True)
     p.add_argument("--seeds", default="")
     p.add_argument("--keep", help="leave every scenario and result in this folder")
     a = p.parse_args()
-    jobs = [(f"seed {s}", lambda folder, s=s: check_seed(a.connector, a.spillway, s, folder))
+    jobs = [(f"seed {s}", lambda folder, s=s: check_seed(a.part, a.spillway, s, folder))
             for s in seeds_of(a.seeds)]
-    jobs += [(os.path.basename(c), lambda folder, c=c: check_case(a.connector, a.spillway, c, folder))
-             for c in cases_of(a.connector)]
+    jobs += [(os.path.basename(c), lambda folder, c=c: check_case(a.part, a.spillway, c, folder))
+             for c in cases_of(a.part)]
     return compare_all(jobs, a.keep)
 
 

@@ -1,0 +1,130 @@
+#include "scenarios/experiment/engine_variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/releases/presets.hpp"
+#include "scenarios/scenario/config/json_source.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+
+namespace spillway {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kOption = "--engines";
+
+[[noreturn]] void fail(const std::string& message) {
+  throw InputError(Fault::kUsage, {std::string(kOption), 0, ""}, message);
+}
+
+/// What engines have in common, whatever they call it.
+struct Common {
+  std::int64_t pool_tokens;  ///< of the device
+  std::uint32_t requests;    ///< that run
+  std::uint32_t step_tokens;
+  std::uint32_t longest;  ///< prompt and answer; 0: no limit
+  std::uint32_t ranks;
+};
+
+/// Pages and blocks of the size that each engine's documents recommend beside host memory.
+constexpr std::int64_t kVllmBlock = 16;
+constexpr std::int64_t kSglangPage = 64;
+
+json vllm(const Common& c) {
+  return {{"num_gpu_blocks", c.pool_tokens / kVllmBlock + 1},  // and the null block
+          {"max_num_seqs", c.requests},
+          {"max_num_batched_tokens", c.step_tokens}};
+}
+
+json sglang(const Common& c) {
+  return {
+      {"page_size", kSglangPage},
+      {"max_total_tokens", c.pool_tokens},
+      {"max_running_requests", c.requests},
+      {"chunked_prefill_size", std::max(kSglangPage, c.step_tokens / kSglangPage * kSglangPage)}};
+}
+
+struct Translation {
+  std::string_view engine;
+  json (*settings)(const Common&);
+};
+constexpr Translation kTranslations[] = {{"vllm", vllm}, {"sglang", sglang}};
+
+Common common_of(const Scenario& s) {
+  const EngineConfig& e = s.engine;
+  const bool is_sglang = e.family == EngineFamily::kSglang;
+  return {std::int64_t{e.usable_blocks()} * e.block_tokens, e.max_num_seqs,
+          is_sglang && e.sglang.chunked_prefill_size > 0
+              ? static_cast<std::uint32_t>(e.sglang.chunked_prefill_size)
+              : e.max_num_batched_tokens,
+          is_sglang ? e.sglang.context_length : e.max_model_len, e.tensor_parallel};
+}
+
+/// Host memory alone, without what only one engine knows of it.
+json tiers_of(const Scenario& s) {
+  if (!s.tier) return json::array();
+  const Capacity& capacity = s.tier->capacity;
+  std::string size = "inf";
+  if (capacity.kind == Capacity::Kind::kBytes) size = fmt::format("{}B", capacity.count);
+  if (capacity.kind == Capacity::Kind::kBlocks) {
+    size = fmt::format("{}B", capacity.count * s.tier_block_bytes().count());
+  }
+  return json::array({{{"name", s.tier->name}, {"kind", "dram"}, {"capacity", size}}});
+}
+
+Scenario as_told(const JsonSource& source, const Scenario& base, const EnginePreset& preset,
+                 const std::string& name) {
+  JsonSource changed = source;
+  const std::string_view engine = engine_of(preset.family);
+  if (engine == engine_of(base.engine.family)) {
+    if (name.find('@') != std::string::npos) {
+      changed.set(fmt::format("engine.preset={}", name), kOption);
+    }
+    return load_scenario(changed);
+  }
+  const auto* const row = std::find_if(std::begin(kTranslations), std::end(kTranslations),
+                                       [&](const Translation& t) { return t.engine == engine; });
+  KV_ASSERT(row != std::end(kTranslations), "{} has no translation", engine);
+  const Common common = common_of(base);
+  json settings = row->settings(common);
+  settings["preset"] = name;
+  if (common.longest > 0) settings["max_model_len"] = common.longest;
+  if (common.ranks > 1) settings["tensor_parallel_size"] = common.ranks;
+  changed.set("engine=" + settings.dump(), kOption);
+  if (base.tier) changed.set("tiers=" + tiers_of(base).dump(), kOption);
+  return load_scenario(changed);
+}
+
+}  // namespace
+
+VariantSet make_engine_variants(const JsonSource& source, std::span<const std::string> names) {
+  const Scenario base = load_scenario(source);
+  const EngineConfig& e = base.engine;
+  const bool plain = e.connector == ConnectorKind::kNative && e.residency == Residency::kFull &&
+                     e.family != EngineFamily::kVllmV0 && e.pipeline_parallel == 1;
+  if (!plain || !base.behind.empty() || (base.tier && base.tier->storage)) {
+    fail(
+        fmt::format("{} has what only its engine knows; expected one tier of kind dram at most, "
+                    "vLLM's own offload, and no pipeline",
+                    base.name));
+  }
+  VariantSet out;
+  for (const std::string& name : names) {
+    const EnginePreset& preset = find_preset(name, {std::string(kOption), 0, ""});
+    for (const Variant& other : out.variants) {
+      if (other.name == name) fail(fmt::format("{} is given twice", name));
+    }
+    Variant variant;
+    variant.name = name;
+    variant.values = {{"engine.preset", name}};
+    variant.scenario = as_told(source, base, preset, name);
+    out.variants.push_back(std::move(variant));
+  }
+  if (out.variants.size() < 2) fail("expected two engines or more, e.g. vllm,sglang");
+  return out;
+}
+
+}  // namespace spillway

@@ -1,0 +1,13 @@
+python3 -m sglang.launch_server \
+  --model-path Qwen/Qwen3-14B \
+  --tp 2 \
+  --page-size 64 \
+  --enable-hierarchical-cache \
+  --hicache-ratio 2 \
+  --hicache-size 100 \
+  --hicache-mem-layout page_first \
+  --hicache-io-backend kernel \
+  --hicache-write-policy write_through \
+  --hicache-storage-backend mooncake \
+  --hicache-storage-prefetch-policy wait_complete \
+  --host 0.0.0.0 --port 30000

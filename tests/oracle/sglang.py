@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Plain reference simulation of the SGLang engine with HiCache.
+
+"§3" is a section of engines/decisions-sglang.md, "§5.7" rule 7 of its section 5, "S3" item 3 of
+AMBIGUITIES_SGLANG.md; "§10.15" is item 15 of section 10 of engines/vllm-lmcache-llmd.md. The tree is in
+sglang_tree.py, the forming of batches in sglang_batch.py. Times are integer nanoseconds.
+
+    python3 sglang.py SCENARIO.json [--requests OUT.csv] [--totals OUT.json]
+"""
+import math
+import os
+from collections import deque
+
+from fleet import decimal, main, rows
+from parts import Link, ceil_div, size_of
+from scenario import load
+from sglang_batch import NANO, EngineDead, Former
+from sglang_tree import Tree
+
+# S6: how many passes in a row form nothing before the engine sleeps, and the first of them after a sleep.
+PASSES, AFTER_SLEEP = 2, 0
+CHECK = bool(os.environ.get("SGLANG_CHECK"))                   # check all counts after every pass
+
+
+class Config:
+    """§1."""
+
+    def __init__(self, scenario):
+        e = scenario["engine"]
+        assert e["preset"] == "sglang"
+        self.p = self.B = e.get("page_size", 1)
+        assert self.p & (self.p - 1) == 0 and self.p <= 512
+        self.pages = e["max_total_tokens"] // self.p
+        self.N = self.pages * self.p
+        self.R = min(e.get("max_running_requests", 2048), self.N // 2)
+        chunk = e.get("chunked_prefill_size", 8192)
+        self.chunk = chunk if chunk > 0 else None
+        assert chunk <= 0 or chunk % self.p == 0
+        self.max_prefill = e.get("max_prefill_tokens", 16384)
+        self.lpm = {"fcfs": False, "lpm": True}[e.get("schedule_policy", "fcfs")]
+        self.max_new = e.get("max_new_tokens")
+        self.overlap = e.get("async_scheduling", True)
+        self.max_len = e.get("max_model_len")
+        self.layerwise = {"layerwise": True, "blocking": False}[e.get("load", "layerwise")]
+        self.hicache = bool(scenario.get("tiers"))
+        self.policy = e.get("hicache_write_policy", "write_through") if self.hicache else "write_through"
+        self.threshold = {"write_through": 1, "write_through_selective": 2, "write_back": None}[self.policy]
+        # §3, last rule: integers in 10^-9.
+        self.rho0 = min(NANO, math.floor(7 * 10**8 * decimal(e.get("schedule_conservativeness", 1))))
+        self.rho_min = self.rho0 * 14 // 100
+        self.delta = (self.rho0 - self.rho_min) // 600
+
+        self.kv_bytes = scenario["model"]["kv_bytes_per_token"]
+        self.layers = scenario["model"].get("layers", 1)
+        c = scenario["compute"]
+        assert c["kind"] == "linear"
+        self.step_ns = decimal(c["step_us"]) * 1000
+        self.token_ns, self.kv_token_ns = decimal(c["token_ns"]), decimal(c["kv_token_ns"])
+
+        self.tiers = scenario.get("tiers", [])
+        self.host_pages = 0
+        self.link_names = [link["name"] for link in scenario.get("links", [])]
+        if self.hicache:
+            (tier,) = self.tiers
+            assert tier["name"] == "dram"
+            self.host_pages = self.pages_of(tier, decimal(e.get("hicache_ratio", 2)))
+            ends = {(link["from"], link["to"]): link for link in scenario["links"]}
+            self.down, self.up = ends["hbm", "dram"], ends["dram", "hbm"]
+
+        w = scenario["workload"]
+        self.trace_B = w.get("block_tokens", 512)
+        self.closed_loop = w.get("arrival", "trace") == "closed-loop"
+        self.concurrency = w.get("concurrency")
+        self.speed = decimal(w.get("speed", 1))
+
+    def pages_of(self, tier, ratio):
+        if "capacity" not in tier:
+            return math.floor(self.N * ratio) // self.p + 1
+        if str(tier["capacity"]).endswith("blocks"):
+            return int(tier["capacity"][:-len("blocks")])
+        return math.floor(size_of(tier["capacity"]) / (self.p * self.kv_bytes))
+
+    def classify(self, r, tenant):
+        pass
+
+
+class Transfer:
+    """A job on a link; it locks the paths of `nodes`."""
+
+    def __init__(self, nodes, nbytes):
+        self.nodes, self.bytes = nodes, nbytes
+        self.start = self.end = None
+
+
+class Engine(Former):
+    def __init__(self, cfg, requests):
+        self.cfg, self.requests = cfg, requests
+        self.now = 0
+        self.tree = Tree(cfg, self)
+        self.down = self.up = None
+        if cfg.hicache:
+            self.down, self.up = Link(cfg.down), Link(cfg.up)
+        self.seen = self.tree.seen
+        self.running, self.waiting = [], []                    # §3, state
+        self.chunked, self.full = None, False
+        self.slots = 0                                         # held by unfinished requests
+        self.rho = cfg.rho0
+        self.last = None                                       # the batch that the last pass formed
+        self.steps = 0
+        numbers = {}                                           # page identity -> small number
+        for r in requests:
+            r.numbers, r.page_keys = numbers, []
+            r.out = r.kv = 0                                   # answers so far; tokens allocated
+            r.node, r.own_from = None, 0                       # locked node, pages of its path
+            r.cached = {tier["name"]: 0 for tier in cfg.tiers}
+        if cfg.closed_loop:                                    # §10.15
+            self.unsent = deque(requests)
+            first = min(cfg.concurrency, len(requests))
+            self.to_arrive = deque((0, self.unsent.popleft()) for _ in range(first))
+        else:
+            self.unsent = deque()
+            at = [(math.floor(r.trace_ms * 10**6 / cfg.speed), r.id, r) for r in requests]
+            self.to_arrive = deque((time, r) for time, _, r in sorted(at, key=lambda x: x[:2]))
+
+    # ---------------------------------------------------------------- arrivals and ends
+
+    def arrive(self):
+        """§1, Arrival. The queue keeps the order of arrival; a rejection is of the arrival's instant."""
+        cfg = self.cfg
+        while self.to_arrive and self.to_arrive[0][0] <= self.now:
+            r = self.next_arrival()
+            lim = min(cfg.N, cfg.max_len or cfg.N) - 1
+            bound = min(lim - r.prompt - 1, cfg.N - self.ceilp(r.prompt) - cfg.p - 1)
+            if r.prompt >= lim - 5 or r.output > bound:
+                self.seen["too_long"] += 1
+                self.end(r, "rejected", "too_long", r.arrival)
+                continue
+            r.max_new = min(max(cfg.max_new or 0, r.output), bound)
+            self.waiting.append(r)
+
+    def next_arrival(self):
+        time, r = self.to_arrive.popleft()
+        r.arrival = time
+        return r
+
+    def end(self, r, status, reason="", at=None):
+        assert r.status is None
+        r.status, r.reason = status, reason
+        at = self.now if at is None else at
+        if status == "completed":
+            r.finish = at
+        if self.unsent:                                        # §10.15: the successor arrives at that instant
+            self.to_arrive.append((at, self.unsent.popleft()))
+
+    # ---------------------------------------------------------------- transfers
+
+    def submit(self, link, job):
+        """§6: while a batch is formed, no sooner than the end of a prefill in flight."""
+        start = max(self.now, self.gate)
+        self.seen["transfer waits for a prefill"] += self.gate > self.now
+        link.submit(job, start)
+        job.start = job.end - link.duration(job.bytes)
+        return job
+
+    def submit_write(self, node):
+        return self.submit(self.down, Transfer([node], len(node) * self.cfg.p * self.cfg.kv_bytes))
+
+    def submit_loads(self):
+        """§5.6: all pending loads are one job."""
+        pending, self.tree.pending = self.tree.pending, []
+        if not pending:
+            return None
+        self.seen["loads of several requests in one job"] += len(pending) > 1
+        pages = sum(n for _, n in pending)
+        return self.submit(self.up, Transfer([node for node, _ in pending],
+                                             pages * self.cfg.p * self.cfg.kv_bytes))
+
+    def flush(self, jobs):
+        """§5.3: the clock moves to the end of the last job."""
+        self.now = max([self.now] + [job.end for job in jobs])
+        done = list(self.down.finished(self.now))
+        assert done == jobs and not self.down.queue
+
+    def acknowledge(self):
+        """§3 c. Writes, then loads."""
+        for link in (self.down, self.up):
+            for job in link.finished(self.now) if link else ():
+                for node in job.nodes:
+                    self.tree.unlock(node)
+
+    # ---------------------------------------------------------------- running a batch
+
+    def launch(self, batch, at):
+        """§4, §5.7."""
+        cfg = self.cfg
+        n = sum(m.tokens for m in batch.members)
+        c = sum(m.before for m in batch.members)
+        compute = math.ceil(cfg.step_ns + cfg.token_ns * n + cfg.kv_token_ns * (c + n))
+        job, layers = batch.loads, cfg.layers
+        if job is None:
+            batch.end = at + compute
+        elif not cfg.layerwise:
+            batch.end = max(at, job.end) + compute
+        else:
+            duration, done = job.end - job.start, at
+            for layer in range(1, layers + 1):
+                done = (max(done, job.start + duration * layer // layers)
+                        + compute * layer // layers - compute * (layer - 1) // layers)
+            batch.end = done
+        self.seen["batch waits for loads"] += batch.end > at + compute
+        self.steps += 1
+
+    def results(self, batch):
+        """Tokens appear, in batch order (§3, §7)."""
+        self.gate = 0
+        for m in batch.members:
+            r = m.request
+            if r.status is not None or r.preemptions != m.preemptions:
+                self.seen["token of a leaver or retracted one lost"] += 1      # §6
+                continue
+            if m.middle:
+                continue
+            r.out += 1
+            if r.first_token is None:
+                r.first_token = self.now
+            if r.out == r.output:
+                self.leave(r, insert=True)
+                self.end(r, "completed")
+            elif batch.prefill:
+                self.stash(r, m.before + m.tokens, chunked=False)              # S9
+
+    # ---------------------------------------------------------------- the loop
+
+    def idle(self):
+        """§4: nothing running, waiting or in flight."""
+        if self.running or self.waiting or self.chunked or self.tree.pending:
+            return
+        if self.cfg.hicache and (self.down.queue or self.up.queue):            # S7
+            return
+        self.seen["ratio reset"] += self.rho != self.cfg.rho0
+        self.rho = self.cfg.rho0
+
+    def next_event(self):
+        times = [link.queue[0].end for link in (self.down, self.up) if link and link.queue]
+        if self.to_arrive:
+            times.append(self.to_arrive[0][0])
+        return min(times, default=None)
+
+    def run(self):
+        empty = 0
+        try:
+            while True:
+                self.arrive()
+                in_flight = self.last if self.cfg.overlap else None
+                self.gate = in_flight.end if in_flight and in_flight.prefill else 0
+                batch = self.form()
+                if batch:
+                    self.launch(batch, max(self.now, in_flight.end if in_flight else 0))
+                elif not in_flight:
+                    self.idle()
+                done = in_flight if self.cfg.overlap else batch
+                self.last = batch
+                if done:                                       # §6: await and process
+                    self.now = max(self.now, done.end)
+                    self.results(done)
+                if CHECK:
+                    self.tree.check(self.owned())
+                empty = 0 if batch else empty + 1
+                if empty >= PASSES:
+                    then = self.next_event()
+                    if then is None:
+                        break
+                    self.now = max(self.now, then)
+                    empty = AFTER_SLEEP
+        except EngineDead:
+            self.die()
+        for r in self.requests:
+            if r.status is None:
+                r.status, r.reason = "stuck", "deadlock"
+                self.seen["stuck"] += 1
+        self.tree.check(self.owned())
+        if not self.seen["engine_dead"] and not self.seen["stuck"]:
+            assert self.slots == 0 and not self.running and self.chunked is None
+            assert all(n.locks == 0 for n in self.tree.nodes)
+            assert self.tree.stored - self.tree.host_evictions == self.cfg.host_pages - self.tree.host_free
+
+    def owned(self):
+        return sum(ceil_div(r.kv, self.cfg.p) - r.own_from for r in self.requests if r.kv)
+
+    def die(self):
+        """S5: all that has arrived fails now, the others when they arrive."""
+        self.seen["engine_dead"] += 1
+        for r in self.requests:
+            if r.arrival is not None and r.status is None:
+                self.end(r, "failed", "engine_dead")
+        while self.to_arrive:
+            r = self.next_arrival()
+            self.end(r, "failed", "engine_dead", r.arrival)
+
+
+def totals(engine):
+    cfg, requests = engine.cfg, engine.requests
+    t = {s: sum(r.status == s for r in requests) for s in ("completed", "failed", "rejected", "stuck")}
+    t["steps"] = engine.steps
+    t["preemptions"] = sum(r.preemptions for r in requests)
+    if cfg.hicache:
+        t["dram_stored"], t["dram_evictions"] = engine.tree.stored, engine.tree.host_evictions
+        for spec, link in ((cfg.down, engine.down), (cfg.up, engine.up)):
+            t[f"link_{spec['name']}_jobs"], t[f"link_{spec['name']}_bytes"] = link.jobs, link.bytes
+    return t
+
+
+def simulate(path):
+    cfg, requests = load(path, Config)
+    engine = Engine(cfg, requests)
+    engine.run()
+    return cfg, requests, totals(engine)
+
+
+if __name__ == "__main__":
+    main(simulate)

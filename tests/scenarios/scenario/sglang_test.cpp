@@ -1,0 +1,111 @@
+// SGLang's flags in a scenario: what they mean, what contradicts, and how they go out again.
+#include <algorithm>
+
+#include "models/releases/host_sizes.hpp"
+#include "scenarios/scenario/flags/engine_flags.hpp"
+#include "scenarios/scenario/scenario.hpp"
+#include "scenarios/scenario/sections/tier.hpp"
+#include "tests/scenarios/run/run_setup.hpp"
+#include "tests/scenarios/scenario/scenario_text.hpp"
+#include "tests/sim/input_error.hpp"
+#include "tests/support/notes.hpp"
+
+namespace spillway::test {
+namespace {
+
+/// 1,000 pages of 64 tokens, each of 131,072 bytes.
+constexpr std::string_view kScenario = R"({
+"name": "sglang",
+"model": {"kv_bytes_per_token": 131072, "layers": 4},
+"engine": {"preset": "sglang", "page_size": 64, "max_total_tokens": 64000},
+"compute": {"kind": "linear", "step_us": 2000, "token_ns": 20000, "kv_token_ns": 5},
+"tiers": [{"name": "dram", "kind": "dram"}],
+"links": [
+{"name": "d2h", "from": "hbm", "to": "dram", "kind": "affine", "latency_us": 10,
+ "bandwidth": "25GB/s"},
+{"name": "h2d", "from": "dram", "to": "hbm", "kind": "affine", "latency_us": 10,
+ "bandwidth": "25GB/s"}],
+"workload": {"trace": "requests.jsonl", "arrival": "trace"}
+})";
+
+Scenario sglang(const std::vector<std::string>& assignments = {}) {
+  JsonSource source = JsonSource::from_text("s.json", std::string(kScenario));
+  for (const std::string& assignment : assignments) source.set(assignment);
+  return load_scenario(source);
+}
+std::string refusal(const std::vector<std::string>& assignments) {
+  return error_of([&] { sglang(assignments); }).what();
+}
+bool says(const std::string& message, std::string_view part) {
+  INFO(message);
+  return message.find(part) != std::string::npos;
+}
+bool has(const std::vector<std::string>& list, std::string_view part) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& one) { return one.find(part) != std::string::npos; });
+}
+
+TEST_CASE("HiCache's host memory is a multiple of the device's tokens, or a size", "[scenarios]") {
+  // floor(64,000 x 2) / 64 + 1 pages.
+  CHECK(sglang().tier_blocks(sglang().tier->capacity) == 2001);
+  CHECK(sglang({"engine.hicache_ratio=0.5"}).tier->capacity.count == 501);
+  // 8,388,608 bytes a page: 10 GB hold 1,192 of them. Slots are not rounded to pages of 4 KiB.
+  const Scenario sized = sglang({"tiers.0.capacity=10GB", "engine.hicache_ratio=3"});
+  CHECK(sized.tier_blocks(sized.tier->capacity) == 1192);
+  CHECK(find_note(sized.notes, "hicache-ratio-unused") != nullptr);
+  CHECK(find_note(sized.notes, "hicache-too-small") == nullptr);
+  CHECK(find_note(sglang({"tiers.0.capacity=1000blocks"}).notes, "hicache-too-small") != nullptr);
+  CHECK(find_note(sglang({"engine.hicache_write_policy=write_back"}).notes, "hicache-write-back") !=
+        nullptr);
+}
+
+TEST_CASE("flags of two engines are not mixed", "[scenarios]") {
+  CHECK(says(refusal({"engine.max_num_seqs=8"}),
+             "engine.max_num_seqs: a flag of vLLM, found beside preset sglang"));
+  const auto vllm = [](const std::string& assignment) {
+    return std::string(error_of([&] { reference_with({assignment}); }).what());
+  };
+  CHECK(says(vllm("engine.hicache_ratio=3"), "engine.hicache_ratio: a flag of SGLang"));
+  CHECK(says(refusal({"engine.preset=sglang@0.4"}), "unknown engine preset \"sglang@0.4\""));
+}
+
+TEST_CASE("what SGLang would refuse or not do is refused", "[scenarios]") {
+  CHECK(says(refusal({"engine.page_size=48"}), "expected a power of two, found 48"));
+  CHECK(says(refusal({"engine.chunked_prefill_size=100"}),
+             "engine.chunked_prefill_size: expected a multiple of page_size (64)"));
+  CHECK(says(refusal({"engine.max_total_tokens=63"}), "63 tokens hold no page of 64"));
+  CHECK(says(refusal({"engine.mem_fraction_static=0.9"}), "expected this or max_total_tokens"));
+  CHECK(says(refusal({"engine.load=async"}), "expected layerwise or blocking with SGLang"));
+  CHECK(says(refusal({"tiers.0.kind=nvme"}), "tiers.0.kind: expected dram"));
+  CHECK(says(refusal({"tiers.0.eviction=fifo"}), "HiCache has rules of its own"));
+}
+
+TEST_CASE("SGLang's flags come out in its own units", "[scenarios]") {
+  const Scenario s = sglang({"tiers.0.capacity=100GB", "engine.async_scheduling=false"});
+  const EngineFlags f = flags_of(s, s.tier->capacity, find_preset("sglang", {}));
+  CHECK(has(f.arguments, "--page-size 64"));
+  CHECK(has(f.arguments, "--max-total-tokens 64000"));
+  CHECK(has(f.arguments, "--disable-overlap-schedule"));
+  CHECK(has(f.arguments, "--hicache-size 100"));
+  CHECK(has(f.arguments, "--hicache-write-policy write_through"));
+  // Half of it for each of two ranks.
+  const Scenario two = sglang({"tiers.0.capacity=101GB", "engine.tensor_parallel_size=2"});
+  const EngineFlags g = flags_of(two, two.tier->capacity, find_preset("sglang", {}));
+  CHECK(has(g.arguments, "--hicache-size 51"));
+  CHECK(has(g.comments, "101000000000 bytes / 2 ranks = 51 GB"));
+  CHECK(says(error_of([&] { flags_of(s, s.tier->capacity, find_preset("vllm", {})); }).what(),
+             "expected a release of sglang"));
+}
+
+TEST_CASE("the same 100 over eight ranks", "[scenarios]") {
+  // others.md: SGLang and TensorRT-LLM count each rank, AIBrix too and in GiB, KVBM and FlexKV all.
+  CHECK(host_size_of("sglang").bytes(100, 8) == 800'000'000'000);
+  CHECK(host_size_of("trtllm").bytes(100'000'000'000, 8) == 800'000'000'000);
+  CHECK(host_size_of("aibrix").bytes(100, 8) == 858'993'459'200);
+  CHECK(host_size_of("dynamo-kvbm").bytes(100, 8) == 100'000'000'000);
+  CHECK(host_size_of("flexkv").bytes(100, 8) == 107'374'182'400);
+  CHECK(host_size_of("sglang").value_for(800'000'000'001, 8) == 101);
+}
+
+}  // namespace
+}  // namespace spillway::test
