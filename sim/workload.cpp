@@ -12,6 +12,7 @@ WorkloadColumns first_requests(const WorkloadColumns& all, std::uint64_t count) 
   cut(c.output_tokens, count);
   cut(c.session, count);
   cut(c.tenant, count);
+  cut(c.retention, count);
   cut(c.think_ns, count);
   cut(c.after_begin, count + 1);
   if (!c.after_begin.empty()) cut(c.after, c.after_begin.back());
@@ -48,9 +49,35 @@ std::uint64_t Workload::requests_hash() const {
   return hash.value(columns_.block_tokens);
 }
 
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+void add_rule(Digest& digest, const RetentionRule& rule) {
+  digest.number(rule.priority);
+  digest.number(rule.duration ? static_cast<std::uint64_t>(rule.duration->count()) : kNone);
+}
+
+void add_retention(Digest& digest, const WorkloadColumns& columns, const WorkloadSource& source) {
+  digest.column(columns.retention);
+  for (const KvRetention& says : source.retentions) {
+    digest.number(says.prompt ? says.prompt->size() : kNone);
+    for (const RetentionRange& range : says.prompt.value_or(std::vector<RetentionRange>())) {
+      digest.number(range.begin);
+      digest.number(range.end);
+      add_rule(digest, range.rule);
+    }
+    digest.number(says.decode ? 1U : 0U);
+    if (says.decode) add_rule(digest, *says.decode);
+  }
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> Workload::links_hash() const {
   const WorkloadColumns& c = columns_;
-  if (c.session.empty() && c.tenant.empty() && c.after_begin.empty() && c.think_ns.empty()) {
+  if (c.session.empty() && c.tenant.empty() && c.after_begin.empty() && c.think_ns.empty() &&
+      c.retention.empty()) {
     return std::nullopt;
   }
   Digest digest;
@@ -60,6 +87,7 @@ std::optional<std::uint64_t> Workload::links_hash() const {
   digest.column(c.after_begin);
   digest.column(c.after);
   digest.column(c.think_ns);
+  if (!c.retention.empty()) add_retention(digest, c, source_);
   return digest.value();
 }
 

@@ -16,6 +16,7 @@
 
 #include "sim/digest.hpp"
 #include "sim/ids.hpp"
+#include "sim/retention.hpp"
 #include "sim/units.hpp"
 
 namespace spillway {
@@ -27,6 +28,7 @@ struct WorkloadColumns {
   std::span<const std::uint32_t> output_tokens;  ///< >= 1 (a recorded 0 counts as 1)
   std::span<const std::uint32_t> session;        ///< empty when the trace names no sessions
   std::span<const std::uint32_t> tenant;         ///< empty when the trace names no tenants
+  std::span<const std::uint32_t> retention;      ///< empty when no row says how long KV is kept
   /// Which answers a request waited for: requests + 1 offsets into `after`, whose requests come
   /// before it. Both empty when nothing is known. Most requests wait for one or none; a request
   /// behind parallel sub-agents waits for several.
@@ -110,7 +112,8 @@ struct WorkloadSource {
   std::string format;  ///< row of the format catalogue, or "synthetic"
   std::vector<std::string> notes{};
   RowCounts rows{};
-  std::vector<std::string> tenants{};  ///< names of the ids in the tenant column
+  std::vector<std::string> tenants{};     ///< names of the ids in the tenant column
+  std::vector<KvRetention> retentions{};  ///< what the numbers in the retention column stand for
   std::optional<InferredSessions> inferred_sessions{};
 };
 
@@ -146,6 +149,11 @@ class Workload {
     return columns_.think_ns.empty() ? -1 : columns_.think_ns[raw(r)];
   }
 
+  /// How long its KV is kept; null where no row says so.
+  const KvRetention* retention(RequestId r) const {
+    return columns_.retention.empty() ? nullptr : &source_.retentions[columns_.retention[raw(r)]];
+  }
+
   /// What its file calls a block, where that was kept; else its number.
   std::uint64_t block_name(TraceBlockId block) const {
     return raw(block) < block_names_.size() ? block_names_[raw(block)] : raw(block);
@@ -167,7 +175,7 @@ class Workload {
   /// Arrivals, lengths and blocks: equal for equal requests, whatever file and format they came
   /// from, read whole or as a stream.
   std::uint64_t requests_hash() const;
-  /// Sessions, tenants, links and pauses; nothing where the trace names none of them.
+  /// Sessions, tenants, links, pauses and retention; nothing where the trace names none of them.
   std::optional<std::uint64_t> links_hash() const;
   /// Both together.
   std::uint64_t content_hash() const;

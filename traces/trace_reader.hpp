@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/error.hpp"
+#include "sim/retention.hpp"
 
 namespace spillway {
 
@@ -28,6 +29,7 @@ struct TraceRow {
   std::vector<std::uint64_t> after;       ///< ids of the rows whose answers this one waited for
   std::int64_t think_ns = kThinkUnknown;  ///< pause between the last such answer and this row
   std::string tenant;                     ///< empty: none
+  KvRetention retention;                  ///< how long its KV is kept
   bool identified = true;  ///< false: the format says nothing about reuse, `blocks` is empty
   /// Prefix-chained hashes of the prompt's blocks, root first; a last, partial block may be absent.
   std::vector<std::uint64_t> blocks;
@@ -41,6 +43,7 @@ struct TraceRow {
     after.clear();
     think_ns = kThinkUnknown;
     tenant.clear();
+    retention = {};
     identified = true;
     blocks.clear();
     own_blocks = 0;

@@ -13,6 +13,7 @@ struct OwnedColumns final : WorkloadStorage {
   std::vector<std::uint32_t> output_tokens;
   std::vector<std::uint32_t> session;
   std::vector<std::uint32_t> tenant;
+  std::vector<std::uint32_t> retention;
   std::vector<std::uint32_t> after_begin;
   std::vector<RequestId> after;
   std::vector<std::int64_t> think_ns;
@@ -41,19 +42,26 @@ std::vector<std::uint32_t> renumber(Ids& ids, std::uint32_t count) {
   return name;
 }
 
+/// Its number by first appearance.
+template <class Thing>
+std::uint32_t number_of(const Thing& thing, std::map<Thing, std::uint32_t>& numbers) {
+  return numbers.try_emplace(thing, static_cast<std::uint32_t>(numbers.size())).first->second;
+}
+
+/// What the numbers stand for; nothing where all rows say nothing.
+template <class Thing>
+std::vector<Thing> by_number(const std::map<Thing, std::uint32_t>& numbers) {
+  if (numbers.size() == 1 && numbers.contains(Thing())) return {};
+  std::vector<Thing> out(numbers.size());
+  for (const auto& [thing, number] : numbers) out[number] = thing;
+  return out;
+}
+
 }  // namespace
 
 WorkloadBuilder::WorkloadBuilder(std::string name, std::uint32_t block_tokens, RowOrder order)
     : name_(std::move(name)), block_tokens_(block_tokens), order_(order), sequence_(name_, order) {
   KV_ASSERT(block_tokens > 0, "blocks of no tokens");
-}
-
-std::uint32_t WorkloadBuilder::tenant_id(const std::string& name) {
-  const auto known = tenants_.find(name);
-  if (known != tenants_.end()) return known->second;
-  const auto id = static_cast<std::uint32_t>(tenants_.size());
-  tenants_.emplace(name, id);
-  return id;
 }
 
 /// Once any row names a session, one without is a session of its own; so were those before it.
@@ -83,7 +91,8 @@ void WorkloadBuilder::add(const TraceRow& row) {
   chain_.add(row.blocks, row.own_blocks);
   chain_begin_.push_back(chain_.size());
   add_session(row);
-  tenant_.push_back(tenant_id(row.tenant));
+  tenant_.push_back(number_of(row.tenant, tenants_));
+  retention_.push_back(number_of(row.retention, retentions_));
   any_think_ = any_think_ || row.think_ns >= 0;
   think_ns_.push_back(row.think_ns);
   any_after_ = any_after_ || row.id.has_value();
@@ -141,6 +150,7 @@ void WorkloadBuilder::sort_rows(WorkloadSource& source) {
   permute(output_tokens_, order);
   if (!session_.empty()) permute(session_, order);
   permute(tenant_, order);
+  permute(retention_, order);
   permute(think_ns_, order);
   block_number_ = renumber(ids, chain_.unique_blocks());
   renumber(session_, sessions_);
@@ -186,12 +196,10 @@ Workload WorkloadBuilder::build(WorkloadSource source, std::vector<std::uint64_t
   if (order_ != RowOrder::kFile) sort_rows(source);
   if (block_names != nullptr) *block_names = names_of_blocks();
   if (any_after_ || !session_.empty()) link_turns(owned->after_begin, owned->after);
-  source.tenants.clear();
-  if (tenants_.size() > 1 || !tenants_.contains("")) {
-    source.tenants.resize(tenants_.size());
-    for (const auto& [name, id] : tenants_) source.tenants[id] = name;
-    owned->tenant = std::move(tenant_);
-  }
+  source.tenants = by_number(tenants_);
+  if (!source.tenants.empty()) owned->tenant = std::move(tenant_);
+  source.retentions = by_number(retentions_);
+  if (!source.retentions.empty()) owned->retention = std::move(retention_);
   owned->arrival_ns = std::move(arrival_ns_);
   owned->input_tokens = std::move(input_tokens_);
   owned->output_tokens = std::move(output_tokens_);
@@ -206,6 +214,7 @@ Workload WorkloadBuilder::build(WorkloadSource source, std::vector<std::uint64_t
   columns.output_tokens = owned->output_tokens;
   columns.session = owned->session;
   columns.tenant = owned->tenant;
+  columns.retention = owned->retention;
   columns.after_begin = owned->after_begin;
   columns.after = owned->after;
   columns.think_ns = owned->think_ns;

@@ -33,7 +33,6 @@ class WorkloadBuilder {
 
  private:
   void add_session(const TraceRow& row);
-  std::uint32_t tenant_id(const std::string& name);
   void sort_rows(WorkloadSource& source);
   std::vector<std::uint64_t> names_of_blocks();
   void link_turns(std::vector<std::uint32_t>& begin, std::vector<RequestId>& after) const;
@@ -47,6 +46,7 @@ class WorkloadBuilder {
   std::uint32_t sessions_ = 0;               ///< named ones, and rows that are one each
   std::vector<std::uint32_t> block_number_;  ///< after sorting, by number in `chain_`
   std::map<std::string, std::uint32_t> tenants_;
+  std::map<KvRetention, std::uint32_t> retentions_;
   bool any_after_ = false;
   bool any_think_ = false;
   std::vector<std::int64_t> arrival_ns_;
@@ -54,6 +54,7 @@ class WorkloadBuilder {
   std::vector<std::uint32_t> output_tokens_;
   std::vector<std::uint32_t> session_;
   std::vector<std::uint32_t> tenant_;
+  std::vector<std::uint32_t> retention_;
   std::vector<std::int64_t> think_ns_;
   std::vector<std::uint64_t> chain_begin_{0};
   ChainColumn chain_;

@@ -129,6 +129,7 @@ Assembly assemble_vllm_v1(const Site& site, EngineParts& parts);
 Assembly assemble_vllm_streaming(const Site& site, EngineParts& parts);
 Assembly assemble_vllm_v0(const Site& site, EngineParts& parts);
 Assembly assemble_sglang(const Site& site, EngineParts& parts);
+Assembly assemble_trtllm(const Site& site, EngineParts& parts);
 
 // ---- pieces that several of them are put together from
 

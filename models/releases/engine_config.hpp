@@ -8,6 +8,7 @@
 
 #include "models/releases/scheduler_config.hpp"
 #include "models/releases/sglang_config.hpp"
+#include "models/releases/trtllm_config.hpp"
 
 namespace spillway {
 
@@ -24,11 +25,20 @@ struct RequestClass {
   std::uint32_t store_limit = ~0U;  ///< leading tokens that may go below HBM
 };
 
-enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0, kSglang };
+enum class EngineFamily : std::uint8_t { kVllmV1, kVllmV0, kSglang, kTrtllm };
 
 /// Whose engine a family is, as presets and messages name it.
 constexpr std::string_view engine_of(EngineFamily family) {
-  return family == EngineFamily::kSglang ? "sglang" : "vllm";
+  switch (family) {
+    case EngineFamily::kSglang:
+      return "sglang";
+    case EngineFamily::kTrtllm:
+      return "trtllm";
+    case EngineFamily::kVllmV1:
+    case EngineFamily::kVllmV0:
+      break;
+  }
+  return "vllm";
 }
 
 struct EngineConfig : SchedulerConfig, StreamingConfig {
@@ -37,6 +47,7 @@ struct EngineConfig : SchedulerConfig, StreamingConfig {
   std::uint32_t tensor_parallel = 1;
   std::uint32_t data_parallel = 1;
   SglangConfig sglang;
+  TrtllmConfig trtllm;
   bool expert_parallel = false;  ///< ranks have some experts of a mixture, not a part of each
 
   /// Blocks that requests can have: all but v1's null block.

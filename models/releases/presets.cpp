@@ -19,6 +19,10 @@ constexpr auto kV1 = EngineFamily::kVllmV1;
 constexpr EnginePreset kPresets[] = {
     {"sglang", "SGLang of July 2026 (9fec359a): radix cache, HiCache where there is a tier.",
      EngineFamily::kSglang, 0, 0, false, false},
+    {"trtllm@1.2",
+     "TensorRT-LLM 1.2 (2026): blocks swapped out to host memory at eviction (KV cache manager "
+     "V1).",
+     EngineFamily::kTrtllm, 0, 0, false, false},
     {"vllm@0.6", "vLLM 0.6 (November 2024): the v0 engine, swap space instead of offload.", kV0,
      0.90, 0.01, true, false},
     {"vllm@0.12", "vLLM 0.12 (December 2025): contiguous blocks, copies beside the step.", kV1,
@@ -120,10 +124,14 @@ const EnginePreset* nearest_preset(std::string_view name) {
 }
 
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where) {
-  if (name == "vllm") return kPresets[std::size(kPresets) - 1];
+  const EnginePreset* found = nullptr;  // of an engine's releases the newest stands last
   for (const EnginePreset& preset : kPresets) {
     if (preset.name == name) return preset;
+    if (preset.name.starts_with(name) && preset.name.substr(name.size()).starts_with('@')) {
+      found = &preset;
+    }
   }
+  if (found != nullptr) return *found;
   const EnginePreset* nearest = likely_preset(name);
   std::string message = fmt::format("unknown engine preset \"{}\"; ", name.substr(0, 64));
   if (nearest != nullptr) message += fmt::format("did you mean \"{}\"? ", nearest->name);
@@ -142,6 +150,12 @@ EngineConfig engine_defaults(const EnginePreset& preset, const GpuSpec* gpu) {
   for (const EngineSwitch& s : kSwitches) config.*s.member = s.on(preset);
   config.max_num_seqs = 256;
   config.max_num_batched_tokens = 2048;
+  if (preset.family == EngineFamily::kTrtllm) {
+    // tensorrt_llm/llmapi/llm_args.py: tokens_per_block, max_batch_size, max_num_tokens.
+    config.block_tokens = 32;
+    config.max_num_seqs = 2048;
+    config.max_num_batched_tokens = 8192;
+  }
   if (preset.family != kV1) return config;
   const bool large = gpu != nullptr && gpu->memory_bytes >= kLargeGpu &&
                      gpu->name.find("A100") == std::string_view::npos;

@@ -48,7 +48,8 @@ struct EngineSwitch {
 std::span<const EnginePreset> engine_presets();
 std::span<const EngineSwitch> engine_switches();
 
-/// "vllm@0.23", or "vllm" for the newest. Throws InputError (exit 2) listing the known ones.
+/// "vllm@0.23", or "vllm" for the newest; so of other engines. Throws InputError (exit 2) listing
+/// the known ones.
 const EnginePreset& find_preset(std::string_view name, const SourceRef& where);
 
 /// The release itself, else the nearest of its generation: a v1 release never becomes a v0 preset.

@@ -56,6 +56,14 @@ struct SwapStats {
   std::optional<Fatal> fatal{};
 };
 
+/// Of a tier that holds what HBM gave up, and gives it back: levels tell of what can be found
+/// there.
+struct ExchangeStats {
+  std::uint64_t lost_stores = 0;  ///< blocks copied there that nothing could find any longer
+  std::uint64_t other_ends = 0;   ///< blocks that left, and not to make room: loaded, or behind one
+                                  ///< that left
+};
+
 /// What was decided of the prefixes that could be loaded.
 struct LoadDecisions {
   std::uint64_t loaded = 0;
@@ -94,6 +102,7 @@ struct EngineStats {
   std::uint64_t hbm_evictions = 0;
   OffloadCounters offload;                        ///< the tier below
   std::optional<SwapStats> swap{};                ///< where requests may be swapped out
+  std::optional<ExchangeStats> exchange{};        ///< where blocks change places with those below
   std::optional<LoadDecisions> load_decisions{};  ///< where loads compete with recomputation
   std::uint64_t deferrals = 0;                    ///< look-ups put off
   Duration flush_stall{};                         ///< steps waited for stores

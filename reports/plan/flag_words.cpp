@@ -19,6 +19,7 @@ struct EngineWords {
 constexpr EngineWords kEngines[] = {
     {"vllm", "vLLM", "vllm serve \"$MODEL\""},
     {"sglang", "SGLang", "python3 -m sglang.launch_server --model-path \"$MODEL\""},
+    {"trtllm", "TensorRT-LLM", "trtllm-serve \"$MODEL\""},
 };
 
 const EngineWords& words_of(const EngineFlags& flags) {

@@ -34,6 +34,7 @@ struct Common {
 /// Pages and blocks of the size that each engine's documents recommend beside host memory.
 constexpr std::int64_t kVllmBlock = 16;
 constexpr std::int64_t kSglangPage = 64;
+constexpr std::int64_t kTrtllmBlock = 32;
 
 json vllm(const Common& c) {
   return {{"num_gpu_blocks", c.pool_tokens / kVllmBlock + 1},  // and the null block
@@ -51,11 +52,25 @@ json sglang(const Common& c) {
   return out;
 }
 
+/// The others cut prompts too.
+json trtllm(const Common& c) {
+  return {{"block_tokens", kTrtllmBlock},
+          {"num_gpu_blocks", c.pool_tokens / kTrtllmBlock},
+          {"max_num_seqs", c.requests},
+          {"max_num_batched_tokens", c.step_tokens},
+          {"enable_chunked_prefill", true}};
+}
+
 struct Translation {
   std::string_view engine;
   json (*settings)(const Common&);
 };
-constexpr Translation kTranslations[] = {{"vllm", vllm}, {"sglang", sglang}};
+constexpr Translation kTranslations[] = {{"vllm", vllm}, {"sglang", sglang}, {"trtllm", trtllm}};
+
+std::uint32_t longest_of(const EngineConfig& e) {
+  if (e.family == EngineFamily::kSglang) return e.sglang.context_length;
+  return e.family == EngineFamily::kTrtllm ? e.trtllm.max_seq_len : e.max_model_len;
+}
 
 Common common_of(const Scenario& s) {
   const EngineConfig& e = s.engine;
@@ -65,7 +80,7 @@ Common common_of(const Scenario& s) {
           is_sglang && e.sglang.chunked_prefill_size > 0
               ? static_cast<std::uint32_t>(e.sglang.chunked_prefill_size)
               : e.max_num_batched_tokens,
-          is_sglang ? e.sglang.context_length : e.max_model_len,
+          longest_of(e),
           e.tensor_parallel,
           s.model->layers > 0};
 }
@@ -101,6 +116,12 @@ Scenario as_told(const JsonSource& source, const Scenario& base, const EnginePre
   if (common.longest > 0) settings["max_model_len"] = common.longest;
   if (common.ranks > 1) settings["tensor_parallel_size"] = common.ranks;
   changed.set("engine=" + settings.dump(), kOption);
+  // What TensorRT-LLM's requests say, others do not hear.
+  for (const std::string_view key : {kRetentionKey, kDecodeRetentionKey}) {
+    if (engine_of(base.engine.family) == "trtllm") {
+      changed.set(fmt::format("workload.{}=null", key), kOption);
+    }
+  }
   if (base.tier) changed.set("tiers=" + tiers_of(base).dump(), kOption);
   return load_scenario(changed);
 }

@@ -73,6 +73,10 @@ void RunWiring::gather_engine(const Engine& engine, RunResult& r) const {
   if (stats.swap) add_swap(*stats.swap, r.swap);
   if (tiers() == 1) return;
   if (stats.swap) r.tiers[1].evictions = 0;  // what left was swapped in, or ended
+  if (stats.exchange) {
+    r.tiers[1].stores += stats.exchange->lost_stores;
+    r.tiers[1].evictions -= stats.exchange->other_ends;
+  }
   gather_offload(stats.offload, r);
   if (s_.copy_interference().any()) {
     r.copy_harm_s = r.copy_harm_s.value_or(0) + seconds_of(stats.copy_harm);

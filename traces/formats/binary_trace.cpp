@@ -18,6 +18,7 @@
 #include "sim/error.hpp"
 #include "sim/memory.hpp"
 #include "sim/output_file.hpp"
+#include "traces/formats/retention_bytes.hpp"
 #include "traces/trace_reader.hpp"
 
 namespace spillway {
@@ -34,13 +35,20 @@ struct Header {
   std::uint64_t tenant_bytes;  ///< the tenants' names, each behind its length (u32)
   std::uint32_t unique_blocks;
   std::uint32_t block_tokens;
-  std::uint32_t columns;  ///< which optional columns there are
-  std::uint32_t reserved;
+  std::uint32_t columns;          ///< which optional columns there are
+  std::uint32_t retention_bytes;  ///< what the numbers of that column stand for, likewise
   std::uint64_t content_hash;
   std::uint64_t header_hash;  ///< of everything above
 };
 static_assert(sizeof(Header) == 72);
-enum : std::uint32_t { kSessions = 1, kTenants = 2, kLinks = 4, kThink = 8, kAllColumns = 15 };
+enum : std::uint32_t {
+  kSessions = 1,
+  kTenants = 2,
+  kLinks = 4,
+  kThink = 8,
+  kRetention = 16,
+  kAllColumns = 31
+};
 
 std::uint64_t hash_of(const Header& header) {
   Digest digest;
@@ -73,9 +81,11 @@ struct Layout {
     chain_begin = put<std::uint64_t>(h.requests + 1);
     chain = put<TraceBlockId>(h.references);
     names = put<char>(h.tenant_bytes);
+    retention = put<std::uint32_t>(has(kRetention) * h.requests);
+    rules = put<char>(h.retention_bytes);
   }
   Column arrival, input, output, session, tenant, after_begin, after, think, chain_begin, chain,
-      names;
+      names, retention, rules;
   std::size_t end = aligned(sizeof(Header));
 
  private:
@@ -207,9 +217,27 @@ std::string bytes_of(const std::vector<std::string>& names) {
   return out;
 }
 
-bool tenants_known(const WorkloadColumns& c, std::size_t tenants) {
-  return std::all_of(c.tenant.begin(), c.tenant.end(),
-                     [&](std::uint32_t tenant) { return tenant < tenants; });
+bool all_below(std::span<const std::uint32_t> column, std::size_t most) {
+  return std::all_of(column.begin(), column.end(),
+                     [&](std::uint32_t number) { return number < most; });
+}
+
+std::string bytes_of(const std::vector<KvRetention>& rules) {
+  std::vector<std::string> all;
+  for (const KvRetention& rule : rules) all.push_back(retention_bytes(rule));
+  return bytes_of(all);
+}
+
+std::optional<std::vector<KvRetention>> rules_in(std::span<const char> bytes) {
+  const auto all = names_in(bytes);
+  if (!all) return std::nullopt;
+  std::vector<KvRetention> out;
+  for (const std::string& one : *all) {
+    const auto rule = retention_in(one);
+    if (!rule) return std::nullopt;
+    out.push_back(*rule);
+  }
+  return out;
 }
 
 bool zeros(std::span<const char> bytes) {
@@ -233,7 +261,8 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   if (header.header_hash != hash_of(header)) fail("corrupt header");
   const std::size_t most = file->size() / sizeof(std::uint32_t);
   if (header.requests == 0 || header.requests > most || header.references > most ||
-      header.links > most || header.tenant_bytes > file->size() || header.columns > kAllColumns ||
+      header.links > most || header.tenant_bytes > file->size() ||
+      header.retention_bytes > file->size() || header.columns > kAllColumns ||
       header.block_tokens == 0) {
     fail("impossible counts in the header");
   }
@@ -249,6 +278,7 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   c.after_begin = file->column<std::uint32_t>(layout.after_begin);
   c.after = file->column<RequestId>(layout.after);
   c.think_ns = file->column<std::int64_t>(layout.think);
+  c.retention = file->column<std::uint32_t>(layout.retention);
   c.chain_begin = file->column<std::uint64_t>(layout.chain_begin);
   c.chain = file->column<TraceBlockId>(layout.chain);
   c.block_tokens = header.block_tokens;
@@ -257,7 +287,7 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   for (const Layout::Column* column :
        {&layout.arrival, &layout.input, &layout.output, &layout.session, &layout.tenant,
         &layout.after_begin, &layout.after, &layout.think, &layout.chain_begin, &layout.chain,
-        &layout.names}) {
+        &layout.names, &layout.retention, &layout.rules}) {
     const auto gap = file->column<char>(used, column->begin - used);
     if (!zeros(gap)) fail("content between the columns");
     used = column->begin + column->bytes;
@@ -265,10 +295,15 @@ Workload open_binary_trace(const std::string& path, std::uint64_t limit) {
   if (!zeros(file->column<char>(used, layout.end - used))) fail("content between the columns");
   const auto tenants = names_in(file->column<char>(layout.names));
   if (!tenants) fail("tenants' names that are not complete");
-  WorkloadSource source{path, "binary", {}, {}, *tenants};
+  const auto rules = rules_in(file->column<char>(layout.rules));
+  if (!rules) fail("rules of retention that are none");
+  WorkloadSource source{path, "binary", {}, {}, *tenants, *rules};
   const Workload whole(nullptr, c, source);
   if (whole.content_hash() != header.content_hash) fail("content does not match its hash");
-  if (!consistent(c) || !tenants_known(c, tenants->size())) fail("inconsistent columns");
+  if (!consistent(c) || !all_below(c.tenant, tenants->size()) ||
+      !all_below(c.retention, rules->size())) {
+    fail("inconsistent columns");
+  }
   if (limit > 0 && limit < header.requests) c = first_requests(c, limit);
   source.rows.kept = c.arrival_ns.size();
   return Workload(std::move(file), c, std::move(source));
@@ -285,8 +320,11 @@ void write_binary_trace(const Workload& workload, const std::string& path) {
   const std::string names = bytes_of(workload.source().tenants);
   header.links = c.after.size();
   header.tenant_bytes = names.size();
+  const std::string rules = bytes_of(workload.source().retentions);
+  header.retention_bytes = static_cast<std::uint32_t>(rules.size());
   header.columns = (c.session.empty() ? 0U : kSessions) | (c.tenant.empty() ? 0U : kTenants) |
-                   (c.after_begin.empty() ? 0U : kLinks) | (c.think_ns.empty() ? 0U : kThink);
+                   (c.after_begin.empty() ? 0U : kLinks) | (c.think_ns.empty() ? 0U : kThink) |
+                   (c.retention.empty() ? 0U : kRetention);
   header.content_hash = workload.content_hash();
   header.header_hash = hash_of(header);
 
@@ -308,6 +346,8 @@ void write_binary_trace(const Workload& workload, const std::string& path) {
   put(c.chain_begin.data(), c.chain_begin.size_bytes());
   put(c.chain.data(), c.chain.size_bytes());
   put(names.data(), names.size());
+  put(c.retention.data(), c.retention.size_bytes());
+  put(rules.data(), rules.size());
   out.commit();
 }
 

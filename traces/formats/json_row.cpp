@@ -175,6 +175,42 @@ bool JsonRows::put(std::string_view key, const JsonValue& value, int power, Trac
   return true;
 }
 
+std::vector<std::optional<double>> JsonRows::retention_numbers(std::string_view key,
+                                                               const JsonValue& value,
+                                                               std::string_view expected) const {
+  simdjson::dom::array array;
+  std::vector<std::optional<double>> out;
+  bool good = value.get(array) == simdjson::SUCCESS;
+  for (const JsonValue number : good ? array : simdjson::dom::array()) {
+    double as_double = 0;
+    good = good && (number.is_null() || number.get(as_double) == simdjson::SUCCESS);
+    number.is_null() ? out.emplace_back() : out.emplace_back(as_double);
+  }
+  if (!good) fail(key, fmt::format("expected {}, found {}", expected, describe(value)));
+  return out;
+}
+
+bool JsonRows::put_retention(std::string_view key, const JsonValue& value, TraceRow& row) const {
+  std::string expected;
+  const auto refuse = [&](const JsonValue& found) {
+    fail(key, fmt::format("expected {}, found {}", expected, simdjson::to_string(found)));
+  };
+  if (key == kDecodeRetentionKey) {
+    row.retention.decode = retention_rule(retention_numbers(key, value, kRetentionRow), expected);
+    if (!row.retention.decode) refuse(value);
+    return true;
+  }
+  if (key != kRetentionKey) return false;
+  std::vector<RetentionRange>& ranges = row.retention.prompt.emplace();
+  for (const JsonValue item : array(key, value, "ranges")) {
+    const auto range = retention_range(retention_numbers(key, item, kRetentionRows), expected);
+    if (!range) refuse(item);
+    ranges.push_back(*range);
+  }
+  if (overlap(ranges)) fail(key, "expected ranges that do not overlap");
+  return true;
+}
+
 std::string_view JsonRows::text(std::string_view key, const JsonValue& value) const {
   if (!value.is_string()) fail(key, fmt::format("expected a string, found {}", describe(value)));
   return value;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -93,6 +94,8 @@ class JsonRows {
   /// Puts a value into the row where its key is one that all formats write alike: timestamp (in
   /// units of 10^power ns), input_length, output_length, hash_ids or session_id. False for others.
   bool put(std::string_view key, const JsonValue& value, int power, TraceRow& row);
+  /// Whether the key says how long KV is kept, retention or decode_retention; puts it into the row.
+  bool put_retention(std::string_view key, const JsonValue& value, TraceRow& row) const;
   std::string_view text(std::string_view key, const JsonValue& value) const;
   JsonObject object(std::string_view key, const JsonValue& value) const;
   simdjson::dom::array array(std::string_view key, const JsonValue& value,
@@ -114,6 +117,8 @@ class JsonRows {
   std::vector<std::string> ignored_keys() const;
 
  private:
+  std::vector<std::optional<double>> retention_numbers(std::string_view key, const JsonValue& value,
+                                                       std::string_view expected) const;
   void ignore(std::string_view key);
   std::string_view spelling(std::string_view key);
   [[noreturn]] void fail_missing(std::uint64_t seen, const JsonKeys& keys) const;

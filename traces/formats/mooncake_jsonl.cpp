@@ -10,9 +10,10 @@ namespace spillway {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"timestamp", "input_length", "output_length",
-                                                    "hash_ids", "session_id"};
-constexpr JsonKeys kKeys = {kNames, 4};  // session_id is optional
+constexpr std::array<std::string_view, 7> kNames = {
+    "timestamp",  "input_length", "output_length",    "hash_ids",
+    "session_id", kRetentionKey,  kDecodeRetentionKey};
+constexpr JsonKeys kKeys = {kNames, 4};  // the others are optional
 
 class MooncakeReader final : public TraceReader {
  public:
@@ -42,7 +43,8 @@ class MooncakeReader final : public TraceReader {
  private:
   void parse(std::string_view line, TraceRow& row) {
     json_.each(json_.parse(line), kKeys, [&](std::size_t which, const JsonValue& value) {
-      json_.put(kNames[which], value, kMilliseconds, row);
+      if (json_.put(kNames[which], value, kMilliseconds, row)) return;
+      json_.put_retention(kNames[which], value, row);
     });
   }
 

@@ -18,11 +18,13 @@ enum Key : std::size_t {
   kId = 5,
   kAfter,
   kThink,
-  kTenant
+  kTenant,
+  kRetention,
+  kDecodeRetention
 };
-constexpr std::array<std::string_view, 9> kNames = {"timestamp", "input_length", "output_length",
-                                                    "hash_ids",  "session_id",   "id",
-                                                    "after",     "think_ms",     "tenant"};
+constexpr std::array<std::string_view, 11> kNames = {
+    "timestamp", "input_length", "output_length", "hash_ids",    "session_id",       "id",
+    "after",     "think_ms",     "tenant",        kRetentionKey, kDecodeRetentionKey};
 constexpr JsonKeys kKeys = {kNames, kHashes};
 
 class NativeReader final : public TraceReader {
@@ -76,8 +78,11 @@ class NativeReader final : public TraceReader {
         case kThink:
           row.think_ns = json_.time(key, value, kMilliseconds);
           break;
-        default:
+        case kTenant:
           row.tenant = json_.text(key, value);
+          break;
+        default:
+          json_.put_retention(key, value, row);
       }
     });
   }

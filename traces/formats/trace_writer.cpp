@@ -91,7 +91,7 @@ bool links_follow_sessions(const Workload& workload) {
 bool fits_plain_rows(const Workload& workload, bool links) {
   const WorkloadColumns& c = workload.columns();
   if (links || workload.block_tokens() != kMooncakeBlockTokens || !c.think_ns.empty() ||
-      !c.tenant.empty()) {
+      !c.tenant.empty() || !c.retention.empty()) {
     return false;
   }
   for (std::uint32_t i = 0; i < workload.size(); ++i) {
@@ -99,6 +99,34 @@ bool fits_plain_rows(const Workload& workload, bool links) {
     if (static_cast<std::int64_t>(workload.chain(RequestId{i}).size()) != all) return false;
   }
   return true;
+}
+
+void append_rule(fmt::memory_buffer& text, const RetentionRule& rule) {
+  fmt::format_to(std::back_inserter(text), "{}, ", rule.priority);
+  if (rule.duration) {
+    append_ms(text, rule.duration->count());
+  } else {
+    text.append(std::string_view("null"));
+  }
+  text.push_back(']');
+}
+
+void append_retention(fmt::memory_buffer& text, const KvRetention& says) {
+  const auto out = std::back_inserter(text);
+  if (says.prompt) {
+    fmt::format_to(out, ", \"{}\": [", kRetentionKey);
+    for (const RetentionRange& range : *says.prompt) {
+      const bool open = range.end == RetentionRange().end;
+      fmt::format_to(out, "{}[{}, {}, ", &range == says.prompt->data() ? "" : ", ", range.begin,
+                     open ? "null" : fmt::to_string(range.end));
+      append_rule(text, range.rule);
+    }
+    text.push_back(']');
+  }
+  if (says.decode) {
+    fmt::format_to(out, ", \"{}\": [", kDecodeRetentionKey);
+    append_rule(text, *says.decode);
+  }
 }
 
 /// One request as a row; `links` names the requests that it waited for.
@@ -142,6 +170,7 @@ void TextTraceWriter::add(const TraceRow& row) {
     thinking_rows_ += row.think_ns >= 0 && !layout_.pauses ? 1 : 0;
     const bool held = layout_.tenants && fits_cell(row.tenant);
     tenant_rows_ += row.tenant.empty() || held ? 0 : 1;
+    retention_rows_ += row.retention == KvRetention() ? 0 : 1;
     session_rows_ += row.session && layout_.form == TextForm::kAiperf ? 1 : 0;
   }
   if (text_.size() > kFlushAt) flush();
@@ -171,6 +200,7 @@ void TextTraceWriter::json_row(const TraceRow& row) {
       text_.append(std::string_view(", \"tenant\": "));
       append_quoted(text_, row.tenant);
     }
+    append_retention(text_, row.retention);
   }
   if (row.identified || layout_.form != TextForm::kNative) {
     text_.append(std::string_view(", \"hash_ids\": ["));
@@ -233,6 +263,7 @@ std::vector<std::string> TextTraceWriter::losses() const {
   say(linked_rows_, "lost which answers a request waited for, in");
   say(thinking_rows_, "lost the pause before a request, in");
   say(tenant_rows_, "lost the tenant, in");
+  say(retention_rows_, "lost how long KV is kept, in");
   say(session_rows_, "lost the session, in");
   if (layout_.form != TextForm::kNative && layout_.block_tokens != kMooncakeBlockTokens) {
     const bool aiperf = layout_.form == TextForm::kAiperf;

@@ -15,6 +15,7 @@ void put_row(const Workload& workload, RequestId r, TraceRow& row) {
   row.output_tokens = c.output_tokens[raw(r)];
   if (!c.session.empty()) row.session = c.session[raw(r)];
   if (!c.tenant.empty()) row.tenant = workload.source().tenants[c.tenant[raw(r)]];
+  if (const KvRetention* says = workload.retention(r)) row.retention = *says;
   if (!c.after_begin.empty()) row.id = raw(r);
   for (const RequestId before : workload.after(r)) row.after.push_back(raw(before));
   row.think_ns = workload.think_ns(r);

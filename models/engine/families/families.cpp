@@ -21,6 +21,7 @@ constexpr FamilyRow kFamilies[] = {
     {EngineFamily::kVllmV1, Residency::kStreaming, assemble_vllm_streaming},
     {EngineFamily::kVllmV0, Residency::kFull, assemble_vllm_v0},
     {EngineFamily::kSglang, Residency::kFull, assemble_sglang},
+    {EngineFamily::kTrtllm, Residency::kFull, assemble_trtllm},
 };
 
 }  // namespace

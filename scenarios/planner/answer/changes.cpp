@@ -38,6 +38,14 @@ class FreeChanges {
       fewer_bits();
       return std::move(out_);
     }
+    if (e.family == EngineFamily::kTrtllm) {
+      if (!e.chunked_prefill) add("engine.enable_chunked_prefill", "false", "true");
+      around("engine.max_num_batched_tokens", e.max_num_batched_tokens, kLeastBatchedTokens,
+             kMostBatchedTokens);
+      around("engine.max_num_seqs", e.max_num_seqs, 1, kMostSequences);
+      fewer_bits();
+      return std::move(out_);
+    }
     for (KeyChange& change : held_back(s_)) out_.push_back(std::move(change));
     around("engine.max_num_batched_tokens", e.max_num_batched_tokens, kLeastBatchedTokens,
            kMostBatchedTokens);

@@ -31,6 +31,7 @@ enum class KeyForm : std::uint16_t {
   kRate = 64,      ///< "25GB/s"
   kObject = 128,   ///< with the keys of `object`, or any where there is no table
   kAxes = 256,     ///< an object of dotted keys, each with the values to try
+  kRows = 512,     ///< an array of numbers, or of such arrays
 };
 
 struct Key {
@@ -95,6 +96,10 @@ constexpr Key rate_key(std::string_view name, std::string_view help,
 }
 constexpr Key axes_key(std::string_view name, std::string_view help) {
   return {.name = name, .form = KeyForm::kAxes, .help = help};
+}
+constexpr Key rows_key(std::string_view name, std::string_view help,
+                       std::string_view otherwise = {}) {
+  return {.name = name, .form = KeyForm::kRows, .help = help, .otherwise = otherwise};
 }
 constexpr Key object_key(std::string_view name, const KeyTable& keys, std::string_view help,
                          std::string_view otherwise = {}) {

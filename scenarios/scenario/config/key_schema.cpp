@@ -45,6 +45,8 @@ Json form_schema(const Key& key, KeyForm form) {
       return {{"type", "string"}, {"pattern", kRatePattern}};
     case KeyForm::kAxes:
       return {{"type", "object"}, {"additionalProperties", {{"type", "array"}, {"minItems", 1}}}};
+    case KeyForm::kRows:
+      return {{"type", "array"}, {"items", {{"type", {"number", "null", "string", "array"}}}}};
     case KeyForm::kObject:
       break;
   }
@@ -119,6 +121,8 @@ std::string_view form_word(KeyForm form) {
       return "object";
     case KeyForm::kAxes:
       return "keys with lists of values";
+    case KeyForm::kRows:
+      return "array of numbers or arrays";
   }
   return "";
 }

@@ -17,6 +17,14 @@ bool has_keys(const Key& key, const json& value) {
   return key.list ? value.is_array() : value.is_object();
 }
 
+json without_nulls(json value) {
+  if (value.is_null()) return kUnlimited;
+  if (value.is_array()) {
+    for (json& item : value) item = without_nulls(std::move(item));
+  }
+  return value;
+}
+
 class Settler {
  public:
   explicit Settler(const JsonSource& source) : source_(source) {}
@@ -45,8 +53,8 @@ class Settler {
       if (!absent) origin = where.line > 0 ? fmt::format("line {}", where.line) : where.file;
       if (!origin.empty()) out_.origins[where.field] = std::move(origin);
       if (value.is_null()) continue;
-      values[name] = value;
-      if (!key.aside) meaning[name] = meaning_of(key, value, where);
+      values[name] = without_nulls(value);
+      if (!key.aside) meaning[name] = meaning_of(key, values[name], where);
     }
     return values;
   }
@@ -89,6 +97,7 @@ json default_of(const Key& key) {
       return text.front() >= '0' && text.front() <= '9' ? json(text) : json();
     case KeyForm::kObject:
     case KeyForm::kAxes:
+    case KeyForm::kRows:
       break;
   }
   return nullptr;

@@ -10,6 +10,9 @@
 
 namespace spillway {
 
+/// In rows of numbers, what a null there means: documents have none.
+inline constexpr char kUnlimited[] = "inf";
+
 struct Settings {
   /// As written, with defaults that are values: a document that may be read again.
   nlohmann::json values;

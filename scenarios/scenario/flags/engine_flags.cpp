@@ -11,6 +11,7 @@
 #include "scenarios/scenario/flags/engine_policies.hpp"
 #include "scenarios/scenario/flags/offload_flags.hpp"
 #include "scenarios/scenario/flags/sglang_flags.hpp"
+#include "scenarios/scenario/flags/trtllm_flags.hpp"
 #include "scenarios/scenario/scenario.hpp"
 #include "scenarios/scenario/sections/compute.hpp"
 #include "scenarios/scenario/sections/fleet.hpp"
@@ -234,6 +235,7 @@ EngineFlags flags_of(const Scenario& scenario, const Capacity& capacity,
                                  scenario.name, engine, release.name, engine));
   }
   if (engine == "sglang") return sglang_flags(scenario, capacity, release);
+  if (engine == "trtllm") return trtllm_flags(scenario, capacity, release);
   return FlagWriter(scenario, release).write(capacity);
 }
 

@@ -167,6 +167,19 @@ constexpr Key kEngineKeys[] = {
                "sglang: tokens of host memory for each of the device, where the tier has no "
                "capacity.",
                "2"),
+    choice_key("capacity_scheduler_policy", kCapacityPolicyNames,
+               "trtllm: whether a request is admitted with all memory that it will need, or with "
+               "that of its next step.",
+               "GUARANTEED_NO_EVICT"),
+    flag_key("enable_block_reuse", "trtllm: whether blocks are kept for later requests.", "true"),
+    flag_key("enable_partial_reuse", "trtllm: whether a part of a block is used again.", "true"),
+    flag_key("copy_on_partial_reuse",
+             "trtllm: whether that part is copied where its block is in use.", "true"),
+    integer_key("secondary_offload_min_priority", 0, kMostRetention,
+                "trtllm: blocks evicted with a lower priority do not go to host memory.", "30"),
+    flag_key("claim_before_onboard",
+             "trtllm: whether all blocks that were found are claimed before the first is loaded.",
+             "true"),
     integer_key("tensor_parallel_size", 1, kMostRanks,
                 "Ranks that share every layer. Pool sizes are of one rank.", "1"),
     integer_key("pipeline_parallel_size", 1, kMostRanks,
@@ -431,6 +444,7 @@ void read_engine(const ObjectReader& top, Scenario& s) {
   refuse_foreign_keys(*engine, s);
   read_ranks(*engine, s);
   if (c.family == EngineFamily::kSglang) return read_sglang(*engine, s);
+  if (c.family == EngineFamily::kTrtllm) return read_trtllm(*engine, s);
   use_measured_engine(s);
 
   assign(c.block_tokens, engine->integer("block_tokens"));

@@ -19,26 +19,7 @@ namespace spillway {
 
 namespace {
 
-/// Flags of SGLang, and keys that it shares with others.
-constexpr std::string_view kOwn[] = {"page_size",
-                                     "max_total_tokens",
-                                     "mem_fraction_static",
-                                     "max_running_requests",
-                                     "chunked_prefill_size",
-                                     "max_prefill_tokens",
-                                     "schedule_policy",
-                                     "schedule_conservativeness",
-                                     "max_new_tokens",
-                                     "hicache_write_policy",
-                                     "hicache_ratio"};
-constexpr std::string_view kShared[] = {
-    "preset",        "max_model_len", "async_scheduling",     "load",
-    "enforce_eager", "kv_layout",     "tensor_parallel_size", "max_cudagraph_capture_size"};
 constexpr double kDefaultRatio = 2;  // server_args.py, hicache_ratio
-
-bool any_of(std::span<const std::string_view> names, std::string_view key) {
-  return std::find(names.begin(), names.end(), key) != names.end();
-}
 
 std::int64_t pool_tokens(const ObjectReader& engine, const Scenario& s) {
   const auto given = engine.integer("max_total_tokens");
@@ -113,23 +94,6 @@ void note_size(Scenario& s) {
 }
 
 }  // namespace
-
-void refuse_foreign_keys(const ObjectReader& engine, const Scenario& s) {
-  const bool sglang = s.engine.family == EngineFamily::kSglang;
-  for (const std::string& key : engine.keys()) {
-    if (!engine.told(key)) continue;
-    const bool own = any_of(kOwn, key);
-    if (!sglang && own) {
-      engine.fail(key, fmt::format("a flag of SGLang, found beside preset {}; expected preset "
-                                   "sglang, or a flag of vLLM",
-                                   s.preset));
-    }
-    if (sglang && !own && !any_of(kShared, key)) {
-      engine.fail(key, fmt::format("a flag of vLLM, found beside preset {}; expected one of {}, {}",
-                                   s.preset, fmt::join(kOwn, ", "), fmt::join(kShared, ", ")));
-    }
-  }
-}
 
 void read_sglang(const ObjectReader& engine, Scenario& s) {
   EngineConfig& c = s.engine;

@@ -211,7 +211,7 @@ void check_behind(const ObjectReader& top, const Scenario& s) {
 }  // namespace
 
 void read_tiers(const ObjectReader& top, Scenario& s) {
-  if (read_v0_tier(top, s) || read_sglang_tier(top, s)) return;
+  if (read_v0_tier(top, s) || read_sglang_tier(top, s) || read_trtllm_tier(top, s)) return;
   if (keeps_chunks(s.engine.connector)) return read_chunk_tiers(top, s);
   const auto tiers = top.objects("tiers", ScenarioKeys::kTier);
   if (tiers.empty()) return;

@@ -45,6 +45,11 @@ constexpr Key kWorkloadKeys[] = {
     number_key("horizon_s", 1e-9, kMostSeconds, "Requests due later are not sent."),
     integer_key("limit", 1, kMostCount, "Only the first requests of the trace."),
     list_of(object_key("classes", ScenarioKeys::kClass, "What the requests of a tenant ask for.")),
+    rows_key("retention",
+             "trtllm: [first token, token behind the last or null, priority, ms or null] of "
+             "prompts whose rows say nothing."),
+    rows_key("decode_retention",
+             "trtllm: [priority, ms or null] of answers whose rows say nothing.", "[35, null]"),
     flag_key("lenient", "Whether to leave faulty rows out, up to 1% of the trace."),
     text_key("reuse",
              "What requests share in a trace without block ids: none, session-prefix, or "
@@ -211,6 +216,7 @@ void read_workload(const ObjectReader& top, Scenario& s) {
   // The end of an answer reaches the client, and its next request the server.
   w.arrival.turnaround = ms("turnaround_ms") + 2 * w.network;
   read_classes(*workload, s);
+  read_retention(*workload, s);
   read_replication(*workload, s);
 }
 

@@ -85,6 +85,12 @@ void refuse_foreign_keys(const ObjectReader& engine, const Scenario& s);
 void read_sglang(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is SGLang: then its host memory, if it has any, is the tier.
 bool read_sglang_tier(const ObjectReader& top, Scenario& s);
+/// TensorRT-LLM's keys, all of them.
+void read_trtllm(const ObjectReader& engine, Scenario& s);
+/// Whether the engine is TensorRT-LLM: then its host memory, if it has any, is the tier.
+bool read_trtllm_tier(const ObjectReader& top, Scenario& s);
+/// The workload's keys retention and decode_retention.
+void read_retention(const ObjectReader& workload, Scenario& s);
 /// The v0 engine's keys, where the preset is one; else none of them may be there.
 void read_v0(const ObjectReader& engine, Scenario& s);
 /// Whether the engine is v0: then its CPU pool, if it swaps, is the tier.

@@ -1,0 +1,36 @@
+// What TensorRT-LLM is told. Names follow its own arguments (tensorrt_llm/llmapi/llm_args.py,
+// cpp/include/tensorrt_llm/executor/executor.h); block size, pool and batch sizes are those of
+// BlockConfig.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/retention.hpp"
+
+namespace spillway {
+
+/// How much memory has to be there before a request is chosen.
+enum class CapacityPolicy : std::uint8_t {
+  kGuaranteedNoEvict,  ///< all that it will ever need
+  kMaxUtilization,     ///< what its next step needs; later ones may pause it
+};
+inline constexpr std::string_view kCapacityPolicyNames[] = {"GUARANTEED_NO_EVICT",
+                                                            "MAX_UTILIZATION"};
+
+struct TrtllmConfig {
+  CapacityPolicy capacity = CapacityPolicy::kGuaranteedNoEvict;
+  std::uint32_t max_seq_len = 0;  ///< of prompt and answer; 0: no limit
+  bool block_reuse = true;
+  bool partial_reuse = true;
+  bool copy_on_partial_reuse = true;
+  /// What is evicted with a lower priority is not kept in host memory (evictionPolicy.cpp,
+  /// kDefaultSecondaryOffloadMinPriority; its documentation says 35).
+  std::uint32_t offload_min_priority = 30;
+  /// All blocks that a look-up found are claimed before any is onboarded; else one after the other,
+  /// and onboarding one can evict the next.
+  bool claim_before_onboard = true;
+  KvRetention retention;  ///< of requests that say nothing
+};
+
+}  // namespace spillway
